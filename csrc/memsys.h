@@ -1,0 +1,92 @@
+/* The timestamped port between the SMs and the rest of the chip.
+ *
+ * The clockwork (gpu.c) advances every SM alone through a window [t0, t1) of at most
+ * memsys_min_reply() cycles, then calls memsys_advance(.., t1), then the dispatcher.
+ * A packet sent at cycle s never causes a reply before s + memsys_min_reply(), so every
+ * reply for the next window is known when that window starts: memsys_advance must have
+ * delivered all replies with cycle < t1 + memsys_min_reply() before it returns. It may
+ * look at partitions up to t1 + (request latency), because nothing sent from t1 on can
+ * arrive there earlier.
+ *
+ * Values: a partition reads and writes memory in order of arrival (cycle, SM, sequence);
+ * loads put their lanes into access->data at that moment, the SM moves them to the
+ * registers when the last reply is in. Scheduling (FR-FCFS) decides only when replies leave.
+ */
+#ifndef SMMUX_MEMSYS_H
+#define SMMUX_MEMSYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config.h"
+#include "counters.h"
+#include "errors.h"
+
+enum access_kind { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOM, ACCESS_FETCH, ACCESS_TEXTURE };
+
+/* One device array. Device addresses come from the launcher, never from the host. */
+struct buffer {
+    uint8_t *host;
+    uint32_t address; /* multiple of 256 */
+    uint32_t bytes;
+    bool writable;
+};
+
+/* One memory instruction of one warp, alive until its last transaction is answered. */
+struct access {
+    uint32_t addr[32];    /* device address per lane */
+    uint32_t data[4][32]; /* store and atomic operands in, loaded values out; word-major */
+    const struct buffer *buffer;
+    uint32_t mask;        /* lanes that take part */
+    uint32_t pc;
+    uint16_t warp;        /* warp slot in the SM */
+    uint16_t pending;     /* transactions not yet answered */
+    uint16_t dst[4];      /* destination registers, OPERAND_NONE where unused */
+    uint8_t kind;         /* enum access_kind */
+    uint8_t width;        /* bytes per lane, 1..16 */
+    uint8_t sub;          /* enum atom_op */
+    uint8_t flags;        /* INSN_SIGNED */
+    uint16_t next_free;
+};
+
+/* One transaction: an aligned segment of device memory and the lanes it serves. */
+struct packet {
+    uint64_t cycle; /* leaves the SM */
+    struct access *access;
+    uint32_t addr;  /* first byte of the segment */
+    uint32_t lanes; /* lanes of the access it serves */
+    uint32_t seq;   /* per SM, in order of sending */
+    uint16_t bytes; /* 32, 64, 128 (or the fetch line) */
+    uint16_t sm;
+};
+
+struct reply {
+    uint64_t cycle;
+    struct access *access;
+};
+
+/* What an SM shows to the memory system: packets of the window, sorted by cycle, and
+ * a place for replies (any order; the SM sorts). */
+struct port {
+    struct packet *out;
+    uint32_t out_count, out_capacity;
+    struct reply *in;
+    uint32_t in_count, in_capacity; /* capacity covers all credits: never overflows */
+};
+
+struct memsys;
+
+enum error memsys_create(struct memsys **m, const struct config *cfg, uint32_t ports);
+void memsys_destroy(struct memsys *m);
+/* Least time from packet.cycle to reply.cycle. */
+uint32_t memsys_min_reply(const struct memsys *m);
+/* Take the packets of all ports (resetting out_count) and advance to cycle t1. */
+void memsys_advance(struct memsys *m, struct port *ports, uint64_t t1);
+/* Earliest cycle at which a reply can still come, UINT64_MAX when nothing is in flight. */
+uint64_t memsys_next_event(const struct memsys *m);
+void memsys_counters(const struct memsys *m, struct counters *into);
+
+/* Functional effect of one transaction on memory and on access->data (access.c). */
+void access_perform(struct access *a, uint32_t lanes);
+
+#endif

@@ -1,0 +1,153 @@
+/* The CPython binding, and nothing else: arguments in, error codes to exceptions, tables out. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "config.h"
+#include "counters.h"
+#include "errors.h"
+#include "program.h"
+
+struct module_state {
+    PyObject *from_fault; /* smmux.errors.from_fault, imported when first needed */
+};
+
+static struct module_state *state_of(PyObject *module) {
+    return (struct module_state *)PyModule_GetState(module);
+}
+
+/* ---- tables ---------------------------------------------------------------------------- */
+
+struct op_row { const char *name, *unit, *cls, *operands; };
+
+static const struct op_row op_rows[] = {
+#define OP(id, name, unit, cls, operands) {name, #unit, #cls, operands},
+#include "ops.def"
+};
+
+static int add_steal(PyObject *module, const char *name, PyObject *value) {
+    int status = value ? PyModule_AddObjectRef(module, name, value) : -1;
+    Py_XDECREF(value);
+    return status;
+}
+
+static int append_steal(PyObject *list, PyObject *item) {
+    int status = item ? PyList_Append(list, item) : -1;
+    Py_XDECREF(item);
+    return status;
+}
+
+static int set_steal(PyObject *dict, const char *key, PyObject *item) {
+    int status = item ? PyDict_SetItemString(dict, key, item) : -1;
+    Py_XDECREF(item);
+    return status;
+}
+
+static PyObject *ops_table(void) {
+    PyObject *dict = PyDict_New();
+    for (int i = 0; dict && i < (int)OP_COUNT; i++) {
+        const struct op_row *row = &op_rows[i];
+        PyObject *item = Py_BuildValue("(isss)", i, row->unit, row->cls, row->operands);
+        if (set_steal(dict, row->name, item) < 0) Py_CLEAR(dict);
+    }
+    return dict;
+}
+
+static PyObject *classes_table(void) {
+    PyObject *dict = PyDict_New();
+#define CLASS(id, name, doc) \
+    if (dict && set_steal(dict, #name, Py_BuildValue("(is)", (int)CLASS_##id, doc)) < 0) Py_CLEAR(dict);
+#include "classes.def"
+    return dict;
+}
+
+static PyObject *config_table(void) {
+    PyObject *list = PyList_New(0);
+#define ROW(name, unit, min, max, doc)                                                      \
+    if (list && append_steal(list, Py_BuildValue("(sskks)", name, unit, (unsigned long)min, \
+                                                 (unsigned long)max, doc)) < 0)             \
+        Py_CLEAR(list);
+#define PARAM(name, unit, min, max, doc) ROW(#name, unit, min, max, doc)
+#include "config.def"
+#define CLASS(id, name, doc) ROW("lat_" #name, "clk", 1, 100000, "latency: " doc)
+#include "classes.def"
+#define CLASS(id, name, doc) ROW("issue_" #name, "clk", 1, 100000, "issue interval: " doc)
+#include "classes.def"
+#undef ROW
+    return list;
+}
+
+static PyObject *counters_table(void) {
+    PyObject *list = PyList_New(0);
+#define COUNTER(name, unit, doc) \
+    if (list && append_steal(list, Py_BuildValue("(sss)", #name, unit, doc)) < 0) Py_CLEAR(list);
+#include "counters.def"
+    return list;
+}
+
+static PyObject *errors_table(void) {
+    PyObject *list = PyList_New(0);
+#define ERROR(id, exception, text) \
+    if (list && append_steal(list, Py_BuildValue("(sss)", #id, #exception, text)) < 0) Py_CLEAR(list);
+#include "errors.def"
+    return list;
+}
+
+static PyObject *names_table(const char *const *names, int count) {
+    PyObject *dict = PyDict_New();
+    for (int i = 0; dict && i < count; i++)
+        if (set_steal(dict, names[i], PyLong_FromLong(i)) < 0) Py_CLEAR(dict);
+    return dict;
+}
+
+static const char *const atom_names[] = {"ADD", "ADD_F32", "SUB", "MIN_S32", "MIN_U32", "MAX_S32", "MAX_U32", "MIN_F32",
+                                         "MAX_F32", "AND", "OR", "XOR", "EXCH", "CAS", "INC", "DEC"};
+static const char *const special_names[] = {"tid.x", "tid.y", "tid.z", "ctaid.x", "ctaid.y", "ctaid.z", "laneid"};
+static const char *const uniform_names[] = {"imm", "param", "ntid", "nctaid", "const"};
+
+static int module_exec(PyObject *module) {
+    if (add_steal(module, "OPS", ops_table()) < 0) return -1;
+    if (add_steal(module, "CLASSES", classes_table()) < 0) return -1;
+    if (add_steal(module, "CONFIG", config_table()) < 0) return -1;
+    if (add_steal(module, "COUNTERS", counters_table()) < 0) return -1;
+    if (add_steal(module, "ERRORS", errors_table()) < 0) return -1;
+    if (add_steal(module, "ATOMS", names_table(atom_names, ATOM_COUNT)) < 0) return -1;
+    if (add_steal(module, "SPECIALS", names_table(special_names, SPECIAL_COUNT)) < 0) return -1;
+    if (add_steal(module, "UNIFORMS", names_table(uniform_names, UNIFORM_KIND_COUNT)) < 0) return -1;
+    return 0;
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg) {
+    Py_VISIT(state_of(module)->from_fault);
+    return 0;
+}
+
+static int module_clear(PyObject *module) {
+    Py_CLEAR(state_of(module)->from_fault);
+    return 0;
+}
+
+static void module_free(void *module) { (void)module_clear((PyObject *)module); }
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, (void *)module_exec},
+#if PY_VERSION_HEX >= 0x030c0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "smmux._core",
+    .m_doc = "The simulated machine: tables and functions of the C core.",
+    .m_size = sizeof(struct module_state),
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&module_def); }

@@ -1,0 +1,219 @@
+"""The intermediate representation between the front end and the back end.
+
+SSA-like: a `Reg` has one definition, except variables that are merged where control flow joins or loops
+(`Reg.variable` is true), which are written by `mov` in each predecessor. Operation names are PTX names from
+`csrc/ops.def` (`smmux._core.OPS`). Every instruction carries the user's source location.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Iterator
+
+
+class Type(enum.Enum):
+    """Machine types of registers and operands."""
+
+    S32 = "s32"
+    U32 = "u32"
+    F32 = "f32"
+    PRED = "pred"
+
+
+class Space(enum.Enum):
+    """PTX state spaces."""
+
+    GLOBAL = "global"
+    SHARED = "shared"
+    LOCAL = "local"
+    CONST = "const"
+    TEXTURE = "tex"
+
+
+@dataclass(frozen=True, slots=True)
+class Loc:
+    """A place in the user's file: 1-based line and column."""
+
+    filename: str
+    line: int
+    col: int
+
+
+class Reg:
+    """A virtual register."""
+
+    __slots__ = ("id", "type", "name", "variable")
+
+    def __init__(self, id: int, type: Type, name: str = "", variable: bool = False) -> None:
+        self.id, self.type, self.name, self.variable = id, type, name, variable
+
+    def __repr__(self) -> str:
+        prefix = {Type.S32: "%r", Type.U32: "%r", Type.F32: "%f", Type.PRED: "%p"}[self.type]
+        return f"{prefix}{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Imm:
+    """A 32-bit immediate, held as its bits; for a predicate 0 or 1."""
+
+    bits: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One 32-bit word of the kernel's parameters (a scalar, or the address of an array)."""
+
+    word: int
+    type: Type
+    name: str = ""
+
+
+class SpecialName(enum.Enum):
+    """Special registers; values differ per thread or block (PTX %tid, %ctaid, %laneid)."""
+
+    TID_X = "tid.x"
+    TID_Y = "tid.y"
+    TID_Z = "tid.z"
+    CTAID_X = "ctaid.x"
+    CTAID_Y = "ctaid.y"
+    CTAID_Z = "ctaid.z"
+    LANEID = "laneid"
+    NTID_X = "ntid.x"
+    NTID_Y = "ntid.y"
+    NTID_Z = "ntid.z"
+    NCTAID_X = "nctaid.x"
+    NCTAID_Y = "nctaid.y"
+    NCTAID_Z = "nctaid.z"
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """Operand that reads a special register (ntid and nctaid are uniform)."""
+
+    name: SpecialName
+    type: Type = Type.S32
+
+
+@dataclass(frozen=True, slots=True)
+class ConstWord:
+    """Operand that is a 32-bit word of the constant segment."""
+
+    offset: int
+    type: Type
+
+
+Operand = Reg | Imm | Param | Special | ConstWord
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Storage that memory operations refer to.
+
+    index: global: position among the launch's array arguments; shared, local, const: order of declaration.
+    element: bytes per element (1, 2, 4); offset: first byte in the shared, local or constant segment
+    (global arrays start at parameter word `param`); elements: total number. dynamic: a shared array of the part
+    that `smm.alloc` allocates and `smm.release` frees; its offsets count from that part's own start.
+    """
+
+    space: Space
+    index: int
+    name: str
+    element: int
+    elements: int
+    offset: int = 0
+    param: int = -1
+    signed: bool = False
+    dynamic: bool = False
+    loc: Loc | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mem:
+    """The memory side of a load, store or atomic.
+
+    Before `lower` (front end, joining): `index` operand is `srcs[0]`, in elements of the array; `offset` is an
+    additional constant number of elements. After: `srcs[0]` is a byte address and `offset` bytes.
+    width: bytes per lane, 1..16. kind: type of the data. atom: enum name of atom_op, e.g. "ADD".
+    """
+
+    array: Array
+    width: int
+    offset: int = 0
+    atom: str = ""
+    lowered: bool = False
+    signed: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Instr:
+    """One operation.
+
+    op: PTX name from the table, or one of the terminators below.
+    dsts: loads of 8 and 16 bytes have two or four.
+    srcs: sources in table order; for memory operations srcs[0] is the index (or address), then the data.
+    guard: predicate under which it executes (negated: guard_not).
+    target, other: blocks of "bra" (target), "cbr" (srcs[0] predicate: target if true, else other).
+    attrs: "sub" (bar option, shuffle and vote mode), "bytes" (allocation), "isolate".
+    """
+
+    op: str
+    dsts: tuple[Reg, ...] = ()
+    srcs: tuple[Operand, ...] = ()
+    loc: Loc | None = None
+    guard: Reg | None = None
+    guard_not: bool = False
+    mem: Mem | None = None
+    target: Block | None = None
+    other: Block | None = None
+    attrs: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def terminator(self) -> bool:
+        """True for the instruction that ends a block."""
+        return self.op in ("bra", "cbr", "exit")
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A basic block: straight code ended by one terminator ("bra", "cbr" or "exit")."""
+
+    id: int
+    instrs: list[Instr] = field(default_factory=list)
+
+    @property
+    def successors(self) -> tuple[Block, ...]:
+        """Blocks that can follow."""
+        last = self.instrs[-1]
+        return tuple(b for b in (last.target, last.other) if b is not None)
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A kernel in IR: blocks[0] is the entry; order is the source's order."""
+
+    name: str
+    filename: str
+    blocks: list[Block] = field(default_factory=list)
+    arrays: list[Array] = field(default_factory=list)
+    shared_bytes: int = 0
+    dynamic_bytes: int = 0
+    local_bytes: int = 0
+    const: bytes = b""
+    param_words: int = 0
+    next_reg: int = 0
+
+    def reg(self, type: Type, name: str = "", variable: bool = False) -> Reg:
+        """A new virtual register."""
+        self.next_reg += 1
+        return Reg(self.next_reg - 1, type, name, variable)
+
+    def block(self) -> Block:
+        """A new block, not yet placed."""
+        return Block(-1)
+
+    def instrs(self) -> Iterator[Instr]:
+        """All instructions in block order."""
+        for block in self.blocks:
+            yield from block.instrs
