@@ -1,0 +1,101 @@
+"""smmux: a cycle-level GPU simulator whose kernels are Python functions in Numba-CUDA syntax.
+
+>>> import numpy as np
+>>> from smmux import cuda
+>>> @cuda.jit
+... def double(a):
+...     i = cuda.grid(1)
+...     if i < a.size:
+...         a[i] = 2 * a[i]
+>>> a = np.arange(100, dtype=np.int32)
+>>> result = double.simulate(4, 32, (a,), gpu="GTX285")
+>>> int(a[99]), result.cycles > 0
+(198, True)
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+from smmux.errors import (
+    AllocationError,
+    BarrierError,
+    CompileError,
+    ConfigError,
+    CycleLimitError,
+    DeadlockError,
+    Error,
+    KernelError,
+    KernelZeroDivisionError,
+    LaunchError,
+    OutOfBoundsError,
+    RaceError,
+)
+
+if TYPE_CHECKING:
+    from smmux import benchmarks, cuda, errors, gpus, models, plot, smm, sweep, types
+    from smmux.gpus import Gpu
+    from smmux.result import Result
+    from smmux.types import float32, int8, int16, int32, uint8, uint16, uint32
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AllocationError",
+    "BarrierError",
+    "CompileError",
+    "ConfigError",
+    "CycleLimitError",
+    "DeadlockError",
+    "Error",
+    "Gpu",
+    "KernelError",
+    "KernelZeroDivisionError",
+    "LaunchError",
+    "OutOfBoundsError",
+    "RaceError",
+    "Result",
+    "__version__",
+    "benchmarks",
+    "cuda",
+    "errors",
+    "float32",
+    "gpus",
+    "int16",
+    "int32",
+    "int8",
+    "models",
+    "plot",
+    "smm",
+    "sweep",
+    "types",
+    "uint16",
+    "uint32",
+    "uint8",
+]
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+_MODULES = frozenset({"benchmarks", "cuda", "errors", "gpus", "models", "plot", "smm", "sweep", "types"})
+_MEMBERS = {
+    "Gpu": "smmux.gpus",
+    "Result": "smmux.result",
+    **dict.fromkeys(("float32", "int8", "int16", "int32", "uint8", "uint16", "uint32"), "smmux.types"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Submodules and their main names, imported when first used (`import smmux` alone stays cheap)."""
+    if name in _MODULES:
+        return importlib.import_module(f"smmux.{name}")
+    if name in _MEMBERS:
+        value = getattr(importlib.import_module(_MEMBERS[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'smmux' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

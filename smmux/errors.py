@@ -1,0 +1,170 @@
+"""Every exception that smmux raises: one tree, with the place in the user's source where there is one.
+
+The codes that the C core returns are the rows of `smmux._core.ERRORS`; `from_fault` turns one into an instance.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = [
+    "AllocationError",
+    "BarrierError",
+    "CompileError",
+    "ConfigError",
+    "CycleLimitError",
+    "DeadlockError",
+    "Error",
+    "KernelError",
+    "KernelZeroDivisionError",
+    "LaunchError",
+    "OutOfBoundsError",
+    "RaceError",
+    "from_fault",
+]
+
+
+class Error(Exception):
+    """Base of all exceptions of smmux."""
+
+
+class CompileError(Error, SyntaxError):
+    """The kernel uses something outside the language, or does not fit the machine.
+
+    filename, lineno, col (1-based) and text name the place in the user's source. An uncaught one is printed by Python
+    like any SyntaxError, with a caret under the column; `str` gives the same in one message.
+    """
+
+    def __init__(
+        self, message: str, filename: str | None = None, lineno: int | None = None, col: int | None = None, text: str = ""
+    ) -> None:
+        super().__init__(message, (filename, lineno, col, text or None))
+
+    @property
+    def col(self) -> int | None:
+        """1-based column."""
+        return self.offset
+
+    def __str__(self) -> str:
+        if self.filename is None:
+            return str(self.msg)
+        place = ":".join(str(part) for part in (self.filename, self.lineno, self.offset) if part is not None)
+        lines = [f"{place}: {self.msg}"]
+        if self.text:
+            code = self.text.rstrip("\n")
+            stripped = code.lstrip()
+            lines.append("    " + stripped)
+            if self.offset is not None and 0 <= (caret := self.offset - 1 - (len(code) - len(stripped))) <= len(stripped):
+                lines.append("    " + " " * caret + "^")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.filename, self.lineno, self.offset, self.text or "")
+
+
+class ConfigError(Error, ValueError):
+    """A machine parameter, or an option of a launch, has no meaning or is out of range."""
+
+
+class KernelError(Error):
+    """Something went wrong while a kernel ran, at a known instruction.
+
+    Attributes (None where they do not apply): kernel, filename, line, array (name) and address (byte offset in the
+    array or segment), block and thread (x, y, z), sm, warp (slot), lane, pc, cycle.
+    """
+
+    def __init__(self, message: str, **where: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kernel: str | None = where.get("kernel")
+        self.filename: str | None = where.get("filename")
+        self.line: int | None = where.get("line")
+        self.array: str | None = where.get("array")
+        self.array_index: int | None = where.get("array_index")
+        self.address: int | None = where.get("address")
+        self.block: tuple[int, int, int] | None = where.get("block")
+        self.thread: tuple[int, int, int] | None = where.get("thread")
+        self.sm: int | None = where.get("sm")
+        self.warp: int | None = where.get("warp")
+        self.lane: int | None = where.get("lane")
+        self.pc: int | None = where.get("pc")
+        self.cycle: int | None = where.get("cycle")
+
+    def __str__(self) -> str:
+        text = self.message
+        if self.array is not None:
+            text += f" [array {self.array!r}]"
+        if self.block is not None:
+            text += f", block {self.block}"
+        if self.thread is not None:
+            text += f", thread {self.thread}"
+        if self.filename is not None and self.line is not None:
+            text += f", at {self.filename}:{self.line}"
+        elif self.line is not None:
+            text += f", at line {self.line}"
+        if self.kernel is not None:
+            text += f", in kernel {self.kernel!r}"
+        if self.cycle is not None:
+            text += f", cycle {self.cycle}"
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message,), self.__dict__
+
+
+class LaunchError(KernelError):
+    """The launch does not fit: geometry, arguments or resources of a block."""
+
+
+class OutOfBoundsError(KernelError, IndexError):
+    """An access outside its array, misaligned, or a store to a read-only array."""
+
+
+class BarrierError(KernelError):
+    """A barrier under a divergent mask, or barriers of different kinds in one block."""
+
+
+class AllocationError(KernelError):
+    """Shared memory allocated twice, released without allocation, never released, or too large for the machine."""
+
+
+class DeadlockError(KernelError):
+    """No warp can make progress; the message says which block waits for what."""
+
+
+class CycleLimitError(KernelError):
+    """The run passed its `max_cycles`."""
+
+
+class KernelZeroDivisionError(KernelError, ZeroDivisionError):
+    """Integer division or remainder by zero in a kernel."""
+
+
+class RaceError(KernelError):
+    """Two threads accessed one shared word without a barrier between, one of them writing."""
+
+
+def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:
+    """The exception for row `name` of the error table, with the details of the core's fault record.
+
+    Rows may name builtins (MemoryError, KeyboardInterrupt); those carry the message only.
+    """
+    from smmux import _core
+
+    rows = {row: (exception, text) for row, exception, text in _core.ERRORS}
+    exception, message = rows.get(name, ("LaunchError", f"unknown error {name}"))
+    if detail := str(fault.get("text", "") or ""):
+        message = f"{message}: {detail}"
+    cls = globals().get(exception) or getattr(builtins, exception)
+    if not issubclass(cls, KernelError):
+        return cls(message)  # type: ignore[no-any-return]
+    error = cls(message, **{key: fault.get(key) for key in _PLACE if fault.get(key) is not None})
+    index = fault.get("array", -1)
+    error.array_index = index if isinstance(index, int) and index >= 0 else None
+    return error
+
+
+# Keys of the core's fault record that become attributes unchanged.
+_PLACE = ("line", "address", "block", "thread", "sm", "warp", "lane", "pc", "cycle")
