@@ -1,17 +1,82 @@
-"""Builds the one extension, smmux._core, from csrc/."""
+"""Builds the one extension, smmux._core, from csrc/. Everything else about the package is in pyproject.toml.
 
+Switches, from the environment (set to 1):
+
+    SMMUX_DEBUG     -O0 -g3, assertions on
+    SMMUX_CHECK     assertions and whole-structure checks, optimised
+    SMMUX_SANITIZE  AddressSanitizer and UndefinedBehaviorSanitizer (implies SMMUX_CHECK)
+    SMMUX_COVERAGE  gcov instrumentation
+    SMMUX_WERROR    all warnings, as errors
+
+CC and CFLAGS work as usual (CC=clang).
+"""
+
+import os
 from glob import glob
+from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wstrict-prototypes"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
+
+
+def switch(name: str) -> bool:
+    """Whether the environment sets SMMUX_<name> to something other than 0."""
+    return os.environ.get(f"SMMUX_{name}", "0") not in ("", "0")
+
+
+def compile_args() -> list[str]:
+    """Compiler flags. Contraction is off: the same bits on every host, and no fused multiply-add unless written."""
+    args = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-pthread", *WARNINGS]
+    args += ["-O0", "-g3"] if switch("DEBUG") or switch("COVERAGE") else ["-O3"]
+    if switch("DEBUG") or switch("CHECK") or switch("SANITIZE"):
+        args += ["-UNDEBUG", "-DSMMUX_CHECK=1"]
+    else:
+        args += ["-DNDEBUG"]
+    if switch("SANITIZE"):
+        args += ["-g", *SANITIZERS]
+    if switch("COVERAGE"):
+        args += ["--coverage"]
+    if switch("WERROR"):
+        args += ["-Werror"]
+    return args
+
+
+def link_args() -> list[str]:
+    """Linker flags that belong to the same switches."""
+    args = ["-pthread"]
+    if switch("SANITIZE"):
+        args += SANITIZERS
+    if switch("COVERAGE"):
+        args += ["--coverage"]
+    return args
+
+
+class BuildExt(build_ext):
+    """Rebuilds when the flags or the compiler changed, not only when a file did."""
+
+    def run(self) -> None:
+        """Compare the flags with those of the last build."""
+        flags = " ".join([os.environ.get("CC", ""), os.environ.get("CFLAGS", ""), *compile_args(), *link_args()])
+        stamp = Path(self.build_temp) / "flags.txt"
+        if not stamp.is_file() or stamp.read_text() != flags:
+            self.force = True
+        super().run()
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.write_text(flags)
+
 
 setup(
+    cmdclass={"build_ext": BuildExt},
     ext_modules=[
         Extension(
             "smmux._core",
             sorted(glob("csrc/*.c")),
-            depends=sorted(glob("csrc/*.[h]") + glob("csrc/*.def")),
-            extra_compile_args=["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-pthread", "-Wall", "-Wextra"],
-            extra_link_args=["-pthread"],
+            depends=sorted(glob("csrc/*.h") + glob("csrc/*.def") + ["setup.py"]),
+            extra_compile_args=compile_args(),
+            extra_link_args=link_args(),
         )
-    ]
+    ],
 )

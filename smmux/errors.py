@@ -80,7 +80,7 @@ class KernelError(Error):
         self.message = message
         self.kernel: str | None = where.get("kernel")
         self.filename: str | None = where.get("filename")
-        self.line: int | None = where.get("line")
+        self.line: int | None = where.get("line") or None  # the core's 0 is "no line"
         self.array: str | None = where.get("array")
         self.array_index: int | None = where.get("array_index")
         self.address: int | None = where.get("address")
