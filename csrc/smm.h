@@ -1,0 +1,56 @@
+/* The shared-memory management (SMM) table of one SM (paper, section 5, Figures 7 and 10).
+ *
+ * Static entries are made when a block is dispatched and placed first fit from address 0
+ * up; dynamic entries are made by bar.sync +1 and placed at the highest free address.
+ * Sizes are rounded up to `unit`. Entries are released by their start address. */
+#ifndef SMMUX_SMM_H
+#define SMMUX_SMM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SMM_ENTRIES 64u /* 32 blocks, each with a static and a dynamic entry */
+
+struct smm_entry {
+    bool valid;
+    bool dynamic;
+    uint32_t block; /* thread block id */
+    uint32_t size;  /* bytes, rounded up */
+    uint32_t start; /* bytes */
+};
+
+struct smm {
+    struct smm_entry entry[SMM_ENTRIES];
+    uint32_t used;         /* entries from here on have never been valid */
+    uint32_t capacity;     /* bytes, a multiple of unit */
+    uint32_t unit;         /* bytes */
+    uint32_t reserved;     /* bytes at the top where no static entry may lie */
+    uint32_t static_bytes; /* sum of the valid static entries */
+};
+
+/* An empty table; unit >= 1. */
+void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit);
+
+/* Keep `dynamic_bytes` at the top free of static entries, so that whatever the history the
+ * memory holds one dynamic allocation of that size once no other is outstanding: no
+ * deadlock. Call it before the first allocation. */
+void smm_reserve(struct smm *smm, uint32_t dynamic_bytes);
+
+uint32_t smm_round(const struct smm *smm, uint32_t bytes);
+
+/* False when there is no place now. A static allocation of 0 bytes holds no entry and starts
+ * at 0 (do not release it); a dynamic one takes at least one unit, so that its release has
+ * something to match. */
+bool smm_alloc_static(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start);
+bool smm_alloc_dynamic(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start);
+
+/* False when no valid entry starts there. */
+bool smm_release(struct smm *smm, uint32_t start);
+
+uint32_t smm_static_bytes(const struct smm *smm);
+
+/* Asserts that entries are disjoint, rounded, inside the memory and counted; does nothing
+ * unless built with SMMUX_CHECK. */
+void smm_check(const struct smm *smm);
+
+#endif
