@@ -63,17 +63,17 @@ __all__ = [
     "errors",
     "float32",
     "gpus",
+    "int8",
     "int16",
     "int32",
-    "int8",
     "models",
     "plot",
     "smm",
     "sweep",
     "types",
+    "uint8",
     "uint16",
     "uint32",
-    "uint8",
 ]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -38,7 +38,12 @@ class CompileError(Error, SyntaxError):
     """
 
     def __init__(
-        self, message: str, filename: str | None = None, lineno: int | None = None, col: int | None = None, text: str = ""
+        self,
+        message: str,
+        filename: str | None = None,
+        lineno: int | None = None,
+        col: int | None = None,
+        text: str = "",
     ) -> None:
         super().__init__(message, (filename, lineno, col, text or None))
 
@@ -56,7 +61,9 @@ class CompileError(Error, SyntaxError):
             code = self.text.rstrip("\n")
             stripped = code.lstrip()
             lines.append("    " + stripped)
-            if self.offset is not None and 0 <= (caret := self.offset - 1 - (len(code) - len(stripped))) <= len(stripped):
+            if self.offset is not None and 0 <= (caret := self.offset - 1 - (len(code) - len(stripped))) <= len(
+                stripped
+            ):
                 lines.append("    " + " " * caret + "^")
         return "\n".join(lines)
 
@@ -157,9 +164,9 @@ def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:
     exception, message = rows.get(name, ("LaunchError", f"unknown error {name}"))
     if detail := str(fault.get("text", "") or ""):
         message = f"{message}: {detail}"
-    cls = globals().get(exception) or getattr(builtins, exception)
+    cls: type[BaseException] = globals().get(exception) or getattr(builtins, exception)
     if not issubclass(cls, KernelError):
-        return cls(message)  # type: ignore[no-any-return]
+        return cls(message)
     error = cls(message, **{key: fault.get(key) for key in _PLACE if fault.get(key) is not None})
     index = fault.get("array", -1)
     error.array_index = index if isinstance(index, int) and index >= 0 else None

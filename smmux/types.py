@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Array", "Scalar", "boolean", "float32", "int16", "int32", "int8", "uint16", "uint32", "uint8", "void"]
+__all__ = ["Array", "Scalar", "boolean", "float32", "int8", "int16", "int32", "uint8", "uint16", "uint32", "void"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,104 @@
+"""Named machines; every value with its source.
+
+>>> from smmux import gpus
+>>> gpu = gpus.get("GTX285")
+>>> gpu.lat_alu, gpu.sources["lat_alu"]
+(24, 'MERPSYS T4.1')
+>>> gpu.replace(smem_bytes=32768).sources["smem_bytes"]
+'CHANGED'
+>>> with gpus.set_current("GTX480-48K"):
+...     gpus.current().name
+'GTX480-48K'
+"""
+
+from __future__ import annotations
+
+import difflib
+from contextvars import ContextVar, Token
+from functools import cache
+from types import TracebackType
+
+from smmux.errors import ConfigError
+from smmux.gpus import fermi, gt200, kepler
+from smmux.gpus.machine import PARAMETERS, Gpu, Parameter, Value, as_tuple, build
+from smmux.gpus.sources import CHANGED, TITLES
+
+__all__ = [
+    "CHANGED",
+    "DEFAULT",
+    "PARAMETERS",
+    "TITLES",
+    "Gpu",
+    "Parameter",
+    "as_tuple",
+    "current",
+    "get",
+    "names",
+    "set_current",
+]
+
+DEFAULT = "GTX285"
+
+_MACHINES: dict[str, tuple[str, dict[str, Value]]] = {
+    "GTX285": ("GeForce GTX 285, as measured", gt200.GTX285),
+    "GTX285-1100": (
+        "GTX 285 as GPGPU-Sim 3.0.2 models it, memory at 1100 MHz: the paper's simulated card",
+        gt200.GTX285_1100,
+    ),
+    "GTX480-16K": ("GeForce GTX 480, 16 kB shared memory and 48 kB L1", fermi.GTX480_16K),
+    "GTX480-48K": ("GeForce GTX 480, 48 kB shared memory and 16 kB L1", fermi.GTX480_48K),
+    "K20c": ("Tesla K20c, 48 kB shared memory", kepler.K20C),
+}
+
+_current: ContextVar[Gpu | None] = ContextVar("smmux_current_gpu", default=None)
+
+
+def names() -> tuple[str, ...]:
+    """Names that `get` knows."""
+    return tuple(_MACHINES)
+
+
+def get(gpu: str | Gpu) -> Gpu:
+    """The machine of that name (any case); a machine is returned as it is. Raises ConfigError for an unknown name."""
+    if isinstance(gpu, Gpu):
+        return gpu
+    if not isinstance(gpu, str):
+        raise ConfigError(f"gpu must be a name or a Gpu, not {type(gpu).__name__}")
+    known = {name.lower(): name for name in _MACHINES}
+    if gpu.lower() not in known:
+        close = difflib.get_close_matches(gpu.lower(), known, n=1)
+        hint = f"; did you mean {known[close[0]]!r}?" if close else ""
+        raise ConfigError(f"unknown gpu {gpu!r}{hint} (known: {', '.join(_MACHINES)})")
+    return _build(known[gpu.lower()])
+
+
+@cache
+def _build(name: str) -> Gpu:
+    description, values = _MACHINES[name]
+    return build(name, description, values)
+
+
+def current() -> Gpu:
+    """The machine on which `kernel[grid, block](...)` runs: DEFAULT unless `set_current` chose another."""
+    return _current.get() or get(DEFAULT)
+
+
+class set_current:
+    """Choose the current machine of this thread (or task): for good, or for the body of a `with`."""
+
+    def __init__(self, gpu: str | Gpu) -> None:
+        self.gpu = get(gpu)
+        self._token: Token[Gpu | None] | None = _current.set(self.gpu)
+
+    def __enter__(self) -> Gpu:
+        return self.gpu
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._token is not None:
+            _current.reset(self._token)
+            self._token = None
+
+    def __repr__(self) -> str:
+        return f"set_current({self.gpu.name!r})"

@@ -1,0 +1,106 @@
+"""GeForce GTX 480 (GF100, compute capability 2.0), with 48 or 16 kB of shared memory.
+
+Latencies and issue intervals are in shader (hot) clocks. A scheduler drives one group of 16 lanes, so an ALU
+instruction holds its group for 2 clocks while the SM sustains one warp instruction per clock. Operations at half rate
+("16 per clock") hold a group for 4. The memory latencies are those of a GF106, the only Fermi with sourced ones.
+"""
+
+from __future__ import annotations
+
+from smmux.gpus.machine import Value
+
+__all__ = ["GTX480_16K", "GTX480_48K"]
+
+_CORE: dict[str, Value] = {
+    "shader_khz": (1_401_000, "DQ480"),
+    "compute_capability": (20, "PG55 G.4; DQ480"),
+    "sm_count": (15, "DQ480; GS-480"),
+    "sms_per_tpc": (1, "GS-480"),
+    "max_threads_sm": (1536, "PG55 T12"),
+    "max_warps_sm": (48, "PG55 T12"),
+    "max_blocks_sm": (8, "PG55 T12"),
+    "max_threads_block": (1024, "PG55 T12"),
+    "regs_sm": (32768, "PG55 T12"),
+    "max_regs_thread": (63, "PG55 T12; OCC51"),
+    "reg_unit": (64, "OCC21; OCC51"),
+    "reg_alloc_warp": (1, "OCC21; OCC51"),
+    "warp_gran": (2, "OCC51"),  # blank in OCC21
+    "smem_bytes": (49152, "PG55 G.4.1"),
+    "smem_unit": (128, "OCC21; OCC51"),
+    "smem_reserved": (0, "PG55 E.2.5.2"),
+    "param_in_smem": (0, "PG55 E.2.5.2"),
+    "pointer_bytes": (8, "P000 Table 1; DER"),
+    "smm_unit": (16, "MODEL"),
+    "schedulers": (2, "PG55 G.4.1"),
+    "sched_policy": (1, "GS-480"),
+    "issue_interval": (2, "PG55 G.4.1"),
+    "issue_width": (1, "GS-480"),
+    "sp_units": (2, "PG55 G.4.1; GS-480"),
+    "sfu_units": (1, "PG55 G.4.1; GS-480"),
+    "lsu_units": (1, "GS-480"),
+    "fmul_on_sfu": (0, "GS-480"),
+    "fused_mad": (1, "MEM"),
+}
+
+_MEMORY: dict[str, Value] = {
+    "smem_rule": (2, "PG55 G.4.3"),
+    "smem_banks": (32, "PG55 G.4.3"),
+    "smem_bank_bytes": (4, "PG55 G.4.3"),
+    "smem_clk_per_way": (2, "PG55 G.4.3; GMB"),
+    "const_clk_per_way": (2, "EST"),
+    "block_start": (150, "EST"),
+    "credits": (512, "EST"),
+    "coalesce_rule": (20, "PG55 G.4.2"),
+    "mem_model": (0, "MODEL"),
+    # Idle latency 650 clk, between 600 and the 685 of a GF106 [MERPSYS T4.2] = lat_global + flat_latency.
+    "flat_latency": (644, "MERPSYS T4.2; VOLK10; DER"),
+    "flat_bytes_per_kclk": (126_630, "SHOC; DER"),  # 6 x 64 bit x 2 x 1848 MHz = 177.4 GB/s
+}
+
+_LATENCY: dict[str, Value] = {
+    "lat_alu": (18, "VOLK10; MERPSYS T4.1"),  # 16 measured on GF106; 22 is NVIDIA's rounded figure
+    "lat_shift": (18, "VOLK10; MERPSYS T4.1"),
+    "lat_cvt": (18, "VOLK10"),
+    "lat_imul": (20, "MERPSYS T4.1"),
+    "lat_imad": (22, "MERPSYS T4.1"),
+    "lat_idiv": (322, "MERPSYS T4.1"),
+    "lat_irem": (315, "MERPSYS T4.1"),
+    "lat_fadd": (18, "VOLK10; MERPSYS T4.1"),
+    "lat_fmul": (18, "VOLK10; MERPSYS T4.1"),
+    "lat_fmad": (18, "VOLK10; MERPSYS T4.1"),
+    "lat_fdiv": (1038, "MERPSYS T4.1"),
+    "lat_fsqrt": (1038, "EST"),  # as the division, also an inlined sequence
+    "lat_sfu": (40, "EST"),
+    "lat_shfl": (18, "NA"),
+    "lat_shared": (50, "MERPSYS T4.2"),
+    "lat_const": (26, "EST"),
+    "lat_global": (6, "GS302"),  # LD/ST pipeline of three core cycles
+    "lat_bra": (32, "MERPSYS T4.1"),  # taken; 28 not taken
+    "lat_bar": (20, "EST"),
+}
+
+_ISSUE: dict[str, Value] = {
+    "issue_alu": (2, "PG55 G.4.1"),
+    "issue_shift": (4, "PG55 T2; DER"),
+    "issue_cvt": (4, "PG55 T2; DER"),
+    "issue_imul": (4, "PG55 T2; GS-480"),
+    "issue_imad": (4, "PG55 T2; DER"),
+    "issue_idiv": (16, "GS-480"),  # 8 core cycles
+    "issue_irem": (16, "GS-480"),
+    "issue_fadd": (2, "PG55 G.4.1"),
+    "issue_fmul": (2, "PG55 G.4.1"),
+    "issue_fmad": (2, "PG55 G.4.1"),
+    "issue_fdiv": (8, "GS-480"),  # 4 core cycles
+    "issue_fsqrt": (8, "EST"),
+    "issue_sfu": (8, "PG55 T2"),
+    "issue_shfl": (2, "NA"),
+    "issue_shared": (2, "PG55 G.4.3; GMB"),
+    "issue_const": (2, "EST"),
+    "issue_global": (2, "EST"),  # 16 address lanes
+    "issue_bra": (2, "PG55 G.4.1"),
+    "issue_bar": (2, "PG55 5.4.3"),
+}
+
+GTX480_48K: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
+
+GTX480_16K: dict[str, Value] = {**GTX480_48K, "smem_bytes": (16384, "PG55 G.4.1")}

@@ -1,0 +1,103 @@
+"""Tesla K20c (GK110, compute capability 3.5), one SM clock, banks of 4 or 8 bytes.
+
+Latencies and issue intervals are in SM clocks. An operation that all 192 lanes share at a lower rate holds each of the
+six groups of 32 lanes in proportion: 64 per clock is 3 clocks on a group, 32 per clock is 6.
+"""
+
+from __future__ import annotations
+
+from smmux.gpus.machine import Value
+
+__all__ = ["K20C"]
+
+_CORE: dict[str, Value] = {
+    "shader_khz": (706_000, "BD-K20; SHOC"),
+    "compute_capability": (35, "PG55 G.5"),
+    "sm_count": (13, "BD-K20"),
+    "sms_per_tpc": (1, "GS-KEP"),
+    "max_threads_sm": (2048, "PG55 T12"),
+    "max_warps_sm": (64, "PG55 T12"),
+    "max_blocks_sm": (16, "PG55 T12"),
+    "max_threads_block": (1024, "PG55 T12"),
+    "regs_sm": (65536, "PG55 T12"),
+    "max_regs_thread": (255, "PG55 T12; OCC51"),
+    "reg_unit": (256, "OCC51"),
+    "reg_alloc_warp": (1, "OCC51"),
+    "warp_gran": (4, "OCC51"),
+    "smem_bytes": (49152, "PG55 G.5.1"),
+    "smem_unit": (256, "OCC51"),
+    "smem_reserved": (0, "PG55 E.2.5.2"),
+    "param_in_smem": (0, "PG55 E.2.5.2"),
+    "pointer_bytes": (8, "PG55 E.2.5.2"),
+    "smm_unit": (16, "MODEL"),
+    "schedulers": (4, "PG55 G.5.1"),
+    "sched_policy": (1, "GS-KEP"),
+    "issue_interval": (1, "PG55 G.5.1"),
+    "issue_width": (2, "PG55 G.5.1"),
+    "sp_units": (6, "PG55 G.5.1; DER"),
+    "sfu_units": (1, "PG55 G.5.1; DER"),
+    "lsu_units": (1, "PPT; DER"),
+    "fmul_on_sfu": (0, "GS-KEP"),
+    "fused_mad": (1, "MEM"),
+}
+
+_MEMORY: dict[str, Value] = {
+    "smem_rule": (3, "PG55 G.5.3"),
+    "smem_banks": (32, "PG55 G.5.3"),
+    "smem_bank_bytes": (4, "S001"),
+    "smem_clk_per_way": (1, "PG55 G.5.3"),
+    "const_clk_per_way": (1, "EST"),
+    "block_start": (150, "EST"),  # 201 clk on GK104 [MERPSYS]
+    "credits": (512, "EST"),
+    "coalesce_rule": (35, "PG55 G.5.2"),
+    "mem_model": (0, "MODEL"),
+    # Idle latency 331 clk [PPT] = lat_global + flat_latency; 300 on GK104 [MERPSYS].
+    "flat_latency": (328, "PPT; DER"),
+    "flat_bytes_per_kclk": (294_618, "BD-K20; DER"),  # 208 GB/s
+}
+
+_LATENCY: dict[str, Value] = {
+    "lat_alu": (9, "MERPSYS T4.1"),  # 11 is NVIDIA's conservative figure
+    "lat_shift": (9, "MERPSYS T4.1"),
+    "lat_cvt": (9, "MERPSYS T4.1"),
+    "lat_imul": (9, "MERPSYS T4.1"),
+    "lat_imad": (9, "MERPSYS T4.1"),
+    "lat_idiv": (168, "MERPSYS T4.1"),  # 149 in PPT
+    "lat_irem": (163, "MERPSYS T4.1"),  # 132 in PPT
+    "lat_fadd": (9, "MERPSYS T4.1"),
+    "lat_fmul": (9, "MERPSYS T4.1"),
+    "lat_fmad": (9, "MERPSYS T4.1"),
+    "lat_fdiv": (418, "PPT"),  # 758 measured on GK104
+    "lat_fsqrt": (418, "EST"),
+    "lat_sfu": (40, "PPT"),  # rsqrt, lg2; sin and cos 18, ex2 49
+    "lat_shfl": (28, "EST"),  # as a shared load
+    "lat_shared": (28, "PPOPP17"),
+    "lat_const": (16, "PPT"),
+    "lat_global": (3, "EST"),
+    "lat_bra": (9, "EST"),
+    "lat_bar": (20, "EST"),
+}
+
+_ISSUE: dict[str, Value] = {
+    "issue_alu": (1, "PG55 T2"),  # 160 of 192 per clock
+    "issue_shift": (3, "PG55 T2; DER"),
+    "issue_cvt": (6, "PG55 T2; DER"),
+    "issue_imul": (6, "PG55 T2; DER"),
+    "issue_imad": (6, "PG55 T2; DER"),
+    "issue_idiv": (4, "GS-KEP"),
+    "issue_irem": (4, "GS-KEP"),
+    "issue_fadd": (1, "PG55 T2"),
+    "issue_fmul": (1, "PG55 T2"),
+    "issue_fmad": (1, "PG55 T2"),
+    "issue_fdiv": (4, "GS-KEP"),
+    "issue_fsqrt": (4, "EST"),
+    "issue_sfu": (1, "PG55 T2"),
+    "issue_shfl": (1, "PG55 T2"),
+    "issue_shared": (1, "PG55 G.5.3"),
+    "issue_const": (1, "EST"),
+    "issue_global": (1, "EST"),
+    "issue_bra": (1, "EST"),
+    "issue_bar": (1, "PG55 5.4.3; DER"),  # 128 per clock
+}
+
+K20C: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}

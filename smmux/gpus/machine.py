@@ -1,0 +1,162 @@
+"""`Gpu`: one machine as numbers. Its fields are the rows of `smmux._core.CONFIG`; there is no second list."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from smmux import _core
+from smmux.errors import ConfigError
+from smmux.gpus.sources import CHANGED
+
+__all__ = ["PARAMETERS", "Gpu", "Parameter", "Value", "as_tuple", "build"]
+
+# A value and its source.
+Value = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What is known about a machine parameter: its unit, range and meaning."""
+
+    name: str
+    unit: str
+    min: int
+    max: int
+    doc: str
+
+
+PARAMETERS: dict[str, Parameter] = {row[0]: Parameter(*row) for row in _core.CONFIG}
+
+if TYPE_CHECKING:
+
+    class _Parameters:
+        def __getattr__(self, name: str) -> int: ...
+
+else:
+    _Parameters = dataclasses.make_dataclass(
+        "_Parameters",
+        [(name, int) for name in PARAMETERS],
+        frozen=True,
+        kw_only=True,
+        namespace={"__module__": __name__},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu(_Parameters):
+    """A machine: every parameter of the C core, by name, checked when it is made.
+
+    All parameters are integers; `smmux.gpus.PARAMETERS` gives unit, range and meaning of each. A variant is made with
+    `dataclasses.replace(gpu, smem_bytes=32768)` or `gpu.replace(...)`; `sources` then says that the value was changed.
+    Raises ConfigError for a value out of range or for values that contradict each other.
+    """
+
+    name: str
+    description: str = field(default="", compare=False)
+    # What the machine was built from: parameter, value, source. `sources` compares with it.
+    origin: tuple[tuple[str, int, str], ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for parameter in PARAMETERS.values():
+            value = getattr(self, parameter.name)
+            try:
+                number = operator.index(value)
+            except TypeError:
+                raise ConfigError(f"{self.name}: {parameter.name} must be an integer, not {value!r}") from None
+            if not parameter.min <= number <= parameter.max:
+                raise ConfigError(
+                    f"{self.name}: {parameter.name} = {number} {parameter.unit} is outside "
+                    f"{parameter.min}..{parameter.max} ({parameter.doc})"
+                )
+            object.__setattr__(self, parameter.name, number)
+        _check_together(self)
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Source of each parameter's value (keys: `smmux.gpus.TITLES`); CHANGED where it is not the original one."""
+        given = {name: (value, source) for name, value, source in self.origin}
+        found = {}
+        for name in PARAMETERS:
+            value, source = given.get(name, (None, CHANGED))
+            found[name] = source if value == getattr(self, name) else CHANGED
+        return found
+
+    @property
+    def shader_mhz(self) -> float:
+        """Shader clock in MHz: the time base of all cycle counts."""
+        return self.shader_khz / 1000
+
+    def time_us(self, cycles: int) -> float:
+        """Microseconds that so many shader clocks take."""
+        return cycles * 1000 / self.shader_khz
+
+    def replace(self, **changes: Any) -> Gpu:
+        """A copy with some parameters (or the name) changed. Raises ConfigError for an unknown name."""
+        known = {f.name for f in dataclasses.fields(self)}
+        for name in changes:
+            if name not in known:
+                raise ConfigError(f"{self.name} has no parameter {name!r}{_suggest(name, known)}")
+        return dataclasses.replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters, as plain data."""
+        return {"name": self.name, **{name: getattr(self, name) for name in PARAMETERS}}
+
+    def __repr__(self) -> str:
+        changed = [f"{name}={getattr(self, name)}" for name, source in self.sources.items() if source == CHANGED]
+        return f"<Gpu {self.name}{' with ' + ', '.join(changed) if changed else ''}>"
+
+    def _repr_html_(self) -> str:
+        sources = self.sources
+        rows = "".join(
+            f"<tr><td><code>{p.name}</code></td><td style='text-align:right'>{getattr(self, p.name)}</td>"
+            f"<td>{html.escape(p.unit)}</td><td>{html.escape(sources[p.name])}</td><td>{html.escape(p.doc)}</td></tr>"
+            for p in PARAMETERS.values()
+        )
+        head = "".join(f"<th>{text}</th>" for text in ("parameter", "value", "unit", "source", "meaning"))
+        caption = html.escape(f"{self.name}: {self.description}" if self.description else self.name)
+        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _check_together(gpu: Gpu) -> None:
+    """Values that are each in range but contradict each other."""
+    rules = (
+        (gpu.coalesce_rule in (13, 20, 35), "coalesce_rule must be 13, 20 or 35"),
+        (gpu.smem_bank_bytes in (4, 8), "smem_bank_bytes must be 4 or 8"),
+        (gpu.pointer_bytes in (4, 8), "pointer_bytes must be 4 or 8"),
+        (gpu.smem_banks & (gpu.smem_banks - 1) == 0, "smem_banks must be a power of two"),
+        (gpu.max_threads_block <= gpu.max_threads_sm, "max_threads_block exceeds max_threads_sm"),
+        (gpu.max_threads_block <= 32 * gpu.max_warps_sm, "max_threads_block exceeds 32 * max_warps_sm"),
+        (gpu.smem_reserved < gpu.smem_bytes, "smem_reserved leaves no shared memory"),
+        (gpu.schedulers <= gpu.max_warps_sm, "more schedulers than warps"),
+    )
+    for right, message in rules:
+        if not right:
+            raise ConfigError(f"{gpu.name}: {message}")
+
+
+def _suggest(name: str, known: set[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def build(name: str, description: str, values: Mapping[str, Value]) -> Gpu:
+    """The machine with these values, each with its source. Raises ConfigError for missing or unknown parameters."""
+    missing = [p for p in PARAMETERS if p not in values]
+    unknown = [p for p in values if p not in PARAMETERS]
+    if missing or unknown:
+        raise ConfigError(f"machine {name}: no value for {missing}, unknown {unknown}")
+    origin = tuple((p, *values[p]) for p in PARAMETERS)
+    return Gpu(name=name, description=description, origin=origin, **{p: value for p, value, _ in origin})
+
+
+def as_tuple(gpu: Gpu) -> tuple[int, ...]:
+    """Parameter values in the order of `smmux._core.CONFIG`, as the core takes them."""
+    return tuple(getattr(gpu, name) for name in PARAMETERS)

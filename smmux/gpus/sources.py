@@ -1,0 +1,50 @@
+"""Where the numbers of the machines come from: the key that stands beside each value, and what it is.
+
+A value's source is one or more references separated by "; ". Each reference starts with a key of `TITLES`, followed by
+the place in that document ("PG55 G.3.1": section G.3.1 of the CUDA C Programming Guide 5.5).
+"""
+
+from __future__ import annotations
+
+__all__ = ["CHANGED", "TITLES", "keys"]
+
+CHANGED = "CHANGED"
+
+TITLES: dict[str, str] = {
+    "P000": "Yang et al.: Shared Memory Multiplexing, a Novel Way to Improve GPGPU Throughput (PACT 2012)",
+    "S001": "Kepler shared-memory bank modes on a Tesla K20c (21-point filter)",
+    "PG55": "NVIDIA CUDA C Programming Guide PG-02829-001 v5.5 (T12: Table 12, T2: Table 2)",
+    "OCC21": "NVIDIA CUDA Occupancy Calculator 2.1, spreadsheet cells and formulas",
+    "OCC51": "NVIDIA CUDA Occupancy Calculator 5.1",
+    "GS302": "GPGPU-Sim 3.0.2, source and configs/QuadroFX5800 (commit 9f69e086)",
+    "GS32": "GPGPU-Sim 3.2, configs/QuadroFX5800 as kept in commit 90ec3399",
+    "GS-480": "GPGPU-Sim, configurations of the GTX480, 3.x and 4.0 (commit 90ec3399)",
+    "GS-KEP": "GPGPU-Sim, configuration of the Kepler TITAN (commit 90ec3399)",
+    "MERPSYS": "Modeling parallel processing with GPU (MERPSYS thesis), quoting Andersch, Volkov and Wong",
+    "PPT": "PPT-GPU, Kepler latencies (lanl/PPT)",
+    "PPOPP17": "Zhang et al.: Understanding the GPU microarchitecture to achieve bare-metal tuning (PPoPP 2017)",
+    "VOLK10": "Volkov: Better performance at lower occupancy (GTC 2010), as quoted in secondary texts",
+    "GMB": "gpumembench, measurements of a GTX480",
+    "RAM1": "Ramulator 1, GDDR5 timings (commit 214f6358)",
+    "SDK-T": "Ruetsch and Micikevicius: Optimizing Matrix Transpose in CUDA",
+    "SHOC": "SHOC benchmark results of named cards (vetter/shoc, commit 0aea03b)",
+    "DQ285": "deviceQuery output of a GTX285",
+    "DQ480": "deviceQuery output of a GTX480",
+    "REV285": "GTX285 launch reviews (clocks, bus width, bandwidth)",
+    "BD-K20": "NVIDIA Tesla K20 board specification BD-06499-001",
+    "MEM": "from memory of the literature, unverified (Wong et al., ISPASS 2010, where named)",
+    "EST": "estimate without a source",
+    "DER": "arithmetic on sourced values",
+    "MODEL": "choice of a model or policy of this simulator, not a property of the card",
+    "NA": "the machine has no such operation; the value is never used",
+    CHANGED: "changed by the user: not the value of the named machine",
+}
+
+
+def keys(source: str) -> tuple[str, ...]:
+    """The keys in a source, in order.
+
+    >>> keys("PG55 5.2.3; GS302")
+    ('PG55', 'GS302')
+    """
+    return tuple(reference.split()[0] for reference in source.split("; "))

@@ -1,0 +1,139 @@
+"""Machines: every parameter of the core has a value and a source on every machine; variants and choice of machine."""
+
+import copy
+import dataclasses
+import pickle
+import re
+import threading
+
+import pytest
+
+from smmux import ConfigError, _core, gpus
+from smmux.gpus.sources import keys
+
+
+@pytest.fixture(params=gpus.names())
+def gpu(request):
+    return gpus.get(request.param)
+
+
+def test_fields_are_the_parameters_of_the_core(gpu):
+    values = {f.name: getattr(gpu, f.name) for f in dataclasses.fields(gpu)}
+    assert [row[0] for row in _core.CONFIG] == [name for name in values if name in gpus.PARAMETERS]
+    assert gpus.as_tuple(gpu) == tuple(values[row[0]] for row in _core.CONFIG)
+
+
+def test_every_value_is_in_range_and_has_a_known_source(gpu):
+    assert set(gpu.sources) == {row[0] for row in _core.CONFIG}
+    for name, unit, low, high, doc in _core.CONFIG:
+        assert low <= getattr(gpu, name) <= high
+        assert unit
+        assert doc
+        assert all(key in gpus.TITLES and key != gpus.CHANGED for key in keys(gpu.sources[name])), name
+
+
+def test_every_source_has_a_title_and_no_two_share_one():
+    assert all(gpus.TITLES.values())
+    assert len(set(gpus.TITLES.values())) == len(gpus.TITLES)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("GTX285", {"sm_count": 30, "shader_khz": 1_476_000, "lat_alu": 24, "issue_sfu": 16, "smem_unit": 512}),
+        ("GTX285-1100", {"issue_width": 2, "sched_policy": 0, "smem_unit": 1, "warp_gran": 1, "lat_bar": 4}),
+        ("GTX480-16K", {"sm_count": 15, "smem_bytes": 16384, "lat_alu": 18, "schedulers": 2, "smem_rule": 2}),
+        ("GTX480-48K", {"smem_bytes": 49152, "regs_sm": 32768, "max_warps_sm": 48, "fused_mad": 1}),
+        ("K20c", {"sm_count": 13, "schedulers": 4, "issue_width": 2, "lat_alu": 9, "smem_rule": 3}),
+    ],
+)
+def test_the_values_that_name_each_machine(name, expected):
+    assert {key: getattr(gpus.get(name), key) for key in expected} == expected
+
+
+def test_idle_memory_latency_is_the_measured_one():
+    measured = {"GTX285": 440, "GTX285-1100": 440, "GTX480-16K": 650, "GTX480-48K": 650, "K20c": 331}
+    assert {n: gpus.get(n).lat_global + gpus.get(n).flat_latency for n in gpus.names()} == measured
+
+
+def test_peak_bandwidth_is_bus_width_times_data_rate():
+    def gb_per_s(name):
+        machine = gpus.get(name)
+        return machine.flat_bytes_per_kclk / 1000 * machine.shader_khz * 1e3 / 1e9
+
+    assert gb_per_s("GTX285") == pytest.approx(512 / 8 * 2 * 1.242, rel=1e-5)
+    assert gb_per_s("GTX285-1100") == pytest.approx(512 / 8 * 2 * 1.100, rel=1e-5)
+    assert gb_per_s("GTX480-48K") == pytest.approx(384 / 8 * 2 * 1.848, rel=1e-5)
+    assert gb_per_s("K20c") == pytest.approx(320 / 8 * 2 * 2.600, rel=1e-5)
+
+
+def test_a_variant_says_what_was_changed(gpu):
+    variant = dataclasses.replace(gpu, credits=17)
+    assert variant.credits == 17
+    assert variant.sources["credits"] == gpus.CHANGED
+    assert "credits=17" in repr(variant)
+    assert variant != gpu
+    assert gpu.replace(credits=17) == variant
+    assert variant.replace(credits=gpu.credits) == gpu
+
+
+def test_machines_are_values(gpu):
+    assert pickle.loads(pickle.dumps(gpu)) == gpu
+    assert copy.deepcopy(gpu) == gpu
+    assert len({gpu, gpu.replace(), gpu.replace(credits=1)}) == 2
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        gpu.credits = 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"smem_bytes": 100}, "smem_bytes = 100 bytes is outside 1024"),
+        ({"lat_alu": 0}, "lat_alu = 0 clk is outside 1"),
+        ({"sm_count": 2.5}, "sm_count must be an integer, not 2.5"),
+        ({"coalesce_rule": 14}, "coalesce_rule must be 13, 20 or 35"),
+        ({"smem_bank_bytes": 5}, "smem_bank_bytes must be 4 or 8"),
+        ({"smem_banks": 24}, "power of two"),
+        ({"max_threads_sm": 256}, "max_threads_block exceeds max_threads_sm"),
+        ({"shared_bytes": 1}, "no parameter 'shared_bytes'"),
+        ({"smem_byte": 1}, "did you mean 'smem_bytes'"),
+    ],
+)
+def test_wrong_values_are_refused_with_the_reason(changes, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        gpus.get("GTX285").replace(**changes)
+
+
+def test_names_are_found_in_any_case_and_misspelt_ones_suggest():
+    assert gpus.get("gtx285-1100").name == "GTX285-1100"
+    assert gpus.get(gpus.get("K20c")) is gpus.get("K20c")
+    with pytest.raises(ConfigError, match="did you mean 'GTX480-48K'"):
+        gpus.get("GTX480-48")
+    with pytest.raises(ConfigError, match="must be a name or a Gpu, not int"):
+        gpus.get(285)
+
+
+def test_current_machine_is_restored_and_belongs_to_the_thread():
+    assert gpus.current().name == gpus.DEFAULT
+    seen = []
+    with gpus.set_current("K20c") as chosen:
+        assert gpus.current() is chosen
+        with gpus.set_current(chosen.replace(credits=1)):
+            assert gpus.current().credits == 1
+        assert gpus.current().name == "K20c"
+        thread = threading.Thread(target=lambda: seen.append(gpus.current().name))
+        thread.start()
+        thread.join()
+    assert gpus.current().name == gpus.DEFAULT
+    assert seen == [gpus.DEFAULT]
+
+
+def test_time_follows_from_the_shader_clock():
+    assert gpus.get("GTX285-1100").time_us(1476) == pytest.approx(1.0)
+    assert gpus.get("GTX285").shader_mhz == 1476.0
+
+
+def test_html_shows_every_parameter_with_its_source(gpu):
+    page = gpu._repr_html_()
+    assert page.count("<tr>") == 1 + len(_core.CONFIG)
+    assert all(f"<code>{name}</code>" in page for name in gpus.PARAMETERS)
