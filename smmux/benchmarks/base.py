@@ -1,0 +1,140 @@
+"""What a benchmark consists of: kernels by variant and build, problems by size, and the oracle of each problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from smmux.errors import Error
+
+__all__ = ["Benchmark", "Problem", "Table1", "WrongOutputError", "close", "eighths", "equal", "poisoned"]
+
+
+class WrongOutputError(Error):
+    """A kernel's output differs from the reference; such a run is never plotted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table1:
+    """A row of the paper's Table 1: bytes of shared memory and threads of a block, blocks on an SM of 16 kB."""
+
+    bytes: int
+    threads: int
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One launch of a benchmark: geometry, arguments and the answer.
+
+    arguments: makes the kernel's arguments. Inputs are shared between calls and read-only, outputs are new and hold
+    poison, so that a word which no thread writes is found.
+    check: raises `WrongOutputError` unless the outputs among the given arguments are right.
+    """
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    arguments: Callable[[], tuple[Any, ...]]
+    check: Callable[[tuple[Any, ...]], None]
+
+    @property
+    def blocks(self) -> int:
+        """Thread blocks of the grid."""
+        return int(np.prod(self.grid))
+
+    @property
+    def threads(self) -> int:
+        """Threads per block."""
+        return int(np.prod(self.block))
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A row of Table 1 as a program.
+
+    kernels: by variant ("baseline", "hw") and build; the first build named is the default one.
+    problems: makes the problem of a build from the sizes as keywords.
+    sizes: keywords of `problems` under the names "default", "quick" (about an eighth) and "tiny" (for tests).
+    table1: what the paper prints. pointer_bytes: size of a pointer with which the paper's bytes come out.
+    textures: how many of the kernel's arguments are textures; those are bound by reference and cost no parameter.
+    """
+
+    name: str
+    title: str
+    kernels: Mapping[tuple[str, str], Any]
+    problems: Callable[..., Problem]
+    sizes: Mapping[str, Mapping[str, int]]
+    table1: Table1
+    pointer_bytes: int = 8
+    textures: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", MappingProxyType(dict(self.kernels)))
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Variants that exist, "baseline" first."""
+        return tuple(dict.fromkeys(variant for variant, _ in self.kernels))
+
+    @property
+    def builds(self) -> tuple[str, ...]:
+        """Builds of the baseline, the default one first."""
+        return tuple(build for variant, build in self.kernels if variant == "baseline")
+
+    def kernel(self, variant: str = "baseline", build: str | None = None) -> Any:
+        """The kernel of a variant and build (default: the first build)."""
+        try:
+            return self.kernels[variant, build or self.builds[0]]
+        except KeyError:
+            have = ", ".join(f"{v}/{b}" for v, b in self.kernels)
+            raise KeyError(f"{self.name} has no kernel {variant}/{build or self.builds[0]}; it has {have}") from None
+
+    def problem(self, size: str | Mapping[str, int] = "default", build: str | None = None) -> Problem:
+        """The problem of a named size, or of the sizes given as a mapping."""
+        sizes = self.sizes[size] if isinstance(size, str) else size
+        return self.problems(build=build or self.builds[0], **sizes)
+
+
+def eighths(rng: np.random.Generator, shape: int | tuple[int, ...]) -> NDArray[np.float32]:
+    """Read-only random multiples of 1/8 in [-1, 1]: sums of their products are exact in float32 in any order."""
+    return frozen(rng.integers(-8, 9, shape, dtype=np.int8).astype(np.float32) / np.float32(8))
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, contiguous and made read-only."""
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
+
+
+def poisoned(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """A new array whose every byte is 0xff: NaN as float32, and no valid result of any benchmark."""
+    array = np.empty(shape, dtype)
+    array.view(np.uint8).fill(0xFF)
+    return array
+
+
+def equal(what: str, got: NDArray[Any], expected: NDArray[Any]) -> None:
+    """Raise `WrongOutputError` unless every element is equal."""
+    wrong = got != expected
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise WrongOutputError(
+            f"{what}: {int(wrong.sum())} of {wrong.size} elements differ, first at {where}: "
+            f"{got[where]} instead of {expected[where]}"
+        )
+
+
+def close(what: str, got: NDArray[Any], expected: NDArray[Any], tolerance: float, norm: str = "l2") -> None:
+    """Raise `WrongOutputError` unless |got - expected| <= tolerance |expected| in the norm "l1", "l2" or "max"."""
+    order = {"l1": 1, "l2": 2, "max": np.inf}[norm]
+    reference = np.asarray(expected, dtype=np.float64).ravel()
+    error = float(np.linalg.norm(got.ravel() - reference, order))
+    scale = float(np.linalg.norm(reference, order))
+    if not error <= tolerance * scale:  # also when the error is NaN
+        raise WrongOutputError(f"{what}: relative {norm} error {error / scale:.3g} exceeds {tolerance:g}")
