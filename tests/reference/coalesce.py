@@ -1,0 +1,53 @@
+"""Definition of coalescing: the addresses of a warp -> memory transactions.
+
+Slow and obvious; csrc/coalesce.c must agree with it. Rules: CUDA C Programming Guide 5.5, G.3.2 (compute capability
+1.2, 1.3), G.4.2 (2.x) and G.5.2 (3.5). `addresses` are 32 byte addresses, `lanes` the lanes that take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tests.reference.banks import split
+
+# First byte, bytes, lanes served.
+Segment = tuple[int, int, tuple[int, ...]]
+
+
+def coalesce(
+    addresses: Sequence[int], lanes: Iterable[int], width: int, rule: int, l1_line: bool = False
+) -> list[Segment]:
+    """Transactions in order; `l1_line` (rule 20): a load that moves whole 128-byte lines of the L1 cache."""
+    taking_part = sorted(lanes)
+    if rule == 13:
+        size = {1: 32, 2: 64}.get(width, 128)
+        requests = split(taking_part, 16)
+        return [narrow(s, addresses) for request in requests for s in segments(addresses, request, size)]
+    size = 128 if rule == 20 and l1_line else 32
+    requests = split(taking_part, {8: 16, 16: 8}.get(width, 32))
+    return [s for request in requests for s in segments(addresses, request, size)]
+
+
+def segments(addresses: Sequence[int], request: Sequence[int], size: int) -> list[Segment]:
+    """The aligned segments that the lanes of a request touch, by their lowest lane."""
+    found = []
+    waiting = list(request)
+    while waiting:
+        base = addresses[waiting[0]] // size * size
+        inside = [lane for lane in waiting if base <= addresses[lane] < base + size]
+        found.append((base, size, tuple(inside)))
+        waiting = [lane for lane in waiting if lane not in inside]
+    return found
+
+
+def narrow(segment: Segment, addresses: Sequence[int]) -> Segment:
+    """CC 1.2/1.3: if only one half of 128 or 64 bytes is used, transfer that half."""
+    base, size, lanes = segment
+    for half in (64, 32):
+        if size != 2 * half:
+            continue
+        if all(addresses[lane] < base + half for lane in lanes):
+            size = half
+        elif all(addresses[lane] >= base + half for lane in lanes):
+            base, size = base + half, half
+    return base, size, lanes
