@@ -1,0 +1,336 @@
+"""From Python values to a run of the core: arguments to parameter words and device addresses, geometry and resources
+checked against the machine, faults back to the user's source.
+"""
+
+from __future__ import annotations
+
+import numbers
+import operator
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smmux import _core, gpus
+from smmux.errors import ConfigError, KernelError, LaunchError
+from smmux.gpus import Gpu
+from smmux.result import Result
+
+if TYPE_CHECKING:
+    from smmux.compiler.program import Program
+
+__all__ = ["DEFAULT_MAX_CYCLES", "MANAGEMENTS", "Arguments", "dim3", "launch", "pack", "static_reserved"]
+
+Dim3 = tuple[int, int, int]
+
+MANAGEMENTS = ("static", "dynamic")
+"""static: shared memory is held from block start to block end. dynamic: `smm.array` memory is held from `smm.alloc` to
+`smm.release` (the paper's HW; CO-HW when the kernel also has static arrays)."""
+
+DEFAULT_MAX_CYCLES = 1_000_000_000
+"""Cycle limit of a run that sets none: 0.7 s of a GTX285, against kernels that spin."""
+
+FIRST_ADDRESS: Final = 0x1000
+ALIGNMENT: Final = 256
+ADDRESS_LIMIT: Final = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Kernel arguments as the core takes them.
+
+    words: one 32-bit parameter word per scalar and per array (its device address), in flattened argument order.
+    buffers: (bytes, device address, size, writable) per array, in the same order. addresses: where each element 0 is.
+    """
+
+    words: tuple[int, ...]
+    buffers: tuple[tuple[NDArray[np.uint8], int, int, bool], ...]
+    addresses: tuple[int, ...]
+
+
+def launch(
+    program: Program,
+    signature: Any,
+    args: Sequence[Any],
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    gpu: str | Gpu | None = None,
+    *,
+    management: str = "static",
+    extra_blocks: int = 0,
+    max_cycles: int | None = DEFAULT_MAX_CYCLES,
+    window: int = 0,
+    host_threads: int = 1,
+    profile: bool = False,
+) -> Result:
+    """Run a compiled kernel on a machine; NumPy arguments are written in place.
+
+    management: one of `MANAGEMENTS`. extra_blocks: with dynamic management, how many blocks beyond the static
+    residency K may be resident (the n of K+n). max_cycles: limit in shader clocks, None for no limit. window: clocks
+    that each SM runs alone, 0 for the largest that is exact; the result does not depend on it. host_threads: threads
+    of this computer to use; the result does not depend on it either. profile: also count per instruction and line.
+
+    Raises LaunchError when the launch does not fit the machine or the arguments do not fit the kernel, ConfigError for
+    an option without meaning, and the other subclasses of KernelError for what goes wrong in the kernel.
+    """
+    machine = gpus.current() if gpu is None else gpus.get(gpu)
+    grid3, block3 = dim3("grid", grid), dim3("block", block)
+    options = _options(management, extra_blocks, max_cycles, window, host_threads, profile)
+    try:
+        _check_geometry(machine, grid3, block3)
+        reserved = static_reserved(program, machine)
+        _check_resources(program, machine, block3, reserved)
+        arguments = pack(program, args)
+        found = _core.launch(
+            code=np.ascontiguousarray(program.code),
+            uniforms=np.ascontiguousarray(program.uniforms),
+            meta=_meta(program, reserved),
+            config=gpus.as_tuple(machine),
+            grid=grid3,
+            block=block3,
+            params=arguments.words,
+            buffers=arguments.buffers,
+            const=program.const,
+            options=options,
+        )
+    except KernelError as error:
+        raise _locate(error, program) from None
+    return Result.from_core(found, program, machine, grid3, block3, management, extra_blocks)
+
+
+def dim3(what: str, value: int | Sequence[int]) -> Dim3:
+    """A grid or block size as three numbers: `8`, `(8,)`, `(8, 4)` and `(8, 4, 2)` are all sizes."""
+    parts: tuple[Any, ...] = tuple(value) if isinstance(value, Iterable) else (value,)
+    if not 1 <= len(parts) <= 3:
+        raise LaunchError(f"{what} must have 1 to 3 dimensions, not {len(parts)}")
+    try:
+        numbers = [operator.index(part) for part in parts]
+    except TypeError:
+        raise LaunchError(f"{what} must be an int or a tuple of ints, not {value!r}") from None
+    if min(numbers) < 1:
+        raise LaunchError(f"{what} {value!r} has a dimension below 1")
+    x, y, z = numbers + [1] * (3 - len(numbers))
+    return x, y, z
+
+
+def static_reserved(program: Program, gpu: Gpu) -> int:
+    """Bytes of shared memory a block holds beside its arrays: built-ins and, on CC 1.x, the parameters."""
+    return gpu.smem_reserved + (program.param_bytes(gpu.pointer_bytes) if gpu.param_in_smem else 0)
+
+
+def pack(program: Program, args: Sequence[Any]) -> Arguments:
+    """Arguments as parameter words and buffers. Raises LaunchError for what the parameters cannot take."""
+    values = list(_flatten(args))
+    if len(values) != len(program.params):
+        raise LaunchError(f"{program.name} takes {len(program.params)} values, {len(values)} given")
+    arrays = [value for value in values if isinstance(value, np.ndarray)]
+    addresses = iter(_place(arrays))
+    words, buffers, starts = [], [], []
+    for word, value in zip(program.params, values, strict=True):
+        if isinstance(value, np.ndarray) != (word.type == "ptr"):
+            raise LaunchError(f"argument {word.name!r} must be {_WANTED[word.type]}, not {type(value).__name__}")
+        if isinstance(value, np.ndarray):
+            low, high = _extent(value)
+            start = next(addresses)
+            memory = _bytes(value, low, high - low)
+            buffers.append((memory, start, high - low, bool(value.flags.writeable)))
+            starts.append(start + value.ctypes.data - low)
+            words.append(starts[-1])
+        else:
+            words.append(_word(word.name, word.type, value))
+    return Arguments(tuple(words), tuple(buffers), tuple(starts))
+
+
+_WANTED = {"ptr": "an array", "s32": "an int", "u32": "an unsigned int", "f32": "a float"}
+_RANGE = {"s32": (-(1 << 31), (1 << 31) - 1), "u32": (0, (1 << 32) - 1)}
+
+
+def _flatten(args: Sequence[Any]) -> Iterator[Any]:
+    for arg in args:
+        if isinstance(arg, tuple | list):
+            yield from _flatten(arg)
+        else:
+            yield arg
+
+
+def _word(name: str, kind: str, value: Any) -> int:
+    """The 32 bits of a scalar argument."""
+    if kind == "f32":
+        return _float_word(name, value)
+    try:
+        integer = int(value) if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        raise LaunchError(f"argument {name!r} must be {_WANTED[kind]}, not {value!r}") from None
+    low, high = _RANGE[kind]
+    if not low <= integer <= high:
+        hint = "; pass numpy.uint32(...)" if kind == "s32" and 0 <= integer < 1 << 32 else ""
+        raise LaunchError(f"argument {name!r} = {integer} does not fit {kind}{hint}")
+    return int.from_bytes(struct.pack("<q", integer)[:4], "little")
+
+
+def _float_word(name: str, value: Any) -> int:
+    if not isinstance(value, numbers.Real | np.bool_):
+        raise LaunchError(f"argument {name!r} must be a float, not {value!r}")
+    try:
+        rounded = struct.pack("<f", float(value))
+    except OverflowError:
+        raise LaunchError(f"argument {name!r} = {value!r} does not fit float32") from None
+    return int.from_bytes(rounded, "little")
+
+
+def _extent(array: NDArray[Any]) -> tuple[int, int]:
+    """Host addresses of the first byte of an array's elements and behind the last one."""
+    start = array.ctypes.data
+    if array.size == 0:
+        return start, start
+    spans = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
+    return start + sum(min(span, 0) for span in spans), start + sum(max(span, 0) for span in spans) + array.itemsize
+
+
+def _root(array: NDArray[Any]) -> NDArray[Any]:
+    """The array that owns, or first wrapped, the memory of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _place(arrays: Sequence[NDArray[Any]]) -> list[int]:
+    """Device address of the first byte of each array.
+
+    Views of one buffer keep their distances; separate buffers follow each other in argument order, each at a multiple
+    of 256 bytes. Only the span that the arguments use is placed. Nothing depends on where the host put them.
+    """
+    extents = [_extent(array) for array in arrays]
+    groups = _share([_extent(_root(array)) for array in arrays], extents)
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for group, (low, high) in zip(groups, extents, strict=True):
+        first[group] = min(first.get(group, low), low)
+        last[group] = max(last.get(group, high), high)
+    base: dict[int, int] = {}
+    top = FIRST_ADDRESS
+    for group in dict.fromkeys(groups):
+        offset = (first[group] - group) % ALIGNMENT if group >= 0 else 0
+        base[group] = top + offset - first[group]
+        top += -(-(offset + last[group] - first[group]) // ALIGNMENT) * ALIGNMENT
+    if top > ADDRESS_LIMIT:
+        raise LaunchError(f"the array arguments take {top - FIRST_ADDRESS} bytes, more than 4 GB of device memory")
+    return [base[group] + low for group, (low, _) in zip(groups, extents, strict=True)]
+
+
+def _share(roots: Sequence[tuple[int, int]], extents: Sequence[tuple[int, int]]) -> list[int]:
+    """Start of the host buffer that each array lies in; buffers that overlap count as one.
+
+    An array without elements is a buffer of its own, wherever its pointer points.
+    """
+    merged: list[list[int]] = []
+    for low, high in sorted(root for root, (start, end) in zip(roots, extents, strict=True) if end > start):
+        if merged and low < merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], high)
+        else:
+            merged.append([low, high])
+    groups = []
+    for index, (start, end) in enumerate(extents):
+        inside = [low for low, high in merged if low <= start < high] if end > start else []
+        groups.append(inside[0] if inside else -1 - index)
+    return groups
+
+
+class _Memory:
+    """Lends bytes of an array, and keeps the array alive."""
+
+    def __init__(self, array: NDArray[Any], start: int, size: int) -> None:
+        self.array = array
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (size,),
+            "data": (start, not array.flags.writeable),
+        }
+
+
+def _bytes(array: NDArray[Any], start: int, size: int) -> NDArray[np.uint8]:
+    """The memory between an array's first and last byte, whatever its strides."""
+    if not array.flags.aligned or not array.dtype.isnative:
+        raise LaunchError(
+            f"an array of {array.dtype} is not aligned or not in this computer's byte order; copy it first"
+        )
+    return np.asarray(_Memory(array, start, size))
+
+
+def _options(
+    management: str, extra_blocks: int, max_cycles: int | None, window: int, host_threads: int, profile: bool
+) -> dict[str, int]:
+    if management not in MANAGEMENTS:
+        raise ConfigError(f"management must be one of {', '.join(MANAGEMENTS)}, not {management!r}")
+    if extra_blocks and management == "static":
+        raise ConfigError("extra_blocks needs management='dynamic': static management stays at K blocks")
+    limits = {
+        "extra_blocks": (extra_blocks, 0, 255),
+        "max_cycles": (0 if max_cycles is None else max_cycles, 0 if max_cycles is None else 1, (1 << 63) - 1),
+        "window": (window, 0, 1 << 20),
+        "threads": (host_threads, 1, 256),
+    }
+    found = {"dynamic": int(management == "dynamic"), "per_pc": int(bool(profile))}
+    for name, (value, low, high) in limits.items():
+        try:
+            found[name] = operator.index(value)
+        except TypeError:
+            raise ConfigError(f"{name} must be an integer, not {value!r}") from None
+        if not low <= found[name] <= high:
+            raise ConfigError(f"{name} = {value} is outside {low}..{high}")
+    return found
+
+
+def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:
+    """Limits of Table 12 of the CUDA C Programming Guide [PG55]."""
+    capability = gpu.compute_capability
+    most = (
+        ((1 << 31) - 1 if capability >= 30 else 65535, 65535, 65535 if capability >= 20 else 1),
+        (gpu.max_threads_block, gpu.max_threads_block, 64),
+    )
+    for what, size, limits in zip(("grid", "block"), (grid, block), most, strict=True):
+        for axis, value, limit in zip("xyz", size, limits, strict=True):
+            if value > limit:
+                raise LaunchError(f"{what} {size}: {axis} is {value}, {gpu.name} allows {limit}")
+    threads = block[0] * block[1] * block[2]
+    if threads > gpu.max_threads_block:
+        raise LaunchError(f"block {block} has {threads} threads, {gpu.name} allows {gpu.max_threads_block}")
+
+
+def _check_resources(program: Program, gpu: Gpu, block: Dim3, reserved: int) -> None:
+    shared = program.shared_bytes + program.dynamic_bytes + reserved
+    if shared > gpu.smem_bytes:
+        beside = f" with {reserved} bytes of parameters and built-ins" if reserved else ""
+        raise LaunchError(f"a block needs {shared} bytes of shared memory{beside}, {gpu.name} has {gpu.smem_bytes}")
+    if program.nregs > gpu.max_regs_thread:
+        raise LaunchError(f"the kernel uses {program.nregs} registers, {gpu.name} allows {gpu.max_regs_thread}")
+    threads = block[0] * block[1] * block[2]
+    if program.nregs * threads > gpu.regs_sm:
+        raise LaunchError(
+            f"a block of {threads} threads needs {program.nregs} registers each, an SM of {gpu.name} has {gpu.regs_sm}"
+        )
+
+
+def _meta(program: Program, reserved: int) -> dict[str, int]:
+    return {
+        "nregs": program.nregs,
+        "npreds": program.npreds,
+        "shared_bytes": program.shared_bytes,
+        "dynamic_bytes": program.dynamic_bytes,
+        "local_bytes": program.local_bytes,
+        "static_reserved": reserved,
+    }
+
+
+def _locate(error: KernelError, program: Program) -> KernelError:
+    """The error with what only the program knows: kernel, file, and the name of the array."""
+    error.kernel = program.name
+    error.filename = program.filename
+    if error.array_index is not None:
+        named = [word.name for word in program.params if word.array == error.array_index]
+        error.array = named[0] if named else None
+    return error

@@ -1,0 +1,101 @@
+"""Results as HTML for notebooks: headline, stall breakdown, heat map of the source, counters with their definitions."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from smmux.result import counter_info, line_counters
+
+if TYPE_CHECKING:
+    from smmux.result import Comparison, Result
+
+__all__ = ["comparison_html", "result_html"]
+
+# Colour-blind safe, in the order in which the shares appear.
+_COLOURS = (
+    "#0072b2",
+    "#e69f00",
+    "#56b4e9",
+    "#009e73",
+    "#d55e00",
+    "#cc79a7",
+    "#f0e442",
+    "#999999",
+    "#7570b3",
+    "#dddddd",
+)
+
+
+def result_html(result: Result) -> str:
+    """A page section about one run."""
+    head = (
+        f"<b>{html.escape(result.kernel)}</b> on {html.escape(result.gpu.name)}: {result.cycles:,} cycles, "
+        f"{result.time_us:,.2f} &micro;s; {result.residency} blocks per SM (limited by {html.escape(result.limiter)}, "
+        f"{result.static_residency} with static management); grid {result.grid}, block {result.block}"
+    )
+    parts = [f"<p>{head}</p>", _stalls(result), _heat_map(result)]
+    parts.append(f"<details><summary>counters</summary>{_counters(result)}</details>")
+    return "<div>" + "".join(parts) + "</div>"
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """A table of the counters that differ."""
+    rows = [
+        (name, f"{before:,}", f"{after:,}", f"{after / before:.3f}" if before else "", unit)
+        for name, unit, before, after in comparison.rows()
+    ]
+    return f"<p>speedup <b>{comparison.speedup:.3f}</b></p>" + _table(
+        ("counter", "baseline", "result", "ratio", "unit"), rows
+    )
+
+
+def _stalls(result: Result) -> str:
+    """One bar of the schedulers' time, and its legend."""
+    shares = {name: share for name, share in result.stalls.items() if share > 0}
+    bar, legend = [], []
+    for (name, share), colour in zip(shares.items(), _COLOURS * 2, strict=False):
+        label = f"{html.escape(name.replace('_', ' '))} {100 * share:.1f} %"
+        bar.append(f"<div title='{label}' style='width:{100 * share:.3f}%;background:{colour}'></div>")
+        legend.append(f"<span style='color:{colour}'>&#9632;</span> {label}")
+    return (
+        f"<div style='display:flex;height:14px;max-width:60em'>{''.join(bar)}</div>"
+        f"<p style='font-size:85%'>{' &nbsp; '.join(legend)}</p>"
+    )
+
+
+def _heat_map(result: Result) -> str:
+    """Source lines, coloured by the scheduler time that each cost; empty unless the run was profiled."""
+    lines = result.lines()
+    lines.pop(0, None)
+    if not lines:
+        return ""
+    names = list(line_counters())
+    hottest = max((counters["idle"] + counters["issued"] for counters in lines.values()), default=0) or 1
+    rows = []
+    for line in range(min(lines), max(lines) + 1):
+        counters = lines.get(line)
+        heat = (counters["idle"] + counters["issued"]) / hottest if counters else 0.0
+        cells = "".join(
+            f"<td style='text-align:right'>{counters[n]:,}</td>" if counters else "<td></td>" for n in names
+        )
+        code = html.escape(result.source(line))
+        rows.append(
+            f"<tr style='background:rgba(213,94,0,{0.6 * heat:.3f})'><td>{line}</td>"
+            f"<td style='text-align:left'><pre style='margin:0'>{code}</pre></td>{cells}</tr>"
+        )
+    titles = "".join(f"<th title='{html.escape(line_counters()[n].doc)}'>{n}</th>" for n in names)
+    return f"<table><thead><tr><th>line</th><th>source</th>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _counters(result: Result) -> str:
+    info = counter_info()
+    rows = [(name, f"{value:,}", info[name].unit, info[name].doc) for name, value in result.items()]
+    return _table(("counter", "value", "unit", "definition"), rows)
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    titles = "".join(f"<th>{html.escape(text)}</th>" for text in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"

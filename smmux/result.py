@@ -1,0 +1,253 @@
+"""What a run gave: cycles, counters, residency, counters per source line and per instruction, and comparisons."""
+
+from __future__ import annotations
+
+import json
+import linecache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smmux import _core
+from smmux.gpus import Gpu
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from smmux.compiler.program import Program
+
+__all__ = ["Comparison", "CounterInfo", "Result", "counter_info", "line_counters"]
+
+
+@dataclass(frozen=True, slots=True)
+class CounterInfo:
+    """What a counter counts."""
+
+    name: str
+    unit: str
+    doc: str
+
+
+@cache
+def counter_info() -> Mapping[str, CounterInfo]:
+    """Unit and definition of every counter of a run, in the order of the core's table."""
+    return {name: CounterInfo(name, unit, doc) for name, unit, doc in _core.COUNTERS}
+
+
+@cache
+def line_counters() -> Mapping[str, CounterInfo]:
+    """Unit and definition of every counter that is kept per instruction and per source line."""
+    return {name: CounterInfo(name, unit, doc) for name, unit, doc in _core.PC_COUNTERS}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Result(Mapping[str, int]):
+    """The result of one run; as a mapping, its counters by name.
+
+    counters: every counter of `counter_info`. residency: thread blocks of an SM that may be resident together, and the
+    resource (limiter) that sets it; static_residency: the same with static management, the paper's K. profile: array of
+    counters per instruction (rows) in the order of `line_counters` (columns), or None unless asked for.
+    """
+
+    kernel: str
+    gpu: Gpu
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    management: str
+    extra_blocks: int
+    counters: Mapping[str, int]
+    residency: int
+    static_residency: int
+    limiter: str
+    program: Program = field()
+    profile: NDArray[np.uint64] | None = None
+
+    @classmethod
+    def from_core(
+        cls,
+        found: Mapping[str, Any],
+        program: Program,
+        gpu: Gpu,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        management: str,
+        extra_blocks: int,
+    ) -> Result:
+        """The result in the dictionary that `_core.launch` returns."""
+        raw = found.get("per_pc")
+        profile = None
+        if raw is not None and len(raw):
+            profile = np.frombuffer(raw, dtype=np.uint64).reshape(len(program), len(_core.PC_COUNTERS))
+        return cls(
+            kernel=program.name,
+            gpu=gpu,
+            grid=grid,
+            block=block,
+            management=management,
+            extra_blocks=extra_blocks,
+            counters=dict(found["counters"]),
+            residency=found["residency"],
+            static_residency=found["static_residency"],
+            limiter=found["limiter"],
+            program=program,
+            profile=profile,
+        )
+
+    # ---- the mapping: counters by name
+
+    def __getitem__(self, name: str) -> int:
+        return self.counters[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.counters)
+
+    def __len__(self) -> int:
+        return len(self.counters)
+
+    # ---- headline numbers
+
+    @property
+    def cycles(self) -> int:
+        """Shader clocks from launch to the last acknowledgement of the grid."""
+        return self.counters["cycles"]
+
+    @property
+    def time_us(self) -> float:
+        """The same in microseconds of the machine's shader clock."""
+        return self.gpu.time_us(self.cycles)
+
+    @property
+    def stalls(self) -> dict[str, float]:
+        """Where the schedulers' time went, as fractions that add up to 1: "issue", then the reasons for idling."""
+        total = self.counters["scheduler_cycles"] or 1
+        shares = {"issue": self.counters["issue_cycles"] / total}
+        for name, value in self.counters.items():
+            if name.startswith("idle_"):
+                shares[name.removeprefix("idle_")] = value / total
+        return shares
+
+    # ---- per instruction and per line
+
+    def instructions(self) -> list[dict[str, Any]]:
+        """One record per instruction: pc, line, op and, when profiled, the counters of `line_counters`."""
+        code, names = self.program.code, list(line_counters())
+        records = []
+        for pc, op in enumerate(self.program.ops):
+            record: dict[str, Any] = {"pc": pc, "line": int(code["line"][pc]), "op": op}
+            if self.profile is not None:
+                record.update(zip(names, self.profile[pc].tolist(), strict=True))
+            records.append(record)
+        return records
+
+    def lines(self) -> dict[int, dict[str, int]]:
+        """Counters of `line_counters` per source line; empty unless the run was profiled."""
+        if self.profile is None:
+            return {}
+        lines, row = np.unique(self.program.code["line"], return_inverse=True)
+        sums = np.zeros((len(lines), self.profile.shape[1]), np.uint64)
+        np.add.at(sums, row, self.profile)
+        names = list(line_counters())
+        return {
+            int(line): dict(zip(names, values, strict=True)) for line, values in zip(lines, sums.tolist(), strict=True)
+        }
+
+    def source(self, line: int) -> str:
+        """Text of a line of the kernel's file, empty when it cannot be read."""
+        return linecache.getline(self.program.filename, line).rstrip("\n")
+
+    # ---- as data
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what ran, on what, and all counters."""
+        return {
+            "kernel": self.kernel,
+            "gpu": self.gpu.name,
+            "grid": list(self.grid),
+            "block": list(self.block),
+            "management": self.management,
+            "extra_blocks": self.extra_blocks,
+            "cycles": self.cycles,
+            "time_us": self.time_us,
+            "residency": self.residency,
+            "static_residency": self.static_residency,
+            "limiter": self.limiter,
+            "registers": self.program.nregs,
+            "shared_bytes": self.program.shared_bytes,
+            "dynamic_bytes": self.program.dynamic_bytes,
+            "counters": dict(self.counters),
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Counters as a table with unit and definition (needs pandas)."""
+        import pandas as pd
+
+        rows = [(name, value, counter_info()[name].unit, counter_info()[name].doc) for name, value in self.items()]
+        return pd.DataFrame(rows, columns=["counter", "value", "unit", "definition"]).set_index("counter")
+
+    # ---- comparisons
+
+    def __sub__(self, other: Result) -> dict[str, int]:
+        """Differences of the counters."""
+        if not isinstance(other, Result):
+            return NotImplemented
+        return {name: value - other.counters.get(name, 0) for name, value in self.items()}
+
+    def speedup(self, baseline: Result) -> float:
+        """How many times faster this run is than the baseline, in simulated time."""
+        return baseline.time_us / self.time_us
+
+    def compare(self, baseline: Result) -> Comparison:
+        """This run beside another one."""
+        return Comparison(baseline, self)
+
+    # ---- as text
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result {self.kernel} on {self.gpu.name}: {self.cycles} cycles, {self.time_us:.2f} us, "
+            f"{self.residency} blocks per SM ({self.limiter})>"
+        )
+
+    def _repr_html_(self) -> str:
+        from smmux import report
+
+        return report.result_html(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two results side by side; printing it shows the counters that differ."""
+
+    baseline: Result
+    result: Result
+
+    @property
+    def speedup(self) -> float:
+        """Baseline's time over the result's."""
+        return self.result.speedup(self.baseline)
+
+    def rows(self) -> list[tuple[str, str, int, int]]:
+        """(counter, unit, baseline, result) of the counters that differ."""
+        units = counter_info()
+        pairs = ((name, self.baseline.counters.get(name, 0), value) for name, value in self.result.items())
+        return [(name, units[name].unit, before, after) for name, before, after in pairs if before != after]
+
+    def __str__(self) -> str:
+        lines = [f"{self.baseline!r}", f"{self.result!r}", f"speedup {self.speedup:.3f}"]
+        for name, unit, before, after in self.rows():
+            ratio = f"x {after / before:.3f}" if before else ""
+            lines.append(f"  {name:24}{before:>14}{after:>14}  {ratio:10}{unit}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from smmux import report
+
+        return report.comparison_html(self)
