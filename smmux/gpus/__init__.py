@@ -21,7 +21,7 @@ from types import TracebackType
 from smmux.errors import ConfigError
 from smmux.gpus import fermi, gt200, kepler
 from smmux.gpus.machine import PARAMETERS, Gpu, Parameter, Value, as_tuple, build
-from smmux.gpus.sources import CHANGED, TITLES
+from smmux.gpus.sources import CHANGED, TITLES, keys
 
 __all__ = [
     "CHANGED",
@@ -33,6 +33,7 @@ __all__ = [
     "as_tuple",
     "current",
     "get",
+    "keys",
     "names",
     "set_current",
 ]

@@ -1,0 +1,189 @@
+"""The command line of smmux.
+
+    python -m smmux info                    version, build and machines
+    python -m smmux gpu GTX285              parameters of a machine, each with its source
+    python -m smmux counters                every counter with unit and definition
+    python -m smmux run FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
+
+An argument of `run` is an int, a float, `dtype[shape]` (zeros), `dtype[shape]=ones|arange|random`, or a file NAME.npy:
+
+    python -m smmux run kernels.py:saxpy --grid 8 --block 128 2.0 float32[1024]=arange float32[1024]
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import smmux
+from smmux import _core, gpus
+from smmux.result import Result, counter_info, line_counters
+
+__all__ = ["argument", "main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status is 0 unless something is wrong with the request or the kernel."""
+    parser = argparse.ArgumentParser(
+        prog="python -m smmux", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    info = commands.add_parser("info", help="version, build and machines")
+    info.set_defaults(action=_info)
+    gpu = commands.add_parser("gpu", help="parameters of a machine, each with its source")
+    gpu.add_argument("name")
+    gpu.set_defaults(action=_gpu)
+    counters = commands.add_parser("counters", help="every counter with unit and definition")
+    counters.set_defaults(action=_counters)
+    _add_run(commands.add_parser("run", help="simulate a kernel of a file"))
+    options = parser.parse_args(argv)
+    try:
+        options.action(options)
+    except (smmux.Error, OSError, ValueError) as error:
+        sys.stdout.flush()
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("kernel", metavar="FILE.py:KERNEL")
+    run.add_argument("arguments", nargs="*", metavar="ARGUMENT")
+    run.add_argument("--grid", required=True, type=_dims, help="blocks: N or X,Y or X,Y,Z")
+    run.add_argument("--block", required=True, type=_dims, help="threads per block: N or X,Y or X,Y,Z")
+    run.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")
+    run.add_argument("--management", default="static", help="of shared memory: static or dynamic")
+    run.add_argument("--extra-blocks", type=int, default=0, help="n of K+n with dynamic management")
+    run.add_argument("--schedule", default="source", help="of the compiler: source or list")
+    run.add_argument("--lines", action="store_true", help="counters per source line")
+    run.add_argument("--listing", action="store_true", help="print the compiled program first")
+    run.add_argument("--json", action="store_true", help="print the result as JSON alone")
+    run.set_defaults(action=_run)
+
+
+def _info(_: argparse.Namespace) -> None:
+    print(f"smmux {smmux.__version__}")
+    print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.system()} {platform.machine()}")
+    print(f"core {getattr(_core, 'BUILD', Path(_core.__file__).name)}")
+    print(f"{len(_core.OPS)} operations, {len(_core.CONFIG)} machine parameters, {len(_core.COUNTERS)} counters")
+    for name in gpus.names():
+        print(f"  {name:12} {gpus.get(name).description}")
+
+
+def _gpu(options: argparse.Namespace) -> None:
+    machine = gpus.get(options.name)
+    print(f"{machine.name}: {machine.description}")
+    for parameter in gpus.PARAMETERS.values():
+        value, source = getattr(machine, parameter.name), machine.sources[parameter.name]
+        print(f"  {parameter.name:20}{value:>10} {parameter.unit:22} [{source}] {parameter.doc}")
+    used = {key for source in machine.sources.values() for key in gpus.keys(source)}
+    for key, title in gpus.TITLES.items():
+        if key in used:
+            print(f"[{key}] {title}")
+
+
+def _counters(_: argparse.Namespace) -> None:
+    for title, table in (("per run", counter_info()), ("per instruction and line", line_counters())):
+        print(f"{title}:")
+        for info in table.values():
+            print(f"  {info.name:24} {info.unit:20} {info.doc}")
+
+
+def _run(options: argparse.Namespace) -> None:
+    kernel = _load(options.kernel)
+    result = kernel.simulate(
+        options.grid,
+        options.block,
+        tuple(argument(text) for text in options.arguments),
+        gpu=options.gpu,
+        management=options.management,
+        extra_blocks=options.extra_blocks,
+        schedule=options.schedule,
+        profile=options.lines,
+    )
+    if options.json:
+        print(result.to_json(indent=2))
+        return
+    if options.listing:
+        print(result.program.listing())
+    print(result)
+    _print_result(result)
+
+
+def _print_result(result: Result) -> None:
+    print(
+        "scheduler time: " + ", ".join(f"{name} {100 * share:.1f} %" for name, share in result.stalls.items() if share)
+    )
+    for name, value in result.items():
+        if value:
+            print(f"  {name:24}{value:>16} {counter_info()[name].unit}")
+    lines = result.lines()
+    if lines:
+        print("  line" + "".join(f"{name:>14}" for name in line_counters()) + "  source")
+    for line, values in lines.items():
+        print(f"{line:6}" + "".join(f"{value:>14}" for value in values.values()) + "  " + result.source(line).strip())
+
+
+def _dims(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
+
+
+def _load(place: str) -> Any:
+    """The kernel of `FILE.py:KERNEL`."""
+    path, _, name = place.rpartition(":")
+    if not path:
+        raise ValueError(f"{place!r} is not FILE.py:KERNEL")
+    names = runpy.run_path(path)
+    if not hasattr(names.get(name), "simulate"):
+        kernels = ", ".join(found for found, value in names.items() if hasattr(value, "simulate"))
+        raise ValueError(f"{path} has no kernel {name!r}; it has {kernels or 'none'}")
+    return names[name]
+
+
+_ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>\d+(,\d+)*)\](=(?P<fill>\w+))?")
+
+
+def argument(text: str) -> Any:
+    """A kernel argument from its text on the command line.
+
+    >>> argument("7"), argument("0.5"), argument("int32[2,2]=arange").tolist()
+    (7, 0.5, [[0, 1], [2, 3]])
+    """
+    if text.endswith(".npy"):
+        return np.load(text)
+    if match := _ARRAY.fullmatch(text):
+        return _array(match["dtype"], tuple(int(n) for n in match["shape"].split(",")), match["fill"] or "zeros")
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    raise ValueError(f"argument {text!r} is none of an int, a float, dtype[shape], dtype[shape]=fill or NAME.npy")
+
+
+def _array(dtype: str, shape: tuple[int, ...], fill: str) -> Any:
+    count = int(np.prod(shape))
+    fills = {
+        "zeros": lambda: np.zeros(count),
+        "ones": lambda: np.ones(count),
+        "arange": lambda: np.arange(count),
+        "random": lambda: np.random.default_rng(0).integers(0, 128, count) / (8 if dtype.startswith("float") else 1),
+    }
+    if fill not in fills:
+        raise ValueError(f"{fill!r} is none of {', '.join(fills)}")
+    try:
+        return fills[fill]().astype(dtype).reshape(shape)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
