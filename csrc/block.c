@@ -1,0 +1,229 @@
+/* Blocks on an SM: start, barriers, dynamic shared memory, end. */
+#include <assert.h>
+#include <string.h>
+
+#include "sm.h"
+
+/* ---- start ------------------------------------------------------------------------------------ */
+
+static uint64_t reserve_warps(const struct sm *sm, uint32_t count) {
+    uint64_t slots = 0;
+    for (uint32_t w = 0; w < sm->m->cfg->max_warps_sm && count; w++)
+        if (sm->warps[w].state == WARP_FREE) slots |= 1ull << w, count--;
+    assert(count == 0);
+    return slots;
+}
+
+static void find_next_start(struct sm *sm) {
+    sm->next_start = NEVER;
+    for (uint32_t i = 0; i < sm->m->cfg->max_blocks_sm; i++) {
+        const struct block *b = &sm->blocks[i];
+        if (b->used && !b->started && !b->requested && b->start < sm->next_start) sm->next_start = b->start;
+    }
+}
+
+void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle) {
+    uint32_t slot = 0;
+    while (sm->blocks[slot].used) slot++;
+    assert(slot < sm->m->cfg->max_blocks_sm);
+    struct block *b = &sm->blocks[slot];
+    *b = (struct block){.used = true, .id = block, .start = cycle, .warps_live = sm->m->warps_per_block};
+    b->warp_slots = reserve_warps(sm, sm->m->warps_per_block);
+    for (uint32_t w = 0; w < MAX_WARPS; w++)
+        if (b->warp_slots >> w & 1) {
+            sm->warps[w].state = WARP_STARTING;
+            sm->warps[w].block = (uint16_t)slot;
+            sm->ready_at[w] = NEVER;
+            if (w >= sm->warp_limit) sm->warp_limit = w + 1;
+        }
+    if (cycle < sm->next_start) sm->next_start = cycle;
+}
+
+/* Threads of a block are numbered x first; lanes past its end do not exist. */
+static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint32_t first_thread) {
+    const struct launch_dims *dims = &sm->m->dims;
+    const struct program *p = sm->m->program;
+    struct warp *w = &sm->warps[slot];
+    const uint32_t threads = dims->block[0] * dims->block[1] * dims->block[2];
+    const uint32_t lanes = threads - first_thread < 32 ? threads - first_thread : 32;
+    memset(w->rows, 0, (size_t)p->meta.nregs * 32 * 4);
+    memset(w->ready, 0, p->ready_count * sizeof *w->ready);
+    memset(w->preds, 0, sizeof w->preds);
+    uint32_t *special = w->rows + p->meta.nregs * 32u;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t thread = first_thread + lane;
+        special[SPECIAL_TID_X * 32 + lane] = thread % dims->block[0];
+        special[SPECIAL_TID_Y * 32 + lane] = thread / dims->block[0] % dims->block[1];
+        special[SPECIAL_TID_Z * 32 + lane] = thread / dims->block[0] / dims->block[1];
+        special[SPECIAL_CTAID_X * 32 + lane] = b->id % dims->grid[0];
+        special[SPECIAL_CTAID_Y * 32 + lane] = b->id / dims->grid[0] % dims->grid[1];
+        special[SPECIAL_CTAID_Z * 32 + lane] = b->id / dims->grid[0] / dims->grid[1];
+        special[SPECIAL_LANEID * 32 + lane] = lane;
+    }
+    w->pc = 0;
+    w->mask = w->live = lanes == 32 ? ~0u : (1u << lanes) - 1;
+    w->rpc = NO_RPC;
+    w->depth = 0;
+    w->loads_pending = w->accesses_pending = 0;
+    w->state = WARP_RUNNING;
+    sm->age[slot] = sm->starts++;
+}
+
+static void start_block(struct sm *sm, struct block *b, uint64_t t) {
+    uint32_t thread = 0;
+    b->started = true;
+    b->start = t;
+    for (uint32_t w = 0; w < MAX_WARPS; w++)
+        if (b->warp_slots >> w & 1) {
+            start_warp(sm, w, b, thread);
+            sm_refresh(sm, w, t, WAIT_START);
+            thread += 32;
+        }
+}
+
+/* ---- shared memory ------------------------------------------------------------------------------ */
+
+static void release_warps(struct sm *sm, const struct block *b, uint64_t at, enum wait kind) {
+    for (uint32_t w = 0; w < sm->warp_limit; w++)
+        if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER) {
+            sm->warps[w].state = WARP_RUNNING;
+            sm_refresh(sm, w, at, kind);
+        }
+}
+
+/* Serve one request: the static part of a block that starts, or an allocating barrier. */
+static bool serve(struct sm *sm, struct block *b, uint64_t t) {
+    const struct machine *m = sm->m;
+    uint32_t at;
+    if (!b->started) {
+        if (!smm_alloc_static(&sm->smm, b->id, m->static_smem, &at)) return false;
+        b->static_base = at;
+        b->dynamic_base = at + ((m->program->meta.shared_bytes + 3) & ~3u);
+        start_block(sm, b, t);
+        return true;
+    }
+    if (!smm_alloc_dynamic(&sm->smm, b->id, m->program->meta.dynamic_bytes, &at)) return false;
+    b->dynamic_base = at;
+    b->holds = true;
+    b->grant = t;
+    sm->count.allocations++;
+    sm->count.allocation_wait_cycles += t - b->arrival;
+    if (t > b->arrival) sm->count.allocation_waits++;
+    release_warps(sm, b, t + m->cfg->lat_bar, t > b->arrival ? WAIT_ALLOCATION : WAIT_BARRIER);
+    return true;
+}
+
+/* Strict FIFO: nobody overtakes a request that does not fit yet. */
+static void serve_queue(struct sm *sm, uint64_t t) {
+    while (sm->queue_count && serve(sm, &sm->blocks[sm->queue[0]], t)) {
+        sm->queue_count--;
+        memmove(sm->queue, sm->queue + 1, sm->queue_count * sizeof *sm->queue);
+    }
+}
+
+static void request(struct sm *sm, struct block *b, uint64_t t) {
+    b->requested = true;
+    b->arrival = t;
+    sm->queue[sm->queue_count++] = (uint32_t)(b - sm->blocks);
+    serve_queue(sm, t);
+}
+
+void block_start_due(struct sm *sm, uint64_t t) {
+    for (uint32_t i = 0; i < sm->m->cfg->max_blocks_sm; i++) {
+        struct block *b = &sm->blocks[i];
+        if (b->used && !b->started && !b->requested && b->start == t) request(sm, b, t);
+    }
+    find_next_start(sm);
+}
+
+static void release(struct sm *sm, struct block *b, uint64_t t) {
+    const bool found = smm_release(&sm->smm, b->dynamic_base);
+    assert(found);
+    (void)found;
+    b->holds = false;
+    sm->count.region_cycles += t - b->grant;
+    serve_queue(sm, t);
+}
+
+/* ---- barriers ------------------------------------------------------------------------------------- */
+
+static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
+    const enum bar_option option = (enum bar_option)b->barrier;
+    b->arrived = 0;
+    sm->count.barriers++;
+    if (option == BAR_ALLOC && sm->m->dynamic) {
+        for (uint32_t w = 0; w < sm->warp_limit; w++)
+            if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER) sm->wait[w] = WAIT_ALLOCATION;
+        request(sm, b, t);
+        return;
+    }
+    if (option == BAR_RELEASE && sm->m->dynamic) release(sm, b, t);
+    release_warps(sm, b, t + sm->m->cfg->lat_bar, WAIT_BARRIER);
+}
+
+static enum error check_barrier(const struct sm *sm, const struct warp *w, const struct block *b, const struct uop *u) {
+    if (w->mask != w->live) return ERROR_DIVERGENT_BARRIER;
+    if (b->arrived && b->barrier != u->sub) return ERROR_MIXED_BARRIER;
+    if (!sm->m->dynamic) return OK;
+    if (u->sub == BAR_ALLOC && b->holds) return ERROR_NESTED_ALLOCATION;
+    if (u->sub == BAR_ALLOC && (uint32_t)u->imm > sm->m->program->meta.dynamic_bytes) return ERROR_ALLOCATION_TOO_LARGE;
+    if (u->sub == BAR_RELEASE && !b->holds) return ERROR_UNMATCHED_RELEASE;
+    return OK;
+}
+
+void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    struct block *b = &sm->blocks[w->block];
+    const enum error e = check_barrier(sm, w, b, u);
+    if (e) {
+        sm_fault(sm, warp, (uint32_t)__builtin_ctz(w->mask), t, e);
+        return;
+    }
+    b->barrier = u->sub;
+    b->barrier_pc = w->pc;
+    w->state = WARP_BARRIER;
+    warp_goto(w, w->pc + 1);
+    sm->ready_at[warp] = NEVER;
+    sm->wait[warp] = WAIT_BARRIER;
+    if (++b->arrived == b->warps_live) complete_barrier(sm, b, t);
+}
+
+/* ---- end -------------------------------------------------------------------------------------------- */
+
+static void finish(struct sm *sm, struct block *b, uint64_t t) {
+    if (sm->m->static_smem) smm_release(&sm->smm, b->static_base);
+    for (uint32_t w = 0; w < sm->warp_limit; w++)
+        if (b->warp_slots >> w & 1) sm->warps[w].state = WARP_FREE;
+    b->used = false;
+    sm->count.blocks++;
+    sm->count.block_cycles += t - b->start;
+    sm->finished[sm->finished_count++] = (struct finished_block){t, b->id};
+    if (t > sm->last_activity) sm->last_activity = t;
+    serve_queue(sm, t);
+}
+
+/* A block ends when its last warp has exited and its last access is answered. */
+static void finish_if_done(struct sm *sm, struct block *b, uint64_t t) {
+    if (b->warps_live == 0 && b->accesses_pending == 0) finish(sm, b, t);
+}
+
+void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    struct block *b = &sm->blocks[w->block];
+    if (b->holds && b->warps_live == 1) {
+        sm_fault(sm, warp, 0, t, ERROR_UNRELEASED);
+        return;
+    }
+    w->state = WARP_EXITED;
+    sm->ready_at[warp] = NEVER;
+    sm->count.warps++;
+    b->warps_live--;
+    if (b->warps_live && b->arrived == b->warps_live) complete_barrier(sm, b, t);
+    finish_if_done(sm, b, t);
+}
+
+void block_access_done(struct sm *sm, uint32_t block, uint64_t t) {
+    struct block *b = &sm->blocks[block];
+    b->accesses_pending--;
+    finish_if_done(sm, b, t);
+}

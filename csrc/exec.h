@@ -1,0 +1,25 @@
+/* What an arithmetic operation does to 32 lanes. */
+#ifndef SMMUX_EXEC_H
+#define SMMUX_EXEC_H
+
+#include "decode.h"
+
+/* Register rows of a warp and its predicates: all the state these operations see. */
+struct lanes {
+    uint32_t *rows;          /* [row_count][32] */
+    const uint32_t *uniforms;
+    uint32_t *preds;         /* masks */
+};
+
+static inline const uint32_t *operand_row(const struct lanes *w, uint32_t row) {
+    return row & ROW_UNIFORM ? w->uniforms + (row & ~ROW_UNIFORM) : w->rows + row;
+}
+
+/* Run one ALU, predicate, shuffle or vote operation on the lanes of mask. q is the row's
+ * predicate operand. */
+void exec_alu(const struct uop *u, uint32_t q, const struct lanes *w, uint32_t mask);
+
+/* True for integer division and remainder with a zero divisor in an active lane (*lane). */
+bool divides_by_zero(const struct uop *u, const struct lanes *w, uint32_t mask, uint32_t *lane);
+
+#endif

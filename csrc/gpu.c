@@ -1,0 +1,252 @@
+/* The clockwork. SMs advance alone through windows of W cycles, then memory, then the
+ * dispatcher: exact, because neither can answer within W (design 4). */
+#include "gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dispatch.h"
+#include "occupancy.h"
+#include "pool.h"
+
+#define MAX_WINDOW 128u
+#define LOCAL_BASE 0xc0000000u  /* device address of local memory */
+#define POLL_WINDOWS 64u        /* between two questions whether the user wants to stop */
+
+struct gpu {
+    const struct launch *l;
+    struct machine machine;
+    struct program program;
+    struct sm *sms;
+    struct port *ports;
+    struct memsys *mem;
+    struct pool *pool;
+    struct dispatch dispatch;
+    uint64_t window_end;
+};
+
+/* ---- checks ------------------------------------------------------------------------------------ */
+
+static enum error bad(struct fault *f, enum error code, const char *text, uint32_t value) {
+    f->code = code;
+    snprintf(f->text, sizeof f->text, text, value);
+    return code;
+}
+
+struct range {
+    const char *name;
+    uint32_t min, max;
+};
+
+/* In the order of struct config, which holds nothing but uint32_t. */
+static const struct range ranges[] = {
+#define PARAM(name, unit, min, max, doc) {#name, min, max},
+#include "config.def"
+#define CLASS(id, name, doc) {"lat_" #name, 1, 60000},
+#include "classes.def"
+#define CLASS(id, name, doc) {"issue_" #name, 1, 60000},
+#include "classes.def"
+};
+
+enum error config_check(const struct config *cfg, struct fault *f) {
+    const uint32_t *value = (const uint32_t *)cfg;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        if (value[i] >= ranges[i].min && value[i] <= ranges[i].max) continue;
+        snprintf(f->text, sizeof f->text, "%s = %u is not in %u..%u", ranges[i].name, value[i], ranges[i].min, ranges[i].max);
+        return f->code = ERROR_BAD_CONFIG;
+    }
+    if (cfg->smem_banks & (cfg->smem_banks - 1)) return bad(f, ERROR_BAD_CONFIG, "%u shared-memory banks are not a power of two", cfg->smem_banks);
+    if (cfg->max_warps_sm * 32 < cfg->max_threads_sm) return bad(f, ERROR_BAD_CONFIG, "%u warps do not hold max_threads_sm", cfg->max_warps_sm);
+    return OK;
+}
+
+static enum error check_launch(const struct launch *l, struct fault *f) {
+    uint64_t blocks = 1, threads = 1;
+    for (int d = 0; d < 3; d++) {
+        blocks *= l->dims.grid[d];
+        threads *= l->dims.block[d];
+        if (blocks > UINT32_MAX || threads > UINT32_MAX) return bad(f, ERROR_BAD_LAUNCH, "grid of more than %u blocks", UINT32_MAX);
+    }
+    if (blocks == 0 || threads == 0) return bad(f, ERROR_BAD_LAUNCH, "the grid or the block has %u threads", 0);
+    if (threads > l->cfg->max_threads_block)
+        return bad(f, ERROR_BAD_LAUNCH, "a block of %u threads is larger than the machine allows", (uint32_t)threads);
+    if (l->meta.nregs > l->cfg->max_regs_thread)
+        return bad(f, ERROR_BAD_LAUNCH, "%u registers per thread are more than the machine has", l->meta.nregs);
+    return OK;
+}
+
+/* ---- construction ------------------------------------------------------------------------------- */
+
+static uint32_t round_up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
+
+/* Residency from the occupancy rules and the management of shared memory. */
+static enum error admit(struct gpu *g, struct outcome *out) {
+    const struct launch *l = g->l;
+    const struct config *cfg = l->cfg;
+    const struct program_meta *meta = &l->meta;
+    const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
+    const uint32_t fixed = meta->shared_bytes + meta->smem_overhead;
+    struct occupancy o;
+    g->machine.dynamic = l->dynamic && meta->dynamic_bytes;
+    if (g->machine.dynamic) {
+        o = residency_compute(cfg, threads, meta->nregs, fixed, meta->dynamic_bytes, l->extra_blocks, &out->static_residency);
+        g->machine.static_smem = fixed;
+    } else {
+        o = occupancy_compute(cfg, threads, meta->nregs, fixed + meta->dynamic_bytes);
+        out->static_residency = o.blocks;
+        g->machine.static_smem = fixed + meta->dynamic_bytes;
+    }
+    out->residency = o.blocks;
+    out->limiter = o.limiter;
+    if (o.blocks) return OK;
+    snprintf(out->fault.text, sizeof out->fault.text, "no block fits: limited by %s", limiter_name(o.limiter));
+    return out->fault.code = ERROR_BAD_LAUNCH;
+}
+
+static enum error create_local(struct gpu *g) {
+    const uint32_t bytes = g->l->meta.local_bytes;
+    if (!bytes) return OK;
+    const uint64_t total = (uint64_t)bytes * 32 * g->l->cfg->max_warps_sm * g->l->cfg->sm_count;
+    if (total > 0x3fffff00u) return bad(&(struct fault){0}, ERROR_NO_MEMORY, "%u bytes of local memory", bytes);
+    g->machine.local = calloc(1, total);
+    g->machine.local_buffer = (struct buffer){g->machine.local, LOCAL_BASE, (uint32_t)total, true};
+    return g->machine.local ? OK : ERROR_NO_MEMORY;
+}
+
+static enum error create(struct gpu *g, struct outcome *out) {
+    const struct launch *l = g->l;
+    const struct config *cfg = l->cfg;
+    const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
+    enum error e = program_decode(&g->program, l->code, l->code_count, l->uniforms, l->uniform_count, &l->meta, cfg,
+                                  &l->dims, l->params, l->param_count, l->constants, l->constant_bytes,
+                                  l->buffer_count, &out->fault);
+    if (e) return e;
+    g->machine = (struct machine){.cfg = cfg, .program = &g->program, .dims = l->dims, .buffers = l->buffers,
+                                  .buffer_count = l->buffer_count, .per_pc = out->pc != NULL};
+    g->machine.warps_per_block = round_up(threads, 32) / 32;
+    if ((e = admit(g, out))) return e;
+    if ((e = create_local(g))) return e;
+    g->sms = calloc(cfg->sm_count, sizeof *g->sms);
+    g->ports = calloc(cfg->sm_count, sizeof *g->ports);
+    if (!g->sms || !g->ports) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < cfg->sm_count; i++)
+        if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i]))) return e;
+    if ((e = memsys_create(&g->mem, cfg, cfg->sm_count))) return e;
+    g->dispatch = (struct dispatch){.cfg = cfg, .residency = out->residency,
+                                    .total = l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
+    return pool_create(&g->pool, l->threads ? l->threads : 1);
+}
+
+static void destroy(struct gpu *g) {
+    pool_destroy(g->pool);
+    memsys_destroy(g->mem);
+    if (g->sms)
+        for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) sm_free(&g->sms[i]);
+    free(g->sms);
+    free(g->ports);
+    free(g->machine.local);
+    program_free(&g->program);
+}
+
+/* ---- the clock ------------------------------------------------------------------------------------ */
+
+static void run_sm(void *context, uint32_t item) {
+    struct gpu *g = context;
+    sm_run(&g->sms[item], g->window_end);
+}
+
+static uint32_t window_of(const struct gpu *g) {
+    const struct launch *l = g->l;
+    uint32_t w = memsys_min_reply(g->mem);
+    if (l->cfg->block_start < w) w = l->cfg->block_start;
+    if (w > MAX_WINDOW) w = MAX_WINDOW;
+    return l->window && l->window < w ? l->window : w;
+}
+
+/* The fault that happened first; SMs that ran on in its window do not matter. */
+static bool first_fault(const struct gpu *g, struct fault *out) {
+    const struct fault *first = NULL;
+    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) {
+        const struct fault *f = &g->sms[i].fault;
+        if (f->code != OK && (!first || f->cycle < first->cycle)) first = f;
+    }
+    if (first) *out = *first;
+    return first != NULL;
+}
+
+/* Nothing happens before this cycle. */
+static uint64_t next_cycle(const struct gpu *g) {
+    uint64_t at = memsys_next_event(g->mem);
+    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) {
+        const struct sm *sm = &g->sms[i];
+        if (sm->next < at) at = sm->next;
+        if (sm->next_start < at) at = sm->next_start;
+        for (uint32_t r = 0; r < g->ports[i].in_count; r++)
+            if (g->ports[i].in[r].cycle < at) at = g->ports[i].in[r].cycle;
+    }
+    return at;
+}
+
+static enum error stuck(const struct gpu *g, struct fault *f) {
+    f->code = ERROR_DEADLOCK;
+    f->array = -1;
+    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++)
+        if (sm_stuck(&g->sms[i], f)) break;
+    return ERROR_DEADLOCK;
+}
+
+static enum error clock_run(struct gpu *g, struct fault *fault) {
+    const struct launch *l = g->l;
+    const uint32_t window = window_of(g);
+    uint64_t t = 0;
+    dispatch_fill(&g->dispatch, g->sms);
+    for (uint32_t windows = 1; g->dispatch.finished < g->dispatch.total; windows++) {
+        g->window_end = t + window;
+        if (l->max_cycles && g->window_end > l->max_cycles) g->window_end = l->max_cycles;
+        pool_run(g->pool, run_sm, g, l->cfg->sm_count);
+        if (first_fault(g, fault)) return fault->code;
+        memsys_advance(g->mem, g->ports, g->window_end);
+        dispatch_replace(&g->dispatch, g->sms);
+        const uint64_t next = next_cycle(g);
+        t = next > g->window_end ? next : g->window_end;
+        if (g->dispatch.finished == g->dispatch.total) break;
+        if (next == NEVER) return stuck(g, fault);
+        if (l->max_cycles && t >= l->max_cycles) return bad(fault, ERROR_CYCLE_LIMIT, "stopped", 0);
+        if (l->interrupted && windows % POLL_WINDOWS == 0 && l->interrupted(l->context)) return fault->code = ERROR_INTERRUPTED;
+    }
+    return OK;
+}
+
+static void add_counters(struct counters *into, const struct counters *from) {
+#define COUNTER(name, unit, doc) into->name += from->name;
+#include "counters.def"
+}
+
+static void collect(struct gpu *g, struct outcome *out) {
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++)
+        if (g->sms[i].last_activity > end) end = g->sms[i].last_activity;
+    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) {
+        struct sm *sm = &g->sms[i];
+        sm_close(sm, end);
+        add_counters(&out->counters, &sm->count);
+        for (uint32_t pc = 0; out->pc && pc < g->l->code_count; pc++) {
+#define PC_COUNTER(name, unit, doc) out->pc[pc].name += sm->pc_count[pc].name;
+#include "pc_counters.def"
+        }
+    }
+    out->counters.cycles = end;
+    memsys_counters(g->mem, &out->counters);
+}
+
+enum error gpu_run(const struct launch *l, struct outcome *out) {
+    struct gpu g = {.l = l};
+    enum error e = config_check(l->cfg, &out->fault);
+    if (!e) e = check_launch(l, &out->fault);
+    if (!e) e = create(&g, out);
+    if (!e) e = clock_run(&g, &out->fault);
+    if (!e) collect(&g, out);
+    destroy(&g);
+    return out->fault.code = e;
+}

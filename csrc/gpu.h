@@ -1,0 +1,45 @@
+/* The whole machine: runs one grid to its end. */
+#ifndef SMMUX_GPU_H
+#define SMMUX_GPU_H
+
+#include "counters.h"
+#include "decode.h"
+#include "memsys.h"
+#include "sm.h"
+
+struct launch {
+    const struct config *cfg;
+    const struct insn *code;
+    uint32_t code_count;
+    const struct uniform *uniforms;
+    uint32_t uniform_count;
+    struct program_meta meta;
+    struct launch_dims dims;
+    const uint32_t *params;
+    uint32_t param_count;
+    const struct buffer *buffers;
+    uint32_t buffer_count;
+    const uint8_t *constants;
+    uint32_t constant_bytes;
+    bool dynamic;          /* shared-memory management */
+    uint32_t extra_blocks; /* n of K + n */
+    uint64_t max_cycles;   /* 0: no limit */
+    uint32_t window;       /* 0: the machine's own; others give the same bits */
+    uint32_t threads;      /* host threads; any number gives the same bits */
+    bool (*interrupted)(void *context); /* asked now and then */
+    void *context;
+};
+
+struct outcome {
+    struct counters counters;
+    uint32_t residency, static_residency; /* blocks per SM allowed, and K */
+    uint32_t limiter;                     /* enum limiter */
+    struct pc_counters *pc;               /* [code_count] of the caller's, or NULL */
+    struct fault fault;
+};
+
+enum error gpu_run(const struct launch *l, struct outcome *out);
+/* Rejects parameter values outside config.def's ranges and combinations that make no machine. */
+enum error config_check(const struct config *cfg, struct fault *fault);
+
+#endif

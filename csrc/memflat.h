@@ -1,0 +1,19 @@
+/* Flat memory: a fixed latency behind one server of the whole chip's bandwidth. */
+#ifndef SMMUX_MEMFLAT_H
+#define SMMUX_MEMFLAT_H
+
+#include "memsys.h"
+
+struct memflat {
+    const struct config *cfg;
+    uint32_t ports;
+    uint64_t free_ticks; /* when the server is free, in 1/flat_bytes_per_kclk of a clk */
+    uint64_t last_reply;
+    uint32_t *next;      /* per port: packets merged so far */
+};
+
+enum error memflat_init(struct memflat *m, const struct config *cfg, uint32_t ports);
+void memflat_free(struct memflat *m);
+void memflat_advance(struct memflat *m, struct port *ports);
+
+#endif

@@ -1,0 +1,293 @@
+#include "decode.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct op_info {
+    const char *name;
+    uint8_t unit, cls;
+    const char *operands;
+};
+
+static const struct op_info ops[OP_COUNT] = {
+#define OP(id, name, unit, cls, operands) {name, UNIT_##unit, CLASS_##cls, operands},
+#include "ops.def"
+};
+
+/* Checks one program and fills one struct program. */
+struct decoder {
+    struct program *p;
+    const struct insn *code;
+    uint32_t pc, buffer_count;
+    struct fault *fault;
+};
+
+static enum error reject(struct decoder *dec, const char *form, ...) {
+    va_list args;
+    va_start(args, form);
+    vsnprintf(dec->fault->text, sizeof dec->fault->text, form, args);
+    va_end(args);
+    dec->fault->code = ERROR_BAD_PROGRAM;
+    dec->fault->pc = dec->pc;
+    return ERROR_BAD_PROGRAM;
+}
+
+static void add_dep(struct deps *deps, uint32_t id) {
+    for (uint32_t i = 0; i < deps->count; i++)
+        if (deps->id[i] == id) return;
+    deps->id[deps->count++] = (uint16_t)id;
+}
+
+/* A value operand: register, special register or uniform. */
+static enum error source(struct decoder *dec, uint16_t field, uint32_t *row) {
+    struct program *p = dec->p;
+    if (field & OPERAND_UNIFORM) {
+        uint32_t index = field & 0x7fffu;
+        if (index >= p->uniform_count) return reject(dec, "uniform row %u does not exist", index);
+        *row = ROW_UNIFORM | index * 32;
+    } else if (field & OPERAND_SPECIAL) {
+        uint32_t index = field & 0x3fffu;
+        if (index >= SPECIAL_COUNT) return reject(dec, "special register %u does not exist", index);
+        *row = (p->meta.nregs + index) * 32;
+    } else {
+        if (field >= p->meta.nregs) return reject(dec, "register %u does not exist", field);
+        *row = field * 32u;
+        add_dep(&p->deps[dec->pc], field);
+    }
+    return OK;
+}
+
+static enum error destination(struct decoder *dec, uint16_t field, uint32_t *row) {
+    if (field >= dec->p->meta.nregs) return reject(dec, "destination register %u does not exist", field);
+    *row = field * 32u;
+    dec->p->deps[dec->pc].dst = field;
+    add_dep(&dec->p->deps[dec->pc], field);
+    return OK;
+}
+
+static enum error predicate(struct decoder *dec, uint16_t field, uint32_t *number) {
+    if (field >= dec->p->meta.npreds) return reject(dec, "predicate %u does not exist", field);
+    *number = field;
+    add_dep(&dec->p->deps[dec->pc], dec->p->meta.nregs + field);
+    return OK;
+}
+
+static uint32_t data_words(uint32_t width) { return width <= 4 ? 1 : width / 4; }
+
+/* The 1..4 data registers of a memory access, in fields d, b, c, q. */
+static enum error data_registers(struct decoder *dec, const struct insn *in, struct uop *u, bool load) {
+    const uint16_t fields[4] = {in->d, in->b, in->c, in->q};
+    uint32_t *rows[3] = {&u->d, &u->b, &u->c};
+    uint32_t words = data_words(in->width), row = 0;
+    for (uint32_t i = 0; i < words; i++) {
+        enum error e = load ? destination(dec, fields[i], &row) : source(dec, fields[i], &row);
+        if (e) return e;
+        if (i < 3) {
+            *rows[i] = row;
+        } else if (row & ROW_UNIFORM) {
+            return reject(dec, "the fourth data operand must be a register");
+        } else {
+            dec->p->q[dec->pc] = (uint16_t)(row / 32);
+        }
+    }
+    u->dst_count = load ? (uint8_t)words : 0;
+    return OK;
+}
+
+static enum error address(struct decoder *dec, const struct insn *in, struct uop *u) {
+    uint32_t w = in->width;
+    if (w != 1 && w != 2 && w != 4 && w != 8 && w != 16) return reject(dec, "access width %u", w);
+    if (u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL || u->op == OP_TEX)
+        if (in->aux < 0 || (uint32_t)in->aux >= dec->buffer_count)
+            return reject(dec, "array %d does not exist", (int)in->aux);
+    if ((u->op == OP_LD_LOCAL || u->op == OP_ST_LOCAL) && w > 4)
+        return reject(dec, "local accesses are at most 4 bytes wide");
+    if (in->a == OPERAND_NONE) {
+        u->a = ROW_NONE;
+        return OK;
+    }
+    return source(dec, in->a, &u->a);
+}
+
+static enum error atomic(struct decoder *dec, const struct insn *in, struct uop *u) {
+    enum error e;
+    if (in->sub >= ATOM_COUNT || in->width != 4) return reject(dec, "atomic operation %u of width %u", in->sub, in->width);
+    u->d = ROW_NONE;
+    if (in->d != OPERAND_NONE) {
+        if ((e = destination(dec, in->d, &u->d))) return e;
+        u->dst_count = 1;
+    }
+    if ((e = source(dec, in->b, &u->b))) return e;
+    u->c = u->b;
+    return in->sub == ATOM_CAS ? source(dec, in->c, &u->c) : OK;
+}
+
+static enum error control(struct decoder *dec, const struct insn *in) {
+    if (in->op == OP_BRA) {
+        if (in->imm < 0 || (uint32_t)in->imm >= dec->p->count) return reject(dec, "branch target %d", (int)in->imm);
+        if (in->aux < -1 || in->aux >= (int32_t)dec->p->count)
+            return reject(dec, "reconvergence point %d", (int)in->aux);
+    }
+    if (in->op == OP_BAR_SYNC) {
+        if (in->sub > BAR_RELEASE) return reject(dec, "barrier option %u", in->sub);
+        if (in->sub == BAR_ALLOC && in->imm <= 0) return reject(dec, "allocation of %d bytes", (int)in->imm);
+        if (in->guard) return reject(dec, "guarded barrier");
+    }
+    return OK;
+}
+
+/* Operand fields of one instruction, as its row in ops.def says. */
+static enum error operands(struct decoder *dec, const struct insn *in, struct uop *u) {
+    enum error e = OK;
+    uint32_t number = 0;
+    for (const char *s = ops[in->op].operands; *s && !e; s++) {
+        switch (*s) {
+        case 'd':
+            e = destination(dec, in->d, &u->d);
+            u->dst_count = 1;
+            break;
+        case 'p':
+            e = predicate(dec, in->d, &u->d);
+            dec->p->deps[dec->pc].dst = (uint16_t)(dec->p->meta.nregs + in->d);
+            u->dst_count = 1;
+            break;
+        case 'q':
+            if (s[1] == 'a') e = predicate(dec, in->a, &u->a), s++;
+            else if (s[1] == 'b') e = predicate(dec, in->b, &u->b), s++;
+            else if (!(e = predicate(dec, in->q, &number))) dec->p->q[dec->pc] = (uint16_t)number;
+            break;
+        case 'a': e = source(dec, in->a, &u->a); break;
+        case 'b': e = source(dec, in->b, &u->b); break;
+        case 'c': e = source(dec, in->c, &u->c); break;
+        default: break;
+        }
+    }
+    return e;
+}
+
+static enum error decode_one(struct decoder *dec, const struct config *cfg) {
+    struct program *p = dec->p;
+    const struct insn *in = &dec->code[dec->pc];
+    struct uop *u = &p->code[dec->pc];
+    enum error e;
+    if (in->op >= OP_COUNT) return reject(dec, "operation %u does not exist", in->op);
+    const struct op_info *info = &ops[in->op];
+    *u = (struct uop){.op = (uint8_t)in->op, .guard = in->guard, .sub = in->sub, .width = in->width,
+                      .flags = in->flags, .unit = info->unit, .cls = info->cls,
+                      .d = ROW_NONE, .a = ROW_NONE, .b = ROW_NONE, .c = ROW_NONE,
+                      .imm = in->imm, .aux = in->aux};
+    if (u->unit == UNIT_EITHER && !cfg->fmul_on_sfu) u->unit = UNIT_SP;
+    if (in->guard) {
+        uint32_t number;
+        if ((e = predicate(dec, (uint16_t)((in->guard & ~GUARD_NOT) - 1), &number))) return e;
+    }
+    switch (in->op) {
+    case OP_LD_GLOBAL: case OP_LD_SHARED: case OP_LD_LOCAL: case OP_LD_CONST: case OP_TEX:
+        if ((e = address(dec, in, u))) return e;
+        return data_registers(dec, in, u, true);
+    case OP_ST_GLOBAL: case OP_ST_SHARED: case OP_ST_LOCAL:
+        if ((e = address(dec, in, u))) return e;
+        return data_registers(dec, in, u, false);
+    case OP_ATOM_GLOBAL: case OP_ATOM_SHARED:
+        if ((e = address(dec, in, u))) return e;
+        return atomic(dec, in, u);
+    case OP_BRA: case OP_BAR_SYNC: case OP_MEMBAR: case OP_EXIT:
+        u->unit = UNIT_SP; /* control goes down the arithmetic pipeline (GS302) */
+        return control(dec, in);
+    default:
+        return operands(dec, in, u);
+    }
+}
+
+/* Latency and unit time of every class on this machine. */
+static void class_times(const struct config *cfg, uint16_t latency[CLASS_COUNT], uint16_t interval[CLASS_COUNT]) {
+#define CLASS(id, name, doc)                            \
+    latency[CLASS_##id] = (uint16_t)cfg->lat_##name; \
+    interval[CLASS_##id] = (uint16_t)cfg->issue_##name;
+#include "classes.def"
+}
+
+static enum error fill_uniforms(struct program *p, const struct uniform *uniforms, uint32_t count,
+                                const struct launch_dims *dims, const uint32_t *params, uint32_t param_count,
+                                struct decoder *dec) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t value = uniforms[i].value, bits = 0;
+        switch (uniforms[i].kind) {
+        case UNIFORM_IMM: bits = value; break;
+        case UNIFORM_PARAM:
+            if (value >= param_count) return reject(dec, "parameter word %u does not exist", value);
+            bits = params[value];
+            break;
+        case UNIFORM_NTID:
+        case UNIFORM_NCTAID:
+            if (value > 2) return reject(dec, "dimension %u does not exist", value);
+            bits = uniforms[i].kind == UNIFORM_NTID ? dims->block[value] : dims->grid[value];
+            break;
+        case UNIFORM_CONST:
+            if (p->constant_bytes < 4 || value > p->constant_bytes - 4)
+                return reject(dec, "constant word at byte %u does not exist", value);
+            memcpy(&bits, p->constants + value, sizeof bits);
+            break;
+        default: return reject(dec, "uniform kind %u does not exist", uniforms[i].kind);
+        }
+        for (uint32_t lane = 0; lane < 32; lane++) p->uniforms[i * 32 + lane] = bits;
+    }
+    return OK;
+}
+
+static bool allocate(struct program *p) {
+    size_t n = p->count;
+    p->code = calloc(n, sizeof *p->code);
+    p->deps = calloc(n, sizeof *p->deps);
+    p->q = calloc(n, sizeof *p->q);
+    p->line = calloc(n, sizeof *p->line);
+    p->latency = calloc(n, sizeof *p->latency);
+    p->interval = calloc(n, sizeof *p->interval);
+    p->uniforms = calloc((size_t)p->uniform_count * 32 + 1, sizeof *p->uniforms);
+    return p->code && p->deps && p->q && p->line && p->latency && p->interval && p->uniforms;
+}
+
+enum error program_decode(struct program *p, const struct insn *code, uint32_t count,
+                          const struct uniform *uniforms, uint32_t uniform_count,
+                          const struct program_meta *meta, const struct config *cfg,
+                          const struct launch_dims *dims, const uint32_t *params,
+                          uint32_t param_count, const uint8_t *constants, uint32_t constant_bytes,
+                          uint32_t buffer_count, struct fault *fault) {
+    struct decoder dec = {.p = p, .code = code, .buffer_count = buffer_count, .fault = fault};
+    *p = (struct program){.meta = *meta, .count = count, .uniform_count = uniform_count,
+                          .constants = constants, .constant_bytes = constant_bytes,
+                          .ready_count = meta->nregs + meta->npreds, .row_count = meta->nregs + SPECIAL_COUNT};
+    if (count == 0 || count > MAX_INSNS) return reject(&dec, "%u instructions", count);
+    if (meta->nregs > MAX_REGS || meta->npreds > MAX_PREDS)
+        return reject(&dec, "%u registers, %u predicates", meta->nregs, meta->npreds);
+    if (uniform_count > 0x7fff) return reject(&dec, "%u uniform operands", uniform_count);
+    if (meta->local_bytes % 4 || meta->local_bytes > 65536) return reject(&dec, "%u bytes of local memory", meta->local_bytes);
+    if (!allocate(p)) return fault->code = ERROR_NO_MEMORY;
+    enum error e = fill_uniforms(p, uniforms, uniform_count, dims, params, param_count, &dec);
+    if (e) return e;
+    uint16_t latency[CLASS_COUNT], interval[CLASS_COUNT];
+    class_times(cfg, latency, interval);
+    for (dec.pc = 0; dec.pc < count; dec.pc++) {
+        if ((e = decode_one(&dec, cfg))) return e;
+        p->line[dec.pc] = code[dec.pc].line;
+        p->latency[dec.pc] = latency[p->code[dec.pc].cls];
+        p->interval[dec.pc] = interval[p->code[dec.pc].cls];
+    }
+    dec.pc = count - 1;
+    const struct uop *last = &p->code[count - 1];
+    if (!((last->op == OP_EXIT || last->op == OP_BRA) && last->guard == 0))
+        return reject(&dec, "control can run past the last instruction");
+    return OK;
+}
+
+void program_free(struct program *p) {
+    free(p->code);
+    free(p->deps);
+    free(p->q);
+    free(p->line);
+    free(p->latency);
+    free(p->interval);
+    free(p->uniforms);
+}

@@ -1,0 +1,316 @@
+#include "sm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coalesce.h"
+
+/* ---- construction ------------------------------------------------------------------------ */
+
+static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
+
+/* One arena per SM: nothing is allocated while it runs. */
+enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port) {
+    const struct config *cfg = m->cfg;
+    const struct program *p = m->program;
+    const size_t warps = cfg->max_warps_sm, flights = cfg->credits + COALESCE_MAX_SEGMENTS;
+    const size_t rows = align64((size_t)p->row_count * 32 * 4);
+    const size_t ready = align64(p->ready_count * sizeof(uint64_t));
+    const size_t producer = align64(p->ready_count);
+    const size_t sizes[] = {
+        warps * rows, warps * ready, warps * producer,
+        align64(cfg->smem_bytes),
+        align64(flights * sizeof(struct access)),
+        align64(2 * flights * sizeof(struct packet)),
+        align64(flights * sizeof(struct reply)),
+        align64(flights * sizeof(struct reply)),
+        m->per_pc ? align64(p->count * sizeof(struct pc_counters)) : 0,
+    };
+    size_t total = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) total += sizes[i];
+    memset(sm, 0, sizeof *sm);
+    uint8_t *at = sm->arena = calloc(1, total + 64);
+    if (!at) return ERROR_NO_MEMORY;
+    at = (uint8_t *)align64((size_t)at);
+    for (size_t w = 0; w < warps; w++) {
+        sm->warps[w].rows = (uint32_t *)(void *)(at + w * rows);
+        sm->warps[w].ready = (uint64_t *)(void *)(at + sizes[0] + w * ready);
+        sm->warps[w].producer = at + sizes[0] + sizes[1] + w * producer;
+        sm->ready_at[w] = NEVER;
+    }
+    at += sizes[0] + sizes[1] + sizes[2];
+    sm->shared = at, at += sizes[3];
+    sm->port = port;
+    sm->accesses = (struct access *)(void *)at, at += sizes[4];
+    sm->port->out = (struct packet *)(void *)at, at += sizes[5];
+    sm->port->in = (struct reply *)(void *)at, at += sizes[6];
+    sm->replies = (struct reply *)(void *)at, at += sizes[7];
+    sm->pc_count = m->per_pc ? (struct pc_counters *)(void *)at : NULL;
+    sm->port->out_capacity = (uint32_t)(2 * flights);
+    sm->port->in_capacity = (uint32_t)flights;
+    for (uint32_t i = 0; i < flights; i++) sm->accesses[i].next_free = (uint16_t)(i + 1);
+    sm->id = id;
+    sm->m = m;
+    sm->credits = (int32_t)cfg->credits;
+    sm->next_start = NEVER;
+    smm_init(&sm->smm, cfg->smem_bytes, cfg->smm_unit);
+    if (m->dynamic) smm_reserve(&sm->smm, p->meta.dynamic_bytes);
+    for (uint32_t s = 0; s < cfg->schedulers; s++) {
+        sm->sched[s].unit[UNIT_SP] = s % cfg->sp_units;
+        sm->sched[s].unit[UNIT_SFU] = 4 + s % cfg->sfu_units;
+        sm->sched[s].unit[UNIT_LSU] = 8 + s % cfg->lsu_units;
+        sm->sched[s].last = s;
+    }
+    return OK;
+}
+
+void sm_free(struct sm *sm) {
+    free(sm->arena);
+    sm->arena = NULL;
+}
+
+/* ---- replies ------------------------------------------------------------------------------ */
+
+static void heap_push(struct sm *sm, struct reply r) {
+    uint32_t i = sm->reply_count++;
+    for (; i && sm->replies[(i - 1) / 2].cycle > r.cycle; i = (i - 1) / 2) sm->replies[i] = sm->replies[(i - 1) / 2];
+    sm->replies[i] = r;
+}
+
+static struct reply heap_pop(struct sm *sm) {
+    const struct reply top = sm->replies[0], last = sm->replies[--sm->reply_count];
+    uint32_t i = 0;
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= sm->reply_count) break;
+        if (child + 1 < sm->reply_count && sm->replies[child + 1].cycle < sm->replies[child].cycle) child++;
+        if (sm->replies[child].cycle >= last.cycle) break;
+        sm->replies[i] = sm->replies[child];
+        i = child;
+    }
+    sm->replies[i] = last;
+    return top;
+}
+
+static uint64_t next_event(const struct sm *sm) {
+    const uint64_t reply = sm->reply_count ? sm->replies[0].cycle : NEVER;
+    return reply < sm->next_start ? reply : sm->next_start;
+}
+
+/* ---- scoreboard ---------------------------------------------------------------------------- */
+
+void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum error code) {
+    const struct warp *w = &sm->warps[warp];
+    struct fault *f = &sm->fault;
+    if (f->code != OK) return;
+    f->code = code;
+    f->cycle = cycle;
+    f->sm = sm->id;
+    f->warp = warp;
+    f->lane = lane;
+    f->pc = w->pc;
+    f->line = sm->m->program->line[w->pc];
+    f->array = -1;
+    const uint32_t *special = w->rows + sm->m->program->meta.nregs * 32u;
+    for (uint32_t d = 0; d < 3; d++) {
+        f->thread[d] = special[(SPECIAL_TID_X + d) * 32 + lane];
+        f->block[d] = special[(SPECIAL_CTAID_X + d) * 32 + lane];
+    }
+}
+
+/* An allocating barrier (under dynamic management) and an isolating one wait for the warp's
+ * own loads: otherwise staging takes nothing out of a region (design 4). */
+static bool waits_for_loads(const struct sm *sm, const struct warp *w, const struct uop *u) {
+    return u->op == OP_BAR_SYNC && w->loads_pending &&
+           ((u->flags & INSN_ISOLATE) || (u->sub == BAR_ALLOC && sm->m->dynamic));
+}
+
+void sm_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
+    const struct warp *w = &sm->warps[warp];
+    const struct program *p = sm->m->program;
+    const struct deps *deps = &p->deps[w->pc];
+    const struct uop *u = &p->code[w->pc];
+    uint64_t at = floor;
+    for (uint32_t i = 0; i < deps->count; i++) {
+        const uint32_t id = deps->id[i];
+        if (w->ready[id] > at) {
+            at = w->ready[id];
+            kind = (enum wait)w->producer[id];
+        }
+    }
+    if (u->op == OP_BAR_SYNC && waits_for_loads(sm, w, u)) at = NEVER, kind = WAIT_GLOBAL;
+    sm->ready_at[warp] = at;
+    sm->wait[warp] = (uint8_t)kind;
+    sm->next_unit[warp] = u->unit;
+}
+
+static void reply_due(struct sm *sm) {
+    const struct reply r = heap_pop(sm);
+    if (r.cycle > sm->last_activity) sm->last_activity = r.cycle;
+    lsu_reply(sm, &r);
+}
+
+/* ---- schedulers ----------------------------------------------------------------------------- */
+
+struct choice {
+    uint64_t t;
+    uint32_t warp;
+};
+
+/* When the warp could issue: scoreboard, then unit. */
+static uint64_t issue_time(const struct sm *sm, const struct scheduler *s, uint32_t warp) {
+    uint64_t at = sm->ready_at[warp];
+    if (at == NEVER) return NEVER;
+    const uint32_t unit = sm->next_unit[warp];
+    uint64_t free_at;
+    if (unit == UNIT_EITHER) {
+        const uint64_t sp = sm->unit_free[s->unit[UNIT_SP]], sfu = sm->unit_free[s->unit[UNIT_SFU]];
+        free_at = sp < sfu ? sp : sfu;
+    } else {
+        free_at = sm->unit_free[s->unit[unit]];
+    }
+    if (free_at > at) at = free_at;
+    return at > s->slot ? at : s->slot;
+}
+
+/* Loose round-robin: the first warp after the last issued one that can issue earliest. */
+static struct choice pick_lrr(const struct sm *sm, const struct scheduler *s, uint32_t step) {
+    struct choice best = {NEVER, 0};
+    uint32_t warp = s->last;
+    const uint32_t first = s->last;
+    do {
+        warp += step;
+        if (warp >= sm->warp_limit) warp %= step;
+        const uint64_t at = issue_time(sm, s, warp);
+        if (at < best.t) {
+            best = (struct choice){at, warp};
+            if (at == s->slot) break;
+        }
+    } while (warp != first);
+    return best;
+}
+
+/* Greedy-then-oldest: the last issued warp as long as it can, else the oldest. */
+static struct choice pick_gto(const struct sm *sm, const struct scheduler *s, uint32_t index, uint32_t step) {
+    struct choice best = {issue_time(sm, s, s->last), s->last};
+    if (best.t == s->slot) return best;
+    for (uint32_t warp = index; warp < sm->warp_limit; warp += step) {
+        const uint64_t at = issue_time(sm, s, warp);
+        if (at < best.t || (at == best.t && at != NEVER && best.warp != s->last && sm->age[warp] < sm->age[best.warp]))
+            best = (struct choice){at, warp};
+    }
+    return best;
+}
+
+static struct choice pick(const struct sm *sm, uint32_t index) {
+    const struct config *cfg = sm->m->cfg;
+    const struct scheduler *s = &sm->sched[index];
+    return cfg->sched_policy ? pick_gto(sm, s, index, cfg->schedulers) : pick_lrr(sm, s, cfg->schedulers);
+}
+
+/* ---- every scheduler clock is accounted for --------------------------------------------------- */
+
+static uint64_t *idle_counter(struct counters *c, enum wait kind) {
+    switch (kind) {
+    case WAIT_ALU: return &c->idle_alu;
+    case WAIT_SHARED: return &c->idle_shared;
+    case WAIT_GLOBAL: return &c->idle_global;
+    case WAIT_UNIT: return &c->idle_unit;
+    case WAIT_BARRIER: return &c->idle_barrier;
+    case WAIT_ALLOCATION: return &c->idle_allocation;
+    case WAIT_CREDITS: return &c->idle_credits;
+    case WAIT_FETCH: return &c->idle_fetch;
+    case WAIT_START: return &c->idle_no_block;
+    default: return &c->idle_other;
+    }
+}
+
+/* A block that starts ends an idle time that its elder warps' waits explain, if there are any. */
+static enum wait reason(const struct sm *sm, uint32_t warp) {
+    const enum wait kind = (enum wait)sm->wait[warp];
+    if (kind != WAIT_START) return kind;
+    for (uint32_t w = 0; w < sm->warp_limit; w++) {
+        const uint8_t state = sm->warps[w].state;
+        if (w != warp && state != WARP_FREE && state != WARP_STARTING && state != WARP_EXITED && sm->wait[w] != WAIT_START)
+            return (enum wait)sm->wait[w];
+    }
+    return WAIT_START;
+}
+
+/* [from, to) was idle until this warp issued: its wait first, then the unit's. */
+static void account_idle(struct sm *sm, uint32_t warp, uint64_t from, uint64_t to) {
+    uint64_t ready = sm->ready_at[warp];
+    if (to == from) return;
+    if (ready > from) *idle_counter(&sm->count, reason(sm, warp)) += ready - from;
+    else ready = from;
+    sm->count.idle_unit += to - ready;
+    if (sm->pc_count) sm->pc_count[sm->warps[warp].pc].idle += to - from;
+}
+
+static void issue_slot(struct sm *sm, uint32_t index, struct choice c) {
+    const struct config *cfg = sm->m->cfg;
+    struct scheduler *s = &sm->sched[index];
+    account_idle(sm, c.warp, s->slot, c.t);
+    s->slot = c.t;
+    if (!issue_instruction(sm, c.warp, index, c.t)) return;
+    s->slot = c.t + cfg->issue_interval;
+    s->last = c.warp;
+    sm->count.issue_cycles += cfg->issue_interval;
+    if (cfg->issue_width == 2 && sm->ready_at[c.warp] <= c.t && sm->fault.code == OK) {
+        const struct scheduler at_slot = {.slot = c.t, .unit = {s->unit[0], s->unit[1], s->unit[2], 0}};
+        if (issue_time(sm, &at_slot, c.warp) == c.t && issue_instruction(sm, c.warp, index, c.t)) sm->count.dual_issued++;
+    }
+}
+
+void sm_run(struct sm *sm, uint64_t end) {
+    const uint32_t schedulers = sm->m->cfg->schedulers;
+    for (uint32_t i = 0; i < sm->port->in_count; i++) heap_push(sm, sm->port->in[i]);
+    sm->port->in_count = 0;
+    while (sm->fault.code == OK) {
+        struct choice best = pick(sm, 0);
+        uint32_t index = 0;
+        for (uint32_t s = 1; s < schedulers; s++) {
+            const struct choice c = pick(sm, s);
+            if (c.t < best.t) best = c, index = s;
+        }
+        const uint64_t event = next_event(sm);
+        if (event < end && event <= best.t) {
+            if (sm->reply_count && sm->replies[0].cycle == event) reply_due(sm);
+            else block_start_due(sm, event);
+        } else if (best.t < end) {
+            issue_slot(sm, index, best);
+        } else {
+            sm->next = event < best.t ? event : best.t;
+            return;
+        }
+    }
+    sm->next = NEVER;
+}
+
+void sm_close(struct sm *sm, uint64_t end) {
+    const uint32_t schedulers = sm->m->cfg->schedulers;
+    sm->count.scheduler_cycles = end * schedulers;
+    for (uint32_t s = 0; s < schedulers; s++)
+        if (sm->sched[s].slot < end) sm->count.idle_no_block += end - sm->sched[s].slot;
+        else sm->count.issue_cycles -= sm->sched[s].slot - end;
+}
+
+bool sm_stuck(const struct sm *sm, struct fault *f) {
+    static const char *const kinds[WAIT_COUNT] = {"an arithmetic result", "shared-memory data", "a memory reply", "a unit",
+                                                  "a barrier", "shared memory that other blocks hold", "credits",
+                                                  "an instruction", "its start", "something else"};
+    for (uint32_t i = 0; i < sm->warp_limit; i++) {
+        const struct warp *w = &sm->warps[i];
+        if (w->state == WARP_FREE || w->state == WARP_EXITED) continue;
+        const struct block *b = &sm->blocks[w->block];
+        f->sm = sm->id;
+        f->warp = i;
+        f->pc = w->state == WARP_BARRIER ? b->barrier_pc : w->pc;
+        f->line = sm->m->program->line[f->pc];
+        snprintf(f->text, sizeof f->text, "block %u on SM %u waits for %s (%u of %u warps arrived, %u blocks queue for shared memory)",
+                 b->id, sm->id, kinds[sm->wait[i]], b->arrived, b->warps_live, sm->queue_count);
+        return true;
+    }
+    return false;
+}

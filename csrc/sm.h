@@ -1,0 +1,137 @@
+/* One streaming multiprocessor: scoreboard, schedulers, units, barriers, shared memory.
+ * It touches the rest of the chip only through its port and its lists of blocks. */
+#ifndef SMMUX_SM_H
+#define SMMUX_SM_H
+
+#include "counters.h"
+#include "decode.h"
+#include "memsys.h"
+#include "smm.h"
+#include "warp.h"
+
+#define MAX_WARPS 64u
+#define MAX_BLOCKS 32u
+#define MAX_SCHEDULERS 4u
+#define NEVER UINT64_MAX
+#define READY_PENDING UINT64_MAX /* a register that a memory reply will write */
+
+/* Why a warp cannot issue; one idle_* counter each. */
+enum wait { WAIT_ALU, WAIT_SHARED, WAIT_GLOBAL, WAIT_UNIT, WAIT_BARRIER, WAIT_ALLOCATION, WAIT_CREDITS,
+            WAIT_FETCH, WAIT_START, WAIT_OTHER, WAIT_COUNT };
+
+struct pc_counters {
+#define PC_COUNTER(name, unit, doc) uint64_t name;
+#include "pc_counters.def"
+};
+
+/* What all SMs share and nobody changes during a run. */
+struct machine {
+    const struct config *cfg;
+    const struct program *program;
+    struct launch_dims dims;
+    const struct buffer *buffers;
+    uint32_t buffer_count;
+    uint8_t *local;           /* local memory of all warp slots */
+    struct buffer local_buffer;
+    bool dynamic;             /* dynamic management: bar.sync +1, -1 take effect */
+    uint32_t static_smem;     /* bytes allocated at dispatch */
+    uint32_t warps_per_block;
+    bool per_pc;
+};
+
+struct block {
+    bool used, requested, started; /* requested: its static part, from the SMM table */
+    bool holds;                    /* dynamic shared memory */
+    uint8_t barrier;           /* enum bar_option of the barrier being assembled */
+    uint32_t id;
+    uint32_t warps_live, arrived;
+    uint32_t accesses_pending;
+    uint32_t static_base, dynamic_base; /* in the SM's shared memory */
+    uint64_t start, arrival, grant;     /* cycles: block start, last arrival at an allocation, its grant */
+    uint64_t warp_slots;                /* bit per warp slot */
+    uint32_t barrier_pc;
+};
+
+struct finished_block {
+    uint64_t cycle;
+    uint32_t block;
+};
+
+struct scheduler {
+    uint64_t slot; /* earliest next issue */
+    uint32_t last; /* warp slot that issued last */
+    uint32_t unit[4]; /* index into unit_free for enum unit SP, SFU, LSU */
+};
+
+struct sm {
+    /* hot: scanned at every issue */
+    uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER while something else must happen */
+    uint8_t wait[MAX_WARPS];      /* enum wait */
+    uint8_t next_unit[MAX_WARPS];
+    uint64_t unit_free[16];
+    struct scheduler sched[MAX_SCHEDULERS];
+    uint32_t warp_limit;          /* warp slots in use are below */
+    const struct machine *m;
+    struct counters count;
+    struct pc_counters *pc_count; /* per instruction, NULL if not wanted */
+    /* warm */
+    struct warp warps[MAX_WARPS];
+    uint64_t age[MAX_WARPS];      /* order of start, for greedy-then-oldest */
+    struct port *port;
+    struct reply *replies;        /* min-heap by cycle */
+    uint32_t reply_count;
+    uint64_t port_free;           /* packets leave in order */
+    uint32_t seq;
+    int32_t credits;              /* below 0 after an access of more transactions than there are credits */
+    struct access *accesses;
+    uint32_t access_free;         /* list through access.next_free */
+    uint8_t *shared;
+    /* cold: blocks */
+    struct block blocks[MAX_BLOCKS];
+    struct smm smm;
+    uint32_t queue[MAX_BLOCKS];   /* FIFO of block slots that wait for shared memory */
+    uint32_t queue_count;
+    uint64_t next_start;          /* earliest pending block start */
+    struct finished_block finished[MAX_BLOCKS];
+    uint32_t finished_count;
+    uint64_t starts;              /* blocks started so far */
+    uint64_t last_activity;       /* cycle of the last exit or acknowledgement */
+    uint64_t next;                /* earliest cycle at which it can do something by itself */
+    struct fault fault;           /* code != OK: this SM has stopped */
+    uint32_t id;
+    void *arena;                  /* what the pointers above point into */
+};
+
+enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port);
+void sm_free(struct sm *sm);
+/* Advance alone to cycle end (exclusive). */
+void sm_run(struct sm *sm, uint64_t end);
+/* Reserve a block slot and its warps; the block starts at cycle. */
+void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle);
+/* Scheduler time from the last issue to the end of the grid. */
+void sm_close(struct sm *sm, uint64_t end);
+/* If a warp of this SM waits, say for what in f (a deadlock report). */
+bool sm_stuck(const struct sm *sm, struct fault *f);
+
+/* ---- between the SM's own files --------------------------------------------------------- */
+
+/* Record a fault at the warp's current instruction; the SM stops. */
+void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum error code);
+/* When and why the warp can issue next: not before floor, for which kind is the reason. */
+void sm_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
+
+/* Issue the warp's next instruction at cycle t; false if it has to wait after all (credits) or
+ * faulted. *unit is what it occupies (issue.c). */
+bool issue_instruction(struct sm *sm, uint32_t warp, uint32_t scheduler, uint64_t t);
+
+/* Blocks and barriers (block.c). */
+void block_start_due(struct sm *sm, uint64_t t);
+void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t);
+void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
+void block_access_done(struct sm *sm, uint32_t block, uint64_t t);
+
+/* Load/store unit (lsu.c): true when issued; adds to unit_free itself. */
+bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit, uint64_t t);
+void lsu_reply(struct sm *sm, const struct reply *r);
+
+#endif
