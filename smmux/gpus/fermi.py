@@ -7,6 +7,7 @@ instruction holds its group for 2 clocks while the SM sustains one warp instruct
 
 from __future__ import annotations
 
+from smmux.gpus import memory
 from smmux.gpus.machine import Value
 
 __all__ = ["GTX480_16K", "GTX480_48K"]
@@ -43,14 +44,17 @@ _CORE: dict[str, Value] = {
 }
 
 _MEMORY: dict[str, Value] = {
+    **memory.FERMI,
     "smem_rule": (2, "PG55 G.4.3"),
     "smem_banks": (32, "PG55 G.4.3"),
     "smem_bank_bytes": (4, "PG55 G.4.3"),
     "smem_clk_per_way": (2, "PG55 G.4.3; GMB"),
     "const_clk_per_way": (2, "EST"),
     "block_start": (150, "EST"),
+    "dispatch_interval": (2, "GS302"),
     "credits": (512, "EST"),
     "coalesce_rule": (20, "PG55 G.4.2"),
+    "coalesce_l1": (1, "PG55 G.4.2"),
     "mem_model": (0, "MODEL"),
     # Idle latency 650 clk, between 600 and the 685 of a GF106 [MERPSYS T4.2] = lat_global + flat_latency.
     "flat_latency": (644, "MERPSYS T4.2; VOLK10; DER"),

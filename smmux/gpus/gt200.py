@@ -6,6 +6,7 @@ comment says what else is known.
 
 from __future__ import annotations
 
+from smmux.gpus import memory
 from smmux.gpus.machine import Value
 
 __all__ = ["GTX285", "GTX285_1100"]
@@ -42,14 +43,17 @@ _CORE: dict[str, Value] = {
 }
 
 _MEMORY: dict[str, Value] = {
+    **memory.GT200,
     "smem_rule": (1, "PG55 G.3.3"),
     "smem_banks": (16, "PG55 G.3.3"),
     "smem_bank_bytes": (4, "PG55 G.3.3"),
     "smem_clk_per_way": (2, "PG55 G.3.3; GS302"),
     "const_clk_per_way": (4, "EST"),
     "block_start": (150, "EST"),  # 201 clk on GK104, 150 on GM107 [MERPSYS]; none known for GT200
+    "dispatch_interval": (4, "GS302"),  # at most one block per TPC and core cycle
     "credits": (512, "EST"),
     "coalesce_rule": (13, "PG55 G.3.2"),
+    "coalesce_l1": (0, "PG55 G.3.1"),
     "mem_model": (0, "MODEL"),
     # Idle latency 440 clk [MERPSYS T4.2] = lat_global + flat_latency.
     "flat_latency": (428, "MERPSYS T4.2; DER"),
@@ -105,6 +109,7 @@ GTX285: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
 # The card that the paper simulates: GPGPU-Sim 3.0.2, shader 4 x 369 MHz, memory at 1100 MHz.
 GTX285_1100: dict[str, Value] = {
     **GTX285,
+    **memory.GT200_1100,
     "shader_khz": (4 * 369_000, "GS302; DER"),
     # 16384 / (padded threads * registers rounded up to 4), no granularity of warps or bytes.
     "reg_unit": (128, "GS302"),

@@ -26,6 +26,7 @@ TITLES: dict[str, str] = {
     "VOLK10": "Volkov: Better performance at lower occupancy (GTC 2010), as quoted in secondary texts",
     "GMB": "gpumembench, measurements of a GTX480",
     "RAM1": "Ramulator 1, GDDR5 timings (commit 214f6358)",
+    "GEM5": "gem5, GDDR5_4000_2x32 (src/mem/DRAMInterface.py)",
     "SDK-T": "Ruetsch and Micikevicius: Optimizing Matrix Transpose in CUDA",
     "SHOC": "SHOC benchmark results of named cards (vetter/shoc, commit 0aea03b)",
     "DQ285": "deviceQuery output of a GTX285",

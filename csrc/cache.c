@@ -1,0 +1,95 @@
+#include "cache.h"
+
+#include <stdlib.h>
+
+#include "bits.h"
+
+enum error cache_init(struct cache *c, const struct cache_shape *shape) {
+    uint32_t count = shape->bytes / shape->line;
+    *c = (struct cache){
+        .sets = count / shape->ways,
+        .ways = shape->ways,
+        .line_shift = bits_lowest(shape->line),
+        .sector_shift = bits_lowest(shape->sector),
+        .hashed = shape->hashed,
+    };
+    if (!bits_is_power_of_two(shape->line) || !bits_is_power_of_two(shape->sector) || !c->sets ||
+        shape->sector > shape->line || shape->line / shape->sector > 8 ||
+        c->sets * shape->ways * shape->line != shape->bytes)
+        return ERROR_BAD_CONFIG;
+    if (bits_is_power_of_two(c->sets)) {
+        c->set_mask = c->sets - 1;
+        c->set_shift = bits_lowest(c->sets);
+    }
+    c->lines = malloc(count * sizeof *c->lines);
+    c->data = shape->data ? malloc(shape->bytes) : NULL;
+    if (!c->lines || (shape->data && !c->data)) {
+        cache_free(c);
+        return ERROR_NO_MEMORY;
+    }
+    cache_clear(c);
+    return OK;
+}
+
+void cache_free(struct cache *c) {
+    free(c->lines);
+    free(c->data);
+    c->lines = NULL;
+    c->data = NULL;
+}
+
+void cache_clear(struct cache *c) {
+    for (uint32_t i = 0; i < c->sets * c->ways; i++)
+        c->lines[i] = (struct cache_line){.number = CACHE_NONE, .mshr = CACHE_NO_MSHR};
+    c->clock = 0;
+}
+
+/* First way of the line's set. Hashing is GPGPU-Sim's "H" in spirit: two further digits of
+ * the line number, in base `sets`, are folded into the index. */
+static inline uint32_t first_way(const struct cache *c, uint32_t line) {
+    uint32_t set;
+    if (c->set_mask || c->sets == 1) {
+        set = line;
+        if (c->hashed && c->set_shift)
+            set ^= line >> c->set_shift ^ (line >> c->set_shift >> c->set_shift);
+        set &= c->set_mask;
+    } else if (c->hashed) {
+        uint32_t high = line / c->sets;
+        set = (line % c->sets + high % c->sets + high / c->sets % c->sets) % c->sets;
+    } else {
+        set = line % c->sets;
+    }
+    return set * c->ways;
+}
+
+uint32_t cache_find(const struct cache *c, uint32_t line) {
+    uint32_t first = first_way(c, line);
+    for (uint32_t i = first; i < first + c->ways; i++)
+        if (c->lines[i].number == line) return i;
+    return CACHE_NONE;
+}
+
+uint32_t cache_victim(const struct cache *c, uint32_t line) {
+    uint32_t first = first_way(c, line), victim = CACHE_NONE;
+    uint64_t oldest = UINT64_MAX;
+    for (uint32_t i = first; i < first + c->ways; i++) {
+        const struct cache_line *l = &c->lines[i];
+        if (l->number == CACHE_NONE) return i;
+        if (l->mshr == CACHE_NO_MSHR && l->used < oldest) {
+            oldest = l->used;
+            victim = i;
+        }
+    }
+    return victim;
+}
+
+void cache_put(struct cache *c, uint32_t index, uint32_t line) {
+    c->lines[index] = (struct cache_line){.number = line, .mshr = CACHE_NO_MSHR};
+    cache_touch(c, index);
+}
+
+void cache_invalidate(struct cache *c, uint32_t line) {
+    uint32_t i = cache_find(c, line);
+    if (i != CACHE_NONE)
+        c->lines[i] = (struct cache_line){.number = CACHE_NONE, .mshr = CACHE_NO_MSHR};
+}

@@ -1,0 +1,41 @@
+/* Clock domains: exact integer conversion between the cycles of two clocks.
+ *
+ * Both clocks tick at time 0. clock_convert gives the first tick of the target clock at
+ * or after a cycle of the source clock, so it is monotone and never early, and a pair of
+ * conversions there and back costs less than one cycle of each. */
+#ifndef SMMUX_CLOCK_H
+#define SMMUX_CLOCK_H
+
+#include <stdint.h>
+
+__extension__ typedef unsigned __int128 clock_wide;
+
+struct clock_ratio {
+    uint64_t num, den; /* target ticks per source cycle, in lowest terms */
+    uint64_t inverse;  /* floor((2^64 - 1) / den): division by multiplication */
+};
+
+static inline struct clock_ratio clock_ratio(uint32_t from_khz, uint32_t to_khz) {
+    uint32_t a = from_khz, b = to_khz;
+    while (b) {
+        uint32_t r = a % b;
+        a = b;
+        b = r;
+    }
+    uint64_t den = from_khz / a;
+    return (struct clock_ratio){to_khz / a, den, UINT64_MAX / den};
+}
+
+/* ceil(cycle * num / den); cycle * num must stay below 2^63: years of simulated time. */
+static inline uint64_t clock_convert(const struct clock_ratio *r, uint64_t cycle) {
+    uint64_t x = cycle * r->num + (r->den - 1);
+    uint64_t q = (uint64_t)(((clock_wide)x * r->inverse) >> 64);
+    uint64_t rest = x - q * r->den;
+    while (rest >= r->den) { /* at most twice: the inverse is rounded down */
+        rest -= r->den;
+        q++;
+    }
+    return q;
+}
+
+#endif

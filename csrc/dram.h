@@ -1,0 +1,145 @@
+/* One DRAM channel at command level: banks, open rows, bus and bank-group timing, refresh,
+ * FR-FCFS over a finite window. Event-driven: the time of the next command is computed,
+ * idle clocks are skipped. All times are command clocks of the channel.
+ *
+ * The policy is GPGPU-Sim's (dram.cc, dram_sched.cc): open page; at the start of a clock
+ * the window fills from the FIFO of waiting requests, then every bank without a request
+ * takes from the window its oldest request to the open row, or else its oldest; this
+ * repeats until nothing moves. One command per clock: the first bank, in round-robin
+ * order from the one after the last activated or precharged, whose next command is legal.
+ * When refresh is due nothing else issues until all banks are precharged and refreshed.
+ *
+ * Requests arrive in order of time, and dram_advance(limit) issues only commands before
+ * limit: the caller must have pushed every request that arrives before limit. Then the
+ * schedule does not depend on how the limits were chosen. */
+#ifndef SMMUX_DRAM_H
+#define SMMUX_DRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config.h"
+#include "errors.h"
+
+#define DRAM_MAX_BANKS  32u
+#define DRAM_MAX_WINDOW 64u
+#define DRAM_NEVER      UINT64_MAX
+
+enum dram_command_kind {
+    DRAM_READ,
+    DRAM_WRITE,
+    DRAM_ACTIVATE,
+    DRAM_PRECHARGE,
+    DRAM_PRECHARGE_ALL,
+    DRAM_REFRESH
+};
+
+/* Command clocks, from the t_* rows of config.def. */
+struct dram_timing {
+    uint32_t rcd, rp, ras, rc, rrd, faw; /* rows */
+    uint32_t cl, wl, burst;              /* data */
+    uint32_t ccd, ccdl;                  /* column to column: channel, bank group */
+    uint32_t rtw, wtr;                   /* read to write; write to read: command to command */
+    uint32_t rtp, rtpl, wtp;             /* to precharge: read in bank, read in group, write */
+    uint32_t refi, rfc;                  /* refresh; refi 0: none */
+};
+
+struct dram_request {
+    uint64_t arrival; /* never before that of the request pushed before */
+    uint32_t tag;     /* the caller's */
+    uint32_t row;
+    uint8_t bank;
+    uint8_t bursts; /* column commands, at least 1 */
+    bool write;
+};
+
+struct dram_completion {
+    uint64_t clock; /* last data beat on the bus */
+    uint32_t tag;
+};
+
+struct dram_command {
+    uint64_t clock;
+    uint32_t row; /* activate: row; column commands: the caller's tag */
+    uint8_t kind, bank;
+};
+
+/* Optional record of every command, for checkers; entries beyond capacity are only counted. */
+struct dram_log {
+    struct dram_command *entries;
+    uint64_t count, capacity;
+};
+
+struct dram_stats {
+    uint64_t reads, writes, activates, precharges, refreshes; /* commands */
+    uint64_t hits, misses, conflicts; /* requests whose bank had their row, none, another */
+    uint64_t busy;                    /* clocks of the data bus */
+};
+
+struct dram_bank {
+    uint64_t act_ready, pre_ready, col_ready;
+    uint32_t row;
+    uint32_t tag;
+    bool open, write;
+    uint8_t bursts;     /* left of the request being served */
+    uint8_t head, tail; /* its requests in the window, oldest first */
+};
+
+struct dram_slot {
+    uint32_t tag, row;
+    uint8_t bursts, next;
+    bool write;
+};
+
+struct dram {
+    /* Hot: what finding the next command reads. */
+    uint64_t wake;                   /* no command before this clock */
+    uint64_t now;                    /* clock of the next decision */
+    uint64_t command_free;           /* clock after the last command */
+    uint64_t ready[DRAM_MAX_BANKS];  /* bank's next command: bank-local constraints */
+    uint8_t next[DRAM_MAX_BANKS];    /* its kind */
+    uint32_t wanted[DRAM_MAX_BANKS]; /* row of the request being served */
+    uint64_t bus_ready[4];           /* constraints of the channel, by kind */
+    uint64_t group_ready[DRAM_MAX_BANKS];
+    uint64_t group_pre_ready[DRAM_MAX_BANKS];
+    uint32_t active, waiting; /* banks serving; banks with requests in the window */
+    uint32_t first;           /* round-robin start */
+    uint64_t refresh_due;
+
+    struct dram_timing t;
+    uint32_t banks, group_mask; /* group of bank b: b & group_mask */
+    uint32_t window, window_used;
+    uint64_t window_free; /* bit per slot */
+    uint64_t act_times[4];
+    uint32_t act_index;
+
+    struct dram_request *fifo; /* rings of capacity_mask + 1 */
+    struct dram_completion *done;
+    uint32_t fifo_head, fifo_tail, done_head, done_tail, capacity_mask;
+
+    struct dram_bank bank[DRAM_MAX_BANKS];
+    struct dram_slot slot[DRAM_MAX_WINDOW];
+    struct dram_stats stats;
+    struct dram_log *log;
+};
+
+/* capacity: most requests pushed and not yet popped. phase: clocks by which refresh is
+ * staggered against other channels. */
+enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase);
+void dram_free(struct dram *d);
+void dram_push(struct dram *d, const struct dram_request *r);
+/* Issue every command before limit. */
+void dram_advance(struct dram *d, uint64_t limit);
+
+static inline bool dram_idle(const struct dram *d) {
+    return d->fifo_head == d->fifo_tail && !d->active && !d->waiting;
+}
+
+/* Oldest completion not yet popped, NULL when there is none; they are in order of time. */
+static inline const struct dram_completion *dram_peek(const struct dram *d) {
+    return d->done_head == d->done_tail ? 0 : &d->done[d->done_head & d->capacity_mask];
+}
+
+static inline void dram_pop(struct dram *d) { d->done_head++; }
+
+#endif

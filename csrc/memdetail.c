@@ -1,0 +1,134 @@
+#include "memdetail.h"
+
+#include <stdlib.h>
+
+#include "bits.h"
+#include "partition.h"
+
+struct memdetail {
+    struct xbar xbar;
+    uint32_t count, rop_latency;
+    uint64_t t1;
+    struct partition partition[];
+};
+
+static bool power_of_two_up_to(uint32_t x, uint32_t most) {
+    return bits_is_power_of_two(x) && x <= most;
+}
+
+/* What the ranges of config.def cannot say. */
+static enum error check(const struct config *cfg) {
+    const bool l2 = cfg->l2_bytes != 0;
+    const bool good =
+        power_of_two_up_to(cfg->partition_bytes, 65536) && cfg->partition_bytes >= 128 &&
+        power_of_two_up_to(cfg->port_bytes, 256) &&
+        power_of_two_up_to(cfg->l2_slices, PARTITION_MAX_SLICES) &&
+        power_of_two_up_to(cfg->dram_burst_bytes, 256) &&
+        power_of_two_up_to(cfg->dram_banks, DRAM_MAX_BANKS) &&
+        power_of_two_up_to(cfg->dram_groups, cfg->dram_banks) &&
+        1u << bits_count(cfg->dram_bank_mask) == cfg->dram_banks &&
+        (cfg->dram_bank_mask & cfg->dram_row_mask) == 0 &&
+        (!l2 || (power_of_two_up_to(cfg->l2_line, cfg->partition_bytes) && cfg->l2_line >= 128 &&
+                 power_of_two_up_to(cfg->l2_fetch, cfg->l2_line)));
+    return good ? OK : ERROR_BAD_CONFIG;
+}
+
+enum error memdetail_create(struct memdetail **out, const struct config *cfg) {
+    *out = NULL;
+    enum error e = check(cfg);
+    if (e) return e;
+    struct memdetail *m = calloc(1, sizeof *m + cfg->partitions * sizeof m->partition[0]);
+    if (!m) return ERROR_NO_MEMORY;
+    m->rop_latency = cfg->rop_latency;
+    e = xbar_init(&m->xbar, cfg);
+    while (!e && m->count < cfg->partitions) {
+        e = partition_init(&m->partition[m->count], &m->xbar, cfg, m->count);
+        m->count++;
+    }
+    if (e) {
+        memdetail_destroy(m);
+        return e;
+    }
+    *out = m;
+    return OK;
+}
+
+void memdetail_destroy(struct memdetail *m) {
+    if (!m) return;
+    for (uint32_t p = 0; p < m->count; p++) partition_free(&m->partition[p]);
+    xbar_free(&m->xbar);
+    free(m);
+}
+
+/* A packet sent at t1 starts at tick ceil(t1) or later; from there, in ticks: */
+static uint64_t sent(const struct memdetail *m) { return clock_convert(&m->xbar.to_icnt, m->t1); }
+
+/* its head is at the slice after the crossbar, */
+static uint64_t arrivals(const struct memdetail *m) { return sent(m) + m->xbar.latency; }
+
+/* it leaves the ROP one flit and the ROP's latency later, */
+static uint64_t horizon(const struct memdetail *m) { return arrivals(m) + 1 + m->rop_latency; }
+
+/* and the reply crosses back, again in one flit or more. */
+uint32_t memdetail_min_reply(const struct memdetail *m) {
+    uint64_t ticks = 2ull * m->xbar.latency + m->rop_latency + 2;
+    return (uint32_t)clock_convert(&m->xbar.to_shader, ticks) + m->xbar.pipeline;
+}
+
+uint32_t memdetail_partitions(const struct memdetail *m) { return m->count; }
+
+void memdetail_route(struct memdetail *m, struct port *ports, uint64_t t1) {
+    m->t1 = t1;
+    xbar_route(&m->xbar, ports, t1);
+}
+
+void memdetail_partition(struct memdetail *m, uint32_t partition) {
+    partition_run(&m->partition[partition], arrivals(m), horizon(m));
+}
+
+void memdetail_deliver(struct memdetail *m, struct port *ports) {
+    xbar_deliver(&m->xbar, ports, horizon(m) + m->xbar.latency);
+}
+
+void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1) {
+    memdetail_route(m, ports, t1);
+    for (uint32_t p = 0; p < m->count; p++) memdetail_partition(m, p);
+    memdetail_deliver(m, ports);
+}
+
+uint64_t memdetail_next_event(const struct memdetail *m) {
+    const uint32_t least = memdetail_min_reply(m);
+    if (m->xbar.in_flight) return m->t1 + least;
+    return m->xbar.held == XBAR_NEVER ? UINT64_MAX : m->xbar.held + least;
+}
+
+void memdetail_drain(struct memdetail *m) {
+    for (uint32_t p = 0; p < m->count; p++) partition_run(&m->partition[p], XBAR_NEVER, XBAR_NEVER);
+}
+
+void memdetail_counters(const struct memdetail *m, struct counters *into) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        const struct partition *p = &m->partition[i];
+        const struct dram_stats *d = &p->dram.stats;
+        into->dram_reads += d->reads;
+        into->dram_writes += d->writes;
+        into->dram_activates += d->activates;
+        into->dram_precharges += d->precharges;
+        into->dram_refreshes += d->refreshes;
+        into->dram_row_hits += d->hits;
+        into->dram_row_misses += d->misses;
+        into->dram_row_conflicts += d->conflicts;
+        into->dram_busy += d->busy;
+        into->atomic_packets += p->stats.atomics;
+        into->request_flits += p->stats.request_flits;
+        into->reply_flits += p->stats.reply_flits;
+        for (uint32_t s = 0; s < p->slices; s++) {
+            const struct l2_stats *l = &p->slice[s].l2.stats;
+            into->l2_accesses += l->accesses;
+            into->l2_hits += l->hits;
+            into->l2_merges += l->merges;
+            into->l2_misses += l->misses;
+            into->l2_writebacks += l->writebacks;
+        }
+    }
+}

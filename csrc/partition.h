@@ -1,0 +1,54 @@
+/* A memory partition: the L2 slices (or the bare ROP on GT200) and the DRAM channel.
+ *
+ * A partition is simulated alone, event by event, in the order of interconnect clocks: a
+ * request leaves the ROP pipeline of its slice, or a DRAM access completes. Only requests
+ * and the reply streams connect it with the rest, so partitions can run on any thread.
+ *
+ *   request stream -> slice input port (1 flit/clk) -> ROP latency -> L2 or not
+ *     -> DRAM latency -> FIFO and window of the channel -> reply -> slice output port
+ *
+ * Values are read and written when a packet leaves the request streams: in order of
+ * arrival, ties by SM. Atomics take the slice for atom_interval per lane of the most
+ * contended address; without L2 they read from DRAM, answer, and write back. */
+#ifndef SMMUX_PARTITION_H
+#define SMMUX_PARTITION_H
+
+#include "dram.h"
+#include "l2.h"
+#include "xbar.h"
+
+#define PARTITION_MAX_SLICES 4u
+
+struct partition_stats {
+    uint64_t atomics, request_flits, reply_flits;
+};
+
+struct slice {
+    struct stream *requests, *replies; /* per TPC */
+    uint64_t in_free, out_free;        /* ports */
+    uint64_t free;                     /* the pipeline behind the ROP */
+    uint64_t due;                      /* when the oldest request leaves the ROP */
+    uint32_t tpc;                      /* whose it is; XBAR_NONE: not looked for yet */
+    bool blocked;                      /* until the next completion */
+    struct l2 l2;
+};
+
+struct partition {
+    struct xbar *xbar; /* constants and the request pool; streams of its own slices */
+    struct slice slice[PARTITION_MAX_SLICES];
+    struct dram dram;
+    struct clock_ratio to_dram, to_icnt;
+    uint32_t slices, rop_latency, dram_latency, dram_return, atom_interval;
+    uint32_t burst_shift;
+    bool cached, texture_only;
+    struct partition_stats stats;
+};
+
+enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg,
+                          uint32_t n);
+void partition_free(struct partition *p);
+/* Process every event before `end`; all requests that reach the slices before `arrivals`
+ * are in their streams, and end <= arrivals + least time from there to the L2. */
+void partition_run(struct partition *p, uint64_t arrivals, uint64_t end);
+
+#endif

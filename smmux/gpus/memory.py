@@ -1,0 +1,149 @@
+"""The memory systems of the machines, behind the SMs' ports: crossbar, L2, partitions and DRAM (`mem_model` 1).
+
+GPGPU-Sim gives its ROP and DRAM path latencies in core cycles, which are a quarter (GT200) or half (Fermi) of the
+shader clock. On Fermi that is the interconnect clock. On GT200 85 + 30 core cycles alone would be 460 shader clocks,
+more than the 440 measured for a whole access, so there they are taken in interconnect clocks. What then is missing to
+the measured idle latency is `mem_pipeline` (and `dram_return`, where an L2 hit and a miss were both measured).
+
+DRAM timings are in command clocks. The GT200 set is that of a GDDR3 at 800 MHz; the card as measured scales it in
+nanoseconds to 1242 MHz, the paper's simulated card keeps the counts at 1100 MHz, as its simulator would.
+"""
+
+from __future__ import annotations
+
+from smmux.gpus.machine import Value
+
+__all__ = ["FERMI", "GT200", "GT200_1100", "KEPLER"]
+
+_PORTS: dict[str, Value] = {
+    "port_bytes": (32, "GS302; GS-480"),  # flit of 32 bytes
+    "packet_header": (8, "GS302 READ_PACKET_SIZE"),
+    "xbar_latency": (4, "GS32; GS-480; DER"),  # injection, VC allocation, switch allocation, ejection: 1 each
+    "partition_bytes": (256, "SDK-T; GS302"),
+    "dram_burst_clk": (2, "GS302; GS-480"),
+    "t_faw": (0, "GS302"),  # not in the sets used; 23 of RAM1 at 4000 is below four times tRRD
+    "t_ccd": (2, "GS302; GS-480; RAM1"),
+    "t_rtp": (2, "RAM1"),  # one burst, as on GDDR3
+}
+
+GT200: dict[str, Value] = {
+    **_PORTS,
+    "icnt_khz": (648_000, "REV285; GS302"),  # core clock; 650 in GS302
+    "mem_pipeline": (120, "MERPSYS T4.2; DER"),
+    "partitions": (8, "SDK-T; GS302"),
+    "partition_hash": (0, "SDK-T"),
+    "rop_latency": (85, "GS302"),
+    "atom_interval": (22, "EST"),  # read to write and back at the pins: CL + WL + two bursts + WTR = 41 command clk
+    "l2_slices": (1, "GS302"),
+    "l2_bytes": (262_144, "GS302"),  # 8 x 32 kB
+    "l2_texture_only": (1, "PG55 G.3.1; GS302"),
+    "l2_line": (256, "GS302"),
+    "l2_ways": (8, "GS302"),
+    "l2_sector": (32, "GS302"),
+    "l2_fetch": (256, "GS302"),
+    "l2_mshrs": (16, "GS32"),
+    "l2_merge": (4, "GS32"),
+    "l2_writebacks": (4, "GS32"),  # miss queue; texture lines are never dirty
+    "dram_latency": (30, "GS302"),
+    "dram_return": (0, "MODEL"),
+    "dram_khz": (1_242_000, "REV285; DQ285"),
+    "dram_window": (16, "GS302"),
+    "dram_banks": (8, "GS302"),
+    "dram_groups": (1, "GS302"),
+    "dram_burst_bytes": (32, "GS302"),
+    "dram_bank_mask": (0x0000_3800, "GS302"),  # RRRR.RRRRRRRR.RRBBBCCC.CCCSSSSS
+    "dram_row_mask": (0xFFFF_C000, "GS302"),
+    "t_rcd": (19, "GS302; DER"),
+    "t_rp": (16, "GS302; DER"),
+    "t_ras": (39, "GS302; DER"),
+    "t_rc": (55, "GS302; DER"),
+    "t_rrd": (13, "GS302; DER"),
+    "t_cl": (16, "GS302; DER"),
+    "t_wl": (11, "GS302; DER"),
+    "t_ccdl": (0, "GS302"),
+    "t_wtr": (10, "GS302; DER"),
+    "t_wr": (18, "GS302; DER"),
+    "t_rtpl": (0, "GS302"),
+    "t_refi": (4844, "RAM1; DER"),  # 3.9 us of a GDDR5
+    "t_rfc": (81, "GEM5; DER"),  # 65 ns of a GDDR5
+}
+
+GT200_1100: dict[str, Value] = {
+    **GT200,
+    "dram_khz": (1_100_000, "P000"),
+    "t_rcd": (12, "GS302"),
+    "t_rp": (10, "GS302"),
+    "t_ras": (25, "GS302"),
+    "t_rc": (35, "GS302"),
+    "t_rrd": (8, "GS302"),
+    "t_cl": (10, "GS302"),
+    "t_wl": (7, "GS302"),
+    "t_wtr": (6, "GS302"),
+    "t_wr": (11, "GS302"),
+    "t_refi": (0, "GS302"),  # no refresh in GPGPU-Sim
+    "t_rfc": (0, "GS302"),
+}
+
+FERMI: dict[str, Value] = {
+    **_PORTS,
+    "icnt_khz": (700_000, "GS-480 3.2.2; SHOC"),
+    "mem_pipeline": (38, "MERPSYS T4.2; DER"),  # L2 hit 310 clk
+    "partitions": (6, "GS-480; DQ480"),
+    "partition_hash": (1, "SDK-T"),
+    "rop_latency": (120, "GS-480"),
+    "atom_interval": (9, "MEM"),
+    "l2_slices": (2, "GS-480 3.2.2"),
+    "l2_bytes": (786_432, "DQ480; PG55 G.4.1"),
+    "l2_texture_only": (0, "PG55 G.4.1"),
+    "l2_line": (128, "GS-480"),
+    "l2_ways": (8, "GS-480 3.2.2"),
+    "l2_sector": (32, "PG55 G.4.2; GS-480 4.0"),
+    "l2_fetch": (64, "GS-480 4.0; DER"),  # sectored, at least one DRAM access
+    "l2_mshrs": (32, "GS-480 3.2.2"),
+    "l2_merge": (4, "GS-480"),
+    "l2_writebacks": (4, "GS-480 3.2.2"),  # miss queue
+    "dram_latency": (100, "GS-480"),
+    "dram_return": (40, "MERPSYS T4.2; DER"),  # global 650 clk
+    "dram_khz": (924_000, "GS-480; DQ480"),
+    "dram_window": (16, "GS-480 3.2.2"),
+    "dram_banks": (16, "GS-480"),
+    "dram_groups": (4, "GS-480"),
+    "dram_burst_bytes": (64, "GS-480"),
+    "dram_bank_mask": (0x0000_E100, "GS-480"),  # RRRR.RRRRRRRR.BBBCCCCB.CCSSSSSS
+    "dram_row_mask": (0xFFFF_0000, "GS-480"),
+    "t_rcd": (12, "GS-480"),
+    "t_rp": (12, "GS-480"),
+    "t_ras": (28, "GS-480"),
+    "t_rc": (40, "GS-480"),
+    "t_rrd": (6, "GS-480"),
+    "t_cl": (12, "GS-480"),
+    "t_wl": (4, "GS-480"),
+    "t_ccdl": (3, "GS-480"),
+    "t_wtr": (5, "GS-480"),
+    "t_wr": (12, "GS-480"),
+    "t_rtpl": (2, "GS-480"),
+    "t_refi": (3604, "RAM1; DER"),  # 3.9 us
+    "t_rfc": (61, "GEM5; DER"),  # 65 ns
+}
+
+KEPLER: dict[str, Value] = {
+    **FERMI,
+    "icnt_khz": (706_000, "GS-KEP; BD-K20"),  # GS-KEP runs it at the core clock
+    "mem_pipeline": (45, "PPT; DER"),  # L2 hit 188 clk
+    "partitions": (5, "BD-K20; DER"),
+    "atom_interval": (1, "MEM"),
+    "l2_bytes": (1_310_720, "MEM"),
+    "dram_return": (10, "PPT; DER"),  # global 331 clk
+    "dram_khz": (1_300_000, "BD-K20; DER"),
+    "t_rcd": (15, "RAM1"),  # GDDR5_5000, tCK 0.8 ns
+    "t_rp": (15, "RAM1"),
+    "t_ras": (35, "RAM1"),
+    "t_rc": (50, "RAM1"),
+    "t_rrd": (7, "RAM1"),
+    "t_cl": (15, "RAM1"),
+    "t_wl": (4, "RAM1"),
+    "t_wtr": (7, "RAM1"),
+    "t_wr": (15, "RAM1"),
+    "t_refi": (4875, "RAM1"),
+    "t_rfc": (85, "GEM5; DER"),
+}
