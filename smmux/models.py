@@ -1,0 +1,433 @@
+"""Each hardware model callable alone: banks of shared memory, coalescing, occupancy, the shared-memory table.
+
+These are the functions the simulator itself uses, in C. Addresses are byte addresses, one per lane of a warp.
+
+>>> from smmux import models
+>>> models.bank_passes([8 * lane for lane in range(32)], width=4, gpu="GTX285").conflicts
+2
+>>> [s.bytes for s in models.coalesce([128 + 4 * lane + 4 for lane in range(32)], gpu="GTX285").segments]
+[128, 64, 32]
+>>> models.occupancy(threads=96, registers=14, shared_bytes=2176 - 16, gpu="GTX285").blocks
+6
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smmux import _core, gpus
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = [
+    "BankAccess",
+    "Entry",
+    "Occupancy",
+    "Segment",
+    "SharedMemoryTable",
+    "Transactions",
+    "bank_passes",
+    "coalesce",
+    "occupancy",
+]
+
+_LANES = 32
+_WIDTHS = (1, 2, 4, 8, 16)
+_FULL = (1 << _LANES) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class BankAccess:
+    """What one access of a warp to shared memory costs.
+
+    passes: times the banks are used, summed over the requests (half-warps on compute capability 1.x); ideal: the same
+    for a conflict-free access of the same width and lanes; clk: shader clocks during which the banks are busy.
+    """
+
+    passes: int
+    ideal: int
+    clk: int
+    addresses: tuple[int | None, ...]  # per lane, None for lanes that do not take part
+    banks: tuple[int | None, ...]  # bank of the first byte of each lane
+    width: int
+    gpu: str
+
+    @property
+    def conflicts(self) -> int:
+        """Passes beyond the conflict-free ones."""
+        return self.passes - self.ideal
+
+    def __repr__(self) -> str:
+        return f"<BankAccess {self.passes} passes, {self.conflicts} from conflicts, {self.clk} clk on {self.gpu}>"
+
+    def _repr_html_(self) -> str:
+        lanes = [lane for lane, bank in enumerate(self.banks) if bank is not None]
+        rows = [
+            ["lane", *(str(lane) for lane in lanes)],
+            ["address", *(str(self.addresses[lane]) for lane in lanes)],
+            ["bank", *(str(self.banks[lane]) for lane in lanes)],
+        ]
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{_table(rows[0], rows[1:])}"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One memory transaction: `bytes` from `address` on, for the lanes listed."""
+
+    address: int
+    bytes: int
+    lanes: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.bytes}@{self.address}"
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """The memory transactions of one access of a warp, in the order in which they leave."""
+
+    segments: tuple[Segment, ...]
+    width: int
+    gpu: str
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that are moved."""
+        return sum(segment.bytes for segment in self.segments)
+
+    @property
+    def requested_bytes(self) -> int:
+        """Bytes that the lanes ask for, each lane counted."""
+        return self.width * sum(len(segment.lanes) for segment in self.segments)
+
+    @property
+    def efficiency(self) -> float:
+        """Requested bytes per byte moved; above 1 where lanes share a word, 0 for an access without lanes."""
+        return self.requested_bytes / self.bytes if self.segments else 0.0
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+    def __repr__(self) -> str:
+        listed = ", ".join(repr(segment) for segment in self.segments)
+        return f"<Transactions {len(self)}: {listed or 'none'}; {self.bytes} bytes on {self.gpu}>"
+
+    def _repr_html_(self) -> str:
+        rows = [[str(s.address), str(s.bytes), _lane_ranges(s.lanes)] for s in self.segments]
+        note = f"{len(self)} transactions, {self.bytes} bytes, efficiency {self.efficiency:.0%} on {self.gpu}"
+        return f"<p>{html.escape(note)}</p>{_table(('address', 'bytes', 'lanes'), rows)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """How many thread blocks reside on an SM and why not more.
+
+    limits: resource -> blocks that it alone would allow (None: no limit); limiter: the one that decides.
+    static_blocks: the paper's K, equal to `blocks` with static management.
+    """
+
+    blocks: int
+    limiter: str
+    limits: dict[str, int | None]
+    static_blocks: int
+    threads_per_block: int
+    shared_bytes: int  # per block, with what the machine adds; the static part with dynamic management
+    max_warps: int
+    gpu: str
+
+    @property
+    def warps(self) -> int:
+        """Resident warps."""
+        return self.blocks * -(-self.threads_per_block // _LANES)
+
+    @property
+    def threads(self) -> int:
+        """Resident threads."""
+        return self.blocks * self.threads_per_block
+
+    @property
+    def occupancy(self) -> float:
+        """Resident warps as a share of those the SM can hold."""
+        return self.warps / self.max_warps
+
+    def __repr__(self) -> str:
+        return (
+            f"<Occupancy {self.blocks} blocks of {self.threads_per_block} threads on {self.gpu}: {self.warps} warps, "
+            f"{self.occupancy:.0%}, limited by {self.limiter}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [[name, "-" if blocks is None else str(blocks)] for name, blocks in self.limits.items()]
+        bold = list(self.limits).index(self.limiter)
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{_table(('resource', 'blocks allowed'), rows, bold)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A valid row of the shared-memory management table; size and start in bytes."""
+
+    block: int
+    size: int
+    start: int
+    dynamic: bool
+
+
+class SharedMemoryTable:
+    """The shared-memory management (SMM) table of one SM (paper, Figures 7 and 10), to allocate from.
+
+    Static entries are placed first fit from address 0 up, dynamic ones at the highest free place. `dynamic_bytes` is
+    kept free of static entries at the top, so that one dynamic allocation of that size always becomes possible.
+
+    >>> table = SharedMemoryTable("GTX285", dynamic_bytes=2048)
+    >>> [table.alloc_static(block, 4096) for block in (0, 1, 2)]
+    [0, 4096, 8192]
+    >>> table.alloc_dynamic(0, 2048), table.alloc_dynamic(1, 2048), table.alloc_dynamic(2, 2048)
+    (14336, 12288, None)
+    >>> table.release(14336)
+    True
+    >>> table
+    Valid  TB id    Size  Starting Address
+    1          0    4 kB                 0
+    1          1    4 kB              4096
+    1          2    4 kB              8192
+    1          1    2 kB             12288
+    """
+
+    def __init__(
+        self,
+        gpu: str | gpus.Gpu = "GTX285",
+        *,
+        capacity: int | None = None,
+        unit: int | None = None,
+        dynamic_bytes: int = 0,
+    ) -> None:
+        """Capacity and rounding of the machine, in bytes, unless given. Raises ValueError outside their ranges."""
+        machine = gpus.get(gpu)
+        self.capacity = machine.smem_bytes if capacity is None else capacity
+        self.unit = machine.smm_unit if unit is None else unit
+        if not 1 <= self.capacity < 1 << 31:
+            raise ValueError(f"capacity must be 1 to {(1 << 31) - 1} bytes, not {self.capacity}")
+        if not 1 <= self.unit <= self.capacity:
+            raise ValueError(f"unit must be 1 to {self.capacity} bytes, not {self.unit}")
+        self._table = _core.Smm(self.capacity, self.unit, _size(dynamic_bytes))
+
+    def alloc_static(self, block: int, size: int) -> int | None:
+        """Start address of an allocation made at dispatch, None when there is no place; 0 bytes need no entry."""
+        return self._table.alloc_static(_block(block), _size(size))
+
+    def alloc_dynamic(self, block: int, size: int) -> int | None:
+        """Start address of an allocation made by bar.sync +1, None when there is no place."""
+        return self._table.alloc_dynamic(_block(block), _size(size))
+
+    def release(self, start: int) -> bool:
+        """Release the entry that starts there; False when there is none."""
+        return self._table.release(_size(start))
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The valid entries, in order of the table's rows."""
+        return tuple(
+            Entry(block, size, start, dynamic) for valid, dynamic, block, size, start in self._table.entries() if valid
+        )
+
+    @property
+    def static_bytes(self) -> int:
+        """Bytes held by static entries."""
+        return sum(entry.size for entry in self.entries if not entry.dynamic)
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes that no entry holds."""
+        return self.capacity - sum(entry.size for entry in self.entries)
+
+    def __repr__(self) -> str:
+        lines = [f"{'Valid':5}  {'TB id':>5}  {'Size':>6}  {'Starting Address':>16}"]
+        lines += [f"{1:<5}  {e.block:>5}  {_bytes(e.size):>6}  {e.start:>16}" for e in self._by_kind()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [["1", str(e.block), _bytes(e.size), str(e.start)] for e in self._by_kind()]
+        return _table(("Valid", "TB id", "Size", "Starting Address"), rows)
+
+    def _by_kind(self) -> list[Entry]:
+        """As in Figure 10: what was made at dispatch first, each part by address."""
+        return sorted(self.entries, key=lambda entry: (entry.dynamic, entry.start))
+
+
+def bank_passes(
+    addresses: ArrayLike,
+    width: int = 4,
+    gpu: str | gpus.Gpu = "GTX285",
+    mode: int | None = None,
+    *,
+    mask: ArrayLike | None = None,
+) -> BankAccess:
+    """Bank passes of one access of a warp to shared memory.
+
+    addresses: byte address per lane, up to 32; width: bytes per lane, 1 to 16; mode: bank mode of compute capability
+    3.x, 4 or 8 bytes (default: the machine's); mask: which lanes take part (default: all that have an address).
+    Rules: CUDA C Programming Guide 5.5, G.3.3, G.4.3, G.5.3. Raises ValueError for malformed arguments.
+    """
+    machine = gpus.get(gpu)
+    if mode is not None:
+        if mode not in (4, 8) or machine.smem_rule != 3:
+            raise ValueError(f"mode {mode!r}: only compute capability 3.x has bank modes, 4 and 8 bytes")
+        machine = machine.replace(smem_bank_bytes=mode)
+    lanes, bits = _warp(addresses, width, mask)
+    passes, ideal = _core.bank_passes(gpus.as_tuple(machine), lanes, width, bits)
+    bank_bytes = machine.smem_bank_bytes if machine.smem_rule == 3 else 4
+    shown = tuple(address if bits >> lane & 1 else None for lane, address in enumerate(lanes))
+    banks = tuple(None if a is None else a // bank_bytes % machine.smem_banks for a in shown)
+    return BankAccess(passes, ideal, passes * machine.smem_clk_per_way, shown, banks, width, machine.name)
+
+
+def coalesce(
+    addresses: ArrayLike,
+    width: int = 4,
+    gpu: str | gpus.Gpu = "GTX285",
+    *,
+    store: bool = False,
+    mask: ArrayLike | None = None,
+) -> Transactions:
+    """Memory transactions of one access of a warp to global memory.
+
+    addresses: byte address per lane, up to 32; width: bytes per lane, 1 to 16; store: a store (they bypass L1); mask:
+    which lanes take part. Rules: CUDA C Programming Guide 5.5, G.3.2, G.4.2, G.5.2. Raises ValueError for malformed
+    arguments.
+    """
+    machine = gpus.get(gpu)
+    lanes, bits = _warp(addresses, width, mask)
+    rows = _core.coalesce(gpus.as_tuple(machine), lanes, width, bits, store)
+    segments = (Segment(address, size, _bits(served)) for address, size, served in rows)
+    return Transactions(tuple(segments), width, machine.name)
+
+
+def occupancy(
+    threads: int,
+    registers: int,
+    shared_bytes: int,
+    gpu: str | gpus.Gpu = "GTX285",
+    param_bytes: int = 0,
+    *,
+    dynamic_bytes: int = 0,
+    extra_blocks: int | None = None,
+) -> Occupancy:
+    """Thread blocks that reside on one SM.
+
+    threads: per block; registers: per thread; shared_bytes: what the kernel declares; param_bytes: size of the kernel
+    parameters, which count where they live in shared memory, as do the machine's reserved bytes. With extra_blocks = n
+    management is dynamic: dynamic_bytes of the block are held only inside regions and up to K + n blocks reside;
+    without it they are held all the time. Formulas: NVIDIA occupancy calculator 2.1 and 5.1. Raises ValueError for
+    sizes that no block can have.
+    """
+    machine = gpus.get(gpu)
+    if not 1 <= threads <= machine.max_threads_block:
+        raise ValueError(f"{machine.name} has blocks of 1 to {machine.max_threads_block} threads, not {threads}")
+    if not 0 <= registers <= machine.max_regs_thread:
+        raise ValueError(f"{machine.name} has 0 to {machine.max_regs_thread} registers per thread, not {registers}")
+    held = _size(shared_bytes) + machine.smem_reserved + (_size(param_bytes) if machine.param_in_smem else 0)
+    config = gpus.as_tuple(machine)
+    if extra_blocks is None:
+        held += _size(dynamic_bytes)
+        found: dict[str, Any] = _core.occupancy(config, threads, registers, held)
+    else:
+        found = _core.residency(config, threads, registers, held, _size(dynamic_bytes), _size(extra_blocks))
+    limits = {
+        "counter": found["counter"],
+        "shared memory": found["smem"],
+        "registers": found["regs"],
+        "warps": found["warps"],
+        "threads": found["threads"],
+        "blocks": found["max_blocks"],
+    }
+    static_blocks = found["blocks"] if extra_blocks is None else found["static_blocks"]
+    return Occupancy(
+        blocks=found["blocks"],
+        limiter=found["limiter"],
+        limits=limits,
+        static_blocks=static_blocks,
+        threads_per_block=threads,
+        shared_bytes=held,
+        max_warps=machine.max_warps_sm,
+        gpu=machine.name,
+    )
+
+
+def _warp(addresses: ArrayLike, width: int, mask: ArrayLike | None) -> tuple[list[int], int]:
+    """32 addresses and the bit mask of the lanes that take part, checked."""
+    if width not in _WIDTHS:
+        raise ValueError(f"width must be 1, 2, 4, 8 or 16 bytes, not {width!r}")
+    given = np.asarray(addresses)
+    if given.ndim != 1 or given.size > _LANES:
+        raise ValueError(f"addresses must be a vector of at most {_LANES}, not of shape {given.shape}")
+    if given.size and given.dtype.kind not in "iu":
+        raise ValueError(f"addresses must be integers, not {given.dtype}")
+    lanes = [int(address) for address in given]
+    bits = (1 << len(lanes)) - 1
+    if mask is not None:
+        bits &= _mask_bits(mask, len(lanes))
+    for lane in _bits(bits):
+        if not 0 <= lanes[lane] <= (1 << 32) - width:
+            raise ValueError(f"address {lanes[lane]} of lane {lane} is outside 32 bits")
+        if lanes[lane] % width:
+            raise ValueError(f"address {lanes[lane]} of lane {lane} is not a multiple of the width, {width}")
+    used = [address if bits >> lane & 1 else 0 for lane, address in enumerate(lanes)]
+    return used + [0] * (_LANES - len(used)), bits
+
+
+def _mask_bits(mask: ArrayLike, count: int) -> int:
+    """A mask given as an integer or as one flag per lane."""
+    flags = np.asarray(mask)
+    if flags.ndim == 0 and flags.dtype.kind in "iu" and 0 <= int(flags) <= _FULL:
+        return int(flags)
+    if flags.dtype.kind == "b" and flags.shape == (count,):
+        return sum(1 << lane for lane in range(count) if flags[lane])
+    raise ValueError(f"mask must be a 32-bit integer or {count} booleans")
+
+
+def _size(value: int) -> int:
+    if not 0 <= value < 1 << 31:
+        raise ValueError(f"{value} is not a size: 0 to {(1 << 31) - 1} bytes")
+    return value
+
+
+def _block(value: int) -> int:
+    if not 0 <= value < 1 << 32:
+        raise ValueError(f"{value} is not a block number")
+    return value
+
+
+def _bits(bits: int) -> tuple[int, ...]:
+    return tuple(lane for lane in range(_LANES) if bits >> lane & 1)
+
+
+def _bytes(size: int) -> str:
+    return f"{size // 1024} kB" if size % 1024 == 0 else f"{size} B"
+
+
+def _lane_ranges(lanes: Sequence[int]) -> str:
+    """Lanes as text: 0-3, 7."""
+    parts: list[list[int]] = []
+    for lane in lanes:
+        if parts and lane == parts[-1][1] + 1:
+            parts[-1][1] = lane
+        else:
+            parts.append([lane, lane])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]], bold: int | None = None) -> str:
+    """An HTML table; the row `bold` stands out."""
+    cells = "".join(f"<th>{html.escape(text)}</th>" for text in head)
+    lines = [f"<tr>{cells}</tr>"]
+    for number, row in enumerate(rows):
+        style = " style='font-weight:bold'" if number == bold else ""
+        cells = "".join(f"<td style='text-align:right'>{html.escape(text)}</td>" for text in row)
+        lines.append(f"<tr{style}>{cells}</tr>")
+    return f"<table>{''.join(lines)}</table>"
