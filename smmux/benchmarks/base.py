@@ -102,7 +102,9 @@ class Benchmark:
 
 def eighths(rng: np.random.Generator, shape: int | tuple[int, ...]) -> NDArray[np.float32]:
     """Read-only random multiples of 1/8 in [-1, 1]: sums of their products are exact in float32 in any order."""
-    return frozen(rng.integers(-8, 9, shape, dtype=np.int8).astype(np.float32) / np.float32(8))
+    numbers = rng.integers(-8, 9, shape, dtype=np.int8).astype(np.float32)
+    numbers *= np.float32(1 / 8)
+    return frozen(numbers)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

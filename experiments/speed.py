@@ -1,0 +1,113 @@
+"""Speed of the simulator: warp instructions per second of host time, benchmark by benchmark.
+
+Baselines of all benchmarks, functional and timed, on one processor; compiling and checking outputs is not counted.
+`speedup_2_threads` is the geometric mean of what a second host thread gains inside one simulation.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from experiments import harness
+from experiments.harness import Verdict
+from smmux import benchmarks, gpus
+from smmux.plot import geometric_mean
+from smmux.sweep import Record, available_processors, sweep
+
+GPU = "GTX285"
+ROUNDS = 3
+
+
+def measure(benchmark: str, size: str, host_threads: int) -> Record:
+    """The best of several rounds of one benchmark's baseline."""
+    found = benchmarks.get(benchmark)
+    problem = found.problem(size)
+    kernel = found.kernel()
+    kernel.simulate(1, problem.block, problem.arguments(), gpu=GPU)  # compiles; a block alone takes no time
+    seconds = []
+    for _ in range(ROUNDS):
+        arguments = problem.arguments()
+        start = time.perf_counter()
+        result = kernel.simulate(problem.grid, problem.block, arguments, gpu=GPU, host_threads=host_threads)
+        seconds.append(time.perf_counter() - start)
+        problem.check(arguments)
+    best = min(seconds)
+    return {
+        "instructions": result.counters["instructions"],
+        "cycles": result.cycles,
+        "seconds": best,
+        "mwips": result.counters["instructions"] / best / 1e6,
+        "ns_per_instruction": best / result.counters["instructions"] * 1e9,
+    }
+
+
+def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
+    """Measure one at a time, whatever jobs says; with two host threads only where there are two processors."""
+    size = "tiny" if quick else "quick"
+    threads = (1, 2) if available_processors() > 1 else (1,)
+    points = [{"benchmark": name, "size": size, "host_threads": n} for name in benchmarks.names() for n in threads]
+    return sweep(measure, points, jobs=1, description="speed")
+
+
+def summary(records: Sequence[Record]) -> dict[str, float | None]:
+    """The figures to watch from version to version."""
+    single = [r for r in records if r["host_threads"] == 1]
+    double = {r["benchmark"]: r for r in records if r["host_threads"] == 2}
+    gains = [r["seconds"] / double[r["benchmark"]]["seconds"] for r in single if r["benchmark"] in double]
+    return {
+        "mwips_geomean": geometric_mean(r["mwips"] for r in single),
+        "mwips_min": min(r["mwips"] for r in single),
+        "speedup_2_threads": geometric_mean(gains) if gains else None,
+    }
+
+
+def plot(records: Sequence[Record], ax: Any) -> Any:
+    """Millions of warp instructions per second."""
+    from smmux.plot import grouped_bars
+
+    named = [{**r, "threads": f"{r['host_threads']} host thread{'s' * (r['host_threads'] > 1)}"} for r in records]
+    grouped_bars(ax, named, x="benchmark", hue="threads", y="mwips")
+    ax.set_ylabel("Warp instructions (M/s)")
+    ax.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return ax
+
+
+def table(records: Sequence[Record]) -> str:
+    """Rates per benchmark."""
+    rows = [
+        (r["benchmark"], r["host_threads"], r["instructions"], r["seconds"], r["mwips"], r["ns_per_instruction"])
+        for r in records
+    ]
+    return harness.table(("", "threads", "instructions", "seconds", "M/s", "ns each"), rows)
+
+
+def check(records: Sequence[Record]) -> list[Verdict]:
+    """The paper says nothing about our speed."""
+    return []
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line."""
+    options = harness.parser(__doc__).parse_args(argv)
+    report = harness.Report("speed", options)
+    records = run(options.quick, options.jobs)
+    found = summary(records)
+    lines = "\n".join(f"{name}: {'-' if value is None else format(value, '.3f')}" for name, value in found.items())
+    size = "tiny" if options.quick else "quick"
+    report.finish(
+        records,
+        shown=f"{table(records)}\n\n{lines}",
+        summary=found,
+        verdicts=check(records),
+        draw=lambda ax: plot(records, ax),
+        machines=[gpus.get(GPU)],
+        sizes={name: benchmarks.get(name).sizes[size] for name in benchmarks.names()},
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

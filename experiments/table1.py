@@ -1,0 +1,161 @@
+"""Table 1: shared memory and threads per block, blocks per SM, computed from the kernels' declarations.
+
+A block's bytes are its arrays, 16 for the built-ins, and the kernel's parameters, which live in shared memory on
+compute capability 1.x. MM and RD come out with 32-bit pointers (DEVIATIONS D1).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from experiments import harness
+from experiments.harness import Verdict, verdict
+from experiments.runs import program
+from smmux import benchmarks, gpus, models
+from smmux.benchmarks import Benchmark
+from smmux.compiler.program import Program
+from smmux.gpus import Gpu
+from smmux.sweep import Record
+
+GPU = "GTX285"
+LIMITED = ("MV", "FFT", "MC", "STO", "SP", "HG", "CV")  # the paper's first category
+
+
+def parameter_bytes(benchmark: Benchmark, compiled: Program) -> int:
+    """Bytes of the kernel's parameters; textures, the last arguments, are bound by reference and take none."""
+    params = compiled.params[: len(compiled.params) - benchmark.textures]
+    return replace(compiled, params=params).param_bytes(benchmark.pointer_bytes)
+
+
+def row(benchmark: Benchmark, gpu: Gpu) -> Record:
+    """One benchmark's row, with what the row is made of."""
+    compiled = program(benchmark)
+    params = parameter_bytes(benchmark, compiled)
+    threads = benchmark.problem("tiny").threads
+    fit = models.occupancy(threads, 0, compiled.shared_bytes, gpu, params)
+    unlimited = models.occupancy(threads, 0, 0, gpu.replace(smem_reserved=0))
+    size = compiled.shared_bytes + gpu.smem_reserved + params
+    return {
+        "benchmark": benchmark.name,
+        "title": benchmark.title,
+        "gpu": gpu.name,
+        "array_bytes": compiled.shared_bytes,
+        "parameter_bytes": params,
+        "pointer_bytes": benchmark.pointer_bytes,
+        "bytes": size,
+        "threads": threads,
+        "blocks": fit.blocks,
+        "limiter": fit.limiter,
+        "blocks_without_shared": unlimited.blocks,
+        "used": size * fit.blocks,
+        "capacity": gpu.smem_bytes,
+    }
+
+
+def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
+    """A record per benchmark; nothing is simulated, so quick and jobs change nothing."""
+    gpu = gpus.get(GPU)
+    return [row(benchmarks.get(name), gpu) for name in benchmarks.names()]
+
+
+def plot(records: Sequence[Record], ax: Any) -> Any:
+    """How the blocks that fit fill an SM's shared memory."""
+    colors = {True: "#0072B2", False: "#56B4E9"}
+    for i, record in enumerate(records):
+        for k in range(record["blocks"]):
+            ax.bar(
+                i, record["bytes"] / 1024, 0.7, bottom=k * record["bytes"] / 1024,
+                color=colors[record["benchmark"] in LIMITED], edgecolor="black",
+            )  # fmt: skip
+        threads = record["blocks"] * record["threads"]
+        ax.annotate(
+            str(threads), (i, record["used"] / 1024), xytext=(0, 1), textcoords="offset points",
+            ha="center", va="bottom", fontsize=6,
+        )  # fmt: skip
+    ax.axhline(records[0]["capacity"] / 1024, color="black", linewidth=0.7)
+    ax.set_xticks(range(len(records)), [record["benchmark"] for record in records])
+    ax.tick_params(axis="x", length=0)
+    ax.set_yticks(range(0, 17, 4))
+    ax.set_ylim(0, 18)
+    ax.set_ylabel("Shared memory (kB)")
+    ax.set_title("One SM: blocks that fit, and their threads")
+    return ax
+
+
+def table(records: Sequence[Record]) -> str:
+    """Paper and simulation side by side."""
+    rows = []
+    for record in records:
+        paper = benchmarks.get(record["benchmark"]).table1
+        rows.append(
+            (
+                record["benchmark"],
+                *(paper.bytes, record["bytes"]),
+                *(paper.threads, record["threads"]),
+                *(paper.blocks, record["blocks"]),
+                *(paper.bytes * paper.blocks, record["used"]),
+                f"{record['array_bytes']} + 16 + {record['parameter_bytes']}",
+            )
+        )
+    header = ("", "bytes", "ours", "threads", "ours", "blocks", "ours", "used", "ours", "arrays + 16 + parameters")
+    return harness.table(header, rows)
+
+
+def check(records: Sequence[Record]) -> list[Verdict]:
+    """Claims P5 to P10, P16 and P34."""
+    papers = [benchmarks.get(record["benchmark"]).table1 for record in records]
+    found = {record["benchmark"]: record for record in records}
+
+    def column(name: str) -> list[int]:
+        return [record[name] for record in records]
+
+    rises = {name: record["blocks_without_shared"] > record["blocks"] for name, record in found.items()}
+    idle = {name: 1 - record["used"] / record["capacity"] for name, record in found.items()}
+    fft, cv = found["FFT"], benchmarks.get("CV")
+    arrays = program(cv).shared_bytes
+    fermi = [models.occupancy(128, 0, arrays, name).blocks for name in ("GTX480-16K", "GTX480-48K")]
+    return [
+        verdict("P5", column("bytes"), column("bytes") == [p.bytes for p in papers], "MM, RD with 32-bit pointers: D1"),
+        verdict("P6", column("threads"), column("threads") == [p.threads for p in papers]),
+        verdict("P7", column("blocks"), column("blocks") == [p.blocks for p in papers]),
+        verdict("P8", column("used"), column("used") == [p.bytes * p.blocks for p in papers]),
+        verdict(
+            "P9",
+            ", ".join(name for name, rise in rises.items() if rise),
+            {name for name, rise in rises.items() if rise} == set(LIMITED),
+            "benchmarks with more blocks if shared memory were unlimited; TP's three blocks are limited by it too",
+        ),
+        verdict(
+            "P10",
+            {name: round(idle[name], 3) for name in LIMITED},
+            all(idle[name] >= 0.2 for name in LIMITED if name != "STO") and idle["STO"] < 0.01,
+            "unused share of 16 kB; severe taken as a fifth",
+        ),
+        verdict("P16", fft["bytes"], fft["bytes"] == 8736 and fft["array_bytes"] == 8192 + 512),
+        verdict("P34", fermi, fermi == [1, 5]),
+    ]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line."""
+    options = harness.parser(__doc__).parse_args(argv)
+    report = harness.Report("table1", options)
+    records = run(options.quick, options.jobs)
+    report.finish(
+        records,
+        shown=table(records),
+        summary={
+            "exact": [r["bytes"] for r in records] == [benchmarks.get(r["benchmark"]).table1.bytes for r in records]
+        },
+        verdicts=check(records),
+        draw=lambda ax: plot(records, ax),
+        machines=[gpus.get(GPU)],
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

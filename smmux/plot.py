@@ -1,0 +1,81 @@
+"""Figures from tidy records, in the style of a paper: one column wide, colour-blind-safe, told apart by hatches too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["HATCHES", "STYLE", "geometric_mean", "grouped_bars", "reference_line", "style"]
+
+STYLE = Path(__file__).with_name("smmux.mplstyle")
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++", "")
+
+
+def style() -> AbstractContextManager[None]:
+    """Context in which figures are drawn: `with plot.style(): ...`."""
+    import matplotlib.style
+
+    return matplotlib.style.context(STYLE)
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """The mean of ratios; NaN for no values.
+
+    >>> geometric_mean([1.0, 4.0])
+    2.0
+    """
+    logs = [float(np.log(value)) for value in values]
+    return float(np.exp(np.mean(logs))) if logs else float("nan")
+
+
+def grouped_bars(
+    ax: Axes,
+    records: Sequence[Mapping[str, Any]],
+    *,
+    x: str,
+    hue: str,
+    y: str,
+    labels: bool = False,
+    number: Callable[[float], str] = "{:.2f}".format,
+) -> Axes:
+    """One group of bars per value of `x`, one bar in it per value of `hue`, of height `y`; both in order of appearance.
+
+    Points that no record has are left out. labels: write each bar's value above it, as `number` formats it.
+    """
+    groups = list(dict.fromkeys(record[x] for record in records))
+    series = list(dict.fromkeys(record[hue] for record in records))
+    height = {(record[x], record[hue]): record[y] for record in records}
+    width = 0.8 / len(series)
+    for i, name in enumerate(series):
+        present = [j for j, group in enumerate(groups) if (group, name) in height]
+        bars = ax.bar(
+            [j + (i - (len(series) - 1) / 2) * width for j in present],
+            [height[groups[j], name] for j in present],
+            width,
+            label=str(name),
+            hatch=HATCHES[i % len(HATCHES)],
+            edgecolor="black",
+        )
+        if labels:
+            ax.bar_label(bars, fmt=number, fontsize=5, rotation=90 if len(series) > 2 else 0, padding=1.5)
+    ax.set_xticks(range(len(groups)), [str(group) for group in groups])
+    ax.tick_params(axis="x", length=0)
+    ax.margins(x=0.02)
+    return ax
+
+
+def reference_line(ax: Axes, y: float, text: str) -> Axes:
+    """A dashed horizontal line, for instance the paper's value, with its text at the right end, above the line."""
+    ax.axhline(y, color="black", linestyle=(0, (4, 2)), linewidth=0.7, zorder=3)
+    ax.annotate(
+        text, (1, y), xycoords=("axes fraction", "data"), xytext=(0, 1), textcoords="offset points",
+        ha="right", va="bottom", fontsize=6,
+    )  # fmt: skip
+    return ax

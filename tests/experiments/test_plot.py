@@ -1,0 +1,44 @@
+"""Figures as data: what the bars are, not how they look."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib.figure import Figure
+
+from smmux.plot import geometric_mean, grouped_bars, reference_line, style
+
+RECORDS = [
+    {"kernel": "A", "policy": "p", "time": 1.0},
+    {"kernel": "A", "policy": "q", "time": 2.0},
+    {"kernel": "B", "policy": "q", "time": 3.0},
+]
+
+
+def test_grouped_bars_have_the_records_heights_in_their_groups() -> None:
+    with style():
+        ax = grouped_bars(Figure().add_subplot(), RECORDS, x="kernel", hue="policy", y="time")
+    p, q = ax.containers
+    assert [bar.get_height() for bar in p] == [1.0]
+    assert [bar.get_height() for bar in q] == [2.0, 3.0]
+    centres = [round(bar.get_x() + bar.get_width() / 2, 6) for bar in (*p, *q)]
+    assert [round(centre) for centre in centres] == [0, 0, 1]
+    assert centres[0] < centres[1]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["A", "B"]
+    assert p[0].get_hatch() != q[0].get_hatch()
+    assert p[0].get_facecolor() != q[0].get_facecolor()
+
+
+def test_labels_show_values() -> None:
+    ax = grouped_bars(Figure().add_subplot(), RECORDS, x="kernel", hue="policy", y="time", labels=True)
+    assert sorted(text.get_text() for text in ax.texts) == ["1.00", "2.00", "3.00"]
+
+
+def test_reference_line_is_at_its_value() -> None:
+    ax = reference_line(Figure().add_subplot(), 1.5, "paper")
+    assert list(ax.lines[0].get_ydata()) == [1.5, 1.5]
+    assert ax.texts[0].get_text() == "paper"
+
+
+def test_geometric_mean() -> None:
+    assert geometric_mean([0.5, 2.0]) == pytest.approx(1.0)
+    assert geometric_mean([]) != geometric_mean([])

@@ -1,0 +1,51 @@
+"""Sweeps: all combinations in order, on threads, with errors that say where."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from smmux.sweep import product, sweep
+
+
+def test_product_is_in_order_with_the_last_axis_fastest() -> None:
+    points = product(a=(1, 2), b="xy")
+    assert points == [{"a": 1, "b": "x"}, {"a": 1, "b": "y"}, {"a": 2, "b": "x"}, {"a": 2, "b": "y"}]
+
+
+def test_records_keep_the_points_order_whatever_finishes_first() -> None:
+    first_waits = threading.Event()
+
+    def run(n: int) -> dict[str, int]:
+        if n == 0:
+            assert first_waits.wait(10)
+        else:
+            first_waits.set()
+        return {"twice": 2 * n}
+
+    records = sweep(run, product(n=range(4)), jobs=2)
+    assert [r["twice"] for r in records] == [0, 2, 4, 6]
+
+
+def test_records_are_plain() -> None:
+    class Machine:
+        name = "M1"
+
+    (record,) = sweep(lambda gpu: {"mean": np.float32(0.5), "count": np.int64(3)}, [{"gpu": Machine()}], jobs=1)
+    assert record == {"gpu": "M1", "mean": 0.5, "count": 3}
+    assert [type(value) for value in record.values()] == [str, float, int]
+
+
+def test_an_error_names_its_point_and_stops_the_sweep() -> None:
+    started = []
+
+    def run(n: int) -> dict[str, int]:
+        started.append(n)
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no") as caught:
+        sweep(run, product(n=range(100)), jobs=1)
+    assert caught.value.__notes__ == ["at n=0"]
+    assert len(started) < 100
