@@ -242,11 +242,15 @@ static bool global_addresses(struct memop *op, const struct buffer **buffer) {
         return local_addresses(op);
     }
     *buffer = &m->buffers[op->u->aux];
-    if (!(*buffer)->writable && !is_load(op->u->op))
-        return op->sm->fault.array = op->u->aux, fault(op, (uint32_t)__builtin_ctz(op->active), ERROR_READ_ONLY, 0);
-    if (check_bounds(op, (*buffer)->address, (*buffer)->bytes, ERROR_GLOBAL_BOUNDS)) return true;
-    op->sm->fault.array = op->u->aux;
-    return false;
+    bool fine;
+    if (!(*buffer)->writable && !is_load(op->u->op)) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(op->active);
+        fine = fault(op, lane, ERROR_READ_ONLY, (int32_t)(op->addr[lane] - (*buffer)->address));
+    } else {
+        fine = check_bounds(op, (*buffer)->address, (*buffer)->bytes, ERROR_GLOBAL_BOUNDS);
+    }
+    if (!fine) op->sm->fault.array = op->u->aux;
+    return fine;
 }
 
 static struct access *new_access(struct memop *op, const struct buffer *buffer, uint32_t packets) {

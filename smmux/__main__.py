@@ -17,11 +17,12 @@ import platform
 import re
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import smmux
 from smmux import _core, gpus
@@ -171,7 +172,7 @@ def argument(text: str) -> Any:
 
 def _array(dtype: str, shape: tuple[int, ...], fill: str) -> Any:
     count = int(np.prod(shape))
-    fills = {
+    fills: dict[str, Callable[[], NDArray[Any]]] = {
         "zeros": lambda: np.zeros(count),
         "ones": lambda: np.ones(count),
         "arange": lambda: np.arange(count),

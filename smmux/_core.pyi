@@ -1,13 +1,65 @@
 """The simulated machine: tables and functions of the C core."""
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, final
 
-# Tables, generated from csrc/*.def: name -> (code, unit, class, operands), and so on.
+# Anything with the buffer protocol; NumPy declares it for type checkers only from Python 3.12 on.
+_Buffer = Any
+
+# Tables, generated from csrc/*.def.
+
 OPS: Final[dict[str, tuple[int, str, str, str]]]
+"""PTX name -> (code, unit, latency class, operands)."""
 CLASSES: Final[dict[str, tuple[int, str]]]
+"""Latency class -> (code, what it holds)."""
 CONFIG: Final[list[tuple[str, str, int, int, str]]]
+"""Machine parameters: (name, unit, min, max, meaning)."""
 COUNTERS: Final[list[tuple[str, str, str]]]
+"""Counters of a run: (name, unit, definition)."""
+PC_COUNTERS: Final[list[tuple[str, str, str]]]
+"""Counters per instruction: (name, unit, definition)."""
 ERRORS: Final[list[tuple[str, str, str]]]
+"""Errors: (name, exception, message)."""
 ATOMS: Final[dict[str, int]]
+"""Atomic operations by name."""
 SPECIALS: Final[dict[str, int]]
+"""Special registers by PTX name."""
 UNIFORMS: Final[dict[str, int]]
+"""Kinds of uniform operands."""
+
+def launch(
+    code: _Buffer,
+    uniforms: _Buffer,
+    meta: dict[str, int],
+    config: Sequence[int],
+    grid: Sequence[int],
+    block: Sequence[int],
+    params: Sequence[int],
+    buffers: Sequence[tuple[_Buffer, int, int, bool]],
+    constants: _Buffer,
+    options: dict[str, int],
+) -> dict[str, Any]: ...
+def occupancy(
+    config: Sequence[int],
+    threads: int,
+    regs: int,
+    static_bytes: int,
+    dynamic_bytes: int = 0,
+    extra_blocks: int = 0,
+) -> dict[str, Any]: ...
+def bank_passes(
+    config: Sequence[int], addresses: Sequence[int], width: int = 4, mask: int = 0xFFFFFFFF
+) -> tuple[int, int]: ...
+def coalesce(
+    config: Sequence[int], addresses: Sequence[int], width: int = 4, mask: int = 0xFFFFFFFF, store: bool = False
+) -> list[tuple[int, int, int]]: ...
+
+@final
+class Smm:
+    """The shared-memory management table of one SM (paper, section 5)."""
+
+    def __new__(cls, capacity: int, unit: int = 16, reserve: int = 0) -> Smm: ...
+    def alloc_static(self, block: int, size: int, /) -> int | None: ...
+    def alloc_dynamic(self, block: int, size: int, /) -> int | None: ...
+    def release(self, start: int, /) -> bool: ...
+    def entries(self, /) -> list[tuple[int, int, int, bool]]: ...

@@ -78,31 +78,34 @@ class ConfigError(Error, ValueError):
 class KernelError(Error):
     """Something went wrong while a kernel ran, at a known instruction.
 
-    Attributes (None where they do not apply): kernel, filename, line, array (name) and address (byte offset in the
-    array or segment), block and thread (x, y, z), sm, warp (slot), lane, pc, cycle.
+    Attributes (None where they do not apply): kernel, filename, line, array (name), address (byte offset in the array
+    or segment) and element (the same in words), block and thread (x, y, z), sm, warp (slot), lane, pc, cycle.
     """
 
-    def __init__(self, message: str, **where: Any) -> None:
+    def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
-        self.kernel: str | None = where.get("kernel")
-        self.filename: str | None = where.get("filename")
-        self.line: int | None = where.get("line") or None  # the core's 0 is "no line"
-        self.array: str | None = where.get("array")
-        self.array_index: int | None = where.get("array_index")
-        self.address: int | None = where.get("address")
-        self.block: tuple[int, int, int] | None = where.get("block")
-        self.thread: tuple[int, int, int] | None = where.get("thread")
-        self.sm: int | None = where.get("sm")
-        self.warp: int | None = where.get("warp")
-        self.lane: int | None = where.get("lane")
-        self.pc: int | None = where.get("pc")
-        self.cycle: int | None = where.get("cycle")
+        self.kernel: str | None = None
+        self.filename: str | None = None
+        self.line: int | None = None
+        self.array: str | None = None
+        self.array_index: int | None = None
+        self.address: int | None = None
+        self.element: str | None = None
+        self.block: tuple[int, int, int] | None = None
+        self.thread: tuple[int, int, int] | None = None
+        self.sm: int | None = None
+        self.warp: int | None = None
+        self.lane: int | None = None
+        self.pc: int | None = None
+        self.cycle: int | None = None
 
     def __str__(self) -> str:
         text = self.message
         if self.array is not None:
-            text += f" [array {self.array!r}]"
+            text += f", array {self.array!r}"
+        if self.element is not None:
+            text += f", {self.element}"
         if self.block is not None:
             text += f", block {self.block}"
         if self.thread is not None:
@@ -167,11 +170,14 @@ def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:
     cls: type[BaseException] = globals().get(exception) or getattr(builtins, exception)
     if not issubclass(cls, KernelError):
         return cls(message)
-    error = cls(message, **{key: fault.get(key) for key in _PLACE if fault.get(key) is not None})
+    error = cls(message)
+    for key in _PLACE if fault.get("line") else ("cycle",):
+        setattr(error, key, fault.get(key))
     index = fault.get("array", -1)
     error.array_index = index if isinstance(index, int) and index >= 0 else None
+    error.cycle = error.cycle or None
     return error
 
 
-# Keys of the core's fault record that become attributes unchanged.
+# Keys of the core's fault record that become attributes; without a line there was no instruction to speak of.
 _PLACE = ("line", "address", "block", "thread", "sm", "warp", "lane", "pc", "cycle")

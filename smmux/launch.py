@@ -15,14 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core, gpus
-from smmux.errors import ConfigError, KernelError, LaunchError
+from smmux.errors import ConfigError, KernelError, LaunchError, OutOfBoundsError
 from smmux.gpus import Gpu
 from smmux.result import Result
 
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
 
-__all__ = ["DEFAULT_MAX_CYCLES", "MANAGEMENTS", "Arguments", "dim3", "launch", "pack", "static_reserved"]
+__all__ = [
+    "DEFAULT_MAX_CYCLES",
+    "MANAGEMENTS",
+    "Arguments",
+    "dim3",
+    "launch",
+    "pack",
+    "register_budget",
+    "static_reserved",
+]
 
 Dim3 = tuple[int, int, int]
 
@@ -35,7 +44,7 @@ DEFAULT_MAX_CYCLES = 1_000_000_000
 
 FIRST_ADDRESS: Final = 0x1000
 ALIGNMENT: Final = 256
-ADDRESS_LIMIT: Final = 1 << 32
+ADDRESS_LIMIT: Final = 0xC0000000  # above it the core keeps its own segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +102,11 @@ def launch(
             block=block3,
             params=arguments.words,
             buffers=arguments.buffers,
-            const=program.const,
+            constants=program.const,
             options=options,
         )
     except KernelError as error:
-        raise _locate(error, program) from None
+        raise _locate(error, program, args) from None
     return Result.from_core(found, program, machine, grid3, block3, management, extra_blocks)
 
 
@@ -119,6 +128,28 @@ def dim3(what: str, value: int | Sequence[int]) -> Dim3:
 def static_reserved(program: Program, gpu: Gpu) -> int:
     """Bytes of shared memory a block holds beside its arrays: built-ins and, on CC 1.x, the parameters."""
     return gpu.smem_reserved + (program.param_bytes(gpu.pointer_bytes) if gpu.param_in_smem else 0)
+
+
+def register_budget(program: Program, gpu: Gpu, block: int | Sequence[int]) -> int:
+    """The most registers per thread with which min(K+3, what the other resources allow) blocks reside on an SM.
+
+    K is the static residency without regard to registers. Compiled to this budget, a kernel and its multiplexed
+    variants differ in shared memory alone, not in how registers limit them.
+    """
+    x, y, z = dim3("block", block)
+    config, threads = gpus.as_tuple(gpu), x * y * z
+    held = program.shared_bytes + static_reserved(program, gpu)
+    if program.dynamic_bytes:
+        wanted = _core.occupancy(config, threads, 0, held, program.dynamic_bytes, 3)["blocks"]
+    else:
+        found = _core.occupancy(config, threads, 0, held)
+        wanted = min(found["blocks"] + 3, found["warps"], found["threads"], found["max_blocks"])
+    enough = (
+        count
+        for count in range(gpu.max_regs_thread, 0, -1)
+        if _core.occupancy(config, threads, count, 0)["registers"] >= wanted
+    )
+    return next(enough, 1)
 
 
 def pack(program: Program, args: Sequence[Any]) -> Arguments:
@@ -217,7 +248,7 @@ def _place(arrays: Sequence[NDArray[Any]]) -> list[int]:
         base[group] = top + offset - first[group]
         top += -(-(offset + last[group] - first[group]) // ALIGNMENT) * ALIGNMENT
     if top > ADDRESS_LIMIT:
-        raise LaunchError(f"the array arguments take {top - FIRST_ADDRESS} bytes, more than 4 GB of device memory")
+        raise LaunchError(f"the array arguments take {top - FIRST_ADDRESS} bytes, more than 3 GB of device memory")
     return [base[group] + low for group, (low, _) in zip(groups, extents, strict=True)]
 
 
@@ -272,7 +303,7 @@ def _options(
         "extra_blocks": (extra_blocks, 0, 255),
         "max_cycles": (0 if max_cycles is None else max_cycles, 0 if max_cycles is None else 1, (1 << 63) - 1),
         "window": (window, 0, 1 << 20),
-        "threads": (host_threads, 1, 256),
+        "threads": (host_threads, 1, 64),
     }
     found = {"dynamic": int(management == "dynamic"), "per_pc": int(bool(profile))}
     for name, (value, low, high) in limits.items():
@@ -322,15 +353,32 @@ def _meta(program: Program, reserved: int) -> dict[str, int]:
         "shared_bytes": program.shared_bytes,
         "dynamic_bytes": program.dynamic_bytes,
         "local_bytes": program.local_bytes,
-        "static_reserved": reserved,
+        "smem_overhead": reserved,
     }
 
 
-def _locate(error: KernelError, program: Program) -> KernelError:
-    """The error with what only the program knows: kernel, file, and the name of the array."""
+def _locate(error: KernelError, program: Program, args: Sequence[Any]) -> KernelError:
+    """The error with what only the launch knows: kernel, file, and the array and element that an address means."""
     error.kernel = program.name
     error.filename = program.filename
-    if error.array_index is not None:
-        named = [word.name for word in program.params if word.array == error.array_index]
-        error.array = named[0] if named else None
+    if error.array_index is None or error.address is None:
+        if isinstance(error, OutOfBoundsError) and error.address is not None:
+            error.element = f"byte {error.address}"
+        return error
+    arrays = [value for value in _flatten(args) if isinstance(value, np.ndarray)]
+    names = [word.name for word in program.params if word.type == "ptr"]
+    if error.array_index < len(arrays):
+        array = arrays[error.array_index]
+        error.array = names[error.array_index]
+        low, _ = _extent(array)
+        error.element = _element(array, error.address - (array.ctypes.data - low))
     return error
+
+
+def _element(array: NDArray[Any], offset: int) -> str:
+    """Where a byte offset from element 0 points, as an index of the array where it has one."""
+    flat, rest = divmod(offset, array.itemsize)
+    where = f"flat index {flat}" if not rest else f"byte {offset}"
+    if not rest and array.ndim > 1 and array.flags.c_contiguous and 0 <= flat < array.size:
+        where = f"index {tuple(int(i) for i in np.unravel_index(flat, array.shape))}"
+    return f"{where} of shape {array.shape}"

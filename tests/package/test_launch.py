@@ -1,0 +1,262 @@
+"""Launching programs: values in place, checks against the machine, faults with their place in the source."""
+
+import json
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from smmux import (
+    ConfigError,
+    CycleLimitError,
+    LaunchError,
+    OutOfBoundsError,
+    gpus,
+)
+from smmux.launch import launch, register_budget, static_reserved
+from tests.package import programs
+
+
+def run(program, args, grid=1, block=32, gpu="GTX285", **options):
+    return launch(program, None, args, grid, block, gpu, **options)
+
+
+def test_arrays_are_written_in_place():
+    out = np.zeros(64, np.int32)
+    result = run(programs.store_tid(), (out, 10), block=64)
+    assert out.tolist() == list(range(10, 74))
+    assert result.cycles > 0
+    assert result["instructions"] == 2 * 4
+    assert result["global_stores"] == 2
+    assert result["global_bytes"] == 64 * 4
+
+
+def test_a_window_of_an_array_is_written_where_it_lies():
+    whole = np.full((4, 32), -1, np.int32)
+    run(programs.store_tid(), (whole[2], 0))
+    assert whole[2].tolist() == list(range(32))
+    assert (np.delete(whole, 2, axis=0) == -1).all()
+
+
+def test_the_current_machine_is_used():
+    with gpus.set_current("GTX480-48K"):
+        result = launch(programs.store_tid(), None, (np.zeros(32, np.int32), 0), 1, 32)
+    assert result.gpu.name == "GTX480-48K"
+
+
+def test_out_of_bounds_names_array_element_thread_block_and_line():
+    with pytest.raises(OutOfBoundsError) as caught:
+        run(programs.store_tid(scale=8), (np.zeros((4, 10), np.int32), 0))
+    error = caught.value
+    assert (error.kernel, error.filename, error.line, error.array) == ("kernel", "kernel.py", 5, "p0")
+    assert error.thread == (20, 0, 0)
+    assert error.block == (0, 0, 0)
+    assert error.element == "flat index 40 of shape (4, 10)"
+    assert isinstance(error, IndexError)
+    for part in ("array 'p0'", "flat index 40", "thread (20, 0, 0)", "block (0, 0, 0)", "kernel.py:5", "'kernel'"):
+        assert part in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_misaligned_access_names_the_byte():
+    with pytest.raises(OutOfBoundsError, match=re.escape("byte 2 of shape (32,), block (0, 0, 0), thread (1, 0, 0)")):
+        run(programs.store_tid(scale=2), (np.zeros(32, np.int32), 0))
+
+
+def test_storing_to_a_read_only_array_is_refused():
+    array = np.zeros(32, np.int32)
+    array.flags.writeable = False
+    with pytest.raises(OutOfBoundsError, match="read-only array, array 'p0', flat index 0 of shape"):
+        run(programs.store_tid(), (array, 0))
+    assert not array.any()
+
+
+def test_a_spinning_kernel_meets_the_cycle_limit():
+    with pytest.raises(CycleLimitError, match="cycle limit reached"):
+        run(programs.spin(), (), max_cycles=10_000)
+
+
+def test_ctrl_c_stops_a_run():
+    code = (
+        "import os, signal, threading\n"
+        "from smmux.launch import launch\n"
+        "from tests.package import programs\n"
+        "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    launch(programs.spin(), None, (), 1, 32, 'GTX285', max_cycles=None)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped')\n"
+    )
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True, env=dict(os.environ)
+    )
+    assert found.stdout == "stopped\n"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "grid", "block", "message"),
+    [
+        ("GTX285", 1, 513, "x is 513, GTX285 allows 512"),
+        ("GTX285", 1, (32, 32), "has 1024 threads, GTX285 allows 512"),
+        ("GTX285", 1, (1, 1, 65), "z is 65, GTX285 allows 64"),
+        ("GTX285", 65536, 32, "x is 65536, GTX285 allows 65535"),
+        ("GTX285", (1, 1, 2), 32, "z is 2, GTX285 allows 1"),
+        ("GTX480-48K", (1, 65536), 32, "y is 65536, GTX480-48K allows 65535"),
+        ("GTX480-48K", 1, 1025, "x is 1025, GTX480-48K allows 1024"),
+    ],
+)
+def test_sizes_beyond_the_machine_are_refused(gpu, grid, block, message):
+    with pytest.raises(LaunchError, match=re.escape(message)):
+        run(programs.store_tid(), (np.zeros(2048, np.int32), 0), grid, block, gpu)
+
+
+@pytest.mark.parametrize(
+    ("facts", "block", "message"),
+    [
+        ({"shared_bytes": 16384}, 32, "needs 16400 bytes of shared memory with 16 bytes of parameters and built-ins"),
+        ({"shared_bytes": 8192, "dynamic_bytes": 8200}, 32, "needs 16408 bytes of shared memory"),
+        ({"nregs": 125}, 32, "uses 125 registers, GTX285 allows 124"),
+        ({"nregs": 64}, 512, "512 threads needs 64 registers each, an SM of GTX285 has 16384"),
+        ({"nregs": 33}, 480, "no block fits: limited by registers"),
+    ],
+)
+def test_kernels_too_large_for_the_machine_are_refused(facts, block, message):
+    asm = programs.Assembler()
+    asm("exit", 1)
+    if "registers" in message and "no block" in message:
+        facts = {**facts, "nregs": 34}
+    with pytest.raises(LaunchError, match=re.escape(message)) as caught:
+        run(asm.program((), **facts), (), block=block)
+    assert "kernel.py" not in str(caught.value) or caught.value.line is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"management": "co"}, "management must be one of static, dynamic, not 'co'"),
+        ({"extra_blocks": 1}, "extra_blocks needs management='dynamic'"),
+        ({"management": "dynamic", "extra_blocks": -1}, "extra_blocks = -1 is outside 0..255"),
+        ({"max_cycles": 0}, "max_cycles = 0 is outside 1.."),
+        ({"window": 0.5}, "window must be an integer, not 0.5"),
+        ({"host_threads": 0}, "threads = 0 is outside 1..64"),
+        ({"gpu": "GTX999"}, "unknown gpu 'GTX999'"),
+    ],
+)
+def test_options_without_meaning_are_refused(options, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        run(programs.store_tid(), (np.zeros(32, np.int32), 0), **options)
+
+
+@pytest.mark.parametrize("host_threads", [1, 2])
+@pytest.mark.parametrize("window", [0, 1, 8, 32])
+def test_windows_and_host_threads_do_not_matter(window, host_threads):
+    out = np.zeros(64, np.int32)
+    plain = run(programs.store_tid(), (out, 1), grid=90, block=64)
+    other = run(programs.store_tid(), (out, 1), grid=90, block=64, window=window, host_threads=host_threads)
+    assert other == plain
+
+
+def test_parameters_count_as_shared_memory_on_compute_capability_1():
+    program = programs.store_tid()
+    assert static_reserved(program, gpus.get("GTX285")) == 16 + 8 + 4
+    assert static_reserved(program, gpus.get("GTX285").replace(pointer_bytes=4)) == 16 + 4 + 4
+    assert static_reserved(program, gpus.get("GTX480-48K")) == 0
+
+
+@pytest.mark.parametrize("name", gpus.names())
+@pytest.mark.parametrize("shared", [0, 540, 4268, 8736, 16000])
+@pytest.mark.parametrize("threads", [32, 64, 128, 256])
+def test_register_budget_is_the_largest_that_lets_three_more_blocks_reside(name, shared, threads):
+    gpu = gpus.get(name)
+    asm = programs.Assembler()
+    asm("exit")
+    program = asm.program((), shared_bytes=shared)
+    budget = register_budget(program, gpu, threads)
+
+    def fits(count):
+        """Blocks that registers allow, by the formulas of the occupancy calculator."""
+        warps = -(-threads // 32)
+        if gpu.reg_alloc_warp:
+            per_warp = -(-count * 32 // gpu.reg_unit) * gpu.reg_unit
+            return gpu.regs_sm // per_warp // gpu.warp_gran * gpu.warp_gran // warps
+        padded = -(-warps // gpu.warp_gran) * gpu.warp_gran
+        return gpu.regs_sm // (-(-padded * count * 32 // gpu.reg_unit) * gpu.reg_unit)
+
+    held = shared + gpu.smem_reserved
+    warps = -(-threads // 32)
+    others = min(gpu.max_blocks_sm, gpu.max_warps_sm // warps, gpu.max_threads_sm // (32 * warps))
+    by_smem = (
+        gpu.smem_bytes // (-(-held // max(gpu.smem_unit, gpu.smm_unit)) * max(gpu.smem_unit, gpu.smm_unit))
+        if held
+        else others
+    )
+    wanted = min(min(by_smem, others) + 3, others)
+    assert fits(budget) >= wanted
+    assert budget == gpu.max_regs_thread or fits(budget + 1) < wanted
+
+
+def test_result_as_data():
+    result = run(programs.store_tid(), (np.zeros(32, np.int32), 0), grid=(2, 3))
+    data = json.loads(result.to_json())
+    assert data == json.loads(json.dumps(result.to_dict()))
+    assert data["grid"] == [2, 3, 1]
+    assert data["cycles"] == result.cycles == data["counters"]["cycles"]
+    assert data["time_us"] == pytest.approx(result.cycles / 1476)
+    assert data["gpu"] == "GTX285"
+    assert data["limiter"] == "blocks"
+    assert dict(result) == data["counters"]
+    table = result.to_pandas()
+    assert table.loc["instructions", "value"] == result["instructions"]
+    assert (
+        repr(result)
+        == f"<Result kernel on GTX285: {result.cycles} cycles, {result.time_us:.2f} us, 8 blocks per SM (blocks)>"
+    )
+
+
+def test_counters_per_line_and_instruction_add_up():
+    result = run(programs.store_tid(), (np.zeros(64, np.int32), 0), block=64, profile=True)
+    lines = result.lines()
+    assert list(lines) == [3, 4, 5, 6]
+    assert [lines[line]["issued"] for line in lines] == [2, 2, 2, 2]
+    assert sum(values["threads"] for values in lines.values()) == result["thread_instructions"]
+    assert lines[5]["bytes"] == result["global_bytes"]
+    records = result.instructions()
+    assert [record["op"] for record in records] == ["mad.lo.s32", "add.s32", "st.global", "exit"]
+    assert [record["issued"] for record in records] == [2, 2, 2, 2]
+
+
+def test_without_profile_there_are_no_lines():
+    result = run(programs.store_tid(), (np.zeros(32, np.int32), 0))
+    assert result.lines() == {}
+    assert "issued" not in result.instructions()[0]
+
+
+def test_schedulers_time_is_accounted_for():
+    result = run(programs.store_tid(), (np.zeros(64, np.int32), 0), block=64)
+    assert sum(result.stalls.values()) == pytest.approx(1.0)
+    assert result["scheduler_cycles"] == 30 * result.cycles
+
+
+def test_comparison_shows_what_differs():
+    few, many = (run(programs.store_tid(), (np.zeros(64, np.int32), 0), grid=n, block=64) for n in (1, 60))
+    comparison = many.compare(few)
+    assert comparison.speedup == pytest.approx(few.cycles / many.cycles)
+    assert (many - few)["blocks"] == 59
+    assert ("blocks", "blocks", 1, 60) in comparison.rows()
+    assert "speedup" in str(comparison)
+    assert "<td>blocks</td>" in comparison._repr_html_()
+    assert few.compare(few).rows() == []
+
+
+def test_html_escapes_and_shows_every_counter():
+    result = run(programs.store_tid(), (np.zeros(32, np.int32), 0), profile=True)
+    page = result._repr_html_()
+    assert all(f"<td>{name}</td>" in page for name in result)
+    assert "<script" not in page
+    assert page.count("<td>3</td>") >= 1
