@@ -14,20 +14,18 @@ static uint64_t reserve_warps(const struct sm *sm, uint32_t count) {
     return slots;
 }
 
-static void find_next_start(struct sm *sm) {
-    sm->next_start = NEVER;
-    for (uint32_t i = 0; i < sm->m->cfg->max_blocks_sm; i++) {
-        const struct block *b = &sm->blocks[i];
-        if (b->used && !b->started && !b->requested && b->start < sm->next_start) sm->next_start = b->start;
-    }
+void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle) {
+    assert(sm->pending_count < MAX_BLOCKS);
+    sm->pending[sm->pending_count++] = (struct block_event){cycle, block};
 }
 
-void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle) {
+/* A slot and warps for the block; which ones depends on this cycle, not on when it was announced. */
+static struct block *place_block(struct sm *sm, struct block_event start) {
     uint32_t slot = 0;
     while (sm->blocks[slot].used) slot++;
     assert(slot < sm->m->cfg->max_blocks_sm);
     struct block *b = &sm->blocks[slot];
-    *b = (struct block){.used = true, .id = block, .start = cycle, .warps_live = sm->m->warps_per_block};
+    *b = (struct block){.used = true, .id = start.block, .start = start.cycle, .warps_live = sm->m->warps_per_block};
     b->warp_slots = reserve_warps(sm, sm->m->warps_per_block);
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
@@ -36,7 +34,7 @@ void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle) {
             sm->ready_at[w] = NEVER;
             if (w >= sm->warp_limit) sm->warp_limit = w + 1;
         }
-    if (cycle < sm->next_start) sm->next_start = cycle;
+    return b;
 }
 
 /* Threads of a block are numbered x first; lanes past its end do not exist. */
@@ -122,18 +120,16 @@ static void serve_queue(struct sm *sm, uint64_t t) {
 }
 
 static void request(struct sm *sm, struct block *b, uint64_t t) {
-    b->requested = true;
     b->arrival = t;
     sm->queue[sm->queue_count++] = (uint32_t)(b - sm->blocks);
     serve_queue(sm, t);
 }
 
-void block_start_due(struct sm *sm, uint64_t t) {
-    for (uint32_t i = 0; i < sm->m->cfg->max_blocks_sm; i++) {
-        struct block *b = &sm->blocks[i];
-        if (b->used && !b->started && !b->requested && b->start == t) request(sm, b, t);
-    }
-    find_next_start(sm);
+void block_start_due(struct sm *sm) {
+    const struct block_event start = sm->pending[0];
+    sm->pending_count--;
+    memmove(sm->pending, sm->pending + 1, sm->pending_count * sizeof *sm->pending);
+    request(sm, place_block(sm, start), start.cycle);
 }
 
 static void release(struct sm *sm, struct block *b, uint64_t t) {
@@ -197,7 +193,7 @@ static void finish(struct sm *sm, struct block *b, uint64_t t) {
     b->used = false;
     sm->count.blocks++;
     sm->count.block_cycles += t - b->start;
-    sm->finished[sm->finished_count++] = (struct finished_block){t, b->id};
+    sm->finished[sm->finished_count++] = (struct block_event){t, b->id};
     if (t > sm->last_activity) sm->last_activity = t;
     serve_queue(sm, t);
 }

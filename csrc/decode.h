@@ -41,7 +41,7 @@ struct program_meta {
     uint32_t shared_bytes;  /* static arrays */
     uint32_t dynamic_bytes; /* arrays of the dynamically managed part */
     uint32_t local_bytes;   /* per thread, multiple of 4 */
-    uint32_t smem_overhead; /* reserved bytes and parameters that live in shared memory */
+    uint32_t static_reserved; /* reserved bytes and parameters that live in shared memory */
 };
 
 struct program {

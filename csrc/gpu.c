@@ -86,7 +86,7 @@ static enum error admit(struct gpu *g, struct outcome *out) {
     const struct config *cfg = l->cfg;
     const struct program_meta *meta = &l->meta;
     const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
-    const uint32_t fixed = meta->shared_bytes + meta->smem_overhead;
+    const uint32_t fixed = meta->shared_bytes + meta->static_reserved;
     struct occupancy o;
     g->machine.dynamic = l->dynamic && meta->dynamic_bytes;
     if (g->machine.dynamic) {
@@ -181,7 +181,7 @@ static uint64_t next_cycle(const struct gpu *g) {
     for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) {
         const struct sm *sm = &g->sms[i];
         if (sm->next < at) at = sm->next;
-        if (sm->next_start < at) at = sm->next_start;
+        if (sm->pending_count && sm->pending[0].cycle < at) at = sm->pending[0].cycle;
         for (uint32_t r = 0; r < g->ports[i].in_count; r++)
             if (g->ports[i].in[r].cycle < at) at = g->ports[i].in[r].cycle;
     }

@@ -23,13 +23,11 @@ void memsys_destroy(struct memsys *m) {
 uint32_t memsys_min_reply(const struct memsys *m) { return m->flat.cfg->flat_latency; }
 
 void memsys_advance(struct memsys *m, struct port *ports, uint64_t t1) {
-    (void)t1; /* the flat model decides on arrival */
-    memflat_advance(&m->flat, ports);
+    memflat_advance(&m->flat, ports, t1);
 }
 
 uint64_t memsys_next_event(const struct memsys *m) {
-    (void)m; /* every reply is already delivered */
-    return UINT64_MAX;
+    return m->flat.next_cycle; /* every reply to what was taken is delivered */
 }
 
 void memsys_counters(const struct memsys *m, struct counters *into) {

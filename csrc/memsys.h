@@ -80,9 +80,11 @@ enum error memsys_create(struct memsys **m, const struct config *cfg, uint32_t p
 void memsys_destroy(struct memsys *m);
 /* Least time from packet.cycle to reply.cycle. */
 uint32_t memsys_min_reply(const struct memsys *m);
-/* Take the packets of all ports (resetting out_count) and advance to cycle t1. */
+/* Take the packets with cycle < t1 from all ports (later ones stay, in order, for the next
+ * window) and advance to cycle t1. */
 void memsys_advance(struct memsys *m, struct port *ports, uint64_t t1);
-/* Earliest cycle at which a reply can still come, UINT64_MAX when nothing is in flight. */
+/* Earliest cycle at which anything is left to do, packets still in ports included; UINT64_MAX
+ * when nothing is in flight. */
 uint64_t memsys_next_event(const struct memsys *m);
 void memsys_counters(const struct memsys *m, struct counters *into);
 

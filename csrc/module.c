@@ -269,7 +269,7 @@ static int read_meta(struct program_meta *meta, PyObject *dict) {
                    uint32_of(dict, "shared_bytes", &meta->shared_bytes) < 0 ||
                    uint32_of(dict, "dynamic_bytes", &meta->dynamic_bytes) < 0 ||
                    uint32_of(dict, "local_bytes", &meta->local_bytes) < 0 ||
-                   uint32_of(dict, "smem_overhead", &meta->smem_overhead) < 0
+                   uint32_of(dict, "static_reserved", &meta->static_reserved) < 0
                ? -1 : 0;
 }
 
@@ -330,11 +330,11 @@ static PyObject *run_borrowed(PyObject *module, struct borrowed *b, bool per_pc)
 }
 
 PyDoc_STRVAR(launch_doc,
-             "launch($module, code, uniforms, meta, config, grid, block, params, buffers, constants, options)\n--\n\n"
+             "launch($module, code, uniforms, meta, config, grid, block, params, buffers, const, options)\n--\n\n"
              "Run one grid to its end. Returns counters (dict), residency, static_residency, limiter and per_pc (bytes).");
 
 static PyObject *core_launch(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"code", "uniforms", "meta", "config", "grid", "block", "params", "buffers", "constants", "options", NULL};
+    static char *names[] = {"code", "uniforms", "meta", "config", "grid", "block", "params", "buffers", "const", "options", NULL};
     PyObject *meta, *config, *grid, *block, *params, *buffers, *options, *result = NULL;
     struct borrowed b = {.launch = {.cfg = NULL}};
     uint32_t per_pc = 0;

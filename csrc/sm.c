@@ -53,7 +53,6 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     sm->id = id;
     sm->m = m;
     sm->credits = (int32_t)cfg->credits;
-    sm->next_start = NEVER;
     smm_init(&sm->smm, cfg->smem_bytes, cfg->smm_unit);
     if (m->dynamic) smm_reserve(&sm->smm, p->meta.dynamic_bytes);
     for (uint32_t s = 0; s < cfg->schedulers; s++) {
@@ -72,9 +71,14 @@ void sm_free(struct sm *sm) {
 
 /* ---- replies ------------------------------------------------------------------------------ */
 
+/* A total order, so that it does not matter in which order replies of one cycle came. */
+static bool earlier(struct reply a, struct reply b) {
+    return a.cycle != b.cycle ? a.cycle < b.cycle : a.access < b.access;
+}
+
 static void heap_push(struct sm *sm, struct reply r) {
     uint32_t i = sm->reply_count++;
-    for (; i && sm->replies[(i - 1) / 2].cycle > r.cycle; i = (i - 1) / 2) sm->replies[i] = sm->replies[(i - 1) / 2];
+    for (; i && earlier(r, sm->replies[(i - 1) / 2]); i = (i - 1) / 2) sm->replies[i] = sm->replies[(i - 1) / 2];
     sm->replies[i] = r;
 }
 
@@ -84,8 +88,8 @@ static struct reply heap_pop(struct sm *sm) {
     for (;;) {
         uint32_t child = 2 * i + 1;
         if (child >= sm->reply_count) break;
-        if (child + 1 < sm->reply_count && sm->replies[child + 1].cycle < sm->replies[child].cycle) child++;
-        if (sm->replies[child].cycle >= last.cycle) break;
+        if (child + 1 < sm->reply_count && earlier(sm->replies[child + 1], sm->replies[child])) child++;
+        if (!earlier(sm->replies[child], last)) break;
         sm->replies[i] = sm->replies[child];
         i = child;
     }
@@ -95,7 +99,8 @@ static struct reply heap_pop(struct sm *sm) {
 
 static uint64_t next_event(const struct sm *sm) {
     const uint64_t reply = sm->reply_count ? sm->replies[0].cycle : NEVER;
-    return reply < sm->next_start ? reply : sm->next_start;
+    const uint64_t start = sm->pending_count ? sm->pending[0].cycle : NEVER;
+    return reply < start ? reply : start;
 }
 
 /* ---- scoreboard ---------------------------------------------------------------------------- */
@@ -277,7 +282,7 @@ void sm_run(struct sm *sm, uint64_t end) {
         const uint64_t event = next_event(sm);
         if (event < end && event <= best.t) {
             if (sm->reply_count && sm->replies[0].cycle == event) reply_due(sm);
-            else block_start_due(sm, event);
+            else block_start_due(sm);
         } else if (best.t < end) {
             issue_slot(sm, index, best);
         } else {

@@ -40,7 +40,7 @@ struct machine {
 };
 
 struct block {
-    bool used, requested, started; /* requested: its static part, from the SMM table */
+    bool used, started; /* used but not started: waits for its static part */
     bool holds;                    /* dynamic shared memory */
     uint8_t barrier;           /* enum bar_option of the barrier being assembled */
     uint32_t id;
@@ -52,7 +52,8 @@ struct block {
     uint32_t barrier_pc;
 };
 
-struct finished_block {
+/* A block and the cycle of its start (to the SM) or its end (from the SM). */
+struct block_event {
     uint64_t cycle;
     uint32_t block;
 };
@@ -91,8 +92,9 @@ struct sm {
     struct smm smm;
     uint32_t queue[MAX_BLOCKS];   /* FIFO of block slots that wait for shared memory */
     uint32_t queue_count;
-    uint64_t next_start;          /* earliest pending block start */
-    struct finished_block finished[MAX_BLOCKS];
+    struct block_event pending[MAX_BLOCKS]; /* blocks to come, in order */
+    uint32_t pending_count;
+    struct block_event finished[MAX_BLOCKS];
     uint32_t finished_count;
     uint64_t starts;              /* blocks started so far */
     uint64_t last_activity;       /* cycle of the last exit or acknowledgement */
@@ -106,7 +108,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
 void sm_free(struct sm *sm);
 /* Advance alone to cycle end (exclusive). */
 void sm_run(struct sm *sm, uint64_t end);
-/* Reserve a block slot and its warps; the block starts at cycle. */
+/* The block starts at cycle, which no earlier call has exceeded. */
 void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle);
 /* Scheduler time from the last issue to the end of the grid. */
 void sm_close(struct sm *sm, uint64_t end);
@@ -125,7 +127,7 @@ void sm_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
 bool issue_instruction(struct sm *sm, uint32_t warp, uint32_t scheduler, uint64_t t);
 
 /* Blocks and barriers (block.c). */
-void block_start_due(struct sm *sm, uint64_t t);
+void block_start_due(struct sm *sm);
 void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t);
 void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
 void block_access_done(struct sm *sm, uint32_t block, uint64_t t);

@@ -63,8 +63,10 @@ void xbar_route(struct xbar *x, struct port *ports, uint64_t t1);
 /* Hand over every reply whose head reaches its TPC before `tick`. */
 void xbar_deliver(struct xbar *x, struct port *ports, uint64_t tick);
 
+/* At least one: with packet_header 0 the header travels beside the data. */
 static inline uint32_t xbar_flits(const struct xbar *x, uint32_t payload) {
-    return (x->header + payload + (1u << x->flit_shift) - 1) >> x->flit_shift;
+    uint32_t bytes = x->header + payload;
+    return bytes ? (bytes + (1u << x->flit_shift) - 1) >> x->flit_shift : 1;
 }
 
 static inline bool access_carries_data(uint8_t kind) {

@@ -1,0 +1,244 @@
+#include "models_mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "addrmap.h"
+#include "bits.h"
+#include "memdetail.h"
+
+/* --- one DRAM channel --------------------------------------------------------------- */
+
+static bool dram_request_good(const struct config *cfg, const struct dram_replay_request *r,
+                              uint64_t before) {
+    uint32_t block = cfg->partition_bytes;
+    return r->arrival >= before && r->bytes && r->address % block + r->bytes <= block &&
+           (r->address + r->bytes - 1) / cfg->dram_burst_bytes -
+                   r->address / cfg->dram_burst_bytes <
+               255;
+}
+
+enum error dram_replay(const struct config *cfg, const struct dram_replay_request *requests,
+                       uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log) {
+    struct addrmap map;
+    struct dram dram;
+    if (n >= 1u << 30) return ERROR_BAD_LAUNCH;
+    addrmap_init(&map, cfg);
+    enum error e = dram_init(&dram, cfg, (uint32_t)n, 0);
+    if (e) return e;
+    dram.log = log;
+    const uint32_t shift = bits_lowest(cfg->dram_burst_bytes);
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const struct dram_replay_request *r = &requests[i];
+        if (!dram_request_good(cfg, r, before)) {
+            dram_free(&dram);
+            return ERROR_BAD_LAUNCH;
+        }
+        before = r->arrival;
+        const struct dram_request request = {
+            .arrival = r->arrival,
+            .tag = (uint32_t)i,
+            .row = bit_field_of(&map.row, r->address),
+            .bank = (uint8_t)bit_field_of(&map.bank, r->address),
+            .bursts =
+                (uint8_t)(((r->address + r->bytes - 1u) >> shift) - (r->address >> shift) + 1),
+            .write = r->write != 0,
+        };
+        dram_push(&dram, &request);
+    }
+    dram_advance(&dram, DRAM_NEVER);
+    for (const struct dram_completion *c; (c = dram_peek(&dram)); dram_pop(&dram))
+        done[c->tag] = c->clock;
+    *stats = dram.stats;
+    dram_free(&dram);
+    return OK;
+}
+
+/* --- one cache ---------------------------------------------------------------------- */
+
+enum error cache_replay(const struct cache_shape *shape, const uint32_t *addresses,
+                        const uint8_t *write, uint64_t n, uint8_t *hit, uint64_t *evicted) {
+    struct cache c;
+    enum error e = cache_init(&c, shape);
+    if (e) return e;
+    uint64_t dirty = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t line = addresses[i] >> c.line_shift;
+        const uint32_t sector = cache_sectors(&c, addresses[i], 1);
+        uint32_t at = cache_find(&c, line);
+        if (at == CACHE_NONE) {
+            at = cache_victim(&c, line);
+            dirty += c.lines[at].number != CACHE_NONE && c.lines[at].dirty;
+            cache_put(&c, at, line);
+        } else {
+            cache_touch(&c, at);
+        }
+        hit[i] = (c.lines[at].valid & sector) != 0;
+        c.lines[at].valid |= (uint8_t)sector;
+        if (write && write[i]) c.lines[at].dirty |= (uint8_t)sector;
+    }
+    if (evicted) *evicted = dirty;
+    cache_free(&c);
+    return OK;
+}
+
+/* --- the memory side ---------------------------------------------------------------- */
+
+/* An SM that sends its packets as early as order, credits and interval allow. */
+struct sender {
+    uint64_t next_free; /* earliest cycle of the next packet */
+    uint64_t packet;    /* index of the next one, n: none left */
+    uint32_t outstanding, head;
+    struct access *free;
+};
+
+struct replay {
+    const struct memory_replay *how;
+    const struct memory_packet *packets;
+    uint64_t *sent, *replied, *next; /* next packet of the same SM */
+    uint64_t *index;                 /* per access: its packet */
+    struct access *accesses;
+    struct sender *senders;
+    struct port *ports;
+    struct packet *out;
+    struct reply *in;
+    struct memdetail *memory;
+    uint64_t n, left;
+};
+
+static void replay_free(struct replay *r) {
+    memdetail_destroy(r->memory);
+    free(r->next);
+    free(r->index);
+    free(r->accesses);
+    free(r->senders);
+    free(r->ports);
+    free(r->out);
+    free(r->in);
+}
+
+static enum error replay_init(struct replay *r, const struct config *cfg) {
+    const size_t sms = cfg->sm_count, credits = r->how->credits;
+    r->next = malloc((size_t)(r->n + 1) * sizeof *r->next);
+    r->index = calloc(sms * credits, sizeof *r->index);
+    r->accesses = calloc(sms * credits, sizeof *r->accesses);
+    r->senders = calloc(sms, sizeof *r->senders);
+    r->ports = calloc(sms, sizeof *r->ports);
+    r->out = calloc(sms * credits, sizeof *r->out);
+    r->in = calloc(sms * credits, sizeof *r->in);
+    if (!r->next || !r->index || !r->accesses || !r->senders || !r->ports || !r->out || !r->in)
+        return ERROR_NO_MEMORY;
+    for (size_t s = 0; s < sms; s++) {
+        r->ports[s].out = r->out + s * credits;
+        r->ports[s].in = r->in + s * credits;
+        r->ports[s].out_capacity = r->ports[s].in_capacity = r->how->credits;
+        r->senders[s].packet = r->n;
+        for (size_t i = 0; i < credits; i++)
+            r->accesses[s * credits + i].next_free = (uint16_t)(i + 1);
+    }
+    for (uint64_t i = r->n; i-- > 0;) {
+        const struct memory_packet *p = &r->packets[i];
+        if (p->sm >= sms || !bits_is_power_of_two(p->bytes) || p->bytes < 4 || p->bytes > 256 ||
+            p->address % p->bytes || p->kind > ACCESS_TEXTURE || p->lanes > 32)
+            return ERROR_BAD_LAUNCH;
+        r->next[i] = r->senders[p->sm].packet;
+        r->senders[p->sm].packet = i;
+    }
+    r->left = r->n;
+    return memdetail_create(&r->memory, cfg);
+}
+
+/* The lanes that would ask for the packet: a word each, or one address for atomics. */
+static void fill_access(struct access *a, const struct memory_packet *p) {
+    const uint32_t lanes = p->kind == ACCESS_ATOM ? (p->lanes ? p->lanes : 1) : p->bytes / 4;
+    a->kind = p->kind;
+    a->width = lanes > 32 ? 8 : 4;
+    a->mask = lanes >= 32 ? UINT32_MAX : (1u << lanes) - 1;
+    for (uint32_t i = 0; i < 32; i++)
+        a->addr[i] = p->address + (p->kind == ACCESS_ATOM ? 0 : i * a->width);
+}
+
+/* Advance one SM to t1: replies return credits, credits send packets. */
+static void sender_run(struct replay *r, uint16_t sm, uint64_t t1) {
+    struct sender *s = &r->senders[sm];
+    struct port *port = &r->ports[sm];
+    const size_t base = (size_t)sm * r->how->credits;
+    uint32_t used = 0; /* replies of port->in whose credit is back */
+    uint64_t credit = 0;
+    while (s->packet < r->n) {
+        const struct memory_packet *p = &r->packets[s->packet];
+        uint64_t at = s->next_free > p->cycle ? s->next_free : p->cycle;
+        while (used < port->in_count &&
+               (port->in[used].cycle <= at || s->outstanding == r->how->credits)) {
+            const uint32_t slot = (uint32_t)(port->in[used].access - (r->accesses + base));
+            credit = port->in[used].cycle;
+            r->accesses[base + slot].next_free = (uint16_t)s->head;
+            s->head = slot;
+            s->outstanding--;
+            used++;
+            if (credit > at) at = credit;
+        }
+        if (at >= t1 || s->outstanding == r->how->credits) {
+            if (s->next_free < at) s->next_free = at;
+            break;
+        }
+        struct access *a = &r->accesses[base + s->head];
+        r->index[base + s->head] = s->packet;
+        s->head = a->next_free;
+        s->outstanding++;
+        fill_access(a, p);
+        port->out[port->out_count++] = (struct packet){.cycle = at,
+                                                       .access = a,
+                                                       .addr = p->address,
+                                                       .lanes = a->mask,
+                                                       .bytes = (uint16_t)p->bytes,
+                                                       .sm = sm};
+        r->sent[s->packet] = at;
+        s->next_free = at + r->how->interval;
+        s->packet = r->next[s->packet];
+    }
+    memmove(port->in, port->in + used, (port->in_count - used) * sizeof *port->in);
+    port->in_count -= used;
+}
+
+static void note_replies(struct replay *r, const struct config *cfg, const uint32_t *seen) {
+    for (uint32_t sm = 0; sm < cfg->sm_count; sm++)
+        for (uint32_t i = seen[sm]; i < r->ports[sm].in_count; i++) {
+            const struct reply *reply = &r->ports[sm].in[i];
+            r->replied[r->index[reply->access - r->accesses]] = reply->cycle;
+            r->left--;
+        }
+}
+
+static enum error replay_run(struct replay *r, const struct config *cfg) {
+    const uint32_t widest = memdetail_min_reply(r->memory);
+    const uint32_t window = r->how->window && r->how->window < widest ? r->how->window : widest;
+    uint32_t *seen = calloc(cfg->sm_count, sizeof *seen);
+    if (!seen) return ERROR_NO_MEMORY;
+    for (uint64_t t1 = window; r->left; t1 += window) {
+        for (uint32_t sm = 0; sm < cfg->sm_count; sm++) {
+            sender_run(r, (uint16_t)sm, t1);
+            seen[sm] = r->ports[sm].in_count;
+        }
+        memdetail_advance(r->memory, r->ports, t1);
+        note_replies(r, cfg, seen);
+    }
+    free(seen);
+    return OK;
+}
+
+enum error memory_replay(const struct config *cfg, const struct memory_replay *how,
+                         const struct memory_packet *packets, uint64_t n, uint64_t *sent,
+                         uint64_t *replied, struct counters *counters) {
+    struct replay r = {.how = how, .packets = packets, .n = n, .sent = sent, .replied = replied};
+    if (!how->credits || how->credits > cfg->credits) return ERROR_BAD_LAUNCH;
+    enum error e = replay_init(&r, cfg);
+    if (!e) e = replay_run(&r, cfg);
+    if (!e) {
+        memdetail_drain(r.memory);
+        memdetail_counters(r.memory, counters);
+    }
+    replay_free(&r);
+    return e;
+}

@@ -1,0 +1,178 @@
+"""Closed forms: what one or two warps on an idle chip take, to the cycle."""
+
+from __future__ import annotations
+
+import pytest
+
+from smmux import _core, gpus
+
+from .assembler import LANEID, Assembler, variant
+
+MACHINES = ("GTX285", "GTX285-1100", "GTX480-16K", "GTX480-48K")
+ARITHMETIC = {name.upper() for name in _core.CLASSES} - {"SHARED", "CONST", "GLOBAL", "BRA", "BAR", "SHFL", "IDIV", "IREM"}
+ALU = sorted(op for op, (_, _, cls, operands) in _core.OPS.items() if operands.startswith("d,a") and cls in ARITHMETIC)
+
+
+def cycles(build, gpu, *, n, **options) -> int:
+    """Cycles of a program with n repetitions of what `build` emits."""
+    a = Assembler()
+    build(a, n)
+    a("exit")
+    return a.run(gpu, **options)["counters"]["cycles"]
+
+
+def slope(build, gpu, *, few=3, many=19, **options) -> float:
+    """Cycles per repetition."""
+    return (cycles(build, gpu, n=many, **options) - cycles(build, gpu, n=few, **options)) / (many - few)
+
+
+def class_of(op: str) -> str:
+    """Name of an operation's latency class."""
+    wanted = _core.OPS[op][2].lower()
+    return next(name for name in _core.CLASSES if name == wanted)
+
+
+def sources(op: str, register: int) -> dict[str, int]:
+    """All source fields of an operation set to one register."""
+    return dict.fromkeys([field for field in _core.OPS[op][3].split(",")[1:] if field in "abc"], register)
+
+
+@pytest.mark.parametrize("gpu", MACHINES)
+@pytest.mark.parametrize("op", ALU)
+def test_dependent_chain_takes_the_latency(op: str, gpu: str) -> None:
+    def build(a: Assembler, n: int) -> None:
+        a("mov.b32", d=0, a=a.imm(1))
+        for _ in range(n):
+            a(op, d=0, q=0, **sources(op, 0))
+
+    assert slope(build, gpu) == getattr(gpus.get(gpu), f"lat_{class_of(op)}")
+
+
+@pytest.mark.parametrize("gpu", MACHINES)
+@pytest.mark.parametrize("op", ["div.s32", "rem.s32", "div.u32", "rem.u32"])
+def test_division_latency(op: str, gpu: str) -> None:
+    def build(a: Assembler, n: int) -> None:
+        a("mov.b32", d=0, a=a.imm(1))
+        for i in range(n):
+            a(op, d=1, a=0, b=a.imm(1))
+            a("add.s32", d=0, a=1, b=a.imm(i))
+
+    machine = gpus.get(gpu)
+    assert slope(build, gpu) == getattr(machine, f"lat_{class_of(op)}") + machine.lat_alu
+
+
+@pytest.mark.parametrize("gpu", MACHINES)
+@pytest.mark.parametrize("op", ["add.s32", "mul.lo.s32", "mad.lo.s32", "mad.f32", "sin.approx.f32", "shl.b32"])
+def test_independent_stream_takes_the_issue_interval(op: str, gpu: str) -> None:
+    def build(a: Assembler, n: int) -> None:
+        for i in range(n):
+            a(op, d=4 + i % 50, **sources(op, 0))
+
+    machine = gpus.get(gpu)
+    expected = max(machine.issue_interval, getattr(machine, f"issue_{class_of(op)}"))
+    assert slope(build, gpu, few=100, many=200, nregs=54) == expected
+
+
+@pytest.mark.parametrize("gpu", MACHINES)
+def test_shared_pointer_chase_takes_the_latency(gpu: str) -> None:
+    def build(a: Assembler, n: int) -> None:
+        for _ in range(n):
+            a("ld.shared", d=0, a=0, width=4)
+
+    assert slope(build, gpu, shared=1024) == gpus.get(gpu).lat_shared
+
+
+@pytest.mark.parametrize("gpu", MACHINES)
+@pytest.mark.parametrize("ways", [1, 2, 4, 8, 16])
+def test_each_further_bank_way_costs_its_time(gpu: str, ways: int) -> None:
+    """Lanes i of a request address word i * ways: `ways` lanes in each bank that is used."""
+
+    def build(a: Assembler, n: int) -> None:
+        a("mul.lo.s32", d=0, a=LANEID, b=a.imm(4 * ways))
+        for _ in range(n):
+            a("ld.shared", d=1, a=0, width=4)
+            a("and.b32", d=2, a=1, b=a.imm(0))
+            a("add.s32", d=0, a=0, b=2)
+
+    machine = gpus.get(gpu)
+    requests = 2 if machine.smem_rule == 1 else 1
+    extra = max(0, requests * ways * machine.smem_clk_per_way - machine.issue_shared)
+    assert slope(build, gpu, shared=32 * 64) == machine.lat_shared + extra + 2 * machine.lat_alu
+
+
+@pytest.mark.parametrize("gpu", MACHINES)
+@pytest.mark.parametrize("warps", [1, 2, 4])
+def test_barrier(gpu: str, warps: int) -> None:
+    """The last of the warps arrives after the others have issued, and lat_bar later all go on."""
+
+    def build(a: Assembler, n: int) -> None:
+        for _ in range(n):
+            a("bar.sync")
+
+    machine = gpus.get(gpu)
+    per_scheduler = -(-warps // machine.schedulers)
+    between = max(machine.issue_interval, machine.issue_bar)
+    expected = max((per_scheduler - 1) * between + machine.lat_bar, per_scheduler * between)
+    assert slope(build, gpu, block=(32 * warps, 1, 1)) == expected
+
+
+@pytest.mark.parametrize("gpu", MACHINES)
+def test_two_warps_share_the_arithmetic_unit(gpu: str) -> None:
+    def build(a: Assembler, n: int) -> None:
+        for i in range(n):
+            a("add.s32", d=4 + i % 50, a=0, b=0)
+
+    machine = gpus.get(gpu)
+    warps = 2 * machine.schedulers
+    assert slope(build, gpu, few=100, many=200, nregs=54, block=(32 * warps, 1, 1)) == 2 * machine.issue_alu
+
+
+def test_dual_issue_pairs_different_units_only() -> None:
+    """GTX285-1100 issues a multiplication (SFU) beside an addition (SP), not two additions (GS302)."""
+
+    def pairs(second: str):
+        def build(a: Assembler, n: int) -> None:
+            for i in range(n):
+                a("add.f32", d=4 + i % 50, a=0, b=0)
+                a(second, d=54 + i % 50, a=0, b=0)
+
+        return build
+
+    options = {"few": 50, "many": 100, "nregs": 110}
+    assert slope(pairs("mul.f32"), "GTX285-1100", **options) == 4
+    assert slope(pairs("add.f32"), "GTX285-1100", **options) == 8
+    assert slope(pairs("mul.f32"), "GTX285", **options) == 8
+
+
+def test_divergent_branch_runs_both_sides_and_meets_again() -> None:
+    def build(a: Assembler, n: int) -> None:
+        a("setp.lt.s32", d=0, a=LANEID, b=a.imm(16))
+        a("bra", guard=0, imm=4, aux=5)
+        a("add.s32", d=1, a=1, b=a.imm(1))
+        a("bra", imm=5, aux=5)
+        a("add.s32", d=1, a=1, b=a.imm(2))
+
+    a = Assembler()
+    build(a, 1)
+    a("exit")
+    counters = a.run("GTX285")["counters"]
+    assert counters["divergent_branches"] == 1
+    assert counters["instructions"] == 6
+    assert counters["thread_instructions"] == 32 + 16 + 3 * 16 + 32  # the branch counts the lanes that take it
+
+
+@pytest.mark.parametrize("schedulers", [1, 2, 4])
+@pytest.mark.parametrize("policy", [0, 1])
+def test_scheduler_time_is_accounted_for(schedulers: int, policy: int) -> None:
+    a = Assembler()
+    a("mov.b32", d=0, a=LANEID)
+    for _ in range(20):
+        a("mul.lo.s32", d=0, a=0, b=0)
+        a("add.s32", d=1, a=1, b=0)
+        a("bar.sync")
+    a("exit")
+    gpu = variant("GTX285", schedulers=schedulers, sched_policy=policy)
+    counters = a.run(gpu, grid=(70, 1, 1), block=(128, 1, 1))["counters"]
+    parts = counters["issue_cycles"] + sum(v for name, v in counters.items() if name.startswith("idle_"))
+    assert parts == counters["scheduler_cycles"] == counters["cycles"] * schedulers * 30
+    assert counters["idle_other"] == 0
