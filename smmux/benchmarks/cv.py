@@ -34,10 +34,11 @@ def staged_kernel(result: int, halo: int, radius: int) -> Any:
     """Baseline, a thread's column staged in registers."""
     taps = coefficients(radius)
     steps = result + 2 * halo
+    column_words = steps * ROWS + 1
 
     @cuda.jit
     def convolve_columns(out, image, width, height, pitch):
-        columns = cuda.shared.array((COLUMNS, steps * ROWS + 1), float32)
+        columns = cuda.shared.array((COLUMNS, column_words), float32)
         staged = cuda.local.array(steps, float32)
         weights = cuda.const.array_like(taps)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -65,10 +66,11 @@ def as_sdk_kernel(result: int, halo: int, radius: int) -> Any:
     """Baseline as published: global loads go straight to shared memory."""
     taps = coefficients(radius)
     steps = result + 2 * halo
+    column_words = steps * ROWS + 1
 
     @cuda.jit
     def convolve_columns_as_sdk(out, image, width, height, pitch):
-        columns = cuda.shared.array((COLUMNS, steps * ROWS + 1), float32)
+        columns = cuda.shared.array((COLUMNS, column_words), float32)
         weights = cuda.const.array_like(taps)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
         x = cuda.blockIdx.x * COLUMNS + tx

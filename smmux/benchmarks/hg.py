@@ -20,6 +20,7 @@ __all__ = ["BENCHMARK"]
 
 BINS = 128
 THREADS = 64
+COUNTERS = BINS * THREADS
 VALUES_PER_THREAD = 128
 VALUES = VALUES_PER_THREAD * THREADS  # of a block
 WORDS_PER_BIN = THREADS // 4
@@ -66,7 +67,7 @@ def merge(words, partial, t):
 @cuda.jit
 def histogram(data, partial):
     """Baseline, values staged in batches."""
-    counters = cuda.shared.array(BINS * THREADS, uint8)
+    counters = cuda.shared.array(COUNTERS, uint8)
     words = counters.view(np.uint32)
     values = cuda.local.array(BATCH, uint32)
     t = cuda.threadIdx.x
@@ -86,7 +87,7 @@ def histogram(data, partial):
 @cuda.jit
 def histogram_hw(data, partial):
     """The first batch arrives before the counters are allocated."""
-    counters = smm.array(BINS * THREADS, uint8)
+    counters = smm.array(COUNTERS, uint8)
     words = counters.view(np.uint32)
     values = cuda.local.array(BATCH, uint32)
     t = cuda.threadIdx.x
@@ -108,7 +109,7 @@ def histogram_hw(data, partial):
 @cuda.jit
 def histogram_as_sdk(data, partial):
     """Baseline as published: load a value, count it."""
-    counters = cuda.shared.array(BINS * THREADS, uint8)
+    counters = cuda.shared.array(COUNTERS, uint8)
     words = counters.view(np.uint32)
     t = cuda.threadIdx.x
     own = 4 * (t & 15) + (t >> 4)

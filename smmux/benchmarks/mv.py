@@ -18,12 +18,13 @@ from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, po
 __all__ = ["BENCHMARK"]
 
 TILE = 32
+PITCH = TILE + 1
 
 
 @cuda.jit
 def mv(a, x, y, width):
     """Baseline, tile staged in registers."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, PITCH), float32)
     staged = cuda.local.array(TILE, float32)
     t = cuda.threadIdx.x
     row = cuda.blockIdx.x * TILE
@@ -43,7 +44,7 @@ def mv(a, x, y, width):
 @cuda.jit
 def mv_hw(a, x, y, width):
     """Shared memory held only from the first store of a tile to its last load."""
-    tile = smm.array((TILE, TILE + 1), float32)
+    tile = smm.array((TILE, PITCH), float32)
     staged = cuda.local.array(TILE, float32)
     t = cuda.threadIdx.x
     row = cuda.blockIdx.x * TILE
@@ -64,7 +65,7 @@ def mv_hw(a, x, y, width):
 @cuda.jit
 def mv_x_hoisted(a, x, y, width):
     """Baseline, tile and its part of x staged in registers."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, PITCH), float32)
     staged = cuda.local.array(TILE, float32)
     xs = cuda.local.array(TILE, float32)
     t = cuda.threadIdx.x
@@ -87,7 +88,7 @@ def mv_x_hoisted(a, x, y, width):
 @cuda.jit
 def mv_x_hoisted_hw(a, x, y, width):
     """No global access at all while shared memory is held."""
-    tile = smm.array((TILE, TILE + 1), float32)
+    tile = smm.array((TILE, PITCH), float32)
     staged = cuda.local.array(TILE, float32)
     xs = cuda.local.array(TILE, float32)
     t = cuda.threadIdx.x
@@ -111,7 +112,7 @@ def mv_x_hoisted_hw(a, x, y, width):
 @cuda.jit
 def mv_as_sdk(a, x, y, width):
     """Baseline as published: global loads go straight to shared memory."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, PITCH), float32)
     t = cuda.threadIdx.x
     row = cuda.blockIdx.x * TILE
     total = float32(0)

@@ -13,6 +13,7 @@ from smmux.benchmarks.base import Benchmark, Problem, Table1, equal, frozen, poi
 __all__ = ["BENCHMARK"]
 
 TILE = 32
+PITCH = TILE + 1
 ROWS = 4  # of threads; each handles 8 rows of a tile
 STEPS = TILE // ROWS
 
@@ -20,7 +21,7 @@ STEPS = TILE // ROWS
 @cuda.jit
 def transpose(out, matrix, width):
     """Baseline, tile staged in registers."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, PITCH), float32)
     staged = cuda.local.array(STEPS, float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     row = cuda.blockIdx.x * TILE
@@ -40,7 +41,7 @@ def transpose(out, matrix, width):
 @cuda.jit
 def transpose_as_sdk(out, matrix, width):
     """Baseline as published: global loads go straight to shared memory."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, PITCH), float32)
     staged = cuda.local.array(STEPS, float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     row = cuda.blockIdx.x * TILE

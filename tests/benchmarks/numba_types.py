@@ -1,0 +1,37 @@
+"""Types every kernel for Numba's real CUDA target, from the same source with only its import changed.
+
+Run as a script, since the simulator must not have been chosen in the same process. Typing is the front half of Numba's
+compiler; without NVIDIA's libraries it ends where code would be generated, and that is all that is wanted.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numba
+from numba import typeof
+from numba.cuda.compiler import compile_cuda
+from numba.cuda.cudadrv.error import CudaSupportError
+from numba_sim import load
+
+import smmux.benchmarks.base
+
+
+def main() -> None:
+    """Type all kernels of all benchmark files."""
+    directory = Path(smmux.benchmarks.base.__file__).parent
+    for path in sorted(directory.glob("??.py")) + sorted(directory.glob("???.py")):
+        benchmark = load(path).BENCHMARK
+        for (variant, build), kernel in benchmark.kernels.items():
+            arguments = benchmark.problem("tiny", build).arguments()
+            types = tuple(typeof(argument) for argument in arguments)
+            try:
+                compile_cuda(kernel.py_func, numba.void, types, cc=(7, 0))
+            except CudaSupportError:
+                pass
+            sys.stdout.write(f"{benchmark.name} {variant} {build}: ok\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Every kernel on the machine: outputs equal the reference, whatever the schedule, the management and the card."""
+
+from __future__ import annotations
+
+import pytest
+
+from smmux import benchmarks
+
+KERNELS = [(name, *key) for name in benchmarks.names() for key in benchmarks.get(name).kernels]
+DYNAMIC = [(name, build) for name, variant, build in KERNELS if variant == "hw"]
+
+
+@pytest.mark.parametrize("schedule", ["source", "list"])
+@pytest.mark.parametrize(("name", "variant", "build"), KERNELS)
+def test_outputs_equal_the_reference(name: str, variant: str, build: str, schedule: str) -> None:
+    benchmark = benchmarks.get(name)
+    problem = benchmark.problem("tiny", build)
+    arguments = problem.arguments()
+    result = benchmark.kernel(variant, build).simulate(
+        problem.grid, problem.block, arguments, gpu="GTX285-1100", schedule=schedule
+    )
+    problem.check(arguments)
+    assert result.counters["blocks"] == problem.blocks
+    assert result.counters["warps"] == problem.blocks * problem.threads // 32
+
+
+@pytest.mark.parametrize("extra_blocks", [1, 2, 3])
+@pytest.mark.parametrize(("name", "build"), DYNAMIC)
+def test_dynamic_management(name: str, build: str, extra_blocks: int) -> None:
+    benchmark = benchmarks.get(name)
+    problem = benchmark.problem("tiny", build)
+    arguments = problem.arguments()
+    result = benchmark.kernel("hw", build).simulate(
+        problem.grid, problem.block, arguments, gpu="GTX285-1100", management="dynamic", extra_blocks=extra_blocks
+    )
+    problem.check(arguments)
+    assert result.static_residency == benchmark.table1.blocks
+    assert result.residency == benchmark.table1.blocks + extra_blocks
+    regions = {"MV": 2, "FFT": 4, "SP": 1, "HG": 1}[name]  # per block; MV: width 64, two tiles
+    expected = 3 if name == "SP" else regions * problem.blocks  # SP: one per vector
+    assert result.counters["allocations"] == expected
+    assert result.counters["region_cycles"] <= result.counters["block_cycles"]
+
+
+@pytest.mark.parametrize(("name", "build"), DYNAMIC)
+def test_dynamic_instructions_are_barriers_under_static_management(name: str, build: str) -> None:
+    """P53: same results and occupancy as the baseline, and nothing is allocated."""
+    benchmark = benchmarks.get(name)
+    problem = benchmark.problem("tiny", build)
+    found = []
+    for variant in ("baseline", "hw"):
+        arguments = problem.arguments()
+        kernel = benchmark.kernel(variant, build)
+        found.append(kernel.simulate(problem.grid, problem.block, arguments, gpu="GTX285-1100"))
+        problem.check(arguments)
+    baseline, dynamic = found
+    assert dynamic.residency == baseline.residency == benchmark.table1.blocks
+    assert dynamic.counters["allocations"] == 0
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K", "GTX480-48K", "K20c"])
+@pytest.mark.parametrize("name", benchmarks.names())
+def test_other_cards(name: str, gpu: str) -> None:
+    benchmark = benchmarks.get(name)
+    problem = benchmark.problem("tiny")
+    arguments = problem.arguments()
+    benchmark.kernel().simulate(problem.grid, problem.block, arguments, gpu=gpu)
+    problem.check(arguments)
+
+
+@pytest.mark.parametrize(("name", "variant", "build"), KERNELS)
+def test_kernels_compute_the_same_under_numba(name: str, variant: str, build: str) -> None:
+    """Nothing depends on how wide an intermediate result is."""
+    benchmark = benchmarks.get(name)
+    arguments = benchmark.problem("tiny", build).arguments()
+    assert not benchmark.kernel(variant, build).portability(*arguments)
+
+
+@pytest.mark.parametrize(("name", "variant", "build"), KERNELS)
+@pytest.mark.slow
+def test_quick_size(name: str, variant: str, build: str) -> None:
+    benchmark = benchmarks.get(name)
+    problem = benchmark.problem("quick", build)
+    arguments = problem.arguments()
+    benchmark.kernel(variant, build).simulate(problem.grid, problem.block, arguments, gpu="GTX285-1100")
+    problem.check(arguments)
