@@ -16,7 +16,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,6 +40,16 @@ __all__ = [
 _LANES = 32
 _WIDTHS = (1, 2, 4, 8, 16)
 _FULL = (1 << _LANES) - 1
+_UNLIMITED = (1 << 32) - 1
+# Limiter, as the C core names it -> its field.
+_LIMITS = {
+    "counter": "counter",
+    "shared memory": "shared",
+    "registers": "registers",
+    "warps": "warps",
+    "threads": "threads",
+    "blocks": "max_blocks",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +225,9 @@ class SharedMemoryTable:
             raise ValueError(f"capacity must be 1 to {(1 << 31) - 1} bytes, not {self.capacity}")
         if not 1 <= self.unit <= self.capacity:
             raise ValueError(f"unit must be 1 to {self.capacity} bytes, not {self.unit}")
-        self._table = _core.Smm(self.capacity, self.unit, _size(dynamic_bytes))
+        if not 0 <= dynamic_bytes <= self.capacity:
+            raise ValueError(f"dynamic_bytes must be 0 to {self.capacity}, not {dynamic_bytes}")
+        self._table = _core.Smm(self.capacity, self.unit, dynamic_bytes)
 
     def alloc_static(self, block: int, size: int) -> int | None:
         """Start address of an allocation made at dispatch, None when there is no place; 0 bytes need no entry."""
@@ -232,9 +244,7 @@ class SharedMemoryTable:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The valid entries, in order of the table's rows."""
-        return tuple(
-            Entry(block, size, start, dynamic) for valid, dynamic, block, size, start in self._table.entries() if valid
-        )
+        return tuple(Entry(*row) for row in self._table.entries())
 
     @property
     def static_bytes(self) -> int:
@@ -323,8 +333,8 @@ def occupancy(
     threads: per block; registers: per thread; shared_bytes: what the kernel declares; param_bytes: size of the kernel
     parameters, which count where they live in shared memory, as do the machine's reserved bytes. With extra_blocks = n
     management is dynamic: dynamic_bytes of the block are held only inside regions and up to K + n blocks reside;
-    without it they are held all the time. Formulas: NVIDIA occupancy calculator 2.1 and 5.1. Raises ValueError for
-    sizes that no block can have.
+    without it they are held all the time. Where dynamic_bytes is 0 there is nothing to multiplex and K blocks reside.
+    Formulas: NVIDIA occupancy calculator 2.1 and 5.1. Raises ValueError for sizes that no block can have.
     """
     machine = gpus.get(gpu)
     if not 1 <= threads <= machine.max_threads_block:
@@ -335,23 +345,15 @@ def occupancy(
     config = gpus.as_tuple(machine)
     if extra_blocks is None:
         held += _size(dynamic_bytes)
-        found: dict[str, Any] = _core.occupancy(config, threads, registers, held)
+        found = _core.occupancy(config, threads, registers, held)
     else:
-        found = _core.residency(config, threads, registers, held, _size(dynamic_bytes), _size(extra_blocks))
-    limits = {
-        "counter": found["counter"],
-        "shared memory": found["smem"],
-        "registers": found["regs"],
-        "warps": found["warps"],
-        "threads": found["threads"],
-        "blocks": found["max_blocks"],
-    }
-    static_blocks = found["blocks"] if extra_blocks is None else found["static_blocks"]
+        found = _core.occupancy(config, threads, registers, held, _size(dynamic_bytes), _size(extra_blocks))
+    limits = {name: found[key] if found[key] != _UNLIMITED else None for name, key in _LIMITS.items()}
     return Occupancy(
         blocks=found["blocks"],
         limiter=found["limiter"],
         limits=limits,
-        static_blocks=static_blocks,
+        static_blocks=found["static_blocks"],
         threads_per_block=threads,
         shared_bytes=held,
         max_warps=machine.max_warps_sm,

@@ -84,7 +84,7 @@ def test_worked_example_of_the_calculator() -> None:
     assert (found.limits["registers"], found.limits["blocks"]) == (8, 8)
 
 
-def test_REGISTERSper_block_in_pairs_of_warps_on_cc1() -> None:
+def test_registers_per_block_in_pairs_of_warps_on_cc1() -> None:
     """One warp of 10 registers takes the place of two: 640 registers, rounded to 1024."""
     assert models.occupancy(32, 10, 0, "GTX285").limits["registers"] == 16384 // 1024
     assert models.occupancy(256, 16, 0, "GTX285").limits["registers"] == 4
@@ -93,14 +93,14 @@ def test_REGISTERSper_block_in_pairs_of_warps_on_cc1() -> None:
 
 @pytest.mark.parametrize("threads", [32, 33, 96, 256, 512])
 @pytest.mark.parametrize("registers", [1, 4, 5, 10, 16, 63])
-def test_REGISTERSas_gpgpusim_allocates_them(threads: int, registers: int) -> None:
+def test_registers_as_gpgpusim_allocates_them(threads: int, registers: int) -> None:
     """16384 / (padded threads x registers rounded up to 4)."""
     found = models.occupancy(threads, registers, 0, "GTX285-1100")
     padded = -(-threads // 32) * 32
     assert found.limits["registers"] == 16384 // (padded * (-(-registers // 4) * 4))
 
 
-def test_REGISTERSper_warp_on_fermi() -> None:
+def test_registers_per_warp_on_fermi() -> None:
     """21 registers: 672 -> 704 per warp, 46 warps; three-warp blocks: 15 of them."""
     assert models.occupancy(96, 21, 0, "GTX480-48K").limits["registers"] == 15
 

@@ -122,7 +122,8 @@ def test_html_has_the_columns_of_the_figure() -> None:
         ({"capacity": 0}, "capacity"),
         ({"unit": 0}, "unit"),
         ({"capacity": 16, "unit": 32}, "unit"),
-        ({"dynamic_bytes": -1}, "size"),
+        ({"dynamic_bytes": -1}, "dynamic_bytes"),
+        ({"dynamic_bytes": 16385}, "dynamic_bytes"),
     ],
 )
 def test_bad_tables(arguments: dict[str, int], message: str) -> None:
@@ -145,7 +146,7 @@ class History(RuleBasedStateMachine):
 
     @initialize(capacity=st.integers(1, 700), unit=st.integers(1, 20), reserved=st.integers(0, 300))
     def make(self, capacity: int, unit: int, reserved: int) -> None:
-        unit = min(unit, capacity)
+        unit, reserved = min(unit, capacity), min(reserved, capacity)
         self.machine = models.SharedMemoryTable("GTX285", capacity=capacity, unit=unit, dynamic_bytes=reserved)
         self.definition = Table(capacity, unit, reserved)
         self.capacity = capacity

@@ -25,7 +25,12 @@ def resident_blocks(gpu: Any, threads: int, registers: int, smem_bytes: int) -> 
 def resident_blocks_dynamic(
     gpu: Any, threads: int, registers: int, static_bytes: int, dynamic_bytes: int, extra_blocks: int
 ) -> int:
-    """With dynamic management: at most K + n, and the static parts leave room for one dynamic allocation."""
+    """With dynamic management: at most K + n, and the static parts leave room for one dynamic allocation.
+
+    A kernel without a dynamic part has nothing to multiplex: K.
+    """
+    if dynamic_bytes == 0:
+        return resident_blocks(gpu, threads, registers, static_bytes)
     bound = resident_blocks(gpu, threads, registers, static_bytes + dynamic_bytes) + extra_blocks
     shared = units(dynamic_bytes, gpu.smm_unit)
     if shared > smem_capacity(gpu):
