@@ -206,12 +206,13 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         if (l->max_cycles && g->window_end > l->max_cycles) g->window_end = l->max_cycles;
         pool_run(g->pool, run_sm, g, l->cfg->sm_count);
         if (first_fault(g, fault)) return fault->code;
-        memsys_advance(g->mem, g->ports, g->window_end);
+        memsys_advance(g->mem, g->ports, g->window_end, g->pool);
         dispatch_replace(&g->dispatch, g->sms);
-        const uint64_t next = next_cycle(g);
-        t = next > g->window_end ? next : g->window_end;
+        t = g->window_end;
         if (g->dispatch.finished == g->dispatch.total) break;
+        const uint64_t next = next_cycle(g);
         if (next == NEVER) return stuck(g, fault);
+        if (next > t) memsys_advance(g->mem, g->ports, t = next, g->pool); /* nothing in between */
         if (l->max_cycles && t >= l->max_cycles) return bad(fault, ERROR_CYCLE_LIMIT, "stopped", 0);
         if (l->interrupted && windows % POLL_WINDOWS == 0 && l->interrupted(l->context)) return fault->code = ERROR_INTERRUPTED;
     }
@@ -237,7 +238,7 @@ static void collect(struct gpu *g, struct outcome *out) {
         }
     }
     out->counters.cycles = end;
-    memsys_counters(g->mem, &out->counters);
+    memsys_finish(g->mem, &out->counters);
 }
 
 enum error gpu_run(const struct launch *l, struct outcome *out) {

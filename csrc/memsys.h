@@ -21,6 +21,7 @@
 #include "config.h"
 #include "counters.h"
 #include "errors.h"
+#include "pool.h"
 
 enum access_kind { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOM, ACCESS_FETCH, ACCESS_TEXTURE };
 
@@ -82,11 +83,12 @@ void memsys_destroy(struct memsys *m);
 uint32_t memsys_min_reply(const struct memsys *m);
 /* Take the packets with cycle < t1 from all ports (later ones stay, in order, for the next
  * window) and advance to cycle t1. */
-void memsys_advance(struct memsys *m, struct port *ports, uint64_t t1);
+void memsys_advance(struct memsys *m, struct port *ports, uint64_t t1, struct pool *pool);
 /* Earliest cycle at which anything is left to do, packets still in ports included; UINT64_MAX
  * when nothing is in flight. */
 uint64_t memsys_next_event(const struct memsys *m);
-void memsys_counters(const struct memsys *m, struct counters *into);
+/* After the last reply: let what is still on its way to DRAM arrive, and add the counters. */
+void memsys_finish(struct memsys *m, struct counters *into);
 
 /* Functional effect of one transaction on memory and on access->data (access.c). */
 void access_perform(struct access *a, uint32_t lanes);
