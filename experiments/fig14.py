@@ -94,7 +94,7 @@ def bars(records: Iterable[Record], gpu: str = GPU) -> list[Record]:
                     "benchmark": name,
                     "schedule": schedule,
                     "extra_blocks": extra,
-                    "series": f"HW K+{extra}, {schedule}",
+                    "series": f"K+{extra}, {schedule}",
                     "speedup": geometric_mean(values),
                 }
             )
@@ -102,12 +102,17 @@ def bars(records: Iterable[Record], gpu: str = GPU) -> list[Record]:
 
 
 def plot(records: Sequence[Record], ax: Any) -> Any:
-    """Grouped bars with the paper's mean as a line."""
-    figures.grouped_bars(ax, bars(records), x="benchmark", hue="series", y="speedup", labels=True)
-    figures.reference_line(ax, PAPER_MEAN, f"paper's mean of seven: {PAPER_MEAN}")
+    """Grouped bars; the paper's mean is drawn over ours."""
+    shown_bars = bars(records)
+    figures.grouped_bars(ax, shown_bars, x="benchmark", hue="series", y="speedup", labels=True)
+    last = len({b["benchmark"] for b in shown_bars}) - 1
+    figures.reference_line(ax, PAPER_MEAN, "paper, GM of 7", between=(last - 0.5, last + 0.5))
+    ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
+    ax.set_xlim(-0.5, last + 0.5)
     ax.set_ylabel("Speedup over static")
-    ax.set_ylim(0, max(PAPER_MEAN * 1.15, max(b["speedup"] for b in bars(records)) * 1.18))
-    ax.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    ax.set_ylim(0, 1.18 * max(PAPER_MEAN, *(b["speedup"] for b in shown_bars)))
+    line, *boxes = zip(*ax.get_legend_handles_labels(), strict=True)  # lines come first
+    ax.legend(*zip(*boxes, line, strict=True), ncols=3, loc="lower center", bbox_to_anchor=(0.45, 1.0))
     return ax
 
 

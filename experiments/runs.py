@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from smmux import benchmarks, compiler, gpus, models
+from smmux import benchmarks, compiler, gpus, launch
 from smmux.benchmarks import Benchmark, Problem
 from smmux.compiler import signature
 from smmux.compiler.options import Options
@@ -16,13 +16,10 @@ from smmux.compiler.program import Program
 from smmux.gpus import Gpu
 from smmux.sweep import Record, sweep
 
-__all__ = ["SCHEDULES", "program", "register_budget", "residency", "simulate", "simulate_all"]
+__all__ = ["SCHEDULES", "program", "register_budget", "simulate", "simulate_all"]
 
 SCHEDULES = ("source", "list")
 """The compiler's schedules: program order, as the paper's simulator runs PTX, and critical path, as on a card."""
-
-LARGEST_EXTRA = 3
-"""Registers are budgeted so that K + 3 blocks can reside (the paper's Figure 15 goes up to there)."""
 
 
 def program(benchmark: Benchmark, variant: str = "baseline", build: str | None = None) -> Program:
@@ -31,23 +28,10 @@ def program(benchmark: Benchmark, variant: str = "baseline", build: str | None =
     return compiler.compile(benchmark.kernel(variant, build), signature.classify(arguments), Options())
 
 
-def residency(benchmark: Benchmark, gpu: Gpu, build: str | None = None) -> int:
-    """The paper's K: blocks of the baseline on an SM with static management, registers left aside."""
-    threads = benchmark.problem("tiny", build).threads
-    compiled = program(benchmark, build=build)
-    found = models.occupancy(threads, 0, compiled.shared_bytes, gpu, compiled.param_bytes(gpu.pointer_bytes))
-    return found.blocks
-
-
-def register_budget(gpu: Gpu, threads: int, blocks: int) -> int:
-    """The most registers per thread with which that many blocks reside, or as many as other resources allow."""
-    others = models.occupancy(threads, 0, 0, gpu).blocks
-    target = min(blocks, others)
-    for registers in range(gpu.max_regs_thread, 0, -1):
-        allowed = models.occupancy(threads, registers, 0, gpu).limits["registers"]
-        if allowed is None or allowed >= target:
-            return registers
-    raise ValueError(f"{gpu.name} cannot hold {blocks} blocks of {threads} threads")
+def register_budget(benchmark: Benchmark, gpu: Gpu, build: str) -> int:
+    """Registers per thread that let K + 3 blocks reside, from the baseline: the same for all variants of a build."""
+    block = benchmark.problem("tiny", build).block
+    return launch.register_budget(program(benchmark, build=build), gpu, block)
 
 
 def simulate(
@@ -69,7 +53,6 @@ def simulate(
     machine = gpus.get(gpu)
     found = benchmarks.get(benchmark)
     problem = PROBLEMS.get(found, size, build)
-    budget = register_budget(machine, problem.threads, residency(found, machine, build) + LARGEST_EXTRA)
     arguments = problem.arguments()
     result = found.kernel(variant, build).simulate(
         problem.grid,
@@ -79,7 +62,7 @@ def simulate(
         schedule=schedule,
         management=management,
         extra_blocks=extra_blocks,
-        max_registers=budget,
+        max_registers=register_budget(found, machine, build),
         host_threads=host_threads,
     )
     problem.check(arguments)

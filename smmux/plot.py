@@ -64,18 +64,25 @@ def grouped_bars(
             edgecolor="black",
         )
         if labels:
-            ax.bar_label(bars, fmt=number, fontsize=5, rotation=90 if len(series) > 2 else 0, padding=1.5)
+            turned = 90 if len(series) > 2 else 0
+            texts = ax.bar_label(bars, fmt=number, fontsize=5, rotation=turned, padding=1.5, zorder=4)
+            for text in texts:
+                text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.3})
     ax.set_xticks(range(len(groups)), [str(group) for group in groups])
     ax.tick_params(axis="x", length=0)
     ax.margins(x=0.02)
     return ax
 
 
-def reference_line(ax: Axes, y: float, text: str) -> Axes:
-    """A dashed horizontal line, for instance the paper's value, with its text at the right end, above the line."""
-    ax.axhline(y, color="black", linestyle=(0, (4, 2)), linewidth=0.7, zorder=3)
-    ax.annotate(
-        text, (1, y), xycoords=("axes fraction", "data"), xytext=(0, 1), textcoords="offset points",
-        ha="right", va="bottom", fontsize=6,
-    )  # fmt: skip
+def reference_line(ax: Axes, y: float, label: str, between: tuple[float, float] | None = None) -> Axes:
+    """A dashed horizontal line with a place in the legend, for instance the paper's value.
+
+    between: where it begins and ends in x; groups of `grouped_bars` are 1 wide and centred on 0, 1, 2, ... By default
+    the line crosses the axes.
+    """
+    dashed: dict[str, Any] = {"color": "black", "linestyle": (0, (3, 1.5)), "linewidth": 0.9, "label": label}
+    if between is None:
+        ax.axhline(y, **dashed)
+    else:
+        ax.plot(between, (y, y), **dashed)
     return ax

@@ -13,7 +13,9 @@ from smmux.benchmarks.base import Benchmark, Problem, Table1, WrongOutputError
 
 __all__ = ["Benchmark", "Problem", "Table1", "WrongOutputError", "get", "names"]
 
-_BENCHMARKS = {module.BENCHMARK.name: module.BENCHMARK for module in (mv, fft, mc, sto, sp, hg, cv, mm, tp, rd)}
+_BENCHMARKS: dict[str, Benchmark] = {
+    module.BENCHMARK.name: module.BENCHMARK for module in (mv, fft, mc, sto, sp, hg, cv, mm, tp, rd)
+}
 
 
 def names() -> tuple[str, ...]:

@@ -122,7 +122,8 @@ def tangle_model(points: NDArray[np.float32]) -> NDArray[np.float32]:
     x, y, z = (points[..., axis] * np.float32(3) for axis in range(3))
     five = np.float32(5)
     sixfold = x * x * x * x - five * x * x + y * y * y * y - five * y * y + z * z * z * z
-    return (sixfold - five * z * z + np.float32(11.8)) * np.float32(0.2) + np.float32(0.5)
+    field: NDArray[np.float32] = (sixfold - five * z * z + np.float32(11.8)) * np.float32(0.2) + np.float32(0.5)
+    return field
 
 
 def corner_points(cells: NDArray[np.uint32], n: int) -> NDArray[np.float32]:

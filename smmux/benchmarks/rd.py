@@ -48,7 +48,8 @@ def reference(data: NDArray[np.float32], blocks: int) -> NDArray[np.float64]:
     chunks = -(-len(data) // (2 * THREADS))
     padded = np.zeros(-(-chunks // blocks) * blocks * 2 * THREADS)
     padded[: len(data)] = data
-    return padded.reshape(-1, blocks, 2 * THREADS).sum((0, 2))
+    sums: NDArray[np.float64] = padded.reshape(-1, blocks, 2 * THREADS).sum((0, 2))
+    return sums
 
 
 def problem(build: str, elements: int, blocks: int) -> Problem:

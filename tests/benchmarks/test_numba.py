@@ -1,4 +1,4 @@
-"""Every kernel under Numba, from the same source with only its import changed: run by its simulator, typed for a card."""
+"""Every kernel under Numba, from the same source with only its import changed: simulated, and typed for a card."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from experiments import fig14, runs
-from smmux import gpus
+from smmux import benchmarks, gpus
 
 
 def record(benchmark: str, schedule: str, extra: int, cycles: int) -> dict:
@@ -66,12 +66,10 @@ def test_points_of_a_problem_are_neighbours() -> None:
 
 
 def test_register_budget_lets_the_blocks_reside() -> None:
-    """65536 bytes of registers: 16384 / (threads x blocks), rounded down to 4 by GPGPU-Sim's rule."""
+    """16384 registers / (threads x blocks), rounded down to 4 by GPGPU-Sim's rule; at most 124."""
     gpu = gpus.get("GTX285-1100")
-    assert runs.register_budget(gpu, 128, 4) == 32
-    assert runs.register_budget(gpu, 64, 6) == 40
-    assert runs.register_budget(gpu, 32, 4) == 124
-    assert runs.register_budget(gpu, 256, 100) == 16  # only four blocks fit 1024 threads
+    budgets = {n: runs.register_budget(benchmarks.get(n), gpu, benchmarks.get(n).builds[0]) for n in fig14.LIMITED}
+    assert budgets == {"MV": 84, "FFT": 64, "MC": 124, "STO": 32, "SP": 40, "HG": 64, "CV": 32}
 
 
 @pytest.mark.slow

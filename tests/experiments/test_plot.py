@@ -33,10 +33,12 @@ def test_labels_show_values() -> None:
     assert sorted(text.get_text() for text in ax.texts) == ["1.00", "2.00", "3.00"]
 
 
-def test_reference_line_is_at_its_value() -> None:
-    ax = reference_line(Figure().add_subplot(), 1.5, "paper")
+def test_reference_line_is_at_its_value_and_in_the_legend() -> None:
+    ax = reference_line(Figure().add_subplot(), 1.5, "paper", between=(2.5, 3.5))
+    assert list(ax.lines[0].get_xdata()) == [2.5, 3.5]
     assert list(ax.lines[0].get_ydata()) == [1.5, 1.5]
-    assert ax.texts[0].get_text() == "paper"
+    assert ax.get_legend_handles_labels()[1] == ["paper"]
+    assert list(reference_line(Figure().add_subplot(), 2.0, "all").lines[0].get_ydata()) == [2.0, 2.0]
 
 
 def test_geometric_mean() -> None:
