@@ -40,6 +40,7 @@ enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity
     while (size < capacity) size *= 2;
     *d = (struct dram){.wake = DRAM_NEVER, .t = timing(cfg), .banks = cfg->dram_banks};
     d->group_mask = cfg->dram_groups - 1;
+    d->closed = d->banks == 32 ? UINT32_MAX : (1u << d->banks) - 1;
     d->window = cfg->dram_window;
     d->window_free = d->window == 64 ? UINT64_MAX : (1ull << d->window) - 1;
     d->refresh_due = d->t.refi ? d->t.refi + (uint64_t)phase : DRAM_NEVER;
@@ -77,19 +78,22 @@ static void record(struct dram *d, uint64_t clock, enum dram_command_kind kind, 
     log->count++;
 }
 
+static inline bool is_open(const struct dram *d, uint32_t b) { return !(d->closed >> b & 1u); }
+
 /* The next command of a serving bank, and when the bank itself allows it. */
 static void bank_plan(struct dram *d, uint32_t b) {
     const struct dram_bank *k = &d->bank[b];
-    if (!k->open) {
-        d->next[b] = DRAM_ACTIVATE;
-        d->ready[b] = k->act_ready;
-    } else if (k->row != d->wanted[b]) {
-        d->next[b] = DRAM_PRECHARGE;
-        d->ready[b] = k->pre_ready;
-    } else {
-        d->next[b] = k->write ? DRAM_WRITE : DRAM_READ;
+    const uint32_t bit = 1u << b;
+    if (is_open(d, b) && k->row == d->wanted[b]) {
         d->ready[b] = k->col_ready;
+        d->column |= bit;
+        d->row &= ~bit;
+        return;
     }
+    d->ready[b] = is_open(d, b) ? k->pre_ready : k->act_ready;
+    d->row |= bit;
+    d->column &= ~bit;
+    if (d->ready[b] < d->row_bound) d->row_bound = d->ready[b];
 }
 
 /* --- window ----------------------------------------------------------------------- */
@@ -110,7 +114,7 @@ static void window_add(struct dram *d, const struct dram_request *r) {
 static struct dram_slot window_take(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
     uint8_t s = k->head, before = NO_SLOT;
-    if (k->open) {
+    if (is_open(d, b)) {
         uint8_t previous = NO_SLOT;
         for (uint8_t i = k->head; i != NO_SLOT; previous = i, i = d->slot[i].next)
             if (d->slot[i].row == k->row) {
@@ -131,14 +135,13 @@ static struct dram_slot window_take(struct dram *d, uint32_t b) {
 static void bank_serve(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
     struct dram_slot s = window_take(d, b);
-    if (!k->open) d->stats.misses++;
+    if (!is_open(d, b)) d->stats.misses++;
     else if (k->row == s.row) d->stats.hits++;
     else d->stats.conflicts++;
     k->tag = s.tag;
     k->bursts = s.bursts;
-    k->write = s.write;
+    d->writing = (d->writing & ~(1u << b)) | (uint32_t)s.write << b;
     d->wanted[b] = s.row;
-    d->active |= 1u << b;
     bank_plan(d, b);
 }
 
@@ -151,7 +154,7 @@ static void admit(struct dram *d) {
             window_add(d, r);
             d->fifo_head++;
         }
-        uint32_t idle = d->waiting & ~d->active;
+        uint32_t idle = d->waiting & ~(d->column | d->row);
         if (!idle) return;
         for (; idle; idle &= idle - 1) bank_serve(d, bits_lowest(idle));
     }
@@ -159,32 +162,59 @@ static void admit(struct dram *d) {
 
 /* --- commands --------------------------------------------------------------------- */
 
-/* Bank whose next command is legal first, and that clock; ties in round-robin order. */
-static uint64_t choose(const struct dram *d, uint32_t *bank) {
-    uint64_t floor = later(d->now, d->command_free);
-    uint64_t best = DRAM_NEVER;
-    uint32_t best_turn = 0;
-    for (uint32_t m = d->active; m; m &= m - 1) {
-        uint32_t b = bits_lowest(m), kind = d->next[b];
-        uint64_t at = later(later(floor, d->ready[b]), d->bus_ready[kind]);
-        const uint64_t *group = kind == DRAM_PRECHARGE ? d->group_pre_ready : d->group_ready;
-        if (kind != DRAM_ACTIVATE) at = later(at, group[b & d->group_mask]);
-        uint32_t turn = (b - d->first) & (DRAM_MAX_BANKS - 1);
-        if (at < best || (at == best && turn < best_turn)) {
-            best = at;
-            best_turn = turn;
-            *bank = b;
-        }
+/* A clock and a bank's turn from d->first on, ordered by clock, then turn. */
+static inline uint64_t make_key(const struct dram *d, uint64_t at, uint32_t b) {
+    return at << 5 | ((b - d->first) & (DRAM_MAX_BANKS - 1));
+}
+
+static uint64_t first_column(const struct dram *d, uint64_t floor) {
+    const uint64_t read = later(floor, d->bus_ready[DRAM_READ]);
+    const uint64_t write = later(floor, d->bus_ready[DRAM_WRITE]);
+    uint64_t best = UINT64_MAX;
+    for (uint32_t m = d->column; m; m &= m - 1) {
+        const uint32_t b = bits_lowest(m);
+        uint64_t at = later(d->ready[b], d->writing >> b & 1u ? write : read);
+        at = later(at, d->group_ready[b & d->group_mask]);
+        const uint64_t key = make_key(d, at, b);
+        best = key < best ? key : best;
     }
     return best;
+}
+
+/* Also renews the bound that spares this search while it cannot win. */
+static uint64_t first_row(struct dram *d, uint64_t floor) {
+    const uint64_t activate = later(floor, d->bus_ready[DRAM_ACTIVATE]);
+    uint64_t best = UINT64_MAX;
+    for (uint32_t m = d->row; m; m &= m - 1) {
+        const uint32_t b = bits_lowest(m);
+        const uint64_t other =
+            is_open(d, b) ? later(floor, d->group_pre_ready[b & d->group_mask]) : activate;
+        const uint64_t key = make_key(d, later(d->ready[b], other), b);
+        best = key < best ? key : best;
+    }
+    d->row_bound = best >> 5;
+    return best;
+}
+
+/* Bank whose next command is legal first, and that clock; ties in round-robin order. */
+static uint64_t choose(struct dram *d, uint32_t *bank) {
+    const uint64_t floor = later(d->now, d->command_free);
+    uint64_t best = first_column(d, floor);
+    if (d->row && d->row_bound <= best >> 5) {
+        const uint64_t row = first_row(d, floor);
+        best = row < best ? row : best;
+    }
+    *bank = (uint32_t)(best + d->first) & (DRAM_MAX_BANKS - 1);
+    return best >> 5;
 }
 
 static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     const struct dram_timing *t = &d->t;
     struct dram_bank *k = &d->bank[b];
-    uint32_t group = b & d->group_mask;
+    const uint32_t group = b & d->group_mask;
+    const bool write = d->writing >> b & 1u;
     uint64_t end;
-    if (k->write) {
+    if (write) {
         d->bus_ready[DRAM_WRITE] = at + t->ccd;
         d->bus_ready[DRAM_READ] = at + t->wtr;
         k->pre_ready = later(k->pre_ready, at + t->wtp);
@@ -200,16 +230,16 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     }
     d->group_ready[group] = at + t->ccdl;
     d->stats.busy += t->burst;
-    record(d, at, k->write ? DRAM_WRITE : DRAM_READ, b, k->tag);
+    record(d, at, write ? DRAM_WRITE : DRAM_READ, b, k->tag);
     if (--k->bursts) return;
-    d->active &= ~(1u << b);
+    d->column &= ~(1u << b);
     d->done[d->done_tail++ & d->capacity_mask] = (struct dram_completion){end, k->tag};
 }
 
 static void issue_activate(struct dram *d, uint32_t b, uint64_t at) {
     const struct dram_timing *t = &d->t;
     struct dram_bank *k = &d->bank[b];
-    k->open = true;
+    d->closed &= ~(1u << b);
     k->row = d->wanted[b];
     k->col_ready = at + t->rcd;
     k->pre_ready = at + t->ras;
@@ -221,22 +251,22 @@ static void issue_activate(struct dram *d, uint32_t b, uint64_t at) {
     record(d, at, DRAM_ACTIVATE, b, k->row);
 }
 
+static void issue_precharge(struct dram *d, uint32_t b, uint64_t at) {
+    d->closed |= 1u << b;
+    d->bank[b].act_ready = later(d->bank[b].act_ready, at + d->t.rp);
+    d->stats.precharges++;
+    record(d, at, DRAM_PRECHARGE, b, 0);
+}
+
 static void issue(struct dram *d, uint32_t b, uint64_t at) {
-    switch (d->next[b]) {
-    case DRAM_ACTIVATE:
-        issue_activate(d, b, at);
-        d->first = b + 1 == d->banks ? 0 : b + 1;
+    if (d->column >> b & 1u) {
+        issue_column(d, b, at);
+    } else {
+        if (is_open(d, b)) issue_precharge(d, b, at);
+        else issue_activate(d, b, at);
+        d->first = (b + 1) & (d->banks - 1);
+        d->row_bound = 0;
         bank_plan(d, b);
-        break;
-    case DRAM_PRECHARGE:
-        d->bank[b].open = false;
-        d->bank[b].act_ready = later(d->bank[b].act_ready, at + d->t.rp);
-        d->stats.precharges++;
-        record(d, at, DRAM_PRECHARGE, b, 0);
-        d->first = b + 1 == d->banks ? 0 : b + 1;
-        bank_plan(d, b);
-        break;
-    default: issue_column(d, b, at); break;
     }
     d->command_free = at + 1;
     d->now = at + 1;
@@ -244,29 +274,28 @@ static void issue(struct dram *d, uint32_t b, uint64_t at) {
 
 /* Precharge all open banks, refresh, and plan the serving banks again. */
 static void refresh(struct dram *d) {
+    const uint32_t all = d->banks == 32 ? UINT32_MAX : (1u << d->banks) - 1;
     uint64_t at = later(d->refresh_due, d->command_free);
-    uint64_t precharge = at;
-    bool any = false;
-    for (uint32_t b = 0; b < d->banks; b++)
-        if (d->bank[b].open) {
-            any = true;
+    if (d->closed != all) {
+        uint64_t precharge = at;
+        for (uint32_t m = all & ~d->closed; m; m &= m - 1) {
+            const uint32_t b = bits_lowest(m);
             precharge = later(precharge, d->bank[b].pre_ready);
             precharge = later(precharge, d->group_pre_ready[b & d->group_mask]);
             d->stats.precharges++;
         }
-    if (any) {
         record(d, precharge, DRAM_PRECHARGE_ALL, 0, 0);
-        at = precharge + later(d->t.rp, 1);
+        at = precharge + d->t.rp;
     }
     for (uint32_t b = 0; b < d->banks; b++) /* tRC, and tRP of banks precharged before */
         at = later(at, d->bank[b].act_ready);
     record(d, at, DRAM_REFRESH, 0, 0);
     d->stats.refreshes++;
-    for (uint32_t b = 0; b < d->banks; b++) {
-        d->bank[b].open = false;
+    d->closed = all;
+    d->row_bound = 0;
+    for (uint32_t b = 0; b < d->banks; b++)
         d->bank[b].act_ready = later(d->bank[b].act_ready, at + d->t.rfc);
-        if (d->active >> b & 1u) bank_plan(d, b);
-    }
+    for (uint32_t m = d->column | d->row; m; m &= m - 1) bank_plan(d, bits_lowest(m));
     d->command_free = at + 1;
     d->refresh_due += d->t.refi;
 }
@@ -276,7 +305,7 @@ void dram_advance(struct dram *d, uint64_t limit) {
         uint64_t head = d->fifo_head == d->fifo_tail
                             ? DRAM_NEVER
                             : d->fifo[d->fifo_head & d->capacity_mask].arrival;
-        if (!d->active && !d->waiting) {
+        if (!d->column && !d->row && !d->waiting) {
             if (head == DRAM_NEVER) {
                 d->wake = DRAM_NEVER;
                 return;
@@ -288,7 +317,7 @@ void dram_advance(struct dram *d, uint64_t limit) {
             return;
         }
         while (d->refresh_due <= d->now) refresh(d);
-        if (head <= d->now || (d->waiting & ~d->active)) admit(d);
+        if (head <= d->now || (d->waiting & ~(d->column | d->row))) admit(d);
 
         uint32_t b = 0;
         uint64_t at = choose(d, &b), event = d->refresh_due;

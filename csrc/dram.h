@@ -78,9 +78,8 @@ struct dram_stats {
 
 struct dram_bank {
     uint64_t act_ready, pre_ready, col_ready;
-    uint32_t row;
+    uint32_t row; /* open, unless in dram.closed */
     uint32_t tag;
-    bool open, write;
     uint8_t bursts;     /* left of the request being served */
     uint8_t head, tail; /* its requests in the window, oldest first */
 };
@@ -93,18 +92,21 @@ struct dram_slot {
 
 struct dram {
     /* Hot: what finding the next command reads. */
-    uint64_t wake;                   /* no command before this clock */
-    uint64_t now;                    /* clock of the next decision */
-    uint64_t command_free;           /* clock after the last command */
-    uint64_t ready[DRAM_MAX_BANKS];  /* bank's next command: bank-local constraints */
-    uint8_t next[DRAM_MAX_BANKS];    /* its kind */
-    uint32_t wanted[DRAM_MAX_BANKS]; /* row of the request being served */
-    uint64_t bus_ready[4];           /* constraints of the channel, by kind */
+    uint64_t wake;                  /* no command before this clock */
+    uint64_t now;                   /* clock of the next decision */
+    uint64_t command_free;          /* clock after the last command */
+    uint64_t row_bound;             /* no activate or precharge of a serving bank before this */
+    uint64_t ready[DRAM_MAX_BANKS]; /* bank's next command: bank-local constraints */
+    uint64_t bus_ready[4];          /* constraints of the channel, by kind */
     uint64_t group_ready[DRAM_MAX_BANKS];
     uint64_t group_pre_ready[DRAM_MAX_BANKS];
-    uint32_t active, waiting; /* banks serving; banks with requests in the window */
-    uint32_t first;           /* round-robin start */
+    uint32_t column, row; /* serving banks whose next command is a read or write; the others */
+    uint32_t writing;     /* banks whose request is a write */
+    uint32_t closed;      /* banks without an open row */
+    uint32_t waiting;     /* banks with requests in the window */
+    uint32_t first;       /* round-robin start */
     uint64_t refresh_due;
+    uint32_t wanted[DRAM_MAX_BANKS]; /* row of the request being served */
 
     struct dram_timing t;
     uint32_t banks, group_mask; /* group of bank b: b & group_mask */
@@ -132,7 +134,7 @@ void dram_push(struct dram *d, const struct dram_request *r);
 void dram_advance(struct dram *d, uint64_t limit);
 
 static inline bool dram_idle(const struct dram *d) {
-    return d->fifo_head == d->fifo_tail && !d->active && !d->waiting;
+    return d->fifo_head == d->fifo_tail && !d->column && !d->row && !d->waiting;
 }
 
 /* Oldest completion not yet popped, NULL when there is none; they are in order of time. */

@@ -47,6 +47,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     sm->port->in = (struct reply *)(void *)at, at += sizes[6];
     sm->replies = (struct reply *)(void *)at, at += sizes[7];
     sm->pc_count = m->per_pc ? (struct pc_counters *)(void *)at : NULL;
+    sm->stale = ~0u;
     sm->port->out_capacity = (uint32_t)(2 * flights);
     sm->port->in_capacity = (uint32_t)flights;
     for (uint32_t i = 0; i < flights; i++) sm->accesses[i].next_free = (uint16_t)(i + 1);
@@ -55,6 +56,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     sm->credits = (int32_t)cfg->credits;
     smm_init(&sm->smm, cfg->smem_bytes, cfg->smm_unit);
     if (m->dynamic) smm_reserve(&sm->smm, p->meta.dynamic_bytes);
+    for (uint32_t w = 0; w < MAX_WARPS; w++) sm->scheduler_of[w] = (uint8_t)(w % cfg->schedulers);
     for (uint32_t s = 0; s < cfg->schedulers; s++) {
         sm->sched[s].unit[UNIT_SP] = s % cfg->sp_units;
         sm->sched[s].unit[UNIT_SFU] = 4 + s % cfg->sfu_units;
@@ -148,6 +150,7 @@ void sm_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
     sm->ready_at[warp] = at;
     sm->wait[warp] = (uint8_t)kind;
     sm->next_unit[warp] = u->unit;
+    sm->stale |= 1u << sm->scheduler_of[warp];
 }
 
 static void reply_due(struct sm *sm) {
@@ -157,11 +160,6 @@ static void reply_due(struct sm *sm) {
 }
 
 /* ---- schedulers ----------------------------------------------------------------------------- */
-
-struct choice {
-    uint64_t t;
-    uint32_t warp;
-};
 
 /* When the warp could issue: scoreboard, then unit. */
 static uint64_t issue_time(const struct sm *sm, const struct scheduler *s, uint32_t warp) {
@@ -253,9 +251,12 @@ static void account_idle(struct sm *sm, uint32_t warp, uint64_t from, uint64_t t
     if (sm->pc_count) sm->pc_count[sm->warps[warp].pc].idle += to - from;
 }
 
-static void issue_slot(struct sm *sm, uint32_t index, struct choice c) {
+static void issue_slot(struct sm *sm, uint32_t index) {
     const struct config *cfg = sm->m->cfg;
     struct scheduler *s = &sm->sched[index];
+    const struct choice c = s->choice;
+    /* What the schedulers share, one may have taken from another. */
+    sm->stale |= sm->next_unit[c.warp] == UNIT_SP && cfg->sp_units >= cfg->schedulers ? 1u << index : ~0u;
     account_idle(sm, c.warp, s->slot, c.t);
     s->slot = c.t;
     if (!issue_instruction(sm, c.warp, index, c.t)) return;
@@ -273,20 +274,20 @@ void sm_run(struct sm *sm, uint64_t end) {
     for (uint32_t i = 0; i < sm->port->in_count; i++) heap_push(sm, sm->port->in[i]);
     sm->port->in_count = 0;
     while (sm->fault.code == OK) {
-        struct choice best = pick(sm, 0);
         uint32_t index = 0;
-        for (uint32_t s = 1; s < schedulers; s++) {
-            const struct choice c = pick(sm, s);
-            if (c.t < best.t) best = c, index = s;
+        for (uint32_t s = 0; s < schedulers; s++) {
+            if (sm->stale >> s & 1) sm->sched[s].choice = pick(sm, s);
+            if (sm->sched[s].choice.t < sm->sched[index].choice.t) index = s;
         }
-        const uint64_t event = next_event(sm);
-        if (event < end && event <= best.t) {
+        sm->stale = 0;
+        const uint64_t t = sm->sched[index].choice.t, event = next_event(sm);
+        if (event < end && event <= t) {
             if (sm->reply_count && sm->replies[0].cycle == event) reply_due(sm);
             else block_start_due(sm);
-        } else if (best.t < end) {
-            issue_slot(sm, index, best);
+        } else if (t < end) {
+            issue_slot(sm, index);
         } else {
-            sm->next = event < best.t ? event : best.t;
+            sm->next = event < t ? event : t;
             return;
         }
     }

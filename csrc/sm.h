@@ -58,8 +58,15 @@ struct block_event {
     uint32_t block;
 };
 
+/* What a scheduler would issue next, and when. */
+struct choice {
+    uint64_t t;
+    uint32_t warp;
+};
+
 struct scheduler {
     uint64_t slot; /* earliest next issue */
+    struct choice choice; /* valid unless the SM's stale bit says otherwise */
     uint32_t last; /* warp slot that issued last */
     uint32_t unit[4]; /* index into unit_free for enum unit SP, SFU, LSU */
 };
@@ -71,7 +78,9 @@ struct sm {
     uint8_t next_unit[MAX_WARPS];
     uint64_t unit_free[16];
     struct scheduler sched[MAX_SCHEDULERS];
+    uint32_t stale;               /* bit per scheduler: its choice must be made again */
     uint32_t warp_limit;          /* warp slots in use are below */
+    uint8_t scheduler_of[MAX_WARPS];
     const struct machine *m;
     struct counters count;
     struct pc_counters *pc_count; /* per instruction, NULL if not wanted */

@@ -36,7 +36,7 @@ def launch(
     block: Sequence[int],
     params: Sequence[int],
     buffers: Sequence[tuple[_Buffer, int, int, bool]],
-    constants: _Buffer,
+    const: _Buffer,
     options: dict[str, int],
 ) -> dict[str, Any]: ...
 def occupancy(

@@ -102,7 +102,7 @@ def launch(
             block=block3,
             params=arguments.words,
             buffers=arguments.buffers,
-            constants=program.const,
+            const=program.const,
             options=options,
         )
     except KernelError as error:
@@ -353,7 +353,7 @@ def _meta(program: Program, reserved: int) -> dict[str, int]:
         "shared_bytes": program.shared_bytes,
         "dynamic_bytes": program.dynamic_bytes,
         "local_bytes": program.local_bytes,
-        "smem_overhead": reserved,
+        "static_reserved": reserved,
     }
 
 

@@ -113,7 +113,8 @@ class Array:
 
     index: global: position among the launch's array arguments; shared, local, const: order of declaration.
     element: bytes per element (1, 2, 4); offset: first byte in the shared, local or constant segment
-    (global arrays start at parameter word `param`); elements: total number. dynamic: a shared array of the part
+    (global arrays start at parameter word `param`); elements: total number. Views of one array (`.view(dtype)`) share its
+    space, index and offset and differ in element size. dynamic: a shared array of the part
     that `smm.alloc` allocates and `smm.release` frees; its offsets count from that part's own start.
     """
 
@@ -191,7 +192,10 @@ class Block:
 
 @dataclass(slots=True, eq=False)
 class Function:
-    """A kernel in IR: blocks[0] is the entry; order is the source's order."""
+    """A kernel in IR: blocks[0] is the entry; order is the source's order.
+
+    params: one per parameter word, in order; the word of an array is that array's `param`.
+    """
 
     name: str
     filename: str
@@ -202,6 +206,7 @@ class Function:
     local_bytes: int = 0
     const: bytes = b""
     param_words: int = 0
+    params: list[Param] = field(default_factory=list)
     next_reg: int = 0
 
     def reg(self, type: Type, name: str = "", variable: bool = False) -> Reg:

@@ -27,6 +27,7 @@ TITLES: dict[str, str] = {
     "GMB": "gpumembench, measurements of a GTX480",
     "RAM1": "Ramulator 1, GDDR5 timings (commit 214f6358)",
     "GEM5": "gem5, GDDR5_4000_2x32 (src/mem/DRAMInterface.py)",
+    "SDK-R": "Harris: Optimizing Parallel Reduction in CUDA (measured on a G80)",
     "SDK-T": "Ruetsch and Micikevicius: Optimizing Matrix Transpose in CUDA",
     "SHOC": "SHOC benchmark results of named cards (vetter/shoc, commit 0aea03b)",
     "DQ285": "deviceQuery output of a GTX285",

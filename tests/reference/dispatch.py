@@ -1,15 +1,15 @@
 """Definition of one SM's dispatcher with dynamic shared memory (paper, section 5), driven by random times.
 
-A block starts, runs through its regions (work, allocate, hold, release), works on and ends. Blocks that cannot
-allocate wait in FIFO order. A block is admitted while the residency limit allows and the static bytes of the resident
-blocks and its own leave room for one dynamic allocation; this looks at block starts and ends only. An admitted block
-whose static part finds no place because dynamic entries lie there waits for a release, before all allocations.
+A block starts, runs through its regions (work, allocate, hold, release), works on and ends. A block is admitted while
+the residency limit allows and the static bytes of the resident blocks and its own leave room for one dynamic
+allocation; this looks at block starts and ends only. An admitted block whose static part finds no place, because
+dynamic entries lie there, waits, and so does a block that cannot allocate. Requests are served in order of arrival;
+an allocation may overtake a start that does not fit and a start an allocation, but none another of its kind.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -42,7 +42,10 @@ class Deadlock(Exception):
 
 @dataclass(slots=True)
 class Dispatcher:
-    """Runs `blocks` in order on one SM. `trace` records (time, what, block, address)."""
+    """Runs `blocks` in order on one SM. `trace` records (time, what, block, address).
+
+    strict: no request overtakes any other.
+    """
 
     table: AnyTable
     blocks: Sequence[Block]
@@ -50,14 +53,14 @@ class Dispatcher:
     dynamic: int
     unit: int
     limit: int = 8
+    strict: bool = False
     trace: list[tuple[int, str, int, int]] = field(default_factory=list)
     now: int = 0
     resident: set[int] = field(default_factory=set)
     _next: int = 0
     _events: list[tuple[int, int, str, int]] = field(default_factory=list)
     _order: int = 0
-    _starting: deque[int] = field(default_factory=deque)
-    _waiting: deque[int] = field(default_factory=deque)
+    _waiting: list[tuple[str, int]] = field(default_factory=list)
     _static_start: dict[int, int] = field(default_factory=dict)
     _dynamic_start: dict[int, int] = field(default_factory=dict)
     _region: dict[int, int] = field(default_factory=dict)
@@ -85,26 +88,33 @@ class Dispatcher:
             self._next += 1
 
     def _serve(self) -> None:
-        """Start admitted blocks, then grant allocations; both strictly first come, first served."""
-        while self._starting:
-            block = self._starting[0]
-            start = self.table.alloc_static(block, self.blocks[block].static)
-            if start is None:
-                break
-            self._starting.popleft()
-            self._note("start", block, start)
-            self._static_start[block] = start
-            self._region[block] = 0
-            self._go_on(block)
-        while self._waiting:
-            block = self._waiting[0]
-            start = self.table.alloc_dynamic(block, self.dynamic)
-            if start is None:
-                break
-            self._waiting.popleft()
-            self._note("grant", block, start)
-            self._dynamic_start[block] = start
-            self._later("leave", block, self.blocks[block].regions[self._region[block]][1])
+        stuck: set[str] = set()
+        for what, block in list(self._waiting):
+            if what in stuck:
+                continue
+            if self._start(block) if what == "start" else self._grant(block):
+                self._waiting.remove((what, block))
+            else:
+                stuck.update(("start", "grant") if self.strict else (what,))
+
+    def _start(self, block: int) -> bool:
+        start = self.table.alloc_static(block, self.blocks[block].static)
+        if start is None:
+            return False
+        self._note("start", block, start)
+        self._static_start[block] = start
+        self._region[block] = 0
+        self._go_on(block)
+        return True
+
+    def _grant(self, block: int) -> bool:
+        start = self.table.alloc_dynamic(block, self.dynamic)
+        if start is None:
+            return False
+        self._note("grant", block, start)
+        self._dynamic_start[block] = start
+        self._later("leave", block, self.blocks[block].regions[self._region[block]][1])
+        return True
 
     def _go_on(self, block: int) -> None:
         regions = self.blocks[block].regions
@@ -114,11 +124,11 @@ class Dispatcher:
             self._later("end", block, self.blocks[block].tail)
 
     def _arrive(self, block: int) -> None:
-        self._starting.append(block)
+        self._waiting.append(("start", block))
         self._serve()
 
     def _want(self, block: int) -> None:
-        self._waiting.append(block)
+        self._waiting.append(("grant", block))
         self._serve()
 
     def _leave(self, block: int) -> None:
