@@ -1,0 +1,79 @@
+"""Facts about the package as installed."""
+
+import importlib.metadata
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import smmux
+from smmux import _core
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_version_stands_in_one_place():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", smmux.__version__)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "version" in project["dynamic"]
+    try:
+        installed = importlib.metadata.version("smmux")
+    except importlib.metadata.PackageNotFoundError:
+        return  # run from a source tree
+    assert installed == smmux.__version__
+
+
+def test_runtime_dependencies_are_three():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert sorted(re.split(r"[<>=]", text)[0] for text in project["dependencies"]) == ["matplotlib", "numpy", "tqdm"]
+
+
+def test_every_public_name_exists_and_is_documented():
+    for name in smmux.__all__:
+        value = getattr(smmux, name)
+        if inspect.ismodule(value) or inspect.isclass(value):
+            assert value.__doc__, name
+    assert set(smmux.__all__) <= set(dir(smmux))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = smmux.nonsense
+
+
+def test_public_names_stand_in_all_of_their_modules():
+    for name in ("errors", "gpus", "launch", "result", "types"):
+        module = __import__(f"smmux.{name}", fromlist=["__all__"])
+        assert all(hasattr(module, public) for public in module.__all__)
+
+
+def test_import_is_cheap():
+    """Neither the plotting library nor the compiler is loaded before it is used."""
+    code = "import sys, smmux; print([m for m in ('matplotlib', 'tqdm', 'pandas', 'numba') if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert found.stdout == "[]\n"
+
+
+def test_the_package_is_typed():
+    assert (Path(smmux.__file__).parent / "py.typed").exists()
+    assert (Path(smmux.__file__).parent / "_core.pyi").exists()
+
+
+def test_functions_of_the_core_have_signatures_and_docstrings():
+    for name in ("launch", "occupancy", "bank_passes", "coalesce"):
+        function = getattr(_core, name)
+        assert inspect.signature(function).parameters
+        assert function.__doc__
+
+
+def test_the_core_is_reentrant_by_construction():
+    """Multi-phase initialisation: a second interpreter's module object does not share state with the first."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("smmux._core", _core.__file__)
+    other = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(other)
+    assert other is not _core
+    assert other.OPS == _core.OPS
+    assert other.Smm is not _core.Smm

@@ -1,0 +1,127 @@
+"""House rules that can be read off the source: what may stand where, in the C core and in the package."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+C_FILES = sorted((ROOT / "csrc").glob("*.[ch]"))
+PYTHON_FILES = sorted([*(ROOT / "smmux").rglob("*.py"), *(ROOT / "experiments").rglob("*.py")])
+
+
+def code_of(path):
+    """C text with comments and string contents blanked, line numbers kept."""
+
+    def blank(match):
+        text = match.group()
+        return '""' if text[0] == '"' else re.sub(r"[^\n]", " ", text)
+
+    return re.sub(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', blank, path.read_text(), flags=re.S)
+
+
+def found(pattern, paths, flags=0):
+    """file:line of every match in the code of the files."""
+    places = []
+    for path in paths:
+        text = code_of(path)
+        places += [f"{path.name}:{text.count(chr(10), 0, m.start()) + 1}" for m in re.finditer(pattern, text, flags)]
+    return places
+
+
+def test_only_the_binding_knows_python():
+    assert [p.name for p in C_FILES if re.search(r"#\s*include\s*[<\"]Python\.h", p.read_text())] == ["module.c"]
+    assert found(r"\bPy[A-Z_]\w*", [p for p in C_FILES if p.name != "module.c"]) == []
+
+
+def test_the_core_neither_prints_nor_exits():
+    calls = r"\b(printf|fprintf|puts|putchar|exit|abort|_exit|perror|fopen|getenv|time|clock|rand|system)\s*\("
+    assert found(calls, C_FILES) == []
+
+
+def test_the_executor_uses_no_libm():
+    """Its bits differ between hosts; special functions are own polynomials."""
+    files = [p for p in C_FILES if p.name in ("exec.c", "exec.h", "special.h")]
+    functions = r"\b(sin|cos|tan|exp|exp2|log|log2|pow|sqrt|floor|ceil|trunc|rint|fabs|fma|fmin|fmax)f?\s*\("
+    assert found(functions, files) == []
+    assert [p.name for p in files if "math.h" in p.read_text()] == []
+
+
+def test_there_are_no_mutable_globals():
+    """At file level, `static` data is const; the binding's tables for CPython are what it demands."""
+    demanded = r"static (PyMethodDef|PyType_Slot|PyType_Spec|PyModuleDef_Slot|struct PyModuleDef)\b"
+    places = []
+    for path in C_FILES:
+        for number, line in enumerate(code_of(path).split("\n"), 1):
+            declares = re.match(
+                r"(static |extern )?(?!static)(struct |enum |unsigned )?\w[\w \*]*\w(\[\w*\])* *(=|;)", line
+            )
+            if (
+                not declares
+                or "(" in line.split("=")[0]
+                or re.match(r"(__extension__ )?(typedef|struct|enum|union)\b[^=]*[;{]$", line)
+            ):
+                continue
+            if "const" in line or re.match(demanded, line) or re.match(r"struct \w+;$", line):
+                continue
+            places.append(f"{path.name}:{number}: {line}")
+    assert places == []
+
+
+def test_no_function_local_state_survives_a_call():
+    statics = [p for p in found(r"^[ \t]+static (?!const\b|inline\b)", C_FILES, re.M) if "module.c" not in p]
+    assert statics == []
+    binding = code_of(ROOT / "csrc/module.c")
+    kept = re.findall(r"^[ \t]+static (?!const\b)([^=;]*)", binding, re.M)
+    assert [text for text in kept if not text.startswith("char *names[]")] == []
+
+
+def test_nothing_returns_while_the_gil_is_released():
+    for path in C_FILES:
+        for section in re.findall(r"Py_BEGIN_ALLOW_THREADS(.*?)Py_END_ALLOW_THREADS", code_of(path), re.S):
+            assert not re.search(r"\b(return|goto)\b", section), path.name
+    binding = code_of(ROOT / "csrc/module.c")
+    for section in re.findall(r"PyEval_SaveThread(.*?)PyEval_RestoreThread", binding, re.S):
+        body = section.split("\n}\n")[0]
+        assert "Py_" not in body.replace("PyEval_", "")
+
+
+def test_timing_uses_no_floating_point():
+    """Kernels alone compute with floats: in the executor and its helpers."""
+    allowed = {"exec.c", "exec.h", "special.h", "access.c", "lanes.h", "program.h", "atom.c"}
+    assert found(r"\b(float|double)\b", [p for p in C_FILES if p.name not in allowed]) == []
+
+
+@pytest.mark.parametrize("path", [*C_FILES, *PYTHON_FILES], ids=lambda path: path.name)
+def test_files_can_be_read_in_one_sitting(path):
+    assert len(path.read_text().splitlines()) <= 800
+
+
+def test_headers_guard_themselves_by_name():
+    for path in (p for p in C_FILES if p.suffix == ".h"):
+        assert f"#ifndef SMMUX_{path.stem.upper()}_H" in path.read_text(), path.name
+
+
+def test_lower_layers_do_not_import_upper_ones():
+    """Imports run one way, experiments -> smmux -> smmux._core, and the package needs no Numba."""
+    for path in PYTHON_FILES:
+        if path.is_relative_to(ROOT / "experiments"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            assert not any(name.split(".")[0] in ("experiments", "tests", "numba") for name in names), path
+
+
+def test_importing_does_no_work():
+    """At module level stand definitions, not loops or context managers."""
+    for path in PYTHON_FILES:
+        for node in ast.parse(path.read_text()).body:
+            assert not isinstance(node, ast.For | ast.While | ast.With), f"{path.name}:{node.lineno}"
+
+
+def test_nothing_is_left_undone():
+    words = re.compile(r"\b(TODO|FIXME|XXX)\b")
+    text_files = [*C_FILES, *PYTHON_FILES, *sorted((ROOT / "csrc").glob("*.def"))]
+    assert [p.name for p in text_files if words.search(p.read_text())] == []

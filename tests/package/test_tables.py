@@ -1,0 +1,72 @@
+"""The tables that the core exports: complete, without duplicates, and in step with what Python builds on them."""
+
+import builtins
+from collections import Counter
+
+import pytest
+
+from smmux import _core, errors
+from smmux.result import counter_info, line_counters
+
+
+def duplicates(values):
+    return [value for value, count in Counter(values).items() if count > 1]
+
+
+@pytest.mark.parametrize("table", ["CONFIG", "COUNTERS", "PC_COUNTERS", "ERRORS"])
+def test_names_and_descriptions_are_unique(table):
+    rows = getattr(_core, table)
+    assert rows
+    assert duplicates(row[0] for row in rows) == []
+    assert duplicates(row[-1] for row in rows) == []
+
+
+def test_latency_and_issue_rows_exist_for_every_class():
+    names = [row[0] for row in _core.CONFIG]
+    count = len(_core.CLASSES)
+    assert names[-2 * count :] == [f"{kind}_{name}" for kind in ("lat", "issue") for name in _core.CLASSES]
+
+
+def test_class_descriptions_are_unique():
+    assert duplicates(doc for _, doc in _core.CLASSES.values()) == []
+
+
+def test_codes_count_up_from_zero():
+    for table in (_core.OPS, _core.CLASSES):
+        assert [row[0] for row in table.values()] == list(range(len(table)))
+    for names in (_core.ATOMS, _core.SPECIALS, _core.UNIFORMS):
+        assert list(names.values()) == list(range(len(names)))
+
+
+def test_operations_name_known_units_and_classes():
+    classes = {name.upper() for name in _core.CLASSES}
+    for name, (_, unit, latency, operands) in _core.OPS.items():
+        assert unit in {"SP", "SFU", "EITHER", "LSU", "CTRL"}, name
+        assert latency in classes, name
+        assert set(operands.split(",")) <= {"", "d", "p", "a", "b", "c", "q", "qa", "qb", "v", "t"}, name
+
+
+def test_every_operation_class_is_used():
+    used = {latency.lower() for _, _, latency, _ in _core.OPS.values()}
+    assert used == set(_core.CLASSES)
+
+
+def test_parameter_ranges_are_sensible():
+    for name, unit, low, high, doc in _core.CONFIG:
+        assert 0 <= low <= high < 2**32, name
+        assert unit, name
+        assert doc, name
+
+
+def test_every_error_becomes_its_exception():
+    for name, exception, text in _core.ERRORS:
+        cls = getattr(errors, exception, None) or getattr(builtins, exception)
+        error = errors.from_fault(name, {"text": "details", "line": 3, "block": (1, 2, 3)})
+        assert type(error) is cls
+        assert f"{text}: details" in str(error)
+
+
+def test_counter_tables_of_results_are_those_of_the_core():
+    assert list(counter_info()) == [row[0] for row in _core.COUNTERS]
+    assert list(line_counters()) == [row[0] for row in _core.PC_COUNTERS]
+    assert {"cycles", "scheduler_cycles", "issue_cycles"} <= set(counter_info())
