@@ -111,12 +111,20 @@ static bool serve(struct sm *sm, struct block *b, uint64_t t) {
     return true;
 }
 
-/* Strict FIFO: nobody overtakes a request that does not fit yet. */
+/* In order of arrival, starts and allocations each: an allocation may overtake a start that
+ * finds no place. Were nobody to overtake, a start could wait for the end of blocks that queue
+ * behind it for ever (tests/models/test_dispatch.py). */
 static void serve_queue(struct sm *sm, uint64_t t) {
-    while (sm->queue_count && serve(sm, &sm->blocks[sm->queue[0]], t)) {
-        sm->queue_count--;
-        memmove(sm->queue, sm->queue + 1, sm->queue_count * sizeof *sm->queue);
+    bool stuck[2] = {false, false};
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < sm->queue_count; i++) {
+        const uint32_t slot = sm->queue[i];
+        const bool starts = !sm->blocks[slot].started;
+        if (!stuck[starts] && serve(sm, &sm->blocks[slot], t)) continue;
+        stuck[starts] = true;
+        sm->queue[kept++] = slot;
     }
+    sm->queue_count = kept;
 }
 
 static void request(struct sm *sm, struct block *b, uint64_t t) {

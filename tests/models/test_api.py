@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -52,10 +54,10 @@ def test_reprs() -> None:
         ([0], {"mask": 1.5}, "mask"),
     ],
 )
-def test_refusals(addresses: object, options: dict[str, object], message: str) -> None:
+def test_refusals(addresses: Any, options: dict[str, Any], message: str) -> None:
     for model in (models.bank_passes, models.coalesce):
         with pytest.raises(ValueError, match=message):
-            model(addresses, **options)  # type: ignore[operator]
+            model(addresses, **options)
 
 
 def test_lanes_that_take_no_part_may_point_anywhere() -> None:

@@ -128,7 +128,7 @@ def test_html_has_the_columns_of_the_figure() -> None:
 )
 def test_bad_tables(arguments: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        models.SharedMemoryTable("GTX285", **arguments)  # type: ignore[arg-type]
+        models.SharedMemoryTable("GTX285", **arguments)
 
 
 def test_bad_requests() -> None:

@@ -40,7 +40,7 @@ def resident_blocks_dynamic(
 
 def smem_capacity(gpu: Any) -> int:
     """Whole units of the shared-memory table."""
-    return gpu.smem_bytes - gpu.smem_bytes % gpu.smm_unit
+    return int(gpu.smem_bytes - gpu.smem_bytes % gpu.smm_unit)
 
 
 def fill(gpu: Any, threads: int, registers: int, smem_bytes: int, kept_free: int) -> int:
@@ -71,7 +71,7 @@ class RegistersByBlock:
 
     def take(self, warps: int, registers: int) -> bool:
         self.left -= units(units(warps, self.gpu.warp_gran) * registers * 32, self.gpu.reg_unit)
-        return self.left >= 0
+        return bool(self.left >= 0)
 
 
 class RegistersByWarp:
@@ -84,4 +84,4 @@ class RegistersByWarp:
     def take(self, warps: int, registers: int) -> bool:
         piece = units(registers * 32, self.gpu.reg_unit)
         self.taken += warps
-        return units(self.taken, self.gpu.warp_gran) * piece <= self.gpu.regs_sm
+        return bool(units(self.taken, self.gpu.warp_gran) * piece <= self.gpu.regs_sm)
