@@ -1,0 +1,109 @@
+"""What the passes know about operations beside the table of `csrc/ops.def`."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from smmux import _core
+from smmux.compiler.ir import Imm, Instr, Operand, Reg, Type
+
+__all__ = ["COMMUTATIVE", "FENCES", "MEMORY_PREFIXES", "is_load", "is_memory", "is_pure", "is_store", "latency_class"]
+
+COMMUTATIVE = frozenset(
+    {
+        "add.s32",
+        "mul.lo.s32",
+        "mul.hi.s32",
+        "mul.hi.u32",
+        "min.s32",
+        "min.u32",
+        "max.s32",
+        "max.u32",
+        "and.b32",
+        "or.b32",
+        "xor.b32",
+        "add.f32",
+        "mul.f32",
+        "setp.eq.s32",
+        "setp.ne.s32",
+        "setp.eq.f32",
+        "setp.neu.f32",
+        "and.pred",
+        "or.pred",
+        "xor.pred",
+    }
+)
+"""Operations whose first two sources may change places without changing a bit (NaN payloads aside)."""
+
+FENCES = frozenset({"bar.sync", "membar", "nop"})
+"""Operations that no memory access crosses; `nop` stands for a fence of the compiler alone (syncwarp)."""
+
+MEMORY_PREFIXES = ("ld.", "st.", "atom.", "tex.")
+
+
+@cache
+def _kind(op: str) -> str:
+    if op.startswith(("ld.", "tex.")):
+        return "load"
+    if op.startswith("st."):
+        return "store"
+    if op.startswith("atom."):
+        return "atom"
+    if op in FENCES:
+        return "fence"
+    if op in ("bra", "cbr", "exit"):
+        return "control"
+    if op == "shfl" or op.startswith("vote."):
+        return "cross"
+    return "pure"
+
+
+def is_load(instr: Instr) -> bool:
+    """Whether it reads memory and changes nothing."""
+    return _kind(instr.op) == "load"
+
+
+def is_store(instr: Instr) -> bool:
+    """Whether it writes memory: a store or an atomic."""
+    return _kind(instr.op) in ("store", "atom")
+
+
+def is_memory(instr: Instr) -> bool:
+    """Whether it is a load, store or atomic."""
+    return _kind(instr.op) in ("load", "store", "atom")
+
+
+def is_pure(op: str) -> bool:
+    """Whether the result depends on the sources alone, so that equal ones may be shared and unused ones dropped."""
+    return _kind(op) == "pure"
+
+
+def is_removable(instr: Instr) -> bool:
+    """Whether it may be dropped when no one reads its results. Faults of dropped loads are dropped with them."""
+    return _kind(instr.op) in ("pure", "load", "cross")
+
+
+def may_fault(instr: Instr) -> bool:
+    """Whether executing it where the program would not could raise an error: division by what may be zero."""
+    if instr.op.startswith(("div.s32", "div.u32", "rem.")):
+        divisor = instr.srcs[1]
+        return not (isinstance(divisor, Imm) and divisor.bits)
+    return False
+
+
+@cache
+def latency_class(op: str) -> str:
+    """Row of `classes.def`, in lower case, that says how long dependents wait."""
+    return str(_core.OPS[op][2]).lower() if op in _core.OPS else "bra"
+
+
+def copy_of(instr: Instr) -> Operand | None:
+    """The source of a plain copy, else None."""
+    if instr.op in ("mov.b32", "mov.pred") and instr.guard is None:
+        return instr.srcs[0]
+    return None
+
+
+def move(dst: Reg, src: Operand, like: Instr | None = None) -> Instr:
+    """A copy of `src` to `dst` with the source location of `like`."""
+    return Instr("mov.pred" if dst.type is Type.PRED else "mov.b32", (dst,), (src,), like.loc if like else None)

@@ -1,0 +1,34 @@
+"""What the compiler may be told, beside the kernel and its argument types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SCHEDULES", "Options"]
+
+SCHEDULES = ("source", "list")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Compiler options; part of the key under which compiled kernels are cached.
+
+    schedule: "source" keeps program order, "list" orders each block by critical path. max_registers: 32-bit registers
+    per thread; what does not fit goes to local memory. fused_mad: contract multiply-add to `fma.rn` (CC 2.x and later)
+    rather than to `mad` with a rounded product (CC 1.x). latencies: (class name, clk) pairs of `classes.def`, used by
+    "list" alone. join: merge adjacent accesses into 64- and 128-bit ones. unroll_limit: operations a loop with a
+    constant trip count may unroll to.
+    """
+
+    schedule: str = "source"
+    max_registers: int = 124
+    fused_mad: bool = False
+    latencies: tuple[tuple[str, int], ...] = ()
+    join: bool = True
+    unroll_limit: int = 4096
+
+    def __post_init__(self) -> None:
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}")
+        if not 4 <= self.max_registers <= 255:
+            raise ValueError(f"max_registers must lie in 4..255, not {self.max_registers}")

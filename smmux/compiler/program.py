@@ -1,0 +1,254 @@
+"""The decoded kernel as the C core takes it (`csrc/program.h`), and its listing in the words of PTX."""
+
+from __future__ import annotations
+
+import linecache
+import struct
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smmux import _core
+from smmux.compiler.ir import Array, Space
+
+__all__ = [
+    "BAR_OPTIONS",
+    "GUARD_NOT",
+    "INSN",
+    "MAX_INSNS",
+    "MAX_PREDS",
+    "NEGATE_Q",
+    "NEGATE_QB",
+    "OPERAND_NONE",
+    "OPERAND_SPECIAL",
+    "OPERAND_UNIFORM",
+    "SHFL_MODES",
+    "UNIFORM",
+    "VOTE_MODES",
+    "ParamWord",
+    "Program",
+]
+
+INSN = np.dtype(
+    [
+        ("op", "<u2"),
+        ("guard", "u1"),
+        ("sub", "u1"),
+        ("width", "u1"),
+        ("flags", "u1"),
+        ("q", "<u2"),
+        ("d", "<u2"),
+        ("a", "<u2"),
+        ("b", "<u2"),
+        ("c", "<u2"),
+        ("imm", "<i4"),
+        ("aux", "<i4"),
+        ("line", "<u4"),
+        ("reserved", "<u4"),
+    ]
+)
+"""struct insn: 32 bytes."""
+
+UNIFORM = np.dtype([("kind", "<u4"), ("value", "<u4")])
+"""struct uniform."""
+
+OPERAND_UNIFORM = 0x8000
+OPERAND_SPECIAL = 0x4000
+OPERAND_NONE = 0xFFFF
+GUARD_NOT = 0x80
+SIGNED, NEGATE_Q, ISOLATE, NEGATE_QB, DYNAMIC = 1, 2, 4, 8, 16
+MAX_PREDS = 32
+MAX_INSNS = 65536
+
+BAR_OPTIONS = ("", ".alloc", ".release")
+SHFL_MODES = ("idx", "up", "down", "bfly")
+VOTE_MODES = ("all", "any")
+
+DATA_FIELDS = ("d", "b", "c", "q")
+"""Fields that name the data registers of a load or store, in the order of the words."""
+
+
+@cache
+def op_names() -> tuple[str, ...]:
+    """Names of the operations by code."""
+    return tuple(sorted(_core.OPS, key=lambda name: _core.OPS[name][0]))
+
+
+@dataclass(frozen=True, slots=True)
+class ParamWord:
+    """One 32-bit word of the parameters. type: "s32", "u32", "f32" or "ptr"; array: position among the arrays."""
+
+    name: str
+    type: str
+    array: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A compiled kernel.
+
+    code: array of INSN. uniforms: array of UNIFORM, the operands that are the same for every thread. nregs: 32-bit
+    registers per thread. npreds: predicates per thread. shared_bytes, dynamic_bytes: shared memory per block, the
+    part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the constant segment.
+    params: the parameter words. arrays: storage by which messages name an address.
+    """
+
+    name: str
+    filename: str
+    code: NDArray[Any]
+    uniforms: NDArray[Any]
+    nregs: int
+    npreds: int
+    shared_bytes: int = 0
+    dynamic_bytes: int = 0
+    local_bytes: int = 0
+    const: bytes = b""
+    params: tuple[ParamWord, ...] = ()
+    arrays: tuple[Array, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def param_bytes(self, pointer_bytes: int = 4) -> int:
+        """Bytes of the parameters where a pointer takes `pointer_bytes`, each word aligned to its size."""
+        size = 0
+        for word in self.params:
+            width = pointer_bytes if word.type == "ptr" else 4
+            size = -(-size // width) * width + width
+        return size
+
+    @cached_property
+    def ops(self) -> tuple[str, ...]:
+        """Name of each instruction's operation."""
+        names = op_names()
+        return tuple(names[code] for code in self.code["op"].tolist())
+
+    def listing(self, source: bool = True) -> str:
+        """The program as text: one instruction a line in the manner of PTX, under the source lines it came from."""
+        return "\n".join(_listing(self, source)) + "\n"
+
+    def __str__(self) -> str:
+        return self.listing()
+
+
+def _listing(program: Program, source: bool) -> list[str]:
+    lines = [
+        f"// {program.name}: {len(program)} instructions, {program.nregs} registers, {program.npreds} predicates, "
+        f"shared {program.shared_bytes} + {program.dynamic_bytes} dynamic, local {program.local_bytes}, "
+        f"const {len(program.const)} bytes",
+        f".entry {program.name} ({', '.join(f'.param .{word.type} {word.name}' for word in program.params)})",
+    ]
+    lines += [_declaration(array) for array in program.arrays if array.space is not Space.GLOBAL]
+    targets = {int(t) for t, op in zip(program.code["imm"], program.ops, strict=True) if op == "bra"}
+    targets |= {int(t) for t, op in zip(program.code["aux"], program.ops, strict=True) if op == "bra" and t >= 0}
+    shown = 0
+    for pc, insn in enumerate(program.code):
+        if pc in targets:
+            lines.append(f"L{pc}:")
+        line = int(insn["line"])
+        if source and line and line != shown:
+            text = linecache.getline(program.filename, line).strip()
+            lines.append(f"  // {program.filename.rsplit('/', 1)[-1]}:{line}" + (f"  {text}" if text else ""))
+            shown = line
+        lines.append(f"  {pc:5d}  {_instruction(program, pc)}")
+    return lines
+
+
+def _declaration(array: Array) -> str:
+    kind = f".{array.space.value}" + (".dynamic" if array.dynamic else "")
+    return f"  {kind} .b{8 * array.element} {array.name}[{array.elements}]  // at {array.offset}"
+
+
+def _instruction(program: Program, pc: int) -> str:
+    insn, op = program.code[pc], program.ops[pc]
+    guard = int(insn["guard"])
+    prefix = f"@{'!' if guard & GUARD_NOT else ''}%p{(guard & 0x7F) - 1} " if guard else ""
+    return prefix + _body(program, insn, op) + ";"
+
+
+def _body(program: Program, insn: Any, op: str) -> str:
+    operand = _Operands(program)
+    sub, flags = int(insn["sub"]), int(insn["flags"])
+    operands = _core.OPS[op][3].split(",")
+    if op == "bra":
+        aux = int(insn["aux"])
+        join = "" if not insn["guard"] else "  // reconverges at " + (f"L{aux}" if aux >= 0 else "exit")
+        return f"bra L{int(insn['imm'])}{join}"
+    if op == "bar.sync":
+        size = f" {int(insn['imm'])}" if sub else ""
+        return f"bar.sync{BAR_OPTIONS[sub]}{'.isolate' if flags & ISOLATE else ''}{size}"
+    if "v" in operands:
+        return _load_store(operand, insn, op)
+    if op.startswith("atom"):
+        atom = next(name for name, code in _core.ATOMS.items() if code == sub).lower()
+        values = [operand(insn[f]) for f in "bc" if insn[f] != OPERAND_NONE]
+        old = "_" if insn["d"] == OPERAND_NONE else operand(insn["d"])
+        return f"{op}.{atom} {', '.join([old, _address(operand, insn, op), *values])}"
+    if op == "shfl":
+        op = f"shfl.{SHFL_MODES[sub]}.b32"
+    elif op == "vote.pred":
+        op = f"vote.{VOTE_MODES[sub]}.pred"
+    parts = []
+    for kind in filter(None, operands):
+        if kind in ("p", "qa", "qb", "q"):
+            negated = flags & (NEGATE_QB if kind == "qb" else NEGATE_Q) and kind != "p"
+            field = {"p": "d", "qa": "a", "qb": "b", "q": "q"}[kind]
+            parts.append(f"{'!' if negated else ''}%p{int(insn[field])}")
+        else:
+            parts.append(operand(insn[kind], as_float=op.endswith("f32") and not op.startswith("cvt.rn")))
+    return f"{op} {', '.join(parts)}" if parts else op
+
+
+def _load_store(operand: _Operands, insn: Any, op: str) -> str:
+    width, flags = int(insn["width"]), int(insn["flags"])
+    words = max(1, width // 4)
+    kind = f"{'s' if flags & SIGNED else 'u'}{8 * width}" if width < 4 else "b32"
+    data = ", ".join(operand(insn[f]) for f in DATA_FIELDS[:words])
+    vector = f".v{words}" if words > 1 else ""
+    data = "{" + data + "}" if words > 1 else data
+    address = _address(operand, insn, op)
+    left, right = (address, data) if op.startswith("st") else (data, address)
+    return f"{op}{vector}.{kind} {left}, {right}"
+
+
+def _address(operand: _Operands, insn: Any, op: str) -> str:
+    imm, base = int(insn["imm"]), int(insn["a"])
+    dynamic = "smm:" if insn["flags"] & DYNAMIC else ""
+    if base == OPERAND_NONE:
+        return f"[{dynamic}{imm}]"
+    return f"[{dynamic}{operand(base)}{f'{imm:+d}' if imm else ''}]"
+
+
+class _Operands:
+    """Text of operand fields."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def __call__(self, field: int, as_float: bool = False) -> str:
+        field = int(field)
+        if field == OPERAND_NONE:
+            return "_"
+        if field & OPERAND_UNIFORM:
+            row = self.program.uniforms[field & ~OPERAND_UNIFORM]
+            return self.uniform(int(row["kind"]), int(row["value"]), as_float)
+        if field & OPERAND_SPECIAL:
+            code = field & ~OPERAND_SPECIAL
+            return "%" + next(name for name, value in _core.SPECIALS.items() if value == code)
+        return f"%r{field}"
+
+    def uniform(self, kind: int, value: int, as_float: bool) -> str:
+        name = next(name for name, code in _core.UNIFORMS.items() if code == kind)
+        if name == "imm":
+            if as_float:
+                return f"0f{value:08X}" if value else "0f0"
+            return str(struct.unpack("<i", struct.pack("<I", value))[0])
+        if name == "param":
+            params = self.program.params
+            return f"[{params[value].name}]" if value < len(params) and params[value].name else f"[param{value}]"
+        if name == "const":
+            return f"c[{value}]"
+        return f"%{name}.{'xyz'[value]}"
