@@ -1,0 +1,65 @@
+"""The front end: a kernel's syntax tree and the types of its arguments become IR.
+
+It is a partial evaluator. Expressions are lowered by the rules of `expressions`, statements by those of `statements` and
+`loops`; what is known at compile time is computed there and then, so that constant loops unroll, constant conditions
+vanish and per-thread arrays become registers without passes of their own.
+"""
+
+from __future__ import annotations
+
+from smmux.compiler import ir
+from smmux.compiler.frontend import builtin, calls, expressions, intrinsics, loops, mathematics, statements
+from smmux.compiler.frontend.cleanup import clean
+from smmux.compiler.frontend.context import Context, Frame, Note
+from smmux.compiler.frontend.infer import infer
+from smmux.compiler.frontend.parameters import parameters
+from smmux.compiler.frontend.rules import execute
+from smmux.compiler.frontend.source import FunctionSource, from_function, from_text
+from smmux.compiler.options import Options
+from smmux.compiler.signature import Signature
+
+__all__ = ["FunctionSource", "Note", "from_function", "from_text", "lower", "portability"]
+
+_RULES = (builtin, calls, expressions, intrinsics, loops, mathematics, statements)  # importing them registers the rules
+MAX_ATTEMPTS = 8
+
+
+def lower(source: FunctionSource, signature: Signature, options: Options) -> ir.Function:
+    """The kernel as IR, specialised to its arguments' types and shapes."""
+    return _lower(source, signature, options).function
+
+
+def portability(source: FunctionSource, signature: Signature, options: Options) -> list[Note]:
+    """The places where compiled Numba, which computes in int64 and float64, can get another value."""
+    notes = _lower(source, signature, options).notes.values()
+    return sorted(notes, key=lambda n: (n.loc.filename, n.loc.line, n.loc.col, n.message))
+
+
+def _lower(source: FunctionSource, signature: Signature, options: Options) -> Context:
+    in_memory: frozenset[object] = frozenset()
+    for _ in range(MAX_ATTEMPTS):
+        ctx = Context(source, options, in_memory)
+        ctx.dynshared = signature.dynshared
+        _lower_once(ctx, signature)
+        if not ctx.demoted:
+            clean(ctx.function)
+            return ctx
+        in_memory |= ctx.demoted
+    raise AssertionError("local arrays keep moving to memory")
+
+
+def _lower_once(ctx: Context, signature: Signature) -> None:
+    f = Frame(ctx, ctx.source)
+    bound = parameters(f, signature)
+    inference = infer(f, bound)
+    f.types, f.errors, f.failed = dict(inference.types), inference.errors, inference.failed
+    ctx.env = {f.key(name): value for name, value in bound.items()}
+    for name, value in bound.items():
+        f.at(ctx.source.node)
+        calls.variables.write(f, ctx.source.node, name, value)
+    execute(f, ctx.source.node.body)
+    if f.b.block is not None:
+        f.b.exit()
+    for instr in ctx.function.instrs():
+        if instr.attrs.get("bytes") == intrinsics.ALL_DYNAMIC:
+            instr.attrs["bytes"] = ctx.function.dynamic_bytes

@@ -1,0 +1,336 @@
+"""Arithmetic: Python's operators on 32-bit numbers."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from smmux.compiler import ir
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.convert import (
+    float64_in_numba,
+    operand,
+    promoted,
+    result,
+    settle,
+    strong,
+    strong_kind,
+    to_kind,
+)
+from smmux.compiler.frontend.values import MACHINE_TYPE, RANGE, Kind, Value, constant, weak
+
+PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "Pow": operator.pow,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+}
+SYMBOL = {
+    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**",
+    "LShift": "<<", "RShift": ">>", "BitAnd": "&", "BitOr": "|", "BitXor": "^",
+}  # fmt: skip
+INTEGER = {"Add": "add.s32", "Sub": "sub.s32", "Mult": "mul.lo.s32", "BitAnd": "and.b32", "BitOr": "or.b32", "BitXor": "xor.b32"}
+FLOAT = {"Add": "add.f32", "Sub": "sub.f32", "Mult": "mul.f32"}
+PREDICATE = {"BitAnd": "and.pred", "BitOr": "or.pred", "BitXor": "xor.pred"}
+
+
+def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
+    """a op b, for the operator of that name in `ast`."""
+    if op not in PYTHON:
+        raise f.error(node, f"operator {op} is not supported on numbers")
+    if (a.kind.weak or a.kind is Kind.BOOL) and (b.kind.weak or b.kind is Kind.BOOL) and (a.known or a.kind.weak) and (b.known or b.kind.weak):
+        return _literal(f, node, op, a, b)
+    if a.kind is b.kind is Kind.BOOL and op in PREDICATE:
+        return result(Kind.BOOL, f.b.op(PREDICATE[op], ir.Type.PRED, operand(f, a), operand(f, b)), 0, 1)
+    if op == "Div":
+        return divide(f, node, a, b)
+    if op == "Pow":
+        return _power(f, node, a, b)
+    kind = promoted(a.kind, b.kind)
+    if kind.floating:
+        return _float(f, node, op, a, b)
+    if op in ("FloorDiv", "Mod"):
+        from smmux.compiler.frontend import division
+
+        return division.floor_divide(f, node, a, b) if op == "FloorDiv" else division.modulo(f, node, a, b)
+    if op in ("LShift", "RShift"):
+        return _shift(f, node, op, a, b)
+    return _integer(f, node, op, a, b, kind)
+
+
+def _literal(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
+    """Literals fold as Python computes them."""
+    if not (a.known and b.known):  # types are being inferred
+        return Value(Kind.WEAK_FLOAT if op == "Div" or Kind.WEAK_FLOAT in (a.kind, b.kind) else Kind.WEAK_INT)
+    try:
+        value = PYTHON[op](a.const, b.const)
+    except (ArithmeticError, TypeError, ValueError) as reason:
+        raise f.error(node, f"constant expression: {reason}") from None
+    if isinstance(value, complex):
+        raise f.error(node, "complex numbers are not supported")
+    return weak(value)
+
+
+def _float(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
+    if op in ("FloorDiv", "Mod"):
+        from smmux.compiler.frontend.calls import library
+
+        x, y = to_float(f, node, a), to_float(f, node, b)
+        float64_in_numba(f, node, a, b)
+        return library(f, node, "floor_divide" if op == "FloorDiv" else "modulo", x, y)
+    if op not in FLOAT:
+        raise f.error(node, f"operator {SYMBOL[op]} needs integers, not {a.kind.value} and {b.kind.value}")
+    drift = float64_in_numba(f, node, a, b)
+    x, y = to_float(f, node, a), to_float(f, node, b)
+    if x.known and y.known:
+        return constant(Kind.FLOAT32, PYTHON[op](x.const, y.const), drift)
+    if op == "Mult" and (x.const == 1.0 or y.const == 1.0):
+        return replace(y if x.known else x, drift=drift)
+    return result(Kind.FLOAT32, f.b.op(FLOAT[op], ir.Type.F32, operand(f, x), operand(f, y)), drift=drift)
+
+
+def to_float(f: Frame, node: ast.AST, value: Value) -> Value:
+    """An operand of float arithmetic; whether the conversion matters to Numba is the operation's question."""
+    return to_kind(f, node, replace(value, drift=False), Kind.FLOAT32)
+
+
+def divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    """True division: IEEE, or by reciprocal under fastmath."""
+    drift = float64_in_numba(f, node, a, b)
+    x, y = to_float(f, node, a), to_float(f, node, b)
+    if x.known and y.known and y.const != 0.0:
+        return constant(Kind.FLOAT32, x.const / y.const, drift)
+    if y.known and y.const != 0.0 and math.frexp(y.const)[0] in (0.5, -0.5) and abs(y.const) < 2.0**126:
+        reciprocal = constant(Kind.FLOAT32, 1.0 / y.const)  # of a power of two: exact
+        return result(Kind.FLOAT32, f.b.op("mul.f32", ir.Type.F32, operand(f, x), operand(f, reciprocal)), drift=drift)
+    if not f.fastmath:
+        return result(Kind.FLOAT32, f.b.op("div.rn.f32", ir.Type.F32, operand(f, x), operand(f, y)), drift=drift)
+    inverse = f.b.op("rcp.approx.f32", ir.Type.F32, operand(f, y))
+    if x.const == 1.0:
+        return result(Kind.FLOAT32, inverse, drift=drift)
+    return result(Kind.FLOAT32, f.b.op("mul.f32", ir.Type.F32, operand(f, x), inverse), drift=drift)
+
+
+def bounds(op: str, a: Value, b: Value) -> tuple[int, int] | None:
+    """Bounds of the exact integer result, if they follow from those of the operands."""
+    if op == "Add":
+        return a.lo + b.lo, a.hi + b.hi
+    if op == "Sub":
+        return a.lo - b.hi, a.hi - b.lo
+    if op == "Mult":
+        corners = (a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi)
+        return min(corners), max(corners)
+    if op == "BitAnd" and (a.lo >= 0 or b.lo >= 0):
+        return 0, min(v.hi for v in (a, b) if v.lo >= 0)
+    if op in ("BitOr", "BitXor") and a.lo >= 0 and b.lo >= 0:
+        return 0, (1 << max(a.hi, b.hi).bit_length()) - 1
+    return None
+
+
+def _integer(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: Kind) -> Value:
+    limits, drift = _limits(op, a, b, kind)
+    x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
+    if x.known and y.known:
+        return constant(kind, PYTHON[op](x.const, y.const), drift)
+    simple = _identity(op, x, y, kind)
+    if simple is not None:
+        return replace(simple, kind=kind, drift=drift)
+    shift = shift_of(x, y) if op == "Mult" else None
+    if shift is not None:
+        other, count = shift
+        reg = f.b.op("shl.b32", MACHINE_TYPE[kind], operand(f, other), operand(f, constant(Kind.INT32, count)))
+    else:
+        reg = f.b.op(INTEGER[op], MACHINE_TYPE[kind], operand(f, x), operand(f, y))
+    return result(kind, reg, *limits, drift)
+
+
+def _limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, int], bool]:
+    """Bounds of a result, and whether the exact one may need more than 32 bits."""
+    low, high = RANGE[kind]
+    exact = bounds(op, a, b)
+    if op in ("Add", "Sub", "Mult"):
+        assert exact is not None
+        fits = low <= exact[0] and exact[1] <= high
+        return (exact if fits else (low, high)), not fits or a.drift or b.drift
+    if op == "BitAnd" and any(v.lo >= 0 and not v.drift for v in (a, b)):
+        return exact or (low, high), False
+    mixed = kind is Kind.UINT32 and (a.lo < 0 or b.lo < 0)
+    return exact or (low, high), mixed or a.drift or b.drift
+
+
+def _identity(op: str, x: Value, y: Value, kind: Kind) -> Value | None:
+    """x + 0, x * 1 and the like need no operation."""
+    for value, other in ((y, x), (x, y)) if op in ("Add", "Mult", "BitOr", "BitXor", "BitAnd") else ((y, x),):
+        if not value.known:
+            continue
+        if value.const == 0 and op in ("Add", "Sub", "BitOr", "BitXor"):
+            return other
+        if value.const == 1 and op == "Mult":
+            return other
+        if value.const == 0 and op in ("Mult", "BitAnd"):
+            return constant(kind, 0)
+    return None
+
+
+def shift_of(x: Value, y: Value) -> tuple[Value, int] | None:
+    """For a product with a power of two: the other factor, and the shift."""
+    for value, other in ((y, x), (x, y)):
+        if value.known and value.const > 1 and value.const & (value.const - 1) == 0:
+            return other, value.const.bit_length() - 1
+    return None
+
+
+def _shift(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
+    if op == "LShift":
+        kind = promoted(a.kind, b.kind)
+        settle(f, node, b, "shift count")
+    else:
+        kind = promoted(a.kind, b.kind) if a.kind.weak else strong_kind(a.kind)
+        a, b = settle(f, node, a, ">>"), settle(f, node, b, "shift count")
+    kind = Kind.INT32 if kind is Kind.BOOL else kind
+    if b.known and b.const < 0:
+        raise f.error(node, "negative shift count")
+    x, count = to_kind(f, node, a, kind), strong(f, node, b)
+    limits, drift = _shift_limits(op, a, b, kind)
+    if x.known and count.known:
+        return constant(kind, PYTHON[op](x.const, min(count.const, 64)), drift)
+    if count.const == 0:
+        return replace(x, drift=drift)
+    name = "shl.b32" if op == "LShift" else "shr.u32" if kind is Kind.UINT32 else "shr.s32"
+    return result(kind, f.b.op(name, MACHINE_TYPE[kind], operand(f, x), operand(f, count)), *limits, drift)
+
+
+def _shift_limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, int], bool]:
+    low, high = RANGE[kind]
+    if op == "RShift":
+        if b.known:
+            return (a.lo >> min(b.const, 64), a.hi >> min(b.const, 64)), False
+        return (min(a.lo, 0), max(a.hi, 0)), False
+    most = min(b.hi, 64)
+    exact = (min(a.lo, a.lo << most), max(a.hi, a.hi << most))
+    fits = low <= exact[0] and exact[1] <= high
+    return (exact if fits else (low, high)), not fits or a.drift
+
+
+def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    """A small constant exponent is repeated multiplication; otherwise exp2(y log2(x)), or squaring for integers."""
+    from smmux.compiler.frontend.calls import library
+
+    if b.known and b.kind is not Kind.WEAK_FLOAT and b.kind is not Kind.FLOAT32 and 0 <= b.const <= 32:
+        return _repeated(f, node, strong(f, node, a), b.const)
+    if promoted(a.kind, b.kind).floating or (b.known and b.const < 0):
+        float64_in_numba(f, node, a, b)
+        return library(f, node, "power", to_float(f, node, a), to_float(f, node, b))
+    kind = promoted(a.kind, b.kind)
+    base, exponent = to_kind(f, node, a, kind), settle(f, node, to_kind(f, node, b, kind), "**")
+    return replace(library(f, node, "integer_power", base, exponent), drift=True)
+
+
+def _repeated(f: Frame, node: ast.AST, base: Value, exponent: int) -> Value:
+    if exponent == 0:
+        return constant(base.kind, 1)
+    power: Value | None = None
+    while exponent:
+        if exponent & 1:
+            power = base if power is None else binary(f, node, "Mult", power, base)
+        exponent >>= 1
+        if exponent:
+            base = binary(f, node, "Mult", base, base)
+    assert power is not None
+    return power
+
+
+def multiply_add(f: Frame, node: ast.AST, a: Value, b: Value, c: Value) -> Value:
+    """a * b + c as one operation where the machine has it, as nvcc contracts it by default."""
+    product = promoted(a.kind, b.kind)
+    kind = promoted(product, c.kind)
+    plain = product.weak or product is not kind or (a.known and b.known) or (kind.integral and _cheap_product(a, b))
+    if plain or a.kind is b.kind is Kind.BOOL:
+        return binary(f, node, "Add", binary(f, node, "Mult", a, b), c)
+    if kind is Kind.FLOAT32:
+        drift = float64_in_numba(f, node, a, b) or float64_in_numba(f, node, c)
+        x, y, z = (to_float(f, node, v) for v in (a, b, c))
+        if 1.0 in (x.const, y.const):
+            return binary(f, node, "Add", y if x.known else x, z)
+        name = "fma.rn.f32" if getattr(f.ctx.options, "fused_mad", False) else "mad.f32"
+        return result(kind, f.b.op(name, ir.Type.F32, operand(f, x), operand(f, y), operand(f, z)), drift=drift)
+    inner, inner_drift = _limits("Mult", a, b, kind)
+    limits, drift = _limits("Add", Value(kind, lo=inner[0], hi=inner[1], drift=inner_drift), c, kind)
+    operands = [operand(f, to_kind(f, node, v, kind)) for v in (a, b, c)]
+    if c.known and c.const == 0:
+        return binary(f, node, "Mult", a, b)
+    return result(kind, f.b.op("mad.lo.s32", MACHINE_TYPE[kind], *operands), *limits, drift)
+
+
+def _cheap_product(a: Value, b: Value) -> bool:
+    """True for a product with 0, 1 or a power of two."""
+    return any(v.known and (v.const in (0, 1) or (v.const > 0 and v.const & (v.const - 1) == 0)) for v in (a, b))
+
+
+def negate(f: Frame, node: ast.AST, value: Value) -> Value:
+    """-x."""
+    if value.known and (value.kind.weak or value.kind is Kind.BOOL):
+        return weak(-value.const)
+    if value.kind.weak:
+        return value
+    if value.kind is Kind.FLOAT32:
+        if value.known:
+            return constant(value.kind, -value.const, value.drift)
+        return result(value.kind, f.b.op("neg.f32", ir.Type.F32, operand(f, value)), drift=value.drift)
+    return binary(f, node, "Sub", constant(Kind.INT32, 0), value) if value.known else _negate_integer(f, node, value)
+
+
+def _negate_integer(f: Frame, node: ast.AST, value: Value) -> Value:
+    kind = Kind.INT32 if value.kind is Kind.BOOL else value.kind
+    limits, drift = _limits("Sub", constant(kind, 0), value, kind)
+    value = to_kind(f, node, value, kind)
+    return result(kind, f.b.op("neg.s32", MACHINE_TYPE[kind], operand(f, value)), *limits, drift)
+
+
+def invert(f: Frame, node: ast.AST, value: Value) -> Value:
+    """~x."""
+    if value.kind.floating:
+        raise f.error(node, "operator ~ needs an integer, not a float")
+    if value.kind is Kind.BOOL:
+        return logical_not(f, value)
+    if value.known:
+        return weak(~value.const) if value.kind.weak else constant(value.kind, ~value.const, value.drift)
+    if value.kind.weak:
+        return value
+    drift = value.drift or value.kind is Kind.UINT32
+    reg = f.b.op("not.b32", MACHINE_TYPE[value.kind], operand(f, value))
+    return result(value.kind, reg, ~value.hi, ~value.lo, drift) if value.kind is Kind.INT32 else result(value.kind, reg, drift=drift)
+
+
+def logical_not(f: Frame, value: Value) -> Value:
+    """not x, for a condition."""
+    if value.known:
+        return weak(not value.const)
+    return result(Kind.BOOL, f.b.op("not.pred", ir.Type.PRED, operand(f, value)), 0, 1)
+
+
+def select(f: Frame, node: ast.AST, condition: Value, a: Value, b: Value) -> Value:
+    """a if condition else b, both already computed."""
+    if condition.known:
+        return a if condition.const else b
+    if a.kind is b.kind is Kind.BOOL:
+        chosen = f.b.op("and.pred", ir.Type.PRED, operand(f, condition), operand(f, a))
+        other = f.b.op("and.pred", ir.Type.PRED, operand(f, logical_not(f, condition)), operand(f, b))
+        return result(Kind.BOOL, f.b.op("or.pred", ir.Type.PRED, chosen, other), 0, 1)
+    kind = strong_kind(promoted(a.kind, b.kind)) if a.kind is not b.kind else strong_kind(a.kind)
+    drift = a.drift or b.drift or (kind is Kind.FLOAT32 and a.kind is not b.kind)
+    x, y = to_kind(f, node, replace(a, drift=False), kind), to_kind(f, node, replace(b, drift=False), kind)
+    reg = f.b.op("selp.b32", MACHINE_TYPE[kind], operand(f, x), operand(f, y), operand(f, condition))
+    return result(kind, reg, min(x.lo, y.lo), max(x.hi, y.hi), drift)

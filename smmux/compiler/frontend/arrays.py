@@ -1,0 +1,398 @@
+"""Arrays: declaration, indexing, loads, stores, views."""
+
+from __future__ import annotations
+
+import ast
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from smmux.compiler import ir
+from smmux.compiler.frontend import arith, variables
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.convert import cast, cast_to, element_type, number, operand, result, settle
+from smmux.compiler.frontend.values import (
+    DTYPES,
+    MACHINE_TYPE,
+    SUPPORTED,
+    Anything,
+    ArrayRef,
+    Dtype,
+    Kind,
+    LocalArray,
+    Static,
+    Tuple,
+    Value,
+    constant,
+    weak,
+)
+from smmux.types import Scalar
+
+MAX_REGISTER_ARRAY = 512  # elements; longer local arrays go to memory at once
+# Bounds of the special registers: blocks of at most 1024 threads, fewer than 2**21 blocks along an axis, so that
+# blockIdx.x * blockDim.x + threadIdx.x is known to fit an int32.
+SPECIAL_BOUNDS = {"tid": (0, 1023), "ctaid": (0, 2**21 - 2), "ntid": (1, 1024), "nctaid": (1, 2**21 - 1)}
+
+
+def special(f: Frame, register: str, axis: str) -> Value:
+    """A component of threadIdx, blockIdx, blockDim or gridDim."""
+    return result(Kind.INT32, ir.Special(ir.SpecialName(f"{register}.{axis}")), *SPECIAL_BOUNDS[register])
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements, last index fastest."""
+    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+# -- types and shapes written in the source
+
+
+NUMPY_NAMES = {np.dtype(name): name for name in DTYPES}
+
+
+def dtype_of(f: Frame, node: ast.AST, value: Anything) -> Scalar:
+    """The element type that an expression names: `float32`, `np.int32`, "uint8", `a.dtype`."""
+    named = value.object if isinstance(value, Static) else None
+    if isinstance(named, Scalar):
+        element_type(f, node, named)
+        return named
+    if named is int or named is float:
+        raise f.error(node, f"Python's {named.__name__} is 64 bits wide in Numba; write {'int32' if named is int else 'float32'}")
+    try:
+        dtype = np.dtype(named) if named is not None else None
+    except TypeError:
+        dtype = None
+    if dtype is None:
+        raise f.error(node, f"an element type is needed here; supported are {SUPPORTED}")
+    if dtype not in NUMPY_NAMES:
+        raise f.error(node, f"{dtype.name} is not supported by the machine; supported are {SUPPORTED}")
+    return Scalar(NUMPY_NAMES[dtype])
+
+
+def shape_of(f: Frame, node: ast.AST, value: Anything) -> tuple[int, ...]:
+    """A constant shape: an int or a tuple of ints."""
+    items = value.items if isinstance(value, Tuple) else (value,)
+    shape = []
+    for item in items:
+        extent = number(f, node, item)
+        if not extent.known and f.ctx.dry:
+            extent = weak(1)
+        if not extent.known or not isinstance(extent.const, int):
+            raise f.error(node, "the shape of an array has to be a compile-time constant of ints")
+        if extent.const < 0:
+            raise f.error(node, f"negative extent {extent.const} in the shape of an array")
+        shape.append(extent.const)
+    if not shape:
+        raise f.error(node, "0-d arrays are not supported; use shape 1")
+    return tuple(shape)
+
+
+# -- declarations
+
+
+def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dynamic: bool) -> ArrayRef:
+    """`cuda.shared.array` or `smm.array`: one array per place in the source, however often it is passed."""
+    element, extents = dtype_of(f, node, dtype), shape_of(f, node, shape)
+    size = DTYPES[element.name].size
+    from_launch = extents == (0,) and not dynamic
+    if from_launch:
+        extents = (f.ctx.dynshared // size,)
+        if not extents[0]:
+            raise f.error(node, "shape 0 means the bytes given at launch, kernel[grid, block, stream, bytes], which are 0")
+    key = ("shared", id(node), element, extents)
+    if key not in f.ctx.storage and not f.ctx.dry:
+        offset = _launch_offset(f) if from_launch else f.ctx.place(ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic)
+        f.ctx.storage[key] = f.ctx.declare(_array(f, node, ir.Space.SHARED, element, math.prod(extents), offset, dynamic))
+    storage = f.ctx.storage.get(key) or _array(f, node, ir.Space.SHARED, element, math.prod(extents), 0, dynamic)
+    return ArrayRef(storage, element, extents, contiguous(extents))
+
+
+def _launch_offset(f: Frame) -> int:
+    """Arrays of the bytes given at launch all begin at the same place, as `extern __shared__` ones do."""
+    key = "bytes given at launch"
+    if key not in f.ctx.storage:
+        f.ctx.storage[key] = f.ctx.place(ir.Space.SHARED, f.ctx.dynshared)
+    return int(f.ctx.storage[key])
+
+
+def _array(
+    f: Frame, node: ast.AST, space: ir.Space, element: Scalar, elements: int, offset: int, dynamic: bool = False, name: str = ""
+) -> ir.Array:
+    dtype = DTYPES[element.name]
+    index = f.ctx.next_index(space)
+    name = name or getattr(node, "target_name", "") or f"{space.value}{index}"
+    return ir.Array(space, index, name, dtype.size, elements, offset, signed=dtype.signed, dynamic=dynamic, loc=f.loc(node))
+
+
+def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
+    """`cuda.local.array`: registers if every index is a constant once loops are unrolled, else local memory."""
+    element, extents = dtype_of(f, node, dtype), shape_of(f, node, shape)
+    elements, size = math.prod(extents), DTYPES[element.name].size
+    place = ("local", id(node), element, extents)
+    # Each inlined call has an array of its own, but a loop has one for all iterations.
+    key = (*place, f.id)
+    if f.ctx.dry:
+        return ArrayRef(LocalArray(f"{id(node)}", elements, element), element, extents, contiguous(extents))
+    if key not in f.ctx.storage:
+        storage = LocalArray(getattr(node, "target_name", "local"), elements, element)
+        if place in f.ctx.in_memory or elements > MAX_REGISTER_ARRAY:
+            offset = f.ctx.place(ir.Space.LOCAL, size * elements)
+            storage.memory = f.ctx.declare(_array(f, node, ir.Space.LOCAL, element, elements, offset))
+        storage.place = place
+        f.ctx.storage[key] = storage
+    return ArrayRef(f.ctx.storage[key], element, extents, contiguous(extents))
+
+
+def declare_const(f: Frame, node: ast.AST, value: Anything) -> ArrayRef:
+    """`cuda.const.array_like(captured)`: the array's bytes go to the constant segment."""
+    source = value.object if isinstance(value, Static) else None
+    if isinstance(value, Tuple):
+        source = np.array([number(f, node, item).const for item in value.items])
+        source = source.astype(np.float32 if source.dtype.kind == "f" else np.int32)
+    if not isinstance(source, np.ndarray):
+        raise f.error(node, "cuda.const.array_like needs a NumPy array captured from outside the kernel")
+    refuse_dtype(source.dtype, lambda text: f.error(node, text))
+    element = Scalar(NUMPY_NAMES[source.dtype])
+    key = ("const", source.dtype.str, source.shape, source.tobytes())
+    shape = source.shape or (1,)
+    if key not in f.ctx.storage:
+        array = _array(f, node, ir.Space.CONST, element, source.size, 0)
+        if not f.ctx.dry:
+            content = f.ctx.function.const
+            offset = -(-len(content) // 4) * 4
+            f.ctx.function.const = content.ljust(offset, b"\0") + np.ascontiguousarray(source).tobytes()
+            array = f.ctx.storage[key] = f.ctx.declare(replace(array, offset=offset))
+    else:
+        array = f.ctx.storage[key]
+    return ArrayRef(array, element, shape, contiguous(shape), readonly=True)
+
+
+def refuse_dtype(dtype: np.dtype[Any], error: Any) -> None:
+    """Raise `error(message)` for an array type that the machine has not."""
+    if dtype in NUMPY_NAMES:
+        return
+    advice = {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(dtype.name)
+    hint = f"; NumPy makes {dtype.name} by default: use .astype(np.{advice}) or dtype=np.{advice}" if advice else ""
+    raise error(f"arrays of {dtype.name} are not supported; supported are {SUPPORTED}{hint}")
+
+
+# -- indexing
+
+
+def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
+    """What stands between the brackets, as integers."""
+    found = []
+    for item in value.items if isinstance(value, Tuple) else (value,):
+        if isinstance(item, Static) and item.object in (None, Ellipsis):
+            raise f.error(node, "None and ... are not supported in an index")
+        index = number(f, node, item)
+        if index.kind.floating:
+            raise f.error(node, "an array index has to be an integer, not a float; write int(...) or use //")
+        if index.known and index.const < 0:
+            raise f.error(node, f"negative index {int(index.const)}: indices do not count from the end in a kernel")
+        found.append(cast(f, node, replace(index, drift=False), Kind.INT32) if index.kind is Kind.BOOL else replace(index, drift=False))
+    return found
+
+
+def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> ArrayRef:
+    """The row or element that indices pick: base and offset advanced by index times stride."""
+    if len(index) > len(array.shape):
+        raise f.error(node, f"{array.name!r} has {len(array.shape)} dimension{'s' * (len(array.shape) > 1)}, but {len(index)} indices are given")
+    base, offset = array.base, array.offset
+    for i, stride in zip(index, array.strides, strict=False):
+        if i.known:
+            offset += i.const * stride
+        elif stride:
+            i = Value(Kind.INT32, i.operand, None, max(i.lo, -(2**31)), min(i.hi, 2**31 - 1))
+            step = constant(Kind.INT32, stride)
+            if base is None:
+                base = arith.binary(f, node, "Mult", i, step)
+            else:
+                base = arith.multiply_add(f, node, i, step, base)
+            base = replace(base, drift=False)
+    rest = len(index)
+    return replace(array, base=base, offset=offset, shape=array.shape[rest:], strides=array.strides[rest:])
+
+
+def _reach(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef) -> ir.Array | int:
+    """The storage that an element access goes to: memory, or the number of a register."""
+    storage = array.storage
+    if isinstance(storage, ir.Array):
+        return storage
+    if storage.memory is not None:
+        return storage.memory
+    if place.base is None and storage.dtype == array.dtype:
+        if not 0 <= place.offset < storage.elements:
+            raise f.error(node, f"index {[i.const for i in index]} outside {storage.name!r} of shape {array.shape}")
+        return place.offset
+    return _demote(f, storage)
+
+
+def _demote(f: Frame, storage: LocalArray) -> ir.Array:
+    """An index is not constant: the array needs memory, and lowering starts again when this pass is over."""
+    if not f.ctx.dry:
+        f.ctx.demoted.add(storage.place)
+    dtype = DTYPES[storage.dtype.name]
+    storage.memory = ir.Array(ir.Space.LOCAL, 0, storage.name, dtype.size, storage.elements, signed=dtype.signed)
+    return storage.memory
+
+
+def load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Anything:
+    """array[index]: an element, or a row if there are fewer indices than dimensions."""
+    place = locate(f, node, array, index)
+    if place.shape:
+        return place
+    dtype = DTYPES[array.dtype.name]
+    if f.ctx.dry:
+        return Value(dtype.kind)
+    target = _reach(f, node, array, index, place)
+    if isinstance(target, int):
+        assert isinstance(array.storage, LocalArray)
+        return f.ctx.env.get((array.storage, target), constant(dtype.kind, 0))
+    if target.space is ir.Space.CONST and place.base is None:
+        if not 0 <= place.offset < target.elements:
+            raise f.error(node, f"index {place.offset} outside the constant array {array.name!r} of {target.elements}")
+        if dtype.size == 4:
+            return result(dtype.kind, ir.ConstWord(target.offset + 4 * place.offset, MACHINE_TYPE[dtype.kind]))
+    return _load_memory(f, target, dtype, place)
+
+
+def _load_memory(f: Frame, target: ir.Array, dtype: Dtype, place: ArrayRef) -> Value:
+    loaded = Kind.INT32 if dtype.kind is Kind.BOOL else dtype.kind
+    dst = f.b.reg(MACHINE_TYPE[loaded])
+    address, offset = _address(f, place)
+    mem = ir.Mem(target, dtype.size, offset, signed=dtype.signed)
+    f.b.append(ir.Instr(f"ld.{target.space.value}", (dst,), (address,), f.b.loc, mem=mem))
+    value = result(loaded, dst, dtype.lo, dtype.hi)
+    if dtype.kind is not Kind.BOOL:
+        return value
+    return result(Kind.BOOL, f.b.op("setp.ne.s32", ir.Type.PRED, dst, ir.Imm(0, ir.Type.S32)), 0, 1)
+
+
+def _address(f: Frame, place: ArrayRef) -> tuple[ir.Operand, int]:
+    """Index operand and constant offset, in elements."""
+    if place.base is None:
+        return ir.Imm(place.offset & 0xFFFFFFFF, ir.Type.S32), 0
+    return operand(f, place.base), place.offset
+
+
+def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: Anything) -> None:
+    """array[index] = value, converted as by a cast."""
+    writable(f, node, array)
+    place = locate(f, node, array, index)
+    if place.shape:
+        raise f.error(node, f"{len(array.shape)} indices are needed to store an element of {array.name!r}, {len(index)} given")
+    x = number(f, node, value)
+    dtype = DTYPES[array.dtype.name]
+    if x.drift and x.kind.floating and not dtype.kind.floating:
+        x = settle(f, node, x, f"conversion to {array.dtype}")
+    target = None if f.ctx.dry else _reach(f, node, array, index, place)
+    if isinstance(target, int):
+        assert isinstance(array.storage, LocalArray)
+        f.ctx.env[(array.storage, target)] = cast_to(f, node, x, array.dtype)
+        return
+    x = cast(f, node, x, dtype.kind)
+    if dtype.kind is Kind.BOOL:
+        x = cast(f, node, x, Kind.INT32)
+    if target is None:
+        return
+    address, offset = _address(f, place)
+    mem = ir.Mem(target, dtype.size, offset, signed=dtype.signed)
+    f.b.append(ir.Instr(f"st.{target.space.value}", (), (address, operand(f, x)), f.b.loc, mem=mem))
+
+
+def writable(f: Frame, node: ast.AST, array: ArrayRef) -> None:
+    """Refuse stores to constant and read-only arrays."""
+    if array.readonly:
+        space = "constant" if isinstance(array.storage, ir.Array) and array.storage.space is ir.Space.CONST else "read-only"
+        raise f.error(node, f"{array.name!r} is {space} and cannot be stored to")
+
+
+def atomic(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], name: str, values: list[Value]) -> Value:
+    """An atomic operation on an element; returns its old value."""
+    writable(f, node, array)
+    place = locate(f, node, array, index)
+    if place.shape:
+        raise f.error(node, f"{len(array.shape)} indices are needed for an element of {array.name!r}, {len(index)} given")
+    dtype = DTYPES[array.dtype.name]
+    if dtype.size != 4:
+        raise f.error(node, f"atomics work on 32-bit elements, not on {array.dtype}")
+    converted = [operand(f, cast(f, node, v, dtype.kind)) for v in values]
+    if f.ctx.dry:
+        return Value(dtype.kind)
+    target = _reach(f, node, array, index, place)
+    if isinstance(target, int) or target.space not in (ir.Space.GLOBAL, ir.Space.SHARED):
+        raise f.error(node, "atomics work on global and shared arrays; a local array belongs to one thread")
+    address, offset = _address(f, place)
+    dst = f.b.reg(MACHINE_TYPE[dtype.kind])
+    mem = ir.Mem(target, 4, offset, atom=name)
+    dsts = () if getattr(node, "unused", False) else (dst,)
+    f.b.append(ir.Instr(f"atom.{target.space.value}", dsts, (address, *converted), f.b.loc, mem=mem))
+    return result(dtype.kind, dst)
+
+
+# -- attributes and views
+
+
+def attribute(f: Frame, node: ast.Attribute, array: ArrayRef) -> Anything:
+    """a.shape, a.size, a.ndim, a.dtype, a.strides, a.itemsize, a.nbytes."""
+    size = DTYPES[array.dtype.name].size
+    found: dict[str, Any] = {
+        "shape": lambda: Tuple(tuple(map(weak, array.shape))),
+        "strides": lambda: Tuple(tuple(weak(size * s) for s in array.strides)),
+        "size": lambda: weak(math.prod(array.shape)),
+        "ndim": lambda: weak(len(array.shape)),
+        "itemsize": lambda: weak(size),
+        "nbytes": lambda: weak(size * math.prod(array.shape)),
+        "dtype": lambda: Static(array.dtype),
+        "T": lambda: replace(array, shape=array.shape[::-1], strides=array.strides[::-1]),
+    }
+    if node.attr not in found:
+        raise f.error(node, f"arrays have no {node.attr!r} in a kernel; there are {', '.join(found)} and view()")
+    return found[node.attr]()  # type: ignore[no-any-return]
+
+
+def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:
+    """a.view(dtype): the same bytes as elements of another type; the last dimension changes length."""
+    element = dtype_of(f, node, dtype)
+    new, old = DTYPES[element.name].size, DTYPES[array.dtype.name].size
+    if not array.shape or array.strides != contiguous(array.shape) or array.base is not None:
+        raise f.error(node, "only whole, contiguous arrays have a view of another type")
+    if array.shape[-1] * old % new or array.offset * old % new:
+        raise f.error(node, f"the last dimension ({array.shape[-1]} elements of {array.dtype}) is not a multiple of {element}")
+    shape = (*array.shape[:-1], array.shape[-1] * old // new)
+    storage: ir.Array | LocalArray = array.storage
+    if isinstance(storage, ir.Array):
+        key = ("view", storage.space, storage.index, storage.offset, storage.dynamic, element)
+        if key not in f.ctx.storage:
+            signed = DTYPES[element.name].signed
+            f.ctx.storage[key] = replace(storage, element=new, elements=storage.elements * storage.element // new, signed=signed)
+        storage = f.ctx.storage[key]
+    else:
+        storage = _local_view(f, storage, element)
+    return replace(array, storage=storage, dtype=element, shape=shape, strides=contiguous(shape), offset=array.offset * old // new)
+
+
+def _local_view(f: Frame, storage: LocalArray, element: Scalar) -> ir.Array | LocalArray:
+    """Views of a per-thread array need it in memory."""
+    if f.ctx.dry:
+        return storage
+    memory = storage.memory or _demote(f, storage)
+    new = DTYPES[element.name].size
+    return replace(memory, element=new, elements=memory.elements * memory.element // new, signed=DTYPES[element.name].signed)
+
+
+def local_elements(f: Frame, array: ArrayRef) -> list[tuple[Any, int]]:
+    """Keys of the registers of a per-thread array."""
+    storage = array.storage
+    if isinstance(storage, LocalArray) and storage.memory is None:
+        return [(storage, i) for i in range(storage.elements)]
+    return []
+
+
+def element_variable(f: Frame, storage: LocalArray, index: int) -> Value:
+    """A variable for an element of a per-thread array."""
+    template = Value(DTYPES[storage.dtype.name].kind)
+    return variables.variable(f, template, f"{storage.name}.{index}")  # type: ignore[no-any-return]

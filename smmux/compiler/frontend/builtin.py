@@ -1,0 +1,126 @@
+"""Python's built-in functions inside kernels."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from functools import partial
+
+from smmux.compiler import ir
+from smmux.compiler.frontend import arith, compare
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.convert import cast, number, operand, promoted, result, settle, strong, strong_kind, to_kind, truth
+from smmux.compiler.frontend.rules import call
+from smmux.compiler.frontend.values import MACHINE_TYPE, Anything, ArrayRef, Kind, Tuple, Value, constant, weak
+
+
+@call(len)
+def length(f: Frame, node: ast.AST, value: Anything) -> Value:
+    """First extent of an array, or items of a tuple."""
+    if isinstance(value, ArrayRef):
+        return weak(value.shape[0])
+    if isinstance(value, Tuple):
+        return weak(len(value.items))
+    raise f.error(node, "len needs an array or a tuple")
+
+
+@call(int)
+def to_int(f: Frame, node: ast.AST, value: Anything) -> Value:
+    """int(x): towards zero; an int32 where x is not a constant."""
+    x = number(f, node, value)
+    if x.kind.weak or x.kind is Kind.BOOL and x.known:
+        return weak(int(x.const)) if x.known else Value(Kind.WEAK_INT)
+    return x if x.kind.integral else cast(f, node, x, Kind.INT32)
+
+
+@call(float)
+def to_float(f: Frame, node: ast.AST, value: Anything) -> Value:
+    """float(x): a float32 where x is not a constant."""
+    x = number(f, node, value)
+    if x.kind.weak:
+        return weak(float(x.const)) if x.known else Value(Kind.WEAK_FLOAT)
+    return replace(cast(f, node, x, Kind.FLOAT32), drift=True)
+
+
+@call(bool)
+def to_bool(f: Frame, node: ast.AST, value: Anything) -> Value:
+    """bool(x)."""
+    return truth(f, node, value)
+
+
+@call(abs)
+def absolute(f: Frame, node: ast.AST, value: Anything) -> Value:
+    """abs(x)."""
+    x = number(f, node, value)
+    if x.known:
+        return weak(abs(x.const)) if x.kind.weak else constant(x.kind, abs(x.const))
+    if x.kind is Kind.UINT32 or x.kind.weak or x.kind is Kind.BOOL:
+        return x
+    if x.kind is Kind.FLOAT32:
+        return result(x.kind, f.b.op("abs.f32", ir.Type.F32, operand(f, x)), drift=x.drift)
+    x = settle(f, node, x, "abs")
+    limits = (max(x.lo, -x.hi, 0), max(-x.lo, x.hi))
+    return result(x.kind, f.b.op("abs.s32", ir.Type.S32, operand(f, x)), *limits)
+
+
+@call(round)
+def rounded(f: Frame, node: ast.AST, value: Anything, digits: Anything = None) -> Value:  # type: ignore[assignment]
+    """round(x): to the nearest integer, halves to even."""
+    if digits is not None:
+        raise f.error(node, "round takes one argument in a kernel")
+    x = number(f, node, value)
+    if x.known:
+        return weak(round(x.const))
+    if not x.kind.floating:
+        return x
+    x = settle(f, node, x, "round")
+    return cast(f, node, result(Kind.FLOAT32, f.b.op("cvt.rni.f32.f32", ir.Type.F32, operand(f, x))), Kind.INT32)
+
+
+@call(pow)
+def power(f: Frame, node: ast.AST, base: Anything, exponent: Anything) -> Value:
+    """pow(x, y)."""
+    return arith.binary(f, node, "Pow", number(f, node, base), number(f, node, exponent))
+
+
+@call(divmod)
+def quotient_and_remainder(f: Frame, node: ast.AST, a: Anything, b: Anything) -> Tuple:
+    """divmod(x, y)."""
+    x, y = number(f, node, a), number(f, node, b)
+    return Tuple((arith.binary(f, node, "FloorDiv", x, y), arith.binary(f, node, "Mod", x, y)))
+
+
+@call(range)
+def misplaced_range(f: Frame, node: ast.AST, *_: Anything) -> Value:
+    """range(...) outside a for statement."""
+    raise f.error(node, "range(...) can only stand in a for statement")
+
+
+def _extreme(name: str, f: Frame, node: ast.AST, *values: Anything) -> Value:
+    items = values[0].items if len(values) == 1 and isinstance(values[0], Tuple) else values
+    if not items:
+        raise f.error(node, f"{name} needs at least one number")
+    found = number(f, node, items[0])
+    for item in items[1:]:
+        found = _extreme_of_two(name, f, node, found, number(f, node, item))
+    return found
+
+
+def _extreme_of_two(name: str, f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    choose = min if name == "min" else max
+    if a.known and b.known and (a.kind is b.kind or a.kind.weak and b.kind.weak):
+        return a if choose(a.const, b.const) == a.const else b
+    kind = strong_kind(promoted(a.kind, b.kind))
+    a, b = settle(f, node, a, name), settle(f, node, b, name)
+    if kind is Kind.UINT32 and a.kind is not b.kind and min(a.lo, b.lo) < 0 and not (a.kind.weak or b.kind.weak):
+        first = compare.numbers(f, node, "Lt" if name == "min" else "Gt", a, b)
+        return arith.select(f, node, first, to_kind(f, node, a, kind), to_kind(f, node, b, kind))
+    drift = kind is Kind.FLOAT32 and a.kind is not b.kind
+    x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
+    suffix = {Kind.FLOAT32: "f32", Kind.UINT32: "u32"}.get(kind, "s32")
+    reg = f.b.op(f"{name}.{suffix}", MACHINE_TYPE[kind], operand(f, strong(f, node, x)), operand(f, strong(f, node, y)))
+    return result(kind, reg, choose(x.lo, y.lo), choose(x.hi, y.hi), drift)
+
+
+call(min)(partial(_extreme, "min"))
+call(max)(partial(_extreme, "max"))

@@ -1,0 +1,180 @@
+"""Calls: casts, functions of the language, device functions (inlined), functions of the library."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from typing import Any
+
+from smmux.compiler.frontend import arrays, variables
+from smmux.compiler.frontend.context import Edge, Frame
+from smmux.compiler.frontend.convert import cast_to, number
+from smmux.compiler.frontend.infer import infer
+from smmux.compiler.frontend.rules import CALLS, evaluate, execute, expression
+from smmux.compiler.frontend.source import FunctionSource, from_function
+from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Tuple, type_name
+from smmux.types import Scalar
+
+MAX_DEPTH = 64
+
+
+@expression(ast.Call)
+def call(f: Frame, node: ast.Call) -> Anything:
+    """function(arguments)."""
+    if isinstance(node.func, ast.Attribute):
+        owner = evaluate(f, node.func.value)
+        if isinstance(owner, ArrayRef):
+            return _method(f, node, node.func.attr, owner)
+    function = evaluate(f, node.func)
+    if not isinstance(function, Static):
+        raise f.error(node, f"{type_name(function)} cannot be called")
+    arguments, keywords = _arguments(f, node)
+    f.at(node)
+    return apply(f, node, function.object, arguments, keywords)
+
+
+def _arguments(f: Frame, node: ast.Call) -> tuple[list[Anything], dict[str, Anything]]:
+    arguments: list[Anything] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            items = evaluate(f, argument.value)
+            if not isinstance(items, Tuple):
+                raise f.error(argument, "* needs a tuple")
+            arguments.extend(items.items)
+        else:
+            arguments.append(evaluate(f, argument))
+    keywords = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise f.error(node, "** is not supported in a call")
+        keywords[keyword.arg] = evaluate(f, keyword.value)
+    return arguments, keywords
+
+
+def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], keywords: dict[str, Anything]) -> Anything:
+    """Call a captured Python object."""
+    entry = CALLS.get(id(function))
+    if entry is not None:
+        try:
+            return entry[1](f, node, *arguments, **keywords)
+        except TypeError as reason:
+            if "positional argument" in str(reason) or "keyword argument" in str(reason) or "multiple values" in str(reason):
+                raise f.error(node, f"wrong arguments for {_name(function)}: {str(reason).split(')', 1)[-1].strip()}") from None
+            raise
+    definition = getattr(function, "definition", None)
+    if isinstance(definition, FunctionSource):
+        if not definition.device:
+            raise f.error(node, f"{definition.name!r} is a kernel; only device functions, @cuda.jit(device=True), can be called")
+        return inline(f, node, definition, arguments, keywords)
+    if isinstance(function, Scalar) or (isinstance(function, type) and issubclass(function, arrays.np.generic)):
+        if len(arguments) != 1 or keywords:
+            raise f.error(node, "a cast takes one argument")
+        return cast_to(f, node, number(f, node, arguments[0]), arrays.dtype_of(f, node, Static(function)))
+    raise f.error(node, f"{_name(function)} is not supported in a kernel{_advice(function)}")
+
+
+def _name(function: Any) -> str:
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+    return f"{module}.{name}" if module and module != "builtins" else str(name)
+
+
+def _advice(function: Any) -> str:
+    if getattr(function, "__module__", None) == "numpy" or type(function).__name__ == "ufunc":
+        return "; use the function of the math module, on one element"
+    if function is print:
+        return "; store values in an array and print them on the host"
+    if callable(function) and hasattr(function, "__code__"):
+        return "; decorate it with @cuda.jit(device=True)"
+    return ""
+
+
+def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:
+    arguments, keywords = _arguments(f, node)
+    if name == "view" and len(arguments) == 1 and not keywords:
+        return arrays.view(f, node, array, arguments[0])
+    raise f.error(node, f"arrays have no method {name!r} in a kernel; there is view(dtype)")
+
+
+def inline(f: Frame, node: ast.AST, source: FunctionSource, arguments: list[Anything], keywords: dict[str, Anything]) -> Anything:
+    """The body of a device function in place of its call."""
+    if f.active(source) or f.depth > MAX_DEPTH:
+        raise f.error(node, f"{source.name!r} calls itself: recursion is not supported, since calls are inlined; use a loop")
+    bound = bind_arguments(f, node, source, arguments, keywords)
+    frame = Frame(f.ctx, source, f, f.loc(node) if f.call is None or f.source.filename == f.ctx.source.filename else f.call)
+    inference = infer(frame, bound)
+    frame.types, frame.errors, frame.failed = dict(inference.types), inference.errors, inference.failed
+    if f.ctx.dry:
+        return _dry_result(frame, inference.result)
+    frame.result = inference.result
+    for name, value in bound.items():
+        variables.write(frame, node, name, value)
+    execute(frame, source.node.body)
+    value = _return(frame, node)
+    for key in [k for k in f.ctx.env if k[0] == frame.id]:
+        del f.ctx.env[key]
+    f.at(node)
+    return value
+
+
+def _dry_result(frame: Frame, result: Anything | None) -> Anything:
+    if ".return" in frame.errors:
+        raise frame.errors[".return"]
+    return Static(None) if result is None else result
+
+
+def _return(frame: Frame, node: ast.AST) -> Anything:
+    """Join the returns of an inlined function; falling off its end returns None."""
+    if ".return" in frame.errors:
+        raise frame.errors[".return"]
+    key = frame.key(".return")
+    edges: list[Edge] = list(frame.returns)
+    if frame.b.block is not None:
+        returns_value = frame.result is not None and not (isinstance(frame.result, Static) and frame.result.object is None)
+        if returns_value:
+            last = frame.source.node.body[-1]
+            raise frame.error(last, f"{frame.source.name!r} can end here without a return, but returns a value elsewhere")
+        frame.ctx.env[key] = Static(None)
+        edges.append((frame.b.block, frame.ctx.env))
+    if not edges:
+        return Static(None)
+    local = [k for k in edges[0][1] if k[0] == frame.id and k != key]
+    for _, env in edges:  # only the result survives: nothing else needs to be joined
+        for name in [*local, *(k for k in env if k[0] == frame.id and k != key)]:
+            env.pop(name, None)
+    variables.merge(frame, node, edges)
+    return frame.ctx.env.pop(key)
+
+
+def bind_arguments(
+    f: Frame, node: ast.AST, source: FunctionSource, arguments: list[Anything], keywords: dict[str, Anything]
+) -> dict[str, Anything]:
+    """Arguments by parameter name, with defaults filled in."""
+    from smmux.compiler.frontend.expressions import lift
+
+    names = source.parameters
+    if len(arguments) > len(names):
+        raise f.error(node, f"{source.name!r} takes {len(names)} arguments, {len(arguments)} given")
+    bound = dict(zip(names, arguments, strict=False))
+    for name, value in keywords.items():
+        if name not in names or name in bound:
+            raise f.error(node, f"{source.name!r} has no parameter {name!r} left to give")
+        bound[name] = value
+    for name in names:
+        if name not in bound:
+            if name not in source.defaults:
+                raise f.error(node, f"{source.name!r} needs an argument {name!r}")
+            bound[name] = lift(f, node, source.defaults[name])
+    return {name: bound[name] for name in names}
+
+
+@cache
+def _library(name: str) -> FunctionSource:
+    from smmux.compiler.frontend import mathlib
+
+    return from_function(getattr(mathlib, name), device=True, library=True)
+
+
+def library(f: Frame, node: ast.AST, name: str, *arguments: Anything) -> Any:
+    """Call a function of `mathlib`."""
+    return inline(f, node, _library(name), list(arguments), {})

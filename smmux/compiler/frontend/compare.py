@@ -1,0 +1,109 @@
+"""Comparisons: exact also between int32 and uint32."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from smmux.compiler import ir
+from smmux.compiler.frontend.arith import logical_not, to_float
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.convert import exact_in_float32, number, operand, promoted, result, settle, to_kind
+from smmux.compiler.frontend.values import INT32_MAX, Anything, Kind, Static, Tuple, Value, constant, weak
+
+PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
+}  # fmt: skip
+PTX = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
+MIRRORED = {"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
+
+
+def compare(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -> Value:
+    """left op right."""
+    if op in ("Is", "IsNot") or isinstance(left, Static) or isinstance(right, Static):
+        return _static(f, node, op, left, right)
+    if op not in PYTHON:
+        raise f.error(node, f"comparison {op} is not supported; use ==, !=, <, <=, > or >=")
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and op in ("Eq", "NotEq"):
+        equal = _tuples_equal(f, node, left, right)
+        return equal if op == "Eq" else logical_not(f, equal)
+    return numbers(f, node, op, number(f, node, left), number(f, node, right))
+
+
+def numbers(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
+    """a op b for numbers."""
+    if a.known and b.known:
+        return weak(bool(PYTHON[op](a.const, b.const)))
+    a, b = settle(f, node, a, "comparison"), settle(f, node, b, "comparison")
+    kind = Kind.INT32 if a.kind is b.kind is Kind.BOOL else promoted(a.kind, b.kind)
+    if kind.floating:
+        if a.kind is not b.kind and not (exact_in_float32(a) and exact_in_float32(b)):
+            f.note(node, "Numba compares in float64: write float32(...) around literals and integers")
+        return _emit(f, op, "f32", to_float(f, node, a), to_float(f, node, b))
+    if kind is Kind.UINT32 and a.kind is not b.kind and not (a.kind.weak or b.kind.weak):
+        return _mixed(f, node, op, a, b)
+    return _emit(f, op, "u32" if kind is Kind.UINT32 else "s32", to_kind(f, node, a, kind), to_kind(f, node, b, kind))
+
+
+def _emit(f: Frame, op: str, suffix: str, x: Value, y: Value) -> Value:
+    if suffix == "u32" and op in ("Eq", "NotEq"):
+        suffix = "s32"
+    name = "neu" if (op, suffix) == ("NotEq", "f32") else PTX[op]
+    return result(Kind.BOOL, f.b.op(f"setp.{name}.{suffix}", ir.Type.PRED, operand(f, x), operand(f, y)), 0, 1)
+
+
+def _mixed(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
+    """int32 against uint32: a negative number is less than every unsigned one."""
+    if a.kind is Kind.UINT32:
+        a, b, op = b, a, MIRRORED[op]
+    a = replace(a, kind=Kind.INT32) if a.kind is not Kind.BOOL else to_kind(f, node, a, Kind.INT32)
+    if b.hi <= INT32_MAX:
+        return _emit(f, op, "s32", a, to_kind(f, node, b, Kind.INT32))
+    unsigned = _emit(f, op, "u32", to_kind(f, node, a, Kind.UINT32), b)
+    if a.lo >= 0:
+        return unsigned
+    zero = constant(Kind.INT32, 0)
+    if op in ("Lt", "LtE", "NotEq"):
+        negative, combine = _emit(f, "Lt", "s32", a, zero), "or.pred"
+    else:
+        negative, combine = _emit(f, "GtE", "s32", a, zero), "and.pred"
+    return result(Kind.BOOL, f.b.op(combine, ir.Type.PRED, operand(f, negative), operand(f, unsigned)), 0, 1)
+
+
+def both(f: Frame, a: Value, b: Value) -> Value:
+    """a and b, for conditions that are already computed."""
+    if a.known or b.known:
+        value, other = (a, b) if a.known else (b, a)
+        return other if value.const else weak(False)
+    return result(Kind.BOOL, f.b.op("and.pred", ir.Type.PRED, operand(f, a), operand(f, b)), 0, 1)
+
+
+def either(f: Frame, a: Value, b: Value) -> Value:
+    """a or b, for conditions that are already computed."""
+    if a.known or b.known:
+        value, other = (a, b) if a.known else (b, a)
+        return weak(True) if value.const else other
+    return result(Kind.BOOL, f.b.op("or.pred", ir.Type.PRED, operand(f, a), operand(f, b)), 0, 1)
+
+
+def _tuples_equal(f: Frame, node: ast.AST, left: Tuple, right: Tuple) -> Value:
+    equal = weak(len(left.items) == len(right.items))
+    for x, y in zip(left.items, right.items, strict=False):
+        equal = both(f, equal, compare(f, node, "Eq", x, y))
+    return equal
+
+
+def _static(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -> Value:
+    """Comparisons of compile-time objects: `x is None`, dtypes, strings."""
+    if not (isinstance(left, Static) and isinstance(right, Static)):
+        if op in ("Is", "IsNot") and (isinstance(left, Static) or isinstance(right, Static)):
+            return weak(op == "IsNot")
+        raise f.error(node, "only numbers can be compared in a kernel, and compile-time objects with each other")
+    x, y = left.object, right.object
+    table = {"Is": x is y, "IsNot": x is not y, "Eq": x == y, "NotEq": x != y}
+    if op not in table:
+        raise f.error(node, f"comparison {op} of compile-time objects is not supported")
+    return weak(bool(table[op]))

@@ -1,0 +1,163 @@
+"""The state of one compilation, and of one function being lowered within it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from smmux.compiler import ir
+from smmux.compiler.frontend.builder import Builder
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.compiler.frontend.values import Anything, LocalArray
+from smmux.errors import CompileError
+
+Key = tuple[Any, Any]  # (frame, name) of a variable, or (array, index) of an element of a local array
+Env = dict[Key, Anything]
+Edge = tuple[ir.Block, Env]
+
+
+class Unknown(Exception):
+    """Type inference reads a variable of which no definition has been seen yet."""
+
+
+class Demoted(Exception):
+    """A local array turned out to need memory; the function is lowered again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A place where compiled Numba, which computes in int64 and float64, can get another value."""
+
+    loc: ir.Loc
+    message: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.loc.filename}:{self.loc.line}:{self.loc.col}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """Types of a function's variables, and of what it returns, for given arguments."""
+
+    types: dict[str, Anything]
+    result: Anything | None
+    errors: dict[str, CompileError]
+    failed: dict[str, CompileError]
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A loop being lowered: where `break` and `continue` have left from, with the variables of that moment."""
+
+    breaks: list[Edge] = field(default_factory=list)
+    continues: list[Edge] = field(default_factory=list)
+
+
+class Context:
+    """One compilation: the function being built, all live variables, all storage."""
+
+    def __init__(self, source: FunctionSource, options: Any, in_memory: frozenset[Any] = frozenset()) -> None:
+        self.source = source
+        self.options = options
+        self.function = ir.Function(source.name, source.filename)
+        self.builder = Builder(self.function)
+        self.env: Env = {}
+        self.notes: dict[tuple[Any, ...], Note] = {}
+        self.inferred: dict[Any, Inference] = {}
+        self.storage: dict[Any, Any] = {}  # arrays by the place that declares them
+        self.too_long: set[Any] = set()  # loops that did not fit the limit when unrolled
+        self.in_memory = in_memory  # local arrays known to need memory
+        self.demoted: set[Any] = set()
+        self.frames = 0
+        self.dynshared = 0
+
+    @property
+    def dry(self) -> bool:
+        """True while types are inferred."""
+        return self.builder.dry
+
+    def place(self, space: ir.Space, array_bytes: int, *, dynamic: bool = False) -> int:
+        """Reserve bytes of a segment, packed in order of declaration; returns their offset."""
+        attribute = "dynamic_bytes" if dynamic else f"{space.value}_bytes"
+        start: int = -(-getattr(self.function, attribute) // 4) * 4
+        setattr(self.function, attribute, start + array_bytes)
+        return start
+
+    def declare(self, array: ir.Array) -> ir.Array:
+        """Add an array to the function."""
+        self.function.arrays.append(array)
+        return array
+
+    def next_index(self, space: ir.Space) -> int:
+        """Number of arrays declared so far in a space."""
+        return 1 + max((a.index for a in self.function.arrays if a.space is space), default=-1)
+
+
+class Frame:
+    """A function being lowered: a kernel, or a device function at one call."""
+
+    def __init__(self, ctx: Context, source: FunctionSource, caller: Frame | None = None, call: ir.Loc | None = None) -> None:
+        self.ctx = ctx
+        self.b = ctx.builder
+        self.source = source
+        self.caller = caller
+        self.call = call  # place of the call, for functions of other files
+        self.depth: int = caller.depth + 1 if caller else 0
+        self.id = ctx.frames
+        ctx.frames += 1
+        self.fastmath = not source.library and (source.fastmath or (caller.fastmath if caller else False))
+        self.types: dict[str, Anything] = {}
+        self.first: dict[str, ast.AST] = {}  # where inference saw a variable first
+        self.errors: dict[str, CompileError] = {}
+        self.failed: dict[str, CompileError] = {}  # variables whose definition is in error
+        self.result: Anything | None = None  # joined type of the returns, while inferring
+        self.loops: list[Loop] = []
+        self.returns: list[Edge] = []
+
+    def error(self, node: ast.AST | None, message: str) -> CompileError:
+        """An error at a place in this function's source."""
+        return self.source.error(node, message)
+
+    def at(self, node: ast.AST) -> None:
+        """Instructions emitted from here on belong to this node."""
+        self.b.loc = self.loc(node)
+
+    def loc(self, node: ast.AST) -> ir.Loc:
+        """Place of a node; functions of other files are attributed to their call."""
+        if self.call is not None and self.source.filename != self.ctx.source.filename:
+            return self.call
+        return ir.Loc(self.source.filename, getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
+
+    def note(self, node: ast.AST, message: str) -> None:
+        """Record a place where compiled Numba can differ."""
+        if not self.ctx.dry and not self.source.library:
+            loc = self.loc(node)
+            text = self.source.line(loc.line).strip() if loc.filename == self.source.filename else ""
+            self.ctx.notes.setdefault((loc, message), Note(loc, message, text))
+
+    def key(self, name: str) -> Key:
+        """Under which the function's variable is kept."""
+        return (self.id, name)
+
+    def active(self, source: FunctionSource) -> bool:
+        """True if a function is being inlined already."""
+        return self.source.node is source.node or (self.caller is not None and self.caller.active(source))
+
+    @contextmanager
+    def inferring(self) -> Iterator[None]:
+        """Walk without emitting."""
+        before, loc = self.b.dry, self.b.loc
+        self.b.dry = True
+        try:
+            yield
+        finally:
+            self.b.dry, self.b.loc = before, loc
+
+
+__all__ = [
+    "Anything", "Context", "Demoted", "Edge", "Env", "Frame", "Inference", "Key", "LocalArray", "Loop", "Note", "Unknown",
+]  # fmt: skip

@@ -1,0 +1,333 @@
+"""Expressions of the kernel language."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import types
+from typing import Any
+
+import numpy as np
+
+from smmux.compiler.frontend import arith, arrays, compare, variables
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.convert import number, strong, truth
+from smmux.compiler.frontend.rules import evaluate, expression
+from smmux.compiler.frontend.source import MISSING
+from smmux.compiler.frontend.values import Anything, ArrayRef, Kind, Static, Tuple, Value, constant, weak
+from smmux.language import Attribute, Dim3
+
+
+def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
+    """A captured Python object as a compile-time value."""
+    if isinstance(value, enum.Enum) and isinstance(value.value, int):
+        return weak(int(value.value))
+    if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
+        return weak(value)
+    if isinstance(value, np.bool_):
+        return weak(bool(value))
+    if isinstance(value, np.generic):
+        return _lift_numpy(f, node, value)
+    if isinstance(value, tuple):
+        return Tuple(tuple(lift(f, node, item) for item in value))
+    return Static(value)
+
+
+def _lift_numpy(f: Frame, node: ast.AST, value: np.generic) -> Value:
+    if isinstance(value, np.float64):
+        return weak(float(value))
+    if isinstance(value, np.float32):
+        return constant(Kind.FLOAT32, float(value))
+    if isinstance(value, np.uint32):
+        return constant(Kind.UINT32, int(value))
+    if isinstance(value, np.integer):
+        return weak(int(value)) if value.dtype.itemsize == 8 else constant(Kind.INT32, int(value))
+    raise f.error(node, f"captured value of type {type(value).__name__} is not supported")
+
+
+@expression(ast.Constant)
+def literal(f: Frame, node: ast.Constant) -> Anything:
+    """Numbers, True, False, None, strings."""
+    if isinstance(node.value, complex | bytes):
+        raise f.error(node, f"{type(node.value).__name__} is not supported in a kernel")
+    return lift(f, node, node.value)
+
+
+@expression(ast.Name)
+def name(f: Frame, node: ast.Name) -> Anything:
+    """A local variable, or something captured."""
+    if node.id in f.source.locals:
+        return variables.read(f, node, node.id)
+    value = f.source.lookup(node.id)
+    if value is MISSING:
+        raise f.error(node, f"name {node.id!r} is not defined")
+    return lift(f, node, value)
+
+
+@expression(ast.Attribute)
+def attribute(f: Frame, node: ast.Attribute) -> Anything:
+    """`a.shape`, `math.pi`, `cuda.threadIdx.x`."""
+    owner = evaluate(f, node.value)
+    if isinstance(owner, ArrayRef):
+        return arrays.attribute(f, node, owner)
+    if not isinstance(owner, Static):
+        raise f.error(node, f"a number has no attribute {node.attr!r} in a kernel")
+    if isinstance(owner.object, Dim3):
+        if node.attr not in ("x", "y", "z"):
+            raise f.error(node, f"{owner.object.name} has x, y and z, not {node.attr!r}")
+        return arrays.special(f, owner.object.register, node.attr)
+    value = _captured_attribute(owner.object, node.attr)
+    if value is MISSING:
+        raise f.error(node, f"{getattr(owner.object, '__name__', owner.object)!s} has no attribute {node.attr!r}")
+    if isinstance(value, Attribute):
+        return value.lower(f, node)
+    return lift(f, node, value)
+
+
+def _captured_attribute(owner: Any, name: str) -> Any:
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        return MISSING
+
+
+@expression(ast.Tuple, ast.List)
+def sequence(f: Frame, node: ast.Tuple | ast.List) -> Tuple:
+    """(a, b): a compile-time tuple of values."""
+    items: list[Anything] = []
+    for item in node.elts:
+        if isinstance(item, ast.Starred):
+            inner = evaluate(f, item.value)
+            if not isinstance(inner, Tuple):
+                raise f.error(item, "* needs a tuple")
+            items.extend(inner.items)
+        else:
+            items.append(evaluate(f, item))
+    return Tuple(tuple(items))
+
+
+@expression(ast.BinOp)
+def binary(f: Frame, node: ast.BinOp) -> Anything:
+    """a op b; products that are added to something become multiply-adds."""
+    if isinstance(node.op, ast.Add):
+        for product, addend in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+                return _multiply_add(f, node, product, addend, product is node.left)
+    left, right = evaluate(f, node.left), evaluate(f, node.right)
+    return combine(f, node, type(node.op).__name__, left, right)
+
+
+def combine(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -> Anything:
+    """An operator on two values."""
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and op == "Add":
+        return Tuple(left.items + right.items)
+    f.at(node)
+    return arith.binary(f, node, op, number(f, node, left), number(f, node, right))
+
+
+def _multiply_add(f: Frame, node: ast.BinOp, product: ast.BinOp, addend: ast.expr, first: bool) -> Value:
+    if first:
+        a, b = evaluate(f, product.left), evaluate(f, product.right)
+        c = evaluate(f, addend)
+    else:
+        c = evaluate(f, addend)
+        a, b = evaluate(f, product.left), evaluate(f, product.right)
+    f.at(node)
+    return arith.multiply_add(f, node, number(f, product, a), number(f, product, b), number(f, node, c))
+
+
+def augmented(f: Frame, node: ast.AugAssign, current: Anything) -> Anything:
+    """The new value of the target of `target op= value`."""
+    value = node.value
+    if isinstance(node.op, ast.Add) and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+        a, b = number(f, value, evaluate(f, value.left)), number(f, value, evaluate(f, value.right))
+        f.at(node)
+        return arith.multiply_add(f, node, a, b, number(f, node, current))
+    return combine(f, node, type(node.op).__name__, current, evaluate(f, value))
+
+
+@expression(ast.UnaryOp)
+def unary(f: Frame, node: ast.UnaryOp) -> Anything:
+    """-x, +x, ~x, not x."""
+    value = evaluate(f, node.operand)
+    if isinstance(node.op, ast.Not):
+        return arith.logical_not(f, truth(f, node, value))
+    x = number(f, node, value)
+    if isinstance(node.op, ast.USub):
+        return arith.negate(f, node, x)
+    return arith.invert(f, node, x) if isinstance(node.op, ast.Invert) else x
+
+
+@expression(ast.Compare)
+def comparison(f: Frame, node: ast.Compare) -> Value:
+    """a < b < c: every operand is computed once; all of them, since that has no effects."""
+    outcome = weak(True)
+    left = evaluate(f, node.left)
+    for op, right_node in zip(node.ops, node.comparators, strict=True):
+        right = evaluate(f, right_node)
+        f.at(node)
+        if isinstance(op, ast.In | ast.NotIn):
+            outcome = compare.both(f, outcome, _membership(f, node, op, left, right))
+        else:
+            outcome = compare.both(f, outcome, compare.compare(f, node, type(op).__name__, left, right))
+        left = right
+    return outcome
+
+
+def _membership(f: Frame, node: ast.AST, op: ast.cmpop, left: Anything, right: Anything) -> Value:
+    if not isinstance(right, Tuple):
+        raise f.error(node, "`in` needs a tuple")
+    differs = weak(True)
+    for item in right.items:
+        differs = compare.both(f, differs, compare.compare(f, node, "NotEq", left, item))
+    return differs if isinstance(op, ast.NotIn) else arith.logical_not(f, differs)
+
+
+@expression(ast.BoolOp)
+def boolean(f: Frame, node: ast.BoolOp) -> Anything:
+    """`and`, `or`: the right side is skipped by a branch if it could fault or takes long, else both are computed."""
+    value = evaluate(f, node.values[0])
+    for right in node.values[1:]:
+        value = _and_or(f, node, value, right)
+    return value
+
+
+def _and_or(f: Frame, node: ast.BoolOp, left: Anything, right: ast.expr) -> Anything:
+    conjunction = isinstance(node.op, ast.And)
+    condition = truth(f, node, left)
+    if condition.known and not f.ctx.dry:
+        return evaluate(f, right) if condition.const == conjunction else left
+    if harmless(f, right):
+        other = evaluate(f, right)
+        if _boolean(left) and _boolean(other):
+            y = number(f, right, other)
+            return compare.both(f, condition, y) if conjunction else compare.either(f, condition, y)
+        a, b = (other, left) if conjunction else (left, other)
+        return arith.select(f, node, condition, number(f, node, a), number(f, node, b))
+    return _branch(f, node, condition, right if conjunction else left, left if conjunction else right)
+
+
+def _boolean(value: Anything) -> bool:
+    return isinstance(value, Value) and value.kind is Kind.BOOL
+
+
+@expression(ast.IfExp)
+def conditional(f: Frame, node: ast.IfExp) -> Anything:
+    """a if c else b: only one side is computed, or both and a select where that is harmless and cheap."""
+    condition = truth(f, node.test, evaluate(f, node.test))
+    if condition.known:
+        return evaluate(f, node.body if condition.const else node.orelse)
+    if harmless(f, node.body) and harmless(f, node.orelse):
+        a, b = evaluate(f, node.body), evaluate(f, node.orelse)
+        if isinstance(a, Value) and isinstance(b, Value):
+            f.at(node)
+            return arith.select(f, node, condition, a, b)
+    return _branch(f, node, condition, node.body, node.orelse)
+
+
+def _branch(f: Frame, node: ast.expr, condition: Value, yes: ast.expr | Anything, no: ast.expr | Anything) -> Anything:
+    """The value of one of two expressions, chosen by a branch."""
+
+    def side(what: ast.expr | Anything) -> Anything:
+        value = evaluate(f, what) if isinstance(what, ast.expr) else what
+        return strong(f, node, value) if isinstance(value, Value) else value
+
+    if f.ctx.dry:
+        return _select_type(f, node, side(yes), side(no))
+    key = (f.id, f".{node.lineno}.{node.col_offset}")
+    edges = []
+    template = None
+    blocks = f.b.new_block(), f.b.new_block()
+    with f.inferring():
+        template = _probe_type(f, node, yes, no)
+    env = f.ctx.env
+    f.b.branch_if(arith.operand(f, condition), *blocks)
+    for block, what in zip(blocks, (yes, no), strict=True):
+        f.b.start(block)
+        f.ctx.env = dict(env)
+        value = side(what)
+        f.ctx.env[key] = variables.conform(f, node, value, template) if template is not None else value
+        assert f.b.block is not None
+        edges.append((f.b.block, f.ctx.env))
+    f.at(node)
+    variables.merge(f, node, edges)
+    return f.ctx.env.pop(key)
+
+
+def _probe_type(f: Frame, node: ast.expr, *sides: ast.expr | Anything) -> Anything | None:
+    """The joined type of both sides, from the inferred types of the variables."""
+    found = [evaluate(f, s) if isinstance(s, ast.expr) else s for s in sides]
+    return _select_type(f, node, *found)
+
+
+def _select_type(f: Frame, node: ast.expr, a: Anything, b: Anything) -> Anything:
+    if isinstance(a, Value) and isinstance(b, Value):
+        kind = a.kind if a.kind is b.kind else arith.promoted(a.kind, b.kind)
+        return Value(arith.strong_kind(kind), drift=a.drift or b.drift)
+    if variables.alike(a, b):
+        return a
+    raise f.error(node, f"the two sides are {variables.type_name(a)} and {variables.type_name(b)}")
+
+
+HARMLESS = (
+    ast.Name, ast.Constant, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp,
+    ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.expr_context,
+)  # fmt: skip
+HARMLESS_NODES = 12  # beyond that a branch is cheaper
+
+
+def harmless(f: Frame, node: ast.expr) -> bool:
+    """True if an expression may be computed where its value is not wanted: it is short and touches no memory."""
+    count = 0
+    for inner in ast.walk(node):
+        count += isinstance(inner, ast.expr)
+        if not isinstance(inner, HARMLESS) or count > HARMLESS_NODES:
+            return False
+        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.FloorDiv | ast.Mod | ast.Div | ast.Pow):
+            return False
+    return True
+
+
+@expression(ast.Subscript)
+def subscript(f: Frame, node: ast.Subscript) -> Anything:
+    """a[i], a[i, j], or an item of a tuple."""
+    owner = evaluate(f, node.value)
+    if isinstance(owner, Tuple):
+        return _tuple_item(f, node, owner)
+    if isinstance(owner, ArrayRef):
+        index = arrays.indices(f, node, evaluate_index(f, node))
+        f.at(node)
+        return arrays.load(f, node, owner, index)
+    if isinstance(owner, Static) and isinstance(owner.object, types.ModuleType | type | np.ndarray):
+        raise f.error(node, "only arrays and tuples can be indexed; a captured NumPy array goes through cuda.const.array_like")
+    raise f.error(node, f"only arrays and tuples can be indexed, not {variables.type_name(owner)}")
+
+
+def evaluate_index(f: Frame, node: ast.Subscript) -> Anything:
+    """What stands between the brackets."""
+    for part in ast.walk(node.slice):
+        if isinstance(part, ast.Slice):
+            raise f.error(node, "slices are not supported; index one element at a time")
+    return evaluate(f, node.slice)
+
+
+def _tuple_item(f: Frame, node: ast.Subscript, owner: Tuple) -> Anything:
+    if isinstance(node.slice, ast.Slice):
+        bounds = [None if e is None else number(f, node, evaluate(f, e)).const for e in (node.slice.lower, node.slice.upper, node.slice.step)]
+        return Tuple(owner.items[slice(*bounds)])
+    index = number(f, node, evaluate(f, node.slice))
+    if not index.known:
+        if f.ctx.dry:
+            return variables.abstract(variables.returned(map(variables.abstract, owner.items)))
+        raise f.error(node, "the index of a tuple has to be a compile-time constant; use an array for a computed index")
+    if not -len(owner.items) <= index.const < len(owner.items):
+        raise f.error(node, f"index {index.const} outside a tuple of {len(owner.items)}")
+    return owner.items[index.const]
+
+
+@expression(ast.NamedExpr)
+def named(f: Frame, node: ast.NamedExpr) -> Anything:
+    """(name := value)."""
+    value = evaluate(f, node.value)
+    variables.write(f, node, node.target.id, value)
+    return value

@@ -1,0 +1,37 @@
+"""Types of a function's variables: one flow-insensitive fixpoint over its statements, for given arguments."""
+
+from __future__ import annotations
+
+from smmux.compiler.frontend import variables
+from smmux.compiler.frontend.context import Frame, Inference
+from smmux.compiler.frontend.statements import infer_statements
+from smmux.compiler.frontend.values import Anything, Static, describe
+
+MAX_PASSES = 40
+
+
+def infer(f: Frame, arguments: dict[str, Anything]) -> Inference:
+    """Infer the types of the frame's function; remembered by function and types of arguments."""
+    key = (f.source, f.fastmath, *((name, describe(value)) for name, value in arguments.items()))
+    found = f.ctx.inferred.get(key)
+    if found is None:
+        with f.inferring():
+            found = _fixpoint(f, arguments)
+        f.ctx.inferred[key] = found
+    return found
+
+
+def _fixpoint(f: Frame, arguments: dict[str, Anything]) -> Inference:
+    walker = Frame(f.ctx, f.source, f.caller, f.call)
+    for name, value in arguments.items():
+        walker.types[name] = variables.abstract(value)
+        walker.first[name] = f.source.node
+    before = None
+    for _ in range(MAX_PASSES):
+        walker.failed.clear()
+        infer_statements(walker, f.source.node.body)
+        state = (*((n, describe(v)) for n, v in walker.types.items()), describe(walker.result or Static(None)))
+        if state == before:
+            break
+        before = state
+    return Inference(walker.types, walker.result, walker.errors, walker.failed)

@@ -1,0 +1,454 @@
+"""Loops: unrolled where the trip count is a constant and the result is short enough, else with the test at the bottom."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from smmux.compiler import ir
+from smmux.compiler.frontend import arith, arrays, compare, variables
+from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Loop, Unknown
+from smmux.compiler.frontend.convert import number, operand, promoted, result, settle, strong, strong_kind, to_kind, truth
+from smmux.compiler.frontend.rules import evaluate, execute, statement
+from smmux.compiler.frontend.source import assigned_names
+from smmux.compiler.frontend.statements import bind, infer_statements
+from smmux.compiler.frontend.values import (
+    RANGE,
+    Anything,
+    ArrayRef,
+    Kind,
+    LocalArray,
+    Static,
+    Tuple,
+    Value,
+    constant,
+    weak,
+)
+from smmux.errors import CompileError
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The bounds of a `range`, all of one type."""
+
+    start: Value
+    stop: Value
+    step: Value
+    kind: Kind
+
+
+# -- what is iterated over
+
+
+def iterated(f: Frame, node: ast.For) -> Range | Tuple:
+    """The `range(...)`, or the tuple, of a for loop."""
+    call = node.iter
+    if isinstance(call, ast.Call) and _is_range(f, call.func):
+        if call.keywords or not 1 <= len(call.args) <= 3:
+            raise f.error(call, "range takes 1 to 3 positional arguments")
+        return _range(f, call, [number(f, a, evaluate(f, a)) for a in call.args])
+    value = evaluate(f, call)
+    if not isinstance(value, Tuple):
+        raise f.error(call, "a for loop runs over range(...) or a tuple")
+    return value
+
+
+def _is_range(f: Frame, node: ast.expr) -> bool:
+    try:
+        value = evaluate(f, node)
+    except CompileError:
+        return False
+    return isinstance(value, Static) and value.object is range
+
+
+def _range(f: Frame, node: ast.Call, values: list[Value]) -> Range:
+    start, stop, step = (weak(0), values[0], weak(1)) if len(values) == 1 else (*values, weak(1))[:3]
+    kind = Kind.WEAK_INT
+    for value in (start, stop, step):
+        if value.kind.floating:
+            raise f.error(node, "range needs integers, not floats")
+        kind = promoted(kind, value.kind)
+    kind = strong_kind(kind)
+    if kind is Kind.UINT32 and step.known and step.const < 0:
+        raise f.error(node, "a range over uint32 cannot run downwards; use int32(...)")
+    if step.known and step.const == 0:
+        raise f.error(node, "the step of a range must not be 0")
+    settled = [to_kind(f, node, settle(f, node, v, "range"), kind) for v in (start, stop, step)]
+    return Range(*settled, kind)
+
+
+# -- type inference
+
+
+def infer_loop(f: Frame, node: ast.For | ast.While) -> None:
+    """Visit a loop once for its types."""
+    try:
+        if isinstance(node, ast.For):
+            _infer_target(f, node)
+        else:
+            evaluate(f, node.test)
+    except (Unknown, CompileError):
+        pass
+    infer_statements(f, node.body)
+    infer_statements(f, node.orelse)
+
+
+def _infer_target(f: Frame, node: ast.For) -> None:
+    over = iterated(f, node)
+    if isinstance(over, Range):
+        bind(f, node.target, Value(over.kind))
+        return
+    for item in over.items:
+        bind(f, node.target, item)
+
+
+# -- lowering
+
+
+@statement(ast.Break)
+def leave_loop(f: Frame, node: ast.Break) -> None:
+    """break."""
+    _jump(f, f.loops[-1].breaks)
+
+
+@statement(ast.Continue)
+def next_iteration(f: Frame, node: ast.Continue) -> None:
+    """continue."""
+    _jump(f, f.loops[-1].continues)
+
+
+def _jump(f: Frame, edges: list[Edge]) -> None:
+    assert f.b.block is not None
+    edges.append((f.b.block, f.ctx.env))
+    f.b.block = None
+
+
+@statement(ast.For)
+def for_loop(f: Frame, node: ast.For) -> None:
+    """for ... in range(...) or a tuple."""
+    over = iterated(f, node)
+    if isinstance(over, Tuple):
+        _unroll(f, node, iter(over.items), limited=False)
+        return
+    if over.start.known and over.stop.known and over.step.known:
+        values = range(over.start.const, over.stop.const, over.step.const)
+        if _worth_unrolling(f, node, len(values)):
+            items = (constant(over.kind, i) for i in values)
+            if _unroll(f, node, items):
+                return
+    _counted(f, node, over)
+
+
+@statement(ast.While)
+def while_loop(f: Frame, node: ast.While) -> None:
+    """while, with unrolling if the condition is known each time it is tested."""
+    changing = set(assigned_names(node.body))
+    if any(isinstance(n, ast.Name) and n.id in changing for n in ast.walk(node.test)) and _unroll_while(f, node):
+        return
+    condition = truth(f, node.test, evaluate(f, node.test))
+    if condition.known and not condition.const:
+        execute(f, node.orelse)
+        return
+
+    def bottom() -> Value:
+        f.at(node)
+        return truth(f, node.test, evaluate(f, node.test))
+
+    _rotated(f, node, condition, {}, lambda _: execute(f, node.body), lambda _: {}, lambda _: bottom())
+
+
+# -- unrolling
+
+
+def _worth_unrolling(f: Frame, node: ast.For, trips: int) -> bool:
+    """False if the unrolled loop is sure to be too long: every statement but pass is at least one operation, or nearly."""
+    if (node, trips, f.source) in f.ctx.too_long:
+        return False
+    stores = sum(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for s in node.body for n in ast.walk(s))
+    return trips * max(stores, 1) <= f.ctx.options.unroll_limit
+
+
+def _unroll(f: Frame, node: ast.For, items: Iterator[Anything], limited: bool = True) -> bool:
+    """Lower the body once per item; False, and nothing done, if that gets too long."""
+
+    def iterations() -> Iterator[Callable[[], None]]:
+        for item in items:
+            yield lambda item=item: _iteration(f, node, item)
+
+    return _straight(f, node, iterations(), limited)
+
+
+def _iteration(f: Frame, node: ast.For, item: Anything) -> None:
+    f.at(node)
+    bind(f, node.target, item)
+    execute(f, node.body)
+
+
+def _unroll_while(f: Frame, node: ast.While) -> bool:
+    """Unroll as long as the condition is known; False if it comes to depend on run-time values."""
+    if (node, f.source) in f.ctx.too_long:
+        return False
+    unknown = False
+
+    def iterations() -> Iterator[Callable[[], None]]:
+        nonlocal unknown
+        while True:
+            condition = truth(f, node.test, evaluate(f, node.test))
+            if not condition.known:
+                unknown = True
+                return
+            if not condition.const:
+                return
+            yield lambda: execute(f, node.body)
+
+    return _straight(f, node, iterations(), True, lambda: unknown)
+
+
+def _straight(
+    f: Frame, node: ast.For | ast.While, iterations: Iterator[Callable[[], None]], limited: bool, failed: Callable[[], bool] = lambda: False
+) -> bool:
+    mark, env, saved = f.b.mark(), dict(f.ctx.env), _edges(f)
+    loop = Loop()
+    f.loops.append(loop)
+    limit = f.ctx.options.unroll_limit
+    count = 0
+    for run in iterations:
+        run()
+        count += 1
+        edges = list(loop.continues)
+        loop.continues.clear()
+        if f.b.block is not None:
+            edges.append((f.b.block, f.ctx.env))
+        variables.merge(f, node, edges)
+        if limited and (f.b.emitted - mark.emitted > limit or count > limit):
+            break
+        if f.b.block is None:
+            break
+    f.loops.pop()
+    if (limited and (f.b.emitted - mark.emitted > limit or count > limit)) or failed():
+        f.b.rewind(mark)
+        f.ctx.env = env
+        _restore(f, saved)
+        f.ctx.too_long.add((node, f.source) if isinstance(node, ast.While) else (node, count, f.source))
+        if isinstance(node, ast.For):
+            f.ctx.too_long.add((node, _trips(f, node), f.source))
+        return False
+    if f.b.block is not None:
+        execute(f, node.orelse)
+    edges = loop.breaks
+    if f.b.block is not None:
+        edges = [(f.b.block, f.ctx.env), *edges]
+    variables.merge(f, node, edges)
+    return True
+
+
+def _trips(f: Frame, node: ast.For) -> int:
+    over = iterated(f, node)
+    assert isinstance(over, Range)
+    return len(range(over.start.const, over.stop.const, over.step.const))
+
+
+def _edges(f: Frame) -> list[tuple[list[Edge], int]]:
+    """Lengths of all lists that lowering may add edges to."""
+    found: list[tuple[list[Edge], int]] = []
+    frame: Frame | None = f
+    while frame is not None:
+        lists = [frame.returns, *(edges for loop in frame.loops for edges in (loop.breaks, loop.continues))]
+        found += [(edges, len(edges)) for edges in lists]
+        frame = frame.caller
+    return found
+
+
+def _restore(f: Frame, saved: list[tuple[list[Edge], int]]) -> None:
+    for edges, length in saved:
+        del edges[length:]
+
+
+# -- loops that stay loops
+
+
+def _counted(f: Frame, node: ast.For, over: Range) -> None:
+    """for over a range: a counter of its own, so that the body may assign the loop variable."""
+    f.at(node)
+    condition = _continues(f, node, over.start, over)
+    if condition.known and not condition.const:
+        execute(f, node.orelse)
+        return
+    low, high = _counter_bounds(over)
+    key: Key = (f.id, f".counter.{node.lineno}.{node.col_offset}")
+    initial = Value(over.kind, over.start.operand, over.start.const, low, high)
+
+    def body(header: Env) -> None:
+        counter = header[key]
+        assert isinstance(counter, Value)
+        bind(f, node.target, replace(counter, lo=low, hi=high))
+        execute(f, node.body)
+
+    def advance(header: Env) -> Env:
+        f.at(node)
+        counter = header[key]
+        assert isinstance(counter, Value)
+        return {key: replace(arith.binary(f, node, "Add", replace(counter, lo=low, hi=high), over.step), drift=False)}
+
+    def bottom(latch: Env) -> Value:
+        counter = latch[key]
+        assert isinstance(counter, Value)
+        return _continues(f, node, counter, over)
+
+    _rotated(f, node, condition, {key: initial}, body, advance, bottom)
+
+
+def _counter_bounds(over: Range) -> tuple[int, int]:
+    low, high = RANGE[over.kind]
+    if over.step.lo > 0:
+        return over.start.lo, max(over.start.lo, over.stop.hi - 1)
+    if over.step.hi < 0:
+        return min(over.start.hi, over.stop.lo + 1), over.start.hi
+    return low, high
+
+
+def _continues(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
+    """Whether the counter is still within the range."""
+    stop, step = over.stop, over.step
+    if step.lo >= 0 or over.kind is Kind.UINT32:
+        return compare.numbers(f, node, "Lt", counter, stop)
+    if step.hi <= 0:
+        return compare.numbers(f, node, "Gt", counter, stop)
+    zero = constant(over.kind, 0)
+    up = compare.both(f, compare.numbers(f, node, "Gt", step, zero), compare.numbers(f, node, "Lt", counter, stop))
+    down = compare.both(f, compare.numbers(f, node, "Lt", step, zero), compare.numbers(f, node, "Gt", counter, stop))
+    return compare.either(f, up, down)
+
+
+def _rotated(
+    f: Frame,
+    node: ast.For | ast.While,
+    condition: Value,
+    extra: Env,
+    body: Callable[[Env], None],
+    advance: Callable[[Env], Env],
+    bottom: Callable[[Env], Value],
+) -> None:
+    """if condition: do { body } while (bottom): one branch per iteration.
+
+    Everything that the loop assigns lives in a variable from before the loop to after it; all paths that leave the loop
+    write the same variables, so that they need no others where they come together.
+    """
+    before = f.ctx.env
+    header = _header(f, node, extra)
+    f.b.move_all([m for key, to in header.items() if key in before or key in extra for m in moves_of(f, node, to, {**before, **extra}[key])])
+    start, after = f.b.new_block(), f.b.new_block()
+    if condition.known:
+        f.b.branch(start)
+    else:
+        f.b.branch_if(operand(f, condition), start, after)
+    f.b.start(start)
+    f.ctx.env = {**before, **header}
+    loop = Loop()
+    f.loops.append(loop)
+    body(header)
+    f.loops.pop()
+    edges = [*loop.continues, *([(f.b.block, f.ctx.env)] if f.b.block is not None else [])]
+    variables.merge(f, node, edges)
+    ends = not condition.known
+    if f.b.block is not None:
+        ends |= _latch(f, node, header, advance, bottom, start, after)
+    _exit(f, node, {**before, **header}, header, loop.breaks, after, ends)
+    for key in extra:
+        f.ctx.env.pop(key, None)
+
+
+def moves_of(f: Frame, node: ast.AST, target: Anything, value: Anything) -> list[tuple[ir.Reg, ir.Operand]]:
+    """Moves into a loop's variables, which have to keep their type."""
+    if not variables.alike(target, value):
+        raise f.error(node, f"a variable is {variables.type_name(target)} before this loop and {variables.type_name(value)} within")
+    return variables.moves(f, node, target, value)
+
+
+def _header(f: Frame, node: ast.For | ast.While, extra: Env) -> Env:
+    """Variables for whatever the loop assigns."""
+    header: Env = {key: variables.variable(f, value, "i") for key, value in extra.items()}
+    for name in dict.fromkeys(_targets(node)):
+        declared, current = f.types.get(name), f.ctx.env.get(f.key(name))
+        if declared is None:
+            continue
+        template = current if isinstance(current, ArrayRef | Static) else declared
+        if current is None and not isinstance(declared, Value):
+            continue
+        if variables.leaves(template):
+            header[f.key(name)] = variables.variable(f, template, name)
+    for storage, index in _elements(f, node):
+        header[(storage, index)] = arrays.element_variable(f, storage, index)
+    return header
+
+
+def _targets(node: ast.For | ast.While) -> Iterator[str]:
+    yield from assigned_names([node])
+
+
+def _elements(f: Frame, node: ast.For | ast.While) -> Iterator[Key]:
+    """Registers of per-thread arrays that the loop stores to, or passes to a function."""
+    names: set[str] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
+            names |= {n.id for n in ast.walk(inner.value) if isinstance(n, ast.Name)}
+        elif isinstance(inner, ast.Call):
+            names |= {n.id for a in inner.args for n in ast.walk(a) if isinstance(n, ast.Name)}
+            names |= {n.id for k in inner.keywords for n in ast.walk(k.value) if isinstance(n, ast.Name)}
+        elif isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Name | ast.Tuple):
+            names |= {n.id for n in ast.walk(inner.value) if isinstance(n, ast.Name)}
+    seen: set[Key] = set()
+    for name in sorted(names):
+        value = f.ctx.env.get(f.key(name))
+        for array in _arrays(value):
+            for key in arrays.local_elements(f, array):
+                if key not in seen:
+                    seen.add(key)
+                    yield key
+
+
+def _arrays(value: Anything | None) -> Iterator[ArrayRef]:
+    if isinstance(value, ArrayRef):
+        yield value
+    elif isinstance(value, Tuple):
+        for item in value.items:
+            yield from _arrays(item)
+
+
+def _latch(
+    f: Frame, node: ast.For | ast.While, header: Env, advance: Callable[[Env], Env], bottom: Callable[[Env], Value], start: ir.Block, after: ir.Block
+) -> bool:
+    """The end of an iteration: test, write the variables, go round. True if the loop can end here."""
+    env = {**f.ctx.env, **advance(header)}
+    f.ctx.env = env
+    again = bottom(env)
+    f.b.move_all([m for key, to in header.items() if key in f.ctx.env for m in moves_of(f, node, to, f.ctx.env[key])])
+    if again.known:
+        f.b.branch(start if again.const else after)
+        return not again.const
+    f.b.branch_if(operand(f, again), start, after)
+    return True
+
+
+def _exit(f: Frame, node: ast.For | ast.While, env: Env, header: Env, breaks: list[Edge], after: ir.Block, ends: bool) -> None:
+    """Where the loop's ends come together."""
+    if node.orelse and ends:
+        f.b.start(after)
+        f.ctx.env = env
+        execute(f, node.orelse)
+        edges = [*([(f.b.block, f.ctx.env)] if f.b.block is not None else []), *breaks]
+        variables.merge(f, node, edges)
+        return
+    for block, at_break in breaks:
+        f.b.block = block
+        f.b.move_all([m for key, to in header.items() if key in at_break for m in moves_of(f, node, to, at_break[key])])
+        f.b.branch(after)
+    if ends or breaks:
+        f.b.start(after)
+        f.ctx.env = env
+    else:
+        f.b.block = None
+
+
+__all__ = ["LocalArray", "for_loop", "infer_loop", "iterated", "result", "strong", "while_loop"]

@@ -1,0 +1,531 @@
+"""Functions that the machine has no operation for, in the kernel language itself.
+
+Single-precision polynomials and argument reductions of the usual kind (Cody and Waite; minimax coefficients), within
+about two units in the last place; the trigonometric ones for arguments up to some 10^5. Under fastmath most are not used.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from smmux import cuda
+from smmux.compiler.frontend.machine import as_bits, as_float, ex2
+from smmux.types import float32, int32, uint32
+
+INFINITY = float("inf")
+NAN = float("nan")
+SMALLEST_NORMAL = 1.175494351e-38
+PI = 3.14159265
+HALF_PI = 1.57079633
+
+
+# -- integers
+
+
+def integer_power(base, exponent):
+    """base ** exponent by squaring; exponents below 0 give 0 (or the sign) as integer division would."""
+    result = base * 0 + 1
+    if exponent < 0:
+        return result if base == 1 else result * 0
+    while exponent != 0:
+        if exponent & 1 != 0:
+            result = result * base
+        base = base * base
+        exponent = exponent >> 1
+    return result
+
+
+def floor_divide_signed_unsigned(a, b):
+    """int32 // uint32: the exact quotient always fits an int32."""
+    if a >= 0:
+        return int32(uint32(a) // b)
+    return -1 - int32((uint32(-1) - uint32(a)) // b)
+
+
+def modulo_signed_unsigned(a, b):
+    """int32 % uint32."""
+    if a >= 0:
+        return uint32(a) % b
+    return b - 1 - (uint32(-1) - uint32(a)) % b
+
+
+def floor_divide_unsigned_signed(a, b):
+    """uint32 // int32: for a negative divisor the low 32 bits of the exact quotient."""
+    if b > 0:
+        return a // uint32(b)
+    divisor = uint32(-b)
+    quotient = a // divisor
+    return uint32(0) - quotient if quotient * divisor == a else uint32(-1) - quotient
+
+
+def modulo_unsigned_signed(a, b):
+    """uint32 % int32: has the sign of the divisor, and always fits an int32."""
+    if b > 0:
+        return int32(a % uint32(b))
+    rest = int32(a % uint32(-b))
+    return rest if rest == 0 else rest + b
+
+
+# -- floats: division with remainder
+
+
+def fmod(x, y):
+    """Remainder of the truncated quotient, exact."""
+    rest, divisor = abs(x), abs(y)
+    if not (rest < INFINITY) or not (divisor > 0.0):
+        return float32(NAN)
+    if rest < divisor or divisor == INFINITY:
+        return x
+    scaled = divisor
+    while scaled <= rest * 0.5:
+        scaled = scaled + scaled
+    while scaled >= divisor:
+        if rest >= scaled:
+            rest = rest - scaled
+        scaled = scaled * 0.5
+    return copysign(rest, x)
+
+
+def modulo(x, y):
+    """x % y: has the sign of y."""
+    rest = fmod(x, y)
+    if rest == 0.0:
+        return copysign(rest, y)
+    return rest + y if (rest < 0.0) != (y < 0.0) else rest
+
+
+def floor_divide(x, y):
+    """x // y, from the exact remainder."""
+    if y == 0.0:
+        return x / y
+    quotient = (x - modulo(x, y)) / y
+    whole = floor(quotient)
+    return whole + 1.0 if quotient - whole > 0.5 else whole
+
+
+def floor(x):
+    """The integer at or below x, as a float."""
+    return x - _fraction(x) if abs(x) < 8388608.0 else x
+
+
+def _fraction(x):
+    """x - floor(x) for |x| < 2**23."""
+    rest = x - float32(int32(x))
+    return rest + 1.0 if rest < 0.0 else rest
+
+
+def modf(x):
+    """Fraction and whole part, both with the sign of x."""
+    whole = float32(int32(x)) if abs(x) < 8388608.0 else x
+    return copysign(x - whole if abs(x) < INFINITY else 0.0, x), copysign(whole, x)
+
+
+def copysign(x, y):
+    """Magnitude of x, sign of y."""
+    return as_float((as_bits(x) & 0x7FFFFFFF) | (as_bits(y) & 0x80000000))
+
+
+def ldexp(x, e):
+    """x * 2**e, in two steps so that neither overflows."""
+    half = e >> 1
+    return x * ex2(float32(half)) * ex2(float32(e - half))
+
+
+# -- exponentials and logarithms
+
+
+def exp(x):
+    """e ** x."""
+    if x > 104.0:
+        return float32(INFINITY)
+    if x < -104.0:
+        return float32(0.0)
+    n = cuda_round(x * 1.44269502)
+    f = cuda.fma(n, -6.93145752e-1, x)
+    f = cuda.fma(n, -1.42860677e-6, f)
+    return ldexp(_exp_polynomial(f), int32(n)) if x == x else x
+
+
+def exp2(x):
+    """2 ** x."""
+    if x > 150.0:
+        return float32(INFINITY)
+    if x < -151.0:
+        return float32(0.0)
+    n = cuda_round(x)
+    return ldexp(_exp_polynomial((x - n) * 0.693147182), int32(n)) if x == x else x
+
+
+def cuda_round(x):
+    """The nearest integer as a float, for magnitudes that an int32 holds."""
+    return float32(round(x))
+
+
+def _exp_polynomial(f):
+    """e ** f for |f| <= log(2) / 2."""
+    r = cuda.fma(1.37805939e-3, f, 8.37312452e-3)
+    r = cuda.fma(r, f, 4.16695364e-2)
+    r = cuda.fma(r, f, 1.66664720e-1)
+    r = cuda.fma(r, f, 4.99999851e-1)
+    r = cuda.fma(r, f, 1.0)
+    return cuda.fma(r, f, 1.0)
+
+
+def expm1(x):
+    """e ** x - 1, also for small x (Kahan)."""
+    u = exp(x)
+    if u == 1.0:
+        return x
+    if u - 1.0 == -1.0 or u == INFINITY:
+        return u - 1.0
+    return (u - 1.0) * x / log(u)
+
+
+def _split(x):
+    """x = m * 2**i with m between sqrt(1/2) and sqrt(2), for positive finite x: m, i."""
+    i = float32(0.0)
+    if x < SMALLEST_NORMAL:
+        x = x * 8388608.0
+        i = float32(-23.0)
+    e = (as_bits(x) - 0x3F3504F3) & 0xFF800000
+    return as_float(as_bits(x) - e), cuda.fma(float32(int32(e)), 1.19209290e-7, i)
+
+
+def _log_of_special(x):
+    """Logarithm of zero, negative numbers, infinity and NaN."""
+    if x == 0.0:
+        return float32(-INFINITY)
+    return float32(NAN) if x < 0.0 else x + x
+
+
+def _log_parts(x):
+    """log(m) and i of x = m * 2**i."""
+    m, i = _split(x)
+    f = m - 1.0
+    s = f * f
+    r = cuda.fma(7.0376836292e-2, f, -1.1514610310e-1)
+    r = cuda.fma(r, f, 1.1676998740e-1)
+    r = cuda.fma(r, f, -1.2420140846e-1)
+    r = cuda.fma(r, f, 1.4249322787e-1)
+    r = cuda.fma(r, f, -1.6668057665e-1)
+    r = cuda.fma(r, f, 2.0000714765e-1)
+    r = cuda.fma(r, f, -2.4999993993e-1)
+    r = cuda.fma(r, f, 3.3333331174e-1)
+    return f, cuda.fma(r * f, s, -0.5 * s), i
+
+
+def log(x):
+    """Natural logarithm."""
+    if not (x > 0.0) or x == INFINITY:
+        return _log_of_special(x)
+    f, r, i = _log_parts(x)
+    return cuda.fma(i, 0.693359375, f + cuda.fma(i, -2.12194440e-4, r))
+
+
+def log2(x):
+    """Logarithm to base 2; exact for powers of two."""
+    if not (x > 0.0) or x == INFINITY:
+        return _log_of_special(x)
+    f, r, i = _log_parts(x)
+    return i + cuda.fma(f, 1.44269504, r * 1.44269504)
+
+
+def log10(x):
+    """Logarithm to base 10."""
+    if not (x > 0.0) or x == INFINITY:
+        return _log_of_special(x)
+    f, r, i = _log_parts(x)
+    low = cuda.fma(i, 2.48310646e-4, (f + r) * 0.434294482)
+    return cuda.fma(i, 3.00781250e-1, low)
+
+
+def log1p(x):
+    """log(1 + x), also for small x (Kahan)."""
+    u = 1.0 + x
+    if u == 1.0 or u == INFINITY:
+        return x
+    return log(u) * (x / (u - 1.0))
+
+
+def power(x, y):
+    """x ** y for floats, with the special cases of C."""
+    if y == 0.0 or x == 1.0:
+        return float32(1.0)
+    whole = abs(y) >= 8388608.0 or y == float32(int32(y))
+    odd = abs(y) < 16777216.0 and whole and int32(y) & 1 == 1
+    size = abs(x)
+    if size == 0.0 or size == INFINITY or size == 1.0 or abs(y) == INFINITY:
+        result = _power_of_limit(size, y)
+    else:
+        result = _positive_power(size, y)
+    if x < 0.0:
+        if not whole and size < INFINITY:
+            return float32(NAN)
+        return -result if odd else result
+    return -result if odd and as_bits(x) == 0x80000000 else result
+
+
+def _power_of_limit(size, y):
+    """0, 1 and infinity to a power, and any positive number to an infinite one."""
+    if size == 1.0:
+        return float32(1.0)
+    return float32(INFINITY) if (size > 1.0) == (y > 0.0) else float32(0.0)
+
+
+def _positive_power(x, y):
+    """exp(y * log(x)) with the logarithm in two words, so that large exponents do not magnify its error."""
+    m, i = _split(x)
+    p = m + 1.0
+    f = m - 1.0
+    r = 1.0 / p
+    q = r * f
+    q_low = r * cuda.fma(q, -f, cuda.fma(q, -2.0, f))
+    s = q * q
+    r = cuda.fma(0.1293334961, s, 0.1419928074)
+    r = cuda.fma(r, s, 0.2000148296)
+    r = cuda.fma(r, s, 0.3333332539)
+    t = cuda.fma(q, q_low + q_low, cuda.fma(q, q, -s))
+    p = s * q
+    t = cuda.fma(s, q_low, cuda.fma(t, q, cuda.fma(s, q, -p)))
+    s = cuda.fma(r, p, cuda.fma(r, t, q_low))
+    r = 2.0 * q
+    t = cuda.fma(6.93147182e-1, i, r)
+    p = cuda.fma(-6.93147182e-1, i, t)
+    s = cuda.fma(-1.90465421e-9, i, cuda.fma(2.0, s, r - p))
+    high = t + s
+    low = (t - high) + s
+    e = high * y
+    e_low = cuda.fma(low, y, cuda.fma(high, y, -e))
+    result = exp(e)
+    return cuda.fma(result, e_low, result) if 0.0 < result < INFINITY else result
+
+
+# -- trigonometry
+
+
+def _reduce(x):
+    """x minus the nearest multiple of pi / 2, and that multiple."""
+    n = round(x * 0.636619747)
+    k = float32(n)
+    r = cuda.fma(k, -1.57079601e00, x)
+    r = cuda.fma(k, -3.13916473e-7, r)
+    return cuda.fma(k, -5.39030253e-15, r), n
+
+
+def _sin_polynomial(r):
+    s = r * r
+    p = cuda.fma(2.86567956e-6, s, -1.98559923e-4)
+    p = cuda.fma(p, s, 8.33338592e-3)
+    p = cuda.fma(p, s, -1.66666672e-1)
+    return cuda.fma(p, r * s, r)
+
+
+def _cos_polynomial(r):
+    s = r * r
+    p = cuda.fma(2.44677067e-5, s, -1.38877297e-3)
+    p = cuda.fma(p, s, 4.16666567e-2)
+    p = cuda.fma(p, s, -5.00000000e-1)
+    return cuda.fma(p, s, 1.0)
+
+
+def sin(x):
+    """Sine."""
+    if not (abs(x) < INFINITY):
+        return float32(NAN)
+    r, n = _reduce(x)
+    value = _cos_polynomial(r) if n & 1 == 1 else _sin_polynomial(r)
+    return -value if n & 2 == 2 else value
+
+
+def cos(x):
+    """Cosine."""
+    if not (abs(x) < INFINITY):
+        return float32(NAN)
+    r, n = _reduce(x)
+    value = _sin_polynomial(r) if n & 1 == 1 else _cos_polynomial(r)
+    return -value if (n + 1) & 2 == 2 else value
+
+
+def tan(x):
+    """Tangent."""
+    if not (abs(x) < INFINITY):
+        return float32(NAN)
+    r, n = _reduce(x)
+    s, c = _sin_polynomial(r), _cos_polynomial(r)
+    return -c / s if n & 1 == 1 else s / c
+
+
+def atan(x):
+    """Arc tangent."""
+    z = abs(x)
+    t = 1.0 / z if z > 1.0 else z
+    s = t * t
+    p = cuda.fma(2.78569828e-3, s, -1.58660226e-2)
+    p = cuda.fma(p, s, 4.24722321e-2)
+    p = cuda.fma(p, s, -7.49753043e-2)
+    p = cuda.fma(p, s, 1.06448799e-1)
+    p = cuda.fma(p, s, -1.42070308e-1)
+    p = cuda.fma(p, s, 1.99934542e-1)
+    p = cuda.fma(p, s, -3.33331466e-1)
+    p = cuda.fma(p * s, t, t)
+    return copysign(HALF_PI - p if z > 1.0 else p, x)
+
+
+def atan2(y, x):
+    """Angle of the point (x, y)."""
+    if x != x or y != y:
+        return x + y
+    large, small = max(abs(x), abs(y)), min(abs(x), abs(y))
+    if large == 0.0:
+        angle = float32(0.0)
+    elif small == INFINITY:
+        angle = float32(0.25 * PI)
+    else:
+        angle = atan(small / large)
+    if abs(y) > abs(x):
+        angle = HALF_PI - angle
+    if as_bits(x) >= 0x80000000:
+        angle = PI - angle
+    return copysign(angle, y)
+
+
+def _asin_polynomial(z):
+    s = z * z
+    p = cuda.fma(4.2163199048e-2, s, 2.4181311049e-2)
+    p = cuda.fma(p, s, 4.5470025998e-2)
+    p = cuda.fma(p, s, 7.4953002686e-2)
+    p = cuda.fma(p, s, 1.6666752422e-1)
+    return cuda.fma(p * s, z, z)
+
+
+def asin(x):
+    """Arc sine."""
+    z = abs(x)
+    if z > 0.5:
+        value = HALF_PI - 2.0 * _asin_polynomial(root(0.5 * (1.0 - z)))
+    else:
+        value = _asin_polynomial(z)
+    return copysign(value, x)
+
+
+def acos(x):
+    """Arc cosine."""
+    if abs(x) <= 0.5:
+        return HALF_PI - _asin_polynomial(x)
+    value = 2.0 * _asin_polynomial(root(0.5 * (1.0 - abs(x))))
+    return PI - value if x < 0.0 else value
+
+
+# -- hyperbolic functions
+
+
+def sinh(x):
+    """Hyperbolic sine."""
+    z = abs(x)
+    if z < 1.0:
+        s = x * x
+        p = cuda.fma(2.81590e-6, s, 1.98411e-4)
+        p = cuda.fma(p, s, 8.33333e-3)
+        p = cuda.fma(p, s, 1.66666667e-1)
+        return cuda.fma(p * s, x, x)
+    e = exp(z - 0.693147182)
+    return copysign(e - 0.25 / e, x)
+
+
+def cosh(x):
+    """Hyperbolic cosine."""
+    e = exp(abs(x) - 0.693147182)
+    return e + 0.25 / e
+
+
+def tanh(x):
+    """Hyperbolic tangent."""
+    z = abs(x)
+    if z < 0.55:
+        s = x * x
+        p = cuda.fma(-5.70498872745e-3, s, 2.06390887954e-2)
+        p = cuda.fma(p, s, -5.37397155531e-2)
+        p = cuda.fma(p, s, 1.33314422036e-1)
+        p = cuda.fma(p, s, -3.33332819422e-1)
+        return cuda.fma(p * s, x, x)
+    return copysign(1.0 - 2.0 / (exp(z + z) + 1.0), x)
+
+
+def asinh(x):
+    """Inverse hyperbolic sine."""
+    z = abs(x)
+    if z > 1.0e9:
+        return copysign(log(z) + 0.693147182, x)
+    return copysign(log1p(z + z * z / (1.0 + root(z * z + 1.0))), x)
+
+
+def acosh(x):
+    """Inverse hyperbolic cosine."""
+    if x > 1.0e9:
+        return log(x) + 0.693147182
+    t = x - 1.0
+    return log1p(t + root(2.0 * t + t * t))
+
+
+def atanh(x):
+    """Inverse hyperbolic tangent."""
+    z = abs(x)
+    return copysign(0.5 * log1p(2.0 * z / (1.0 - z)), x)
+
+
+# -- others
+
+
+def root(x):
+    """IEEE square root."""
+    return sqrt(x)
+
+
+def hypot(x, y):
+    """sqrt(x * x + y * y) without overflow."""
+    large, small = max(abs(x), abs(y)), min(abs(x), abs(y))
+    if large == INFINITY or large == 0.0:
+        return large
+    t = small / large
+    return large * root(cuda.fma(t, t, 1.0)) if x == x and y == y else x + y
+
+
+def erf(x):
+    """Error function."""
+    t, s = abs(x), x * x
+    if t > 0.927734375:
+        r = cuda.fma(-1.72853470e-5, t, 3.83197126e-4)
+        u = cuda.fma(-3.88396438e-3, t, 2.42546219e-2)
+        r = cuda.fma(r, s, u)
+        r = cuda.fma(r, t, -1.06777877e-1)
+        r = cuda.fma(r, t, -6.34846687e-1)
+        r = cuda.fma(r, t, -1.28717512e-1)
+        r = cuda.fma(r, t, -t)
+        return copysign(1.0 - exp(r), x)
+    r = cuda.fma(-5.96761703e-4, s, 4.99119423e-3)
+    r = cuda.fma(r, s, -2.67681349e-2)
+    r = cuda.fma(r, s, 1.12819925e-1)
+    r = cuda.fma(r, s, -3.76125336e-1)
+    r = cuda.fma(r, s, 1.28379166e-1)
+    return cuda.fma(r, x, x)
+
+
+def erfc(x):
+    """1 - erf(x), also where that is small."""
+    z = abs(x)
+    t = 1.0 / cuda.fma(0.5, z, 1.0)
+    p = cuda.fma(0.17087277, t, -0.82215223)
+    p = cuda.fma(p, t, 1.48851587)
+    p = cuda.fma(p, t, -1.13520398)
+    p = cuda.fma(p, t, 0.27886807)
+    p = cuda.fma(p, t, -0.18628806)
+    p = cuda.fma(p, t, 0.09678418)
+    p = cuda.fma(p, t, 0.37409196)
+    p = cuda.fma(p, t, 1.00002368)
+    p = cuda.fma(p, t, -1.26551223)
+    square = z * z
+    low = cuda.fma(z, z, -square)
+    value = t * (exp(p - square) * (1.0 - low))
+    return 2.0 - value if x < 0.0 else value
+
+

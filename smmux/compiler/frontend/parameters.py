@@ -1,0 +1,66 @@
+"""The kernel's arguments as values: where each lives in the parameter words."""
+
+from __future__ import annotations
+
+from smmux.compiler import ir
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.convert import result
+from smmux.compiler.frontend.values import DTYPES, MACHINE_TYPE, Anything, ArrayRef, Kind, Static, Tuple
+from smmux.compiler.signature import ArrayType, ScalarType, Signature, TupleType
+from smmux.compiler.signature import Type as ArgumentType
+
+
+class _Words:
+    """Hands out parameter words in the order of the flattened arguments."""
+
+    def __init__(self, f: Frame) -> None:
+        self.f = f
+        self.word = 0
+        self.arrays = 0
+
+    def take(self, type: ArgumentType, name: str) -> Anything:
+        """The value of an argument."""
+        if isinstance(type, TupleType):
+            return Tuple(tuple(self.take(item, f"{name}[{i}]") for i, item in enumerate(type.items)))
+        if isinstance(type, ArrayType):
+            return self._array(type, name)
+        return self._scalar(type, name)
+
+    def _array(self, type: ArrayType, name: str) -> ArrayRef:
+        dtype = DTYPES[type.dtype.name]
+        function = self.f.ctx.function
+        array = ir.Array(
+            ir.Space.GLOBAL, self.arrays, name, dtype.size, type.span, param=self.word, signed=dtype.signed, loc=self.f.loc(self.f.source.node)
+        )
+        function.arrays.append(array)
+        function.params.append(ir.Param(self.word, ir.Type.U32, name))
+        self.arrays += 1
+        self.word += 1
+        return ArrayRef(array, type.dtype, type.shape, type.strides, readonly=type.readonly)
+
+    def _scalar(self, type: ScalarType, name: str) -> Anything:
+        if type.name == "none":
+            return Static(None)
+        kind = Kind(type.name)
+        machine = ir.Type.S32 if kind is Kind.BOOL else MACHINE_TYPE[kind]
+        param = ir.Param(self.word, machine, name)
+        self.f.ctx.function.params.append(param)
+        self.word += 1
+        if kind is not Kind.BOOL:
+            return result(kind, param, drift=type.python and kind is Kind.FLOAT32)
+        return result(kind, self.f.b.op("setp.ne.s32", ir.Type.PRED, param, ir.Imm(0, ir.Type.S32)), 0, 1)
+
+
+def parameters(f: Frame, signature: Signature) -> dict[str, Anything]:
+    """The kernel's parameters by name; missing ones take their defaults."""
+    from smmux.compiler.frontend.expressions import lift
+
+    source, names = f.source, f.source.parameters
+    given = len(signature.arguments)
+    if given > len(names) or any(name not in source.defaults for name in names[given:]):
+        raise f.error(source.node, f"kernel {source.name!r} takes {len(names)} arguments, {given} given")
+    words = _Words(f)
+    bound = {name: words.take(type, name) for name, type in zip(names, signature.arguments, strict=False)}
+    bound |= {name: lift(f, source.node, source.defaults[name]) for name in names[given:]}
+    f.ctx.function.param_words = words.word
+    return bound

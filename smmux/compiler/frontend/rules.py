@@ -1,0 +1,82 @@
+"""The tables that say how each node of a syntax tree, and each known function, is lowered."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.values import Anything
+
+Expression = Callable[[Frame, Any], Anything]
+Statement = Callable[[Frame, Any], None]
+Call = Callable[..., Anything]  # (frame, node, *arguments, **keywords) -> value
+
+EXPRESSIONS: dict[type[ast.AST], Expression] = {}
+STATEMENTS: dict[type[ast.AST], Statement] = {}
+CALLS: dict[int, tuple[Any, Call]] = {}  # by id of the Python function, which the entry keeps alive
+
+
+def expression(*nodes: type[ast.AST]) -> Callable[[Expression], Expression]:
+    """Register the rule for expressions of these classes."""
+
+    def register(rule: Expression) -> Expression:
+        EXPRESSIONS.update(dict.fromkeys(nodes, rule))
+        return rule
+
+    return register
+
+
+def statement(*nodes: type[ast.AST]) -> Callable[[Statement], Statement]:
+    """Register the rule for statements of these classes."""
+
+    def register(rule: Statement) -> Statement:
+        STATEMENTS.update(dict.fromkeys(nodes, rule))
+        return rule
+
+    return register
+
+
+def call(*functions: Any) -> Callable[[Call], Call]:
+    """Register the rule for calls of these Python functions."""
+
+    def register(rule: Call) -> Call:
+        CALLS.update({id(function): (function, rule) for function in functions})
+        return rule
+
+    return register
+
+
+def evaluate(f: Frame, node: ast.expr) -> Anything:
+    """Lower an expression."""
+    rule = EXPRESSIONS.get(type(node))
+    if rule is None:
+        raise f.error(node, f"{_describe(node)} is not supported in a kernel")
+    return rule(f, node)
+
+
+def execute(f: Frame, body: list[ast.stmt]) -> None:
+    """Lower statements, up to where execution cannot get any further."""
+    for node in body:
+        if f.b.block is None:
+            return
+        f.at(node)
+        rule = STATEMENTS.get(type(node))
+        if rule is None:
+            raise f.error(node, f"{_describe(node)} is not supported in a kernel")
+        rule(f, node)
+
+
+WORDS = {
+    "Try": "try/except", "With": "with", "FunctionDef": "a nested function", "ClassDef": "a class", "Lambda": "lambda",
+    "Global": "global", "Nonlocal": "nonlocal", "Delete": "del", "Raise": "raise", "Import": "import", "ImportFrom": "import",
+    "ListComp": "a comprehension", "SetComp": "a comprehension", "DictComp": "a comprehension", "GeneratorExp": "a generator",
+    "Dict": "a dict", "Set": "a set", "JoinedStr": "an f-string", "Yield": "yield", "Await": "await", "Match": "match",
+    "Slice": "a slice", "Starred": "* here", "AsyncFor": "async", "AsyncWith": "async", "AsyncFunctionDef": "async",
+}  # fmt: skip
+
+
+def _describe(node: ast.AST) -> str:
+    name = type(node).__name__
+    return WORDS.get(name, name)

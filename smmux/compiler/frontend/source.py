@@ -1,0 +1,214 @@
+"""The source of a kernel or device function: syntax tree, captured names, place in the user's file."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import hashlib
+import inspect
+import linecache
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from smmux.errors import CompileError
+
+MISSING = object()
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionSource:
+    """A function of the kernel language.
+
+    node keeps the line numbers and columns of `filename`; captured holds globals and closure variables. Source-to-source
+    passes make one from a changed tree.
+    """
+
+    node: ast.FunctionDef
+    filename: str
+    captured: Mapping[str, Any]
+    lines: tuple[str, ...] = ()
+    device: bool = False
+    fastmath: bool = False
+    library: bool = False  # part of the compiler, not of the user's program
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.node.name
+
+    @cached_property
+    def text(self) -> str:
+        """The function as Python source."""
+        return ast.unparse(self.node)
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the positional parameters."""
+        arguments = self.node.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+            raise self.error(self.node, "a kernel takes positional parameters only: no *args, **kwargs or keyword-only ones")
+        return tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args))
+
+    @cached_property
+    def locals(self) -> frozenset[str]:
+        """Parameters and every name that the function assigns."""
+        return frozenset(self.parameters) | frozenset(assigned_names(self.node.body))
+
+    @cached_property
+    def free(self) -> tuple[ast.expr, ...]:
+        """Captured names, and attributes of captured names, as they appear (each once)."""
+        return tuple({ast.unparse(e): e for e in _free(self.node.body, self.locals)}.values())
+
+    def line(self, number: int) -> str:
+        """A line of the user's file, or empty."""
+        return linecache.getline(self.filename, number) or (self.lines[number - 1] if 0 < number <= len(self.lines) else "")
+
+    def error(self, node: ast.AST | None, message: str) -> CompileError:
+        """An error at a place in this function."""
+        node = self.node if node is None or not hasattr(node, "lineno") else node
+        return CompileError(message, self.filename, node.lineno, node.col_offset + 1, self.line(node.lineno))
+
+    def lookup(self, name: str) -> Any:
+        """The captured object of that name, or MISSING."""
+        return self.captured.get(name, getattr(builtins, name, MISSING))
+
+    def resolve(self, node: ast.expr) -> Any:
+        """The captured object that a name or attribute chain refers to, or MISSING."""
+        if isinstance(node, ast.Name):
+            return self.lookup(node.id)
+        if isinstance(node, ast.Attribute):
+            owner = self.resolve(node.value)
+            try:
+                return MISSING if owner is MISSING else getattr(owner, node.attr)
+            except Exception:  # a property of the kernel language, such as cuda.threadIdx.x, outside a kernel
+                return MISSING
+        return MISSING
+
+    def fingerprint(self) -> tuple[Any, ...]:
+        """A hashable key of the text and of everything captured; changes when a captured number does."""
+        return self._fingerprint(frozenset())
+
+    def _fingerprint(self, seen: frozenset[int]) -> tuple[Any, ...]:
+        if id(self) in seen:
+            return ("recursive", self.name)
+        seen |= {id(self)}
+        captured = tuple(_key(self.resolve(e), seen) for e in self.free)
+        defaults = tuple(_key(value, seen) for value in self.defaults.values())
+        return (self.text, self.filename, self.node.lineno, self.fastmath, defaults, captured)
+
+
+def from_function(
+    function: types.FunctionType, *, device: bool = False, fastmath: bool = False, library: bool = False
+) -> FunctionSource:
+    """Read the source of a Python function."""
+    code = function.__code__
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as reason:
+        raise CompileError(
+            f"the source of {function.__name__!r} is not available; put the kernel in a file or a notebook cell, "
+            "or build it with smmux.kernel.from_source",
+            code.co_filename,
+            code.co_firstlineno,
+        ) from reason
+    node = _parse("".join(lines), first, function.__name__, code.co_filename)
+    names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+    values = function.__defaults__ or ()
+    defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
+    return FunctionSource(
+        node,
+        code.co_filename,
+        _Captured(function),
+        device=device,
+        fastmath=fastmath,
+        library=library,
+        defaults=defaults,
+    )
+
+
+def from_text(
+    text: str, captured: Mapping[str, Any], *, name: str = "", filename: str = "<kernel>", device: bool = False, fastmath: bool = False
+) -> FunctionSource:
+    """A function from source text: the one called `name`, or the first."""
+    tree = ast.parse(text, filename)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and name in ("", node.name):
+            return FunctionSource(node, filename, captured, tuple(text.splitlines()), device, fastmath)
+    raise CompileError(f"no function {name!r} in the source" if name else "no function in the source", filename, 1, 1)
+
+
+class _Captured(Mapping[str, Any]):
+    """Globals and closure cells, read when asked for: a kernel sees a global as it is at compile time."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self._globals = function.__globals__
+        self._cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._cells:
+            try:
+                return self._cells[name].cell_contents
+            except ValueError:
+                raise KeyError(name) from None
+        return self._globals[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from {**self._globals, **self._cells}
+
+    def __len__(self) -> int:
+        return len({**self._globals, **self._cells})
+
+
+def _parse(text: str, first: int, name: str, filename: str) -> ast.FunctionDef:
+    """The function's node, with the lines and columns of its file (an indented one is parsed under an `if`)."""
+    indented = text[:1].isspace()
+    tree = ast.parse("if True:\n" + text if indented else text, filename)
+    ast.increment_lineno(tree, first - 1 - indented)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return node
+    raise CompileError(f"{name!r} is not defined by a def statement", filename, first, 1, text.splitlines()[0])
+
+
+def assigned_names(body: list[ast.stmt]) -> Iterator[str]:
+    """Names that statements assign, in any nested statement."""
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+
+
+def _free(body: list[ast.stmt], local: frozenset[str]) -> Iterator[ast.expr]:
+    """Captured names with the attributes taken of them."""
+    inner: set[int] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            if id(node) in inner or not isinstance(node, ast.Name | ast.Attribute):
+                continue
+            root: ast.expr = node
+            while isinstance(root, ast.Attribute):
+                root = root.value
+                inner.add(id(root))
+            if isinstance(root, ast.Name) and isinstance(root.ctx, ast.Load) and root.id not in local:
+                yield node
+
+
+def _key(value: Any, seen: frozenset[int]) -> Any:
+    """A hashable stand-in for a captured object."""
+    if isinstance(value, enum.Enum | bool | int | float | str | np.generic | type(None)):
+        return (type(value), repr(value))
+    if isinstance(value, tuple | list):
+        return (type(value), *(_key(item, seen) for item in value))
+    if isinstance(value, np.ndarray):
+        return (value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest())
+    definition = getattr(value, "definition", None)
+    if isinstance(definition, FunctionSource):
+        return definition._fingerprint(seen)
+    return (type(value), getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or id(value))

@@ -1,0 +1,202 @@
+"""Statements other than loops."""
+
+from __future__ import annotations
+
+import ast
+
+from smmux.compiler.frontend import arrays, variables
+from smmux.compiler.frontend.context import Edge, Frame, Unknown
+from smmux.compiler.frontend.convert import operand, truth
+from smmux.compiler.frontend.expressions import augmented, evaluate_index
+from smmux.compiler.frontend.rules import evaluate, execute, statement
+from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Tuple, type_name
+from smmux.errors import CompileError
+
+
+@statement(ast.Pass)
+def nothing(f: Frame, node: ast.Pass) -> None:
+    """pass."""
+
+
+@statement(ast.Assert)
+def assertion(f: Frame, node: ast.Assert) -> None:
+    """assert: without effect, as in Numba unless debugging."""
+
+
+@statement(ast.Expr)
+def expression_statement(f: Frame, node: ast.Expr) -> None:
+    """A call for its effect, or a docstring."""
+    if isinstance(node.value, ast.Constant):
+        return
+    if isinstance(node.value, ast.Call):
+        node.value.unused = True  # type: ignore[attr-defined]
+    evaluate(f, node.value)
+
+
+@statement(ast.Assign)
+def assign(f: Frame, node: ast.Assign) -> None:
+    """a = b = value; targets are names, elements and tuples of these."""
+    value = _named(f, node.targets[0], node.value)
+    for target in node.targets:
+        bind(f, target, value)
+
+
+@statement(ast.AnnAssign)
+def annotated(f: Frame, node: ast.AnnAssign) -> None:
+    """name: annotation = value; the annotation says nothing to the compiler."""
+    if node.value is not None:
+        bind(f, node.target, _named(f, node.target, node.value))
+
+
+def _named(f: Frame, target: ast.expr, value: ast.expr) -> Anything:
+    """Evaluate; an array declared on the right takes its name from the left."""
+    if isinstance(value, ast.Call) and isinstance(target, ast.Name):
+        value.target_name = target.id  # type: ignore[attr-defined]
+    return evaluate(f, value)
+
+
+def bind(f: Frame, target: ast.expr, value: Anything) -> None:
+    """Assign a value to a target."""
+    f.at(target)
+    if isinstance(target, ast.Name):
+        variables.write(f, target, target.id, value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        _unpack(f, target, value)
+    elif isinstance(target, ast.Subscript):
+        array, index = _element(f, target)
+        arrays.store(f, target, array, index, value)
+    else:
+        raise f.error(target, "only names, array elements and tuples of these can be assigned")
+
+
+def _unpack(f: Frame, target: ast.Tuple | ast.List, value: Anything) -> None:
+    if not isinstance(value, Tuple):
+        raise f.error(target, f"only a tuple can be unpacked, not {type_name(value)}")
+    if any(isinstance(t, ast.Starred) for t in target.elts):
+        raise f.error(target, "* in a target is not supported")
+    if len(value.items) != len(target.elts):
+        raise f.error(target, f"{len(target.elts)} targets for a tuple of {len(value.items)}")
+    for inner, item in zip(target.elts, value.items, strict=True):
+        bind(f, inner, item)
+
+
+def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, list[variables.Value]]:
+    """The array and index of a subscript that is stored to."""
+    owner = evaluate(f, target.value)
+    if not isinstance(owner, ArrayRef):
+        raise f.error(target, f"only array elements can be stored to, not items of {type_name(owner)}")
+    return owner, arrays.indices(f, target, evaluate_index(f, target))
+
+
+@statement(ast.AugAssign)
+def augment(f: Frame, node: ast.AugAssign) -> None:
+    """target op= value; index expressions are computed once."""
+    if isinstance(node.target, ast.Name):
+        current = variables.read(f, node.target, node.target.id)
+        variables.write(f, node, node.target.id, augmented(f, node, current))
+        return
+    if not isinstance(node.target, ast.Subscript):
+        raise f.error(node.target, "only names and array elements can be assigned")
+    array, index = _element(f, node.target)
+    current = arrays.load(f, node.target, array, index)
+    value = augmented(f, node, current)
+    arrays.store(f, node.target, array, index, value)
+
+
+@statement(ast.If)
+def branch(f: Frame, node: ast.If) -> None:
+    """if/elif/else; a condition known at compile time leaves one side only."""
+    condition = truth(f, node.test, evaluate(f, node.test))
+    if condition.known:
+        execute(f, node.body if condition.const else node.orelse)
+        return
+    before, top = f.ctx.env, f.b.block
+    assert top is not None
+    yes, no = f.b.new_block(), f.b.new_block()
+    edges: list[Edge] = []
+    if not node.orelse:
+        _side(f, yes, before, node.body, edges)
+        f.b.block = top
+        edges.append((top, before))
+        f.at(node)
+        variables.merge_skipping(f, node, edges, operand(f, condition), yes)
+        return
+    f.b.branch_if(operand(f, condition), yes, no)
+    _side(f, yes, before, node.body, edges)
+    _side(f, no, before, node.orelse, edges)
+    f.at(node)
+    variables.merge(f, node, edges)
+
+
+def _side(f: Frame, block: object, before: dict, body: list[ast.stmt], edges: list[Edge]) -> None:  # type: ignore[type-arg]
+    f.b.start(block)  # type: ignore[arg-type]
+    f.ctx.env = dict(before)
+    execute(f, body)
+    if f.b.block is not None:
+        edges.append((f.b.block, f.ctx.env))
+
+
+@statement(ast.Return)
+def leave(f: Frame, node: ast.Return) -> None:
+    """return: a kernel's thread ends; a device function goes on after the call."""
+    value = evaluate(f, node.value) if node.value is not None else Static(None)
+    if f.ctx.dry:
+        _join_result(f, node, value)
+        return
+    if f.caller is None:
+        if not (isinstance(value, Static) and value.object is None):
+            raise f.error(node, "a kernel returns nothing; store results in an array (or add device=True)")
+        f.b.exit()
+        return
+    if f.result is not None:
+        value = variables.conform(f, node, value, f.result)
+    f.ctx.env[f.key(".return")] = value
+    assert f.b.block is not None
+    f.returns.append((f.b.block, f.ctx.env))
+    f.b.block = None
+
+
+def _join_result(f: Frame, node: ast.AST, value: Anything) -> None:
+    value = variables.abstract(value)
+    try:
+        f.result = value if f.result is None else variables.join(f.result, value)
+    except variables.Conflict:
+        f.errors[".return"] = f.error(node, f"{f.source.name!r} returns {type_name(f.result)} elsewhere and {type_name(value)} here")  # type: ignore[arg-type]
+
+
+def infer_statements(f: Frame, body: list[ast.stmt]) -> None:
+    """Visit statements for their types only: each once, whatever the control flow."""
+    for node in body:
+        try:
+            _infer(f, node)
+        except Unknown:
+            pass
+        except CompileError as error:
+            # Raised again when the statement is lowered, unless it turns out to be unreachable.
+            for target in ast.walk(node):
+                if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store) and target.id not in f.types:
+                    f.failed.setdefault(target.id, error)
+
+
+def _infer(f: Frame, node: ast.stmt) -> None:
+    from smmux.compiler.frontend import loops
+
+    if isinstance(node, ast.If):
+        _infer_if(f, node)
+    elif isinstance(node, ast.For | ast.While):
+        loops.infer_loop(f, node)
+    elif not isinstance(node, ast.Break | ast.Continue):
+        f.at(node)
+        execute(f, [node])
+
+
+def _infer_if(f: Frame, node: ast.If) -> None:
+    try:
+        condition = truth(f, node.test, evaluate(f, node.test))
+        known = condition.const if condition.known else None
+    except (Unknown, CompileError):
+        known = None
+    if known is not False:
+        infer_statements(f, node.body)
+    if known is not True:
+        infer_statements(f, node.orelse)

@@ -1,0 +1,238 @@
+"""What an expression of a kernel evaluates to while the front end walks over it.
+
+A `Value` is a number: a compile-time constant or an operand of the machine. Containers hold other values and exist at
+compile time only: a `Tuple`, an `ArrayRef` (storage seen through a shape), or a `Static` Python object such as a module,
+a type or a function.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+from dataclasses import dataclass, field
+from typing import Any
+
+from smmux.compiler import ir
+from smmux.types import Scalar
+
+INT32_MIN, INT32_MAX, UINT32_MAX = -(2**31), 2**31 - 1, 2**32 - 1
+
+
+class Kind(enum.Enum):
+    """Type of a number. Weak ones are Python literals and what folds from them; they take the other operand's type."""
+
+    BOOL = "bool"
+    INT32 = "int32"
+    UINT32 = "uint32"
+    FLOAT32 = "float32"
+    WEAK_INT = "int"
+    WEAK_FLOAT = "float"
+
+    @property
+    def weak(self) -> bool:
+        """True for literals."""
+        return self in (Kind.WEAK_INT, Kind.WEAK_FLOAT)
+
+    @property
+    def floating(self) -> bool:
+        """True for float32 and float literals."""
+        return self in (Kind.FLOAT32, Kind.WEAK_FLOAT)
+
+    @property
+    def integral(self) -> bool:
+        """True for integers, but not for bool."""
+        return self in (Kind.INT32, Kind.UINT32, Kind.WEAK_INT)
+
+
+MACHINE_TYPE = {
+    Kind.BOOL: ir.Type.PRED,
+    Kind.INT32: ir.Type.S32,
+    Kind.UINT32: ir.Type.U32,
+    Kind.FLOAT32: ir.Type.F32,
+    Kind.WEAK_INT: ir.Type.S32,
+    Kind.WEAK_FLOAT: ir.Type.F32,
+}
+STRONG = {Kind.WEAK_INT: Kind.INT32, Kind.WEAK_FLOAT: Kind.FLOAT32}
+RANGE = {Kind.INT32: (INT32_MIN, INT32_MAX), Kind.UINT32: (0, UINT32_MAX), Kind.BOOL: (0, 1)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A number.
+
+    const: its value, if known at compile time; else operand holds it. (Both are None only while types are inferred.)
+    lo, hi: bounds of an integer. drift: Numba's int64 or float64 result, reduced to 32 bits, is this one, but Numba goes
+    on computing with the wide one (see `portability`).
+    """
+
+    kind: Kind
+    operand: ir.Operand | None = None
+    const: Any = None
+    lo: int = INT32_MIN
+    hi: int = UINT32_MAX
+    drift: bool = False
+
+    @property
+    def known(self) -> bool:
+        """True for a compile-time constant."""
+        return self.const is not None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tuple:
+    """A tuple of values; each item has a type of its own."""
+
+    items: tuple[Any, ...]
+
+
+@dataclass(eq=False, slots=True)
+class LocalArray:
+    """A per-thread array: a register per element, unless some index is known only at run time."""
+
+    name: str
+    elements: int
+    dtype: Scalar
+    memory: ir.Array | None = None
+    place: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayRef:
+    """An array, a view of one, or a row of one: element i, j is at base + offset + i * strides[0] + j * strides[1]."""
+
+    storage: ir.Array | LocalArray
+    dtype: Scalar
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    readonly: bool = False
+    base: Value | None = None
+    offset: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name in the user's source."""
+        return self.storage.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Static:
+    """Any other Python object: module, type, function, None, string."""
+
+    object: Any
+
+
+Anything = Value | Tuple | ArrayRef | Static
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """How elements of a type behave once loaded."""
+
+    kind: Kind
+    size: int
+    signed: bool
+    lo: int = field(default=INT32_MIN)
+    hi: int = field(default=UINT32_MAX)
+
+
+# 8- and 16-bit integers widen to int32 at the load, as C's integer promotions have it.
+DTYPES = {
+    "int8": Dtype(Kind.INT32, 1, True, -128, 127),
+    "uint8": Dtype(Kind.INT32, 1, False, 0, 255),
+    "int16": Dtype(Kind.INT32, 2, True, -32768, 32767),
+    "uint16": Dtype(Kind.INT32, 2, False, 0, 65535),
+    "int32": Dtype(Kind.INT32, 4, True, INT32_MIN, INT32_MAX),
+    "uint32": Dtype(Kind.UINT32, 4, False, 0, UINT32_MAX),
+    "float32": Dtype(Kind.FLOAT32, 4, False),
+    "bool": Dtype(Kind.BOOL, 1, False, 0, 1),
+}
+SUPPORTED = "float32, int32, uint32, int16, uint16, int8, uint8 and bool"
+
+
+def round32(value: float) -> float:
+    """The float32 nearest to a Python float."""
+    return ctypes.c_float(value).value
+
+
+def wrap(value: int, kind: Kind) -> int:
+    """An integer reduced to 32 bits."""
+    value &= UINT32_MAX
+    return value - 2**32 if kind is Kind.INT32 and value > INT32_MAX else value
+
+
+def weak(value: int | float) -> Value:
+    """A Python number as written."""
+    if isinstance(value, bool):
+        return Value(Kind.BOOL, const=value)
+    if isinstance(value, int):
+        return Value(Kind.WEAK_INT, const=value, lo=value, hi=value)
+    return Value(Kind.WEAK_FLOAT, const=float(value))
+
+
+def constant(kind: Kind, value: Any, drift: bool = False) -> Value:
+    """A typed constant; the value is wrapped or rounded to its type."""
+    if kind is Kind.BOOL:
+        return Value(kind, const=bool(value))
+    if kind.floating:
+        return Value(kind, const=round32(value) if kind is Kind.FLOAT32 else float(value), drift=drift)
+    if kind is not Kind.WEAK_INT:
+        value = wrap(int(value), kind)
+    return Value(kind, const=value, lo=value, hi=value, drift=drift)
+
+
+def bits(kind: Kind, value: Any) -> int:
+    """The 32 bits of a constant, as the machine holds them."""
+    if kind.floating:
+        return ctypes.c_uint32.from_buffer_copy(ctypes.c_float(value)).value
+    return int(value) & UINT32_MAX
+
+
+def same(a: Anything, b: Anything) -> bool:
+    """True if two values are the same constant or operand, so that joining them needs no variable."""
+    if a is b:
+        return True
+    if isinstance(a, Value) and isinstance(b, Value):
+        if a.kind is not b.kind or a.known != b.known:
+            return False
+        return bits_of(a) == bits_of(b) if a.known else a.operand is not None and a.operand == b.operand
+    if isinstance(a, Tuple) and isinstance(b, Tuple):
+        return len(a.items) == len(b.items) and all(map(same, a.items, b.items))
+    if isinstance(a, ArrayRef) and isinstance(b, ArrayRef):
+        if not same_view(a, b):
+            return False
+        return a.base is b.base or (a.base is not None and b.base is not None and same(a.base, b.base))
+    return isinstance(a, Static) and isinstance(b, Static) and a.object is b.object
+
+
+def same_view(a: ArrayRef, b: ArrayRef) -> bool:
+    """True if two references differ at most in their base."""
+    return (a.storage, a.dtype, a.shape, a.strides, a.offset) == (b.storage, b.dtype, b.shape, b.strides, b.offset)
+
+
+def bits_of(value: Value) -> Any:
+    """A constant in a form in which -0.0 and 0.0 differ and NaN equals itself."""
+    return repr(value.const) if value.kind is Kind.WEAK_FLOAT else bits(value.kind, value.const) if value.kind.floating else value.const
+
+
+def describe(value: Anything) -> Any:
+    """A hashable key of everything about a value that can influence types."""
+    if isinstance(value, Value):
+        return (value.kind, bits_of(value) if value.known else None, value.drift)
+    if isinstance(value, Tuple):
+        return ("tuple", *map(describe, value.items))
+    if isinstance(value, ArrayRef):
+        storage = value.storage
+        place = (storage.space, storage.index) if isinstance(storage, ir.Array) else ("local", storage.name)
+        return ("array", place, value.dtype, value.shape, value.strides, value.offset, value.base is None)
+    return ("static", id(value.object))
+
+
+def type_name(value: Anything) -> str:
+    """The type in words, for messages."""
+    if isinstance(value, Value):
+        return f"{value.kind.value} literal" if value.kind.weak else value.kind.value
+    if isinstance(value, Tuple):
+        return f"a tuple of {len(value.items)}"
+    if isinstance(value, ArrayRef):
+        return f"a {len(value.shape)}-d array of {value.dtype}"
+    return "None" if value.object is None else f"the object {getattr(value.object, '__name__', value.object)!s}"

@@ -1,0 +1,236 @@
+"""Variables: reading, writing, and joining what different paths of control have made of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from smmux.compiler import ir
+from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Unknown
+from smmux.compiler.frontend.convert import Conflict, cast, join, operand, result, strong_kind
+from smmux.compiler.frontend.values import (
+    MACHINE_TYPE,
+    Anything,
+    ArrayRef,
+    Kind,
+    Static,
+    Tuple,
+    Value,
+    same,
+    same_view,
+    type_name,
+    weak,
+)
+
+
+def read(f: Frame, node: ast.AST, name: str) -> Anything:
+    """The value of a local variable."""
+    value = f.types.get(name) if f.ctx.dry else f.ctx.env.get(f.key(name))
+    if value is not None:
+        return value
+    if f.ctx.dry:
+        raise Unknown
+    if name in f.errors or name in f.failed:
+        raise f.errors.get(name) or f.failed[name]
+    raise f.error(node, f"variable {name!r} is used before it is assigned")
+
+
+def write(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
+    """Assign a local variable."""
+    if f.ctx.dry:
+        _widen(f, node, name, value)
+        return
+    if name in f.errors:
+        raise f.errors[name]
+    declared = f.types.get(name)
+    f.ctx.env[f.key(name)] = value if declared is None else conform(f, node, value, declared)
+
+
+def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
+    """Type inference: the variable's type is the join of all its definitions."""
+    value = abstract(value)
+    before = f.types.get(name)
+    if before is None:
+        f.types[name] = value
+        f.first[name] = node
+        return
+    try:
+        f.types[name] = join(before, value)
+    except Conflict:
+        line = getattr(f.first[name], "lineno", "?")
+        f.errors[name] = f.error(
+            node, f"variable {name!r} is {type_name(before)} (line {line}) and {type_name(value)} here; cast one of them or use two names"
+        )
+
+
+def abstract(value: Anything) -> Anything:
+    """What inference keeps of a value: not the register it is in."""
+    if isinstance(value, Value):
+        return value if value.known else Value(value.kind, drift=value.drift)
+    if isinstance(value, Tuple):
+        return Tuple(tuple(map(abstract, value.items)))
+    if isinstance(value, ArrayRef) and value.base is not None:
+        return replace(value, base=Value(value.base.kind))
+    return value
+
+
+def conform(f: Frame, node: ast.AST, value: Anything, declared: Anything) -> Anything:
+    """The value in the type that its variable has throughout the function."""
+    if isinstance(value, Value) and isinstance(declared, Value):
+        if value.kind is declared.kind or declared.kind.weak:
+            return replace(value, drift=True) if declared.drift and not value.drift and not value.known else value
+        return replace(cast(f, node, replace(value, drift=False), declared.kind), drift=value.drift or declared.drift)
+    if isinstance(value, Tuple) and isinstance(declared, Tuple) and len(value.items) == len(declared.items):
+        return Tuple(tuple(conform(f, node, v, d) for v, d in zip(value.items, declared.items, strict=True)))
+    return value
+
+
+def leaves(value: Anything) -> list[Value]:
+    """The numbers within a value that can differ between paths."""
+    if isinstance(value, Value):
+        return [value]
+    if isinstance(value, Tuple):
+        return [leaf for item in value.items for leaf in leaves(item)]
+    if isinstance(value, ArrayRef) and value.base is not None:
+        return [value.base]
+    return []
+
+
+def rebuild(value: Anything, numbers: Callable[[Value], Value]) -> Anything:
+    """The value with its numbers replaced."""
+    if isinstance(value, Value):
+        return numbers(value)
+    if isinstance(value, Tuple):
+        return Tuple(tuple(rebuild(item, numbers) for item in value.items))
+    if isinstance(value, ArrayRef) and value.base is not None:
+        return replace(value, base=numbers(value.base))
+    return value
+
+
+def alike(a: Anything, b: Anything) -> bool:
+    """True if two values differ only in numbers."""
+    if isinstance(a, Value) and isinstance(b, Value):
+        return True
+    if isinstance(a, Tuple) and isinstance(b, Tuple):
+        return len(a.items) == len(b.items) and all(map(alike, a.items, b.items))
+    if isinstance(a, ArrayRef) and isinstance(b, ArrayRef):
+        return same_view(a, b) and (a.base is None) == (b.base is None)
+    return isinstance(a, Static) and isinstance(b, Static) and a.object is b.object
+
+
+def variable(f: Frame, template: Anything, name: str) -> Anything:
+    """New variables for the numbers of a value."""
+
+    def fresh(value: Value) -> Value:
+        kind = strong_kind(value.kind)
+        return result(kind, f.b.reg(MACHINE_TYPE[kind], name, variable=True), drift=value.drift)
+
+    return rebuild(template, fresh)
+
+
+def moves(f: Frame, node: ast.AST, target: Anything, value: Anything) -> list[tuple[ir.Reg, ir.Operand]]:
+    """The moves that write a value into variables; conversions of constants and bools are emitted here."""
+    pairs = []
+    for to, source in zip(leaves(target), leaves(value), strict=True):
+        if source.kind is not to.kind:
+            source = cast(f, node, replace(source, drift=False), to.kind)
+        assert isinstance(to.operand, ir.Reg)
+        pairs.append((to.operand, operand(f, source)))
+    return pairs
+
+
+def label(key: Key) -> str:
+    """A name for the registers of a variable."""
+    return f"{key[0].name}.{key[1]}" if not isinstance(key[0], int) else str(key[1])
+
+
+def merge(f: Frame, node: ast.AST, edges: list[Edge], skip: tuple[ir.Operand, ir.Block] | None = None) -> None:
+    """Continue in a new block where the edges come together; variables that differ get a register of their own.
+
+    skip: the last edge is a condition, and the block that runs if it holds; else control goes on to the new block. Its
+    moves come before the branch, which saves a jump around them.
+    """
+    if not edges:
+        f.b.block = None
+        return
+    if len(edges) == 1:
+        f.b.block, f.ctx.env = edges[0]
+        return
+    differing = _differing(f, node, [env for _, env in edges])
+    target = f.b.new_block()
+    for block, env in edges:
+        f.b.block = block
+        pending = [m for key, to in differing.items() if key in env for m in moves(f, node, to, env[key])]
+        f.b.move_all(pending)
+        if skip is not None and block is edges[-1][0]:
+            f.b.branch_if(skip[0], skip[1], target)
+        else:
+            f.b.branch(target)
+    f.ctx.env = {**_common([env for _, env in edges]), **differing}
+    f.b.start(target)
+
+
+def merge_skipping(f: Frame, node: ast.AST, edges: list[Edge], condition: ir.Operand, body: ir.Block) -> None:
+    """The end of an `if` without `else`: the last edge is the block of the condition, still open."""
+    if len(edges) == 2:
+        merge(f, node, edges, (condition, body))
+        return
+    after = f.b.new_block()
+    top, f.ctx.env = edges[0]
+    f.b.block = top
+    f.b.branch_if(condition, body, after)
+    f.b.start(after)
+
+
+def _common(envs: list[Env]) -> Env:
+    return {key: value for env in reversed(envs) for key, value in env.items()}
+
+
+def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> Env:
+    """New variables for all keys whose value is not the same on every edge that has one."""
+    found: Env = {}
+    first = envs[0]
+    for key, template in _common(envs).items():
+        values = [env[key] for env in envs if key in env]
+        # The usual case first: nothing was assigned since the paths parted.
+        if all(v is template for v in values) and (len(values) == len(envs) or not leaves(template)):
+            continue
+        if len(values) == len(envs) and all(same(first[key], v) for v in values[1:]):
+            continue
+        if not all(alike(template, v) for v in values):
+            raise f.error(node, f"variable {label(key)!r} is {' or '.join(sorted({type_name(v) for v in values}))} here, depending on the path")
+        if len(values) < len(envs) and all(v.known for v in leaves(template)) and all(same(template, v) for v in values):
+            continue
+        found[key] = variable(f, _template(values), label(key))
+    return found
+
+
+def _template(values: list[Anything]) -> Anything:
+    """The value that shows the types of the join."""
+    joined = values[0]
+    for value in values[1:]:
+        if isinstance(joined, Value) and isinstance(value, Value) and joined.kind is not value.kind:
+            joined = _wider(joined, value)
+        elif isinstance(joined, Value) and isinstance(value, Value):
+            joined = replace(joined, drift=joined.drift or value.drift)
+        elif isinstance(joined, Tuple) and isinstance(value, Tuple):
+            joined = Tuple(tuple(_template([x, y]) for x, y in zip(joined.items, value.items, strict=True)))
+    return joined
+
+
+def _wider(a: Value, b: Value) -> Value:
+    try:
+        joined = join(a, b)
+        assert isinstance(joined, Value)
+        return joined
+    except Conflict:
+        return a if a.kind in (Kind.FLOAT32, Kind.UINT32) else b
+
+
+def returned(values: Iterable[Anything]) -> Anything:
+    """The joined type of a function's returns; raises Conflict."""
+    found: Anything | None = None
+    for value in values:
+        found = value if found is None else join(found, value)
+    return weak(0) if found is None else found

@@ -1,0 +1,447 @@
+"""The kernel language, spelled as in `numba.cuda`: a kernel file needs only its import changed to run on a real card.
+
+>>> from smmux import cuda
+>>> @cuda.jit
+... def scale(a, factor):
+...     i = cuda.grid(1)
+...     if i < a.size:
+...         a[i] *= factor
+
+`scale[blocks, threads](a, 2.0)` runs it on the current machine. Names that have a meaning only inside kernels raise
+`KernelOnlyError` outside. Arrays stay NumPy arrays: `to_device` copies, `copy_to_host` copies back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from smmux.kernel import Kernel, declare
+from smmux.language import Attribute, Dim3, kernel_only
+
+__all__ = [
+    "DeviceNDArray", "activemask", "all_sync", "any_sync", "as_cuda_array", "atomic", "ballot_sync", "blockDim", "blockIdx", "brev",
+    "clz", "const", "current_context", "declare_device", "defer_cleanup", "detect", "device_array", "device_array_like", "eq_sync",
+    "event", "ffs", "fma", "grid", "gridDim", "gridsize", "is_available", "jit", "laneid", "local", "mapped_array", "pinned_array",
+    "popc", "profile_start", "profile_stop", "select_device", "selp", "shared", "shfl_down_sync", "shfl_sync", "shfl_up_sync",
+    "shfl_xor_sync", "stream", "synchronize", "syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp",
+    "threadIdx", "threadfence", "threadfence_block", "threadfence_system", "to_device", "warpsize",
+]  # fmt: skip
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+# -- decorators
+
+
+@overload
+def jit(function: Callable[..., Any], /) -> Kernel: ...
+@overload
+def jit(
+    signature: Any = None, /, *, device: bool = False, fastmath: bool = False, **ignored: Any
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def jit(signature: Any = None, /, *, device: bool = False, fastmath: bool = False, **ignored: Any) -> Any:
+    """Make a kernel of a function, or with `device=True` a function that kernels can call.
+
+    Used as `@cuda.jit` or `@cuda.jit(...)`. Signatures and the options that steer only Numba's own compiler (inline,
+    debug, opt, lineinfo, cache, max_registers, ...) are accepted and change nothing: a kernel is compiled for the types
+    of the arguments it is called with. fastmath: approximate division, square root and transcendental functions.
+    """
+    if callable(signature) and hasattr(signature, "__code__"):
+        return declare(signature)
+    return lambda function: declare(function, device=device, fastmath=fastmath)
+
+
+def declare_device(*_: Any, **__: Any) -> Any:
+    """Refused: functions in CUDA C cannot be linked."""
+    raise NotImplementedError("cuda.declare_device links CUDA C, which smmux does not compile; write a @cuda.jit(device=True) function")
+
+
+# -- inside kernels: where a thread is
+
+threadIdx = Dim3("threadIdx", "tid")
+blockIdx = Dim3("blockIdx", "ctaid")
+blockDim = Dim3("blockDim", "ntid")
+gridDim = Dim3("gridDim", "nctaid")
+laneid = Attribute("laneid")
+warpsize = 32
+
+
+def grid(ndim: int, /) -> Any:
+    """The thread's position in the whole grid: an int for ndim 1, else a tuple of ndim."""
+    kernel_only("cuda.grid")
+
+
+def gridsize(ndim: int, /) -> Any:
+    """The number of threads of the whole grid along each of ndim axes."""
+    kernel_only("cuda.gridsize")
+
+
+# -- inside kernels: barriers, fences, warps
+
+
+def syncthreads() -> None:
+    """Wait for all threads of the block."""
+    kernel_only("cuda.syncthreads")
+
+
+def syncthreads_count(predicate: Any, /) -> int:
+    """Wait for all threads of the block; how many of them have a true predicate."""
+    kernel_only("cuda.syncthreads_count")
+
+
+def syncthreads_and(predicate: Any, /) -> int:
+    """Wait for all threads of the block; 1 if all of them have a true predicate."""
+    kernel_only("cuda.syncthreads_and")
+
+
+def syncthreads_or(predicate: Any, /) -> int:
+    """Wait for all threads of the block; 1 if any of them has a true predicate."""
+    kernel_only("cuda.syncthreads_or")
+
+
+def syncwarp(mask: int = 0xFFFFFFFF, /) -> None:
+    """Wait for the threads of the warp: nothing, on machines whose warps run in lockstep."""
+    kernel_only("cuda.syncwarp")
+
+
+def threadfence() -> None:
+    """Wait until the thread's stores are visible to the whole device."""
+    kernel_only("cuda.threadfence")
+
+
+def threadfence_block() -> None:
+    """Wait until the thread's stores are visible to its block."""
+    kernel_only("cuda.threadfence_block")
+
+
+def threadfence_system() -> None:
+    """Wait until the thread's stores are visible everywhere."""
+    kernel_only("cuda.threadfence_system")
+
+
+def shfl_sync(mask: int, value: Any, src_lane: int, /) -> Any:
+    """The value of another lane of the warp."""
+    kernel_only("cuda.shfl_sync")
+
+
+def shfl_up_sync(mask: int, value: Any, delta: int, /) -> Any:
+    """The value of the lane `delta` below; the lowest lanes keep theirs."""
+    kernel_only("cuda.shfl_up_sync")
+
+
+def shfl_down_sync(mask: int, value: Any, delta: int, /) -> Any:
+    """The value of the lane `delta` above; the highest lanes keep theirs."""
+    kernel_only("cuda.shfl_down_sync")
+
+
+def shfl_xor_sync(mask: int, value: Any, lane_mask: int, /) -> Any:
+    """The value of the lane whose number differs in the bits of `lane_mask`."""
+    kernel_only("cuda.shfl_xor_sync")
+
+
+def all_sync(mask: int, predicate: Any, /) -> bool:
+    """True if the predicate is true in all active lanes of the warp."""
+    kernel_only("cuda.all_sync")
+
+
+def any_sync(mask: int, predicate: Any, /) -> bool:
+    """True if the predicate is true in any active lane of the warp."""
+    kernel_only("cuda.any_sync")
+
+
+def eq_sync(mask: int, predicate: Any, /) -> bool:
+    """True if the predicate is the same in all active lanes of the warp."""
+    kernel_only("cuda.eq_sync")
+
+
+def ballot_sync(mask: int, predicate: Any, /) -> int:
+    """A bit for each active lane of the warp whose predicate is true."""
+    kernel_only("cuda.ballot_sync")
+
+
+def activemask() -> int:
+    """A bit for each active lane of the warp."""
+    kernel_only("cuda.activemask")
+
+
+# -- inside kernels: arithmetic that Python has no operator for
+
+
+def selp(condition: Any, a: Any, b: Any, /) -> Any:
+    """a if condition else b, without a branch."""
+    kernel_only("cuda.selp")
+
+
+def popc(x: int, /) -> int:
+    """Number of bits that are one."""
+    kernel_only("cuda.popc")
+
+
+def clz(x: int, /) -> int:
+    """Number of zero bits above the highest one."""
+    kernel_only("cuda.clz")
+
+
+def brev(x: int, /) -> int:
+    """The 32 bits in reverse order."""
+    kernel_only("cuda.brev")
+
+
+def ffs(x: int, /) -> int:
+    """Position of the lowest one, counted from 1; 0 if there is none."""
+    kernel_only("cuda.ffs")
+
+
+def fma(a: float, b: float, c: float, /) -> float:
+    """a * b + c, rounded once."""
+    kernel_only("cuda.fma")
+
+
+# -- inside kernels: storage
+
+
+class shared:
+    """Shared memory of a block."""
+
+    @staticmethod
+    def array(shape: Any, dtype: Any) -> Any:
+        """An array of the block; shape is a constant, or 0 for the bytes given at launch."""
+        kernel_only("cuda.shared.array")
+
+
+class local:
+    """Memory of one thread."""
+
+    @staticmethod
+    def array(shape: Any, dtype: Any) -> Any:
+        """An array of the thread: registers if all its indices are constant once loops are unrolled."""
+        kernel_only("cuda.local.array")
+
+
+class const:
+    """Constant memory."""
+
+    @staticmethod
+    def array_like(array: Any) -> Any:
+        """A captured NumPy array, with its values at compile time."""
+        kernel_only("cuda.const.array_like")
+
+
+class atomic:
+    """Atomic operations on 32-bit elements of global and shared arrays; each returns the old value."""
+
+    @staticmethod
+    def add(array: Any, index: Any, value: Any, /) -> Any:
+        """array[index] += value"""
+        kernel_only("cuda.atomic.add")
+
+    @staticmethod
+    def sub(array: Any, index: Any, value: Any, /) -> Any:
+        """array[index] -= value"""
+        kernel_only("cuda.atomic.sub")
+
+    @staticmethod
+    def and_(array: Any, index: Any, value: Any, /) -> Any:
+        """array[index] &= value"""
+        kernel_only("cuda.atomic.and_")
+
+    @staticmethod
+    def or_(array: Any, index: Any, value: Any, /) -> Any:
+        """array[index] |= value"""
+        kernel_only("cuda.atomic.or_")
+
+    @staticmethod
+    def xor(array: Any, index: Any, value: Any, /) -> Any:
+        """array[index] ^= value"""
+        kernel_only("cuda.atomic.xor")
+
+    @staticmethod
+    def inc(array: Any, index: Any, value: Any, /) -> Any:
+        """array[index] = 0 if array[index] >= value else array[index] + 1"""
+        kernel_only("cuda.atomic.inc")
+
+    @staticmethod
+    def dec(array: Any, index: Any, value: Any, /) -> Any:
+        """array[index] = value if array[index] == 0 or array[index] > value else array[index] - 1"""
+        kernel_only("cuda.atomic.dec")
+
+    @staticmethod
+    def exch(array: Any, index: Any, value: Any, /) -> Any:
+        """array[index] = value"""
+        kernel_only("cuda.atomic.exch")
+
+    @staticmethod
+    def max(array: Any, index: Any, value: Any, /) -> Any:
+        """array[index] = max(array[index], value)"""
+        kernel_only("cuda.atomic.max")
+
+    @staticmethod
+    def min(array: Any, index: Any, value: Any, /) -> Any:
+        """array[index] = min(array[index], value)"""
+        kernel_only("cuda.atomic.min")
+
+    @staticmethod
+    def nanmax(array: Any, index: Any, value: Any, /) -> Any:
+        """As max; a NaN loses against any number."""
+        kernel_only("cuda.atomic.nanmax")
+
+    @staticmethod
+    def nanmin(array: Any, index: Any, value: Any, /) -> Any:
+        """As min; a NaN loses against any number."""
+        kernel_only("cuda.atomic.nanmin")
+
+    @staticmethod
+    def compare_and_swap(array: Any, old: Any, value: Any, /) -> Any:
+        """array[0] = value if array[0] == old"""
+        kernel_only("cuda.atomic.compare_and_swap")
+
+    @staticmethod
+    def cas(array: Any, index: Any, old: Any, value: Any, /) -> Any:
+        """array[index] = value if array[index] == old"""
+        kernel_only("cuda.atomic.cas")
+
+
+# -- on the host: arrays are NumPy arrays, launches are synchronous
+
+
+class DeviceNDArray(np.ndarray[Any, Any]):
+    """A NumPy array with the methods of Numba's device arrays."""
+
+    def copy_to_host(self, ary: NDArray[Any] | None = None, stream: Any = 0) -> NDArray[Any]:
+        """A copy as a plain array, or a copy into `ary`."""
+        if ary is None:
+            return np.array(self, subok=False)
+        np.copyto(ary, self)
+        return ary
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Overwrite with the elements of `ary`."""
+        np.copyto(self, ary)
+
+
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
+    """A copy of an array (or into `to`)."""
+    if to is not None:
+        np.copyto(to, obj)
+        return to
+    return np.array(obj).view(DeviceNDArray)
+
+
+def device_array(shape: Any, dtype: DTypeLike = np.float32, strides: Any = None, order: Any = "C", stream: Any = 0) -> Any:
+    """A new array with undefined elements (zeros)."""
+    return np.zeros(shape, np.dtype(dtype), order).view(DeviceNDArray)
+
+
+def device_array_like(ary: Any, stream: Any = 0) -> Any:
+    """A new array of the shape and type of another."""
+    return device_array(np.shape(ary), np.asarray(ary).dtype)
+
+
+def pinned_array(shape: Any, dtype: DTypeLike = np.float32, strides: Any = None, order: Any = "C") -> Any:
+    """A new array."""
+    return device_array(shape, dtype, strides, order)
+
+
+def mapped_array(shape: Any, dtype: DTypeLike = np.float32, strides: Any = None, order: Any = "C", **_: Any) -> Any:
+    """A new array."""
+    return device_array(shape, dtype, strides, order)
+
+
+def as_cuda_array(obj: Any, sync: bool = True) -> Any:
+    """The array itself, with the methods of a device array."""
+    return np.asarray(obj).view(DeviceNDArray)
+
+
+class _Event:
+    """A moment in the host's time."""
+
+    def __init__(self) -> None:
+        self._time = time.perf_counter()
+
+    def record(self, stream: Any = 0) -> None:
+        """Take the time."""
+        self._time = time.perf_counter()
+
+    def synchronize(self) -> None:
+        """Nothing: launches are synchronous."""
+
+    def query(self) -> bool:
+        """True: launches are synchronous."""
+        return True
+
+    def elapsed_time(self, evtend: _Event) -> float:
+        """Milliseconds of host time up to another event; simulated time is in the results of `simulate`."""
+        return (evtend._time - self._time) * 1e3
+
+
+class _Stream:
+    """A stream: launches are synchronous, so that there is nothing to wait for."""
+
+    def synchronize(self) -> None:
+        """Nothing."""
+
+    @contextmanager
+    def auto_synchronize(self) -> Iterator[_Stream]:
+        """Nothing, around a block."""
+        yield self
+
+
+def event(timing: bool = True) -> _Event:
+    """A new event."""
+    return _Event()
+
+
+def event_elapsed_time(evtstart: _Event, evtend: _Event) -> float:
+    """Milliseconds of host time between two events."""
+    return evtstart.elapsed_time(evtend)
+
+
+def stream() -> _Stream:
+    """A new stream."""
+    return _Stream()
+
+
+def synchronize() -> None:
+    """Nothing: launches are synchronous."""
+
+
+def select_device(device_id: int = 0) -> None:
+    """Nothing: `smmux.gpus.use` chooses the machine."""
+
+
+def current_context(devnum: int | None = None) -> None:
+    """Nothing."""
+
+
+def close() -> None:
+    """Nothing."""
+
+
+def profile_start() -> None:
+    """Nothing."""
+
+
+def profile_stop() -> None:
+    """Nothing."""
+
+
+@contextmanager
+def defer_cleanup() -> Iterator[None]:
+    """Nothing, around a block."""
+    yield
+
+
+def is_available() -> bool:
+    """True: the simulator needs no card."""
+    return True
+
+
+def detect() -> bool:
+    """True: the simulator needs no card."""
+    return True

@@ -1,0 +1,197 @@
+"""Kernels: what `@cuda.jit` makes of a function."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
+
+from smmux.errors import Error
+from smmux.language import KernelOnlyError
+
+if TYPE_CHECKING:
+    from smmux.compiler.frontend import FunctionSource, Note
+    from smmux.compiler.options import Options
+    from smmux.compiler.program import Program
+    from smmux.compiler.signature import Signature
+    from smmux.gpus import Gpu
+    from smmux.result import Result
+
+__all__ = ["BoundKernel", "Kernel", "declare", "from_source"]
+
+
+class Kernel:
+    """A kernel, or a device function, and its compiled forms.
+
+    `kernel[grid, block](*args)` runs it on the current machine, NumPy arguments being written in place;
+    `kernel.simulate(grid, block, args)` does the same and returns the Result.
+    """
+
+    def __init__(self, definition: FunctionSource, function: Any = None) -> None:
+        self.definition = definition
+        self.function = function
+        self.__name__ = definition.name
+        if function is not None:
+            update_wrapper(self, function)
+
+    @property
+    def source(self) -> str:
+        """The kernel as Python text."""
+        return self.definition.text
+
+    @property
+    def device(self) -> bool:
+        """True for a function that only kernels can call."""
+        return self.definition.device
+
+    def __repr__(self) -> str:
+        kind = "device function" if self.device else "kernel"
+        return f"<{kind} {self.__name__} at {self.definition.filename}:{self.definition.node.lineno}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.device:
+            raise KernelOnlyError(f"{self.__name__} is a device function: it is called from kernels")
+        raise KernelOnlyError(f"kernel {self.__name__} needs a launch configuration: {self.__name__}[grid, block](...)")
+
+    def __getitem__(self, configuration: Any) -> BoundKernel:
+        """`kernel[grid, block]`, and as in Numba a stream (ignored) and bytes of dynamic shared memory."""
+        if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+            raise Error(f"launch configuration of {self.__name__}: [grid, block], [grid, block, stream] or [grid, block, stream, bytes]")
+        grid, block, *rest = configuration
+        return BoundKernel(self, grid, block, int(rest[1]) if len(rest) > 1 else 0)
+
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> BoundKernel:
+        """The same as indexing, under Numba's name."""
+        return BoundKernel(self, griddim, blockdim, sharedmem)
+
+    def forall(self, ntasks: int, tpb: int = 128, stream: Any = 0, sharedmem: int = 0) -> BoundKernel:
+        """A one-dimensional launch of at least `ntasks` threads."""
+        threads = tpb or 128
+        return BoundKernel(self, max(1, -(-ntasks // threads)), threads, sharedmem)
+
+    def simulate(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any],
+        gpu: str | Gpu | None = None,
+        *,
+        schedule: str = "source",
+        max_registers: int | None = None,
+        dynshared: int = 0,
+        **options: Any,
+    ) -> Result:
+        """Run on a machine and return what happened.
+
+        schedule: "source" keeps the program's order, "list" schedules for the machine's latencies. max_registers: 32-bit
+        registers per thread, None for the machine's limit. dynshared: bytes of shared memory for arrays of shape 0.
+        Other compiler options are those of `Options` (join, unroll_limit, ...), other keywords those of `launch`
+        (management, extra_blocks, max_cycles, ...).
+        """
+        from smmux import gpus
+        from smmux.launch import launch
+
+        machine = gpus.current() if gpu is None else gpus.get(gpu)
+        chosen, rest = _split(options)
+        signature = self.signature(args, dynshared)
+        program = self._compile(signature, _options(machine, schedule, max_registers, chosen))
+        values = [a for a in args if a is not None]
+        return launch(program, signature, values, grid, block, machine, **rest)
+
+    def compile(
+        self, args: Sequence[Any], gpu: str | Gpu | None = None, *, schedule: str = "source", max_registers: int | None = None,
+        dynshared: int = 0, **options: Any,
+    ) -> Program:  # fmt: skip
+        """The compiled program for arguments (or a Signature), as `simulate` would run it."""
+        from smmux import gpus
+
+        machine = gpus.current() if gpu is None else gpus.get(gpu)
+        return self._compile(self.signature(args, dynshared), _options(machine, schedule, max_registers, options))
+
+    def signature(self, args: Sequence[Any] | Signature, dynshared: int = 0) -> Signature:
+        """The types of arguments."""
+        from smmux.compiler.signature import Signature, classify
+
+        return args if isinstance(args, Signature) else classify(args, dynshared, self.definition.parameters)
+
+    def ir(self, *args: Any, gpu: str | Gpu | None = None, schedule: str = "source", **options: Any) -> str:
+        """The compiled program as text, with source lines; args are arguments, or one Signature."""
+        return self.compile(_arguments(args), gpu, schedule=schedule, **options).listing()
+
+    def portability(self, *args: Any) -> list[Note]:
+        """Places where compiled Numba, which computes in int64 and float64, can get another value; args as for `ir`."""
+        from smmux.compiler import frontend
+        from smmux.compiler.options import Options
+
+        return frontend.portability(self.definition, self.signature(_arguments(args)), Options())
+
+    def _compile(self, signature: Signature, options: Options) -> Program:
+        from smmux.compiler import compile
+
+        if self.device:
+            raise KernelOnlyError(f"{self.__name__} is a device function: it is called from kernels")
+        return compile(self.definition, signature, options)
+
+    def _repr_html_(self) -> str:
+        first = self.definition.node.lineno
+        place = f"{html.escape(self.definition.filename)}:{first}"
+        return f"<div><b>{html.escape(self.__name__)}</b> <small>{place}</small><pre>{html.escape(self.source)}</pre></div>"
+
+
+class BoundKernel:
+    """A kernel with a launch configuration, ready to be called."""
+
+    def __init__(self, kernel: Kernel, grid: Any, block: Any, dynshared: int = 0) -> None:
+        self.kernel, self.grid, self.block, self.dynshared = kernel, grid, block, dynshared
+
+    def __call__(self, *args: Any) -> None:
+        """Run on the current machine; arrays are written in place."""
+        self.kernel.simulate(self.grid, self.block, args, dynshared=self.dynshared)
+
+    def __repr__(self) -> str:
+        return f"{self.kernel!r}[{self.grid}, {self.block}]"
+
+
+def _arguments(args: tuple[Any, ...]) -> Any:
+    from smmux.compiler.signature import Signature
+
+    return args[0] if len(args) == 1 and isinstance(args[0], Signature) else args
+
+
+def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the compiler, and of the launch."""
+    from smmux.compiler.options import Options
+
+    names = {field.name for field in fields(Options)}
+    return {k: v for k, v in options.items() if k in names}, {k: v for k, v in options.items() if k not in names}
+
+
+def _options(machine: Gpu, schedule: str, max_registers: int | None, chosen: Mapping[str, Any]) -> Options:
+    """Compiler options for a machine; latencies matter to the list schedule alone."""
+    from smmux.compiler.options import Options
+
+    values: dict[str, Any] = {"schedule": schedule, "max_registers": max_registers or getattr(machine, "max_regs_thread", 124)}
+    values["fused_mad"] = bool(getattr(machine, "fused_mad", 0))
+    if schedule == "list":
+        from smmux import _core
+
+        values["latencies"] = tuple((name, int(getattr(machine, f"lat_{name}"))) for name in _core.CLASSES)
+    return Options(**{**values, **chosen})
+
+
+def declare(function: Any, *, device: bool = False, fastmath: bool = False) -> Kernel:
+    """A kernel from a Python function; its source is read now, its globals when it is compiled."""
+    from smmux.compiler.frontend.source import from_function
+
+    return Kernel(from_function(function, device=device, fastmath=fastmath), function)
+
+
+def from_source(
+    text: str, captured: Mapping[str, Any], *, name: str = "", filename: str = "<kernel>", device: bool = False, fastmath: bool = False
+) -> Kernel:
+    """A kernel from source text and the globals it may use."""
+    from smmux.compiler.frontend.source import from_text
+
+    return Kernel(from_text(text, captured, name=name, filename=filename, device=device, fastmath=fastmath))

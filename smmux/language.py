@@ -1,0 +1,64 @@
+"""The objects that kernels name and only the compiler understands: `cuda.threadIdx`, `cuda.laneid`, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from smmux.errors import Error
+
+__all__ = ["Attribute", "Dim3", "KernelOnlyError", "kernel_only"]
+
+
+class KernelOnlyError(Error, TypeError):
+    """Something that has a meaning only inside a kernel was used outside."""
+
+
+def kernel_only(name: str) -> NoReturn:
+    """Refuse the use of a name of the kernel language in plain Python."""
+    raise KernelOnlyError(f"{name} exists only inside a kernel (a function decorated with @cuda.jit)")
+
+
+class Dim3:
+    """`cuda.threadIdx` and its like; `register` is the special register's name without the component."""
+
+    def __init__(self, name: str, register: str) -> None:
+        self.name, self.register = name, register
+
+    @property
+    def x(self) -> int:
+        """First component."""
+        kernel_only(f"cuda.{self.name}.x")
+
+    @property
+    def y(self) -> int:
+        """Second component."""
+        kernel_only(f"cuda.{self.name}.y")
+
+    @property
+    def z(self) -> int:
+        """Third component."""
+        kernel_only(f"cuda.{self.name}.z")
+
+    def __repr__(self) -> str:
+        return f"cuda.{self.name}"
+
+
+class Attribute:
+    """A name that stands for a value, such as `cuda.laneid`; `lower` is filled in by the compiler."""
+
+    lower: Callable[..., Any]
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __index__(self) -> int:
+        kernel_only(f"cuda.{self.name}")
+
+    __int__ = __add__ = __radd__ = __sub__ = __mul__ = __and__ = __mod__ = __floordiv__ = __eq__ = __lt__ = __index__  # type: ignore
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"cuda.{self.name}"

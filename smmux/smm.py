@@ -1,0 +1,40 @@
+"""Shared memory held only while it is used: what smmux adds to the kernel language.
+
+>>> from smmux import cuda, float32, smm
+>>> @cuda.jit
+... def exchange(a):
+...     tile = smm.array(256, float32)
+...     t = cuda.threadIdx.x
+...     x = a[cuda.grid(1)]
+...     smm.alloc()
+...     tile[t] = x
+...     cuda.syncthreads()
+...     y = tile[255 - t]
+...     smm.release()
+...     a[cuda.grid(1)] = y
+
+Under `management="static"` the arrays are the block's from start to end, and `alloc` and `release` are plain barriers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from smmux.language import kernel_only
+
+__all__ = ["alloc", "array", "release"]
+
+
+def array(shape: Any, dtype: Any) -> Any:
+    """An array in the part of shared memory that `alloc` obtains."""
+    kernel_only("smm.array")
+
+
+def alloc(nbytes: int | None = None, /) -> None:
+    """Barrier that returns when the block has been granted shared memory: all of its `smm.array` bytes, or nbytes."""
+    kernel_only("smm.alloc")
+
+
+def release() -> None:
+    """Barrier that gives the block's allocated shared memory back."""
+    kernel_only("smm.release")
