@@ -180,10 +180,13 @@ _RANGE = {"s32": (-(1 << 31), (1 << 31) - 1), "u32": (0, (1 << 32) - 1)}
 
 
 def _flatten(args: Sequence[Any]) -> Iterator[Any]:
+    """Values in order: tuples expanded, None left out, objects that lend an array replaced by it."""
     for arg in args:
         if isinstance(arg, tuple | list):
             yield from _flatten(arg)
-        else:
+        elif hasattr(arg, "__array_interface__") and not isinstance(arg, np.ndarray | np.generic):
+            yield np.asarray(arg)
+        elif arg is not None:
             yield arg
 
 

@@ -86,6 +86,18 @@ def test_tuples_are_flattened_in_order():
     assert packed.words == (1, packed.addresses[0], 0x40000000, packed.addresses[1])
 
 
+def test_none_takes_no_word_and_lenders_of_arrays_are_arrays():
+    class Lender:
+        def __init__(self, array):
+            self.__array_interface__ = array.__array_interface__
+
+    array = np.zeros(4, np.float32)
+    packed = pack(program("ptr", "s32"), (None, Lender(array), 3))
+    assert packed.words == (FIRST_ADDRESS, 3)
+    packed.buffers[0][0].view(np.float32)[:] = 2
+    assert array.tolist() == [2, 2, 2, 2]
+
+
 def test_separate_arrays_follow_each_other_aligned_in_argument_order():
     arrays = [np.zeros(n, np.uint8) for n in (1, 256, 257, 3)]
     packed = pack(program("ptr", "ptr", "ptr", "ptr"), arrays)
