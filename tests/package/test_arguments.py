@@ -65,7 +65,7 @@ def test_floats_keep_their_bits(value):
         ("s32", 1.5, "must be an int, not 1.5"),
         ("s32", "7", "must be an int, not '7'"),
         ("f32", "7", "must be a float, not '7'"),
-        ("f32", None, "must be a float, not None"),
+        ("f32", 1j, "must be a float, not 1j"),
         ("ptr", 3, "must be an array, not int"),
         ("s32", np.zeros(3, np.int32), "must be an int, not ndarray"),
     ],
