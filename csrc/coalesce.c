@@ -4,16 +4,18 @@
 
 #include "bits.h"
 
-/* One request of up to 32 lanes: the next transaction serves the aligned segment that holds
- * the address of the lowest lane still waiting. */
+/* Which of the lanes address the aligned segment of `bytes` bytes at `base`. */
 static uint32_t lanes_in_segment(const uint32_t addr[32], uint32_t lanes, uint32_t base,
                                  uint32_t bytes)
 {
     uint32_t inside = 0;
 
-    for (uint32_t lane = 0; lane < 32; lane++)
+    for (; lanes != 0; lanes &= lanes - 1) {
+        uint32_t lane = bits_lowest(lanes);
+
         inside |= ((addr[lane] & ~(bytes - 1)) == base ? 1u : 0u) << lane;
-    return inside & lanes;
+    }
+    return inside;
 }
 
 /* CC 1.2/1.3: use half of the segment where that is enough, 128 -> 64 -> 32 bytes. */
@@ -84,6 +86,7 @@ uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t ma
     for (uint32_t first = 0; first < 32; first += step) {
         uint32_t lanes = mask & group << first;
 
+        /* The next transaction serves the segment of the lowest lane still waiting. */
         while (lanes != 0) {
             struct segment s = {addr[bits_lowest(lanes)] & ~(bytes - 1), bytes, 0};
 

@@ -33,27 +33,36 @@ static uint32_t half_warps(uint32_t mask)
     return (mask & 0xffffu ? 1u : 0u) + (mask & 0xffff0000u ? 1u : 0u);
 }
 
-/* Are all addressed words equal? */
-static bool all_same_word(const uint32_t addr[32], uint32_t mask)
+/* Does lane i address base + step i, up to the bits outside `keep`, for every lane that takes
+ * part? Written so that compilers vectorise it. */
+static bool arithmetic(const uint32_t addr[32], uint32_t mask, uint32_t base, uint32_t step,
+                       uint32_t keep)
 {
-    uint32_t word = addr[bits_lowest(mask)] >> 2;
     uint32_t differ = 0;
 
-    for (uint32_t lane = 0; lane < 32; lane++)
-        differ |= mask & (1u << lane) ? (addr[lane] >> 2) ^ word : 0;
-    return differ == 0;
+    if (mask == 0xffffffffu) {
+        for (uint32_t lane = 0; lane < 32; lane++)
+            differ |= addr[lane] ^ (base + step * lane);
+    } else {
+        for (uint32_t lane = 0; lane < 32; lane++)
+            differ |= mask & (1u << lane) ? addr[lane] ^ (base + step * lane) : 0;
+    }
+    return (differ & keep) == 0;
 }
 
-/* Does lane i address base + 4 i, for every lane that takes part? */
-static bool linear_words(const uint32_t addr[32], uint32_t mask)
+/* Do the lanes address banks of their own? */
+static bool distinct_banks(const uint32_t addr[32], uint32_t lanes, uint32_t offset,
+                           uint32_t bank_shift, uint32_t bank_mask)
 {
-    uint32_t first = bits_lowest(mask);
-    uint32_t base = addr[first] - 4 * first;
-    uint32_t differ = 0;
+    uint32_t count = bits_count(lanes);
+    uint64_t seen = 0;
 
-    for (uint32_t lane = 0; lane < 32; lane++)
-        differ |= mask & (1u << lane) ? addr[lane] ^ (base + 4 * lane) : 0;
-    return differ == 0;
+    for (; lanes != 0; lanes &= lanes - 1) {
+        uint32_t bank = (addr[bits_lowest(lanes)] + offset) >> bank_shift & bank_mask;
+
+        seen |= 1ull << bank;
+    }
+    return bits_count(seen) == count;
 }
 
 /* CC 1.x, one 32-bit request of a half-warp. Each pass picks one word for broadcast and
@@ -66,6 +75,8 @@ static uint32_t broadcast_passes(const uint32_t addr[32], uint32_t lanes, uint32
     uint64_t banks = 0;
     uint32_t passes = 0;
 
+    if (distinct_banks(addr, lanes, offset, 2, bank_mask))
+        return 1;
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         uint32_t lane = bits_lowest(rest);
         uint32_t bank = ((addr[lane] + offset) >> 2) & bank_mask;
@@ -73,8 +84,6 @@ static uint32_t broadcast_passes(const uint32_t addr[32], uint32_t lanes, uint32
         waiting[bank] = (banks >> bank & 1 ? waiting[bank] : 0) | 1u << lane;
         banks |= 1ull << bank;
     }
-    if (bits_count(banks) == bits_count(lanes))
-        return 1;
     while (lanes != 0) {
         uint32_t lead = bits_lowest(lanes);
         uint32_t word = (addr[lead] + offset) >> 2;
@@ -135,6 +144,8 @@ static uint32_t row_passes(const struct geometry *g, const uint32_t addr[32], ui
     uint32_t nodes = 0, most = 0;
     uint32_t step = 1u << g->bank_shift;
 
+    if (width <= step && distinct_banks(addr, lanes, 0, g->bank_shift, g->bank_mask))
+        return 1;
     memset(head, 0, g->bank_mask + 1);
     memset(count, 0, g->bank_mask + 1);
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -206,17 +217,24 @@ static struct smem_cost cost_cc3(const struct config *cfg, const uint32_t addr[3
     return cost;
 }
 
-/* Nearly all accesses are 32-bit and either linear or a broadcast: no conflict. */
+/* Nearly all accesses are 32-bit and either linear or a broadcast: no conflict. The first two
+ * lanes tell which of them it can be. */
 static bool conflict_free(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
                           uint32_t width)
 {
     uint32_t lanes_per_request = cfg->smem_rule == 1 ? 16 : 32;
+    uint32_t first = bits_lowest(mask);
+    uint32_t rest = mask & (mask - 1);
+    uint32_t second = rest != 0 ? bits_lowest(rest) : first;
 
     if (width > 4)
         return false;
-    if (width == 4 && cfg->smem_banks >= lanes_per_request && linear_words(addr, mask))
-        return true;
-    return all_same_word(addr, mask);
+    if (addr[first] >> 2 == addr[second] >> 2)
+        return arithmetic(addr, mask, addr[first], 0, ~3u);
+    if (addr[second] - addr[first] != 4 * (second - first))
+        return false;
+    return cfg->smem_banks >= lanes_per_request && width == 4 &&
+           arithmetic(addr, mask, addr[first] - 4 * first, 4, ~0u);
 }
 
 struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
