@@ -220,7 +220,8 @@ def join(a: Anything, b: Anything) -> Anything:
 def _join_numbers(a: Value, b: Value) -> Value:
     drift = a.drift or b.drift
     if a.kind is b.kind:
-        return Value(a.kind, drift=drift)
+        # Bounds are kept only while all definitions agree, so that inference comes to an end.
+        return Value(a.kind, None, None, a.lo, a.hi, drift) if (a.lo, a.hi) == (b.lo, b.hi) else Value(a.kind, drift=drift)
     kinds = {a.kind, b.kind}
     if kinds == {Kind.WEAK_INT, Kind.WEAK_FLOAT}:
         return Value(Kind.WEAK_FLOAT)

@@ -97,7 +97,7 @@ def infer_loop(f: Frame, node: ast.For | ast.While) -> None:
 def _infer_target(f: Frame, node: ast.For) -> None:
     over = iterated(f, node)
     if isinstance(over, Range):
-        bind(f, node.target, Value(over.kind))
+        bind(f, node.target, Value(over.kind, None, None, *_counter_bounds(over)))
         return
     for item in over.items:
         bind(f, node.target, item)

@@ -217,7 +217,8 @@ def bits_of(value: Value) -> Any:
 def describe(value: Anything) -> Any:
     """A hashable key of everything about a value that can influence types."""
     if isinstance(value, Value):
-        return (value.kind, bits_of(value) if value.known else None, value.drift)
+        bounds = (value.lo, value.hi) if value.kind.integral else None
+        return (value.kind, bits_of(value) if value.known else None, value.drift, bounds)
     if isinstance(value, Tuple):
         return ("tuple", *map(describe, value.items))
     if isinstance(value, ArrayRef):

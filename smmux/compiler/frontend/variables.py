@@ -67,7 +67,7 @@ def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
 def abstract(value: Anything) -> Anything:
     """What inference keeps of a value: not the register it is in."""
     if isinstance(value, Value):
-        return value if value.known else Value(value.kind, drift=value.drift)
+        return value if value.known else replace(value, operand=None)
     if isinstance(value, Tuple):
         return Tuple(tuple(map(abstract, value.items)))
     if isinstance(value, ArrayRef) and value.base is not None:
@@ -79,7 +79,8 @@ def conform(f: Frame, node: ast.AST, value: Anything, declared: Anything) -> Any
     """The value in the type that its variable has throughout the function."""
     if isinstance(value, Value) and isinstance(declared, Value):
         if value.kind is declared.kind or declared.kind.weak:
-            return replace(value, drift=True) if declared.drift and not value.drift and not value.known else value
+            wide = declared.drift and value.kind is Kind.FLOAT32 and not value.known  # a float64 variable of Numba's
+            return replace(value, drift=True) if wide else value
         return replace(cast(f, node, replace(value, drift=False), declared.kind), drift=value.drift or declared.drift)
     if isinstance(value, Tuple) and isinstance(declared, Tuple) and len(value.items) == len(declared.items):
         return Tuple(tuple(conform(f, node, v, d) for v, d in zip(value.items, declared.items, strict=True)))
