@@ -194,11 +194,9 @@ def _fft_blocks(records: Sequence[Record]) -> list[Verdict]:
 
 def _region_calls(names: Sequence[str]) -> tuple[dict[str, int], bool, str]:
     """Calls of smm per region in the kernels' source, which has one region per pair of calls."""
-    import inspect
-
     calls = {}
     for name in names:
-        source = inspect.getsource(inspect.unwrap(benchmarks.get(name).kernel("hw")))
+        source = benchmarks.get(name).kernel("hw").source
         calls[name] = (source.count("smm.alloc("), source.count("smm.release("))
     pairs = {name: allocations for name, (allocations, _) in calls.items()}
     return pairs, all(a == r for a, r in calls.values()), "pairs of calls in each kernel, one pair per region"

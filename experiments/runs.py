@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from smmux import benchmarks, compiler, gpus, launch
+from smmux import benchmarks, gpus, launch
 from smmux.benchmarks import Benchmark, Problem
-from smmux.compiler import signature
-from smmux.compiler.options import Options
 from smmux.compiler.program import Program
 from smmux.gpus import Gpu
 from smmux.sweep import Record, sweep
@@ -24,8 +22,8 @@ SCHEDULES = ("source", "list")
 
 def program(benchmark: Benchmark, variant: str = "baseline", build: str | None = None) -> Program:
     """A benchmark's kernel, compiled for arguments of its smallest problem."""
-    arguments = benchmark.problem("tiny", build).arguments()
-    return compiler.compile(benchmark.kernel(variant, build), signature.classify(arguments), Options())
+    compiled: Program = benchmark.kernel(variant, build).compile(benchmark.problem("tiny", build).arguments())
+    return compiled
 
 
 def register_budget(benchmark: Benchmark, gpu: Gpu, build: str) -> int:

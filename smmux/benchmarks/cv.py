@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux import cuda, float32
+from smmux import cuda, float32, int32
 from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, poisoned
 
 __all__ = ["BENCHMARK"]
@@ -45,7 +45,7 @@ def staged_kernel(result: int, halo: int, radius: int) -> Any:
         x = cuda.blockIdx.x * COLUMNS + tx
         y = (cuda.blockIdx.y * result - halo) * ROWS + ty
         for i in range(steps):
-            row = y + i * ROWS
+            row = int32(y + i * ROWS)
             if halo <= i < halo + result:
                 staged[i] = image[row * pitch + x]
             else:
@@ -76,7 +76,7 @@ def as_sdk_kernel(result: int, halo: int, radius: int) -> Any:
         x = cuda.blockIdx.x * COLUMNS + tx
         y = (cuda.blockIdx.y * result - halo) * ROWS + ty
         for i in range(steps):
-            row = y + i * ROWS
+            row = int32(y + i * ROWS)
             if halo <= i < halo + result:
                 columns[tx, ty + i * ROWS] = image[row * pitch + x]
             else:

@@ -84,7 +84,7 @@ def generate_triangles(
     field = cuda.local.array(8, float32)
     gradients = cuda.local.array(24, float32)
     t = cuda.threadIdx.x
-    voxel = active_cells[min(cuda.grid(1), active - 1)]
+    voxel = active_cells[min(uint32(cuda.grid(1)), uint32(active - 1))]
     x = float32(-1) + float32(voxel & grid_mask[0]) * cell_size[0]
     y = float32(-1) + float32((voxel >> grid_shift[1]) & grid_mask[1]) * cell_size[1]
     z = float32(-1) + float32((voxel >> grid_shift[2]) & grid_mask[2]) * cell_size[2]
@@ -106,14 +106,14 @@ def generate_triangles(
     cuda.syncthreads()
 
     for i in range(counts[case]):
-        edge = edges[case * TRIANGLE_SLOTS + i]
+        row = edges[case * TRIANGLE_SLOTS + i]
         vertex = uint32(first_vertex[voxel] + i)
         if vertex < max_vertices:
             for axis in range(3):
-                positions[vertex, axis] = vertices[edge, t, axis]
+                positions[vertex, axis] = vertices[row, t, axis]
             positions[vertex, 3] = float32(1)
             for axis in range(3):
-                normals[vertex, axis] = vertices[12 + edge, t, axis]
+                normals[vertex, axis] = vertices[12 + row, t, axis]
             normals[vertex, 3] = float32(0)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux import cuda, float32
+from smmux import cuda, float32, int32
 from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, poisoned
 
 __all__ = ["BENCHMARK"]
@@ -25,7 +25,7 @@ def reduce(data, partial, n):
     total = float32(0)
     for i in range(cuda.blockIdx.x * (2 * THREADS) + t, n, 2 * THREADS * cuda.gridDim.x):
         total += data[i]
-        if i + THREADS < n:
+        if int32(i + THREADS) < n:
             total += data[i + THREADS]
     sums[t] = total
     cuda.syncthreads()

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from smmux import cuda, uint8, uint32
+from smmux import cuda, int32, uint8, uint32
 from smmux.benchmarks.base import Benchmark, Problem, Table1, equal, frozen, poisoned
 
 __all__ = ["BENCHMARK"]
@@ -42,7 +42,7 @@ def first_word(t):
 def load_window(data, window, offset, message):
     """The thread's 13 words of the buffer, to registers."""
     for k in range(CHUNK_WORDS):
-        message[k] = data[((window * offset) >> 2) + k]
+        message[k] = data[(int32(window * offset) >> 2) + k]
 
 
 @cuda.jit(device=True)
