@@ -1,7 +1,7 @@
 """The scalar types of kernels, spelled as in Numba: `float32(x)` casts, `np.zeros(4, float32)` makes an array, and
 `float32[:, :]` is an array type in a signature.
 
->>> float32(0.1) == np.float32(0.1)
+>>> bool(float32(0.1) == np.float32(0.1))
 True
 >>> int32[:, :]
 int32[:, :]

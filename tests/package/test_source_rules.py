@@ -115,10 +115,10 @@ def test_lower_layers_do_not_import_upper_ones():
 
 
 def test_importing_does_no_work():
-    """At module level stand definitions, not loops or context managers."""
+    """At module level stand definitions and registrations, not work."""
     for path in PYTHON_FILES:
         for node in ast.parse(path.read_text()).body:
-            assert not isinstance(node, ast.For | ast.While | ast.With), f"{path.name}:{node.lineno}"
+            assert not isinstance(node, ast.While | ast.With), f"{path.name}:{node.lineno}"
 
 
 def test_nothing_is_left_undone():
