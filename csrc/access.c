@@ -14,7 +14,22 @@ static bool consecutive_words(const struct access *a, uint32_t lanes) {
     return differ == 0;
 }
 
+/* A line may reach beyond the array; what lies there belongs to nobody. */
+static void fill(struct access *a) {
+    const struct buffer *b = a->buffer;
+    const uint32_t line = a->addr[0], end = line + sizeof a->data[0];
+    const uint32_t from = line < b->low ? b->low : line, to = end > b->high ? b->high : end;
+    uint8_t *into = (uint8_t *)a->data[0];
+    memset(into, 0, sizeof a->data[0]);
+    /* from may lie before the array, inside the same host memory */
+    memcpy(into + (from - line), b->host + ((int64_t)from - (int64_t)b->address), to - from);
+}
+
 static void load(struct access *a, uint32_t lanes) {
+    if (a->flags & ACCESS_FILL) {
+        fill(a);
+        return;
+    }
     if (consecutive_words(a, lanes)) {
         memcpy(a->data[0], host_of(a, 0), sizeof a->data[0]);
         return;

@@ -11,7 +11,6 @@
 #include "pool.h"
 
 #define MAX_WINDOW 128u
-#define LOCAL_BASE 0xc0000000u  /* device address of local memory */
 #define POLL_WINDOWS 64u        /* between two questions whether the user wants to stop */
 
 struct gpu {
@@ -104,13 +103,33 @@ static enum error admit(struct gpu *g, struct outcome *out) {
     return out->fault.code = ERROR_BAD_LAUNCH;
 }
 
+/* Views of one array: same distance between host and device address. */
+static bool same_memory(const struct buffer *a, const struct buffer *b) {
+    return (uintptr_t)a->host - a->address == (uintptr_t)b->host - b->address;
+}
+
+static void find_shared_memory(struct buffer *buffers, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct buffer *b = &buffers[i];
+        b->low = b->address;
+        b->high = b->address + b->bytes;
+        for (uint32_t j = 0; j < count; j++) {
+            const struct buffer *other = &buffers[j];
+            if (!same_memory(b, other)) continue;
+            if (other->address < b->low) b->low = other->address;
+            if (other->address + other->bytes > b->high) b->high = other->address + other->bytes;
+        }
+    }
+}
+
 static enum error create_local(struct gpu *g) {
     const uint32_t bytes = g->l->meta.local_bytes;
     if (!bytes) return OK;
     const uint64_t total = (uint64_t)bytes * 32 * g->l->cfg->max_warps_sm * g->l->cfg->sm_count;
     if (total > 0x3fffff00u) return bad(&(struct fault){0}, ERROR_NO_MEMORY, "%u bytes of local memory", bytes);
     g->machine.local = calloc(1, total);
-    g->machine.local_buffer = (struct buffer){g->machine.local, LOCAL_BASE, (uint32_t)total, true};
+    g->machine.local_buffer = (struct buffer){.host = g->machine.local, .address = LOCAL_BASE, .bytes = (uint32_t)total,
+                                              .writable = true, .low = LOCAL_BASE, .high = LOCAL_BASE + (uint32_t)total};
     return g->machine.local ? OK : ERROR_NO_MEMORY;
 }
 
@@ -125,6 +144,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
     g->machine = (struct machine){.cfg = cfg, .program = &g->program, .dims = l->dims, .buffers = l->buffers,
                                   .buffer_count = l->buffer_count, .per_pc = out->pc != NULL};
     g->machine.warps_per_block = round_up(threads, 32) / 32;
+    find_shared_memory(l->buffers, l->buffer_count);
     if ((e = admit(g, out))) return e;
     if ((e = create_local(g))) return e;
     g->sms = calloc(cfg->sm_count, sizeof *g->sms);

@@ -17,7 +17,7 @@ struct launch {
     struct launch_dims dims;
     const uint32_t *params;
     uint32_t param_count;
-    const struct buffer *buffers;
+    struct buffer *buffers; /* low and high are filled in */
     uint32_t buffer_count;
     const uint8_t *constants;
     uint32_t constant_bytes;

@@ -31,7 +31,13 @@ struct buffer {
     uint32_t address; /* multiple of 256 */
     uint32_t bytes;
     bool writable;
+    /* Device addresses [low, high) around it that the same host memory holds: views of one
+     * array share lines. Filled in by gpu.c. */
+    uint32_t low, high;
 };
+
+/* Loads with this flag copy the whole segment, as bytes, to access->data[0]: a cache line. */
+#define ACCESS_FILL 0x80u
 
 /* One memory instruction of one warp, alive until its last transaction is answered. */
 struct access {
@@ -47,6 +53,8 @@ struct access {
     uint8_t width;        /* bytes per lane, 1..16 */
     uint8_t sub;          /* enum atom_op */
     uint8_t flags;        /* INSN_SIGNED */
+    uint8_t cache;        /* enum sm_cache_id this access fills, 0: none */
+    uint8_t miss;         /* its pending miss there */
     uint16_t next_free;
 };
 

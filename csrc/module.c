@@ -229,11 +229,12 @@ static int borrow_buffer(struct borrowed *b, PyObject *item, Py_ssize_t i) {
     if (!PyArg_ParseTuple(item, "Okkp", &object, &address, &bytes, &writable)) return -1;
     if (PyObject_GetBuffer(object, &b->views[i], writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) < 0) return -1;
     b->view_count++;
-    if (address > UINT32_MAX || bytes > UINT32_MAX || address + bytes > 0xc0000000ul || (Py_ssize_t)bytes > b->views[i].len) {
+    if (address > UINT32_MAX || bytes > UINT32_MAX || address + bytes > LOCAL_BASE || (Py_ssize_t)bytes > b->views[i].len) {
         PyErr_SetString(PyExc_ValueError, "buffers: address or size out of range");
         return -1;
     }
-    b->buffers[i] = (struct buffer){b->views[i].buf, (uint32_t)address, (uint32_t)bytes, writable};
+    b->buffers[i] = (struct buffer){.host = b->views[i].buf, .address = (uint32_t)address, .bytes = (uint32_t)bytes,
+                                   .writable = writable};
     return 0;
 }
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coalesce.h"
-
 /* ---- construction ------------------------------------------------------------------------ */
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
@@ -14,7 +12,7 @@ static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port) {
     const struct config *cfg = m->cfg;
     const struct program *p = m->program;
-    const size_t warps = cfg->max_warps_sm, flights = cfg->credits + COALESCE_MAX_SEGMENTS;
+    const size_t warps = cfg->max_warps_sm, flights = cfg->credits + COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES;
     const size_t rows = align64((size_t)p->row_count * 32 * 4);
     const size_t ready = align64(p->ready_count * sizeof(uint64_t));
     const size_t producer = align64(p->ready_count);
@@ -25,6 +23,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
         align64(2 * flights * sizeof(struct packet)),
         align64(flights * sizeof(struct reply)),
         align64(flights * sizeof(struct reply)),
+        align64(flights * sizeof(struct waiter)),
         m->per_pc ? align64(p->count * sizeof(struct pc_counters)) : 0,
     };
     size_t total = 0;
@@ -46,11 +45,15 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     sm->port->out = (struct packet *)(void *)at, at += sizes[5];
     sm->port->in = (struct reply *)(void *)at, at += sizes[6];
     sm->replies = (struct reply *)(void *)at, at += sizes[7];
+    sm->waiters = (struct waiter *)(void *)at, at += sizes[8];
     sm->pc_count = m->per_pc ? (struct pc_counters *)(void *)at : NULL;
     sm->stale = ~0u;
     sm->port->out_capacity = (uint32_t)(2 * flights);
     sm->port->in_capacity = (uint32_t)flights;
-    for (uint32_t i = 0; i < flights; i++) sm->accesses[i].next_free = (uint16_t)(i + 1);
+    for (uint32_t i = 0; i < flights; i++) {
+        sm->accesses[i].next_free = (uint16_t)(i + 1);
+        sm->waiters[i].next = i + 1;
+    }
     sm->id = id;
     sm->m = m;
     sm->credits = (int32_t)cfg->credits;
@@ -63,10 +66,11 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
         sm->sched[s].unit[UNIT_LSU] = 8 + s % cfg->lsu_units;
         sm->sched[s].last = s;
     }
-    return OK;
+    return smcache_init(sm);
 }
 
 void sm_free(struct sm *sm) {
+    smcache_free(sm);
     free(sm->arena);
     sm->arena = NULL;
 }
@@ -139,6 +143,14 @@ void sm_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
     const struct deps *deps = &p->deps[w->pc];
     const struct uop *u = &p->code[w->pc];
     uint64_t at = floor;
+    sm->stale |= 1u << sm->scheduler_of[warp];
+    sm->next_unit[warp] = u->unit;
+    if (sm->caches[CACHE_CODE].present && !smcache_fetch(sm, w->pc)) {
+        sm->floor[warp] = floor;
+        sm->ready_at[warp] = NEVER;
+        sm->wait[warp] = WAIT_FETCH;
+        return;
+    }
     for (uint32_t i = 0; i < deps->count; i++) {
         const uint32_t id = deps->id[i];
         if (w->ready[id] > at) {
@@ -149,8 +161,6 @@ void sm_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
     if (u->op == OP_BAR_SYNC && waits_for_loads(sm, w, u)) at = NEVER, kind = WAIT_GLOBAL;
     sm->ready_at[warp] = at;
     sm->wait[warp] = (uint8_t)kind;
-    sm->next_unit[warp] = u->unit;
-    sm->stale |= 1u << sm->scheduler_of[warp];
 }
 
 static void reply_due(struct sm *sm) {
@@ -282,9 +292,11 @@ void sm_run(struct sm *sm, uint64_t end) {
         sm->stale = 0;
         const uint64_t t = sm->sched[index].choice.t, event = next_event(sm);
         if (event < end && event <= t) {
+            sm->now = event;
             if (sm->reply_count && sm->replies[0].cycle == event) reply_due(sm);
             else block_start_due(sm);
         } else if (t < end) {
+            sm->now = t;
             issue_slot(sm, index);
         } else {
             sm->next = event < t ? event : t;

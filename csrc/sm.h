@@ -3,7 +3,9 @@
 #ifndef SMMUX_SM_H
 #define SMMUX_SM_H
 
+#include "cache.h"
 #include "counters.h"
+#include "coalesce.h"
 #include "decode.h"
 #include "memsys.h"
 #include "smm.h"
@@ -12,6 +14,9 @@
 #define MAX_WARPS 64u
 #define MAX_BLOCKS 32u
 #define MAX_SCHEDULERS 4u
+#define MAX_MISSES 64u
+#define LOCAL_BASE 0xc0000000u /* device address of local memory; arrays lie below */
+#define CODE_BASE 0xff000000u  /* device address of the program */
 #define NEVER UINT64_MAX
 #define READY_PENDING UINT64_MAX /* a register that a memory reply will write */
 
@@ -71,6 +76,30 @@ struct scheduler {
     uint32_t unit[4]; /* index into unit_free for enum unit SP, SFU, LSU */
 };
 
+enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE_COUNT };
+
+/* A line on its way to a cache of the SM. */
+struct miss {
+    uint32_t line;    /* number */
+    uint32_t waiters; /* list of accesses that want words of it */
+    bool used;
+    bool open; /* a store to the line closes it: later loads must ask again */
+};
+
+/* Lanes of an access that wait for a line. */
+struct waiter {
+    struct access *access;
+    uint32_t lanes, next;
+};
+
+/* L1, texture, instruction or constant cache with its pending misses (smcache.c). */
+struct sm_cache {
+    struct cache cache;
+    bool present;
+    uint32_t miss_limit, miss_count;
+    struct miss miss[MAX_MISSES];
+};
+
 struct sm {
     /* hot: scanned at every issue */
     uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER while something else must happen */
@@ -95,6 +124,12 @@ struct sm {
     int32_t credits;              /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;
     uint32_t access_free;         /* list through access.next_free */
+    struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
+    struct waiter *waiters;
+    uint32_t waiter_free;         /* list through waiter.next */
+    bool starved;                 /* a warp waits for credits or pending misses */
+    uint64_t now;                 /* cycle of the event being processed */
+    uint64_t floor[MAX_WARPS];    /* earliest issue of a warp whose instruction is being fetched */
     uint8_t *shared;
     /* cold: blocks */
     struct block blocks[MAX_BLOCKS];
@@ -144,5 +179,26 @@ void block_access_done(struct sm *sm, uint32_t block, uint64_t t);
 /* Load/store unit (lsu.c): true when issued; adds to unit_free itself. */
 bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit, uint64_t t);
 void lsu_reply(struct sm *sm, const struct reply *r);
+struct access *lsu_new_access(struct sm *sm);
+void lsu_free_access(struct sm *sm, struct access *a);
+/* One segment of an access has its values: give its credit back, perhaps complete the access. */
+void lsu_segment_done(struct sm *sm, struct access *a, uint64_t t);
+void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes, uint64_t at);
+
+/* The SM's own caches (smcache.c). */
+enum error smcache_init(struct sm *sm);
+void smcache_free(struct sm *sm);
+/* Whether the instruction at pc is there; if not, it has been asked for. */
+bool smcache_fetch(struct sm *sm, uint32_t pc);
+/* Further latency of a constant access to these addresses. */
+uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
+/* Line requests that a load would have to wait for; CACHE_NONE if too many misses are pending. */
+uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg, uint32_t n);
+/* Serve or await the lines; returns how many are awaited (access->pending). */
+uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a, const struct segment *seg, uint32_t n, uint64_t at);
+/* A store or atomic: the L1 forgets the lines. */
+void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n);
+/* A line has come. */
+void smcache_fill(struct sm *sm, struct access *fill, uint64_t t);
 
 #endif

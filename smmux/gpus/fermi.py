@@ -7,7 +7,7 @@ instruction holds its group for 2 clocks while the SM sustains one warp instruct
 
 from __future__ import annotations
 
-from smmux.gpus import memory
+from smmux.gpus import caches, memory
 from smmux.gpus.machine import Value
 
 __all__ = ["GTX480_16K", "GTX480_48K"]
@@ -45,6 +45,7 @@ _CORE: dict[str, Value] = {
 
 _MEMORY: dict[str, Value] = {
     **memory.FERMI,
+    **caches.FERMI_16K_L1,
     "smem_rule": (2, "PG55 G.4.3"),
     "smem_banks": (32, "PG55 G.4.3"),
     "smem_bank_bytes": (4, "PG55 G.4.3"),
@@ -55,7 +56,7 @@ _MEMORY: dict[str, Value] = {
     "credits": (512, "EST"),
     "coalesce_rule": (20, "PG55 G.4.2"),
     "coalesce_l1": (1, "PG55 G.4.2"),
-    "mem_model": (0, "MODEL"),
+    "mem_model": (1, "MODEL"),
     # Idle latency 650 clk, between 600 and the 685 of a GF106 [MERPSYS T4.2] = lat_global + flat_latency.
     "flat_latency": (644, "MERPSYS T4.2; VOLK10; DER"),
     "flat_bytes_per_kclk": (126_630, "SHOC; DER"),  # 6 x 64 bit x 2 x 1848 MHz = 177.4 GB/s
@@ -107,4 +108,4 @@ _ISSUE: dict[str, Value] = {
 
 GTX480_48K: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
 
-GTX480_16K: dict[str, Value] = {**GTX480_48K, "smem_bytes": (16384, "PG55 G.4.1")}
+GTX480_16K: dict[str, Value] = {**GTX480_48K, **caches.FERMI_48K_L1, "smem_bytes": (16384, "PG55 G.4.1")}

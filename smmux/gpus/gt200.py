@@ -6,7 +6,7 @@ comment says what else is known.
 
 from __future__ import annotations
 
-from smmux.gpus import memory
+from smmux.gpus import caches, memory
 from smmux.gpus.machine import Value
 
 __all__ = ["GTX285", "GTX285_1100"]
@@ -44,6 +44,7 @@ _CORE: dict[str, Value] = {
 
 _MEMORY: dict[str, Value] = {
     **memory.GT200,
+    **caches.GT200,
     "smem_rule": (1, "PG55 G.3.3"),
     "smem_banks": (16, "PG55 G.3.3"),
     "smem_bank_bytes": (4, "PG55 G.3.3"),
@@ -54,7 +55,7 @@ _MEMORY: dict[str, Value] = {
     "credits": (512, "EST"),
     "coalesce_rule": (13, "PG55 G.3.2"),
     "coalesce_l1": (0, "PG55 G.3.1"),
-    "mem_model": (0, "MODEL"),
+    "mem_model": (1, "MODEL"),
     # Idle latency 440 clk [MERPSYS T4.2] = lat_global + flat_latency.
     "flat_latency": (428, "MERPSYS T4.2; DER"),
     "flat_bytes_per_kclk": (107_707, "REV285; DER"),  # 8 x 64 bit x 2 x 1242 MHz = 159.0 GB/s

@@ -6,7 +6,7 @@ six groups of 32 lanes in proportion: 64 per clock is 3 clocks on a group, 32 pe
 
 from __future__ import annotations
 
-from smmux.gpus import memory
+from smmux.gpus import caches, memory
 from smmux.gpus.machine import Value
 
 __all__ = ["K20C"]
@@ -44,6 +44,7 @@ _CORE: dict[str, Value] = {
 
 _MEMORY: dict[str, Value] = {
     **memory.KEPLER,
+    **caches.KEPLER,
     "smem_rule": (3, "PG55 G.5.3"),
     "smem_banks": (32, "PG55 G.5.3"),
     "smem_bank_bytes": (4, "S001"),
@@ -54,7 +55,7 @@ _MEMORY: dict[str, Value] = {
     "credits": (512, "EST"),
     "coalesce_rule": (35, "PG55 G.5.2"),
     "coalesce_l1": (0, "PG55 G.5.2"),
-    "mem_model": (0, "MODEL"),
+    "mem_model": (1, "MODEL"),
     # Idle latency 331 clk [PPT] = lat_global + flat_latency; 300 on GK104 [MERPSYS].
     "flat_latency": (328, "PPT; DER"),
     "flat_bytes_per_kclk": (294_618, "BD-K20; DER"),  # 208 GB/s

@@ -14,11 +14,11 @@ ALU = sorted(op for op, (_, _, cls, operands) in _core.OPS.items() if operands.s
 
 
 def cycles(build, gpu, *, n, **options) -> int:
-    """Cycles of a program with n repetitions of what `build` emits."""
+    """Cycles of a program with n repetitions of what `build` emits, fetched perfectly."""
     a = Assembler()
     build(a, n)
     a("exit")
-    return a.run(gpu, **options)["counters"]["cycles"]
+    return a.run(variant(gpu, icache_bytes=0), **options)["counters"]["cycles"]
 
 
 def slope(build, gpu, *, few=3, many=19, **options) -> float:

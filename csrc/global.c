@@ -1,0 +1,243 @@
+/* Global, local and texture accesses: coalescing, caches, packets out and replies in. */
+#include <string.h>
+
+#include "memop.h"
+
+/* ---- global and local memory --------------------------------------------------------------------------- */
+
+static bool is_load(uint32_t op) { return op == OP_LD_GLOBAL || op == OP_LD_LOCAL || op == OP_TEX; }
+static bool is_store(uint32_t op) { return op == OP_ST_GLOBAL || op == OP_ST_LOCAL; }
+
+/* Local words of the 32 lanes lie side by side, so that equal offsets coalesce. */
+static bool local_addresses(struct memop *op) {
+    const struct machine *m = op->sm->m;
+    const uint32_t bytes = m->program->meta.local_bytes;
+    if (!memop_check(op, 0, bytes, ERROR_LOCAL_BOUNDS)) return false;
+    const uint32_t slot = op->sm->id * m->cfg->max_warps_sm + op->warp;
+    const uint32_t base = m->local_buffer.address + slot * bytes * 32;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        op->addr[lane] = base + (op->addr[lane] & ~3u) * 32 + lane * 4 + (op->addr[lane] & 3u);
+    return true;
+}
+
+static bool global_addresses(struct memop *op, const struct buffer **buffer) {
+    const struct machine *m = op->sm->m;
+    if (op->u->op == OP_LD_LOCAL || op->u->op == OP_ST_LOCAL) {
+        *buffer = &m->local_buffer;
+        return local_addresses(op);
+    }
+    *buffer = &m->buffers[op->u->aux];
+    bool fine;
+    if (!(*buffer)->writable && !is_load(op->u->op)) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(op->active);
+        fine = memop_fault(op, lane, ERROR_READ_ONLY, (int32_t)(op->addr[lane] - (*buffer)->address));
+    } else {
+        fine = memop_check(op, (*buffer)->address, (*buffer)->bytes, ERROR_GLOBAL_BOUNDS);
+    }
+    if (!fine) op->sm->fault.array = op->u->aux;
+    return fine;
+}
+
+struct access *lsu_new_access(struct sm *sm) {
+    struct access *a = &sm->accesses[sm->access_free];
+    sm->access_free = a->next_free;
+    a->cache = 0;
+    a->dst[0] = OPERAND_NONE;
+    return a;
+}
+
+void lsu_free_access(struct sm *sm, struct access *a) {
+    a->next_free = (uint16_t)sm->access_free;
+    sm->access_free = (uint32_t)(a - sm->accesses);
+}
+
+static enum access_kind kind_of(uint32_t op) {
+    if (op == OP_TEX) return ACCESS_TEXTURE;
+    return is_load(op) ? ACCESS_LOAD : is_store(op) ? ACCESS_STORE : ACCESS_ATOM;
+}
+
+/* The instruction as a record of its own, which outlives its issue. */
+static struct access *describe(struct memop *op, const struct buffer *buffer) {
+    struct access *a = lsu_new_access(op->sm);
+    memcpy(a->addr, op->addr, sizeof a->addr);
+    a->buffer = buffer;
+    a->mask = op->active;
+    a->pc = op->pc;
+    a->warp = (uint16_t)op->warp;
+    a->width = op->u->width;
+    a->sub = op->u->sub;
+    a->flags = op->u->flags;
+    a->kind = (uint8_t)kind_of(op->u->op);
+    memop_destinations(op, a->dst);
+    if (a->kind == ACCESS_STORE) {
+        const uint32_t *rows[4];
+        memop_data_rows(op, rows);
+        for (uint32_t i = 0; i < memop_words(a->width); i++) memcpy(a->data[i], rows[i], sizeof a->data[i]);
+    } else if (a->kind == ACCESS_ATOM) {
+        const struct lanes lanes = memop_lanes(op);
+        memcpy(a->data[0], operand_row(&lanes, op->u->b), sizeof a->data[0]);
+        memcpy(a->data[1], operand_row(&lanes, op->u->c), sizeof a->data[1]);
+    }
+    return a;
+}
+
+static void count_global(struct memop *op, uint32_t n) {
+    struct counters *c = &op->sm->count;
+    const uint32_t bytes = (uint32_t)__builtin_popcount(op->active) * op->u->width;
+    if (op->u->op == OP_TEX) c->texture_accesses++;
+    else if (op->u->op == OP_LD_LOCAL || op->u->op == OP_ST_LOCAL) c->local_accesses++;
+    else if (is_load(op->u->op)) c->global_loads++, c->global_bytes += bytes;
+    else if (is_store(op->u->op)) c->global_stores++, c->global_bytes += bytes;
+    else c->atomics++, c->global_bytes += bytes;
+    if (op->sm->pc_count) {
+        op->sm->pc_count[op->pc].transactions += n;
+        op->sm->pc_count[op->pc].bytes += bytes;
+    }
+}
+
+/* Packets leave in order, one per issue interval. */
+void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes, uint64_t at) {
+    if (sm->port_free > at) at = sm->port_free;
+    sm->port_free = at + sm->m->cfg->issue_global;
+    sm->port->out[sm->port->out_count++] = (struct packet){.cycle = at, .access = a, .addr = addr, .lanes = lanes, .seq = sm->seq++,
+                                                           .bytes = (uint16_t)bytes, .sm = (uint16_t)sm->id};
+}
+
+static uint32_t send_all(struct memop *op, struct access *a, const struct segment *seg, uint32_t n, uint64_t at) {
+    struct counters *c = &op->sm->count;
+    for (uint32_t i = 0; i < n; i++, at += op->sm->m->cfg->issue_global) {
+        lsu_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
+        c->transaction_bytes += seg[i].bytes;
+    }
+    c->transactions += n;
+    return n;
+}
+
+/* The cache that serves this instruction, 0 for none: texture; on Fermi global and local
+ * loads, on Kepler local ones (coalesce_l1). */
+static uint32_t cache_of(const struct memop *op) {
+    const struct sm *sm = op->sm;
+    if (op->u->op == OP_TEX) return sm->caches[CACHE_TEXTURE].present ? CACHE_TEXTURE : 0;
+    if (!sm->caches[CACHE_DATA].present) return 0;
+    return op->u->op == OP_LD_LOCAL || (op->u->op == OP_LD_GLOBAL && sm->m->cfg->coalesce_l1) ? CACHE_DATA : 0;
+}
+
+/* Lines that the lanes touch, as segments. */
+static uint32_t lines(const struct memop *op, uint32_t bytes, struct segment seg[64]) {
+    uint32_t left = op->active, n = 0;
+    for (; left; n++) {
+        const uint32_t line = op->addr[__builtin_ctz(left)] & ~(bytes - 1);
+        uint32_t inside = 0;
+        for (uint32_t lane = 0; lane < 32; lane++) inside |= ((op->addr[lane] & ~(bytes - 1)) == line ? 1u : 0u) << lane;
+        seg[n] = (struct segment){.addr = line, .bytes = bytes, .lanes = inside & left};
+        left &= ~inside;
+    }
+    return n;
+}
+
+static bool starve(struct memop *op) {
+    op->sm->ready_at[op->warp] = NEVER;
+    op->sm->wait[op->warp] = WAIT_CREDITS;
+    op->sm->starved = true;
+    return false;
+}
+
+/* Texture values are those at launch: the launcher hands over a copy that nobody writes. */
+static void read_now(struct access *a) {
+    access_perform(a, a->mask);
+}
+
+static void await(struct memop *op, struct access *a, uint32_t pending) {
+    struct sm *sm = op->sm;
+    a->pending = (uint16_t)pending;
+    sm->credits -= (int32_t)pending;
+    op->w->accesses_pending++;
+    sm->blocks[op->w->block].accesses_pending++;
+    if (op->u->dst_count) op->w->loads_pending++;
+    memop_set_ready(op, READY_PENDING, WAIT_GLOBAL);
+}
+
+static void write_back(struct sm *sm, const struct access *a, uint64_t t) {
+    struct warp *w = &sm->warps[a->warp];
+    for (uint32_t i = 0; i < 4 && a->dst[i] != OPERAND_NONE; i++) {
+        uint32_t *d = w->rows + a->dst[i] * 32u;
+        for (uint32_t lane = 0; lane < 32; lane++)
+            if (a->mask >> lane & 1) d[lane] = a->data[i][lane];
+        w->ready[a->dst[i]] = t;
+        w->producer[a->dst[i]] = WAIT_GLOBAL;
+    }
+}
+
+bool memop_issue_global(struct memop *op) {
+    struct sm *sm = op->sm;
+    const struct config *cfg = sm->m->cfg;
+    const struct buffer *buffer;
+    struct segment seg[64];
+    if (!op->active) {
+        memop_charge(op, cfg->issue_global);
+        memop_next(op);
+        return true;
+    }
+    if (!global_addresses(op, &buffer)) return false;
+    const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
+    const uint32_t n = cache ? lines(op, 1u << sm->caches[cache].cache.line_shift, seg)
+                             : coalesce(cfg, op->addr, op->active, op->u->width, !is_load(op->u->op), seg);
+    const uint32_t need = cache ? smcache_missing(sm, cache, seg, n) : n;
+    if (need == CACHE_NONE || sm->credits < (int32_t)(need < cfg->credits ? need : cfg->credits)) return starve(op);
+    struct access *a = describe(op, buffer);
+    count_global(op, n);
+    if (op->u->op == OP_TEX) read_now(a);
+    if (!is_load(op->u->op) && sm->caches[CACHE_DATA].present) smcache_store(sm, seg, n);
+    const uint64_t at = op->t + cfg->lat_global;
+    const uint32_t pending = cache ? smcache_load(sm, cache, a, seg, n, at) : send_all(op, a, seg, n, at);
+    memop_charge(op, n * cfg->issue_global);
+    if (pending) {
+        await(op, a, pending);
+    } else { /* every line was there */
+        const uint32_t latency = cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1;
+        write_back(sm, a, op->t + latency + (n - 1) * cfg->issue_global);
+        lsu_free_access(sm, a);
+    }
+    memop_next(op);
+    return true;
+}
+
+/* ---- replies ---------------------------------------------------------------------------------------------- */
+
+/* Warps that found too few credits or pending misses look again. */
+static void wake_starved(struct sm *sm, uint64_t t) {
+    sm->starved = false;
+    for (uint32_t w = 0; w < sm->warp_limit; w++)
+        if (sm->warps[w].state == WARP_RUNNING && sm->ready_at[w] == NEVER && sm->wait[w] == WAIT_CREDITS)
+            sm_refresh(sm, w, t, WAIT_CREDITS);
+}
+
+static void wake(struct sm *sm, uint32_t warp, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    if (w->state == WARP_RUNNING && sm->ready_at[warp] == NEVER && sm->wait[warp] == WAIT_GLOBAL) {
+        sm_refresh(sm, warp, t, WAIT_GLOBAL);
+    } else if (w->state == WARP_FENCE && w->accesses_pending == 0) {
+        w->state = WARP_RUNNING;
+        sm_refresh(sm, warp, t, WAIT_CREDITS);
+    }
+}
+
+void lsu_segment_done(struct sm *sm, struct access *a, uint64_t t) {
+    struct warp *w = &sm->warps[a->warp];
+    sm->credits++;
+    if (--a->pending) return;
+    if (a->dst[0] != OPERAND_NONE) {
+        w->loads_pending--;
+        write_back(sm, a, t);
+    }
+    w->accesses_pending--;
+    wake(sm, a->warp, t);
+    lsu_free_access(sm, a);
+    block_access_done(sm, w->block, t);
+}
+
+void lsu_reply(struct sm *sm, const struct reply *r) {
+    if (r->access->cache) smcache_fill(sm, r->access, r->cycle);
+    else lsu_segment_done(sm, r->access, r->cycle);
+    if (sm->starved) wake_starved(sm, r->cycle);
+}
