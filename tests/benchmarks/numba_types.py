@@ -6,30 +6,28 @@ compiler; without NVIDIA's libraries it ends where code would be generated, and 
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
-
-import numba
-from numba import typeof
-from numba.cuda.compiler import compile_cuda
-from numba.cuda.cudadrv.error import CudaSupportError
-from numba_sim import load
-
-import smmux.benchmarks.base
 
 
 def main() -> None:
     """Type all kernels of all benchmark files."""
+    import numba
+    from numba.cuda.compiler import compile_cuda
+    from numba.cuda.cudadrv.error import CudaSupportError
+    from numba_sim import load
+
+    import smmux.benchmarks.base
+
     directory = Path(smmux.benchmarks.base.__file__).parent
-    for path in sorted(directory.glob("??.py")) + sorted(directory.glob("???.py")):
+    for path in sorted([*directory.glob("??.py"), *directory.glob("???.py")]):
         benchmark = load(path).BENCHMARK
         for (variant, build), kernel in benchmark.kernels.items():
             arguments = benchmark.problem("tiny", build).arguments()
-            types = tuple(typeof(argument) for argument in arguments)
-            try:
+            types = tuple(numba.typeof(argument) for argument in arguments)
+            with contextlib.suppress(CudaSupportError):
                 compile_cuda(kernel.py_func, numba.void, types, cc=(7, 0))
-            except CudaSupportError:
-                pass
             sys.stdout.write(f"{benchmark.name} {variant} {build}: ok\n")
 
 
