@@ -22,8 +22,9 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape) {
         c->set_shift = bits_lowest(c->sets);
     }
     c->lines = malloc(count * sizeof *c->lines);
+    c->number = malloc(count * sizeof *c->number);
     c->data = shape->data ? malloc(shape->bytes) : NULL;
-    if (!c->lines || (shape->data && !c->data)) {
+    if (!c->lines || !c->number || (shape->data && !c->data)) {
         cache_free(c);
         return ERROR_NO_MEMORY;
     }
@@ -33,14 +34,20 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape) {
 
 void cache_free(struct cache *c) {
     free(c->lines);
+    free(c->number);
     free(c->data);
     c->lines = NULL;
+    c->number = NULL;
     c->data = NULL;
 }
 
+static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
+    c->number[index] = line;
+    c->lines[index] = (struct cache_line){.mshr = CACHE_NO_MSHR};
+}
+
 void cache_clear(struct cache *c) {
-    for (uint32_t i = 0; i < c->sets * c->ways; i++)
-        c->lines[i] = (struct cache_line){.number = CACHE_NONE, .mshr = CACHE_NO_MSHR};
+    for (uint32_t i = 0; i < c->sets * c->ways; i++) cache_set(c, i, CACHE_NONE);
     c->clock = 0;
 }
 
@@ -65,7 +72,7 @@ static inline uint32_t first_way(const struct cache *c, uint32_t line) {
 uint32_t cache_find(const struct cache *c, uint32_t line) {
     uint32_t first = first_way(c, line);
     for (uint32_t i = first; i < first + c->ways; i++)
-        if (c->lines[i].number == line) return i;
+        if (c->number[i] == line) return i;
     return CACHE_NONE;
 }
 
@@ -74,7 +81,7 @@ uint32_t cache_victim(const struct cache *c, uint32_t line) {
     uint64_t oldest = UINT64_MAX;
     for (uint32_t i = first; i < first + c->ways; i++) {
         const struct cache_line *l = &c->lines[i];
-        if (l->number == CACHE_NONE) return i;
+        if (c->number[i] == CACHE_NONE) return i;
         if (l->mshr == CACHE_NO_MSHR && l->used < oldest) {
             oldest = l->used;
             victim = i;
@@ -84,12 +91,11 @@ uint32_t cache_victim(const struct cache *c, uint32_t line) {
 }
 
 void cache_put(struct cache *c, uint32_t index, uint32_t line) {
-    c->lines[index] = (struct cache_line){.number = line, .mshr = CACHE_NO_MSHR};
+    cache_set(c, index, line);
     cache_touch(c, index);
 }
 
 void cache_invalidate(struct cache *c, uint32_t line) {
-    uint32_t i = cache_find(c, line);
-    if (i != CACHE_NONE)
-        c->lines[i] = (struct cache_line){.number = CACHE_NONE, .mshr = CACHE_NO_MSHR};
+    const uint32_t i = cache_find(c, line);
+    if (i != CACHE_NONE) cache_set(c, i, CACHE_NONE);
 }

@@ -22,15 +22,16 @@ struct cache_shape {
     bool data;                  /* lines hold data */
 };
 
+/* One line, or way: its state apart from the number, which is kept by itself for the search. */
 struct cache_line {
     uint64_t used;
-    uint32_t number;      /* CACHE_NONE: empty */
     uint16_t mshr;        /* pending miss, or CACHE_NO_MSHR */
     uint8_t valid, dirty; /* sector masks */
 };
 
 struct cache {
-    struct cache_line *lines; /* set-major */
+    uint32_t *number; /* set-major; CACHE_NONE: empty */
+    struct cache_line *lines;
     uint8_t *data;
     uint64_t clock;
     uint32_t sets, ways, line_shift, sector_shift;

@@ -6,6 +6,7 @@
 #ifndef SMMUX_CLOCK_H
 #define SMMUX_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 __extension__ typedef unsigned __int128 clock_wide;
@@ -36,6 +37,11 @@ static inline uint64_t clock_convert(const struct clock_ratio *r, uint64_t cycle
         q++;
     }
     return q;
+}
+
+/* clock_convert(cycle) > tick, without the division. */
+static inline bool clock_is_after(const struct clock_ratio *r, uint64_t cycle, uint64_t tick) {
+    return cycle * r->num > tick * r->den;
 }
 
 #endif

@@ -5,8 +5,6 @@
 
 #include "bits.h"
 
-#define NO_SLOT 0xffu
-
 static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static struct dram_timing timing(const struct config *cfg) {
@@ -35,38 +33,62 @@ static struct dram_timing timing(const struct config *cfg) {
     return t;
 }
 
+static const struct dram_list empty = {DRAM_NONE, DRAM_NONE};
+
+static void list_append(struct dram_entry *pool, struct dram_list *list, uint32_t e) {
+    pool[e].next = DRAM_NONE;
+    if (list->head == DRAM_NONE) list->head = e;
+    else pool[list->tail].next = e;
+    list->tail = e;
+}
+
+static uint32_t list_take(const struct dram_entry *pool, struct dram_list *list) {
+    const uint32_t e = list->head;
+    list->head = pool[e].next;
+    return e;
+}
+
 enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase) {
-    uint32_t size = 16;
-    while (size < capacity) size *= 2;
-    *d = (struct dram){.wake = DRAM_NEVER, .t = timing(cfg), .banks = cfg->dram_banks};
-    d->group_mask = cfg->dram_groups - 1;
-    d->closed = d->banks == 32 ? UINT32_MAX : (1u << d->banks) - 1;
-    d->window = cfg->dram_window;
-    d->window_free = d->window == 64 ? UINT64_MAX : (1ull << d->window) - 1;
-    d->refresh_due = d->t.refi ? d->t.refi + (uint64_t)phase : DRAM_NEVER;
-    d->capacity_mask = size - 1;
-    for (uint32_t b = 0; b < d->banks; b++) d->bank[b].head = d->bank[b].tail = NO_SLOT;
-    d->fifo = malloc(size * sizeof *d->fifo);
-    d->done = malloc(size * sizeof *d->done);
-    if (!d->fifo || !d->done) {
-        dram_free(d);
-        return ERROR_NO_MEMORY;
-    }
-    return OK;
+    *d = (struct dram){
+        .wake = DRAM_NEVER,
+        .t = timing(cfg),
+        .banks = cfg->dram_banks,
+        .group_mask = cfg->dram_groups - 1,
+        .closed = cfg->dram_banks == 32 ? UINT32_MAX : (1u << cfg->dram_banks) - 1,
+        .window = cfg->dram_window,
+        .refresh_due = cfg->t_refi ? cfg->t_refi + (uint64_t)phase : DRAM_NEVER,
+        .free = DRAM_NONE,
+        .capacity = capacity,
+        .fifo = empty,
+        .done = empty,
+    };
+    for (uint32_t b = 0; b < d->banks; b++) d->bank[b].candidates = empty;
+    d->pool = malloc(capacity * sizeof *d->pool);
+    return d->pool ? OK : ERROR_NO_MEMORY;
 }
 
 void dram_free(struct dram *d) {
-    free(d->fifo);
-    free(d->done);
-    d->fifo = NULL;
-    d->done = NULL;
+    free(d->pool);
+    d->pool = NULL;
 }
 
 void dram_push(struct dram *d, const struct dram_request *r) {
-    assert(d->fifo_tail - d->fifo_head <= d->capacity_mask && r->bursts && r->bank < d->banks);
-    d->fifo[d->fifo_tail++ & d->capacity_mask] = *r;
-    uint64_t seen = later(r->arrival, d->now);
+    uint32_t e = d->free;
+    if (e != DRAM_NONE) d->free = d->pool[e].next;
+    else e = d->fresh++;
+    assert(e < d->capacity && r->bursts && r->bank < d->banks);
+    d->pool[e] =
+        (struct dram_entry){r->arrival, r->tag, r->row, DRAM_NONE, r->bank, r->bursts, r->write};
+    list_append(d->pool, &d->fifo, e);
+    const uint64_t seen = later(r->arrival, d->now);
     if (seen < d->wake) d->wake = seen;
+}
+
+uint32_t dram_pop(struct dram *d) {
+    const uint32_t e = list_take(d->pool, &d->done);
+    d->pool[e].next = d->free;
+    d->free = e;
+    return d->pool[e].tag;
 }
 
 static void record(struct dram *d, uint64_t clock, enum dram_command_kind kind, uint32_t bank,
@@ -98,61 +120,52 @@ static void bank_plan(struct dram *d, uint32_t b) {
 
 /* --- window ----------------------------------------------------------------------- */
 
-static void window_add(struct dram *d, const struct dram_request *r) {
-    uint8_t s = (uint8_t)__builtin_ctzll(d->window_free);
-    struct dram_bank *k = &d->bank[r->bank];
-    d->window_free &= d->window_free - 1;
-    d->window_used++;
-    d->slot[s] = (struct dram_slot){r->tag, r->row, r->bursts, NO_SLOT, r->write};
-    if (k->head == NO_SLOT) k->head = s;
-    else d->slot[k->tail].next = s;
-    k->tail = s;
-    d->waiting |= 1u << r->bank;
-}
-
 /* Unlink and return the bank's oldest request to its open row, else its oldest. */
-static struct dram_slot window_take(struct dram *d, uint32_t b) {
-    struct dram_bank *k = &d->bank[b];
-    uint8_t s = k->head, before = NO_SLOT;
+static uint32_t window_take(struct dram *d, uint32_t b) {
+    struct dram_list *list = &d->bank[b].candidates;
+    struct dram_entry *pool = d->pool;
+    uint32_t e = list->head, before = DRAM_NONE;
     if (is_open(d, b)) {
-        uint8_t previous = NO_SLOT;
-        for (uint8_t i = k->head; i != NO_SLOT; previous = i, i = d->slot[i].next)
-            if (d->slot[i].row == k->row) {
-                s = i;
+        const uint32_t row = d->bank[b].row;
+        uint32_t previous = DRAM_NONE;
+        for (uint32_t i = list->head; i != DRAM_NONE; previous = i, i = pool[i].next)
+            if (pool[i].row == row) {
+                e = i;
                 before = previous;
                 break;
             }
     }
-    if (before == NO_SLOT) k->head = d->slot[s].next;
-    else d->slot[before].next = d->slot[s].next;
-    if (k->tail == s) k->tail = before;
-    if (k->head == NO_SLOT) d->waiting &= ~(1u << b);
-    d->window_free |= 1ull << s;
+    if (before == DRAM_NONE) list->head = pool[e].next;
+    else pool[before].next = pool[e].next;
+    if (list->tail == e) list->tail = before;
+    if (list->head == DRAM_NONE) d->waiting &= ~(1u << b);
     d->window_used--;
-    return d->slot[s];
+    return e;
 }
 
 static void bank_serve(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
-    struct dram_slot s = window_take(d, b);
+    const uint32_t entry = window_take(d, b);
+    const struct dram_entry *e = &d->pool[entry];
     if (!is_open(d, b)) d->stats.misses++;
-    else if (k->row == s.row) d->stats.hits++;
+    else if (k->row == e->row) d->stats.hits++;
     else d->stats.conflicts++;
-    k->tag = s.tag;
-    k->bursts = s.bursts;
-    d->writing = (d->writing & ~(1u << b)) | (uint32_t)s.write << b;
-    d->wanted[b] = s.row;
+    k->entry = entry;
+    k->bursts = e->bursts;
+    d->writing = (d->writing & ~(1u << b)) | (uint32_t)e->write << b;
+    d->wanted[b] = e->row;
     bank_plan(d, b);
 }
 
 /* What has arrived by now enters the window, idle banks take, until nothing moves. */
 static void admit(struct dram *d) {
     for (;;) {
-        while (d->window_used < d->window && d->fifo_head != d->fifo_tail) {
-            const struct dram_request *r = &d->fifo[d->fifo_head & d->capacity_mask];
-            if (r->arrival > d->now) break;
-            window_add(d, r);
-            d->fifo_head++;
+        while (d->window_used < d->window && d->fifo.head != DRAM_NONE &&
+               d->pool[d->fifo.head].time <= d->now) {
+            const uint32_t e = list_take(d->pool, &d->fifo), b = d->pool[e].bank;
+            list_append(d->pool, &d->bank[b].candidates, e);
+            d->waiting |= 1u << b;
+            d->window_used++;
         }
         uint32_t idle = d->waiting & ~(d->column | d->row);
         if (!idle) return;
@@ -162,21 +175,27 @@ static void admit(struct dram *d) {
 
 /* --- commands --------------------------------------------------------------------- */
 
-/* A clock and a bank's turn from d->first on, ordered by clock, then turn. */
-static inline uint64_t make_key(const struct dram *d, uint64_t at, uint32_t b) {
-    return at << 5 | ((b - d->first) & (DRAM_MAX_BANKS - 1));
+/* Candidates are compared as keys: clock, then turn, which is the bank counted from d->first. */
+#define TURN_BITS 5
+
+static inline uint32_t turns(const struct dram *d, uint32_t banks) {
+    return banks >> d->first | banks << (-d->first & (DRAM_MAX_BANKS - 1));
 }
 
-static uint64_t first_column(const struct dram *d, uint64_t floor) {
-    const uint64_t read = later(floor, d->bus_ready[DRAM_READ]);
-    const uint64_t write = later(floor, d->bus_ready[DRAM_WRITE]);
-    uint64_t best = UINT64_MAX;
-    for (uint32_t m = d->column; m; m &= m - 1) {
-        const uint32_t b = bits_lowest(m);
-        uint64_t at = later(d->ready[b], d->writing >> b & 1u ? write : read);
-        at = later(at, d->group_ready[b & d->group_mask]);
-        const uint64_t key = make_key(d, at, b);
+static inline uint32_t bank_at(const struct dram *d, uint64_t turn) {
+    return (uint32_t)(turn + d->first) & (DRAM_MAX_BANKS - 1);
+}
+
+/* First of these banks to issue a column command, the bus being free for it at `bus`. */
+static inline uint64_t first_column(const struct dram *d, uint32_t banks, uint64_t bus,
+                                    uint64_t best) {
+    for (uint32_t m = turns(d, banks); m && bus <= best >> TURN_BITS; m &= m - 1) {
+        const uint32_t turn = bits_lowest(m), b = bank_at(d, turn);
+        uint64_t at = later(d->ready[b], d->group_ready[b & d->group_mask]);
+        at = later(at, bus);
+        const uint64_t key = at << TURN_BITS | turn;
         best = key < best ? key : best;
+        if (at == bus) break; /* none later in turn can be earlier */
     }
     return best;
 }
@@ -185,27 +204,32 @@ static uint64_t first_column(const struct dram *d, uint64_t floor) {
 static uint64_t first_row(struct dram *d, uint64_t floor) {
     const uint64_t activate = later(floor, d->bus_ready[DRAM_ACTIVATE]);
     uint64_t best = UINT64_MAX;
-    for (uint32_t m = d->row; m; m &= m - 1) {
-        const uint32_t b = bits_lowest(m);
+    for (uint32_t m = turns(d, d->row); m; m &= m - 1) {
+        const uint32_t turn = bits_lowest(m), b = bank_at(d, turn);
         const uint64_t other =
             is_open(d, b) ? later(floor, d->group_pre_ready[b & d->group_mask]) : activate;
-        const uint64_t key = make_key(d, later(d->ready[b], other), b);
+        const uint64_t key = later(d->ready[b], other) << TURN_BITS | turn;
         best = key < best ? key : best;
     }
-    d->row_bound = best >> 5;
+    d->row_bound = best >> TURN_BITS;
     return best;
 }
 
 /* Bank whose next command is legal first, and that clock; ties in round-robin order. */
 static uint64_t choose(struct dram *d, uint32_t *bank) {
     const uint64_t floor = later(d->now, d->command_free);
-    uint64_t best = first_column(d, floor);
-    if (d->row && d->row_bound <= best >> 5) {
+    const uint64_t read = later(floor, d->bus_ready[DRAM_READ]);
+    const uint64_t write = later(floor, d->bus_ready[DRAM_WRITE]);
+    const uint32_t reads = d->column & ~d->writing, writes = d->column & d->writing;
+    uint64_t best = UINT64_MAX;
+    best = first_column(d, read <= write ? reads : writes, read <= write ? read : write, best);
+    best = first_column(d, read <= write ? writes : reads, read <= write ? write : read, best);
+    if (d->row && d->row_bound <= best >> TURN_BITS) {
         const uint64_t row = first_row(d, floor);
         best = row < best ? row : best;
     }
-    *bank = (uint32_t)(best + d->first) & (DRAM_MAX_BANKS - 1);
-    return best >> 5;
+    *bank = bank_at(d, best);
+    return best >> TURN_BITS;
 }
 
 static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
@@ -230,10 +254,11 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     }
     d->group_ready[group] = at + t->ccdl;
     d->stats.busy += t->burst;
-    record(d, at, write ? DRAM_WRITE : DRAM_READ, b, k->tag);
+    record(d, at, write ? DRAM_WRITE : DRAM_READ, b, d->pool[k->entry].tag);
     if (--k->bursts) return;
     d->column &= ~(1u << b);
-    d->done[d->done_tail++ & d->capacity_mask] = (struct dram_completion){end, k->tag};
+    d->pool[k->entry].time = end;
+    list_append(d->pool, &d->done, k->entry);
 }
 
 static void issue_activate(struct dram *d, uint32_t b, uint64_t at) {
@@ -300,40 +325,38 @@ static void refresh(struct dram *d) {
     d->refresh_due += d->t.refi;
 }
 
+/* Arrival of the oldest request outside the window. */
+static uint64_t next_arrival(const struct dram *d) {
+    return d->fifo.head == DRAM_NONE ? DRAM_NEVER : d->pool[d->fifo.head].time;
+}
+
 void dram_advance(struct dram *d, uint64_t limit) {
     while (d->wake < limit) {
-        uint64_t head = d->fifo_head == d->fifo_tail
-                            ? DRAM_NEVER
-                            : d->fifo[d->fifo_head & d->capacity_mask].arrival;
-        if (!d->column && !d->row && !d->waiting) {
-            if (head == DRAM_NEVER) {
-                d->wake = DRAM_NEVER;
+        if (!(d->column | d->row | d->waiting)) { /* skip to the next request */
+            const uint64_t arrival = next_arrival(d);
+            if (arrival > d->now && arrival != DRAM_NEVER) d->now = arrival;
+            if (arrival == DRAM_NEVER || d->now >= limit) {
+                d->wake = arrival == DRAM_NEVER ? DRAM_NEVER : d->now;
                 return;
             }
-            d->now = later(d->now, head);
-        }
-        if (d->now >= limit) {
-            d->wake = d->now;
-            return;
         }
         while (d->refresh_due <= d->now) refresh(d);
-        if (head <= d->now || (d->waiting & ~(d->column | d->row))) admit(d);
+        admit(d);
 
-        uint32_t b = 0;
+        uint32_t b;
         uint64_t at = choose(d, &b), event = d->refresh_due;
-        if (d->window_used < d->window && d->fifo_head != d->fifo_tail) {
-            uint64_t arrival = d->fifo[d->fifo_head & d->capacity_mask].arrival;
+        if (d->window_used < d->window) { /* an arrival may change the choice */
+            const uint64_t arrival = next_arrival(d);
             event = arrival < event ? arrival : event;
         }
-        if (event <= at) { /* an arrival or a refresh may change the choice */
-            d->now = event;
+        if (event <= at) {
             d->wake = event;
+            if (event < limit) d->now = event; /* beyond it, requests yet unknown come first */
         } else if (at < limit) {
             issue(d, b, at);
             d->wake = d->now;
         } else {
             d->wake = at;
-            return;
         }
     }
 }

@@ -21,9 +21,9 @@
 #include "config.h"
 #include "errors.h"
 
-#define DRAM_MAX_BANKS  32u
-#define DRAM_MAX_WINDOW 64u
-#define DRAM_NEVER      UINT64_MAX
+#define DRAM_MAX_BANKS 32u
+#define DRAM_NEVER     UINT64_MAX
+#define DRAM_NONE      UINT32_MAX
 
 enum dram_command_kind {
     DRAM_READ,
@@ -53,9 +53,17 @@ struct dram_request {
     bool write;
 };
 
-struct dram_completion {
-    uint64_t clock; /* last data beat on the bus */
-    uint32_t tag;
+/* A request from push to pop. */
+struct dram_entry {
+    uint64_t time; /* arrival; once served, the last data beat */
+    uint32_t tag, row;
+    uint32_t next;
+    uint8_t bank, bursts;
+    bool write;
+};
+
+struct dram_list {
+    uint32_t head, tail; /* DRAM_NONE: empty */
 };
 
 struct dram_command {
@@ -78,16 +86,10 @@ struct dram_stats {
 
 struct dram_bank {
     uint64_t act_ready, pre_ready, col_ready;
-    uint32_t row; /* open, unless in dram.closed */
-    uint32_t tag;
-    uint8_t bursts;     /* left of the request being served */
-    uint8_t head, tail; /* its requests in the window, oldest first */
-};
-
-struct dram_slot {
-    uint32_t tag, row;
-    uint8_t bursts, next;
-    bool write;
+    uint32_t row;                /* open, unless in dram.closed */
+    uint32_t entry;              /* being served */
+    uint8_t bursts;              /* left of it */
+    struct dram_list candidates; /* its requests in the window, oldest first */
 };
 
 struct dram {
@@ -111,16 +113,15 @@ struct dram {
     struct dram_timing t;
     uint32_t banks, group_mask; /* group of bank b: b & group_mask */
     uint32_t window, window_used;
-    uint64_t window_free; /* bit per slot */
     uint64_t act_times[4];
     uint32_t act_index;
 
-    struct dram_request *fifo; /* rings of capacity_mask + 1 */
-    struct dram_completion *done;
-    uint32_t fifo_head, fifo_tail, done_head, done_tail, capacity_mask;
+    struct dram_entry *pool;
+    uint32_t free, fresh, capacity; /* free entries: a list, and those never used */
+    struct dram_list fifo;          /* waiting for the window */
+    struct dram_list done;          /* completed, not yet popped */
 
     struct dram_bank bank[DRAM_MAX_BANKS];
-    struct dram_slot slot[DRAM_MAX_WINDOW];
     struct dram_stats stats;
     struct dram_log *log;
 };
@@ -133,15 +134,13 @@ void dram_push(struct dram *d, const struct dram_request *r);
 /* Issue every command before limit. */
 void dram_advance(struct dram *d, uint64_t limit);
 
-static inline bool dram_idle(const struct dram *d) {
-    return d->fifo_head == d->fifo_tail && !d->column && !d->row && !d->waiting;
+/* Clock of the oldest completion not yet popped, DRAM_NEVER when there is none; they are in
+ * order of time. */
+static inline uint64_t dram_done(const struct dram *d) {
+    return d->done.head == DRAM_NONE ? DRAM_NEVER : d->pool[d->done.head].time;
 }
 
-/* Oldest completion not yet popped, NULL when there is none; they are in order of time. */
-static inline const struct dram_completion *dram_peek(const struct dram *d) {
-    return d->done_head == d->done_tail ? 0 : &d->done[d->done_head & d->capacity_mask];
-}
-
-static inline void dram_pop(struct dram *d) { d->done_head++; }
+/* Pop it and return its tag. */
+uint32_t dram_pop(struct dram *d);
 
 #endif

@@ -54,12 +54,12 @@ static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
     uint32_t i = cache_victim(&l->cache, line);
     if (i == CACHE_NONE) return i;
     const struct cache_line *victim = &l->cache.lines[i];
-    if (victim->number != CACHE_NONE && victim->dirty) {
+    if (victim->dirty) {
         if (!l->writebacks) return CACHE_NONE;
         l->writebacks--;
         l->stats.writebacks++;
         work->write_addr =
-            sector_span(&l->cache, victim->number, victim->dirty, &work->write_bytes);
+            sector_span(&l->cache, l->cache.number[i], victim->dirty, &work->write_bytes);
     }
     cache_put(&l->cache, i, line);
     return i;
@@ -151,7 +151,7 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, bool
 uint32_t l2_fill(struct l2 *l, struct request *pool, uint32_t mshr, uint32_t sectors) {
     struct l2_mshr *m = &l->mshrs[mshr];
     struct cache_line *c = &l->cache.lines[m->index];
-    assert(c->number == m->line && c->mshr == mshr);
+    assert(l->cache.number[m->index] == m->line && c->mshr == mshr);
     m->arrived |= (uint8_t)sectors;
     c->valid |= (uint8_t)sectors;
 

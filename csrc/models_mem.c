@@ -48,8 +48,7 @@ enum error dram_replay(const struct config *cfg, const struct dram_replay_reques
         dram_push(&dram, &request);
     }
     dram_advance(&dram, DRAM_NEVER);
-    for (const struct dram_completion *c; (c = dram_peek(&dram)); dram_pop(&dram))
-        done[c->tag] = c->clock;
+    for (uint64_t clock; (clock = dram_done(&dram)) != DRAM_NEVER;) done[dram_pop(&dram)] = clock;
     *stats = dram.stats;
     dram_free(&dram);
     return OK;
@@ -69,7 +68,7 @@ enum error cache_replay(const struct cache_shape *shape, const uint32_t *address
         uint32_t at = cache_find(&c, line);
         if (at == CACHE_NONE) {
             at = cache_victim(&c, line);
-            dirty += c.lines[at].number != CACHE_NONE && c.lines[at].dirty;
+            dirty += c.lines[at].dirty != 0;
             cache_put(&c, at, line);
         } else {
             cache_touch(&c, at);

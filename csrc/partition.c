@@ -27,6 +27,11 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .cached = cfg->l2_bytes != 0,
         .texture_only = cfg->l2_texture_only != 0,
     };
+    p->done = XBAR_NEVER;
+    /* Rounded down: first data, and from there through the L2 back to the queue. */
+    p->turnaround = (cfg->t_cl < cfg->t_wl ? cfg->t_cl : cfg->t_wl) + cfg->dram_burst_clk +
+                    (uint32_t)((uint64_t)(cfg->dram_return + cfg->dram_latency) * cfg->dram_khz /
+                               cfg->icnt_khz);
     for (uint32_t s = 0; s < p->slices; s++) {
         struct slice *slice = &p->slice[s];
         uint32_t first = (n * p->slices + s) * x->tpcs;
@@ -113,17 +118,14 @@ static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
 /* Find the oldest request and when it leaves the ROP. */
 static void slice_look(const struct partition *p, struct slice *s, uint64_t arrivals) {
     const struct xbar *x = p->xbar;
-    uint64_t best = arrivals;
+    uint64_t arrived;
+    const uint32_t tpc = stream_first(s->requests, x->tpcs, 1, &arrived);
     s->tpc = XBAR_NONE;
     s->due = XBAR_NEVER;
-    for (uint32_t t = 0; t < x->tpcs; t++)
-        if (s->requests[t].tick < best) {
-            best = s->requests[t].tick;
-            s->tpc = t;
-        }
-    if (s->tpc == XBAR_NONE) return;
+    if (arrived >= arrivals) return;
+    s->tpc = tpc;
     const struct request *r = &x->pool[s->requests[s->tpc].head];
-    uint64_t start = best > s->in_free ? best : s->in_free;
+    uint64_t start = arrived > s->in_free ? arrived : s->in_free;
     s->due = start + xbar_request_flits(x, r) + p->rop_latency;
     if (s->due < s->free) s->due = s->free;
 }
@@ -204,35 +206,51 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     slice_look(p, s, arrivals);
 }
 
+/* The tick of the next completion, as far as the channel has been advanced. */
+static void look_done(struct partition *p) {
+    const uint64_t clock = dram_done(&p->dram);
+    p->done = clock == DRAM_NEVER ? XBAR_NEVER : clock_convert(&p->to_icnt, clock) + p->dram_return;
+}
+
+/* Advance the channel until every completion up to `tick` is known, where `tick` is the next
+ * event that is. A new request needs an event and the DRAM latency to get there, so the channel
+ * may run ahead by that; events that are not known yet, its own completions, come no earlier
+ * than `turnaround` after its next command. */
+static void advance_dram(struct partition *p, uint64_t tick) {
+    struct dram *d = &p->dram;
+    for (;;) {
+        if (p->done < tick) tick = p->done;
+        if (d->wake == DRAM_NEVER) return;
+        uint64_t limit = DRAM_NEVER;
+        if (tick != XBAR_NEVER) {
+            if (!clock_is_after(&p->to_dram, tick, d->wake)) return;
+            limit = clock_convert(&p->to_dram, tick + p->dram_latency);
+        }
+        if (p->done == XBAR_NEVER && limit > d->wake + p->turnaround)
+            limit = d->wake + p->turnaround;
+        dram_advance(d, limit);
+        if (p->done == XBAR_NEVER) look_done(p);
+    }
+}
+
 void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
     for (uint32_t n = 0; n < p->slices; n++)
         if (p->slice[n].tpc == XBAR_NONE) slice_look(p, &p->slice[n], arrivals);
     for (;;) {
-        uint64_t due = XBAR_NEVER, done = XBAR_NEVER;
+        uint64_t due = XBAR_NEVER;
         uint32_t n = 0;
         for (uint32_t i = 0; i < p->slices; i++)
             if (!p->slice[i].blocked && p->slice[i].due < due) {
                 due = p->slice[i].due;
                 n = i;
             }
-        const struct dram_completion *c = dram_peek(&p->dram);
-        if (c) done = clock_convert(&p->to_icnt, c->clock) + p->dram_return;
-
-        /* No request can reach the channel before the next event and the way to it. */
-        uint64_t next = due < done ? due : done;
-        next = next < end ? next : end;
-        uint64_t limit =
-            next == XBAR_NEVER ? DRAM_NEVER : clock_convert(&p->to_dram, next + p->dram_latency);
-        if (p->dram.wake < limit) {
-            dram_advance(&p->dram, limit);
-            c = dram_peek(&p->dram);
-            if (c && done == XBAR_NEVER)
-                done = clock_convert(&p->to_icnt, c->clock) + p->dram_return;
-        }
-        if (done <= due && done < end) {
-            uint32_t tag = c->tag;
-            dram_pop(&p->dram);
-            complete(p, tag, done);
+        const uint64_t next = due < p->done ? due : p->done;
+        advance_dram(p, next < end ? next : end);
+        if (p->done <= due && p->done < end) {
+            const uint64_t tick = p->done;
+            const uint32_t tag = dram_pop(&p->dram);
+            look_done(p);
+            complete(p, tag, tick);
         } else if (due < end) {
             serve(p, n, arrivals);
         } else {

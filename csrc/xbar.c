@@ -41,8 +41,8 @@ enum error xbar_init(struct xbar *x, const struct config *cfg) {
         return ERROR_NO_MEMORY;
     }
     x->reply_free = x->request_free + tpcs;
-    for (uint32_t i = 0; i < count; i++) x->pool[i].next = i + 1 < count ? i + 1 : XBAR_NONE;
-    x->free = 0;
+    x->free = XBAR_NONE;
+    x->capacity = count;
     return OK;
 }
 
@@ -56,10 +56,11 @@ void xbar_free(struct xbar *x) {
 }
 
 static void route_packet(struct xbar *x, uint32_t tpc, const struct packet *p) {
-    assert(x->free != XBAR_NONE);
     uint32_t node = x->free, local, in_slice;
+    if (node != XBAR_NONE) x->free = x->pool[node].next;
+    else node = x->fresh++;
+    assert(node < x->capacity);
     struct request *r = &x->pool[node];
-    x->free = r->next;
     x->in_flight++;
     uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
     uint32_t slice = addrmap_slice(&x->map, local, &in_slice);
@@ -131,18 +132,12 @@ static void deliver_reply(struct xbar *x, struct port *ports, uint32_t node) {
 
 void xbar_deliver(struct xbar *x, struct port *ports, uint64_t tick) {
     for (uint32_t tpc = 0; tpc < x->tpcs; tpc++) {
+        struct stream *streams = &x->replies[tpc];
         for (;;) {
-            uint64_t best = tick;
-            struct stream *from = NULL;
-            for (uint32_t s = 0; s < x->slices; s++) {
-                struct stream *stream = &x->replies[s * x->tpcs + tpc];
-                if (stream->tick < best) {
-                    best = stream->tick;
-                    from = stream;
-                }
-            }
-            if (!from) break;
-            deliver_reply(x, ports, stream_take(from, x->pool));
+            uint64_t first;
+            const uint32_t slice = stream_first(streams, x->slices, x->tpcs, &first);
+            if (first >= tick) break;
+            deliver_reply(x, ports, stream_take(&streams[slice * x->tpcs], x->pool));
         }
     }
 }

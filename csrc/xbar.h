@@ -14,6 +14,7 @@
 #define SMMUX_XBAR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "addrmap.h"
@@ -21,8 +22,9 @@
 #include "config.h"
 #include "memsys.h"
 
-#define XBAR_NONE  UINT32_MAX
-#define XBAR_NEVER UINT64_MAX
+#define XBAR_NONE       UINT32_MAX
+#define XBAR_NEVER      (UINT64_MAX >> XBAR_INDEX_BITS)
+#define XBAR_INDEX_BITS 8 /* streams are compared as keys: tick, then index */
 
 /* A transaction on its way: from xbar_route to xbar_deliver. */
 struct request {
@@ -48,7 +50,7 @@ struct xbar {
     uint32_t sms, tpcs, slices, sms_per_tpc;
     struct addrmap map;
     struct request *pool;
-    uint32_t free, in_flight;
+    uint32_t free, fresh, capacity, in_flight; /* free nodes: a list, and those never used */
     uint64_t held; /* earliest packet that an SM holds ready for a later window */
     uint64_t *request_free, *reply_free; /* per TPC port */
     struct stream *requests;             /* [slice][tpc] */
@@ -79,6 +81,19 @@ static inline uint32_t xbar_request_flits(const struct xbar *x, const struct req
 
 static inline uint32_t xbar_reply_flits(const struct xbar *x, const struct request *r) {
     return xbar_flits(x, r->kind == ACCESS_STORE ? 0 : r->bytes);
+}
+
+/* The stream with the earliest head, ties to the lower index; before XBAR_NEVER, else none.
+ * stride: distance between streams. */
+static inline uint32_t stream_first(const struct stream *s, uint32_t count, uint32_t stride,
+                                    uint64_t *tick) {
+    uint64_t best = UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t key = s[(size_t)i * stride].tick << XBAR_INDEX_BITS | i;
+        best = key < best ? key : best;
+    }
+    *tick = best >> XBAR_INDEX_BITS;
+    return (uint32_t)best & ((1u << XBAR_INDEX_BITS) - 1);
 }
 
 static inline void stream_append(struct stream *s, struct request *pool, uint32_t node) {
