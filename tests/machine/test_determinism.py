@@ -1,0 +1,76 @@
+"""Windows and host threads change nothing; neither do racing kernels and atomics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .assembler import CTAID_X, TID_X, Assembler, variant
+
+ROUNDS = 6
+
+
+def busy_kernel() -> Assembler:
+    """Every block loads, works for a time of its own, races on shared words, allocates, and writes."""
+    a = Assembler()
+    a("mad.lo.s32", d=0, a=CTAID_X, b=a.imm(64), c=TID_X)
+    a("shl.b32", d=1, a=0, b=a.imm(2))
+    a("add.s32", d=2, a=1, b=a.param(0))  # own word of x
+    a("and.b32", d=3, a=0, b=a.imm(31))
+    a("shl.b32", d=3, a=3, b=a.imm(2))
+    a("add.s32", d=3, a=3, b=a.param(1))  # one of 32 words that all blocks fight for
+    a("mul.lo.s32", d=4, a=CTAID_X, b=a.imm(7))
+    a("and.b32", d=4, a=4, b=a.imm(15))  # rounds of work
+    a("shl.b32", d=7, a=TID_X, b=a.imm(2))
+    a("mov.b32", d=5, a=a.imm(0))
+    for turn in range(ROUNDS):
+        a("ld.global", d=6, a=2, width=4, aux=0)
+        a("bar.sync", sub=1, imm=256)
+        a("st.shared", d=6, a=7, width=4, flags=16)
+        top = len(a.rows)
+        a("add.s32", d=5, a=5, b=6)
+        a("add.s32", d=4, a=4, b=a.imm(-1))
+        a("setp.gt.s32", d=0, a=4, b=a.imm(0))
+        a("bra", guard=0, imm=top, aux=len(a.rows) + 1)
+        a("ld.shared", d=6, a=7, width=4, flags=16)
+        a("bar.sync", sub=2)
+        a("add.s32", d=5, a=5, b=6)
+        a("atom.global", d=8, a=3, b=5, width=4, aux=1, sub=0)
+        a("add.s32", d=5, a=5, b=8)
+        a("st.global", d=8, a=3, width=4, aux=1)  # a race, decided by order of arrival
+        a("st.global", d=5, a=2, width=4, aux=0)
+        a("mov.b32", d=4, a=a.imm(turn))
+    a("exit")
+    return a
+
+
+def run(gpu: Any, window: int, threads: int, blocks: int = 90) -> tuple[Any, ...]:
+    x = np.arange(blocks * 64, dtype=np.uint32)
+    y = np.zeros(32, np.uint32)
+    found = busy_kernel().run(
+        gpu, grid=(blocks, 1, 1), block=(64, 1, 1), buffers=(x, y), dynamic_bytes=7000, dynamic=1, extra_blocks=2,
+        window=window, threads=threads,
+    )
+    return found, x.tobytes(), y.tobytes()
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "GTX480-16K", "GTX480-48K"])
+@pytest.mark.parametrize("model", [0, 1])
+def test_windows_and_host_threads_give_the_same_bits(gpu: str, model: int) -> None:
+    machine = variant(gpu, mem_model=model)
+    expected = run(machine, 0, 1)
+    for window in (1, 8, 32, 0):
+        for threads in (1, 2):
+            assert run(machine, window, threads) == expected
+    assert expected[0]["counters"]["allocations"] == 90 * ROUNDS
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 128), st.integers(1, 3), st.integers(1, 120))
+def test_any_window(window: int, threads: int, blocks: int) -> None:
+    machine = variant("GTX285", mem_model=1, sm_count=6)
+    assert run(machine, window, threads, blocks) == run(machine, 0, 1, blocks)
