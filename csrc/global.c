@@ -40,15 +40,16 @@ static bool global_addresses(struct memop *op, const struct buffer **buffer) {
 
 struct access *lsu_new_access(struct sm *sm) {
     struct access *a = &sm->accesses[sm->access_free];
-    sm->access_free = a->next_free;
+    sm->access_free = sm->access_next[sm->access_free];
     a->cache = 0;
     a->dst[0] = OPERAND_NONE;
     return a;
 }
 
 void lsu_free_access(struct sm *sm, struct access *a) {
-    a->next_free = (uint16_t)sm->access_free;
-    sm->access_free = (uint32_t)(a - sm->accesses);
+    const uint32_t i = (uint32_t)(a - sm->accesses);
+    sm->access_next[i] = (uint16_t)sm->access_free;
+    sm->access_free = i;
 }
 
 static enum access_kind kind_of(uint32_t op) {

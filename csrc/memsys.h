@@ -55,7 +55,6 @@ struct access {
     uint8_t flags;        /* INSN_SIGNED */
     uint8_t cache;        /* enum sm_cache_id this access fills, 0: none */
     uint8_t miss;         /* its pending miss there */
-    uint16_t next_free;
 };
 
 /* One transaction: an aligned segment of device memory and the lanes it serves. */

@@ -24,6 +24,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
         align64(flights * sizeof(struct reply)),
         align64(flights * sizeof(struct reply)),
         align64(flights * sizeof(struct waiter)),
+        align64(flights * sizeof(uint16_t)),
         m->per_pc ? align64(p->count * sizeof(struct pc_counters)) : 0,
     };
     size_t total = 0;
@@ -46,12 +47,13 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     sm->port->in = (struct reply *)(void *)at, at += sizes[6];
     sm->replies = (struct reply *)(void *)at, at += sizes[7];
     sm->waiters = (struct waiter *)(void *)at, at += sizes[8];
+    sm->access_next = (uint16_t *)(void *)at, at += sizes[9];
     sm->pc_count = m->per_pc ? (struct pc_counters *)(void *)at : NULL;
     sm->stale = ~0u;
     sm->port->out_capacity = (uint32_t)(2 * flights);
     sm->port->in_capacity = (uint32_t)flights;
     for (uint32_t i = 0; i < flights; i++) {
-        sm->accesses[i].next_free = (uint16_t)(i + 1);
+        sm->access_next[i] = (uint16_t)(i + 1);
         sm->waiters[i].next = i + 1;
     }
     sm->id = id;

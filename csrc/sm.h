@@ -123,7 +123,8 @@ struct sm {
     uint32_t seq;
     int32_t credits;              /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;
-    uint32_t access_free;         /* list through access.next_free */
+    uint16_t *access_next;        /* list of free accesses, apart: most are never touched */
+    uint32_t access_free;
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
     uint32_t waiter_free;         /* list through waiter.next */

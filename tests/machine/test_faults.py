@@ -1,0 +1,183 @@
+"""What goes wrong in a kernel is named: error class, line, block and thread; and nothing else happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from smmux import errors
+
+from .assembler import CTAID_X, LANEID, TID_X, Assembler
+
+GRID = {"grid": (5, 1, 1), "block": (64, 1, 1)}
+
+
+def only(a: Assembler, block: int, thread: int) -> None:
+    """p0 = this thread, numbered over the grid, is `thread` of `block`."""
+    a("mad.lo.s32", d=15, a=CTAID_X, b=a.imm(64), c=TID_X)
+    a("setp.eq.s32", d=0, a=15, b=a.imm(64 * block + thread))
+
+
+def raised(build: Callable[[Assembler], None], error: type[Exception], **options: int) -> errors.KernelError:
+    a = Assembler()
+    build(a)
+    a("exit")
+    x = np.zeros(64, np.int32)
+    with pytest.raises(error) as caught:
+        a.run("GTX285", buffers=(x,), **GRID, **options)
+    assert isinstance(caught.value, errors.KernelError)
+    return caught.value
+
+
+@pytest.mark.parametrize("space, buffer", [("global", {"aux": 0}), ("shared", {}), ("local", {}), ("const", {})])
+@pytest.mark.parametrize("beyond", [0, 1 << 20, -4])
+def test_access_outside(space: str, buffer: dict[str, int], beyond: int) -> None:
+    size = 256
+
+    def build(a: Assembler) -> None:
+        only(a, 3, 41)
+        a("mov.b32", d=0, a=a.param(0) if space == "global" else a.imm(0))
+        a("mov.b32", guard=0, d=1, a=a.imm(size if beyond == 0 else beyond))
+        a("add.s32", d=0, a=0, b=1)
+        a(f"ld.{space}", d=2, a=0, width=4, **buffer)
+
+    error = raised(build, errors.OutOfBoundsError, shared=size, local=size, const=bytes(size))
+    assert (error.block, error.thread, error.line) == ((3, 0, 0), (41, 0, 0), 6)
+
+
+@pytest.mark.parametrize("width", [2, 4, 8, 16])
+def test_misaligned(width: int) -> None:
+    def build(a: Assembler) -> None:
+        a("mov.b32", d=0, a=a.imm(width // 2))
+        a("st.shared", d=1, b=2, c=3, q=4, a=0, width=width)
+
+    assert raised(build, errors.OutOfBoundsError, shared=256).line == 2
+
+
+@pytest.mark.parametrize("op", ["div.s32", "div.u32", "rem.s32", "rem.u32"])
+def test_division_by_zero(op: str) -> None:
+    def build(a: Assembler) -> None:
+        a("sub.s32", d=0, a=TID_X, b=a.imm(37))
+        a(op, d=1, a=a.imm(5), b=0)
+
+    error = raised(build, ZeroDivisionError)
+    assert (error.thread, error.line) == ((37, 0, 0), 2)
+
+
+def test_barrier_in_divergent_code() -> None:
+    def build(a: Assembler) -> None:
+        a("setp.lt.s32", d=0, a=LANEID, b=a.imm(7))
+        a("bra", guard=0, guard_not=True, imm=3, aux=3)
+        a("bar.sync")
+
+    assert raised(build, errors.BarrierError).line == 3
+
+
+def test_exited_lanes_count_as_arrived() -> None:
+    a = Assembler()
+    a("setp.lt.s32", d=0, a=TID_X, b=a.imm(39))
+    a("exit", guard=0)
+    a("bar.sync")
+    a("exit")
+    assert a.run("GTX285", **GRID)["counters"]["barriers"] == 5
+
+
+ALLOC, RELEASE = {"sub": 1, "imm": 128}, {"sub": 2}
+MANAGEMENT = {"dynamic": 1, "extra_blocks": 2, "dynamic_bytes": 128}
+
+
+@pytest.mark.parametrize(
+    "barriers, line",
+    [([ALLOC, ALLOC], 2), ([RELEASE], 1), ([ALLOC, RELEASE, RELEASE], 3), ([ALLOC], 2), ([{"sub": 1, "imm": 129}], 1)],
+    ids=["nested", "unmatched", "released twice", "not released", "larger than declared"],
+)
+def test_misused_allocation(barriers: list[dict[str, int]], line: int) -> None:
+    def build(a: Assembler) -> None:
+        for fields in barriers:
+            a("bar.sync", **fields)
+
+    assert raised(build, errors.AllocationError, **MANAGEMENT).line == line
+
+
+def test_dynamic_shared_memory_must_be_held() -> None:
+    def build(a: Assembler) -> None:
+        a("bar.sync", **ALLOC)
+        a("bar.sync", **RELEASE)
+        a("ld.shared", d=0, a=a.imm(0), width=4, flags=16)
+
+    assert raised(build, errors.AllocationError, **MANAGEMENT).line == 3
+
+
+def test_static_management_ignores_the_dynamic_options() -> None:
+    """Paper, section 5: under static management the instructions are barriers and nothing else."""
+    a, plain = Assembler(), Assembler()
+    for fields in (ALLOC, RELEASE, ALLOC):
+        a("bar.sync", **fields)
+        plain("bar.sync")
+    a("exit")
+    plain("exit")
+    options = {"dynamic_bytes": 128, **GRID}
+    assert a.run("GTX285", **options) == plain.run("GTX285", **options)
+
+
+def test_deadlock_is_diagnosed() -> None:
+    """Two warps wait at different barriers' ends of the block: one spins on memory that nobody writes - cycle limit;
+    barriers of different kinds - an error that names the line."""
+
+    def spin(a: Assembler) -> None:
+        a("bra", imm=0, aux=-1)
+
+    with pytest.raises(errors.CycleLimitError):
+        a = Assembler()
+        spin(a)
+        a("exit")
+        a.run("GTX285", max_cycles=5000)
+
+    def mixed(a: Assembler) -> None:
+        a("setp.lt.s32", d=0, a=TID_X, b=a.imm(32))
+        a("bra", guard=0, imm=4, aux=6)
+        a("bar.sync", **ALLOC)
+        a("bra", imm=6, aux=-1)
+        a("bar.sync", sub=0)
+        a("nop")
+
+    assert raised(mixed, errors.BarrierError, **MANAGEMENT).line in (3, 5)
+
+
+def test_the_first_fault_in_time_is_reported_whatever_the_window() -> None:
+    """Every block faults, at a time of its own."""
+    a = Assembler()
+    a("sub.s32", d=0, a=a.imm(40), b=CTAID_X)
+    a("mul.lo.s32", d=0, a=0, b=a.imm(3))
+    a("add.s32", d=0, a=0, b=a.imm(-1))
+    a("setp.gt.s32", d=0, a=0, b=a.imm(0))
+    a("bra", guard=0, imm=2, aux=5)
+    a("div.s32", d=1, a=0, b=0)
+    a("exit")
+    found = set()
+    for window in (1, 5, 32, 0):
+        for threads in (1, 2):
+            with pytest.raises(ZeroDivisionError) as caught:
+                a.run("GTX285", grid=(40, 1, 1), window=window, threads=threads)
+            found.add(str(caught.value))
+    assert len(found) == 1
+
+
+def test_faults_do_not_leak(tmp_path: object) -> None:
+    """Memory in use after many failing runs is that after a few."""
+    import resource
+
+    a = Assembler()
+    a("div.s32", d=0, a=a.imm(1), b=a.imm(0))
+    a("exit")
+
+    def fail(times: int) -> int:
+        for _ in range(times):
+            with pytest.raises(ZeroDivisionError):
+                a.run("GTX285")
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = fail(20)
+    assert fail(100) - before < 20_000  # kB; one run allocates 12 MB
