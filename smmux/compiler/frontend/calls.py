@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 from smmux.compiler.frontend import arrays, variables
@@ -62,6 +63,8 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
                 raise f.error(node, f"wrong arguments for {_name(function)}: {str(reason).split(')', 1)[-1].strip()}") from None
             raise
     definition = getattr(function, "definition", None)
+    if f.source.library and definition is None and isinstance(function, FunctionType):
+        definition = _library(function.__name__)
     if isinstance(definition, FunctionSource):
         if not definition.device:
             raise f.error(node, f"{definition.name!r} is a kernel; only device functions, @cuda.jit(device=True), can be called")
@@ -101,7 +104,7 @@ def inline(f: Frame, node: ast.AST, source: FunctionSource, arguments: list[Anyt
     if f.active(source) or f.depth > MAX_DEPTH:
         raise f.error(node, f"{source.name!r} calls itself: recursion is not supported, since calls are inlined; use a loop")
     bound = bind_arguments(f, node, source, arguments, keywords)
-    frame = Frame(f.ctx, source, f, f.loc(node) if f.call is None or f.source.filename == f.ctx.source.filename else f.call)
+    frame = Frame(f.ctx, source, f, node)
     inference = infer(frame, bound)
     frame.types, frame.errors, frame.failed = dict(inference.types), inference.errors, inference.failed
     if f.ctx.dry:

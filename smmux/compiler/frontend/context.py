@@ -100,12 +100,12 @@ class Context:
 class Frame:
     """A function being lowered: a kernel, or a device function at one call."""
 
-    def __init__(self, ctx: Context, source: FunctionSource, caller: Frame | None = None, call: ir.Loc | None = None) -> None:
+    def __init__(self, ctx: Context, source: FunctionSource, caller: Frame | None = None, call: ast.AST | None = None) -> None:
         self.ctx = ctx
         self.b = ctx.builder
         self.source = source
         self.caller = caller
-        self.call = call  # place of the call, for functions of other files
+        self.call = call  # the call in the caller
         self.depth: int = caller.depth + 1 if caller else 0
         self.id = ctx.frames
         ctx.frames += 1
@@ -119,7 +119,9 @@ class Frame:
         self.returns: list[Edge] = []
 
     def error(self, node: ast.AST | None, message: str) -> CompileError:
-        """An error at a place in this function's source."""
+        """An error at a place in this function's source (in a library function: at its call)."""
+        if self.source.library and self.caller is not None:
+            return self.caller.error(self.call, message)
         return self.source.error(node, message)
 
     def at(self, node: ast.AST) -> None:
@@ -128,8 +130,8 @@ class Frame:
 
     def loc(self, node: ast.AST) -> ir.Loc:
         """Place of a node; functions of other files are attributed to their call."""
-        if self.call is not None and self.source.filename != self.ctx.source.filename:
-            return self.call
+        if self.caller is not None and self.call is not None and self.source.filename != self.ctx.source.filename:
+            return self.caller.loc(self.call)
         return ir.Loc(self.source.filename, getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
 
     def note(self, node: ast.AST, message: str) -> None:

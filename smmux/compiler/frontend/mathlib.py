@@ -235,7 +235,7 @@ def log10(x):
     if not (x > 0.0) or x == INFINITY:
         return _log_of_special(x)
     f, r, i = _log_parts(x)
-    low = cuda.fma(i, 2.48310646e-4, (f + r) * 0.434294482)
+    low = cuda.fma(i, 2.48745664e-4, (f + r) * 0.434294482)
     return cuda.fma(i, 3.00781250e-1, low)
 
 
@@ -251,6 +251,8 @@ def power(x, y):
     """x ** y for floats, with the special cases of C."""
     if y == 0.0 or x == 1.0:
         return float32(1.0)
+    if x != x or y != y:
+        return x + y
     whole = abs(y) >= 8388608.0 or y == float32(int32(y))
     odd = abs(y) < 16777216.0 and whole and int32(y) & 1 == 1
     size = abs(x)
@@ -428,14 +430,20 @@ def sinh(x):
         p = cuda.fma(p, s, 8.33333e-3)
         p = cuda.fma(p, s, 1.66666667e-1)
         return cuda.fma(p * s, x, x)
-    e = exp(z - 0.693147182)
+    e = _half_exp(z)
     return copysign(e - 0.25 / e, x)
 
 
 def cosh(x):
     """Hyperbolic cosine."""
-    e = exp(abs(x) - 0.693147182)
+    e = _half_exp(abs(x))
     return e + 0.25 / e
+
+
+def _half_exp(z):
+    """exp(z) / 2, also where exp(z) overflows."""
+    root_of_it = exp(0.5 * z)
+    return 0.5 * exp(z) if z < 88.0 else 0.5 * root_of_it * root_of_it
 
 
 def tanh(x):
