@@ -97,9 +97,8 @@ void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1) {
 }
 
 uint64_t memdetail_next_event(const struct memdetail *m) {
-    const uint32_t least = memdetail_min_reply(m);
-    if (m->xbar.in_flight) return m->t1 + least;
-    return m->xbar.held == XBAR_NEVER ? UINT64_MAX : m->xbar.held + least;
+    const uint64_t from = m->xbar.in_flight ? m->t1 : m->xbar.held;
+    return from == UINT64_MAX ? from : from + memdetail_min_reply(m);
 }
 
 void memdetail_drain(struct memdetail *m) {

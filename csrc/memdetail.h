@@ -26,7 +26,8 @@ void memdetail_partition(struct memdetail *m, uint32_t partition);
 void memdetail_deliver(struct memdetail *m, struct port *ports);
 void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1);
 
-/* A lower bound of the next reply's cycle; UINT64_MAX when nothing is in flight. */
+/* No reply comes before this cycle, counting packets that wait in a port; UINT64_MAX when
+ * nothing is in flight. */
 uint64_t memdetail_next_event(const struct memdetail *m);
 /* After the last reply: finish the writes still on their way to DRAM, so that counters do
  * not depend on windows. */

@@ -134,7 +134,7 @@ static enum error replay_init(struct replay *r, const struct config *cfg) {
         r->ports[s].out_capacity = r->ports[s].in_capacity = r->how->credits;
         r->senders[s].packet = r->n;
         for (size_t i = 0; i < credits; i++)
-            r->accesses[s * credits + i].next_free = (uint16_t)(i + 1);
+            r->accesses[s * credits + i].pending = (uint16_t)(i + 1); /* links free ones */
     }
     for (uint64_t i = r->n; i-- > 0;) {
         const struct memory_packet *p = &r->packets[i];
@@ -172,7 +172,7 @@ static void sender_run(struct replay *r, uint16_t sm, uint64_t t1) {
                (port->in[used].cycle <= at || s->outstanding == r->how->credits)) {
             const uint32_t slot = (uint32_t)(port->in[used].access - (r->accesses + base));
             credit = port->in[used].cycle;
-            r->accesses[base + slot].next_free = (uint16_t)s->head;
+            r->accesses[base + slot].pending = (uint16_t)s->head;
             s->head = slot;
             s->outstanding--;
             used++;
@@ -184,7 +184,7 @@ static void sender_run(struct replay *r, uint16_t sm, uint64_t t1) {
         }
         struct access *a = &r->accesses[base + s->head];
         r->index[base + s->head] = s->packet;
-        s->head = a->next_free;
+        s->head = a->pending;
         s->outstanding++;
         fill_access(a, p);
         port->out[port->out_count++] = (struct packet){.cycle = at,

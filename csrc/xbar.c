@@ -26,7 +26,7 @@ enum error xbar_init(struct xbar *x, const struct config *cfg) {
         .tpcs = tpcs,
         .slices = cfg->partitions * cfg->l2_slices,
         .sms_per_tpc = cfg->sms_per_tpc,
-        .held = XBAR_NEVER,
+        .held = UINT64_MAX,
     };
     addrmap_init(&x->map, cfg);
     /* Every transaction in flight holds a credit, except one instruction fetch per warp. */
@@ -108,7 +108,7 @@ static void route_tpc(struct xbar *x, struct port *ports, uint32_t first, uint32
 }
 
 void xbar_route(struct xbar *x, struct port *ports, uint64_t t1) {
-    x->held = XBAR_NEVER;
+    x->held = UINT64_MAX;
     for (uint32_t first = 0; first < x->sms; first += x->sms_per_tpc) {
         uint32_t left = x->sms - first;
         route_tpc(x, ports, first, left < x->sms_per_tpc ? left : x->sms_per_tpc, t1);
