@@ -1,6 +1,7 @@
 """Speed of the simulator: warp instructions per second of host time, benchmark by benchmark.
 
-Baselines of all benchmarks, functional and timed, on one processor; compiling and checking outputs is not counted.
+Baselines of all benchmarks at their quick size, functional and timed, on one processor; compiling and checking outputs
+is not counted. The best of five rounds counts, with --quick of two.
 `speedup_2_threads` is the geometric mean of what a second host thread gains inside one simulation.
 """
 
@@ -15,20 +16,20 @@ from experiments import harness
 from experiments.harness import Verdict
 from smmux import benchmarks, gpus
 from smmux.plot import geometric_mean
-from smmux.sweep import Record, available_processors, sweep
+from smmux.sweep import Record, available_processors, product, sweep
 
 GPU = "GTX285"
-ROUNDS = 3
+SIZE = "quick"
 
 
-def measure(benchmark: str, size: str, host_threads: int) -> Record:
+def measure(benchmark: str, host_threads: int, rounds: int) -> Record:
     """The best of several rounds of one benchmark's baseline."""
     found = benchmarks.get(benchmark)
-    problem = found.problem(size)
+    problem = found.problem(SIZE)
     kernel = found.kernel()
     kernel.simulate(1, problem.block, problem.arguments(), gpu=GPU)  # compiles; a block alone takes no time
     seconds = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         arguments = problem.arguments()
         start = time.perf_counter()
         result = kernel.simulate(problem.grid, problem.block, arguments, gpu=GPU, host_threads=host_threads)
@@ -46,9 +47,8 @@ def measure(benchmark: str, size: str, host_threads: int) -> Record:
 
 def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
     """Measure one at a time, whatever jobs says; with two host threads only where there are two processors."""
-    size = "tiny" if quick else "quick"
     threads = (1, 2) if available_processors() > 1 else (1,)
-    points = [{"benchmark": name, "size": size, "host_threads": n} for name in benchmarks.names() for n in threads]
+    points = product(benchmark=benchmarks.names(), host_threads=threads, rounds=[2 if quick else 5])
     return sweep(measure, points, jobs=1, description="speed")
 
 
@@ -96,7 +96,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     records = run(options.quick, options.jobs)
     found = summary(records)
     lines = "\n".join(f"{name}: {'-' if value is None else format(value, '.3f')}" for name, value in found.items())
-    size = "tiny" if options.quick else "quick"
     report.finish(
         records,
         shown=f"{table(records)}\n\n{lines}",
@@ -104,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         verdicts=check(records),
         draw=lambda ax: plot(records, ax),
         machines=[gpus.get(GPU)],
-        sizes={name: benchmarks.get(name).sizes[size] for name in benchmarks.names()},
+        sizes={name: benchmarks.get(name).sizes[SIZE] for name in benchmarks.names()},
     )
     return 0
 
