@@ -89,6 +89,18 @@ static void release_warps(struct sm *sm, const struct block *b, uint64_t at, enu
         }
 }
 
+/* Regions run from a grant, or from the completion of an opening barrier, to the completion of
+ * the closing one; isolating barriers open and close in turn. */
+static void open_region(struct block *b, uint64_t t) {
+    b->region = true;
+    b->opened = t;
+}
+
+static void close_region(struct sm *sm, struct block *b, uint64_t t) {
+    if (b->region) sm->count.region_cycles += t - b->opened;
+    b->region = false;
+}
+
 /* Serve one request: the static part of a block that starts, or an allocating barrier. */
 static bool serve(struct sm *sm, struct block *b, uint64_t t) {
     const struct machine *m = sm->m;
@@ -100,10 +112,10 @@ static bool serve(struct sm *sm, struct block *b, uint64_t t) {
         start_block(sm, b, t);
         return true;
     }
-    if (!smm_alloc_dynamic(&sm->smm, b->id, m->program->meta.dynamic_bytes, &at)) return false;
+    if (!smm_alloc_dynamic(&sm->smm, b->id, b->dynamic_bytes, &at)) return false;
     b->dynamic_base = at;
     b->holds = true;
-    b->grant = t;
+    open_region(b, t);
     sm->count.allocations++;
     sm->count.allocation_wait_cycles += t - b->arrival;
     if (t > b->arrival) sm->count.allocation_waits++;
@@ -145,7 +157,6 @@ static void release(struct sm *sm, struct block *b, uint64_t t) {
     assert(found);
     (void)found;
     b->holds = false;
-    sm->count.region_cycles += t - b->grant;
     serve_queue(sm, t);
 }
 
@@ -161,6 +172,8 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
         request(sm, b, t);
         return;
     }
+    if (option == BAR_RELEASE || (b->isolating && b->region)) close_region(sm, b, t);
+    else if (option == BAR_ALLOC || b->isolating) open_region(b, t);
     if (option == BAR_RELEASE && sm->m->dynamic) release(sm, b, t);
     release_warps(sm, b, t + sm->m->cfg->lat_bar, WAIT_BARRIER);
 }
@@ -184,6 +197,8 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
         return;
     }
     b->barrier = u->sub;
+    b->isolating = u->flags & INSN_ISOLATE;
+    if (u->sub == BAR_ALLOC) b->dynamic_bytes = (uint32_t)u->imm;
     b->barrier_pc = w->pc;
     w->state = WARP_BARRIER;
     warp_goto(w, w->pc + 1);

@@ -143,7 +143,7 @@ static bool issue_shared(struct memop *op) {
     const struct block *b = &op->sm->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;
     const bool away = dynamic && m->dynamic && !b->holds;
-    const uint32_t bytes = away ? 0 : dynamic ? m->program->meta.dynamic_bytes : m->program->meta.shared_bytes;
+    const uint32_t bytes = away ? 0 : !dynamic ? m->program->meta.shared_bytes : m->dynamic ? b->dynamic_bytes : m->program->meta.dynamic_bytes;
     const uint32_t base = dynamic ? b->dynamic_base : b->static_base;
     uint32_t busy = m->cfg->issue_shared;
     if (op->active) {

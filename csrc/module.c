@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "addrmap.h"
 #include "coalesce.h"
 #include "config.h"
 #include "counters.h"
 #include "errors.h"
 #include "gpu.h"
+#include "models_mem.h"
 #include "occupancy.h"
 #include "program.h"
 #include "smem.h"
@@ -430,6 +432,138 @@ static PyObject *core_coalesce(PyObject *module, PyObject *args, PyObject *kwarg
     return list;
 }
 
+/* ---- the memory models alone: records in and out through buffers ----------------------------------- */
+
+/* Give back what was taken, whether all of it was or not. */
+static void release_views(Py_buffer *views, int count) {
+    for (int i = 0; i < count; i++)
+        if (views[i].obj) PyBuffer_Release(&views[i]);
+}
+
+static int check_views(const Py_buffer *views, const size_t *sizes, int count, size_t n) {
+    for (int i = 0; i < count; i++) {
+        if (!views[i].obj || (size_t)views[i].len == n * sizes[i]) continue;
+        PyErr_Format(PyExc_ValueError, "buffer %d holds %zd bytes, not %zu records of %zu", i + 1, views[i].len, n, sizes[i]);
+        return -1;
+    }
+    return 0;
+}
+
+static int replay_config(PyObject *module, PyObject *object, struct config *cfg) {
+    struct fault f = {.code = OK, .array = -1};
+    if (config_from(object, cfg) < 0) return -1;
+    return config_check(cfg, &f) ? raise_fault(module, &f), -1 : 0;
+}
+
+static void raise_replay(PyObject *module, enum error e) {
+    struct fault f = {.code = e, .array = -1};
+    if (e == ERROR_BAD_LAUNCH) PyErr_SetString(PyExc_ValueError, "a record is malformed or out of order");
+    else raise_fault(module, &f);
+}
+
+PyDoc_STRVAR(dram_replay_doc,
+             "dram_replay($module, config, requests, done, log=...)\n--\n\n"
+             "Serve DRAM requests on one channel; done: a uint64 per request. Returns the channel's statistics.");
+
+static PyObject *core_dram_replay(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"config", "requests", "done", "log", NULL};
+    static const size_t sizes[] = {sizeof(struct dram_replay_request), sizeof(uint64_t)};
+    PyObject *config, *result = NULL;
+    Py_buffer view[3] = {{.obj = NULL}};
+    struct config cfg;
+    struct dram_stats s;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*|w*:dram_replay", names, &config, &view[0], &view[1], &view[2])) return NULL;
+    const size_t n = (size_t)view[0].len / sizes[0];
+    if (check_views(view, sizes, 2, n) == 0 && replay_config(module, config, &cfg) == 0) {
+        struct dram_log log = {.entries = view[2].buf, .capacity = view[2].obj ? (size_t)view[2].len / sizeof *log.entries : 0};
+        enum error e;
+        Py_BEGIN_ALLOW_THREADS
+        e = dram_replay(&cfg, view[0].buf, n, view[1].buf, &s, view[2].obj ? &log : NULL);
+        Py_END_ALLOW_THREADS
+        if (e) raise_replay(module, e);
+        else result = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "reads", s.reads, "writes", s.writes, "activates",
+                                    s.activates, "precharges", s.precharges, "refreshes", s.refreshes, "row_hits", s.hits,
+                                    "row_misses", s.misses, "row_conflicts", s.conflicts, "busy", s.busy, "commands", log.count);
+    }
+    release_views(view, 3);
+    return result;
+}
+
+PyDoc_STRVAR(dram_map_doc,
+             "dram_map($module, config, address)\n--\n\n"
+             "(partition, slice, bank, row, address in the partition) of a device address.");
+
+static PyObject *core_dram_map(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"config", "address", NULL};
+    PyObject *config;
+    unsigned int address;
+    uint32_t local, in_slice;
+    struct config cfg;
+    struct addrmap map;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OI:dram_map", names, &config, &address)) return NULL;
+    if (replay_config(module, config, &cfg) < 0) return NULL;
+    addrmap_init(&map, &cfg);
+    uint32_t partition = addrmap_partition(&map, address, &local);
+    return Py_BuildValue("(IIIII)", partition, addrmap_slice(&map, local, &in_slice), bit_field_of(&map.bank, local),
+                         bit_field_of(&map.row, local), local);
+}
+
+PyDoc_STRVAR(cache_replay_doc,
+             "cache_replay($module, bytes, line, ways, sector, hashed, addresses, hit, write=...)\n--\n\n"
+             "Look up uint32 addresses in order; hit, write: a byte each. Returns how many dirty lines were evicted.");
+
+static PyObject *core_cache_replay(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"bytes", "line", "ways", "sector", "hashed", "addresses", "hit", "write", NULL};
+    static const size_t sizes[] = {sizeof(uint32_t), 1, 1};
+    struct cache_shape shape = {0};
+    int hashed;
+    Py_buffer view[3] = {{.obj = NULL}};
+    uint64_t evicted = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IIIIpy*w*|y*:cache_replay", names, &shape.bytes, &shape.line, &shape.ways,
+                                     &shape.sector, &hashed, &view[0], &view[1], &view[2]))
+        return NULL;
+    shape.hashed = hashed != 0;
+    const size_t n = (size_t)view[0].len / sizes[0];
+    enum error e = OK;
+    if (check_views(view, sizes, 3, n) == 0) {
+        Py_BEGIN_ALLOW_THREADS
+        e = cache_replay(&shape, view[0].buf, view[2].buf, n, view[1].buf, &evicted);
+        Py_END_ALLOW_THREADS
+        if (e == ERROR_BAD_CONFIG) PyErr_SetString(PyExc_ValueError, "no cache has that shape");
+        else if (e) PyErr_NoMemory();
+    }
+    release_views(view, 3);
+    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(evicted);
+}
+
+PyDoc_STRVAR(memory_replay_doc,
+             "memory_replay($module, config, packets, sent, replied, credits, interval, window=0)\n--\n\n"
+             "Send packets through the detailed memory system; sent, replied: a uint64 per packet. Returns its counters.");
+
+static PyObject *core_memory_replay(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"config", "packets", "sent", "replied", "credits", "interval", "window", NULL};
+    static const size_t sizes[] = {sizeof(struct memory_packet), sizeof(uint64_t), sizeof(uint64_t)};
+    PyObject *config, *result = NULL;
+    Py_buffer view[3] = {{.obj = NULL}};
+    struct memory_replay how = {0};
+    struct config cfg;
+    struct counters counters = {0};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*w*II|I:memory_replay", names, &config, &view[0], &view[1], &view[2],
+                                     &how.credits, &how.interval, &how.window))
+        return NULL;
+    const size_t n = (size_t)view[0].len / sizes[0];
+    if (check_views(view, sizes, 3, n) == 0 && replay_config(module, config, &cfg) == 0) {
+        enum error e;
+        Py_BEGIN_ALLOW_THREADS
+        e = memory_replay(&cfg, &how, view[0].buf, n, view[1].buf, view[2].buf, &counters);
+        Py_END_ALLOW_THREADS
+        if (e) raise_replay(module, e);
+        else result = counters_dict(&counters);
+    }
+    release_views(view, 3);
+    return result;
+}
+
 /* ---- class Smm: the shared-memory management table ------------------------------------------------- */
 
 struct smm_object {
@@ -529,6 +663,10 @@ static PyMethodDef core_methods[] = {
     METHOD(occupancy),
     METHOD(bank_passes),
     METHOD(coalesce),
+    METHOD(dram_replay),
+    METHOD(dram_map),
+    METHOD(cache_replay),
+    METHOD(memory_replay),
     {NULL, NULL, 0, NULL},
 };
 

@@ -47,12 +47,15 @@ struct machine {
 struct block {
     bool used, started; /* used but not started: waits for its static part */
     bool holds;                    /* dynamic shared memory */
+    bool region;                   /* between an opening and a closing barrier (Figure 1) */
+    bool isolating;                /* the barrier being assembled bears INSN_ISOLATE */
+    uint32_t dynamic_bytes;        /* asked for by its last allocation */
     uint8_t barrier;           /* enum bar_option of the barrier being assembled */
     uint32_t id;
     uint32_t warps_live, arrived;
     uint32_t accesses_pending;
     uint32_t static_base, dynamic_base; /* in the SM's shared memory */
-    uint64_t start, arrival, grant;     /* cycles: block start, last arrival at an allocation, its grant */
+    uint64_t start, arrival, opened;    /* cycles: block start, last arrival at an allocation, region start */
     uint64_t warp_slots;                /* bit per warp slot */
     uint32_t barrier_pc;
 };
