@@ -115,7 +115,8 @@ class Array:
     element: bytes per element (1, 2, 4); offset: first byte in the shared, local or constant segment
     (global arrays start at parameter word `param`); elements: total number. Views of one array (`.view(dtype)`) share its
     space, index and offset and differ in element size. dynamic: a shared array of the part
-    that `smm.alloc` allocates and `smm.release` frees; its offsets count from that part's own start.
+    that `smm.alloc` allocates and `smm.release` frees; its offsets count from that part's own start. align: bytes to
+    which the first element of a global array is aligned (others: see offset).
     """
 
     space: Space
@@ -127,6 +128,7 @@ class Array:
     param: int = -1
     signed: bool = False
     dynamic: bool = False
+    align: int = 256
     loc: Loc | None = None
 
 
