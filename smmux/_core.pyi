@@ -54,6 +54,30 @@ def coalesce(
     config: Sequence[int], addresses: Sequence[int], width: int = 4, mask: int = 0xFFFFFFFF, store: bool = False
 ) -> list[tuple[int, int, int]]: ...
 
+def dram_replay(
+    config: Sequence[int], requests: _Buffer, done: _Buffer, log: _Buffer = ...
+) -> dict[str, int]: ...
+def dram_map(config: Sequence[int], address: int) -> tuple[int, int, int, int, int]: ...
+def cache_replay(
+    bytes: int,
+    line: int,
+    ways: int,
+    sector: int,
+    hashed: bool,
+    addresses: _Buffer,
+    hit: _Buffer,
+    write: _Buffer = ...,
+) -> int: ...
+def memory_replay(
+    config: Sequence[int],
+    packets: _Buffer,
+    sent: _Buffer,
+    replied: _Buffer,
+    credits: int,
+    interval: int,
+    window: int = 0,
+) -> dict[str, int]: ...
+
 @final
 class Smm:
     """The shared-memory management table of one SM (paper, section 5)."""

@@ -1,53 +1,145 @@
-"""Lowering of memory accesses: element index and array to a byte address in a register and a constant offset."""
+"""Lowering of memory accesses: element index and array to a byte address in a register and a constant offset.
+
+Constants inside an index move to the offset of the instruction, and accesses whose addresses differ by a constant share
+the register of the first that dominates them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 
-from smmux.compiler.ir import Array, Function, Imm, Instr, Operand, Param, Space, Type
+from smmux.compiler.backend.affine import Affine, Analysis
+from smmux.compiler.backend.graph import Graph
+from smmux.compiler.ir import Array, Block, Function, Imm, Instr, Operand, Param, Reg, Space, Type
 
-__all__ = ["lower_addresses"]
+__all__ = ["base_operand", "lower_addresses"]
+
+MASK = 0xFFFFFFFF
+
+
+def base_operand(array: Array) -> Operand | None:
+    """What holds the address of a global array's first element; None for segments, whose arrays have fixed places."""
+    if array.space in (Space.GLOBAL, Space.TEXTURE):
+        return Param(array.param, Type.U32, array.name)
+    return None
 
 
 def lower_addresses(function: Function) -> None:
     """Give every access that still has an element index its byte address."""
-    for block in function.blocks:
-        result: list[Instr] = []
-        for instr in block.instrs:
-            if instr.mem is not None and not instr.mem.lowered:
-                _lower(function, instr, result)
-            result.append(instr)
-        block.instrs = result
+    _Lowering(function).run()
 
 
-def base_offset(array: Array) -> int:
-    """First byte of an array in its segment; global arrays begin at a parameter instead."""
-    return 0 if array.space in (Space.GLOBAL, Space.TEXTURE) else array.offset
+class _Lowering:
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.graph = Graph(function)
+        self.defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
+        self.analysis = Analysis(self.defs)
+        self.known: dict[Hashable, tuple[Operand, int]] = {}
+        self.stems: dict[Reg, Operand] = {}
+        self.behind: dict[Instr, list[Instr]] = {}
 
+    def run(self) -> None:
+        """Dominator tree in preorder; addresses are known in the subtree of the block that computes them."""
+        stack: list[tuple[Block, list[Hashable] | None]] = [(self.graph.entry, None)]
+        while stack:
+            block, added = stack.pop()
+            if added is not None:
+                for key in added:
+                    del self.known[key]
+                continue
+            new: list[Hashable] = []
+            stack.append((block, new))
+            out: list[Instr] = []
+            for instr in block.instrs:
+                if instr.mem is not None and not instr.mem.lowered:
+                    self._lower(instr, out, new)
+                out.append(instr)
+            block.instrs = out
+            stack.extend((child, None) for child in reversed(self.graph.children[block]))
+        self._place_stems()
 
-def _lower(function: Function, instr: Instr, result: list[Instr]) -> None:
-    mem = instr.mem
-    assert mem is not None
-    array, index = mem.array, instr.srcs[0]
-    offset = base_offset(array) + mem.offset * array.element
-    address: Operand
-    if isinstance(index, Imm):
-        offset += index.bits * array.element
-        address = Imm(0, Type.U32)
-    elif array.element == 1:
-        address = index
-    else:
-        scaled = function.reg(Type.U32)
-        shift = Imm(array.element.bit_length() - 1, Type.U32)
-        result.append(Instr("shl.b32", (scaled,), (index, shift), instr.loc))
-        address = scaled
-    if array.space is Space.GLOBAL:
-        base = Param(array.param, Type.U32, array.name)
-        if isinstance(address, Imm):
-            address = base
-        else:
-            total = function.reg(Type.U32)
-            result.append(Instr("add.s32", (total,), (base, address), instr.loc))
-            address = total
-    instr.srcs = (address, *instr.srcs[1:])
-    instr.mem = replace(mem, offset=offset & 0xFFFFFFFF, lowered=True)
+    def _lower(self, instr: Instr, out: list[Instr], added: list[Hashable]) -> None:
+        mem = instr.mem
+        assert mem is not None
+        form = self.analysis.byte_offset(instr)
+        base = base_operand(mem.array)
+        address: Operand = base or Imm(0, Type.U32)
+        held = 0
+        if form.terms:
+            key = (base, form.terms)
+            if key not in self.known:
+                self.known[key] = self._address(instr, mem.array, base, out), 0
+                added.append(key)
+            address, held = self.known[key]
+        instr.srcs = (address, *instr.srcs[1:])
+        instr.mem = replace(mem, offset=(form.constant - held) & MASK, lowered=True)
+
+    def _address(self, instr: Instr, array: Array, base: Operand | None, out: list[Instr]) -> Operand:
+        """Compute base + element * (index without its constant)."""
+        address = self._stem(instr.srcs[0])
+        if array.element > 1:
+            shift = Imm(array.element.bit_length() - 1, Type.U32)
+            address = self._append("shl.b32", (address, shift), instr, out)
+        return address if base is None else self._append("add.s32", (address, base), instr, out)
+
+    def _append(self, op: str, srcs: tuple[Operand, ...], like: Instr, out: list[Instr]) -> Reg:
+        reg = self.function.reg(Type.U32)
+        instr = Instr(op, (reg,), srcs, like.loc)
+        out.append(instr)
+        self.defs[reg] = instr
+        return reg
+
+    # -- indices without their constants
+
+    def _stem(self, operand: Operand) -> Operand:
+        """operand minus the constant of its form; new operations go right behind the ones they are made from."""
+        if isinstance(operand, Imm):
+            return Imm(0, operand.type)
+        if not isinstance(operand, Reg) or not self.analysis.affine(operand).constant:
+            return operand
+        work = [operand]
+        while work:
+            reg = work[-1]
+            waiting = [
+                src
+                for src in self.defs[reg].srcs
+                if isinstance(src, Reg) and src not in self.stems and self.analysis.affine(src).constant
+            ]
+            if waiting:
+                work.extend(waiting)
+                continue
+            self.stems[reg] = self._strip(reg)
+            work.pop()
+        return self.stems[operand]
+
+    def _strip(self, reg: Reg) -> Operand:
+        instr = self.defs[reg]
+        srcs = tuple(self._known_stem(src) for src in instr.srcs)
+        if instr.op in ("add.s32", "or.b32"):
+            rest = [src for src in srcs if not (isinstance(src, Imm) and src.bits == 0)]
+            if len(rest) == 1:
+                return rest[0]
+            return self._behind(instr, "add.s32", srcs)
+        if instr.op in ("mul.lo.s32", "mad.lo.s32", "shl.b32"):
+            factor = 0 if instr.op != "shl.b32" and not self.analysis.affine(instr.srcs[0]).terms else 1
+            srcs = tuple(instr.srcs[i] if i == factor else src for i, src in enumerate(srcs))
+        elif instr.op == "mov.b32":
+            return srcs[0]
+        return self._behind(instr, instr.op, srcs)
+
+    def _known_stem(self, src: Operand) -> Operand:
+        if isinstance(src, Imm):
+            return Imm(0, src.type)
+        return self.stems.get(src, src) if isinstance(src, Reg) else src
+
+    def _behind(self, instr: Instr, op: str, srcs: tuple[Operand, ...]) -> Reg:
+        return self._append(op, srcs, instr, self.behind.setdefault(instr, []))
+
+    def _place_stems(self) -> None:
+        if not self.behind:
+            return
+        for block in self.graph.order:
+            if any(instr in self.behind for instr in block.instrs):
+                block.instrs = [i for instr in block.instrs for i in (instr, *self.behind.get(instr, ()))]

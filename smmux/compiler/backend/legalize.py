@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smmux.compiler.backend.graph import exits_only, reverse_postorder
 from smmux.compiler.backend.ops import is_pure, move
+from smmux.compiler.backend.ssa import Phi
 from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type
 
 __all__ = ["legalize", "normalize"]
@@ -68,14 +69,18 @@ def legalize(function: Function) -> None:
     """Before register allocation: predicate constants and stored values go to registers, copies bear the right name."""
     for block in function.blocks:
         result: list[Instr] = []
+        held: dict[Operand, Reg] = {}
         for instr in block.instrs:
+            if isinstance(instr, Phi):
+                result.append(instr)
+                continue
             if instr.op in ("mov.b32", "mov.pred"):
                 result.append(_copy(instr))
                 continue
             if any(isinstance(src, Imm) and src.type is Type.PRED for src in instr.srcs):
                 instr.srcs = tuple(_predicate(function, src, instr, result) for src in instr.srcs)
             if instr.op.startswith("st."):
-                values = [_register(function, src, instr, result) for src in instr.srcs[1:]]
+                values = [_register(function, src, instr, result, held) for src in instr.srcs[1:]]
                 instr.srcs = (instr.srcs[0], *values)
             result.append(instr)
         block.instrs = result
@@ -103,9 +108,14 @@ def _predicate(function: Function, src: Operand, instr: Instr, result: list[Inst
     return reg
 
 
-def _register(function: Function, src: Operand, instr: Instr, result: list[Instr]) -> Reg:
+def _register(
+    function: Function, src: Operand, instr: Instr, result: list[Instr], held: dict[Operand, Reg]
+) -> Reg:
+    """A register with a stored value; equal constants of a block share one."""
     if isinstance(src, Reg):
         return src
-    reg = function.reg(src.type)
+    if src in held:
+        return held[src]
+    reg = held[src] = function.reg(src.type)
     result.append(move(reg, src, instr))
     return reg
