@@ -1,0 +1,149 @@
+"""Branch simplification: known conditions, empty blocks, straight lines of blocks."""
+
+from __future__ import annotations
+
+from smmux.compiler.backend.graph import Graph, exits_only, reverse_postorder
+from smmux.compiler.backend.ssa import Phi, phis
+from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg
+
+__all__ = ["drop_source", "simplify_branches", "substitute"]
+
+
+def simplify_branches(function: Function) -> None:
+    """Fold what is decided, forward jumps through empty blocks, merge blocks that follow each other."""
+    _fold_conditions(function)
+    _drop_unreachable(function)
+    _forward_empty(function)
+    _drop_unreachable(function)
+    _merge_lines(function)
+
+
+def _remove_edge(pred: Block, block: Block) -> None:
+    """`pred` no longer goes to `block`: its phis lose a source."""
+    for phi in phis(block):
+        drop_source(phi, pred)
+
+
+def drop_source(phi: Phi, pred: Block) -> None:
+    """The phi no longer takes a value from `pred`."""
+    keep = [i for i, p in enumerate(phi.preds) if p is not pred]
+    phi.srcs = tuple(phi.srcs[i] for i in keep)
+    phi.preds = tuple(phi.preds[i] for i in keep)
+
+
+def _fold_conditions(function: Function) -> None:
+    defs = {dst: instr for instr in function.instrs() if instr.op == "not.pred" for dst in instr.dsts}
+    for block in function.blocks:
+        last = block.instrs[-1]
+        if last.op != "cbr":
+            continue
+        assert last.target is not None and last.other is not None
+        condition = last.srcs[0]
+        while isinstance(condition, Reg) and condition in defs:
+            condition = defs[condition].srcs[0]
+            last.target, last.other = last.other, last.target
+        last.srcs = (condition,)
+        if isinstance(condition, Imm):
+            taken, left = (last.target, last.other) if condition.bits else (last.other, last.target)
+            if left is not taken:
+                _remove_edge(block, left)
+            block.instrs[-1] = Instr("bra", loc=last.loc, target=taken)
+        elif last.target is last.other:
+            block.instrs[-1] = Instr("bra", loc=last.loc, target=last.target)
+        _fold_exit(block)
+
+
+def _fold_exit(block: Block) -> None:
+    """A jump to a block that only exits is an exit."""
+    last = block.instrs[-1]
+    targets = block.successors
+    if targets and all(exits_only(target) for target in targets):
+        block.instrs[-1] = Instr("exit", loc=last.loc)
+
+
+def _drop_unreachable(function: Function) -> None:
+    reachable = set(reverse_postorder(function.blocks[0], lambda block: block.successors))
+    for block in function.blocks:
+        if block not in reachable:
+            for following in dict.fromkeys(block.successors):
+                if following in reachable:
+                    _remove_edge(block, following)
+    function.blocks = [block for block in function.blocks if block in reachable]
+
+
+def _forward_empty(function: Function) -> None:
+    """Predecessors of a block that only jumps go to its target, where the target's phis can tell them apart."""
+    graph = Graph(function)
+    for block in graph.order:
+        last = block.instrs[-1]
+        if len(block.instrs) > 1 or last.op != "bra" or block is graph.entry:
+            continue
+        target = last.target
+        assert target is not None
+        if target is block:
+            continue
+        before = graph.preds[block]
+        if phis(target) and any(p in graph.preds[target] for p in before):
+            continue
+        for pred in before:
+            end = pred.instrs[-1]
+            end.target = target if end.target is block else end.target
+            end.other = target if end.other is block else end.other
+        for phi in phis(target):
+            at = phi.preds.index(block)
+            phi.srcs = (*phi.srcs[:at], *(phi.srcs[at],) * len(before), *phi.srcs[at + 1 :])
+            phi.preds = (*phi.preds[:at], *before, *phi.preds[at + 1 :])
+        preds = graph.preds[target]
+        preds.remove(block)
+        preds.extend(pred for pred in before if pred not in preds)
+        graph.preds[block] = []
+        for pred in before:
+            if pred.instrs[-1].op == "cbr" and pred.instrs[-1].target is pred.instrs[-1].other:
+                pred.instrs[-1] = Instr("bra", loc=pred.instrs[-1].loc, target=target)
+
+
+def _merge_lines(function: Function) -> None:
+    """A block with one predecessor that goes nowhere else continues it."""
+    graph = Graph(function)
+    same: dict[Reg, Operand] = {}
+    gone: set[Block] = set()
+    for block in graph.order:
+        if block in gone:
+            continue
+        while True:
+            last = block.instrs[-1]
+            if last.op != "bra":
+                break
+            following = last.target
+            assert following is not None
+            if following is graph.entry or following is block or len(graph.preds[following]) > 1:
+                break
+            for phi in phis(following):
+                same[phi.dsts[0]] = phi.srcs[0]
+            rest = [instr for instr in following.instrs if not isinstance(instr, Phi)]
+            block.instrs[-1:] = rest
+            gone.add(following)
+            for after in dict.fromkeys(following.successors):
+                graph.preds[after] = [block if p is following else p for p in graph.preds[after]]
+                for phi in phis(after):
+                    phi.preds = tuple(block if p is following else p for p in phi.preds)
+    function.blocks = [block for block in function.blocks if block not in gone]
+    if same:
+        substitute(function, same)
+
+
+def substitute(function: Function, same: dict[Reg, Operand]) -> None:
+    """Replace registers everywhere."""
+
+    def final(operand: Operand) -> Operand:
+        while isinstance(operand, Reg) and operand in same:
+            operand = same[operand]
+        return operand
+
+    for instr in function.instrs():
+        if any(src in same for src in instr.srcs if isinstance(src, Reg)):
+            instr.srcs = tuple(map(final, instr.srcs))
+        if instr.guard is not None and instr.guard in same:
+            guard = final(instr.guard)
+            assert isinstance(guard, Reg)
+            instr.guard = guard

@@ -1,0 +1,34 @@
+"""Dead code: what has no effect and no reader goes."""
+
+from __future__ import annotations
+
+from smmux.compiler.backend.ops import is_removable
+from smmux.compiler.ir import Function, Instr, Reg
+
+__all__ = ["remove_dead"]
+
+
+def remove_dead(function: Function) -> None:
+    """Keep effects and what they depend on; a load that no one reads is not performed."""
+    definitions: dict[Reg, Instr] = {}
+    work: list[Instr] = []
+    for instr in function.instrs():
+        for dst in instr.dsts:
+            definitions[dst] = instr
+        if not is_removable(instr):
+            work.append(instr)
+    live = set(work)
+    while work:
+        instr = work.pop()
+        for operand in (*instr.srcs, instr.guard):
+            if isinstance(operand, Reg):
+                definition = definitions.get(operand)
+                if definition is not None and definition not in live:
+                    live.add(definition)
+                    work.append(definition)
+    read = {operand for instr in live for operand in instr.srcs if isinstance(operand, Reg)}
+    for instr in live:
+        if instr.op.startswith("atom.") and instr.dsts and instr.dsts[0] not in read:
+            instr.dsts = ()
+    for block in function.blocks:
+        block.instrs = [instr for instr in block.instrs if instr in live]

@@ -1,0 +1,150 @@
+"""If-conversion: arms of a few cheap operations are executed by all lanes, and their results selected.
+
+Conservative, as nvcc's is at this length: an arm holds at most `ARM_LIMIT` operations, of which `MEMORY_LIMIT` loads or
+stores, which get the condition as their guard. Division, barriers, atomics and cross-lane operations stay in branches.
+"""
+
+from __future__ import annotations
+
+from smmux.compiler.backend.branches import drop_source
+from smmux.compiler.backend.graph import Graph, exits_only
+from smmux.compiler.backend.ops import is_load, is_pure, may_fault
+from smmux.compiler.backend.ssa import Phi, phis
+from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type
+
+__all__ = ["convert_ifs"]
+
+ARM_LIMIT = 4
+MEMORY_LIMIT = 1
+SELECT_LIMIT = 4
+
+
+def convert_ifs(function: Function) -> None:
+    """Turn short triangles and diamonds into straight code, inner ones first."""
+    graph = Graph(function)
+    gone: set[Block] = set()
+    for block in reversed(graph.order):
+        while _convert(function, block, graph.preds, gone):
+            pass
+    function.blocks = [block for block in function.blocks if block not in gone]
+
+
+def _convert(function: Function, block: Block, preds: dict[Block, list[Block]], gone: set[Block]) -> bool:
+    last = block.instrs[-1]
+    if block in gone or last.op != "cbr" or not isinstance(last.srcs[0], Reg):
+        return False
+    assert last.target is not None and last.other is not None
+    yes, no = last.target, last.other
+    arms = [(arm, negate) for arm, negate in ((yes, False), (no, True)) if _is_arm(arm, preds)]
+    join: Block | None = None
+    if len(arms) == 2 and yes.instrs[-1].target is no.instrs[-1].target:
+        join = yes.instrs[-1].target
+    elif arms:
+        arms = [(arm, negate) for arm, negate in arms if arm.instrs[-1].target is (no if not negate else yes)][:1]
+        join = arms[0][0].instrs[-1].target if arms else None
+    if join is None or join is block or exits_only(join) or not all(_cheap(arm) for arm, _ in arms):
+        return False
+    found = phis(join)
+    if len(found) > SELECT_LIMIT or not all(_selectable(phi, block, arms) for phi in found):
+        return False
+    _flatten(function, block, arms, join, found)
+    preds[join] = [p for p in preds[join] if all(p is not arm for arm, _ in arms)]
+    if block not in preds[join]:
+        preds[join].append(block)
+    for arm, _ in arms:
+        preds[arm] = []
+        gone.add(arm)
+    if preds[join] == [block] and not phis(join) and join is not function.blocks[0]:
+        _absorb(block, join, preds)
+        gone.add(join)
+    return True
+
+
+def _absorb(block: Block, join: Block, preds: dict[Block, list[Block]]) -> None:
+    """The join has no other predecessor: it continues the block, which may now end in a convertible branch itself."""
+    block.instrs[-1:] = join.instrs
+    for after in dict.fromkeys(join.successors):
+        preds[after] = [block if p is join else p for p in preds[after]]
+        for phi in phis(after):
+            phi.preds = tuple(block if p is join else p for p in phi.preds)
+
+
+def _is_arm(block: Block, preds: dict[Block, list[Block]]) -> bool:
+    return len(preds[block]) == 1 and block.instrs[-1].op == "bra" and not phis(block)
+
+
+def _cheap(arm: Block) -> bool:
+    if len(arm.instrs) - 1 > ARM_LIMIT:
+        return False
+    memory = 0
+    for instr in arm.instrs[:-1]:
+        if instr.guard is not None or may_fault(instr):
+            return False
+        if is_load(instr) or instr.op.startswith("st."):
+            memory += 1
+        elif not is_pure(instr.op) or instr.op.startswith(("div.", "sqrt.rn")):
+            return False
+    return memory <= MEMORY_LIMIT
+
+
+def _sources(phi: Phi, block: Block, arms: list[tuple[Block, bool]]) -> tuple[Operand, Operand]:
+    """What the phi takes if the condition holds, and if not."""
+    values = {negate: phi.source(arm) for arm, negate in arms}
+    return (
+        values[False] if False in values else phi.source(block),
+        values[True] if True in values else phi.source(block),
+    )
+
+
+def _selectable(phi: Phi, block: Block, arms: list[tuple[Block, bool]]) -> bool:
+    if phi.dsts[0].type is not Type.PRED:
+        return True
+    yes, no = _sources(phi, block, arms)
+    return isinstance(yes, Imm) or isinstance(no, Imm)
+
+
+def _flatten(function: Function, block: Block, arms: list[tuple[Block, bool]], join: Block, found: list[Phi]) -> None:
+    last = block.instrs.pop()
+    condition = last.srcs[0]
+    assert isinstance(condition, Reg)
+    for arm, negate in arms:
+        for instr in arm.instrs[:-1]:
+            if instr.mem is not None:
+                instr.guard, instr.guard_not = condition, negate
+            block.instrs.append(instr)
+    for phi in found:
+        yes, no = _sources(phi, block, arms)
+        value = _select(function, phi.dsts[0], condition, yes, no, block.instrs, last)
+        for pred in (block, *(arm for arm, _ in arms)):
+            drop_source(phi, pred)
+        phi.srcs, phi.preds = (*phi.srcs, value), (*phi.preds, block)
+    for phi in [phi for phi in found if len(phi.preds) == 1]:
+        join.instrs.remove(phi)
+        name = "mov.pred" if phi.dsts[0].type is Type.PRED else "mov.b32"
+        block.instrs.append(Instr(name, phi.dsts, phi.srcs, last.loc))
+    block.instrs.append(Instr("bra", loc=last.loc, target=join))
+
+
+def _select(
+    function: Function, dst: Reg, q: Reg, yes: Operand, no: Operand, out: list[Instr], like: Instr
+) -> Operand:
+    """A register with `yes` where q holds and `no` elsewhere."""
+    if yes == no:
+        return yes
+    result = function.reg(dst.type, dst.name)
+    if dst.type is not Type.PRED:
+        out.append(Instr("selp.b32", (result,), (yes, no, q), like.loc))
+        return result
+    if isinstance(yes, Imm) and isinstance(no, Imm):
+        out.append(Instr("mov.pred" if yes.bits else "not.pred", (result,), (q,), like.loc))
+    elif isinstance(no, Imm):  # q and yes, or not q or yes
+        out.append(_logic("or.pred", result, yes, q, like) if no.bits else Instr("and.pred", (result,), (yes, q), like.loc))
+    else:  # q or no, or not q and no
+        assert isinstance(yes, Imm)
+        out.append(Instr("or.pred", (result,), (no, q), like.loc) if yes.bits else _logic("and.pred", result, no, q, like))
+    return result
+
+
+def _logic(op: str, dst: Reg, a: Operand, b: Reg, like: Instr) -> Instr:
+    """a op not b."""
+    return Instr(op, (dst,), (a, b), like.loc, attrs={"negate_qb": 1})

@@ -1,0 +1,79 @@
+"""Loops: preheaders, and motion of what does not change in a loop to before it. Loads do not leave loops."""
+
+from __future__ import annotations
+
+from smmux.compiler.backend.graph import Graph, Loop
+from smmux.compiler.backend.ops import is_pure, may_fault
+from smmux.compiler.backend.ssa import Phi, phis
+from smmux.compiler.ir import Block, Function, Instr, Reg
+
+__all__ = ["hoist_invariants", "preheader", "insert_preheaders"]
+
+
+def insert_preheaders(function: Function) -> None:
+    """Give every loop one block before its header that goes nowhere else."""
+    graph = Graph(function)
+    place = {block: i for i, block in enumerate(function.blocks)}
+    new: list[tuple[int, Block]] = []
+    for loop in graph.loops:
+        outside = [pred for pred in graph.preds[loop.header] if pred not in loop.blocks]
+        if len(outside) == 1 and len(set(outside[0].successors)) == 1:
+            continue
+        block = Block(-1, [Instr("bra", loc=loop.header.instrs[-1].loc, target=loop.header)])
+        _redirect(function, loop.header, outside, block)
+        new.append((place[loop.header], block))
+    for at, block in sorted(new, key=lambda item: -item[0]):
+        function.blocks.insert(at, block)
+
+
+def _redirect(function: Function, header: Block, outside: list[Block], block: Block) -> None:
+    """Edges from `outside` to `header` go through `block`, which merges their values."""
+    for pred in outside:
+        last = pred.instrs[-1]
+        last.target = block if last.target is header else last.target
+        last.other = block if last.other is header else last.other
+    for phi in phis(header):
+        entering = [(p, s) for p, s in zip(phi.preds, phi.srcs, strict=True) if p in outside]
+        staying = [(p, s) for p, s in zip(phi.preds, phi.srcs, strict=True) if p not in outside]
+        if len(entering) == 1:
+            value = entering[0][1]
+        else:
+            merged = Phi("phi", (function.reg(phi.dsts[0].type, phi.dsts[0].name),), preds=tuple(p for p, _ in entering))
+            merged.srcs = tuple(s for _, s in entering)
+            block.instrs.insert(0, merged)
+            value = merged.dsts[0]
+        phi.preds = (block, *(p for p, _ in staying))
+        phi.srcs = (value, *(s for _, s in staying))
+
+
+def preheader(graph: Graph, loop: Loop) -> Block | None:
+    """The only block outside from which the loop is entered, if it goes nowhere else."""
+    outside = [pred for pred in graph.preds[loop.header] if pred not in loop.blocks]
+    return outside[0] if len(outside) == 1 and len(set(outside[0].successors)) == 1 else None
+
+
+def hoist_invariants(function: Function) -> None:
+    """Move pure operations whose sources are defined outside a loop to its preheader; inner loops first."""
+    graph = Graph(function)
+    home = {dst: block for block in graph.order for instr in block.instrs for dst in instr.dsts}
+    for loop in graph.loops:
+        before = preheader(graph, loop)
+        if before is None:
+            continue
+        moved: list[Instr] = []
+        for block in sorted(loop.blocks, key=graph.index.__getitem__):
+            kept: list[Instr] = []
+            for instr in block.instrs:
+                if _invariant(instr, loop, home):
+                    moved.append(instr)
+                    home[instr.dsts[0]] = before
+                else:
+                    kept.append(instr)
+            block.instrs = kept
+        before.instrs[-1:] = [*moved, before.instrs[-1]]
+
+
+def _invariant(instr: Instr, loop: Loop, home: dict[Reg, Block]) -> bool:
+    if isinstance(instr, Phi) or not is_pure(instr.op) or instr.guard is not None or may_fault(instr):
+        return False
+    return all(not isinstance(src, Reg) or home[src] not in loop.blocks for src in instr.srcs)

@@ -1,0 +1,127 @@
+"""Joining: adjacent 32-bit accesses of one array become 64- and 128-bit ones.
+
+Within a basic block, accesses whose addresses differ by constants are collected until something intervenes: a fence,
+for loads a store that may alias, for stores any access that may alias. Aligned runs of four and two words are joined;
+loads take the place of the first, stores that of the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+
+from smmux.compiler.backend.affine import Affine, Analysis, base_alignment, signed
+from smmux.compiler.backend.ops import FENCES, is_load, is_memory, is_store
+from smmux.compiler.ir import Function, Instr, Reg, Space
+
+__all__ = ["join_accesses"]
+
+WORD = 4
+VECTORS = (16, 8)
+OPEN_GROUPS = 64
+"""Groups that may grow at one time; older ones are closed. Keeps the pass linear."""
+
+JOINED_SPACES = (Space.GLOBAL, Space.SHARED)
+"""Local memory is interleaved by words, constant memory is read by the word."""
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """Accesses of one kind that differ by constants, by byte offset; alignment holds for offset 0."""
+
+    load: bool
+    alignment: int
+    members: dict[int, Instr] = field(default_factory=dict)
+
+
+def join_accesses(function: Function) -> None:
+    """Join what is adjacent and provably aligned."""
+    defs: dict[Reg, Instr] = {dst: instr for instr in function.instrs() for dst in instr.dsts}
+    analysis = Analysis(defs)
+    for block in function.blocks:
+        if sum(1 for instr in block.instrs if instr.mem is not None) < 2:
+            continue
+        replaced: dict[Instr, Instr | None] = {}
+        for group in _groups(block.instrs, analysis):
+            position = {instr: i for i, instr in enumerate(group.members.values())}  # members are in program order
+            for run in _runs(group):
+                _replace(run, group.load, position, replaced)
+        if replaced:
+            block.instrs = [new for old in block.instrs if (new := replaced.get(old, old)) is not None]
+
+
+def _groups(instrs: list[Instr], analysis: Analysis) -> list[_Group]:
+    """All groups of a block, closed where something intervenes."""
+    closed: list[_Group] = []
+    groups: dict[Hashable, _Group] = {}
+    for instr in instrs:
+        if instr.op in FENCES:
+            closed.extend(groups.values())
+            groups.clear()
+            continue
+        if not is_memory(instr):
+            continue
+        mem = instr.mem
+        assert mem is not None
+        form = analysis.byte_offset(instr)
+        key: Hashable = None
+        if mem.width == WORD and mem.array.element == WORD and mem.array.space in JOINED_SPACES and not mem.atom:
+            key = (instr.op, mem.array, form.terms, instr.guard, instr.guard_not)
+        for other in [k for k, group in groups.items() if k != key and _conflicts(instr, group, analysis)]:
+            closed.append(groups.pop(other))
+        if key is None:
+            continue
+        offset = signed(form.constant)
+        if key in groups and offset in groups[key].members:
+            closed.append(groups.pop(key))
+        if key not in groups:
+            if len(groups) >= OPEN_GROUPS:
+                closed.append(groups.pop(next(iter(groups))))
+            groups[key] = _Group(is_load(instr), _alignment(instr, form, analysis))
+        groups[key].members[offset] = instr
+    return [*closed, *groups.values()]
+
+
+def _conflicts(instr: Instr, group: _Group, analysis: Analysis) -> bool:
+    """Whether members of the group may not move past `instr`."""
+    if group.load and not is_store(instr):
+        return False
+    return any(analysis.may_alias(instr, member) for member in group.members.values())
+
+
+def _alignment(instr: Instr, form: Affine, analysis: Analysis) -> int:
+    """Bytes to which the address without its constant is aligned, as far as vectors care."""
+    mem = instr.mem
+    assert mem is not None
+    base = base_alignment(mem.array) if mem.array.space is Space.GLOBAL else max(VECTORS)
+    return min(base, 1 << analysis.zeros(Affine(0, form.terms)), max(VECTORS))
+
+
+def _runs(group: _Group) -> list[list[Instr]]:
+    """Members to join, each run in order of address."""
+    left = dict(sorted(group.members.items()))
+    runs: list[list[Instr]] = []
+    for width in VECTORS:
+        if group.alignment < width:
+            continue
+        for offset in list(left):
+            wanted = range(offset, offset + width, WORD)
+            if offset % width == 0 and all(place in left for place in wanted):
+                runs.append([left.pop(place) for place in wanted])
+    return runs
+
+
+def _replace(run: list[Instr], load: bool, position: dict[Instr, int], replaced: dict[Instr, Instr | None]) -> None:
+    """One access for a run, in the place of its first load or last store."""
+    at = (min if load else max)(run, key=position.__getitem__)
+    mem = at.mem
+    assert mem is not None
+    first = replace(mem, width=WORD * len(run), offset=mem.offset - run.index(at))
+    joined = Instr(at.op, guard=at.guard, guard_not=at.guard_not, loc=at.loc, mem=first)
+    if load:
+        joined.dsts, joined.srcs = tuple(member.dsts[0] for member in run), at.srcs
+    else:
+        joined.srcs = (at.srcs[0], *(member.srcs[1] for member in run))
+    for member in run:
+        replaced[member] = None
+    replaced[at] = joined

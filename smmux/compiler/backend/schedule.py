@@ -1,0 +1,206 @@
+"""List scheduling: each block in the order of its critical path, as an assembler would for the card.
+
+Between fences, the ready operation with the longest path of latencies below it goes first. Memory order is kept where
+accesses may alias. When the values live at one time reach the register budget, operations go in program order until
+there is room again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+
+from smmux.compiler.backend.affine import Analysis
+from smmux.compiler.backend.graph import Graph
+from smmux.compiler.backend.live import liveness
+from smmux.compiler.backend.ops import FENCES, is_load, is_memory, latency_class
+from smmux.compiler.backend.ssa import Phi
+from smmux.compiler.ir import Block, Function, Instr, Reg, Type
+
+__all__ = ["schedule_blocks"]
+
+DEFAULT_LATENCY = 20
+ISSUE = 4
+"""Clocks between instructions of one warp, as on CC 1.x."""
+
+REMEMBERED = 32
+"""Accesses that a later one is compared with, before everything older counts as one: keeps the pass linear."""
+
+RESERVE = 4
+"""Registers kept free of the budget, for what copies at the ends of blocks need."""
+
+
+def schedule_blocks(function: Function, latencies: Mapping[str, int], max_registers: int) -> None:
+    """Reorder every block of a function in SSA form."""
+    graph = Graph(function)
+    defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
+    analysis = Analysis(defs)
+    _, live_out = _liveness(graph)
+    words = 0
+    for reg in defs:
+        if reg.type is not Type.PRED:
+            words |= 1 << reg.id
+    for block in graph.order:
+        first = next(i for i, instr in enumerate(block.instrs) if not isinstance(instr, Phi))
+        body = block.instrs[first:-1]
+        if len(body) > 2:
+            carried = _carried(block)
+            dag = _Dag(body, analysis, latencies, carried)
+            order = dag.schedule(live_out[block] & words, max_registers - RESERVE)
+            block.instrs[first:-1] = [body[i] for i in order]
+
+
+def _liveness(graph: Graph) -> tuple[dict[Block, int], dict[Block, int]]:
+    """Liveness in SSA form: a phi's sources are live out of the predecessors they come from."""
+    live_in, live_out = liveness(graph.order)
+    for block in graph.order:
+        for instr in block.instrs:
+            if not isinstance(instr, Phi):
+                break
+            for pred, src in zip(instr.preds, instr.srcs, strict=True):
+                if isinstance(src, Reg):
+                    live_out[pred] |= 1 << src.id
+    return live_in, live_out
+
+
+def _carried(block: Block) -> dict[Reg, Reg]:
+    """Next value to present value of the variables of a loop that this block ends: a counter should not be advanced
+    before its last reader, or a copy is needed."""
+    return {
+        src: phi.dsts[0]
+        for target in block.successors
+        for phi in target.instrs
+        if isinstance(phi, Phi) and block in phi.preds and isinstance(src := phi.source(block), Reg)
+    }
+
+
+class _Dag:
+    """Dependences of the instructions of one block."""
+
+    def __init__(
+        self, body: list[Instr], analysis: Analysis, latencies: Mapping[str, int], carried: dict[Reg, Reg]
+    ) -> None:
+        self.body, self.analysis = body, analysis
+        n = len(body)
+        self.latency = [latencies.get(latency_class(instr.op), DEFAULT_LATENCY) for instr in body]
+        self.after: list[list[int]] = [[] for _ in range(n)]
+        self.before = [0] * n
+        self._edges: set[tuple[int, int]] = set()
+        self.reads = [
+            [operand for operand in (*instr.srcs, instr.guard) if isinstance(operand, Reg)] for instr in body
+        ]
+        defined = {dst: i for i, instr in enumerate(body) for dst in instr.dsts}
+        for i, operands in enumerate(self.reads):
+            for reg in operands:
+                if reg in defined:
+                    self._edge(defined[reg], i)
+        self._memory_order()
+        self._anti(carried, defined)
+        self.height = self._heights()
+
+    def _edge(self, first: int, then: int) -> None:
+        if first != then and (first, then) not in self._edges:
+            self._edges.add((first, then))
+            self.after[first].append(then)
+            self.before[then] += 1
+
+    def _memory_order(self) -> None:
+        fence: int | None = None
+        gate: int | None = None  # an access that stands for all before it
+        since: list[int] = []  # everything after the fence
+        recent: list[int] = []  # accesses after the fence and the gate
+        for i, instr in enumerate(self.body):
+            if instr.op in FENCES:
+                for j in since:
+                    self._edge(j, i)
+                fence, gate, since, recent = i, None, [], []
+                continue
+            if fence is not None:
+                self._edge(fence, i)
+            since.append(i)
+            if not is_memory(instr):
+                continue
+            if gate is not None:
+                self._edge(gate, i)
+            for j in recent:
+                other = self.body[j]
+                if not (is_load(instr) and is_load(other)) and self.analysis.may_alias(instr, other):
+                    self._edge(j, i)
+            recent.append(i)
+            if len(recent) > REMEMBERED:
+                for j in recent[:-1]:
+                    self._edge(j, i)
+                gate, recent = i, []
+
+    def _anti(self, carried: dict[Reg, Reg], defined: dict[Reg, int]) -> None:
+        """Readers of a loop variable go before what computes its next value."""
+        readers: dict[Reg, list[int]] = {}
+        for i, operands in enumerate(self.reads):
+            for reg in operands:
+                readers.setdefault(reg, []).append(i)
+        for new, old in carried.items():
+            at = defined.get(new)
+            for i in readers.get(old, ()):
+                if at is not None and i < at:
+                    self._edge(i, at)
+
+    def _heights(self) -> list[int]:
+        """Longest path of latencies from each instruction to the end of the block."""
+        height = list(self.latency)
+        for i in reversed(range(len(self.body))):
+            for j in self.after[i]:
+                height[i] = max(height[i], self.latency[i] + height[j])
+        return height
+
+    def schedule(self, live_out: int, budget: int) -> list[int]:
+        """Positions in their new order: of what could start now the longest path below, of what must wait the earliest."""
+        uses: dict[Reg, int] = {}
+        incoming, inside = live_out, 0
+        for instr, operands in zip(self.body, self.reads, strict=True):
+            for reg in dict.fromkeys(operands):
+                uses[reg] = uses.get(reg, 0) + 1
+                incoming |= 0 if reg.type is Type.PRED else 1 << reg.id
+            for dst in instr.dsts:
+                inside |= 1 << dst.id
+        live = (incoming & ~inside).bit_count()
+        waiting, earliest = list(self.before), [0] * len(self.body)
+        roots = [i for i, count in enumerate(waiting) if count == 0]
+        ready = [(-self.height[i], i) for i in roots]  # operands there
+        pending: list[tuple[int, int]] = []  # by the time at which operands are there
+        program = list(roots)  # by position
+        heapq.heapify(ready)
+        order: list[int] = []
+        done = [False] * len(self.body)
+        clock = 0
+        while len(order) < len(self.body):
+            while pending and pending[0][0] <= clock:
+                i = heapq.heappop(pending)[1]
+                heapq.heappush(ready, (-self.height[i], i))
+            if live >= budget:
+                i = heapq.heappop(program)
+            else:
+                i = heapq.heappop(ready)[1] if ready else heapq.heappop(pending)[1]
+            if done[i]:
+                continue
+            done[i] = True
+            order.append(i)
+            clock = max(clock, earliest[i])
+            live += self._pressure(i, uses, live_out)
+            for j in self.after[i]:
+                earliest[j] = max(earliest[j], clock + self.latency[i])
+                waiting[j] -= 1
+                if waiting[j] == 0:
+                    heapq.heappush(pending, (earliest[j], j))
+                    heapq.heappush(program, j)
+            clock += ISSUE
+        return order
+
+    def _pressure(self, i: int, uses: dict[Reg, int], live_out: int) -> int:
+        """Change in the number of live registers when instruction i has executed."""
+        change = 0
+        for reg in dict.fromkeys(self.reads[i]):
+            uses[reg] -= 1
+            if uses[reg] == 0 and not live_out >> reg.id & 1 and reg.type is not Type.PRED:
+                change -= 1
+        words = [dst for dst in self.body[i].dsts if dst.type is not Type.PRED]
+        return change + sum(1 for dst in words if uses.get(dst) or live_out >> dst.id & 1)

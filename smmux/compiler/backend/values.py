@@ -1,0 +1,182 @@
+"""Value numbering over the dominator tree: folding, copy propagation and common subexpressions in one walk.
+
+Operations are shared wherever a dominating block computed them. Loads are shared within a block, until a store that may
+alias or a fence intervenes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from smmux.compiler.backend.affine import Analysis
+from smmux.compiler.backend.fold import simplify
+from smmux.compiler.backend.graph import Graph
+from smmux.compiler.backend.ops import COMMUTATIVE, FENCES, is_load, is_pure, is_store
+from smmux.compiler.backend.ssa import Phi
+from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg
+
+__all__ = ["number_values"]
+
+REMEMBERED_LOADS = 64
+"""Loads of a block that later ones are compared with: keeps the pass linear."""
+
+
+def number_values(function: Function) -> None:
+    """Simplify every operation and compute each value once."""
+    graph = Graph(function)
+    _Numbering(function, graph).run()
+
+
+class _Numbering:
+    def __init__(self, function: Function, graph: Graph) -> None:
+        self.function, self.graph = function, graph
+        self.defs: dict[Reg, Instr] = {}
+        self.same: dict[Reg, Operand] = {}
+        self.table: dict[Hashable, Operand] = {}
+        self.analysis = Analysis(self.defs)
+
+    def run(self) -> None:
+        """Dominator tree in preorder; what a subtree added to the table goes when it is left."""
+        stack: list[tuple[Block, list[Hashable] | None]] = [(self.graph.entry, None)]
+        while stack:
+            block, added = stack.pop()
+            if added is not None:
+                for key in added:
+                    del self.table[key]
+                continue
+            new: list[Hashable] = []
+            stack.append((block, new))
+            self._block(block, new)
+            stack.extend((child, None) for child in reversed(self.graph.children[block]))
+        for block in self.graph.order:
+            for instr in block.instrs:
+                if not isinstance(instr, Phi):
+                    break
+                instr.srcs = tuple(self._find(src) for src in instr.srcs)
+
+    def _find(self, operand: Operand) -> Operand:
+        while isinstance(operand, Reg) and operand in self.same:
+            operand = self.same[operand]
+        return operand
+
+    def _block(self, block: Block, added: list[Hashable]) -> None:
+        same, kept = self.same, []
+        loads: dict[Hashable, Instr] = {}
+        for instr in block.instrs:
+            if any(src in same for src in instr.srcs if isinstance(src, Reg)):
+                instr.srcs = tuple(map(self._find, instr.srcs))
+            if instr.guard is not None and not self._guard(instr):
+                continue
+            if isinstance(instr, Phi):
+                keep = self._phi(block, instr, added)
+            elif is_pure(instr.op) and instr.guard is None:
+                keep = self._operation(instr, added, kept)
+            elif instr.mem is not None or instr.op in FENCES:
+                keep = self._memory(instr, loads)
+            else:
+                keep = True
+            if keep:
+                kept.append(instr)
+                for dst in instr.dsts:
+                    self.defs[dst] = instr
+        block.instrs = kept
+
+    def _guard(self, instr: Instr) -> bool:
+        """Resolve the guard; False if the instruction never executes."""
+        assert instr.guard is not None
+        guard = self._find(instr.guard)
+        if isinstance(guard, Reg):
+            definition = self.defs.get(guard)
+            if definition is not None and definition.op == "not.pred" and isinstance(definition.srcs[0], Reg):
+                guard, instr.guard_not = definition.srcs[0], not instr.guard_not
+            instr.guard = guard
+            return True
+        assert isinstance(guard, Imm)
+        executes = bool(guard.bits) != instr.guard_not
+        instr.guard, instr.guard_not = None, False
+        if not executes:
+            for dst in instr.dsts:
+                self.same[dst] = Imm(0, dst.type)
+        return executes
+
+    def _phi(self, block: Block, phi: Phi, added: list[Hashable]) -> bool:
+        others = {_key(src) for src in phi.srcs if src is not phi.dsts[0]}
+        if len(others) == 1 and self._available(phi):
+            self.same[phi.dsts[0]] = next(src for src in phi.srcs if src is not phi.dsts[0])
+            return False
+        return self._share(("phi", id(block), *map(_key, phi.srcs)), phi, added)
+
+    def _available(self, phi: Phi) -> bool:
+        """Whether its one source is already numbered: a value of a back edge may still turn out to be another."""
+        source = next(src for src in phi.srcs if src is not phi.dsts[0])
+        return not isinstance(source, Reg) or source in self.defs
+
+    def _operation(self, instr: Instr, added: list[Hashable], kept: list[Instr]) -> bool:
+        if instr.op == "mad.lo.s32":
+            self._split(instr, added, kept)
+        dst = instr.dsts[0]
+        if not instr.attrs:
+            _order(instr)
+            for _ in range(4):
+                found = simplify(instr.op, instr.srcs, dst.type, self.defs)
+                if found is None:
+                    break
+                if not isinstance(found, tuple):
+                    self.same[dst] = found
+                    return False
+                instr.op, instr.srcs = found
+                _order(instr)
+        attrs = tuple(sorted(instr.attrs.items())) if instr.attrs else ()
+        return self._share((instr.op, attrs, *map(_key, instr.srcs)), instr, added)
+
+    def _split(self, instr: Instr, added: list[Hashable], kept: list[Instr]) -> None:
+        """Multiply and add apart: either may be shared, shifted or folded. `contract` joins what is left."""
+        a, b, c = instr.srcs
+        product = Instr("mul.lo.s32", (self.function.reg(instr.dsts[0].type),), (a, b), instr.loc)
+        if self._operation(product, added, kept):
+            kept.append(product)
+            self.defs[product.dsts[0]] = product
+        instr.op, instr.srcs = "add.s32", (self._find(product.dsts[0]), c)
+
+    def _share(self, key: Hashable, instr: Instr, added: list[Hashable]) -> bool:
+        known = self.table.get(key)
+        if known is not None:
+            self.same[instr.dsts[0]] = known
+            return False
+        self.table[key] = instr.dsts[0]
+        added.append(key)
+        return True
+
+    def _memory(self, instr: Instr, loads: dict[Hashable, Instr]) -> bool:
+        if instr.op in FENCES:
+            loads.clear()
+        elif is_store(instr):
+            for key in [key for key, load in loads.items() if self.analysis.may_alias(instr, load)]:
+                del loads[key]
+        elif is_load(instr):
+            key = (instr.op, instr.mem, _key(instr.srcs[0]), instr.guard, instr.guard_not)
+            known = loads.get(key)
+            if known is not None:
+                self.same.update(zip(instr.dsts, known.dsts, strict=True))
+                return False
+            if len(loads) >= REMEMBERED_LOADS:
+                del loads[next(iter(loads))]
+            loads[key] = instr
+        return True
+
+
+def _key(operand: Operand) -> Hashable:
+    return operand.bits if isinstance(operand, Imm) else operand
+
+
+def _order(instr: Instr) -> None:
+    """Sources of a commutative operation in one order, so that equal ones look equal."""
+    if instr.op in COMMUTATIVE and _rank(instr.srcs[0]) > _rank(instr.srcs[1]):
+        instr.srcs = (instr.srcs[1], instr.srcs[0])
+
+
+def _rank(operand: Operand) -> int:
+    """Order of the sources of commutative operations: registers by age, then uniforms, constants last."""
+    if isinstance(operand, Reg):
+        return operand.id
+    return 1 << 62 if isinstance(operand, Imm) else 1 << 61
