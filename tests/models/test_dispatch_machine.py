@@ -7,6 +7,7 @@ counts the words that still bear its number. A word lost would be an overlap; a 
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,7 +96,12 @@ def check_sequence(rng: random.Random) -> None:
     )
     out = np.full(blocks, -1, np.int32)
     assembled = program(static, dynamic, regions)
-    options = {"dynamic": 1, "extra_blocks": rng.randint(0, 7), "per_pc": 0, "window": rng.choice((0, 1, 32))}
+    options: dict[str, Any] = {
+        "dynamic": 1,
+        "extra_blocks": rng.randint(0, 7),
+        "per_pc": 0,
+        "window": rng.choice((0, 1, 32)),
+    }
     found = assembled.run(
         gpu,
         grid=(blocks, 1, 1),
