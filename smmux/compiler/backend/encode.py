@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from smmux import _core
 from smmux.compiler.backend.graph import exits_only, reconvergence, reverse_postorder
+from smmux.compiler.backend.ops import copy_of
 from smmux.compiler.backend.registers import Assignment
 from smmux.compiler.ir import Block, ConstWord, Function, Imm, Instr, Operand, Param, Reg, Space, Special
 from smmux.compiler.program import (
@@ -85,7 +86,10 @@ def _linear(
 
 
 def _vanishes(instr: Instr, assignment: Assignment) -> bool:
-    if instr.op not in ("mov.b32", "mov.pred"):
+    """Fences of the compiler alone, and copies whose ends share a register."""
+    if instr.op == "nop":
+        return True
+    if copy_of(instr) is None:
         return False
     source = instr.srcs[0]
     return isinstance(source, Reg) and assignment.numbers[source.id] == assignment.numbers[instr.dsts[0].id]

@@ -111,7 +111,7 @@ class _Dag:
         recent: list[int] = []  # accesses after the fence and the gate
         for i, instr in enumerate(self.body):
             if instr.op in FENCES:
-                for j in since:
+                for j in since or [fence] if fence is not None else since:
                     self._edge(j, i)
                 fence, gate, since, recent = i, None, [], []
                 continue

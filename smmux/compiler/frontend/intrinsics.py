@@ -93,7 +93,8 @@ def release(f: Frame, node: ast.AST) -> Static:
 
 @call(cuda.syncwarp)
 def syncwarp(f: Frame, node: ast.AST, mask: Anything = weak(0)) -> Static:
-    """Nothing: the lanes of a warp run in lockstep."""
+    """The lanes of a warp run in lockstep: a fence for the compiler, no instruction."""
+    f.b.effect("nop")
     return Static(None)
 
 
