@@ -16,8 +16,7 @@ static bool power_of_two_up_to(uint32_t x, uint32_t most) {
     return bits_is_power_of_two(x) && x <= most;
 }
 
-/* What the ranges of config.def cannot say. */
-static enum error check(const struct config *cfg) {
+enum error memdetail_check(const struct config *cfg) {
     const bool l2 = cfg->l2_bytes != 0;
     const bool good =
         power_of_two_up_to(cfg->partition_bytes, 65536) && cfg->partition_bytes >= 128 &&
@@ -35,7 +34,7 @@ static enum error check(const struct config *cfg) {
 
 enum error memdetail_create(struct memdetail **out, const struct config *cfg) {
     *out = NULL;
-    enum error e = check(cfg);
+    enum error e = memdetail_check(cfg);
     if (e) return e;
     struct memdetail *m = calloc(1, sizeof *m + cfg->partitions * sizeof m->partition[0]);
     if (!m) return ERROR_NO_MEMORY;

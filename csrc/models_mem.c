@@ -22,9 +22,11 @@ enum error dram_replay(const struct config *cfg, const struct dram_replay_reques
                        uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log) {
     struct addrmap map;
     struct dram dram;
+    enum error e = memdetail_check(cfg);
+    if (e) return e;
     if (n >= 1u << 30) return ERROR_BAD_LAUNCH;
     addrmap_init(&map, cfg);
-    enum error e = dram_init(&dram, cfg, (uint32_t)n, 0);
+    e = dram_init(&dram, cfg, (uint32_t)n, 0);
     if (e) return e;
     dram.log = log;
     const uint32_t shift = bits_lowest(cfg->dram_burst_bytes);

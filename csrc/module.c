@@ -517,6 +517,7 @@ static PyObject *core_cache_replay(PyObject *module, PyObject *args, PyObject *k
     static const size_t sizes[] = {sizeof(uint32_t), 1, 1};
     struct cache_shape shape = {0};
     int hashed;
+    (void)module;
     Py_buffer view[3] = {{.obj = NULL}};
     uint64_t evicted = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IIIIpy*w*|y*:cache_replay", names, &shape.bytes, &shape.line, &shape.ways,

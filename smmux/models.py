@@ -1,4 +1,4 @@
-"""Each hardware model callable alone: banks of shared memory, coalescing, occupancy, the shared-memory table.
+"""Each hardware model callable alone: shared-memory banks and table, coalescing, occupancy, caches, DRAM, memory.
 
 These are the functions the simulator itself uses, in C. Addresses are byte addresses, one per lane of a warp.
 
@@ -21,13 +21,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smmux import _core, gpus
+from smmux.models_memory import (
+    Cache,
+    CacheReplay,
+    Dram,
+    DramReplay,
+    Location,
+    Memory,
+    MemoryReplay,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = [
     "BankAccess",
+    "Cache",
+    "CacheReplay",
+    "Dram",
+    "DramReplay",
     "Entry",
+    "Location",
+    "Memory",
+    "MemoryReplay",
     "Occupancy",
     "Segment",
     "SharedMemoryTable",

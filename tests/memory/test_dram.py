@@ -1,0 +1,181 @@
+"""The DRAM channel: closed forms, then every command against the timing table and every choice against FR-FCFS."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from smmux import gpus
+from smmux.models_memory import DRAM_REQUEST, Dram, DramReplay
+from tests.reference import dram
+
+MACHINES = ("GTX285", "GTX285-1100", "GTX480-48K", "K20c")
+MIXES = ("random", "local", "stream", "bursty")
+
+
+def requests(mix: str, count: int, seed: int, gpu: gpus.Gpu) -> np.ndarray:
+    """Requests with few or many row hits, saturating or with gaps in which rows close for refresh."""
+    rng = np.random.default_rng(seed)
+    out = np.zeros(count, DRAM_REQUEST)
+    out["bytes"] = rng.choice([32, 64, 128, 256], count)
+    if mix == "stream":
+        out["bytes"] = 128
+        at = np.arange(count, dtype=np.uint32) * 128
+        out["write"] = np.arange(count) // 16 % 2
+        out["address"] = np.where(out["write"] == 1, at + (1 << 26), at)
+        out["arrival"] = np.arange(count) * 3
+    else:
+        span = 1 << 28 if mix == "random" else 1 << 17
+        out["address"] = rng.integers(0, span // 256, count) * 256 + rng.integers(0, 256 // out["bytes"]) * out["bytes"]
+        out["write"] = rng.random(count) < (0.5 if mix == "random" else 0.3)
+        gap = rng.integers(0, 8, count) if mix != "bursty" else np.where(rng.random(count) < 0.01, 6000, 0)
+        out["arrival"] = np.cumsum(gap)
+    return out
+
+
+def as_defined(gpu: gpus.Gpu, records: np.ndarray) -> list[dram.Request]:
+    """Bank, row and bursts by shifting and masking, not with the core's address map."""
+
+    def gather(addresses: np.ndarray, mask: int) -> np.ndarray:
+        bits = [bit for bit in range(32) if mask >> bit & 1]
+        return sum((addresses.astype(np.int64) >> bit & 1) << place for place, bit in enumerate(bits))
+
+    banks, rows = gather(records["address"], gpu.dram_bank_mask), gather(records["address"], gpu.dram_row_mask)
+    first = records["address"] // gpu.dram_burst_bytes
+    bursts = (records["address"] + records["bytes"] - 1) // gpu.dram_burst_bytes - first + 1
+    columns = (records["arrival"], banks, rows, bursts, records["write"] == 1)
+    return [dram.Request(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def commands(replay: DramReplay) -> list[tuple[int, int, int, int]]:
+    assert replay.log is not None
+    return list(zip(*(replay.log[name].tolist() for name in ("clock", "kind", "bank", "row")), strict=True))
+
+
+def check(gpu: gpus.Gpu, records: np.ndarray) -> DramReplay:
+    replay = Dram(gpu).replay(records, log=True)
+    dram.check(dram.Timing.of(gpu), as_defined(gpu, records), commands(replay), replay.done.tolist())
+    assert replay.row_hits + replay.row_misses + replay.row_conflicts == len(records)
+    assert replay.busy == (replay.reads + replay.writes) * gpu.dram_burst_clk
+    return replay
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_one_read_and_one_write_take_the_timing_table(name: str) -> None:
+    gpu = gpus.get(name)
+    t = dram.Timing.of(gpu)
+    channel, one = Dram(gpu), gpu.dram_burst_bytes
+    row = 1 << (gpu.dram_row_mask & -gpu.dram_row_mask).bit_length() - 1
+    assert channel.replay([0], nbytes=one).clocks == t.rcd + t.cl + t.burst
+    assert channel.replay([0], nbytes=one, write=True).clocks == t.rcd + t.wl + t.burst
+    hit = channel.replay([0, one], nbytes=one)
+    assert hit.clocks == t.rcd + max(t.ccd, t.ccdl) + t.cl + t.burst
+    assert hit.row_hits == 1
+    conflict = channel.replay([0, row], nbytes=one)
+    reopened = max(max(t.ras, t.rcd + max(t.rtp, t.rtpl)) + t.rp, t.rc)
+    assert conflict.clocks == reopened + t.rcd + t.cl + t.burst
+    assert conflict.row_conflicts == 1
+    assert conflict.precharges == 1
+    assert conflict.activates == 2
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_writes_and_reads_turn_the_bus(name: str) -> None:
+    gpu = gpus.get(name)
+    t = dram.Timing.of(gpu)
+    one = gpu.dram_burst_bytes
+    read_after_write = Dram(gpu).replay([0, one], nbytes=one, write=[True, False])
+    assert read_after_write.clocks == t.rcd + t.wl + t.burst + t.wtr + t.cl + t.burst
+    write_after_read = Dram(gpu).replay([0, one], nbytes=one, write=[False, True])
+    assert write_after_read.clocks == t.rcd + t.cl + t.burst + 2 + t.burst
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_stream_of_reads_nearly_fills_the_bus(name: str) -> None:
+    gpu = gpus.get(name)
+    replay = Dram(gpu).replay(np.arange(0, 1 << 20, 256), nbytes=256)
+    assert 0.9 < replay.share_of_peak <= 1
+    assert replay.row_hits > 0.8 * len(replay.done)
+
+
+def test_idle_channels_refresh_too() -> None:
+    gpu = gpus.get("GTX285")
+    replay = check(gpu, np.array([(0, 0, 32, 0, 0), (10 * gpu.t_refi, 0, 32, 0, 0)], DRAM_REQUEST))
+    assert replay.refreshes == 10
+    assert replay.row_misses == 2
+    assert Dram(gpu.replace(t_refi=0)).replay([0, 0], arrival=[0, 10 * gpu.t_refi]).refreshes == 0
+
+
+@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize("name", MACHINES)
+def test_no_timing_is_violated(name: str, mix: str) -> None:
+    gpu = gpus.get(name)
+    check(gpu, requests(mix, 5_000, 1, gpu))
+
+
+@pytest.mark.parametrize(
+    "change", [{"t_faw": 60}, {"t_rtpl": 12}, {"t_ccdl": 6}, {"dram_groups": 2}, {"dram_window": 1}]
+)
+def test_no_timing_is_violated_in_variants(change: dict[str, int]) -> None:
+    gpu = gpus.get("GTX480-48K").replace(**change)
+    for mix in MIXES:
+        check(gpu, requests(mix, 2_000, 2, gpu))
+
+
+@pytest.mark.parametrize("window", [1, 4, 16, 64])
+@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize("name", ["GTX285", "GTX480-48K"])
+def test_schedule_is_that_of_the_reference(name: str, mix: str, window: int) -> None:
+    gpu = gpus.get(name).replace(dram_window=window, t_refi=1500)
+    records = requests(mix, 600, 3, gpu)
+    replay = Dram(gpu).replay(records, log=True)
+    expected = dram.fr_fcfs(dram.Timing.of(gpu), as_defined(gpu, records), window)
+    assert [command[:3] for command in commands(replay)] == expected.log
+    assert (replay.row_hits, replay.row_misses, replay.row_conflicts) == (
+        expected.hits,
+        expected.misses,
+        expected.conflicts,
+    )
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        "t_rcd", "t_rp", "t_ras", "t_rc", "t_rrd", "t_cl", "t_wl", "t_ccd", "t_ccdl", "t_wtr", "t_wr", "t_rtp",
+        "t_rtpl", "t_refi", "t_rfc", "t_faw", "dram_window", "dram_banks", "dram_groups", "dram_burst_clk",
+    ],
+)  # fmt: skip
+def test_every_parameter_matters(parameter: str) -> None:
+    gpu = gpus.get("GTX480-48K")
+    new = {"dram_banks": 8, "dram_groups": 1, "dram_window": 4, "t_rtp": 40, "t_rtpl": 40}
+    changed = {parameter: new.get(parameter, getattr(gpu, parameter) + 30)}
+    if parameter == "dram_banks":
+        changed["dram_bank_mask"] = 0x6100
+    mixed = [requests(mix, 2_000, 4, gpu) for mix in MIXES]
+    variant = gpu.replace(**changed)
+    assert any((Dram(gpu).replay(r).done != Dram(variant).replay(r).done).any() for r in mixed)
+
+
+def test_malformed_requests_are_refused() -> None:
+    channel = Dram("GTX285")
+    for arguments in ({"arrival": [5, 4]}, {"nbytes": 0}, {"nbytes": 300}):
+        with pytest.raises(ValueError, match="malformed or out of order"):
+            channel.replay([0, 64], **arguments)
+    with pytest.raises(ValueError, match="integers"):
+        channel.replay([0.5])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["GTX285", "GTX480-48K"])
+def test_a_million_requests(name: str) -> None:
+    gpu = gpus.get(name)
+    for seed, mix in enumerate(MIXES):
+        check(gpu, requests(mix, 250_000, seed, gpu))
+        records = requests(mix, 10_000, seed, gpu)
+        expected = dram.fr_fcfs(dram.Timing.of(gpu), as_defined(gpu, records), gpu.dram_window)
+        replay = Dram(gpu).replay(records)
+        assert (replay.row_hits, replay.row_misses, replay.row_conflicts) == (
+            expected.hits,
+            expected.misses,
+            expected.conflicts,
+        )

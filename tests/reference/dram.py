@@ -1,0 +1,268 @@
+"""DRAM by definition: a checker that knows only the timing table, and FR-FCFS clock by clock."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+NEVER = -(10**9)
+READ, WRITE, ACTIVATE, PRECHARGE, PRECHARGE_ALL, REFRESH = range(6)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The timing table, in command clocks; names as in the data sheets (wtr: end of write data to read)."""
+
+    rcd: int
+    rp: int
+    ras: int
+    rc: int
+    rrd: int
+    faw: int
+    cl: int
+    wl: int
+    burst: int
+    ccd: int
+    ccdl: int
+    wtr: int
+    wr: int
+    rtp: int
+    rtpl: int
+    refi: int
+    rfc: int
+    banks: int
+    groups: int
+
+    @classmethod
+    def of(cls, gpu: object) -> Timing:
+        """The table of a machine."""
+        names = {f: f"t_{f}" for f in cls.__dataclass_fields__}
+        names |= {"burst": "dram_burst_clk", "banks": "dram_banks", "groups": "dram_groups"}
+        return cls(**{f: getattr(gpu, name) for f, name in names.items()})
+
+    def group(self, bank: int) -> int:
+        """Bank group: the lowest bank bits."""
+        return bank % self.groups
+
+
+@dataclass(frozen=True)
+class Request:
+    """What arrives at the channel."""
+
+    arrival: int
+    bank: int
+    row: int
+    bursts: int
+    write: bool
+
+
+@dataclass
+class Bank:
+    """When things last happened to a bank."""
+
+    row: int | None = None
+    activated: int = NEVER
+    precharged: int = NEVER
+    read: int = NEVER
+    written: int = NEVER
+
+
+@dataclass
+class History:
+    """What has happened on a channel, and which rules a command would break."""
+
+    t: Timing
+    banks: list[Bank] = field(init=False)
+    last: int = NEVER  # clock of the last command
+    read: int = NEVER
+    written: int = NEVER
+    refreshed: int = NEVER
+    activates: deque[int] = field(default_factory=lambda: deque(maxlen=4))
+    columns: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: NEVER))  # per group
+    reads: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: NEVER))
+
+    def __post_init__(self) -> None:
+        self.banks = [Bank() for _ in range(self.t.banks)]
+
+    def broken(self, clock: int, kind: int, bank: int, row: int = -1) -> list[str]:
+        """Names of the rules that this command breaks; row: that of a column command's request."""
+        t, b = self.t, self.banks[bank]
+        if kind == PRECHARGE_ALL:
+            each = [self.broken(clock, PRECHARGE, i) for i, one in enumerate(self.banks) if one.row is not None]
+            return sorted({rule for rules in each for rule in rules})
+        rules = {"command bus": clock - self.last >= 1, "tRFC": clock - self.refreshed >= t.rfc}
+        if kind == ACTIVATE:
+            rules["closed"] = b.row is None
+            rules["tRC"] = clock - b.activated >= t.rc
+            rules["tRP"] = clock - b.precharged >= t.rp
+            rules["tRRD"] = not self.activates or clock - self.activates[-1] >= t.rrd
+            rules["tFAW"] = len(self.activates) < 4 or clock - self.activates[0] >= t.faw
+        elif kind == PRECHARGE:
+            rules["open"] = b.row is not None
+            rules["tRAS"] = clock - b.activated >= t.ras
+            rules["tRTP"] = clock - b.read >= t.rtp
+            rules["tRTPL"] = clock - self.reads[t.group(bank)] >= t.rtpl
+            rules["tWR"] = clock - (b.written + t.wl + t.burst) >= t.wr
+        elif kind == REFRESH:
+            rules["all closed"] = all(one.row is None for one in self.banks)
+            rules["tRP"] = all(clock - one.precharged >= t.rp for one in self.banks)
+            rules["tRC"] = all(clock - one.activated >= t.rc for one in self.banks)
+        else:
+            rules["row"] = b.row == row
+            rules["tRCD"] = clock - b.activated >= t.rcd
+            rules["tCCD"] = clock - max(self.read, self.written) >= t.ccd
+            rules["tCCDL"] = clock - self.columns[t.group(bank)] >= t.ccdl
+            if kind == READ:
+                rules["tWTR"] = clock - (self.written + t.wl + t.burst) >= t.wtr
+            else:  # write data starts two clocks after the end of read data
+                rules["tRTW"] = clock + t.wl >= self.read + t.cl + t.burst + 2
+        return [name for name, kept in rules.items() if not kept]
+
+    def apply(self, clock: int, kind: int, bank: int, row: int = -1) -> None:
+        """The command is issued."""
+        b = self.banks[bank]
+        self.last = clock
+        if kind == ACTIVATE:
+            b.row, b.activated = row, clock
+            self.activates.append(clock)
+        elif kind == PRECHARGE:
+            b.row, b.precharged = None, clock
+        elif kind == PRECHARGE_ALL:
+            for one in self.banks:
+                if one.row is not None:
+                    one.row, one.precharged = None, clock
+        elif kind == REFRESH:
+            self.refreshed = clock
+        else:
+            self.columns[self.t.group(bank)] = clock
+            if kind == READ:
+                self.read = b.read = self.reads[self.t.group(bank)] = clock
+            else:
+                self.written = b.written = clock
+
+
+def check(
+    t: Timing, requests: Sequence[Request], log: Iterable[tuple[int, int, int, int]], done: Sequence[int]
+) -> None:
+    """Raise AssertionError unless the commands (clock, kind, bank, row or request) serve the requests by the rules.
+
+    Data bursts do not overlap; every request gets its bursts, of its kind, from its row, after its arrival, and is done
+    with the last of them; refresh comes no later than one interval and one row cycle after it is due.
+    """
+    history, left = History(t), [request.bursts for request in requests]
+    bus_free, refreshes = NEVER, 0
+    for clock, kind, bank, what in log:
+        if kind in (READ, WRITE):
+            request = requests[what]
+            assert (bank, kind == WRITE) == (request.bank, request.write)
+            assert clock >= request.arrival
+            broken = history.broken(clock, kind, bank, request.row)
+            start = clock + (t.wl if kind == WRITE else t.cl)
+            assert start >= bus_free, f"data bursts overlap at {clock}"
+            bus_free = start + t.burst
+            left[what] -= 1
+            if not left[what]:
+                assert done[what] == bus_free
+        else:
+            broken = history.broken(clock, kind, bank)
+            if kind == REFRESH:
+                refreshes += 1
+                assert clock >= refreshes * t.refi
+        assert not broken, f"command {kind} of bank {bank} at {clock} breaks {broken}"
+        if t.refi:
+            assert clock <= (refreshes + 1) * t.refi + t.rc + t.rp + t.wl + t.burst + t.wr, (
+                f"refresh missing at {clock}"
+            )
+        history.apply(clock, kind, bank, what)
+    assert not any(left)
+
+
+@dataclass
+class Schedule:
+    """What the reference scheduler did: commands as (clock, kind, bank), and row-buffer outcomes of the requests."""
+
+    log: list[tuple[int, int, int]] = field(default_factory=list)
+    hits: int = 0
+    misses: int = 0
+    conflicts: int = 0
+
+
+def fr_fcfs(t: Timing, requests: Sequence[Request], window: int) -> Schedule:
+    """Serve the requests clock by clock, as csrc/dram.h describes the policy."""
+    out, history = Schedule(), History(t)
+    fifo, queue = deque(range(len(requests))), []  # waiting; in the window, oldest first
+    serving: dict[int, int] = {}  # bank -> request
+    left = [request.bursts for request in requests]
+    opened: dict[int, int] = {}  # bank -> row, as the scheduler sees it
+    clock, first, due = 0, 0, t.refi or None
+
+    def take_up() -> bool:
+        moved = False
+        while fifo and len(queue) < window and requests[fifo[0]].arrival <= clock:
+            queue.append(fifo.popleft())
+            moved = True
+        for bank in sorted({requests[i].bank for i in queue} - set(serving)):
+            mine = [i for i in queue if requests[i].bank == bank]
+            row = opened.get(bank)
+            chosen = next((i for i in mine if requests[i].row == row), mine[0])
+            if row is None:
+                out.misses += 1
+            elif requests[chosen].row == row:
+                out.hits += 1
+            else:
+                out.conflicts += 1
+            serving[bank] = chosen
+            queue.remove(chosen)
+            moved = True
+        return moved
+
+    def issue(kind: int, bank: int, row: int = -1) -> None:
+        out.log.append((clock, kind, bank))
+        history.apply(clock, kind, bank, row)
+
+    def refresh() -> int:
+        """Clock after the refresh; nothing else issues meanwhile, and all rows count as closed from its start."""
+        at = max(clock, history.last + 1)
+        if opened:
+            while history.broken(at, PRECHARGE_ALL, 0):
+                at += 1
+            out.log.append((at, PRECHARGE_ALL, 0))
+            history.apply(at, PRECHARGE_ALL, 0)
+            opened.clear()
+        while history.broken(at, REFRESH, 0):
+            at += 1
+        out.log.append((at, REFRESH, 0))
+        history.apply(at, REFRESH, 0)
+        return at + 1
+
+    quiet = 0  # no command before this clock
+    while fifo or queue or serving:
+        if not queue and not serving and requests[fifo[0]].arrival > clock and (due is None or due > clock):
+            clock = min(requests[fifo[0]].arrival, due or requests[fifo[0]].arrival)
+        if due is not None and clock >= due:
+            quiet, due = refresh(), due + t.refi
+        while take_up():
+            pass
+        for bank in sorted(serving, key=lambda b: (b - first) % t.banks) if clock >= quiet else ():
+            request = requests[serving[bank]]
+            if opened.get(bank) == request.row:
+                kind = WRITE if request.write else READ
+            else:
+                kind = ACTIVATE if bank not in opened else PRECHARGE
+            if history.broken(clock, kind, bank, request.row):
+                continue
+            issue(kind, bank, request.row)
+            if kind == ACTIVATE:
+                opened[bank] = request.row
+            elif kind == PRECHARGE:
+                del opened[bank]
+            else:
+                left[serving[bank]] -= 1
+                if not left[serving[bank]]:
+                    del serving[bank]
+            if kind in (ACTIVATE, PRECHARGE):
+                first = (bank + 1) % t.banks
+            break
+        clock += 1
+    return out
