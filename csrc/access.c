@@ -1,4 +1,5 @@
 /* The functional effect of a memory transaction. */
+#include "clones.h"
 #include "lanes.h"
 #include "memsys.h"
 
@@ -6,12 +7,14 @@ static uint8_t *host_of(const struct access *a, uint32_t lane) {
     return a->buffer->host + (a->addr[lane] - a->buffer->address);
 }
 
-/* Full warps on consecutive words, the common case. */
-static bool consecutive_words(const struct access *a, uint32_t lanes) {
-    uint32_t differ = 0;
-    if (a->width != 4 || lanes != 0xffffffffu) return false;
-    for (uint32_t lane = 1; lane < 32; lane++) differ |= a->addr[lane] ^ (a->addr[0] + 4 * lane);
-    return differ == 0;
+/* Neighbouring lanes on consecutive words, the common case: how many, 0 if they are not. */
+CLONES static uint32_t consecutive_words(const uint32_t addr[32], uint32_t lanes) {
+    const uint32_t first = (uint32_t)__builtin_ctz(lanes), run = lanes >> first;
+    const uint32_t base = addr[first] - 4 * first;
+    uint32_t differ = run & (run + 1);
+    for (uint32_t lane = 0; lane < 32; lane++)
+        differ |= (addr[lane] ^ (base + 4 * lane)) & (0u - (lanes >> lane & 1));
+    return differ ? 0 : (uint32_t)__builtin_popcount(lanes);
 }
 
 /* A line may reach beyond the array; what lies there belongs to nobody. */
@@ -30,8 +33,9 @@ static void load(struct access *a, uint32_t lanes) {
         fill(a);
         return;
     }
-    if (consecutive_words(a, lanes)) {
-        memcpy(a->data[0], host_of(a, 0), sizeof a->data[0]);
+    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0, first = (uint32_t)__builtin_ctz(lanes);
+    if (run) {
+        memcpy(a->data[0] + first, host_of(a, first), run * 4);
         return;
     }
     const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
@@ -43,8 +47,9 @@ static void load(struct access *a, uint32_t lanes) {
 }
 
 static void store(struct access *a, uint32_t lanes) {
-    if (consecutive_words(a, lanes)) {
-        memcpy(host_of(a, 0), a->data[0], sizeof a->data[0]);
+    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0, first = (uint32_t)__builtin_ctz(lanes);
+    if (run) {
+        memcpy(host_of(a, first), a->data[0] + first, run * 4);
         return;
     }
     const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
@@ -56,6 +61,7 @@ static void store(struct access *a, uint32_t lanes) {
 }
 
 void access_perform(struct access *a, uint32_t lanes) {
+    if (!lanes) return;
     switch (a->kind) {
     case ACCESS_LOAD: case ACCESS_TEXTURE: load(a, lanes); break;
     case ACCESS_STORE: store(a, lanes); break;

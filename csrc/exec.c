@@ -1,5 +1,6 @@
 #include "exec.h"
 
+#include "clones.h"
 #include "special.h"
 
 /* One function per row of ops.def, over 32 lanes. Rows are equal or disjoint, so the loops
@@ -9,13 +10,6 @@
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
-/* Clones for wider vectors, chosen at load time; same bits by construction. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(SMMUX_SANITIZE)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
 #endif
 
 typedef uint32_t U;

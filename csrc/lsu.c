@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "clones.h"
 #include "lanes.h"
 #include "smem.h"
 
@@ -44,18 +45,20 @@ bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t addre
     return false;
 }
 
+/* Nonzero if an active lane is outside [base, base + room) or misaligned. */
+CLONES static uint32_t violations(const uint32_t addr[32], uint32_t active, uint32_t base, uint32_t room, uint32_t width) {
+    uint32_t bad = 0;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        bad |= ((addr[lane] - base >= room ? 1u : 0u) | (addr[lane] & (width - 1))) & (0u - (active >> lane & 1));
+    return bad;
+}
+
 bool memop_check(struct memop *op, uint32_t base, uint32_t bytes, enum error code) {
     const uint32_t width = op->u->width;
     const uint32_t room = bytes >= width ? bytes - width + 1 : 0;
-    uint32_t outside = 0, low = 0;
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        const uint32_t on = 0u - (op->active >> lane & 1);
-        outside |= (uint32_t)(op->addr[lane] - base >= room) & on;
-        low |= op->addr[lane] & on;
-    }
-    if (!outside && !(low & (width - 1))) return true;
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        if (!(op->active >> lane & 1)) continue;
+    if (!violations(op->addr, op->active, base, room, width)) return true;
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
         const int64_t offset = (int32_t)(op->addr[lane] - base);
         if (op->addr[lane] - base >= room) return memop_fault(op, lane, code, offset);
         if (op->addr[lane] & (width - 1)) return memop_fault(op, lane, ERROR_MISALIGNED, offset);
