@@ -35,10 +35,11 @@ from smmux.errors import (
 )
 
 if TYPE_CHECKING:
-    from smmux import benchmarks, cuda, errors, gpus, models, plot, smm, sweep, types
     from smmux.gpus import Gpu
     from smmux.result import Result
     from smmux.types import float32, int8, int16, int32, uint8, uint16, uint32
+
+    from . import benchmarks, cuda, errors, gpus, models, plot, smm, sweep, types
 
 __version__ = "0.1.0"
 

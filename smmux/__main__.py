@@ -45,7 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     counters = commands.add_parser("counters", help="every counter with unit and definition")
     counters.set_defaults(action=_counters)
     _add_run(commands.add_parser("run", help="simulate a kernel of a file"))
-    options = parser.parse_args(argv)
+    # argparse lets the kernel's arguments follow options only as words that it does not know.
+    options, options.arguments = parser.parse_known_args(argv)
+    if unknown := [word for word in options.arguments if options.action is not _run or word.startswith("--")]:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         options.action(options)
     except (smmux.Error, OSError, ValueError) as error:
@@ -57,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("kernel", metavar="FILE.py:KERNEL")
-    run.add_argument("arguments", nargs="*", metavar="ARGUMENT")
+    run.usage = "python -m smmux run FILE.py:KERNEL --grid DIMS --block DIMS [options] [ARGUMENT ...]"
     run.add_argument("--grid", required=True, type=_dims, help="blocks: N or X,Y or X,Y,Z")
     run.add_argument("--block", required=True, type=_dims, help="threads per block: N or X,Y or X,Y,Z")
     run.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")

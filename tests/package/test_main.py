@@ -1,0 +1,136 @@
+"""The command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from smmux import _core, gpus
+from smmux.__main__ import argument, main
+
+KERNELS = """
+from smmux import cuda
+
+FACTOR = 3
+
+
+@cuda.jit
+def scale(a, out, offset):
+    i = cuda.grid(1)
+    if i < a.size:
+        out[i] = FACTOR * a[i] + offset
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS)
+    return path
+
+
+def test_info_names_version_and_machines(capsys):
+    assert main(["info"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("smmux ")
+    assert all(name in printed for name in gpus.names())
+
+
+def test_gpu_prints_every_parameter_and_explains_its_sources(capsys):
+    assert main(["gpu", "gtx285"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"  {name} " in printed for name, *_ in _core.CONFIG)
+    assert "[PG55] NVIDIA CUDA C Programming Guide" in printed
+
+
+def test_counters_prints_every_definition(capsys):
+    assert main(["counters"]) == 0
+    printed = capsys.readouterr().out
+    assert all(doc in printed for _, _, doc in [*_core.COUNTERS, *_core.PC_COUNTERS])
+
+
+def test_run_simulates_a_kernel_of_a_file(file, capsys):
+    command = ["run", f"{file}:scale", "--grid", "2", "--block", "32"]
+    assert main([*command, "int32[64]=arange", "int32[64]", "5", "--lines", "--listing"]) == 0
+    printed = capsys.readouterr().out
+    assert "<Result scale on GTX285:" in printed
+    assert "scheduler time: issue" in printed
+    assert "out[i] = FACTOR * a[i] + offset" in printed
+    assert "ld.global" in printed
+
+
+def test_run_prints_json_alone(file, capsys):
+    command = ["run", f"{file}:scale", "--grid", "2", "--block", "32", "--gpu", "GTX480-48K", "--json"]
+    assert main([*command, "float32[8,8]=random", "float32[64]", "0.5"]) == 1  # two indices wanted for [8, 8]
+    assert capsys.readouterr().out == ""
+    assert main([*command, "float32[64]=random", "float32[64]", "0.5"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["kernel"], data["gpu"], data["grid"]) == ("scale", "GTX480-48K", [2, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gpu", "GTX1"], "unknown gpu 'GTX1'"),
+        (["run", "nofile.py:k", "--grid", "1", "--block", "1"], "nofile.py"),
+        (["run", "k", "--grid", "1", "--block", "1"], "'k' is not FILE.py:KERNEL"),
+    ],
+)
+def test_wrong_requests_end_with_one_line_and_status_1(arguments, message, capsys):
+    assert main(arguments) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: ")
+    assert message in captured.err
+
+
+def test_a_wrong_kernel_name_lists_the_right_ones(file, capsys):
+    assert main(["run", f"{file}:scales", "--grid", "1", "--block", "1"]) == 1
+    assert "has no kernel 'scales'; it has scale" in capsys.readouterr().err
+
+
+def test_errors_of_kernels_are_reported_with_their_line(file, capsys):
+    assert main(["run", f"{file}:scale", "--grid", "2", "--block", "32", "int32[64]", "int32[60]", "1"]) == 1
+    error = capsys.readouterr().err
+    assert "array 'out'" in error
+    assert "kernels.py:11" in error
+
+
+def test_unknown_options_are_refused(capsys):
+    for words in (["info", "more"], ["run", "f.py:k", "--grid", "1", "--block", "1", "--speed"]):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert "unrecognized arguments" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("7", 7),
+        ("-1.5", -1.5),
+        ("float32[3]", np.zeros(3, np.float32)),
+        ("uint8[2,3]=arange", np.arange(6, dtype=np.uint8).reshape(2, 3)),
+        ("int32[4]=ones", np.ones(4, np.int32)),
+    ],
+)
+def test_arguments_from_text(text, expected):
+    value = argument(text)
+    assert np.array_equal(value, expected)
+    assert type(value) is type(expected)
+    assert getattr(value, "dtype", None) == getattr(expected, "dtype", None)
+
+
+def test_arguments_from_files(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(5, dtype=np.float32))
+    assert argument(str(tmp_path / "a.npy")).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_random_arrays_are_eighths_and_the_same_every_time():
+    array = argument("float32[100]=random")
+    assert (array * 8 == np.round(array * 8)).all()
+    assert (array == argument("float32[100]=random")).all()
+
+
+@pytest.mark.parametrize("text", ["x", "float32[2]=nonsense", "float99[2]", "float32[]"])
+def test_other_arguments_are_refused(text):
+    with pytest.raises(ValueError, match=r"none of|not understood|data type"):
+        argument(text)
