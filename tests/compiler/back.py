@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -158,8 +158,17 @@ class Builder:
         self.start(rest)
 
 
+def clone(function: Function) -> Function:
+    """The same IR in new blocks and instructions; registers are shared."""
+    blocks = {block: function.block() for block in function.blocks}
+    for old, new in blocks.items():
+        new.instrs = [replace(i, target=blocks.get(i.target), other=blocks.get(i.other)) for i in old.instrs]
+    return replace(function, blocks=list(blocks.values()), arrays=list(function.arrays), params=list(function.params))
+
+
 def compiled(function: Function, **options: Any) -> Program:
-    return compile_function(copy.deepcopy(function), Options(**options))
+    """Compile a copy."""
+    return compile_function(clone(function), Options(**options))
 
 
 def ops(program: Program) -> list[str]:
@@ -202,28 +211,37 @@ class RandomKernel:
         self.variables = [b.var(imm(5)), b.var(TID), b.var(fimm(0.25), F32), b.var(Imm(0, PRED), PRED)]
         self.base = b.emit("mul.lo.s32", TID, imm(WORDS_PER_THREAD))
         self.statements(length, depth)
-        for k, variable in enumerate(self.variables[:2]):
-            b.store(self.x, self.base, variable, k)
-        b.store(self.floats, self.base, self.variables[2], 3)
+        self.results()
         self.b.exit()
 
     @property
     def function(self) -> Function:
         return self.b.f
 
+    def results(self) -> None:
+        """Store what there is at the end: it was live until here."""
+        b = self.b
+        for k, value in enumerate([*self.variables[:2], *self.ints[-10:]]):
+            b.store(self.x, self.base, value, k)
+        for k, value in enumerate([self.variables[2], *self.singles[-12:]]):
+            b.store(self.floats, self.base, value, k)
+        for k, value in enumerate([self.variables[3], *self.preds[-3:]]):
+            b.store(self.shared, self.base, b.emit("selp.b32", imm(1), imm(0), value), k)
+            b.store(self.y, self.base, b.load(self.shared, self.base, k, S32), k + 12)
+
     def integer(self) -> Operand:
         r = self.random
         kind = r.randrange(6)
         if kind == 0:
             return imm(r.choice(CONSTANTS))
-        return self.variables[r.randrange(2)] if kind == 1 else r.choice(self.ints[-8:] + self.ints[:2])
+        return self.variables[r.randrange(2)] if kind == 1 else r.choice(self.ints[-16:] + self.ints[:2])
 
     def single(self) -> Operand:
         r = self.random
         kind = r.randrange(5)
         if kind == 0:
             return fimm(r.choice(FLOATS))
-        return self.variables[2] if kind == 1 else r.choice(self.singles[-6:])
+        return self.variables[2] if kind == 1 else r.choice(self.singles[-12:])
 
     def pred(self) -> Operand:
         return self.variables[3] if self.random.randrange(6) == 0 else self.random.choice(self.preds[-4:])

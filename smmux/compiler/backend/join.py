@@ -27,11 +27,15 @@ JOINED_SPACES = (Space.GLOBAL, Space.SHARED)
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """Accesses of one kind that differ by constants, by byte offset; alignment holds for offset 0."""
+    """Accesses of one kind that differ by constants, by byte offset; alignment holds for offset 0.
+
+    passed: stores since the first member, which a load that joins the group would move across.
+    """
 
     load: bool
     alignment: int
     members: dict[int, Instr] = field(default_factory=dict)
+    passed: list[Instr] = field(default_factory=list)
 
 
 def join_accesses(function: Function) -> None:
@@ -72,7 +76,7 @@ def _groups(instrs: list[Instr], analysis: Analysis) -> list[_Group]:
         if key is None:
             continue
         offset = signed(form.constant)
-        if key in groups and offset in groups[key].members:
+        if key in groups and not _accepts(groups[key], instr, offset, analysis):
             closed.append(groups.pop(key))
         if key not in groups:
             if len(groups) >= OPEN_GROUPS:
@@ -83,10 +87,19 @@ def _groups(instrs: list[Instr], analysis: Analysis) -> list[_Group]:
 
 
 def _conflicts(instr: Instr, group: _Group, analysis: Analysis) -> bool:
-    """Whether members of the group may not move past `instr`."""
-    if group.load and not is_store(instr):
-        return False
+    """Whether members of the group may not move past `instr`, or too much has been passed."""
+    if group.load:
+        if not is_store(instr):
+            return False
+        group.passed.append(instr)
+    if len(group.passed) > OPEN_GROUPS:
+        return True
     return any(analysis.may_alias(instr, member) for member in group.members.values())
+
+
+def _accepts(group: _Group, instr: Instr, offset: int, analysis: Analysis) -> bool:
+    """Whether the access may become a member: its place is free, and a load may move up to the first."""
+    return offset not in group.members and not any(analysis.may_alias(instr, store) for store in group.passed)
 
 
 def _alignment(instr: Instr, form: Affine, analysis: Analysis) -> int:
