@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from smmux import benchmarks
+from smmux import benchmarks, gpus
+from smmux.launch import register_budget
 
 KERNELS = [(name, *key) for name in benchmarks.names() for key in benchmarks.get(name).kernels]
 DYNAMIC = [(name, build) for name, variant, build in KERNELS if variant == "hw"]
@@ -30,8 +31,15 @@ def test_dynamic_management(name: str, build: str, extra_blocks: int) -> None:
     benchmark = benchmarks.get(name)
     problem = benchmark.problem("tiny", build)
     arguments = problem.arguments()
+    baseline = benchmark.kernel("baseline", build).compile(arguments, gpu="GTX285-1100")
     result = benchmark.kernel("hw", build).simulate(
-        problem.grid, problem.block, arguments, gpu="GTX285-1100", management="dynamic", extra_blocks=extra_blocks
+        problem.grid,
+        problem.block,
+        arguments,
+        gpu="GTX285-1100",
+        max_registers=register_budget(baseline, gpus.get("GTX285-1100"), problem.block),
+        management="dynamic",
+        extra_blocks=extra_blocks,
     )
     problem.check(arguments)
     assert result.static_residency == benchmark.table1.blocks
