@@ -328,6 +328,8 @@ def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:
     )
     for what, size, limits in zip(("grid", "block"), (grid, block), most, strict=True):
         for axis, value, limit in zip("xyz", size, limits, strict=True):
+            if value > limit == 1:
+                raise LaunchError(f"grid {size}: grids on {gpu.name} (compute capability 1.x) have two dimensions")
             if value > limit:
                 raise LaunchError(f"{what} {size}: {axis} is {value}, {gpu.name} allows {limit}")
     threads = block[0] * block[1] * block[2]

@@ -106,7 +106,7 @@ def test_ctrl_c_stops_a_run():
         ("GTX285", 1, (32, 32), "has 1024 threads, GTX285 allows 512"),
         ("GTX285", 1, (1, 1, 65), "z is 65, GTX285 allows 64"),
         ("GTX285", 65536, 32, "x is 65536, GTX285 allows 65535"),
-        ("GTX285", (1, 1, 2), 32, "z is 2, GTX285 allows 1"),
+        ("GTX285", (1, 1, 2), 32, "grid (1, 1, 2): grids on GTX285 (compute capability 1.x) have two dimensions"),
         ("GTX480-48K", (1, 65536), 32, "y is 65536, GTX480-48K allows 65535"),
         ("GTX480-48K", 1, 1025, "x is 1025, GTX480-48K allows 1024"),
     ],
