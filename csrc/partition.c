@@ -155,7 +155,7 @@ static uint32_t occupancy(struct partition *p, const struct request *r) {
         p->stats.atomics++;
         return p->atom_interval * contention(r->access, r->lanes);
     }
-    return p->cached && !p->texture_only ? r->bytes >> p->xbar->flit_shift : 1;
+    return p->cached && !p->texture_only ? (uint32_t)r->bytes >> p->xbar->flit_shift : 1;
 }
 
 static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t node, uint64_t tick) {
