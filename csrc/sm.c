@@ -66,7 +66,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
         sm->sched[s].unit[UNIT_SP] = s % cfg->sp_units;
         sm->sched[s].unit[UNIT_SFU] = 4 + s % cfg->sfu_units;
         sm->sched[s].unit[UNIT_LSU] = 8 + s % cfg->lsu_units;
-        sm->sched[s].last = s;
+        sm->sched[s].last = s + MAX_WARPS * cfg->schedulers; /* so that the first warp is first */
     }
     return smcache_init(sm);
 }
@@ -192,23 +192,24 @@ static uint64_t issue_time(const struct sm *sm, const struct scheduler *s, uint3
 /* Loose round-robin: the first warp after the last issued one that can issue earliest. */
 static struct choice pick_lrr(const struct sm *sm, const struct scheduler *s, uint32_t step) {
     struct choice best = {NEVER, 0};
-    uint32_t warp = s->last;
-    const uint32_t first = s->last;
-    do {
-        warp += step;
-        if (warp >= sm->warp_limit) warp %= step;
-        const uint64_t at = issue_time(sm, s, warp);
-        if (at < best.t) {
-            best = (struct choice){at, warp};
-            if (at == s->slot) break;
+    bool wrapped = false;
+    for (uint32_t warp = s->last + step;; warp += step) {
+        if (warp >= sm->warp_limit) {
+            if (wrapped) return best;
+            wrapped = true;
+            warp %= step;
+            if (warp >= sm->warp_limit) return best;
         }
-    } while (warp != first);
-    return best;
+        const uint64_t at = issue_time(sm, s, warp);
+        if (at < best.t) best = (struct choice){at, warp};
+        if (at == s->slot || (wrapped && warp == s->last)) return best;
+    }
 }
 
 /* Greedy-then-oldest: the last issued warp as long as it can, else the oldest. */
 static struct choice pick_gto(const struct sm *sm, const struct scheduler *s, uint32_t index, uint32_t step) {
-    struct choice best = {issue_time(sm, s, s->last), s->last};
+    struct choice best = {NEVER, 0};
+    if (s->last < sm->warp_limit) best = (struct choice){issue_time(sm, s, s->last), s->last};
     if (best.t == s->slot) return best;
     for (uint32_t warp = index; warp < sm->warp_limit; warp += step) {
         const uint64_t at = issue_time(sm, s, warp);
