@@ -46,9 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     counters.set_defaults(action=_counters)
     _add_run(commands.add_parser("run", help="simulate a kernel of a file"))
     # argparse lets the kernel's arguments follow options only as words that it does not know.
-    options, options.arguments = parser.parse_known_args(argv)
-    if unknown := [word for word in options.arguments if options.action is not _run or word.startswith("--")]:
+    options, words = parser.parse_known_args(argv)
+    if unknown := [word for word in words if options.action is not _run or word.startswith("--")]:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options.arguments = words
     try:
         options.action(options)
     except (smmux.Error, OSError, ValueError) as error:
