@@ -17,12 +17,13 @@ from smmux.compiler.backend.invariant import hoist_invariants, insert_preheaders
 from smmux.compiler.backend.join import join_accesses
 from smmux.compiler.backend.legalize import legalize, normalize
 from smmux.compiler.backend.live import LiveRanges
+from smmux.compiler.backend.multiply import expand_products
 from smmux.compiler.backend.registers import Assignment, allocate
 from smmux.compiler.backend.schedule import schedule_blocks
 from smmux.compiler.backend.spill import Spiller
 from smmux.compiler.backend.ssa import construct, destruct
 from smmux.compiler.backend.values import number_values
-from smmux.compiler.ir import Block, Function
+from smmux.compiler.ir import Block, Function, Space
 from smmux.compiler.options import Options
 from smmux.compiler.program import MAX_PREDS, ParamWord, Program
 from smmux.errors import CompileError
@@ -40,6 +41,15 @@ def _plain(function: Callable[[Function], None]) -> Pass:
 def _join(function: Function, options: Options) -> None:
     if options.join:
         join_accesses(function)
+
+
+def _hoist(function: Function, options: Options) -> None:
+    hoist_invariants(function, options.max_registers)
+
+
+def _expand(function: Function, options: Options) -> None:
+    if not options.fused_mad:  # CC 2.x and later multiply 32 bits in one instruction
+        expand_products(function)
 
 
 def _contract(function: Function, options: Options) -> None:
@@ -64,14 +74,17 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("dead", _plain(remove_dead)),
     ("join", _join),
     ("preheaders", _plain(insert_preheaders)),
+    ("invariant", _hoist),
     ("strength", _plain(reduce_strength)),
     ("addresses", _plain(lower_addresses)),
     ("values", _plain(number_values)),
     ("dead", _plain(remove_dead)),
-    ("invariant", _plain(hoist_invariants)),
+    ("multiply", _expand),
     ("contract", _contract),
     ("branches", _plain(simplify_branches)),
+    ("preheaders", _plain(insert_preheaders)),
     ("legalize", _plain(legalize)),
+    ("invariant", _hoist),
     ("schedule", _schedule),
     ("destruct", _plain(destruct)),
     ("legalize", _plain(legalize)),
@@ -146,8 +159,11 @@ def _victims(spiller: Spiller, classes: Classes, graph: Graph, budget: int) -> s
 
 
 def _params(function: Function) -> tuple[ParamWord, ...]:
-    """What each parameter word holds: pointers where arrays say so."""
-    pointers = {array.param: position for position, array in enumerate(function.arrays) if array.param >= 0}
-    return tuple(
-        ParamWord(p.name, "ptr" if p.word in pointers else p.type.value, pointers.get(p.word, -1)) for p in function.params
-    )
+    """What each parameter word holds: pointers and textures where arrays say so."""
+    places = {array.param: (array.space, position) for position, array in enumerate(function.arrays) if array.param >= 0}
+    kinds = {Space.GLOBAL: "ptr", Space.TEXTURE: "tex"}
+    words = []
+    for p in function.params:
+        space, position = places.get(p.word, (None, -1))
+        words.append(ParamWord(p.name, kinds.get(space, p.type.value) if space else p.type.value, position))
+    return tuple(words)

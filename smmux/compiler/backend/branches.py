@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from smmux.compiler.backend.graph import Graph, exits_only, reverse_postorder
-from smmux.compiler.backend.ssa import Phi, phis
-from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg
+from smmux.compiler.backend.ops import move
+from smmux.compiler.backend.phi import Phi, phis
+from smmux.compiler.ir import Block, Function, Imm, Instr, Reg
 
-__all__ = ["drop_source", "simplify_branches", "substitute"]
+__all__ = ["drop_source", "simplify_branches"]
 
 
 def simplify_branches(function: Function) -> None:
@@ -105,7 +106,6 @@ def _forward_empty(function: Function) -> None:
 def _merge_lines(function: Function) -> None:
     """A block with one predecessor that goes nowhere else continues it."""
     graph = Graph(function)
-    same: dict[Reg, Operand] = {}
     gone: set[Block] = set()
     for block in graph.order:
         if block in gone:
@@ -118,32 +118,12 @@ def _merge_lines(function: Function) -> None:
             assert following is not None
             if following is graph.entry or following is block or len(graph.preds[following]) > 1:
                 break
-            for phi in phis(following):
-                same[phi.dsts[0]] = phi.srcs[0]
-            rest = [instr for instr in following.instrs if not isinstance(instr, Phi)]
-            block.instrs[-1:] = rest
+            found = phis(following)
+            copies = [move(phi.dsts[0], phi.srcs[0], last) for phi in found]
+            block.instrs[-1:] = [*copies, *following.instrs[len(found) :]]
             gone.add(following)
             for after in dict.fromkeys(following.successors):
                 graph.preds[after] = [block if p is following else p for p in graph.preds[after]]
                 for phi in phis(after):
                     phi.preds = tuple(block if p is following else p for p in phi.preds)
     function.blocks = [block for block in function.blocks if block not in gone]
-    if same:
-        substitute(function, same)
-
-
-def substitute(function: Function, same: dict[Reg, Operand]) -> None:
-    """Replace registers everywhere."""
-
-    def final(operand: Operand) -> Operand:
-        while isinstance(operand, Reg) and operand in same:
-            operand = same[operand]
-        return operand
-
-    for instr in function.instrs():
-        if any(src in same for src in instr.srcs if isinstance(src, Reg)):
-            instr.srcs = tuple(map(final, instr.srcs))
-        if instr.guard is not None and instr.guard in same:
-            guard = final(instr.guard)
-            assert isinstance(guard, Reg)
-            instr.guard = guard

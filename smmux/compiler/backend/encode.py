@@ -102,7 +102,7 @@ def _jumps(last: Instr, following: Block | None, meet: Block | None) -> list[_Ju
         return [_Jump(None, line=line)]
     assert last.target is not None
     if last.op == "bra":
-        return [] if last.target is following else [_Jump(last.target, line=line)]
+        return [] if last.target is following else [_Jump(_place(last.target), line=line)]
     assert last.other is not None
     predicate = last.srcs[0]
     assert isinstance(predicate, Reg)
@@ -110,8 +110,13 @@ def _jumps(last: Instr, following: Block | None, meet: Block | None) -> list[_Ju
     yes, no = last.target, last.other
     if exits_only(no) or (yes is following and not exits_only(yes)):
         yes, no, negated = no, yes, not negated
-    first = _Jump(None if exits_only(yes) else yes, predicate, negated, meet, line)
-    return [first] if no is following else [first, _Jump(no, line=line)]
+    first = _Jump(_place(yes), predicate, negated, meet, line)
+    return [first] if no is following else [first, _Jump(_place(no), line=line)]
+
+
+def _place(target: Block) -> Block | None:
+    """Where a jump goes; None: nowhere, it is an exit itself."""
+    return None if exits_only(target) else target
 
 
 def _loop_end(leave: _Jump, repeat: _Jump) -> list[_Jump]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from smmux.compiler.backend.branches import drop_source
 from smmux.compiler.backend.graph import Graph, exits_only
 from smmux.compiler.backend.ops import is_load, is_pure, may_fault
-from smmux.compiler.backend.ssa import Phi, phis
+from smmux.compiler.backend.phi import Phi, phis
 from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type
 
 __all__ = ["convert_ifs"]

@@ -13,7 +13,7 @@ from smmux.compiler.backend.addresses import base_operand
 from smmux.compiler.backend.affine import Affine, Analysis, signed
 from smmux.compiler.backend.graph import Graph, Loop
 from smmux.compiler.backend.invariant import preheader
-from smmux.compiler.backend.ssa import Phi, phis
+from smmux.compiler.backend.phi import Phi, phis
 from smmux.compiler.ir import Array, Block, Function, Imm, Instr, Loc, Operand, Reg, Type
 
 __all__ = ["reduce_strength"]

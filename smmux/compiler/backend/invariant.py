@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from smmux.compiler.backend.graph import Graph, Loop
-from smmux.compiler.backend.ops import is_pure, may_fault
-from smmux.compiler.backend.ssa import Phi, phis
-from smmux.compiler.ir import Block, Function, Instr, Reg
+from smmux.compiler.backend.live import liveness
+from smmux.compiler.backend.ops import is_pure, latency_class, may_fault
+from smmux.compiler.backend.phi import Phi, phis
+from smmux.compiler.ir import Block, Function, Instr, Reg, Type
 
-__all__ = ["hoist_invariants", "preheader", "insert_preheaders"]
+__all__ = ["hoist_invariants", "insert_preheaders", "preheader"]
+
+RESERVE = 6
+"""Registers of the budget that hoisting leaves alone."""
 
 
 def insert_preheaders(function: Function) -> None:
@@ -52,19 +56,26 @@ def preheader(graph: Graph, loop: Loop) -> Block | None:
     return outside[0] if len(outside) == 1 and len(set(outside[0].successors)) == 1 else None
 
 
-def hoist_invariants(function: Function) -> None:
-    """Move pure operations whose sources are defined outside a loop to its preheader; inner loops first."""
+def hoist_invariants(function: Function, max_registers: int) -> None:
+    """Move pure operations whose sources are defined outside a loop to its preheader; inner loops first.
+
+    A loop may take as many more registers as the budget leaves it. Loops around loops keep cheap operations: their
+    iterations are long, and a register held through them costs more than an operation.
+    """
     graph = Graph(function)
     home = {dst: block for block in graph.order for instr in block.instrs for dst in instr.dsts}
+    pressure = _pressure(graph) if graph.loops else {}
     for loop in graph.loops:
         before = preheader(graph, loop)
         if before is None:
             continue
+        innermost = not any(inner.parent is loop for inner in graph.loops)
+        room = max_registers - RESERVE - max(pressure[block] for block in loop.blocks)
         moved: list[Instr] = []
         for block in sorted(loop.blocks, key=graph.index.__getitem__):
             kept: list[Instr] = []
             for instr in block.instrs:
-                if _invariant(instr, loop, home):
+                if len(moved) < room and (innermost or _expensive(instr)) and _invariant(instr, loop, home):
                     moved.append(instr)
                     home[instr.dsts[0]] = before
                 else:
@@ -73,7 +84,40 @@ def hoist_invariants(function: Function) -> None:
         before.instrs[-1:] = [*moved, before.instrs[-1]]
 
 
+def _pressure(graph: Graph) -> dict[Block, int]:
+    """The largest number of 32-bit values live at one point of each block."""
+    _, live_out = liveness(graph.order)
+    words = 0
+    for block in graph.order:
+        for instr in block.instrs:
+            for dst in instr.dsts:
+                words |= 0 if dst.type is Type.PRED else 1 << dst.id
+    most: dict[Block, int] = {}
+    for block in graph.order:
+        live = live_out[block] & words
+        most[block] = live.bit_count()
+        for instr in reversed(block.instrs):
+            if isinstance(instr, Phi):
+                break
+            for dst in instr.dsts:
+                live &= ~(1 << dst.id)
+            for src in instr.srcs:
+                if isinstance(src, Reg):
+                    live |= 1 << src.id
+            most[block] = max(most[block], (live & words).bit_count())
+    return most
+
+
+CHEAP = ("alu", "shift", "cvt")
+
+
+def _expensive(instr: Instr) -> bool:
+    return latency_class(instr.op) not in CHEAP
+
+
 def _invariant(instr: Instr, loop: Loop, home: dict[Reg, Block]) -> bool:
     if isinstance(instr, Phi) or not is_pure(instr.op) or instr.guard is not None or may_fault(instr):
+        return False
+    if instr.dsts[0].type is Type.PRED:  # few, and as cheap to compute again
         return False
     return all(not isinstance(src, Reg) or home[src] not in loop.blocks for src in instr.srcs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smmux.compiler.backend.graph import exits_only, reverse_postorder
 from smmux.compiler.backend.ops import is_pure, move
-from smmux.compiler.backend.ssa import Phi
+from smmux.compiler.backend.phi import Phi
 from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type
 
 __all__ = ["legalize", "normalize"]

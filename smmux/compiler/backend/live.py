@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from smmux.compiler.backend.graph import Graph
 from smmux.compiler.backend.ops import copy_of
+from smmux.compiler.backend.phi import Phi
 from smmux.compiler.ir import Block, Function, Instr, Reg
 
 __all__ = ["LiveRanges", "Segment", "bits", "liveness"]
@@ -36,16 +37,24 @@ def reads(instr: Instr) -> list[Reg]:
 
 
 def liveness(order: Sequence[Block]) -> tuple[dict[Block, int], dict[Block, int]]:
-    """Registers live into and out of each block, as sets of bits numbered by `Reg.id`."""
+    """Registers live into and out of each block, as sets of bits numbered by `Reg.id`.
+
+    The sources of a phi are live out of the predecessors they come from, not into its block.
+    """
     used: dict[Block, int] = {}
     defined: dict[Block, int] = {}
+    merged = dict.fromkeys(order, 0)
     for block in order:
         use = kill = 0
         for instr in block.instrs:
-            for reg in reads(instr):
-                bit = 1 << reg.id
-                if not kill & bit:
-                    use |= bit
+            if isinstance(instr, Phi):
+                for pred, src in zip(instr.preds, instr.srcs, strict=True):
+                    merged[pred] |= 1 << src.id if isinstance(src, Reg) else 0
+            else:
+                for reg in reads(instr):
+                    bit = 1 << reg.id
+                    if not kill & bit:
+                        use |= bit
             for reg in instr.dsts:
                 kill |= 1 << reg.id
         used[block], defined[block] = use, kill
@@ -55,7 +64,7 @@ def liveness(order: Sequence[Block]) -> tuple[dict[Block, int], dict[Block, int]
     while changed:
         changed = False
         for block in reversed(order):
-            out = 0
+            out = merged[block]
             for following in block.successors:
                 out |= live_in[following]
             if out != live_out[block]:

@@ -14,7 +14,7 @@ from smmux.compiler.backend.affine import Analysis
 from smmux.compiler.backend.graph import Graph
 from smmux.compiler.backend.live import liveness
 from smmux.compiler.backend.ops import FENCES, is_load, is_memory, latency_class
-from smmux.compiler.backend.ssa import Phi
+from smmux.compiler.backend.phi import Phi
 from smmux.compiler.ir import Block, Function, Instr, Reg, Type
 
 __all__ = ["schedule_blocks"]
@@ -35,7 +35,7 @@ def schedule_blocks(function: Function, latencies: Mapping[str, int], max_regist
     graph = Graph(function)
     defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
     analysis = Analysis(defs)
-    _, live_out = _liveness(graph)
+    _, live_out = liveness(graph.order)
     words = 0
     for reg in defs:
         if reg.type is not Type.PRED:
@@ -48,19 +48,6 @@ def schedule_blocks(function: Function, latencies: Mapping[str, int], max_regist
             dag = _Dag(body, analysis, latencies, carried)
             order = dag.schedule(live_out[block] & words, max_registers - RESERVE)
             block.instrs[first:-1] = [body[i] for i in order]
-
-
-def _liveness(graph: Graph) -> tuple[dict[Block, int], dict[Block, int]]:
-    """Liveness in SSA form: a phi's sources are live out of the predecessors they come from."""
-    live_in, live_out = liveness(graph.order)
-    for block in graph.order:
-        for instr in block.instrs:
-            if not isinstance(instr, Phi):
-                break
-            for pred, src in zip(instr.preds, instr.srcs, strict=True):
-                if isinstance(src, Reg):
-                    live_out[pred] |= 1 << src.id
-    return live_in, live_out
 
 
 def _carried(block: Block) -> dict[Reg, Reg]:

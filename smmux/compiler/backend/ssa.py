@@ -7,35 +7,13 @@ block (Sreedhar et al. 1999, method I): always correct, and coalescing removes w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from smmux.compiler.backend.graph import Graph
 from smmux.compiler.backend.live import liveness
 from smmux.compiler.backend.ops import copy_of, move
-from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg
+from smmux.compiler.backend.phi import Phi, phis
+from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type
 
-__all__ = ["Phi", "construct", "destruct", "phis"]
-
-
-@dataclass(slots=True, eq=False)
-class Phi(Instr):
-    """At the head of a block: takes srcs[i] where control came from preds[i]."""
-
-    preds: tuple[Block, ...] = ()
-
-    def source(self, pred: Block) -> Operand:
-        """The value that arrives from `pred`."""
-        return self.srcs[self.preds.index(pred)]
-
-
-def phis(block: Block) -> list[Phi]:
-    """The phis at the head of a block."""
-    found: list[Phi] = []
-    for instr in block.instrs:
-        if not isinstance(instr, Phi):
-            break
-        found.append(instr)
-    return found
+__all__ = ["construct", "destruct"]
 
 
 def construct(function: Function) -> None:
@@ -102,7 +80,9 @@ def _rename(function: Function, graph: Graph, variables: set[Reg], origin: dict[
                 instr.srcs = tuple(_current(current, src, variables) for src in instr.srcs)
             if instr.guard is not None and instr.guard in variables:
                 guard = _current(current, instr.guard, variables)
-                assert isinstance(guard, Reg)
+                if not isinstance(guard, Reg):
+                    kept.append(move(function.reg(Type.PRED), guard, instr))
+                    guard = kept[-1].dsts[0]
                 instr.guard = guard
             source = copy_of(instr)
             if source is not None and instr.dsts[0] in variables:

@@ -12,7 +12,7 @@ from smmux.compiler.backend.affine import Analysis
 from smmux.compiler.backend.fold import simplify
 from smmux.compiler.backend.graph import Graph
 from smmux.compiler.backend.ops import COMMUTATIVE, FENCES, is_load, is_pure, is_store
-from smmux.compiler.backend.ssa import Phi
+from smmux.compiler.backend.phi import Phi
 from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg
 
 __all__ = ["number_values"]
@@ -151,6 +151,7 @@ class _Numbering:
         if instr.op in FENCES:
             loads.clear()
         elif is_store(instr):
+            self._narrow(instr)
             for key in [key for key, load in loads.items() if self.analysis.may_alias(instr, load)]:
                 del loads[key]
         elif is_load(instr):
@@ -163,6 +164,26 @@ class _Numbering:
                 del loads[next(iter(loads))]
             loads[key] = instr
         return True
+
+
+    def _narrow(self, instr: Instr) -> None:
+        """A store of a byte or half word takes the low bits anyway: what only cut off others is skipped."""
+        mem = instr.mem
+        assert mem is not None
+        while mem.width < 4 and isinstance(instr.srcs[1], Reg):
+            definition = self.defs.get(instr.srcs[1])
+            if definition is None or definition.guard is not None or not _keeps_low(definition, 8 * mem.width):
+                return
+            instr.srcs = (instr.srcs[0], definition.srcs[0])
+
+
+def _keeps_low(instr: Instr, width: int) -> bool:
+    """Whether the result has the same low `width` bits as the first source."""
+    if instr.op == "and.b32":
+        mask = instr.srcs[1]
+        return isinstance(mask, Imm) and mask.bits & ((1 << width) - 1) == (1 << width) - 1
+    kept = {"cvt.s32.s8": 8, "cvt.u32.u8": 8, "cvt.s32.s16": 16, "cvt.u32.u16": 16}
+    return kept.get(instr.op, 0) >= width
 
 
 def _key(operand: Operand) -> Hashable:

@@ -1,0 +1,30 @@
+"""Phis: what merges the values of a variable where control flow joins, between the passes `construct` and `destruct`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smmux.compiler.ir import Block, Instr, Operand
+
+__all__ = ["Phi", "phis"]
+
+
+@dataclass(slots=True, eq=False)
+class Phi(Instr):
+    """At the head of a block: takes srcs[i] where control came from preds[i]."""
+
+    preds: tuple[Block, ...] = ()
+
+    def source(self, pred: Block) -> Operand:
+        """The value that arrives from `pred`."""
+        return self.srcs[self.preds.index(pred)]
+
+
+def phis(block: Block) -> list[Phi]:
+    """The phis at the head of a block."""
+    found: list[Phi] = []
+    for instr in block.instrs:
+        if not isinstance(instr, Phi):
+            break
+        found.append(instr)
+    return found
