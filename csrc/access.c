@@ -33,7 +33,8 @@ static void load(struct access *a, uint32_t lanes) {
         fill(a);
         return;
     }
-    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0, first = (uint32_t)__builtin_ctz(lanes);
+    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0,
+                   first = (uint32_t)__builtin_ctz(lanes);
     if (run) {
         memcpy(a->data[0] + first, host_of(a, first), run * 4);
         return;
@@ -42,12 +43,14 @@ static void load(struct access *a, uint32_t lanes) {
     for (uint32_t left = lanes; left; left &= left - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(left);
         const uint8_t *at = host_of(a, lane);
-        for (uint32_t i = 0; i < words; i++) a->data[i][lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
+        for (uint32_t i = 0; i < words; i++)
+            a->data[i][lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
     }
 }
 
 static void store(struct access *a, uint32_t lanes) {
-    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0, first = (uint32_t)__builtin_ctz(lanes);
+    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0,
+                   first = (uint32_t)__builtin_ctz(lanes);
     if (run) {
         memcpy(host_of(a, first), a->data[0] + first, run * 4);
         return;
@@ -63,12 +66,14 @@ static void store(struct access *a, uint32_t lanes) {
 void access_perform(struct access *a, uint32_t lanes) {
     if (!lanes) return;
     switch (a->kind) {
-    case ACCESS_LOAD: case ACCESS_TEXTURE: load(a, lanes); break;
+    case ACCESS_LOAD:
+    case ACCESS_TEXTURE: load(a, lanes); break;
     case ACCESS_STORE: store(a, lanes); break;
     case ACCESS_ATOM:
         for (uint32_t left = lanes; left; left &= left - 1) {
             const uint32_t lane = (uint32_t)__builtin_ctz(left);
-            a->data[0][lane] = lane_atomic(host_of(a, lane), (enum atom_op)a->sub, a->data[0][lane], a->data[1][lane]);
+            a->data[0][lane] = lane_atomic(host_of(a, lane), (enum atom_op)a->sub, a->data[0][lane],
+                                           a->data[1][lane]);
         }
         break;
     default: break;

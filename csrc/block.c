@@ -25,7 +25,10 @@ static struct block *place_block(struct sm *sm, struct block_event start) {
     while (sm->blocks[slot].used) slot++;
     assert(slot < sm->m->cfg->max_blocks_sm);
     struct block *b = &sm->blocks[slot];
-    *b = (struct block){.used = true, .id = start.block, .start = start.cycle, .warps_live = sm->m->warps_per_block};
+    *b = (struct block){.used = true,
+                        .id = start.block,
+                        .start = start.cycle,
+                        .warps_live = sm->m->warps_per_block};
     b->warp_slots = reserve_warps(sm, sm->m->warps_per_block);
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
@@ -168,7 +171,8 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     sm->count.barriers++;
     if (option == BAR_ALLOC && sm->m->dynamic) {
         for (uint32_t w = 0; w < sm->warp_limit; w++)
-            if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER) sm->wait[w] = WAIT_ALLOCATION;
+            if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER)
+                sm->wait[w] = WAIT_ALLOCATION;
         request(sm, b, t);
         return;
     }
@@ -178,12 +182,14 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     release_warps(sm, b, t + sm->m->cfg->lat_bar, WAIT_BARRIER);
 }
 
-static enum error check_barrier(const struct sm *sm, const struct warp *w, const struct block *b, const struct uop *u) {
+static enum error check_barrier(const struct sm *sm, const struct warp *w, const struct block *b,
+                                const struct uop *u) {
     if (w->mask != w->live) return ERROR_DIVERGENT_BARRIER;
     if (b->arrived && b->barrier != u->sub) return ERROR_MIXED_BARRIER;
     if (!sm->m->dynamic) return OK;
     if (u->sub == BAR_ALLOC && b->holds) return ERROR_NESTED_ALLOCATION;
-    if (u->sub == BAR_ALLOC && (uint32_t)u->imm > sm->m->program->meta.dynamic_bytes) return ERROR_ALLOCATION_TOO_LARGE;
+    if (u->sub == BAR_ALLOC && (uint32_t)u->imm > sm->m->program->meta.dynamic_bytes)
+        return ERROR_ALLOCATION_TOO_LARGE;
     if (u->sub == BAR_RELEASE && !b->holds) return ERROR_UNMATCHED_RELEASE;
     return OK;
 }

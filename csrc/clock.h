@@ -6,6 +6,7 @@
 #ifndef SMMUX_CLOCK_H
 #define SMMUX_CLOCK_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct clock_ratio {
 };
 
 static inline struct clock_ratio clock_ratio(uint32_t from_khz, uint32_t to_khz) {
+    assert(from_khz > 0);
     uint32_t a = from_khz, b = to_khz;
     while (b) {
         uint32_t r = a % b;

@@ -11,7 +11,7 @@
 
 /* Word offset of an operand row of 32 lanes; bit 31 selects the uniform table. */
 #define ROW_UNIFORM 0x80000000u
-#define ROW_NONE 0xffffffffu
+#define ROW_NONE    0xffffffffu
 
 struct uop {
     uint8_t op;    /* enum op */
@@ -19,9 +19,9 @@ struct uop {
     uint8_t sub;
     uint8_t width;
     uint8_t flags;
-    uint8_t unit;      /* enum unit */
-    uint8_t dst_count; /* registers written */
-    uint8_t cls;       /* enum latency_class */
+    uint8_t unit;        /* enum unit */
+    uint8_t dst_count;   /* registers written */
+    uint8_t cls;         /* enum latency_class */
     uint32_t d, a, b, c; /* rows; in predicate fields the predicate's number */
     int32_t imm;
     int32_t aux;
@@ -38,9 +38,9 @@ struct deps {
 /* What a kernel needs from the SM. */
 struct program_meta {
     uint32_t nregs, npreds;
-    uint32_t shared_bytes;  /* static arrays */
-    uint32_t dynamic_bytes; /* arrays of the dynamically managed part */
-    uint32_t local_bytes;   /* per thread, multiple of 4 */
+    uint32_t shared_bytes;    /* static arrays */
+    uint32_t dynamic_bytes;   /* arrays of the dynamically managed part */
+    uint32_t local_bytes;     /* per thread, multiple of 4 */
     uint32_t static_reserved; /* reserved bytes and parameters that live in shared memory */
 };
 
@@ -49,11 +49,11 @@ struct program {
     uint32_t count;
     struct uop *code;
     struct deps *deps;
-    uint16_t *q;         /* predicate operand, or fourth data register row / 32 */
+    uint16_t *q; /* predicate operand, or fourth data register row / 32 */
     uint32_t *line;
-    uint16_t *latency;   /* of each instruction on this machine */
+    uint16_t *latency; /* of each instruction on this machine */
     uint16_t *interval;
-    uint32_t *uniforms;  /* rows of 32 equal words */
+    uint32_t *uniforms; /* rows of 32 equal words */
     uint32_t uniform_count;
     const uint8_t *constants;
     uint32_t constant_bytes;

@@ -6,7 +6,8 @@ void dispatch_fill(struct dispatch *d, struct sm *sms) {
     for (uint32_t round = 0; round < d->residency * cfg->sms_per_tpc; round++)
         for (uint32_t tpc = 0; tpc < tpcs && d->next < d->total; tpc++) {
             const uint32_t sm = tpc * cfg->sms_per_tpc + round % cfg->sms_per_tpc;
-            if (sm < cfg->sm_count) sm_add_block(&sms[sm], d->next++, (uint64_t)round * cfg->dispatch_interval);
+            if (sm < cfg->sm_count)
+                sm_add_block(&sms[sm], d->next++, (uint64_t)round * cfg->dispatch_interval);
         }
 }
 
@@ -14,7 +15,8 @@ static struct sm *first_finished(struct sm *sms, uint32_t count, const uint32_t 
     struct sm *best = NULL;
     for (uint32_t i = 0; i < count; i++) {
         if (taken[i] == sms[i].finished_count) continue;
-        if (!best || sms[i].finished[taken[i]].cycle < best->finished[taken[best->id]].cycle) best = &sms[i];
+        if (!best || sms[i].finished[taken[i]].cycle < best->finished[taken[best->id]].cycle)
+            best = &sms[i];
     }
     return best;
 }

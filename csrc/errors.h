@@ -17,10 +17,10 @@ struct fault {
     uint32_t pc, line;
     uint32_t sm, warp, lane;
     uint32_t block[3], thread[3];
-    int32_t array;    /* index of the array argument, -1: none */
-    int64_t address;  /* byte offset in the array or segment */
+    int32_t array;   /* index of the array argument, -1: none */
+    int64_t address; /* byte offset in the array or segment */
     uint64_t cycle;
-    char text[256];   /* what is specific to this one */
+    char text[256]; /* what is specific to this one */
 };
 
 #endif

@@ -23,34 +23,33 @@ static inline uint32_t bits_U(U value) { return value; }
 static inline uint32_t bits_S(S value) { return (uint32_t)value; }
 static inline uint32_t bits_F(F value) { return f32_to_bits(value); }
 
-
-#define ALU(id, name, unit, cls, operands, R, T, expr)                                              \
-    CLONES static void exec_##id(uint32_t *d, const uint32_t *ra, const uint32_t *rb,               \
-                                 const uint32_t *rc, uint32_t mask) {                               \
-        if (mask == 0xffffffffu) {                                                                  \
-            INDEPENDENT for (int lane = 0; lane < 32; lane++) {                                     \
-                const T a = load_##T(ra[lane]), b = load_##T(rb[lane]), c = load_##T(rc[lane]);     \
-                (void)a, (void)b, (void)c;                                                          \
-                d[lane] = bits_##R((R)(expr));                                                      \
-            }                                                                                       \
-        } else {                                                                                    \
-            INDEPENDENT for (int lane = 0; lane < 32; lane++) {                                     \
-                const T a = load_##T(ra[lane]), b = load_##T(rb[lane]), c = load_##T(rc[lane]);     \
-                (void)a, (void)b, (void)c;                                                          \
-                const uint32_t value = bits_##R((R)(expr));                                         \
-                d[lane] = mask >> lane & 1 ? value : d[lane];                                       \
-            }                                                                                       \
-        }                                                                                           \
+#define ALU(id, name, unit, cls, operands, R, T, expr)                                             \
+    CLONES static void exec_##id(uint32_t *d, const uint32_t *ra, const uint32_t *rb,              \
+                                 const uint32_t *rc, uint32_t mask) {                              \
+        if (mask == 0xffffffffu) {                                                                 \
+            INDEPENDENT for (int lane = 0; lane < 32; lane++) {                                    \
+                const T a = load_##T(ra[lane]), b = load_##T(rb[lane]), c = load_##T(rc[lane]);    \
+                (void)a, (void)b, (void)c;                                                         \
+                d[lane] = bits_##R((R)(expr));                                                     \
+            }                                                                                      \
+        } else {                                                                                   \
+            INDEPENDENT for (int lane = 0; lane < 32; lane++) {                                    \
+                const T a = load_##T(ra[lane]), b = load_##T(rb[lane]), c = load_##T(rc[lane]);    \
+                (void)a, (void)b, (void)c;                                                         \
+                const uint32_t value = bits_##R((R)(expr));                                        \
+                d[lane] = mask >> lane & 1 ? value : d[lane];                                      \
+            }                                                                                      \
+        }                                                                                          \
     }
-#define SETP(id, name, unit, cls, T, expr)                                                          \
-    CLONES static uint32_t exec_##id(const uint32_t *ra, const uint32_t *rb) {                      \
-        uint32_t bits[32], result = 0;                                                              \
-        INDEPENDENT for (int lane = 0; lane < 32; lane++) {                                         \
-            const T a = load_##T(ra[lane]), b = load_##T(rb[lane]);                                 \
-            bits[lane] = (uint32_t)((expr) ? 1 : 0) << lane;                                        \
-        }                                                                                           \
-        for (int lane = 0; lane < 32; lane++) result |= bits[lane];                                 \
-        return result;                                                                              \
+#define SETP(id, name, unit, cls, T, expr)                                                         \
+    CLONES static uint32_t exec_##id(const uint32_t *ra, const uint32_t *rb) {                     \
+        uint32_t bits[32], result = 0;                                                             \
+        INDEPENDENT for (int lane = 0; lane < 32; lane++) {                                        \
+            const T a = load_##T(ra[lane]), b = load_##T(rb[lane]);                                \
+            bits[lane] = (uint32_t)((expr) ? 1 : 0) << lane;                                       \
+        }                                                                                          \
+        for (int lane = 0; lane < 32; lane++) result |= bits[lane];                                \
+        return result;                                                                             \
     }
 #define OP(id, name, unit, cls, operands)
 #include "ops.def"
@@ -78,7 +77,7 @@ static void exec_shfl(const struct uop *u, const struct lanes *w, uint32_t mask)
     for (uint32_t lane = 0; lane < 32; lane++) {
         const uint32_t width = c[lane] >= 1 && c[lane] <= 32 ? c[lane] : 32;
         const uint32_t first = lane & ~(width - 1), last = first | (width - 1);
-        uint32_t from = lane;
+        uint32_t from;
         switch (u->sub) {
         case SHFL_IDX: from = first | (b[lane] & (width - 1)); break;
         case SHFL_UP: from = b[lane] <= lane - first ? lane - b[lane] : lane; break;
@@ -121,18 +120,25 @@ void exec_alu(const struct uop *u, uint32_t q, const struct lanes *w, uint32_t m
     const uint32_t *b = u->b == ROW_NONE ? a : operand_row(w, u->b);
     const uint32_t *c = u->c == ROW_NONE ? a : operand_row(w, u->c);
     switch (u->op) {
-#define ALU(id, name, unit, cls, operands, R, T, expr) \
-    case OP_##id: exec_##id(w->rows + u->d, a, b, c, mask); break;
-#define SETP(id, name, unit, cls, T, expr) \
-    case OP_##id: write_pred(w, u->d, exec_##id(a, b), mask); break;
+#define ALU(id, name, unit, cls, operands, R, T, expr)                                             \
+    case OP_##id:                                                                                  \
+        exec_##id(w->rows + u->d, a, b, c, mask);                                                  \
+        break;
+#define SETP(id, name, unit, cls, T, expr)                                                         \
+    case OP_##id:                                                                                  \
+        write_pred(w, u->d, exec_##id(a, b), mask);                                                \
+        break;
 #define OP(id, name, unit, cls, operands)
 #include "ops.def"
     case OP_SELP_B32: exec_selp(u, q, w, mask); break;
     case OP_SHFL_B32: exec_shfl(u, w, mask); break;
     case OP_VOTE_BALLOT: exec_ballot(u, w, mask); break;
-    case OP_AND_PRED: case OP_OR_PRED: case OP_XOR_PRED: case OP_NOT_PRED: case OP_MOV_PRED: case OP_VOTE_PRED:
-        exec_predicate(u, w, mask);
-        break;
+    case OP_AND_PRED:
+    case OP_OR_PRED:
+    case OP_XOR_PRED:
+    case OP_NOT_PRED:
+    case OP_MOV_PRED:
+    case OP_VOTE_PRED: exec_predicate(u, w, mask); break;
     default: break;
     }
 }

@@ -6,9 +6,9 @@
 
 /* Register rows of a warp and its predicates: all the state these operations see. */
 struct lanes {
-    uint32_t *rows;          /* [row_count][32] */
+    uint32_t *rows; /* [row_count][32] */
     const uint32_t *uniforms;
-    uint32_t *preds;         /* masks */
+    uint32_t *preds; /* masks */
 };
 
 static inline const uint32_t *operand_row(const struct lanes *w, uint32_t row) {

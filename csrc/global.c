@@ -30,7 +30,8 @@ static bool global_addresses(struct memop *op, const struct buffer **buffer) {
     bool fine;
     if (!(*buffer)->writable && !is_load(op->u->op)) {
         const uint32_t lane = (uint32_t)__builtin_ctz(op->active);
-        fine = memop_fault(op, lane, ERROR_READ_ONLY, (int32_t)(op->addr[lane] - (*buffer)->address));
+        fine =
+            memop_fault(op, lane, ERROR_READ_ONLY, (int32_t)(op->addr[lane] - (*buffer)->address));
     } else {
         fine = memop_check(op, (*buffer)->address, (*buffer)->bytes, ERROR_GLOBAL_BOUNDS);
     }
@@ -73,7 +74,8 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
     if (a->kind == ACCESS_STORE) {
         const uint32_t *rows[4];
         memop_data_rows(op, rows);
-        for (uint32_t i = 0; i < memop_words(a->width); i++) memcpy(a->data[i], rows[i], sizeof a->data[i]);
+        for (uint32_t i = 0; i < memop_words(a->width); i++)
+            memcpy(a->data[i], rows[i], sizeof a->data[i]);
     } else if (a->kind == ACCESS_ATOM) {
         const struct lanes lanes = memop_lanes(op);
         memcpy(a->data[0], operand_row(&lanes, op->u->b), sizeof a->data[0]);
@@ -97,14 +99,21 @@ static void count_global(struct memop *op, uint32_t n) {
 }
 
 /* Packets leave in order, one per issue interval. */
-void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes, uint64_t at) {
+void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
+              uint64_t at) {
     if (sm->port_free > at) at = sm->port_free;
     sm->port_free = at + sm->m->cfg->issue_global;
-    sm->port->out[sm->port->out_count++] = (struct packet){.cycle = at, .access = a, .addr = addr, .lanes = lanes, .seq = sm->seq++,
-                                                           .bytes = (uint16_t)bytes, .sm = (uint16_t)sm->id};
+    sm->port->out[sm->port->out_count++] = (struct packet){.cycle = at,
+                                                           .access = a,
+                                                           .addr = addr,
+                                                           .lanes = lanes,
+                                                           .seq = sm->seq++,
+                                                           .bytes = (uint16_t)bytes,
+                                                           .sm = (uint16_t)sm->id};
 }
 
-static uint32_t send_all(struct memop *op, struct access *a, const struct segment *seg, uint32_t n, uint64_t at) {
+static uint32_t send_all(struct memop *op, struct access *a, const struct segment *seg, uint32_t n,
+                         uint64_t at) {
     struct counters *c = &op->sm->count;
     for (uint32_t i = 0; i < n; i++, at += op->sm->m->cfg->issue_global) {
         lsu_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
@@ -120,7 +129,9 @@ static uint32_t cache_of(const struct memop *op) {
     const struct sm *sm = op->sm;
     if (op->u->op == OP_TEX) return sm->caches[CACHE_TEXTURE].present ? CACHE_TEXTURE : 0;
     if (!sm->caches[CACHE_DATA].present) return 0;
-    return op->u->op == OP_LD_LOCAL || (op->u->op == OP_LD_GLOBAL && sm->m->cfg->coalesce_l1) ? CACHE_DATA : 0;
+    return op->u->op == OP_LD_LOCAL || (op->u->op == OP_LD_GLOBAL && sm->m->cfg->coalesce_l1)
+               ? CACHE_DATA
+               : 0;
 }
 
 /* Lines that the lanes touch, as segments. */
@@ -129,7 +140,8 @@ static uint32_t lines(const struct memop *op, uint32_t bytes, struct segment seg
     for (; left; n++) {
         const uint32_t line = op->addr[__builtin_ctz(left)] & ~(bytes - 1);
         uint32_t inside = 0;
-        for (uint32_t lane = 0; lane < 32; lane++) inside |= ((op->addr[lane] & ~(bytes - 1)) == line ? 1u : 0u) << lane;
+        for (uint32_t lane = 0; lane < 32; lane++)
+            inside |= ((op->addr[lane] & ~(bytes - 1)) == line ? 1u : 0u) << lane;
         seg[n] = (struct segment){.addr = line, .bytes = bytes, .lanes = inside & left};
         left &= ~inside;
     }
@@ -144,9 +156,7 @@ static bool starve(struct memop *op) {
 }
 
 /* Texture values are those at launch: the launcher hands over a copy that nobody writes. */
-static void read_now(struct access *a) {
-    access_perform(a, a->mask);
-}
+static void read_now(struct access *a) { access_perform(a, a->mask); }
 
 static void await(struct memop *op, struct access *a, uint32_t pending) {
     struct sm *sm = op->sm;
@@ -181,16 +191,19 @@ bool memop_issue_global(struct memop *op) {
     }
     if (!global_addresses(op, &buffer)) return false;
     const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
-    const uint32_t n = cache ? lines(op, 1u << sm->caches[cache].cache.line_shift, seg)
-                             : coalesce(cfg, op->addr, op->active, op->u->width, !is_load(op->u->op), seg);
+    const uint32_t n =
+        cache ? lines(op, 1u << sm->caches[cache].cache.line_shift, seg)
+              : coalesce(cfg, op->addr, op->active, op->u->width, !is_load(op->u->op), seg);
     const uint32_t need = cache ? smcache_missing(sm, cache, seg, n) : n;
-    if (need == CACHE_NONE || sm->credits < (int32_t)(need < cfg->credits ? need : cfg->credits)) return starve(op);
+    if (need == CACHE_NONE || sm->credits < (int32_t)(need < cfg->credits ? need : cfg->credits))
+        return starve(op);
     struct access *a = describe(op, buffer);
     count_global(op, n);
     if (op->u->op == OP_TEX) read_now(a);
     if (!is_load(op->u->op) && sm->caches[CACHE_DATA].present) smcache_store(sm, seg, n);
     const uint64_t at = op->t + cfg->lat_global;
-    const uint32_t pending = cache ? smcache_load(sm, cache, a, seg, n, at) : send_all(op, a, seg, n, at);
+    const uint32_t pending =
+        cache ? smcache_load(sm, cache, a, seg, n, at) : send_all(op, a, seg, n, at);
     memop_charge(op, n * cfg->issue_global);
     if (pending) {
         await(op, a, pending);
@@ -209,7 +222,8 @@ bool memop_issue_global(struct memop *op) {
 static void wake_starved(struct sm *sm, uint64_t t) {
     sm->starved = false;
     for (uint32_t w = 0; w < sm->warp_limit; w++)
-        if (sm->warps[w].state == WARP_RUNNING && sm->ready_at[w] == NEVER && sm->wait[w] == WAIT_CREDITS)
+        if (sm->warps[w].state == WARP_RUNNING && sm->ready_at[w] == NEVER &&
+            sm->wait[w] == WAIT_CREDITS)
             sm_refresh(sm, w, t, WAIT_CREDITS);
 }
 

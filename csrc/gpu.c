@@ -10,8 +10,8 @@
 #include "occupancy.h"
 #include "pool.h"
 
-#define MAX_WINDOW 128u
-#define POLL_WINDOWS 64u        /* between two questions whether the user wants to stop */
+#define MAX_WINDOW   128u
+#define POLL_WINDOWS 64u /* between two questions whether the user wants to stop */
 
 struct gpu {
     const struct launch *l;
@@ -52,11 +52,15 @@ enum error config_check(const struct config *cfg, struct fault *f) {
     const uint32_t *value = (const uint32_t *)cfg;
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         if (value[i] >= ranges[i].min && value[i] <= ranges[i].max) continue;
-        snprintf(f->text, sizeof f->text, "%s = %u is not in %u..%u", ranges[i].name, value[i], ranges[i].min, ranges[i].max);
+        snprintf(f->text, sizeof f->text, "%s = %u is not in %u..%u", ranges[i].name, value[i],
+                 ranges[i].min, ranges[i].max);
         return f->code = ERROR_BAD_CONFIG;
     }
-    if (cfg->smem_banks & (cfg->smem_banks - 1)) return bad(f, ERROR_BAD_CONFIG, "%u shared-memory banks are not a power of two", cfg->smem_banks);
-    if (cfg->max_warps_sm * 32 < cfg->max_threads_sm) return bad(f, ERROR_BAD_CONFIG, "%u warps do not hold max_threads_sm", cfg->max_warps_sm);
+    if (cfg->smem_banks & (cfg->smem_banks - 1))
+        return bad(f, ERROR_BAD_CONFIG, "%u shared-memory banks are not a power of two",
+                   cfg->smem_banks);
+    if (cfg->max_warps_sm * 32 < cfg->max_threads_sm)
+        return bad(f, ERROR_BAD_CONFIG, "%u warps do not hold max_threads_sm", cfg->max_warps_sm);
     return OK;
 }
 
@@ -65,13 +69,17 @@ static enum error check_launch(const struct launch *l, struct fault *f) {
     for (int d = 0; d < 3; d++) {
         blocks *= l->dims.grid[d];
         threads *= l->dims.block[d];
-        if (blocks > UINT32_MAX || threads > UINT32_MAX) return bad(f, ERROR_BAD_LAUNCH, "grid of more than %u blocks", UINT32_MAX);
+        if (blocks > UINT32_MAX || threads > UINT32_MAX)
+            return bad(f, ERROR_BAD_LAUNCH, "grid of more than %u blocks", UINT32_MAX);
     }
-    if (blocks == 0 || threads == 0) return bad(f, ERROR_BAD_LAUNCH, "the grid or the block has %u threads", 0);
+    if (blocks == 0 || threads == 0)
+        return bad(f, ERROR_BAD_LAUNCH, "the grid or the block has %u threads", 0);
     if (threads > l->cfg->max_threads_block)
-        return bad(f, ERROR_BAD_LAUNCH, "a block of %u threads is larger than the machine allows", (uint32_t)threads);
+        return bad(f, ERROR_BAD_LAUNCH, "a block of %u threads is larger than the machine allows",
+                   (uint32_t)threads);
     if (l->meta.nregs > l->cfg->max_regs_thread)
-        return bad(f, ERROR_BAD_LAUNCH, "%u registers per thread are more than the machine has", l->meta.nregs);
+        return bad(f, ERROR_BAD_LAUNCH, "%u registers per thread are more than the machine has",
+                   l->meta.nregs);
     return OK;
 }
 
@@ -89,7 +97,8 @@ static enum error admit(struct gpu *g, struct outcome *out) {
     struct occupancy o;
     g->machine.dynamic = l->dynamic && meta->dynamic_bytes;
     if (g->machine.dynamic) {
-        o = residency_compute(cfg, threads, meta->nregs, fixed, meta->dynamic_bytes, l->extra_blocks, &out->static_residency);
+        o = residency_compute(cfg, threads, meta->nregs, fixed, meta->dynamic_bytes,
+                              l->extra_blocks, &out->static_residency);
         g->machine.static_smem = fixed;
     } else {
         o = occupancy_compute(cfg, threads, meta->nregs, fixed + meta->dynamic_bytes);
@@ -99,7 +108,8 @@ static enum error admit(struct gpu *g, struct outcome *out) {
     out->residency = o.blocks;
     out->limiter = o.limiter;
     if (o.blocks) return OK;
-    snprintf(out->fault.text, sizeof out->fault.text, "no block fits: limited by %s", limiter_name(o.limiter));
+    snprintf(out->fault.text, sizeof out->fault.text, "no block fits: limited by %s",
+             limiter_name(o.limiter));
     return out->fault.code = ERROR_BAD_LAUNCH;
 }
 
@@ -126,10 +136,15 @@ static enum error create_local(struct gpu *g) {
     const uint32_t bytes = g->l->meta.local_bytes;
     if (!bytes) return OK;
     const uint64_t total = (uint64_t)bytes * 32 * g->l->cfg->max_warps_sm * g->l->cfg->sm_count;
-    if (total > 0x3fffff00u) return bad(&(struct fault){0}, ERROR_NO_MEMORY, "%u bytes of local memory", bytes);
+    if (total > 0x3fffff00u)
+        return bad(&(struct fault){0}, ERROR_NO_MEMORY, "%u bytes of local memory", bytes);
     g->machine.local = calloc(1, total);
-    g->machine.local_buffer = (struct buffer){.host = g->machine.local, .address = LOCAL_BASE, .bytes = (uint32_t)total,
-                                              .writable = true, .low = LOCAL_BASE, .high = LOCAL_BASE + (uint32_t)total};
+    g->machine.local_buffer = (struct buffer){.host = g->machine.local,
+                                              .address = LOCAL_BASE,
+                                              .bytes = (uint32_t)total,
+                                              .writable = true,
+                                              .low = LOCAL_BASE,
+                                              .high = LOCAL_BASE + (uint32_t)total};
     return g->machine.local ? OK : ERROR_NO_MEMORY;
 }
 
@@ -137,12 +152,16 @@ static enum error create(struct gpu *g, struct outcome *out) {
     const struct launch *l = g->l;
     const struct config *cfg = l->cfg;
     const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
-    enum error e = program_decode(&g->program, l->code, l->code_count, l->uniforms, l->uniform_count, &l->meta, cfg,
-                                  &l->dims, l->params, l->param_count, l->constants, l->constant_bytes,
-                                  l->buffer_count, &out->fault);
+    enum error e = program_decode(
+        &g->program, l->code, l->code_count, l->uniforms, l->uniform_count, &l->meta, cfg, &l->dims,
+        l->params, l->param_count, l->constants, l->constant_bytes, l->buffer_count, &out->fault);
     if (e) return e;
-    g->machine = (struct machine){.cfg = cfg, .program = &g->program, .dims = l->dims, .buffers = l->buffers,
-                                  .buffer_count = l->buffer_count, .per_pc = out->pc != NULL};
+    g->machine = (struct machine){.cfg = cfg,
+                                  .program = &g->program,
+                                  .dims = l->dims,
+                                  .buffers = l->buffers,
+                                  .buffer_count = l->buffer_count,
+                                  .per_pc = out->pc != NULL};
     g->machine.warps_per_block = round_up(threads, 32) / 32;
     find_shared_memory(l->buffers, l->buffer_count);
     if ((e = admit(g, out))) return e;
@@ -153,7 +172,8 @@ static enum error create(struct gpu *g, struct outcome *out) {
     for (uint32_t i = 0; i < cfg->sm_count; i++)
         if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i]))) return e;
     if ((e = memsys_create(&g->mem, cfg, cfg->sm_count))) return e;
-    g->dispatch = (struct dispatch){.cfg = cfg, .residency = out->residency,
+    g->dispatch = (struct dispatch){.cfg = cfg,
+                                    .residency = out->residency,
                                     .total = l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
     return pool_create(&g->pool, l->threads ? l->threads : 1);
 }
@@ -234,7 +254,8 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         if (next == NEVER) return stuck(g, fault);
         if (next > t) memsys_advance(g->mem, g->ports, t = next, g->pool); /* nothing in between */
         if (l->max_cycles && t >= l->max_cycles) return bad(fault, ERROR_CYCLE_LIMIT, "stopped", 0);
-        if (l->interrupted && windows % POLL_WINDOWS == 0 && l->interrupted(l->context)) return fault->code = ERROR_INTERRUPTED;
+        if (l->interrupted && windows % POLL_WINDOWS == 0 && l->interrupted(l->context))
+            return fault->code = ERROR_INTERRUPTED;
     }
     return OK;
 }

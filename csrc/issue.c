@@ -18,7 +18,8 @@ static void count_issue(struct sm *sm, uint32_t pc, uint32_t active) {
     }
 }
 
-static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
+static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                         uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const uint32_t reconvergence = u->aux < 0 ? NO_RPC : (uint32_t)u->aux;
     if (warp_branch(w, active, (uint32_t)u->imm, reconvergence)) sm->count.divergent_branches++;
@@ -45,13 +46,15 @@ static void issue_membar(struct sm *sm, uint32_t warp, uint64_t t) {
     }
 }
 
-static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
+static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                      uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct program *p = sm->m->program;
     const struct lanes lanes = {w->rows, p->uniforms, w->preds};
     const uint32_t pc = w->pc;
     uint32_t lane;
-    if ((u->cls == CLASS_IDIV || u->cls == CLASS_IREM) && divides_by_zero(u, &lanes, active, &lane)) {
+    if ((u->cls == CLASS_IDIV || u->cls == CLASS_IREM) &&
+        divides_by_zero(u, &lanes, active, &lane)) {
         sm_fault(sm, warp, lane, t, ERROR_DIVISION_BY_ZERO);
         return false;
     }
@@ -82,7 +85,8 @@ bool issue_instruction(struct sm *sm, uint32_t warp, uint32_t scheduler, uint64_
     }
     /* A multiplication takes the SFU if the SP is busy. */
     uint32_t unit = s->unit[u->unit & 3];
-    if (u->unit == UNIT_EITHER) unit = sm->unit_free[s->unit[UNIT_SP]] <= t ? s->unit[UNIT_SP] : s->unit[UNIT_SFU];
+    if (u->unit == UNIT_EITHER)
+        unit = sm->unit_free[s->unit[UNIT_SP]] <= t ? s->unit[UNIT_SP] : s->unit[UNIT_SFU];
     sm->unit_free[unit] = t + p->interval[pc];
     count_issue(sm, pc, active);
     switch (u->op) {

@@ -15,9 +15,7 @@ static inline uint32_t lane_load(const uint8_t *at, uint32_t width, bool is_sign
     uint16_t half;
     switch (width) {
     case 1: return is_signed ? (uint32_t)(int8_t)*at : *at;
-    case 2:
-        memcpy(&half, at, sizeof half);
-        return is_signed ? (uint32_t)(int16_t)half : half;
+    case 2: memcpy(&half, at, sizeof half); return is_signed ? (uint32_t)(int16_t)half : half;
     default: memcpy(&word, at, sizeof word); return word;
     }
 }

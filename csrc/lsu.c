@@ -46,10 +46,12 @@ bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t addre
 }
 
 /* Nonzero if an active lane is outside [base, base + room) or misaligned. */
-CLONES static uint32_t violations(const uint32_t addr[32], uint32_t active, uint32_t base, uint32_t room, uint32_t width) {
+CLONES static uint32_t violations(const uint32_t addr[32], uint32_t active, uint32_t base,
+                                  uint32_t room, uint32_t width) {
     uint32_t bad = 0;
     for (uint32_t lane = 0; lane < 32; lane++)
-        bad |= ((addr[lane] - base >= room ? 1u : 0u) | (addr[lane] & (width - 1))) & (0u - (active >> lane & 1));
+        bad |= ((addr[lane] - base >= room ? 1u : 0u) | (addr[lane] & (width - 1))) &
+               (0u - (active >> lane & 1));
     return bad;
 }
 
@@ -94,7 +96,8 @@ static void shared_load(struct memop *op, const uint8_t *shared) {
         uint32_t *d = op->w->rows + dst[word] * 32u;
         for (uint32_t lane = 0; lane < 32; lane++)
             if (op->active >> lane & 1)
-                d[lane] = lane_load(shared + op->addr[lane] + 4 * word, width, op->u->flags & INSN_SIGNED);
+                d[lane] = lane_load(shared + op->addr[lane] + 4 * word, width,
+                                    op->u->flags & INSN_SIGNED);
     }
 }
 
@@ -104,7 +107,8 @@ static void shared_store(struct memop *op, uint8_t *shared) {
     memop_data_rows(op, rows);
     for (uint32_t word = 0; word < words; word++)
         for (uint32_t lane = 0; lane < 32; lane++)
-            if (op->active >> lane & 1) lane_store(shared + op->addr[lane] + 4 * word, width, rows[word][lane]);
+            if (op->active >> lane & 1)
+                lane_store(shared + op->addr[lane] + 4 * word, width, rows[word][lane]);
 }
 
 /* Lanes one after another; returns the largest number of lanes that hit one word. */
@@ -119,7 +123,8 @@ static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
             same += (op->active >> other & 1) && op->addr[other] == op->addr[lane];
         most = same > most ? same : most;
         const uint32_t first = b[lane], second = c[lane];
-        const uint32_t old = lane_atomic(shared + op->addr[lane], (enum atom_op)op->u->sub, first, second);
+        const uint32_t old =
+            lane_atomic(shared + op->addr[lane], (enum atom_op)op->u->sub, first, second);
         if (op->u->dst_count) op->w->rows[op->u->d + lane] = old;
     }
     return most;
@@ -146,11 +151,15 @@ static bool issue_shared(struct memop *op) {
     const struct block *b = &op->sm->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;
     const bool away = dynamic && m->dynamic && !b->holds;
-    const uint32_t bytes = away ? 0 : !dynamic ? m->program->meta.shared_bytes : m->dynamic ? b->dynamic_bytes : m->program->meta.dynamic_bytes;
+    const uint32_t bytes = away         ? 0
+                           : !dynamic   ? m->program->meta.shared_bytes
+                           : m->dynamic ? b->dynamic_bytes
+                                        : m->program->meta.dynamic_bytes;
     const uint32_t base = dynamic ? b->dynamic_base : b->static_base;
     uint32_t busy = m->cfg->issue_shared;
     if (op->active) {
-        if (!memop_check(op, 0, bytes, away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS)) return false;
+        if (!memop_check(op, 0, bytes, away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS))
+            return false;
         for (uint32_t lane = 0; lane < 32; lane++) op->addr[lane] += base;
         struct smem_cost cost = smem_passes(m->cfg, op->addr, op->active, op->u->width);
         if (op->u->op == OP_LD_SHARED) shared_load(op, op->sm->shared);
@@ -190,8 +199,9 @@ static bool issue_const(struct memop *op) {
         for (uint32_t word = 0; word < words; word++)
             for (uint32_t lane = 0; lane < 32; lane++)
                 if (op->active >> lane & 1)
-                    op->w->rows[dst[word] * 32u + lane] = lane_load(m->program->constants + op->addr[lane] + 4 * word,
-                                                                    op->u->width, op->u->flags & INSN_SIGNED);
+                    op->w->rows[dst[word] * 32u + lane] =
+                        lane_load(m->program->constants + op->addr[lane] + 4 * word, op->u->width,
+                                  op->u->flags & INSN_SIGNED);
         busy += (distinct_addresses(op) - 1) * m->cfg->const_clk_per_way;
         late = smcache_const(op->sm, op->addr, op->active);
         op->sm->count.const_accesses++;
@@ -202,12 +212,21 @@ static bool issue_const(struct memop *op) {
     return true;
 }
 
-bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit, uint64_t t) {
-    struct memop op = {.sm = sm, .w = &sm->warps[warp], .u = u, .warp = warp, .pc = sm->warps[warp].pc,
-                       .active = active, .unit = unit, .t = t};
+bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
+               uint64_t t) {
+    struct memop op = {.sm = sm,
+                       .w = &sm->warps[warp],
+                       .u = u,
+                       .warp = warp,
+                       .pc = sm->warps[warp].pc,
+                       .active = active,
+                       .unit = unit,
+                       .t = t};
     compute_addresses(&op);
     switch (u->op) {
-    case OP_LD_SHARED: case OP_ST_SHARED: case OP_ATOM_SHARED: return issue_shared(&op);
+    case OP_LD_SHARED:
+    case OP_ST_SHARED:
+    case OP_ATOM_SHARED: return issue_shared(&op);
     case OP_LD_CONST: return issue_const(&op);
     default: return memop_issue_global(&op);
     }

@@ -42,7 +42,8 @@ static void keep_rest(struct memflat *m, struct port *ports) {
         port->out_count -= m->next[i];
         memmove(port->out, port->out + m->next[i], port->out_count * sizeof *port->out);
         m->next[i] = 0;
-        if (port->out_count && port->out[0].cycle < m->next_cycle) m->next_cycle = port->out[0].cycle;
+        if (port->out_count && port->out[0].cycle < m->next_cycle)
+            m->next_cycle = port->out[0].cycle;
     }
 }
 

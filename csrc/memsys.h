@@ -44,17 +44,17 @@ struct access {
     uint32_t addr[32];    /* device address per lane */
     uint32_t data[4][32]; /* store and atomic operands in, loaded values out; word-major */
     const struct buffer *buffer;
-    uint32_t mask;        /* lanes that take part */
+    uint32_t mask; /* lanes that take part */
     uint32_t pc;
-    uint16_t warp;        /* warp slot in the SM */
-    uint16_t pending;     /* transactions not yet answered */
-    uint16_t dst[4];      /* destination registers, OPERAND_NONE where unused */
-    uint8_t kind;         /* enum access_kind */
-    uint8_t width;        /* bytes per lane, 1..16 */
-    uint8_t sub;          /* enum atom_op */
-    uint8_t flags;        /* INSN_SIGNED */
-    uint8_t cache;        /* enum sm_cache_id this access fills, 0: none */
-    uint8_t miss;         /* its pending miss there */
+    uint16_t warp;    /* warp slot in the SM */
+    uint16_t pending; /* transactions not yet answered */
+    uint16_t dst[4];  /* destination registers, OPERAND_NONE where unused */
+    uint8_t kind;     /* enum access_kind */
+    uint8_t width;    /* bytes per lane, 1..16 */
+    uint8_t sub;      /* enum atom_op */
+    uint8_t flags;    /* INSN_SIGNED */
+    uint8_t cache;    /* enum sm_cache_id this access fills, 0: none */
+    uint8_t miss;     /* its pending miss there */
 };
 
 /* One transaction: an aligned segment of device memory and the lanes it serves. */
@@ -84,7 +84,7 @@ struct port {
 
 struct memsys;
 
-enum error memsys_create(struct memsys **m, const struct config *cfg, uint32_t ports);
+enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports);
 void memsys_destroy(struct memsys *m);
 /* Least time from packet.cycle to reply.cycle. */
 uint32_t memsys_min_reply(const struct memsys *m);

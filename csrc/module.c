@@ -28,7 +28,9 @@ static struct module_state *state_of(PyObject *module) {
 
 /* ---- tables ---------------------------------------------------------------------------- */
 
-struct op_row { const char *name, *unit, *cls, *operands; };
+struct op_row {
+    const char *name, *unit, *cls, *operands;
+};
 
 static const struct op_row op_rows[] = {
 #define OP(id, name, unit, cls, operands) {name, #unit, #cls, operands},
@@ -65,17 +67,18 @@ static PyObject *ops_table(void) {
 
 static PyObject *classes_table(void) {
     PyObject *dict = PyDict_New();
-#define CLASS(id, name, doc) \
-    if (dict && set_steal(dict, #name, Py_BuildValue("(is)", (int)CLASS_##id, doc)) < 0) Py_CLEAR(dict);
+#define CLASS(id, name, doc)                                                                       \
+    if (dict && set_steal(dict, #name, Py_BuildValue("(is)", (int)CLASS_##id, doc)) < 0)           \
+        Py_CLEAR(dict);
 #include "classes.def"
     return dict;
 }
 
 static PyObject *config_table(void) {
     PyObject *list = PyList_New(0);
-#define ROW(name, unit, min, max, doc)                                                      \
-    if (list && append_steal(list, Py_BuildValue("(sskks)", name, unit, (unsigned long)min, \
-                                                 (unsigned long)max, doc)) < 0)             \
+#define ROW(name, unit, min, max, doc)                                                             \
+    if (list && append_steal(list, Py_BuildValue("(sskks)", name, unit, (unsigned long)min,        \
+                                                 (unsigned long)max, doc)) < 0)                    \
         Py_CLEAR(list);
 #define PARAM(name, unit, min, max, doc) ROW(#name, unit, min, max, doc)
 #include "config.def"
@@ -89,7 +92,7 @@ static PyObject *config_table(void) {
 
 static PyObject *counters_table(void) {
     PyObject *list = PyList_New(0);
-#define COUNTER(name, unit, doc) \
+#define COUNTER(name, unit, doc)                                                                   \
     if (list && append_steal(list, Py_BuildValue("(sss)", #name, unit, doc)) < 0) Py_CLEAR(list);
 #include "counters.def"
     return list;
@@ -97,8 +100,9 @@ static PyObject *counters_table(void) {
 
 static PyObject *errors_table(void) {
     PyObject *list = PyList_New(0);
-#define ERROR(id, exception, text) \
-    if (list && append_steal(list, Py_BuildValue("(sss)", #id, #exception, text)) < 0) Py_CLEAR(list);
+#define ERROR(id, exception, text)                                                                 \
+    if (list && append_steal(list, Py_BuildValue("(sss)", #id, #exception, text)) < 0)             \
+        Py_CLEAR(list);
 #include "errors.def"
     return list;
 }
@@ -110,9 +114,11 @@ static PyObject *names_table(const char *const *names, int count) {
     return dict;
 }
 
-static const char *const atom_names[] = {"ADD", "ADD_F32", "SUB", "MIN_S32", "MIN_U32", "MAX_S32", "MAX_U32", "MIN_F32",
-                                         "MAX_F32", "AND", "OR", "XOR", "EXCH", "CAS", "INC", "DEC"};
-static const char *const special_names[] = {"tid.x", "tid.y", "tid.z", "ctaid.x", "ctaid.y", "ctaid.z", "laneid"};
+static const char *const atom_names[] = {
+    "ADD",     "ADD_F32", "SUB", "MIN_S32", "MIN_U32", "MAX_S32", "MAX_U32", "MIN_F32",
+    "MAX_F32", "AND",     "OR",  "XOR",     "EXCH",    "CAS",     "INC",     "DEC"};
+static const char *const special_names[] = {"tid.x",   "tid.y",   "tid.z", "ctaid.x",
+                                            "ctaid.y", "ctaid.z", "laneid"};
 static const char *const uniform_names[] = {"imm", "param", "ntid", "nctaid", "const"};
 
 /* ---- errors ------------------------------------------------------------------------------ */
@@ -136,10 +142,11 @@ static PyObject *raise_fault(PyObject *module, const struct fault *f) {
         if (!state->from_fault) return NULL;
     }
     PyObject *exception = PyObject_CallFunction(
-        state->from_fault, "s{s:I,s:I,s:I,s:I,s:I,s:(III),s:(III),s:i,s:L,s:K,s:s}", error_names[f->code],
-        "pc", f->pc, "line", f->line, "sm", f->sm, "warp", f->warp, "lane", f->lane,
-        "block", f->block[0], f->block[1], f->block[2], "thread", f->thread[0], f->thread[1], f->thread[2],
-        "array", f->array, "address", (long long)f->address, "cycle", (unsigned long long)f->cycle, "text", f->text);
+        state->from_fault, "s{s:I,s:I,s:I,s:I,s:I,s:(III),s:(III),s:i,s:L,s:K,s:s}",
+        error_names[f->code], "pc", f->pc, "line", f->line, "sm", f->sm, "warp", f->warp, "lane",
+        f->lane, "block", f->block[0], f->block[1], f->block[2], "thread", f->thread[0],
+        f->thread[1], f->thread[2], "array", f->array, "address", (long long)f->address, "cycle",
+        (unsigned long long)f->cycle, "text", f->text);
     if (exception) {
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
         Py_DECREF(exception);
@@ -164,7 +171,8 @@ static int words_from(PyObject *object, uint32_t *out, Py_ssize_t count, const c
         unsigned long value = item ? PyLong_AsUnsignedLong(item) : 0;
         Py_XDECREF(item);
         if (PyErr_Occurred() || value > UINT32_MAX) {
-            if (!PyErr_Occurred()) PyErr_Format(PyExc_OverflowError, "%s: %lu does not fit 32 bits", what, value);
+            if (!PyErr_Occurred())
+                PyErr_Format(PyExc_OverflowError, "%s: %lu does not fit 32 bits", what, value);
             Py_DECREF(fast);
             return -1;
         }
@@ -175,7 +183,8 @@ static int words_from(PyObject *object, uint32_t *out, Py_ssize_t count, const c
 }
 
 static int config_from(PyObject *object, struct config *cfg) {
-    return words_from(object, (uint32_t *)cfg, (Py_ssize_t)(sizeof *cfg / sizeof(uint32_t)), "config");
+    return words_from(object, (uint32_t *)cfg, (Py_ssize_t)(sizeof *cfg / sizeof(uint32_t)),
+                      "config");
 }
 
 static int uint_of(PyObject *dict, const char *key, unsigned long long *out) {
@@ -229,14 +238,18 @@ static int borrow_buffer(struct borrowed *b, PyObject *item, Py_ssize_t i) {
     unsigned long address, bytes;
     int writable;
     if (!PyArg_ParseTuple(item, "Okkp", &object, &address, &bytes, &writable)) return -1;
-    if (PyObject_GetBuffer(object, &b->views[i], writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) < 0) return -1;
+    if (PyObject_GetBuffer(object, &b->views[i], writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) < 0)
+        return -1;
     b->view_count++;
-    if (address > UINT32_MAX || bytes > UINT32_MAX || address + bytes > LOCAL_BASE || (Py_ssize_t)bytes > b->views[i].len) {
+    if (address > UINT32_MAX || bytes > UINT32_MAX || address + bytes > LOCAL_BASE ||
+        (Py_ssize_t)bytes > b->views[i].len) {
         PyErr_SetString(PyExc_ValueError, "buffers: address or size out of range");
         return -1;
     }
-    b->buffers[i] = (struct buffer){.host = b->views[i].buf, .address = (uint32_t)address, .bytes = (uint32_t)bytes,
-                                   .writable = writable};
+    b->buffers[i] = (struct buffer){.host = b->views[i].buf,
+                                    .address = (uint32_t)address,
+                                    .bytes = (uint32_t)bytes,
+                                    .writable = writable};
     return 0;
 }
 
@@ -268,18 +281,21 @@ static int borrow_params(struct borrowed *b, PyObject *list) {
 }
 
 static int read_meta(struct program_meta *meta, PyObject *dict) {
-    return uint32_of(dict, "nregs", &meta->nregs) < 0 || uint32_of(dict, "npreds", &meta->npreds) < 0 ||
+    return uint32_of(dict, "nregs", &meta->nregs) < 0 ||
+                   uint32_of(dict, "npreds", &meta->npreds) < 0 ||
                    uint32_of(dict, "shared_bytes", &meta->shared_bytes) < 0 ||
                    uint32_of(dict, "dynamic_bytes", &meta->dynamic_bytes) < 0 ||
                    uint32_of(dict, "local_bytes", &meta->local_bytes) < 0 ||
                    uint32_of(dict, "static_reserved", &meta->static_reserved) < 0
-               ? -1 : 0;
+               ? -1
+               : 0;
 }
 
 static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
     unsigned long long max_cycles;
     uint32_t dynamic;
-    if (uint32_of(dict, "dynamic", &dynamic) < 0 || uint32_of(dict, "extra_blocks", &l->extra_blocks) < 0 ||
+    if (uint32_of(dict, "dynamic", &dynamic) < 0 ||
+        uint32_of(dict, "extra_blocks", &l->extra_blocks) < 0 ||
         uint_of(dict, "max_cycles", &max_cycles) < 0 || uint32_of(dict, "window", &l->window) < 0 ||
         uint32_of(dict, "threads", &l->threads) < 0 || uint32_of(dict, "per_pc", per_pc) < 0)
         return -1;
@@ -301,7 +317,7 @@ static bool interrupted(void *context) {
 
 static PyObject *counters_dict(const struct counters *c) {
     PyObject *dict = PyDict_New();
-#define COUNTER(name, unit, doc) \
+#define COUNTER(name, unit, doc)                                                                   \
     if (dict && set_steal(dict, #name, PyLong_FromUnsignedLongLong(c->name)) < 0) Py_CLEAR(dict);
 #include "counters.def"
     return dict;
@@ -310,8 +326,9 @@ static PyObject *counters_dict(const struct counters *c) {
 static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssize_t pc_bytes) {
     PyObject *counters = counters_dict(&out->counters);
     if (!counters) return NULL;
-    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#}", "counters", counters, "residency", out->residency, "static_residency",
-                         out->static_residency, "limiter", limiter_name(out->limiter), "per_pc", pc, pc_bytes);
+    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#}", "counters", counters, "residency",
+                         out->residency, "static_residency", out->static_residency, "limiter",
+                         limiter_name(out->limiter), "per_pc", pc, pc_bytes);
 }
 
 static PyObject *run_borrowed(PyObject *module, struct borrowed *b, bool per_pc) {
@@ -326,23 +343,28 @@ static PyObject *run_borrowed(PyObject *module, struct borrowed *b, bool per_pc)
     b->thread = PyEval_SaveThread();
     e = gpu_run(&b->launch, &out);
     PyEval_RestoreThread(b->thread);
-    PyObject *result = e ? raise_fault(module, &out.fault)
-                         : outcome_dict(&out, out.pc ? (void *)out.pc : "", out.pc ? (Py_ssize_t)(b->launch.code_count * sizeof *out.pc) : 0);
+    PyObject *result =
+        e ? raise_fault(module, &out.fault)
+          : outcome_dict(&out, out.pc ? (void *)out.pc : "",
+                         out.pc ? (Py_ssize_t)(b->launch.code_count * sizeof *out.pc) : 0);
     free(out.pc);
     return result;
 }
 
-PyDoc_STRVAR(launch_doc,
-             "launch($module, code, uniforms, meta, config, grid, block, params, buffers, const, options)\n--\n\n"
-             "Run one grid to its end. Returns counters (dict), residency, static_residency, limiter and per_pc (bytes).");
+PyDoc_STRVAR(launch_doc, "launch($module, code, uniforms, meta, config, grid, block, params, "
+                         "buffers, const, options)\n--\n\n"
+                         "Run one grid to its end. Returns counters (dict), residency, "
+                         "static_residency, limiter and per_pc (bytes).");
 
 static PyObject *core_launch(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"code", "uniforms", "meta", "config", "grid", "block", "params", "buffers", "const", "options", NULL};
+    static char *names[] = {"code",   "uniforms", "meta",  "config",  "grid", "block",
+                            "params", "buffers",  "const", "options", NULL};
     PyObject *meta, *config, *grid, *block, *params, *buffers, *options, *result = NULL;
     struct borrowed b = {.launch = {.cfg = NULL}};
     uint32_t per_pc = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*y*O!OOOOOy*O!:launch", names, &b.code, &b.uniforms, &PyDict_Type, &meta,
-                                     &config, &grid, &block, &params, &buffers, &b.constants, &PyDict_Type, &options))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*y*O!OOOOOy*O!:launch", names, &b.code,
+                                     &b.uniforms, &PyDict_Type, &meta, &config, &grid, &block,
+                                     &params, &buffers, &b.constants, &PyDict_Type, &options))
         return NULL;
     struct launch *l = &b.launch;
     l->cfg = &b.cfg;
@@ -354,7 +376,8 @@ static PyObject *core_launch(PyObject *module, PyObject *args, PyObject *kwargs)
     l->constant_bytes = (uint32_t)b.constants.len;
     if (config_from(config, &b.cfg) == 0 && words_from(grid, l->dims.grid, 3, "grid") == 0 &&
         words_from(block, l->dims.block, 3, "block") == 0 && read_meta(&l->meta, meta) == 0 &&
-        borrow_params(&b, params) == 0 && borrow_buffers(&b, buffers) == 0 && read_options(l, options, &per_pc) == 0)
+        borrow_params(&b, params) == 0 && borrow_buffers(&b, buffers) == 0 &&
+        read_options(l, options, &per_pc) == 0)
         result = run_borrowed(module, &b, per_pc != 0);
     give_back(&b);
     return result;
@@ -362,26 +385,30 @@ static PyObject *core_launch(PyObject *module, PyObject *args, PyObject *kwargs)
 
 /* ---- models alone -------------------------------------------------------------------------------- */
 
-PyDoc_STRVAR(occupancy_doc,
-             "occupancy($module, config, threads, regs, static_bytes, dynamic_bytes=0, extra_blocks=0)\n--\n\n"
-             "Resident blocks per SM, what each resource alone allows, and the limiter. With dynamic_bytes the rules of dynamic management.");
+PyDoc_STRVAR(occupancy_doc, "occupancy($module, config, threads, regs, static_bytes, "
+                            "dynamic_bytes=0, extra_blocks=0)\n--\n\n"
+                            "Resident blocks per SM, what each resource alone allows, and the "
+                            "limiter. With dynamic_bytes the rules of dynamic management.");
 
 static PyObject *core_occupancy(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"config", "threads", "regs", "static_bytes", "dynamic_bytes", "extra_blocks", NULL};
+    static char *names[] = {"config",        "threads",      "regs", "static_bytes",
+                            "dynamic_bytes", "extra_blocks", NULL};
     PyObject *config;
     unsigned int threads, regs, fixed, dynamic = 0, extra = 0;
     uint32_t k = 0;
     struct config cfg;
     struct fault f = {.code = OK, .array = -1};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OIII|II:occupancy", names, &config, &threads, &regs, &fixed, &dynamic, &extra))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OIII|II:occupancy", names, &config, &threads,
+                                     &regs, &fixed, &dynamic, &extra))
         return NULL;
     if (config_from(config, &cfg) < 0) return NULL;
     if (config_check(&cfg, &f)) return raise_fault(module, &f);
     struct occupancy o = dynamic ? residency_compute(&cfg, threads, regs, fixed, dynamic, extra, &k)
                                  : occupancy_compute(&cfg, threads, regs, fixed);
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:s}", "blocks", o.blocks, "static_blocks", dynamic ? k : o.blocks, "counter",
-                         o.counter, "shared", o.smem, "registers", o.regs, "warps", o.warps, "threads", o.threads, "max_blocks",
-                         o.max_blocks, "limiter", limiter_name(o.limiter));
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:s}", "blocks", o.blocks,
+                         "static_blocks", dynamic ? k : o.blocks, "counter", o.counter, "shared",
+                         o.smem, "registers", o.regs, "warps", o.warps, "threads", o.threads,
+                         "max_blocks", o.max_blocks, "limiter", limiter_name(o.limiter));
 }
 
 static int access_arguments(PyObject *addresses, unsigned int width, uint32_t addr[32]) {
@@ -402,7 +429,9 @@ static PyObject *core_bank_passes(PyObject *module, PyObject *args, PyObject *kw
     uint32_t addr[32];
     struct config cfg;
     struct fault f = {.code = OK, .array = -1};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|II:bank_passes", names, &config, &addresses, &width, &mask)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|II:bank_passes", names, &config, &addresses,
+                                     &width, &mask))
+        return NULL;
     if (config_from(config, &cfg) < 0 || access_arguments(addresses, width, addr) < 0) return NULL;
     if (config_check(&cfg, &f)) return raise_fault(module, &f);
     struct smem_cost cost = smem_passes(&cfg, addr, mask, width);
@@ -422,13 +451,16 @@ static PyObject *core_coalesce(PyObject *module, PyObject *args, PyObject *kwarg
     struct config cfg;
     struct segment seg[64];
     struct fault f = {.code = OK, .array = -1};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|IIp:coalesce", names, &config, &addresses, &width, &mask, &store)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|IIp:coalesce", names, &config, &addresses,
+                                     &width, &mask, &store))
+        return NULL;
     if (config_from(config, &cfg) < 0 || access_arguments(addresses, width, addr) < 0) return NULL;
     if (config_check(&cfg, &f)) return raise_fault(module, &f);
     uint32_t n = mask ? coalesce(&cfg, addr, mask, width, store != 0, seg) : 0;
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && i < n; i++)
-        if (append_steal(list, Py_BuildValue("(III)", seg[i].addr, seg[i].bytes, seg[i].lanes)) < 0) Py_CLEAR(list);
+        if (append_steal(list, Py_BuildValue("(III)", seg[i].addr, seg[i].bytes, seg[i].lanes)) < 0)
+            Py_CLEAR(list);
     return list;
 }
 
@@ -443,7 +475,8 @@ static void release_views(Py_buffer *views, int count) {
 static int check_views(const Py_buffer *views, const size_t *sizes, int count, size_t n) {
     for (int i = 0; i < count; i++) {
         if (!views[i].obj || (size_t)views[i].len == n * sizes[i]) continue;
-        PyErr_Format(PyExc_ValueError, "buffer %d holds %zd bytes, not %zu records of %zu", i + 1, views[i].len, n, sizes[i]);
+        PyErr_Format(PyExc_ValueError, "buffer %d holds %zd bytes, not %zu records of %zu", i + 1,
+                     views[i].len, n, sizes[i]);
         return -1;
     }
     return 0;
@@ -457,13 +490,14 @@ static int replay_config(PyObject *module, PyObject *object, struct config *cfg)
 
 static void raise_replay(PyObject *module, enum error e) {
     struct fault f = {.code = e, .array = -1};
-    if (e == ERROR_BAD_LAUNCH) PyErr_SetString(PyExc_ValueError, "a record is malformed or out of order");
+    if (e == ERROR_BAD_LAUNCH)
+        PyErr_SetString(PyExc_ValueError, "a record is malformed or out of order");
     else raise_fault(module, &f);
 }
 
-PyDoc_STRVAR(dram_replay_doc,
-             "dram_replay($module, config, requests, done, log=...)\n--\n\n"
-             "Serve DRAM requests on one channel; done: a uint64 per request. Returns the channel's statistics.");
+PyDoc_STRVAR(dram_replay_doc, "dram_replay($module, config, requests, done, log=...)\n--\n\n"
+                              "Serve DRAM requests on one channel; done: a uint64 per request. "
+                              "Returns the channel's statistics.");
 
 static PyObject *core_dram_replay(PyObject *module, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"config", "requests", "done", "log", NULL};
@@ -472,18 +506,25 @@ static PyObject *core_dram_replay(PyObject *module, PyObject *args, PyObject *kw
     Py_buffer view[3] = {{.obj = NULL}};
     struct config cfg;
     struct dram_stats s;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*|w*:dram_replay", names, &config, &view[0], &view[1], &view[2])) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*|w*:dram_replay", names, &config, &view[0],
+                                     &view[1], &view[2]))
+        return NULL;
     const size_t n = (size_t)view[0].len / sizes[0];
     if (check_views(view, sizes, 2, n) == 0 && replay_config(module, config, &cfg) == 0) {
-        struct dram_log log = {.entries = view[2].buf, .capacity = view[2].obj ? (size_t)view[2].len / sizeof *log.entries : 0};
+        struct dram_log log = {.entries = view[2].buf,
+                               .capacity =
+                                   view[2].obj ? (size_t)view[2].len / sizeof *log.entries : 0};
         enum error e;
         Py_BEGIN_ALLOW_THREADS
         e = dram_replay(&cfg, view[0].buf, n, view[1].buf, &s, view[2].obj ? &log : NULL);
         Py_END_ALLOW_THREADS
         if (e) raise_replay(module, e);
-        else result = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "reads", s.reads, "writes", s.writes, "activates",
-                                    s.activates, "precharges", s.precharges, "refreshes", s.refreshes, "row_hits", s.hits,
-                                    "row_misses", s.misses, "row_conflicts", s.conflicts, "busy", s.busy, "commands", log.count);
+        else
+            result = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "reads", s.reads,
+                                   "writes", s.writes, "activates", s.activates, "precharges",
+                                   s.precharges, "refreshes", s.refreshes, "row_hits", s.hits,
+                                   "row_misses", s.misses, "row_conflicts", s.conflicts, "busy",
+                                   s.busy, "commands", log.count);
     }
     release_views(view, 3);
     return result;
@@ -500,28 +541,33 @@ static PyObject *core_dram_map(PyObject *module, PyObject *args, PyObject *kwarg
     uint32_t local, in_slice;
     struct config cfg;
     struct addrmap map;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OI:dram_map", names, &config, &address)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OI:dram_map", names, &config, &address))
+        return NULL;
     if (replay_config(module, config, &cfg) < 0) return NULL;
     addrmap_init(&map, &cfg);
     uint32_t partition = addrmap_partition(&map, address, &local);
-    return Py_BuildValue("(IIIII)", partition, addrmap_slice(&map, local, &in_slice), bit_field_of(&map.bank, local),
-                         bit_field_of(&map.row, local), local);
+    return Py_BuildValue("(IIIII)", partition, addrmap_slice(&map, local, &in_slice),
+                         bit_field_of(&map.bank, local), bit_field_of(&map.row, local), local);
 }
 
-PyDoc_STRVAR(cache_replay_doc,
-             "cache_replay($module, bytes, line, ways, sector, hashed, addresses, hit, write=...)\n--\n\n"
-             "Look up uint32 addresses in order; hit, write: a byte each. Returns how many dirty lines were evicted.");
+PyDoc_STRVAR(
+    cache_replay_doc,
+    "cache_replay($module, bytes, line, ways, sector, hashed, addresses, hit, write=...)\n--\n\n"
+    "Look up uint32 addresses in order; hit, write: a byte each. Returns how many dirty lines were "
+    "evicted.");
 
 static PyObject *core_cache_replay(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"bytes", "line", "ways", "sector", "hashed", "addresses", "hit", "write", NULL};
+    static char *names[] = {"bytes",     "line", "ways",  "sector", "hashed",
+                            "addresses", "hit",  "write", NULL};
     static const size_t sizes[] = {sizeof(uint32_t), 1, 1};
     struct cache_shape shape = {0};
     int hashed;
     (void)module;
     Py_buffer view[3] = {{.obj = NULL}};
     uint64_t evicted = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IIIIpy*w*|y*:cache_replay", names, &shape.bytes, &shape.line, &shape.ways,
-                                     &shape.sector, &hashed, &view[0], &view[1], &view[2]))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IIIIpy*w*|y*:cache_replay", names, &shape.bytes,
+                                     &shape.line, &shape.ways, &shape.sector, &hashed, &view[0],
+                                     &view[1], &view[2]))
         return NULL;
     shape.hashed = hashed != 0;
     const size_t n = (size_t)view[0].len / sizes[0];
@@ -537,20 +583,25 @@ static PyObject *core_cache_replay(PyObject *module, PyObject *args, PyObject *k
     return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(evicted);
 }
 
-PyDoc_STRVAR(memory_replay_doc,
-             "memory_replay($module, config, packets, sent, replied, credits, interval, window=0)\n--\n\n"
-             "Send packets through the detailed memory system; sent, replied: a uint64 per packet. Returns its counters.");
+PyDoc_STRVAR(
+    memory_replay_doc,
+    "memory_replay($module, config, packets, sent, replied, credits, interval, window=0)\n--\n\n"
+    "Send packets through the detailed memory system; sent, replied: a uint64 per packet. Returns "
+    "its counters.");
 
 static PyObject *core_memory_replay(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"config", "packets", "sent", "replied", "credits", "interval", "window", NULL};
-    static const size_t sizes[] = {sizeof(struct memory_packet), sizeof(uint64_t), sizeof(uint64_t)};
+    static char *names[] = {"config",  "packets",  "sent",   "replied",
+                            "credits", "interval", "window", NULL};
+    static const size_t sizes[] = {sizeof(struct memory_packet), sizeof(uint64_t),
+                                   sizeof(uint64_t)};
     PyObject *config, *result = NULL;
     Py_buffer view[3] = {{.obj = NULL}};
     struct memory_replay how = {0};
     struct config cfg;
     struct counters counters = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*w*II|I:memory_replay", names, &config, &view[0], &view[1], &view[2],
-                                     &how.credits, &how.interval, &how.window))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*w*II|I:memory_replay", names, &config,
+                                     &view[0], &view[1], &view[2], &how.credits, &how.interval,
+                                     &how.window))
         return NULL;
     const size_t n = (size_t)view[0].len / sizes[0];
     if (check_views(view, sizes, 3, n) == 0 && replay_config(module, config, &cfg) == 0) {
@@ -568,8 +619,7 @@ static PyObject *core_memory_replay(PyObject *module, PyObject *args, PyObject *
 /* ---- class Smm: the shared-memory management table ------------------------------------------------- */
 
 struct smm_object {
-    PyObject_HEAD
-    struct smm table;
+    PyObject_HEAD struct smm table;
 };
 
 static struct smm *table_of(PyObject *self) { return &((struct smm_object *)(void *)self)->table; }
@@ -577,9 +627,11 @@ static struct smm *table_of(PyObject *self) { return &((struct smm_object *)(voi
 static PyObject *smm_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"capacity", "unit", "reserve", NULL};
     unsigned int capacity, unit = 16, reserve = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I|II:Smm", names, &capacity, &unit, &reserve)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I|II:Smm", names, &capacity, &unit, &reserve))
+        return NULL;
     if (unit == 0 || capacity < unit || reserve > capacity) {
-        PyErr_SetString(PyExc_ValueError, "Smm: need 1 <= unit <= capacity and reserve <= capacity");
+        PyErr_SetString(PyExc_ValueError,
+                        "Smm: need 1 <= unit <= capacity and reserve <= capacity");
         return NULL;
     }
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -607,8 +659,12 @@ static PyObject *smm_alloc(PyObject *self, PyObject *args, smm_alloc_fn *alloc) 
     return PyLong_FromUnsignedLong(start);
 }
 
-static PyObject *smm_object_static(PyObject *self, PyObject *args) { return smm_alloc(self, args, smm_alloc_static); }
-static PyObject *smm_object_dynamic(PyObject *self, PyObject *args) { return smm_alloc(self, args, smm_alloc_dynamic); }
+static PyObject *smm_object_static(PyObject *self, PyObject *args) {
+    return smm_alloc(self, args, smm_alloc_static);
+}
+static PyObject *smm_object_dynamic(PyObject *self, PyObject *args) {
+    return smm_alloc(self, args, smm_alloc_dynamic);
+}
 
 static PyObject *smm_object_release(PyObject *self, PyObject *args) {
     unsigned int start;
@@ -623,7 +679,8 @@ static PyObject *smm_entries(PyObject *self, PyObject *unused) {
     for (uint32_t i = 0; list && i < SMM_ENTRIES; i++) {
         const struct smm_entry *e = &t->entry[i];
         if (!e->valid) continue;
-        if (append_steal(list, Py_BuildValue("(IIIO)", e->block, e->size, e->start, e->dynamic ? Py_True : Py_False)) < 0)
+        if (append_steal(list, Py_BuildValue("(IIIO)", e->block, e->size, e->start,
+                                             e->dynamic ? Py_True : Py_False)) < 0)
             Py_CLEAR(list);
     }
     return list;
@@ -631,17 +688,20 @@ static PyObject *smm_entries(PyObject *self, PyObject *unused) {
 
 static PyMethodDef smm_methods[] = {
     {"alloc_static", smm_object_static, METH_VARARGS,
-     "alloc_static($self, block, size, /)\n--\n\nFirst fit from address 0 up; the start, or None if there is no place."},
+     "alloc_static($self, block, size, /)\n--\n\nFirst fit from address 0 up; the start, or None "
+     "if there is no place."},
     {"alloc_dynamic", smm_object_dynamic, METH_VARARGS,
      "alloc_dynamic($self, block, size, /)\n--\n\nAt the highest free place; the start, or None."},
     {"release", smm_object_release, METH_VARARGS,
      "release($self, start, /)\n--\n\nInvalidate the entry that starts there; False if none does."},
-    {"entries", smm_entries, METH_NOARGS, "entries($self, /)\n--\n\nValid rows: (block, size, start, dynamic)."},
+    {"entries", smm_entries, METH_NOARGS,
+     "entries($self, /)\n--\n\nValid rows: (block, size, start, dynamic)."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot smm_slots[] = {
-    {Py_tp_doc, "Smm(capacity, unit=16, reserve=0)\n--\n\nThe shared-memory management table of one SM (paper, section 5)."},
+    {Py_tp_doc, "Smm(capacity, unit=16, reserve=0)\n--\n\nThe shared-memory management table of "
+                "one SM (paper, section 5)."},
     {Py_tp_new, (void *)smm_new},
     {Py_tp_dealloc, (void *)smm_dealloc},
     {Py_tp_methods, smm_methods},
@@ -657,23 +717,18 @@ static PyType_Spec smm_spec = {
 
 /* ---- the module -------------------------------------------------------------------------------------- */
 
-#define METHOD(name) {#name, (PyCFunction)(void (*)(void))core_##name, METH_VARARGS | METH_KEYWORDS, name##_doc}
+#define METHOD(name)                                                                               \
+    { #name, (PyCFunction)(void (*)(void))core_##name, METH_VARARGS | METH_KEYWORDS, name##_doc }
 
 static PyMethodDef core_methods[] = {
-    METHOD(launch),
-    METHOD(occupancy),
-    METHOD(bank_passes),
-    METHOD(coalesce),
-    METHOD(dram_replay),
-    METHOD(dram_map),
-    METHOD(cache_replay),
-    METHOD(memory_replay),
-    {NULL, NULL, 0, NULL},
+    METHOD(launch),       METHOD(occupancy),     METHOD(bank_passes),
+    METHOD(coalesce),     METHOD(dram_replay),   METHOD(dram_map),
+    METHOD(cache_replay), METHOD(memory_replay), {NULL, NULL, 0, NULL},
 };
 
 static PyObject *pc_counters_table(void) {
     PyObject *list = PyList_New(0);
-#define PC_COUNTER(name, unit, doc) \
+#define PC_COUNTER(name, unit, doc)                                                                \
     if (list && append_steal(list, Py_BuildValue("(sss)", #name, unit, doc)) < 0) Py_CLEAR(list);
 #include "pc_counters.def"
     return list;
@@ -688,7 +743,8 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "ERRORS", errors_table()) < 0) return -1;
     if (add_steal(module, "ATOMS", names_table(atom_names, ATOM_COUNT)) < 0) return -1;
     if (add_steal(module, "SPECIALS", names_table(special_names, SPECIAL_COUNT)) < 0) return -1;
-    if (add_steal(module, "UNIFORMS", names_table(uniform_names, UNIFORM_KIND_COUNT)) < 0) return -1;
+    if (add_steal(module, "UNIFORMS", names_table(uniform_names, UNIFORM_KIND_COUNT)) < 0)
+        return -1;
     struct module_state *state = state_of(module);
     state->smm_type = PyType_FromModuleAndSpec(module, &smm_spec, NULL);
     return state->smm_type ? PyModule_AddObjectRef(module, "Smm", state->smm_type) : -1;

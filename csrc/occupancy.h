@@ -15,7 +15,7 @@
 
 /* What limits the number of resident blocks; of several, the first in this order. */
 enum limiter {
-    LIMITER_COUNTER,   /* the paper's counter, K + n */
+    LIMITER_COUNTER, /* the paper's counter, K + n */
     LIMITER_SHARED,
     LIMITER_REGISTERS,
     LIMITER_WARPS,
@@ -26,10 +26,10 @@ enum limiter {
 
 /* Resident blocks that each resource alone would allow; 0 when one block cannot run. */
 struct occupancy {
-    uint32_t blocks;     /* the least of those below */
-    uint32_t counter;    /* K + n; OCCUPANCY_UNLIMITED with static management */
-    uint32_t smem;       /* OCCUPANCY_UNLIMITED when the block holds none */
-    uint32_t regs;       /* OCCUPANCY_UNLIMITED when the kernel uses none */
+    uint32_t blocks;  /* the least of those below */
+    uint32_t counter; /* K + n; OCCUPANCY_UNLIMITED with static management */
+    uint32_t smem;    /* OCCUPANCY_UNLIMITED when the block holds none */
+    uint32_t regs;    /* OCCUPANCY_UNLIMITED when the kernel uses none */
     uint32_t warps;
     uint32_t threads;
     uint32_t max_blocks;

@@ -62,7 +62,8 @@ enum error pool_create(struct pool **out, uint32_t threads) {
     pthread_cond_init(&p->wake, NULL);
     p->thread = calloc(threads, sizeof *p->thread);
     if (!p->thread) return ERROR_NO_MEMORY;
-    while (p->workers + 1 < threads && pthread_create(&p->thread[p->workers], NULL, worker, p) == 0) p->workers++;
+    while (p->workers + 1 < threads && pthread_create(&p->thread[p->workers], NULL, worker, p) == 0)
+        p->workers++;
     return OK; /* fewer threads than asked for give the same bits */
 }
 

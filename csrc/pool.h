@@ -12,7 +12,7 @@ typedef void pool_fn(void *context, uint32_t item);
 struct pool;
 
 /* threads: all in all, the caller included. */
-enum error pool_create(struct pool **pool, uint32_t threads);
+enum error pool_create(struct pool **out, uint32_t threads);
 void pool_destroy(struct pool *pool);
 void pool_run(struct pool *pool, pool_fn *fn, void *context, uint32_t items);
 

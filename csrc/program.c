@@ -60,7 +60,8 @@ static enum error source(struct decoder *dec, uint16_t field, uint32_t *row) {
 }
 
 static enum error destination(struct decoder *dec, uint16_t field, uint32_t *row) {
-    if (field >= dec->p->meta.nregs) return reject(dec, "destination register %u does not exist", field);
+    if (field >= dec->p->meta.nregs)
+        return reject(dec, "destination register %u does not exist", field);
     *row = field * 32u;
     dec->p->deps[dec->pc].dst = field;
     add_dep(&dec->p->deps[dec->pc], field);
@@ -77,7 +78,8 @@ static enum error predicate(struct decoder *dec, uint16_t field, uint32_t *numbe
 static uint32_t data_words(uint32_t width) { return width <= 4 ? 1 : width / 4; }
 
 /* The 1..4 data registers of a memory access, in fields d, b, c, q. */
-static enum error data_registers(struct decoder *dec, const struct insn *in, struct uop *u, bool load) {
+static enum error data_registers(struct decoder *dec, const struct insn *in, struct uop *u,
+                                 bool load) {
     const uint16_t fields[4] = {in->d, in->b, in->c, in->q};
     uint32_t *rows[3] = {&u->d, &u->b, &u->c};
     uint32_t words = data_words(in->width), row = 0;
@@ -99,7 +101,8 @@ static enum error data_registers(struct decoder *dec, const struct insn *in, str
 static enum error address(struct decoder *dec, const struct insn *in, struct uop *u) {
     uint32_t w = in->width;
     if (w != 1 && w != 2 && w != 4 && w != 8 && w != 16) return reject(dec, "access width %u", w);
-    if (u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL || u->op == OP_TEX)
+    if (u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL ||
+        u->op == OP_TEX)
         if (in->aux < 0 || (uint32_t)in->aux >= dec->buffer_count)
             return reject(dec, "array %d does not exist", (int)in->aux);
     if ((u->op == OP_LD_LOCAL || u->op == OP_ST_LOCAL) && w > 4)
@@ -113,7 +116,8 @@ static enum error address(struct decoder *dec, const struct insn *in, struct uop
 
 static enum error atomic(struct decoder *dec, const struct insn *in, struct uop *u) {
     enum error e;
-    if (in->sub >= ATOM_COUNT || in->width != 4) return reject(dec, "atomic operation %u of width %u", in->sub, in->width);
+    if (in->sub >= ATOM_COUNT || in->width != 4)
+        return reject(dec, "atomic operation %u of width %u", in->sub, in->width);
     u->d = ROW_NONE;
     if (in->d != OPERAND_NONE) {
         if ((e = destination(dec, in->d, &u->d))) return e;
@@ -126,13 +130,15 @@ static enum error atomic(struct decoder *dec, const struct insn *in, struct uop 
 
 static enum error control(struct decoder *dec, const struct insn *in) {
     if (in->op == OP_BRA) {
-        if (in->imm < 0 || (uint32_t)in->imm >= dec->p->count) return reject(dec, "branch target %d", (int)in->imm);
+        if (in->imm < 0 || (uint32_t)in->imm >= dec->p->count)
+            return reject(dec, "branch target %d", (int)in->imm);
         if (in->aux < -1 || in->aux >= (int32_t)dec->p->count)
             return reject(dec, "reconvergence point %d", (int)in->aux);
     }
     if (in->op == OP_BAR_SYNC) {
         if (in->sub > BAR_RELEASE) return reject(dec, "barrier option %u", in->sub);
-        if (in->sub == BAR_ALLOC && in->imm <= 0) return reject(dec, "allocation of %d bytes", (int)in->imm);
+        if (in->sub == BAR_ALLOC && in->imm <= 0)
+            return reject(dec, "allocation of %d bytes", (int)in->imm);
         if (in->guard) return reject(dec, "guarded barrier");
     }
     return OK;
@@ -174,44 +180,63 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg) {
     enum error e;
     if (in->op >= OP_COUNT) return reject(dec, "operation %u does not exist", in->op);
     const struct op_info *info = &ops[in->op];
-    *u = (struct uop){.op = (uint8_t)in->op, .guard = in->guard, .sub = in->sub, .width = in->width,
-                      .flags = in->flags, .unit = info->unit, .cls = info->cls,
-                      .d = ROW_NONE, .a = ROW_NONE, .b = ROW_NONE, .c = ROW_NONE,
-                      .imm = in->imm, .aux = in->aux};
+    *u = (struct uop){.op = (uint8_t)in->op,
+                      .guard = in->guard,
+                      .sub = in->sub,
+                      .width = in->width,
+                      .flags = in->flags,
+                      .unit = info->unit,
+                      .cls = info->cls,
+                      .d = ROW_NONE,
+                      .a = ROW_NONE,
+                      .b = ROW_NONE,
+                      .c = ROW_NONE,
+                      .imm = in->imm,
+                      .aux = in->aux};
     if (u->unit == UNIT_EITHER && !cfg->fmul_on_sfu) u->unit = UNIT_SP;
     if (in->guard) {
         uint32_t number;
         if ((e = predicate(dec, (uint16_t)((in->guard & ~GUARD_NOT) - 1), &number))) return e;
     }
     switch (in->op) {
-    case OP_LD_GLOBAL: case OP_LD_SHARED: case OP_LD_LOCAL: case OP_LD_CONST: case OP_TEX:
+    case OP_LD_GLOBAL:
+    case OP_LD_SHARED:
+    case OP_LD_LOCAL:
+    case OP_LD_CONST:
+    case OP_TEX:
         if ((e = address(dec, in, u))) return e;
         return data_registers(dec, in, u, true);
-    case OP_ST_GLOBAL: case OP_ST_SHARED: case OP_ST_LOCAL:
+    case OP_ST_GLOBAL:
+    case OP_ST_SHARED:
+    case OP_ST_LOCAL:
         if ((e = address(dec, in, u))) return e;
         return data_registers(dec, in, u, false);
-    case OP_ATOM_GLOBAL: case OP_ATOM_SHARED:
+    case OP_ATOM_GLOBAL:
+    case OP_ATOM_SHARED:
         if ((e = address(dec, in, u))) return e;
         return atomic(dec, in, u);
-    case OP_BRA: case OP_BAR_SYNC: case OP_MEMBAR: case OP_EXIT:
+    case OP_BRA:
+    case OP_BAR_SYNC:
+    case OP_MEMBAR:
+    case OP_EXIT:
         u->unit = UNIT_SP; /* control goes down the arithmetic pipeline (GS302) */
         return control(dec, in);
-    default:
-        return operands(dec, in, u);
+    default: return operands(dec, in, u);
     }
 }
 
 /* Latency and unit time of every class on this machine. */
-static void class_times(const struct config *cfg, uint16_t latency[CLASS_COUNT], uint16_t interval[CLASS_COUNT]) {
-#define CLASS(id, name, doc)                            \
-    latency[CLASS_##id] = (uint16_t)cfg->lat_##name; \
+static void class_times(const struct config *cfg, uint16_t latency[CLASS_COUNT],
+                        uint16_t interval[CLASS_COUNT]) {
+#define CLASS(id, name, doc)                                                                       \
+    latency[CLASS_##id] = (uint16_t)cfg->lat_##name;                                               \
     interval[CLASS_##id] = (uint16_t)cfg->issue_##name;
 #include "classes.def"
 }
 
 static enum error fill_uniforms(struct program *p, const struct uniform *uniforms, uint32_t count,
-                                const struct launch_dims *dims, const uint32_t *params, uint32_t param_count,
-                                struct decoder *dec) {
+                                const struct launch_dims *dims, const uint32_t *params,
+                                uint32_t param_count, struct decoder *dec) {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t value = uniforms[i].value, bits = 0;
         switch (uniforms[i].kind) {
@@ -256,14 +281,19 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
                           uint32_t param_count, const uint8_t *constants, uint32_t constant_bytes,
                           uint32_t buffer_count, struct fault *fault) {
     struct decoder dec = {.p = p, .code = code, .buffer_count = buffer_count, .fault = fault};
-    *p = (struct program){.meta = *meta, .count = count, .uniform_count = uniform_count,
-                          .constants = constants, .constant_bytes = constant_bytes,
-                          .ready_count = meta->nregs + meta->npreds, .row_count = meta->nregs + SPECIAL_COUNT};
+    *p = (struct program){.meta = *meta,
+                          .count = count,
+                          .uniform_count = uniform_count,
+                          .constants = constants,
+                          .constant_bytes = constant_bytes,
+                          .ready_count = meta->nregs + meta->npreds,
+                          .row_count = meta->nregs + SPECIAL_COUNT};
     if (count == 0 || count > MAX_INSNS) return reject(&dec, "%u instructions", count);
     if (meta->nregs > MAX_REGS || meta->npreds > MAX_PREDS)
         return reject(&dec, "%u registers, %u predicates", meta->nregs, meta->npreds);
     if (uniform_count > 0x7fff) return reject(&dec, "%u uniform operands", uniform_count);
-    if (meta->local_bytes % 4 || meta->local_bytes > 65536) return reject(&dec, "%u bytes of local memory", meta->local_bytes);
+    if (meta->local_bytes % 4 || meta->local_bytes > 65536)
+        return reject(&dec, "%u bytes of local memory", meta->local_bytes);
     if (!allocate(p)) return fault->code = ERROR_NO_MEMORY;
     enum error e = fill_uniforms(p, uniforms, uniform_count, dims, params, param_count, &dec);
     if (e) return e;

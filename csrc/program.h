@@ -22,11 +22,15 @@ enum latency_class {
 /* Operand fields (d, a, b, c, q): a register, a special register, a uniform or none. */
 #define OPERAND_UNIFORM 0x8000u /* | row of the uniform table */
 #define OPERAND_SPECIAL 0x4000u /* | enum special */
-#define OPERAND_NONE 0xffffu
+#define OPERAND_NONE    0xffffu
 
 enum special {
-    SPECIAL_TID_X, SPECIAL_TID_Y, SPECIAL_TID_Z,
-    SPECIAL_CTAID_X, SPECIAL_CTAID_Y, SPECIAL_CTAID_Z,
+    SPECIAL_TID_X,
+    SPECIAL_TID_Y,
+    SPECIAL_TID_Z,
+    SPECIAL_CTAID_X,
+    SPECIAL_CTAID_Y,
+    SPECIAL_CTAID_Z,
     SPECIAL_LANEID,
     SPECIAL_COUNT
 };
@@ -61,8 +65,22 @@ enum bar_option { BAR_PLAIN, BAR_ALLOC, BAR_RELEASE };
 enum shfl_mode { SHFL_IDX, SHFL_UP, SHFL_DOWN, SHFL_BFLY };
 enum vote_mode { VOTE_ALL, VOTE_ANY };
 enum atom_op {
-    ATOM_ADD, ATOM_ADD_F32, ATOM_SUB, ATOM_MIN_S32, ATOM_MIN_U32, ATOM_MAX_S32, ATOM_MAX_U32,
-    ATOM_MIN_F32, ATOM_MAX_F32, ATOM_AND, ATOM_OR, ATOM_XOR, ATOM_EXCH, ATOM_CAS, ATOM_INC, ATOM_DEC,
+    ATOM_ADD,
+    ATOM_ADD_F32,
+    ATOM_SUB,
+    ATOM_MIN_S32,
+    ATOM_MIN_U32,
+    ATOM_MAX_S32,
+    ATOM_MAX_U32,
+    ATOM_MIN_F32,
+    ATOM_MAX_F32,
+    ATOM_AND,
+    ATOM_OR,
+    ATOM_XOR,
+    ATOM_EXCH,
+    ATOM_CAS,
+    ATOM_INC,
+    ATOM_DEC,
     ATOM_COUNT
 };
 
@@ -94,7 +112,7 @@ struct insn {
     uint32_t reserved;
 };
 
-#define MAX_REGS 255u
+#define MAX_REGS  255u
 #define MAX_PREDS 32u
 #define MAX_INSNS 65536u
 

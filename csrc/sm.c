@@ -12,12 +12,15 @@ static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port) {
     const struct config *cfg = m->cfg;
     const struct program *p = m->program;
-    const size_t warps = cfg->max_warps_sm, flights = cfg->credits + COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES;
+    const size_t warps = cfg->max_warps_sm,
+                 flights = cfg->credits + COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES;
     const size_t rows = align64((size_t)p->row_count * 32 * 4);
     const size_t ready = align64(p->ready_count * sizeof(uint64_t));
     const size_t producer = align64(p->ready_count);
     const size_t sizes[] = {
-        warps * rows, warps * ready, warps * producer,
+        warps * rows,
+        warps * ready,
+        warps * producer,
         align64(cfg->smem_bytes),
         align64(flights * sizeof(struct access)),
         align64(2 * flights * sizeof(struct packet)),
@@ -32,7 +35,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     memset(sm, 0, sizeof *sm);
     uint8_t *at = sm->arena = calloc(1, total + 64);
     if (!at) return ERROR_NO_MEMORY;
-    at = (uint8_t *)align64((size_t)at);
+    at += (64 - (size_t)at % 64) % 64;
     for (size_t w = 0; w < warps; w++) {
         sm->warps[w].rows = (uint32_t *)(void *)(at + w * rows);
         sm->warps[w].ready = (uint64_t *)(void *)(at + sizes[0] + w * ready);
@@ -86,7 +89,8 @@ static bool earlier(struct reply a, struct reply b) {
 
 static void heap_push(struct sm *sm, struct reply r) {
     uint32_t i = sm->reply_count++;
-    for (; i && earlier(r, sm->replies[(i - 1) / 2]); i = (i - 1) / 2) sm->replies[i] = sm->replies[(i - 1) / 2];
+    for (; i && earlier(r, sm->replies[(i - 1) / 2]); i = (i - 1) / 2)
+        sm->replies[i] = sm->replies[(i - 1) / 2];
     sm->replies[i] = r;
 }
 
@@ -96,7 +100,8 @@ static struct reply heap_pop(struct sm *sm) {
     for (;;) {
         uint32_t child = 2 * i + 1;
         if (child >= sm->reply_count) break;
-        if (child + 1 < sm->reply_count && earlier(sm->replies[child + 1], sm->replies[child])) child++;
+        if (child + 1 < sm->reply_count && earlier(sm->replies[child + 1], sm->replies[child]))
+            child++;
         if (!earlier(sm->replies[child], last)) break;
         sm->replies[i] = sm->replies[child];
         i = child;
@@ -207,13 +212,15 @@ static struct choice pick_lrr(const struct sm *sm, const struct scheduler *s, ui
 }
 
 /* Greedy-then-oldest: the last issued warp as long as it can, else the oldest. */
-static struct choice pick_gto(const struct sm *sm, const struct scheduler *s, uint32_t index, uint32_t step) {
+static struct choice pick_gto(const struct sm *sm, const struct scheduler *s, uint32_t index,
+                              uint32_t step) {
     struct choice best = {NEVER, 0};
     if (s->last < sm->warp_limit) best = (struct choice){issue_time(sm, s, s->last), s->last};
     if (best.t == s->slot) return best;
     for (uint32_t warp = index; warp < sm->warp_limit; warp += step) {
         const uint64_t at = issue_time(sm, s, warp);
-        if (at < best.t || (at == best.t && at != NEVER && best.warp != s->last && sm->age[warp] < sm->age[best.warp]))
+        if (at < best.t || (at == best.t && at != NEVER && best.warp != s->last &&
+                            sm->age[warp] < sm->age[best.warp]))
             best = (struct choice){at, warp};
     }
     return best;
@@ -222,7 +229,8 @@ static struct choice pick_gto(const struct sm *sm, const struct scheduler *s, ui
 static struct choice pick(const struct sm *sm, uint32_t index) {
     const struct config *cfg = sm->m->cfg;
     const struct scheduler *s = &sm->sched[index];
-    return cfg->sched_policy ? pick_gto(sm, s, index, cfg->schedulers) : pick_lrr(sm, s, cfg->schedulers);
+    return cfg->sched_policy ? pick_gto(sm, s, index, cfg->schedulers)
+                             : pick_lrr(sm, s, cfg->schedulers);
 }
 
 /* ---- every scheduler clock is accounted for --------------------------------------------------- */
@@ -248,7 +256,8 @@ static enum wait reason(const struct sm *sm, uint32_t warp) {
     if (kind != WAIT_START) return kind;
     for (uint32_t w = 0; w < sm->warp_limit; w++) {
         const uint8_t state = sm->warps[w].state;
-        if (w != warp && state != WARP_FREE && state != WARP_STARTING && state != WARP_EXITED && sm->wait[w] != WAIT_START)
+        if (w != warp && state != WARP_FREE && state != WARP_STARTING && state != WARP_EXITED &&
+            sm->wait[w] != WAIT_START)
             return (enum wait)sm->wait[w];
     }
     return WAIT_START;
@@ -269,7 +278,8 @@ static void issue_slot(struct sm *sm, uint32_t index) {
     struct scheduler *s = &sm->sched[index];
     const struct choice c = s->choice;
     /* What the schedulers share, one may have taken from another. */
-    sm->stale |= sm->next_unit[c.warp] == UNIT_SP && cfg->sp_units >= cfg->schedulers ? 1u << index : ~0u;
+    sm->stale |=
+        sm->next_unit[c.warp] == UNIT_SP && cfg->sp_units >= cfg->schedulers ? 1u << index : ~0u;
     account_idle(sm, c.warp, s->slot, c.t);
     s->slot = c.t;
     if (!issue_instruction(sm, c.warp, index, c.t)) return;
@@ -277,8 +287,10 @@ static void issue_slot(struct sm *sm, uint32_t index) {
     s->last = c.warp;
     sm->count.issue_cycles += cfg->issue_interval;
     if (cfg->issue_width == 2 && sm->ready_at[c.warp] <= c.t && sm->fault.code == OK) {
-        const struct scheduler at_slot = {.slot = c.t, .unit = {s->unit[0], s->unit[1], s->unit[2], 0}};
-        if (issue_time(sm, &at_slot, c.warp) == c.t && issue_instruction(sm, c.warp, index, c.t)) sm->count.dual_issued++;
+        const struct scheduler at_slot = {.slot = c.t,
+                                          .unit = {s->unit[0], s->unit[1], s->unit[2], 0}};
+        if (issue_time(sm, &at_slot, c.warp) == c.t && issue_instruction(sm, c.warp, index, c.t))
+            sm->count.dual_issued++;
     }
 }
 
@@ -318,9 +330,16 @@ void sm_close(struct sm *sm, uint64_t end) {
 }
 
 bool sm_stuck(const struct sm *sm, struct fault *f) {
-    static const char *const kinds[WAIT_COUNT] = {"an arithmetic result", "shared-memory data", "a memory reply", "a unit",
-                                                  "a barrier", "shared memory that other blocks hold", "credits",
-                                                  "an instruction", "its start", "something else"};
+    static const char *const kinds[WAIT_COUNT] = {"an arithmetic result",
+                                                  "shared-memory data",
+                                                  "a memory reply",
+                                                  "a unit",
+                                                  "a barrier",
+                                                  "shared memory that other blocks hold",
+                                                  "credits",
+                                                  "an instruction",
+                                                  "its start",
+                                                  "something else"};
     for (uint32_t i = 0; i < sm->warp_limit; i++) {
         const struct warp *w = &sm->warps[i];
         if (w->state == WARP_FREE || w->state == WARP_EXITED) continue;
@@ -329,7 +348,9 @@ bool sm_stuck(const struct sm *sm, struct fault *f) {
         f->warp = i;
         f->pc = w->state == WARP_BARRIER ? b->barrier_pc : w->pc;
         f->line = sm->m->program->line[f->pc];
-        snprintf(f->text, sizeof f->text, "block %u on SM %u waits for %s (%u of %u warps arrived, %u blocks queue for shared memory)",
+        snprintf(f->text, sizeof f->text,
+                 "block %u on SM %u waits for %s (%u of %u warps arrived, %u blocks queue for "
+                 "shared memory)",
                  b->id, sm->id, kinds[sm->wait[i]], b->arrived, b->warps_live, sm->queue_count);
         return true;
     }

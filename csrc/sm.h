@@ -4,25 +4,36 @@
 #define SMMUX_SM_H
 
 #include "cache.h"
-#include "counters.h"
 #include "coalesce.h"
+#include "counters.h"
 #include "decode.h"
 #include "memsys.h"
 #include "smm.h"
 #include "warp.h"
 
-#define MAX_WARPS 64u
-#define MAX_BLOCKS 32u
+#define MAX_WARPS      64u
+#define MAX_BLOCKS     32u
 #define MAX_SCHEDULERS 4u
-#define MAX_MISSES 64u
-#define LOCAL_BASE 0xc0000000u /* device address of local memory; arrays lie below */
-#define CODE_BASE 0xff000000u  /* device address of the program */
-#define NEVER UINT64_MAX
-#define READY_PENDING UINT64_MAX /* a register that a memory reply will write */
+#define MAX_MISSES     64u
+#define LOCAL_BASE     0xc0000000u /* device address of local memory; arrays lie below */
+#define CODE_BASE      0xff000000u /* device address of the program */
+#define NEVER          UINT64_MAX
+#define READY_PENDING  UINT64_MAX /* a register that a memory reply will write */
 
 /* Why a warp cannot issue; one idle_* counter each. */
-enum wait { WAIT_ALU, WAIT_SHARED, WAIT_GLOBAL, WAIT_UNIT, WAIT_BARRIER, WAIT_ALLOCATION, WAIT_CREDITS,
-            WAIT_FETCH, WAIT_START, WAIT_OTHER, WAIT_COUNT };
+enum wait {
+    WAIT_ALU,
+    WAIT_SHARED,
+    WAIT_GLOBAL,
+    WAIT_UNIT,
+    WAIT_BARRIER,
+    WAIT_ALLOCATION,
+    WAIT_CREDITS,
+    WAIT_FETCH,
+    WAIT_START,
+    WAIT_OTHER,
+    WAIT_COUNT
+};
 
 struct pc_counters {
 #define PC_COUNTER(name, unit, doc) uint64_t name;
@@ -36,27 +47,28 @@ struct machine {
     struct launch_dims dims;
     const struct buffer *buffers;
     uint32_t buffer_count;
-    uint8_t *local;           /* local memory of all warp slots */
+    uint8_t *local; /* local memory of all warp slots */
     struct buffer local_buffer;
-    bool dynamic;             /* dynamic management: bar.sync +1, -1 take effect */
-    uint32_t static_smem;     /* bytes allocated at dispatch */
+    bool dynamic;         /* dynamic management: bar.sync +1, -1 take effect */
+    uint32_t static_smem; /* bytes allocated at dispatch */
     uint32_t warps_per_block;
     bool per_pc;
 };
 
 struct block {
-    bool used, started; /* used but not started: waits for its static part */
-    bool holds;                    /* dynamic shared memory */
-    bool region;                   /* between an opening and a closing barrier (Figure 1) */
-    bool isolating;                /* the barrier being assembled bears INSN_ISOLATE */
-    uint32_t dynamic_bytes;        /* asked for by its last allocation */
-    uint8_t barrier;           /* enum bar_option of the barrier being assembled */
+    bool used, started;     /* used but not started: waits for its static part */
+    bool holds;             /* dynamic shared memory */
+    bool region;            /* between an opening and a closing barrier (Figure 1) */
+    bool isolating;         /* the barrier being assembled bears INSN_ISOLATE */
+    uint32_t dynamic_bytes; /* asked for by its last allocation */
+    uint8_t barrier;        /* enum bar_option of the barrier being assembled */
     uint32_t id;
     uint32_t warps_live, arrived;
     uint32_t accesses_pending;
     uint32_t static_base, dynamic_base; /* in the SM's shared memory */
-    uint64_t start, arrival, opened;    /* cycles: block start, last arrival at an allocation, region start */
-    uint64_t warp_slots;                /* bit per warp slot */
+    uint64_t start, arrival,
+        opened;          /* cycles: block start, last arrival at an allocation, region start */
+    uint64_t warp_slots; /* bit per warp slot */
     uint32_t barrier_pc;
 };
 
@@ -73,10 +85,10 @@ struct choice {
 };
 
 struct scheduler {
-    uint64_t slot; /* earliest next issue */
+    uint64_t slot;        /* earliest next issue */
     struct choice choice; /* valid unless the SM's stale bit says otherwise */
-    uint32_t last; /* warp slot that issued last */
-    uint32_t unit[4]; /* index into unit_free for enum unit SP, SFU, LSU */
+    uint32_t last;        /* warp slot that issued last */
+    uint32_t unit[4];     /* index into unit_free for enum unit SP, SFU, LSU */
 };
 
 enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE_COUNT };
@@ -105,51 +117,52 @@ struct sm_cache {
 
 struct sm {
     /* hot: scanned at every issue */
-    uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER while something else must happen */
-    uint8_t wait[MAX_WARPS];      /* enum wait */
+    uint64_t ready_at
+        [MAX_WARPS]; /* scoreboard and waits, not units; NEVER while something else must happen */
+    uint8_t wait[MAX_WARPS]; /* enum wait */
     uint8_t next_unit[MAX_WARPS];
     uint64_t unit_free[16];
     struct scheduler sched[MAX_SCHEDULERS];
-    uint32_t stale;               /* bit per scheduler: its choice must be made again */
-    uint32_t warp_limit;          /* warp slots in use are below */
+    uint32_t stale;      /* bit per scheduler: its choice must be made again */
+    uint32_t warp_limit; /* warp slots in use are below */
     uint8_t scheduler_of[MAX_WARPS];
     const struct machine *m;
     struct counters count;
     struct pc_counters *pc_count; /* per instruction, NULL if not wanted */
     /* warm */
     struct warp warps[MAX_WARPS];
-    uint64_t age[MAX_WARPS];      /* order of start, for greedy-then-oldest */
+    uint64_t age[MAX_WARPS]; /* order of start, for greedy-then-oldest */
     struct port *port;
-    struct reply *replies;        /* min-heap by cycle */
+    struct reply *replies; /* min-heap by cycle */
     uint32_t reply_count;
-    uint64_t port_free;           /* packets leave in order */
+    uint64_t port_free; /* packets leave in order */
     uint32_t seq;
-    int32_t credits;              /* below 0 after an access of more transactions than there are credits */
+    int32_t credits; /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;
-    uint16_t *access_next;        /* list of free accesses, apart: most are never touched */
+    uint16_t *access_next; /* list of free accesses, apart: most are never touched */
     uint32_t access_free;
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
-    uint32_t waiter_free;         /* list through waiter.next */
-    bool starved;                 /* a warp waits for credits or pending misses */
-    uint64_t now;                 /* cycle of the event being processed */
-    uint64_t floor[MAX_WARPS];    /* earliest issue of a warp whose instruction is being fetched */
+    uint32_t waiter_free;      /* list through waiter.next */
+    bool starved;              /* a warp waits for credits or pending misses */
+    uint64_t now;              /* cycle of the event being processed */
+    uint64_t floor[MAX_WARPS]; /* earliest issue of a warp whose instruction is being fetched */
     uint8_t *shared;
     /* cold: blocks */
     struct block blocks[MAX_BLOCKS];
     struct smm smm;
-    uint32_t queue[MAX_BLOCKS];   /* FIFO of block slots that wait for shared memory */
+    uint32_t queue[MAX_BLOCKS]; /* FIFO of block slots that wait for shared memory */
     uint32_t queue_count;
     struct block_event pending[MAX_BLOCKS]; /* blocks to come, in order */
     uint32_t pending_count;
     struct block_event finished[MAX_BLOCKS];
     uint32_t finished_count;
-    uint64_t starts;              /* blocks started so far */
-    uint64_t last_activity;       /* cycle of the last exit or acknowledgement */
-    uint64_t next;                /* earliest cycle at which it can do something by itself */
-    struct fault fault;           /* code != OK: this SM has stopped */
+    uint64_t starts;        /* blocks started so far */
+    uint64_t last_activity; /* cycle of the last exit or acknowledgement */
+    uint64_t next;          /* earliest cycle at which it can do something by itself */
+    struct fault fault;     /* code != OK: this SM has stopped */
     uint32_t id;
-    void *arena;                  /* what the pointers above point into */
+    void *arena; /* what the pointers above point into */
 };
 
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port);
@@ -181,13 +194,15 @@ void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
 void block_access_done(struct sm *sm, uint32_t block, uint64_t t);
 
 /* Load/store unit (lsu.c): true when issued; adds to unit_free itself. */
-bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit, uint64_t t);
+bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
+               uint64_t t);
 void lsu_reply(struct sm *sm, const struct reply *r);
 struct access *lsu_new_access(struct sm *sm);
 void lsu_free_access(struct sm *sm, struct access *a);
 /* One segment of an access has its values: give its credit back, perhaps complete the access. */
 void lsu_segment_done(struct sm *sm, struct access *a, uint64_t t);
-void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes, uint64_t at);
+void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
+              uint64_t at);
 
 /* The SM's own caches (smcache.c). */
 enum error smcache_init(struct sm *sm);
@@ -197,9 +212,11 @@ bool smcache_fetch(struct sm *sm, uint32_t pc);
 /* Further latency of a constant access to these addresses. */
 uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
 /* Line requests that a load would have to wait for; CACHE_NONE if too many misses are pending. */
-uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg, uint32_t n);
+uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg,
+                         uint32_t n);
 /* Serve or await the lines; returns how many are awaited (access->pending). */
-uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a, const struct segment *seg, uint32_t n, uint64_t at);
+uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
+                      const struct segment *seg, uint32_t n, uint64_t at);
 /* A store or atomic: the L1 forgets the lines. */
 void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n);
 /* A line has come. */

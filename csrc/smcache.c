@@ -11,7 +11,8 @@
 
 /* ---- construction -------------------------------------------------------------------------- */
 
-static enum error init_one(struct sm *sm, enum sm_cache_id id, struct cache_shape shape, uint32_t mshrs) {
+static enum error init_one(struct sm *sm, enum sm_cache_id id, struct cache_shape shape,
+                           uint32_t mshrs) {
     struct sm_cache *c = &sm->caches[id];
     c->present = shape.bytes != 0;
     c->miss_limit = mshrs;
@@ -21,11 +22,17 @@ static enum error init_one(struct sm *sm, enum sm_cache_id id, struct cache_shap
 
 enum error smcache_init(struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
-    const struct cache_shape data = {.bytes = cfg->l1_bytes, .line = cfg->l1_line, .ways = cfg->l1_ways,
-                                     .hashed = cfg->l1_hashed, .data = true};
-    const struct cache_shape texture = {.bytes = cfg->tex_bytes, .line = cfg->tex_line, .ways = cfg->tex_ways};
-    const struct cache_shape code = {.bytes = cfg->icache_bytes, .line = cfg->icache_line, .ways = cfg->icache_ways};
-    const struct cache_shape constant = {.bytes = cfg->const_bytes, .line = cfg->const_line, .ways = cfg->const_ways};
+    const struct cache_shape data = {.bytes = cfg->l1_bytes,
+                                     .line = cfg->l1_line,
+                                     .ways = cfg->l1_ways,
+                                     .hashed = cfg->l1_hashed,
+                                     .data = true};
+    const struct cache_shape texture = {
+        .bytes = cfg->tex_bytes, .line = cfg->tex_line, .ways = cfg->tex_ways};
+    const struct cache_shape code = {
+        .bytes = cfg->icache_bytes, .line = cfg->icache_line, .ways = cfg->icache_ways};
+    const struct cache_shape constant = {
+        .bytes = cfg->const_bytes, .line = cfg->const_line, .ways = cfg->const_ways};
     enum error e = init_one(sm, CACHE_DATA, data, cfg->l1_mshrs);
     if (!e) e = init_one(sm, CACHE_TEXTURE, texture, cfg->tex_mshrs);
     if (!e) e = init_one(sm, CACHE_CODE, code, MAX_MISSES);
@@ -39,7 +46,9 @@ void smcache_free(struct sm *sm) {
 
 /* ---- pending misses -------------------------------------------------------------------------- */
 
-static uint32_t line_of(const struct sm_cache *c, uint32_t addr) { return addr >> c->cache.line_shift; }
+static uint32_t line_of(const struct sm_cache *c, uint32_t addr) {
+    return addr >> c->cache.line_shift;
+}
 
 static struct miss *find_miss(struct sm_cache *c, uint32_t line) {
     for (uint32_t i = 0, left = c->miss_count; left; i++) {
@@ -51,7 +60,8 @@ static struct miss *find_miss(struct sm_cache *c, uint32_t line) {
 }
 
 /* Ask for the line; there is a free entry. */
-static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct buffer *buffer, uint32_t line, uint64_t at) {
+static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct buffer *buffer,
+                               uint32_t line, uint64_t at) {
     static const uint8_t kinds[CACHE_COUNT] = {0, ACCESS_LOAD, ACCESS_TEXTURE, ACCESS_FETCH, 0};
     struct sm_cache *c = &sm->caches[id];
     uint32_t i = 0;
@@ -85,13 +95,15 @@ static void copy_lanes(struct access *a, uint32_t lanes, const uint8_t *line, ui
     for (uint32_t left = lanes; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         const uint8_t *at = line + (a->addr[lane] & (line_bytes - 1));
-        for (uint32_t i = 0; i < words; i++) a->data[i][lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
+        for (uint32_t i = 0; i < words; i++)
+            a->data[i][lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
     }
 }
 
 /* ---- data and texture loads --------------------------------------------------------------------- */
 
-uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg, uint32_t n) {
+uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg,
+                         uint32_t n) {
     struct sm_cache *c = (struct sm_cache *)&sm->caches[id];
     uint32_t waiting = 0, fresh = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -103,7 +115,8 @@ uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct 
     return c->miss_count + fresh > c->miss_limit && fresh && c->miss_count ? CACHE_NONE : waiting;
 }
 
-static void count_lines(struct sm *sm, enum sm_cache_id id, uint32_t hits, uint32_t merges, uint32_t misses) {
+static void count_lines(struct sm *sm, enum sm_cache_id id, uint32_t hits, uint32_t merges,
+                        uint32_t misses) {
     struct counters *n = &sm->count;
     const bool data = id == CACHE_DATA;
     *(data ? &n->l1_hits : &n->texture_hits) += hits;
@@ -111,14 +124,17 @@ static void count_lines(struct sm *sm, enum sm_cache_id id, uint32_t hits, uint3
     *(data ? &n->l1_misses : &n->texture_misses) += misses;
 }
 
-uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a, const struct segment *seg, uint32_t n, uint64_t at) {
+uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
+                      const struct segment *seg, uint32_t n, uint64_t at) {
     struct sm_cache *c = &sm->caches[id];
     uint32_t hits = 0, merges = 0, misses = 0;
     for (uint32_t i = 0; i < n; i++, at += sm->m->cfg->issue_global) {
         const uint32_t line = line_of(c, seg[i].addr), index = cache_find(&c->cache, line);
         if (index != CACHE_NONE) {
             cache_touch(&c->cache, index);
-            if (c->cache.data) copy_lanes(a, seg[i].lanes, cache_data(&c->cache, index), 1u << c->cache.line_shift);
+            if (c->cache.data)
+                copy_lanes(a, seg[i].lanes, cache_data(&c->cache, index),
+                           1u << c->cache.line_shift);
             hits++;
             continue;
         }
@@ -145,7 +161,8 @@ void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
 
 bool smcache_fetch(struct sm *sm, uint32_t pc) {
     struct sm_cache *c = &sm->caches[CACHE_CODE];
-    const uint32_t line = line_of(c, CODE_BASE + pc * sm->m->cfg->insn_bytes), index = cache_find(&c->cache, line);
+    const uint32_t line = line_of(c, CODE_BASE + pc * sm->m->cfg->insn_bytes),
+                   index = cache_find(&c->cache, line);
     if (index != CACHE_NONE) {
         cache_touch(&c->cache, index);
         return true;
@@ -161,7 +178,8 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
     struct sm_cache *c = &sm->caches[CACHE_CONST];
     uint32_t misses = 0;
     for (; c->present && lanes; lanes &= lanes - 1) {
-        const uint32_t line = line_of(c, addr[bits_lowest(lanes)]), index = cache_find(&c->cache, line);
+        const uint32_t line = line_of(c, addr[bits_lowest(lanes)]),
+                       index = cache_find(&c->cache, line);
         if (index != CACHE_NONE) {
             cache_touch(&c->cache, index);
         } else {
@@ -178,7 +196,8 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
 static void install(struct sm_cache *c, const struct miss *m, const struct access *fill) {
     const uint32_t index = cache_victim(&c->cache, m->line);
     cache_put(&c->cache, index, m->line);
-    if (c->cache.data) memcpy(cache_data(&c->cache, index), fill->data[0], 1u << c->cache.line_shift);
+    if (c->cache.data)
+        memcpy(cache_data(&c->cache, index), fill->data[0], 1u << c->cache.line_shift);
 }
 
 /* Waiters were put in front of the list: the last one came first. */
@@ -195,7 +214,8 @@ static uint32_t reversed(struct sm *sm, uint32_t list) {
 
 static void wake_fetchers(struct sm *sm, uint64_t t) {
     for (uint32_t w = 0; w < sm->warp_limit; w++)
-        if (sm->wait[w] == WAIT_FETCH && sm->ready_at[w] == NEVER && sm->warps[w].state == WARP_RUNNING)
+        if (sm->wait[w] == WAIT_FETCH && sm->ready_at[w] == NEVER &&
+            sm->warps[w].state == WARP_RUNNING)
             sm_refresh(sm, w, sm->floor[w] > t ? sm->floor[w] : t, WAIT_FETCH);
 }
 
@@ -211,7 +231,9 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
         sm->waiters[list].next = sm->waiter_free;
         sm->waiter_free = list;
         list = w.next;
-        if (c->cache.data) copy_lanes(w.access, w.lanes, (const uint8_t *)fill->data[0], 1u << c->cache.line_shift);
+        if (c->cache.data)
+            copy_lanes(w.access, w.lanes, (const uint8_t *)fill->data[0],
+                       1u << c->cache.line_shift);
         lsu_segment_done(sm, w.access, t);
     }
     if (fill->cache == CACHE_CODE) wake_fetchers(sm, t);

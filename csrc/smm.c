@@ -3,43 +3,37 @@
 #include <assert.h>
 #include <string.h>
 
-void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit)
-{
+void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit) {
     assert(unit != 0);
     memset(smm, 0, sizeof(*smm));
     smm->unit = unit;
     smm->capacity = capacity - capacity % unit;
 }
 
-void smm_reserve(struct smm *smm, uint32_t dynamic_bytes)
-{
+void smm_reserve(struct smm *smm, uint32_t dynamic_bytes) {
     uint32_t bytes = smm_round(smm, dynamic_bytes);
 
     assert(smm->used == 0);
     smm->reserved = bytes < smm->capacity ? bytes : smm->capacity;
 }
 
-uint32_t smm_round(const struct smm *smm, uint32_t bytes)
-{
+uint32_t smm_round(const struct smm *smm, uint32_t bytes) {
     uint32_t excess = bytes % smm->unit;
 
     return excess == 0 ? bytes : bytes - excess + smm->unit;
 }
 
 /* An entry that shares a byte with [start, start + size), or NULL. */
-static const struct smm_entry *overlapping(const struct smm *smm, uint32_t start, uint32_t size)
-{
+static const struct smm_entry *overlapping(const struct smm *smm, uint32_t start, uint32_t size) {
     for (uint32_t i = 0; i < smm->used; i++) {
         const struct smm_entry *e = &smm->entry[i];
 
-        if (e->valid && e->start < start + size && start < e->start + e->size)
-            return e;
+        if (e->valid && e->start < start + size && start < e->start + e->size) return e;
     }
     return NULL;
 }
 
-static bool first_fit(const struct smm *smm, uint32_t size, uint32_t limit, uint32_t *start)
-{
+static bool first_fit(const struct smm *smm, uint32_t size, uint32_t limit, uint32_t *start) {
     uint32_t low = 0;
 
     while (size <= limit && low <= limit - size) {
@@ -54,8 +48,7 @@ static bool first_fit(const struct smm *smm, uint32_t size, uint32_t limit, uint
     return false;
 }
 
-static bool highest_fit(const struct smm *smm, uint32_t size, uint32_t *start)
-{
+static bool highest_fit(const struct smm *smm, uint32_t size, uint32_t *start) {
     uint32_t high = smm->capacity;
 
     while (high >= size) {
@@ -71,79 +64,60 @@ static bool highest_fit(const struct smm *smm, uint32_t size, uint32_t *start)
 }
 
 /* Fill the first invalid entry; false when the table is full. */
-static bool insert(struct smm *smm, struct smm_entry entry)
-{
+static bool insert(struct smm *smm, struct smm_entry entry) {
     uint32_t i = 0;
 
-    while (i < smm->used && smm->entry[i].valid)
-        i++;
-    if (i == SMM_ENTRIES)
-        return false;
-    if (i == smm->used)
-        smm->used++;
+    while (i < smm->used && smm->entry[i].valid) i++;
+    if (i == SMM_ENTRIES) return false;
+    if (i == smm->used) smm->used++;
     smm->entry[i] = entry;
-    if (!entry.dynamic)
-        smm->static_bytes += entry.size;
+    if (!entry.dynamic) smm->static_bytes += entry.size;
     smm_check(smm);
     return true;
 }
 
-bool smm_alloc_static(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start)
-{
+bool smm_alloc_static(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start) {
     if (size == 0) {
         *start = 0;
         return true;
     }
-    if (size > smm->capacity)
-        return false;
+    if (size > smm->capacity) return false;
     size = smm_round(smm, size);
-    if (!first_fit(smm, size, smm->capacity - smm->reserved, start))
-        return false;
+    if (!first_fit(smm, size, smm->capacity - smm->reserved, start)) return false;
     return insert(smm, (struct smm_entry){true, false, block, size, *start});
 }
 
-bool smm_alloc_dynamic(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start)
-{
-    if (size > smm->capacity)
-        return false;
+bool smm_alloc_dynamic(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start) {
+    if (size > smm->capacity) return false;
     size = smm_round(smm, size != 0 ? size : 1);
-    if (!highest_fit(smm, size, start))
-        return false;
+    if (!highest_fit(smm, size, start)) return false;
     return insert(smm, (struct smm_entry){true, true, block, size, *start});
 }
 
-bool smm_release(struct smm *smm, uint32_t start)
-{
+bool smm_release(struct smm *smm, uint32_t start) {
     for (uint32_t i = 0; i < smm->used; i++) {
         struct smm_entry *e = &smm->entry[i];
 
-        if (!e->valid || e->start != start)
-            continue;
+        if (!e->valid || e->start != start) continue;
         e->valid = false;
-        if (!e->dynamic)
-            smm->static_bytes -= e->size;
+        if (!e->dynamic) smm->static_bytes -= e->size;
         smm_check(smm);
         return true;
     }
     return false;
 }
 
-uint32_t smm_static_bytes(const struct smm *smm)
-{
-    return smm->static_bytes;
-}
+uint32_t smm_static_bytes(const struct smm *smm) { return smm->static_bytes; }
 
 #ifdef SMMUX_CHECK
-void smm_check(const struct smm *smm)
-{
+void smm_check(const struct smm *smm) {
     uint32_t static_bytes = 0;
 
     assert(smm->used <= SMM_ENTRIES && smm->capacity % smm->unit == 0);
     for (uint32_t i = 0; i < smm->used; i++) {
         const struct smm_entry *a = &smm->entry[i];
 
-        if (!a->valid)
-            continue;
+        if (!a->valid) continue;
         assert(a->size != 0 && a->size % smm->unit == 0 && a->start % smm->unit == 0);
         assert(a->size <= smm->capacity && a->start <= smm->capacity - a->size);
         assert(a->dynamic || a->start + a->size <= smm->capacity - smm->reserved);
@@ -159,8 +133,5 @@ void smm_check(const struct smm *smm)
     (void)static_bytes;
 }
 #else
-void smm_check(const struct smm *smm)
-{
-    (void)smm;
-}
+void smm_check(const struct smm *smm) { (void)smm; }
 #endif

@@ -113,7 +113,8 @@ static inline double rint64(double a) { return (a + 0x1.8p52) - 0x1.8p52; }
 static inline double reduce_pi_2(float a, double *k) {
     double x = (double)a;
     *k = rint64(x * 0.63661977236758134308);
-    double r = ((x - *k * 0x1.921fb50000000p+0) - *k * 0x1.110b460000000p-26) - *k * 0x1.1a62633145c07p-54;
+    double r =
+        ((x - *k * 0x1.921fb50000000p+0) - *k * 0x1.110b460000000p-26) - *k * 0x1.1a62633145c07p-54;
     r = r > 0.7854 ? 0.7854 : r;
     return r < -0.7854 ? -0.7854 : r;
 }

@@ -25,14 +25,14 @@ struct warp {
     uint32_t rpc;  /* where the active lanes meet those on the stack */
     uint32_t live; /* lanes that have not exited */
     uint32_t depth;
-    uint16_t block;           /* block slot in the SM */
-    uint16_t loads_pending;   /* loads (and atomics with result) not yet back */
+    uint16_t block;            /* block slot in the SM */
+    uint16_t loads_pending;    /* loads (and atomics with result) not yet back */
     uint16_t accesses_pending; /* all accesses not yet answered */
-    uint8_t state;            /* enum warp_state */
+    uint8_t state;             /* enum warp_state */
     uint32_t preds[MAX_PREDS];
-    uint32_t *rows;       /* [row_count][32] */
-    uint64_t *ready;      /* per register, then predicate: cycle of the value, READY_PENDING */
-    uint8_t *producer;    /* enum wait of whoever writes it */
+    uint32_t *rows;    /* [row_count][32] */
+    uint64_t *ready;   /* per register, then predicate: cycle of the value, READY_PENDING */
+    uint8_t *producer; /* enum wait of whoever writes it */
     struct stack_entry stack[STACK_DEPTH];
 };
 
