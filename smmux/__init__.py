@@ -37,7 +37,7 @@ from smmux.errors import (
 if TYPE_CHECKING:
     from smmux.gpus import Gpu
     from smmux.result import Result
-    from smmux.types import float32, int8, int16, int32, uint8, uint16, uint32
+    from smmux.types import boolean, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, void
 
     from . import benchmarks, cuda, errors, gpus, models, plot, smm, sweep, types
 
@@ -60,13 +60,16 @@ __all__ = [
     "Result",
     "__version__",
     "benchmarks",
+    "boolean",
     "cuda",
     "errors",
     "float32",
+    "float64",
     "gpus",
     "int8",
     "int16",
     "int32",
+    "int64",
     "models",
     "plot",
     "smm",
@@ -75,6 +78,8 @@ __all__ = [
     "uint8",
     "uint16",
     "uint32",
+    "uint64",
+    "void",
 ]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
@@ -83,7 +88,8 @@ _MODULES = frozenset({"benchmarks", "cuda", "errors", "gpus", "models", "plot", 
 _MEMBERS = {
     "Gpu": "smmux.gpus",
     "Result": "smmux.result",
-    **dict.fromkeys(("float32", "int8", "int16", "int32", "uint8", "uint16", "uint32"), "smmux.types"),
+    **dict.fromkeys(("boolean", "void", "float32", "float64"), "smmux.types"),
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), "smmux.types"),
 }
 
 
