@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from experiments import harness
@@ -16,7 +15,6 @@ from experiments.harness import Verdict, verdict
 from experiments.runs import program
 from smmux import benchmarks, gpus, models
 from smmux.benchmarks import Benchmark
-from smmux.compiler.program import Program
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 
@@ -24,16 +22,10 @@ GPU = "GTX285"
 LIMITED = ("MV", "FFT", "MC", "STO", "SP", "HG", "CV")  # the paper's first category
 
 
-def parameter_bytes(benchmark: Benchmark, compiled: Program) -> int:
-    """Bytes of the kernel's parameters; textures, the last arguments, are bound by reference and take none."""
-    params = compiled.params[: len(compiled.params) - benchmark.textures]
-    return replace(compiled, params=params).param_bytes(benchmark.pointer_bytes)
-
-
 def row(benchmark: Benchmark, gpu: Gpu) -> Record:
     """One benchmark's row, with what the row is made of."""
     compiled = program(benchmark)
-    params = parameter_bytes(benchmark, compiled)
+    params = compiled.param_bytes(benchmark.pointer_bytes)
     threads = benchmark.problem("tiny").threads
     fit = models.occupancy(threads, 0, compiled.shared_bytes, gpu, params)
     unlimited = models.occupancy(threads, 0, 0, gpu.replace(smem_reserved=0))

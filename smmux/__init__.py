@@ -37,6 +37,7 @@ from smmux.errors import (
 if TYPE_CHECKING:
     from smmux.gpus import Gpu
     from smmux.result import Result
+    from smmux.textures import texture
     from smmux.types import boolean, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, void
 
     from . import benchmarks, cuda, errors, gpus, models, plot, smm, sweep, types
@@ -74,6 +75,7 @@ __all__ = [
     "plot",
     "smm",
     "sweep",
+    "texture",
     "types",
     "uint8",
     "uint16",
@@ -88,6 +90,7 @@ _MODULES = frozenset({"benchmarks", "cuda", "errors", "gpus", "models", "plot", 
 _MEMBERS = {
     "Gpu": "smmux.gpus",
     "Result": "smmux.result",
+    "texture": "smmux.textures",
     **dict.fromkeys(("boolean", "void", "float32", "float64"), "smmux.types"),
     **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), "smmux.types"),
 }

@@ -18,6 +18,7 @@ from smmux import _core, gpus
 from smmux.errors import ConfigError, KernelError, LaunchError, OutOfBoundsError
 from smmux.gpus import Gpu
 from smmux.result import Result
+from smmux.textures import Texture
 
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
@@ -161,7 +162,7 @@ def pack(program: Program, args: Sequence[Any]) -> Arguments:
     addresses = iter(_place(arrays))
     words, buffers, starts = [], [], []
     for word, value in zip(program.params, values, strict=True):
-        if isinstance(value, np.ndarray) != (word.type == "ptr"):
+        if isinstance(value, np.ndarray) != (word.type in ("ptr", "tex")):
             raise LaunchError(f"argument {word.name!r} must be {_WANTED[word.type]}, not {type(value).__name__}")
         if isinstance(value, np.ndarray):
             low, high = _extent(value)
@@ -175,7 +176,7 @@ def pack(program: Program, args: Sequence[Any]) -> Arguments:
     return Arguments(tuple(words), tuple(buffers), tuple(starts))
 
 
-_WANTED = {"ptr": "an array", "s32": "an int", "u32": "an unsigned int", "f32": "a float"}
+_WANTED = {"ptr": "an array", "tex": "a texture", "s32": "an int", "u32": "an unsigned int", "f32": "a float"}
 _RANGE = {"s32": (-(1 << 31), (1 << 31) - 1), "u32": (0, (1 << 32) - 1)}
 
 
@@ -184,6 +185,8 @@ def _flatten(args: Sequence[Any]) -> Iterator[Any]:
     for arg in args:
         if isinstance(arg, tuple | list):
             yield from _flatten(arg)
+        elif isinstance(arg, Texture):
+            yield np.array(arg)  # its values at launch
         elif hasattr(arg, "__array_interface__") and not isinstance(arg, np.ndarray | np.generic):
             yield np.asarray(arg)
         elif arg is not None:
@@ -371,7 +374,7 @@ def _locate(error: KernelError, program: Program, args: Sequence[Any]) -> Kernel
             error.element = f"byte {error.address}"
         return error
     arrays = [value for value in _flatten(args) if isinstance(value, np.ndarray)]
-    names = [word.name for word in program.params if word.type == "ptr"]
+    names = [word.name for word in program.params if word.type in ("ptr", "tex")]
     if error.array_index < len(arrays):
         array = arrays[error.array_index]
         error.array = names[error.array_index]

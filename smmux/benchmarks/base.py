@@ -61,7 +61,6 @@ class Benchmark:
     problems: makes the problem of a build from the sizes as keywords.
     sizes: keywords of `problems` under the names "default", "quick" (about an eighth) and "tiny" (for tests).
     table1: what the paper prints. pointer_bytes: size of a pointer with which the paper's bytes come out.
-    textures: how many of the kernel's arguments are textures; those are bound by reference and cost no parameter.
     """
 
     name: str
@@ -71,7 +70,6 @@ class Benchmark:
     sizes: Mapping[str, Mapping[str, int]]
     table1: Table1
     pointer_bytes: int = 8
-    textures: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", MappingProxyType(dict(self.kernels)))

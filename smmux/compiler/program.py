@@ -79,7 +79,8 @@ def op_names() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ParamWord:
-    """One 32-bit word of the parameters. type: "s32", "u32", "f32" or "ptr"; array: position among the arrays."""
+    """One 32-bit word of the parameters. type: "s32", "u32", "f32", "ptr" (the address of an
+    array) or "tex" (that of a texture); array: position among the arrays."""
 
     name: str
     type: str
@@ -113,9 +114,12 @@ class Program:
         return len(self.code)
 
     def param_bytes(self, pointer_bytes: int = 4) -> int:
-        """Bytes of the parameters where a pointer takes `pointer_bytes`, each word aligned to its size."""
+        """Bytes of the parameters where a pointer takes `pointer_bytes`, each word aligned to its size; textures, bound by
+        reference, take none."""
         size = 0
         for word in self.params:
+            if word.type == "tex":
+                continue
             width = pointer_bytes if word.type == "ptr" else 4
             size = -(-size // width) * width + width
         return size

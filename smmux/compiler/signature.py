@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from smmux.errors import CompileError
+from smmux.textures import Texture
 from smmux.types import Array, Scalar
 
 __all__ = ["ArrayType", "ScalarType", "Signature", "TupleType", "Type", "classify"]
@@ -35,6 +36,7 @@ class ArrayType:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     readonly: bool = False
+    texture: bool = False
 
     @property
     def span(self) -> int:
@@ -130,4 +132,4 @@ def _array(value: np.ndarray[Any, Any], name: str) -> ArrayType:
         raise CompileError(f"argument {name} has strides {value.strides} bytes, negative or not whole elements: use np.ascontiguousarray")
     if value.flags.c_contiguous:
         strides = tuple(math.prod(value.shape[i + 1 :]) for i in range(value.ndim))
-    return ArrayType(Scalar(dtype.name), value.shape, strides, readonly=not value.flags.writeable)
+    return ArrayType(Scalar(dtype.name), value.shape, strides, readonly=not value.flags.writeable, texture=isinstance(value, Texture))

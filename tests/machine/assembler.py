@@ -56,9 +56,22 @@ class Assembler:
                 out[i][name] = value
         return out
 
-    def run(self, gpu: str | gpus.Gpu = "GTX285", *, grid: Any = (1, 1, 1), block: Any = (32, 1, 1), nregs: int = 16,
-            npreds: int = 4, buffers: Any = (), params: Any = (), shared: int = 0, dynamic_bytes: int = 0,
-            local: int = 0, const: bytes = b"", **options: int) -> dict[str, Any]:
+    def run(
+        self,
+        gpu: str | gpus.Gpu = "GTX285",
+        *,
+        grid: Any = (1, 1, 1),
+        block: Any = (32, 1, 1),
+        nregs: int = 16,
+        npreds: int = 4,
+        buffers: Any = (),
+        params: Any = (),
+        shared: int = 0,
+        dynamic_bytes: int = 0,
+        local: int = 0,
+        const: bytes = b"",
+        **options: int,
+    ) -> dict[str, Any]:
         """Run on a machine; `buffers` are NumPy arrays, whose device addresses become the first parameter words."""
         address, words, views = 0x1000, [], []
         for array in buffers:
@@ -66,11 +79,27 @@ class Assembler:
             words.append(address)
             address += -(-array.nbytes // 256) * 256
         machine = gpus.get(gpu)
-        meta = {"nregs": nregs, "npreds": npreds, "shared_bytes": shared, "dynamic_bytes": dynamic_bytes,
-                "local_bytes": local, "static_reserved": 16}
+        meta = {
+            "nregs": nregs,
+            "npreds": npreds,
+            "shared_bytes": shared,
+            "dynamic_bytes": dynamic_bytes,
+            "local_bytes": local,
+            "static_reserved": 16,
+        }
         settings = {"dynamic": 0, "extra_blocks": 0, "max_cycles": 10_000_000, "window": 0, "threads": 1, "per_pc": 1}
-        return _core.launch(self.code(), np.array(self.uniforms, UNIFORM), meta, gpus.as_tuple(machine), grid, block,
-                            [*words, *params], views, const, settings | options)
+        return _core.launch(
+            self.code(),
+            np.array(self.uniforms, UNIFORM),
+            meta,
+            gpus.as_tuple(machine),
+            grid,
+            block,
+            [*words, *params],
+            views,
+            const,
+            settings | options,
+        )
 
 
 def variant(gpu: str, **changes: int) -> gpus.Gpu:

@@ -52,8 +52,15 @@ def run(gpu: Any, window: int, threads: int, blocks: int = 90) -> tuple[Any, ...
     x = np.arange(blocks * 64, dtype=np.uint32)
     y = np.zeros(32, np.uint32)
     found = busy_kernel().run(
-        gpu, grid=(blocks, 1, 1), block=(64, 1, 1), buffers=(x, y), dynamic_bytes=7000, dynamic=1, extra_blocks=2,
-        window=window, threads=threads,
+        gpu,
+        grid=(blocks, 1, 1),
+        block=(64, 1, 1),
+        buffers=(x, y),
+        dynamic_bytes=7000,
+        dynamic=1,
+        extra_blocks=2,
+        window=window,
+        threads=threads,
     )
     return found, x.tobytes(), y.tobytes()
 

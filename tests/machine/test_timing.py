@@ -9,7 +9,16 @@ from smmux import _core, gpus
 from .assembler import LANEID, Assembler, variant
 
 MACHINES = ("GTX285", "GTX285-1100", "GTX480-16K", "GTX480-48K")
-ARITHMETIC = {name.upper() for name in _core.CLASSES} - {"SHARED", "CONST", "GLOBAL", "BRA", "BAR", "SHFL", "IDIV", "IREM"}
+ARITHMETIC = {name.upper() for name in _core.CLASSES} - {
+    "SHARED",
+    "CONST",
+    "GLOBAL",
+    "BRA",
+    "BAR",
+    "SHFL",
+    "IDIV",
+    "IREM",
+}
 ALU = sorted(op for op, (_, _, cls, operands) in _core.OPS.items() if operands.startswith("d,a") and cls in ARITHMETIC)
 
 

@@ -264,7 +264,7 @@ def _load_memory(f: Frame, target: ir.Array, dtype: Dtype, place: ArrayRef) -> V
     dst = f.b.reg(MACHINE_TYPE[loaded])
     address, offset = _address(f, place)
     mem = ir.Mem(target, dtype.size, offset, signed=dtype.signed)
-    f.b.append(ir.Instr(f"ld.{target.space.value}", (dst,), (address,), f.b.loc, mem=mem))
+    f.b.append(ir.Instr("tex.1d" if target.space is ir.Space.TEXTURE else f"ld.{target.space.value}", (dst,), (address,), f.b.loc, mem=mem))
     value = result(loaded, dst, dtype.lo, dtype.hi)
     if dtype.kind is not Kind.BOOL:
         return value

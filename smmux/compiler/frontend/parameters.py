@@ -29,8 +29,9 @@ class _Words:
     def _array(self, type: ArrayType, name: str) -> ArrayRef:
         dtype = DTYPES[type.dtype.name]
         function = self.f.ctx.function
+        space = ir.Space.TEXTURE if type.texture else ir.Space.GLOBAL
         array = ir.Array(
-            ir.Space.GLOBAL, self.arrays, name, dtype.size, type.span, param=self.word, signed=dtype.signed, loc=self.f.loc(self.f.source.node)
+            space, self.arrays, name, dtype.size, type.span, param=self.word, signed=dtype.signed, loc=self.f.loc(self.f.source.node)
         )
         function.arrays.append(array)
         function.params.append(ir.Param(self.word, ir.Type.U32, name))
