@@ -9,6 +9,7 @@ Also computed with perfect instruction fetch, and with --sensitivities on machin
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -61,15 +62,25 @@ def shown() -> tuple[str, ...]:
     return tuple(name for name in LIMITED if "hw" in benchmarks.get(name).variants)
 
 
-def points(machines: Iterable[Gpu], schedules: Sequence[str], size: str) -> list[Record]:
+def builds(name: str) -> list[str]:
+    """Builds of a benchmark that exist for static and for dynamic management, the default one first."""
+    found = benchmarks.get(name)
+    return [build for build in found.builds if ("hw", build) in found.kernels]
+
+
+def is_default(record: Record) -> bool:
+    """Whether a record is of its benchmark's default build, which alone goes into figure and mean."""
+    return bool(record["build"] == benchmarks.get(record["benchmark"]).builds[0])
+
+
+def points(machines: Iterable[Gpu], schedules: Sequence[str], size: str, all_builds: bool = False) -> list[Record]:
     """All runs, those of one problem next to each other."""
     machines = list(machines)
     made: list[Record] = []
     for name in shown():
-        build = benchmarks.get(name).builds[0]
-        for gpu in machines:
-            for schedule in schedules:
-                common = {"benchmark": name, "build": build, "schedule": schedule, "gpu": gpu, "size": size}
+        for build, gpu, schedule in itertools.product(builds(name), machines, schedules):
+            common = {"benchmark": name, "build": build, "schedule": schedule, "gpu": gpu, "size": size}
+            if all_builds or is_default(common):
                 made.append({**common, "variant": "baseline", "management": "static", "extra_blocks": 0})
                 made += [{**common, "variant": "hw", "management": "dynamic", "extra_blocks": extra} for extra in EXTRA]
     return made
@@ -78,10 +89,11 @@ def points(machines: Iterable[Gpu], schedules: Sequence[str], size: str) -> list
 def run(quick: bool = False, jobs: int | None = None, everything: bool = False) -> list[Record]:
     """Simulate; every record has its speedup over the baseline. everything: also on the machines of `sensitivities`."""
     size = "quick" if quick else "default"
-    todo = points(cards(), SCHEDULES, size)
+    card, perfect = cards()
+    todo = points([card], SCHEDULES, size, all_builds=True) + points([perfect], SCHEDULES, size)
     if everything:
-        todo += points(sensitivities(cards()[0]), SCHEDULES[:1], size)
-        todo.sort(key=lambda point: LIMITED.index(point["benchmark"]))
+        todo += points(sensitivities(card), SCHEDULES[:1], size)
+    todo.sort(key=lambda point: LIMITED.index(point["benchmark"]))
     return with_speedups(simulate_all(todo, jobs, "fig14"))
 
 
@@ -95,7 +107,7 @@ def with_speedups(records: Iterable[Record]) -> list[Record]:
 
 def bars(records: Iterable[Record], gpu: str = GPU) -> list[Record]:
     """What the figure shows: a record per benchmark, schedule and limit, and their geometric means."""
-    kept = [r for r in records if r["variant"] == "hw" and r["gpu"] == gpu]
+    kept = [r for r in records if r["variant"] == "hw" and r["gpu"] == gpu and is_default(r)]
     names = list(dict.fromkeys(r["benchmark"] for r in kept))
     series = list(dict.fromkeys((r["schedule"], r["extra_blocks"]) for r in kept))
     series.sort(key=lambda s: (SCHEDULES.index(s[0]), s[1]))
@@ -134,7 +146,8 @@ def plot(records: Sequence[Record], ax: Any) -> Any:
 def table(records: Sequence[Record]) -> str:
     """Speedups, with blocks resident and registers; the paper gives no bar but the mean and the maximum."""
     found = by_key(bars(records), "benchmark", "schedule", "extra_blocks")
-    limits = by_key((r for r in records if r["gpu"] == GPU), "benchmark", "schedule", "extra_blocks")
+    chosen = [r for r in records if r["gpu"] == GPU and is_default(r)]
+    limits = by_key(chosen, "benchmark", "schedule", "extra_blocks")
     rows = []
     for name in [*dict.fromkeys(key[0] for key in found)]:
         base = limits.get((name, SCHEDULES[0], 0))
@@ -152,6 +165,14 @@ def table(records: Sequence[Record]) -> str:
     if ideal:
         means = (ideal[MEAN, schedule, extra]["speedup"] for schedule in SCHEDULES for extra in EXTRA)
         rows.append((f"{MEAN}, perfect fetch", None, *means, None, None, PAPER_MEAN))
+    for name, build in dict.fromkeys((r["benchmark"], r["build"]) for r in records if not is_default(r)):
+        other = by_key(
+            (r for r in records if (r["benchmark"], r["build"]) == (name, build)), "schedule", "extra_blocks"
+        )
+        speedups = (other[schedule, extra]["speedup"] for schedule in SCHEDULES for extra in EXTRA)
+        registers = ", ".join(str(other[schedule, EXTRA[0]]["registers"]) for schedule in SCHEDULES)
+        base = other[SCHEDULES[0], 0]
+        rows.append((f"{name} {build}", base["residency"], *speedups, base["blocks"], registers, None))
     header = ("", "K", *(f"{s} K+{n}" for s in SCHEDULES for n in EXTRA), "blocks", "registers", "paper")
     return harness.table(header, rows)
 
@@ -223,7 +244,7 @@ def _region_calls(names: Sequence[str]) -> tuple[dict[str, int], bool, str]:
 
 def _added_instructions(records: Sequence[Record]) -> tuple[dict[str, float], bool, str]:
     """How much more the HW kernels issue than the baselines."""
-    head = [r for r in records if r["gpu"] == GPU and r["schedule"] == SCHEDULES[0]]
+    head = [r for r in records if r["gpu"] == GPU and r["schedule"] == SCHEDULES[0] and is_default(r)]
     issued = by_key(head, "benchmark", "variant", "extra_blocks")
     names = list(dict.fromkeys(r["benchmark"] for r in head))
     ratios = {

@@ -30,8 +30,8 @@ BATCH = 16
 @cuda.jit(device=True)
 def clear(words, t):
     """Set all counters to zero, a word at a time."""
-    for i in range(t, BINS * WORDS_PER_BIN, THREADS):
-        words[i] = uint32(0)
+    for i in range(BINS * WORDS_PER_BIN // THREADS):
+        words[t + THREADS * i] = uint32(0)
 
 
 @cuda.jit(device=True)
@@ -44,8 +44,7 @@ def load_batch(data, batch, t, values):
 @cuda.jit(device=True)
 def count(counters, value, own):
     """Increment the thread's own counter of a bin; `own` is its place among the bin's 64 bytes."""
-    counter = value * THREADS + own
-    counters[counter] = uint8(counters[counter] + 1)
+    counters[value * THREADS + own] += 1
 
 
 @cuda.jit(device=True)

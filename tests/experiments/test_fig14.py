@@ -65,6 +65,12 @@ def test_points_of_a_problem_are_neighbours() -> None:
     assert len(names) == len(fig14.shown()) * 2 * 3
 
 
+def test_other_builds_stay_out_of_the_mean(records: list[dict]) -> None:
+    other = [r | {"benchmark": "MV", "build": "x_hoisted", "speedup": 100.0} for r in records]
+    assert fig14.bars(records + other) == fig14.bars(records)
+    assert "MV x_hoisted" in fig14.table(records + other)
+
+
 def test_register_budget_lets_the_blocks_reside() -> None:
     """16384 registers / (threads x blocks), rounded down to 4 by GPGPU-Sim's rule; at most 124."""
     gpu = gpus.get("GTX285-1100")
