@@ -412,7 +412,7 @@ def synchronize() -> None:
 
 
 def select_device(device_id: int = 0) -> None:
-    """Nothing: `smmux.gpus.use` chooses the machine."""
+    """Nothing: `smmux.gpus.set_current` chooses the machine."""
 
 
 def current_context(devnum: int | None = None) -> None:

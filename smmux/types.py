@@ -16,7 +16,22 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Array", "Scalar", "boolean", "float32", "int8", "int16", "int32", "uint8", "uint16", "uint32", "void"]
+__all__ = [
+    "Array",
+    "Scalar",
+    "boolean",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "void",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +93,8 @@ uint32 = Scalar("uint32")
 float32 = Scalar("float32")
 boolean = Scalar("bool")
 void = _Void()
+
+# The machines have no 64-bit registers. Files that name these types can be imported; kernels that use them are refused.
+float64 = Scalar("float64")
+int64 = Scalar("int64")
+uint64 = Scalar("uint64")
