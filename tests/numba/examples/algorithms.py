@@ -1,4 +1,4 @@
-"""Irregular kernels: sparse matrix times vector, binary search, shortest paths, Collatz, primes, subsequences, hashing."""
+"""Irregular kernels: sparse matrix times vector, binary search, shortest paths, Collatz, primes, subsequences."""
 
 import numpy as np
 from numba import cuda, int16, int32, uint32
