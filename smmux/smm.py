@@ -22,7 +22,7 @@ from typing import Any
 
 from smmux.language import kernel_only
 
-__all__ = ["alloc", "array", "release"]
+__all__ = ["alloc", "array", "isolate", "release"]
 
 
 def array(shape: Any, dtype: Any) -> Any:
@@ -38,3 +38,8 @@ def alloc(nbytes: int | None = None, /) -> None:
 def release() -> None:
     """Barrier that gives the block's allocated shared memory back."""
     kernel_only("smm.release")
+
+
+def isolate() -> None:
+    """Barrier that also waits for the block's own global loads: a border of a region whose time is measured (Figure 1)."""
+    kernel_only("smm.isolate")

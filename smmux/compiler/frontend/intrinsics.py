@@ -91,6 +91,13 @@ def release(f: Frame, node: ast.AST) -> Static:
     return Static(None)
 
 
+@call(smm.isolate)
+def isolate(f: Frame, node: ast.AST) -> Static:
+    """Barrier at the border of a measured region."""
+    f.b.effect("bar.sync", sub=BAR_PLAIN, isolate=1)
+    return Static(None)
+
+
 @call(cuda.syncwarp)
 def syncwarp(f: Frame, node: ast.AST, mask: Anything = weak(0)) -> Static:
     """The lanes of a warp run in lockstep: a fence for the compiler, no instruction."""

@@ -1,0 +1,20 @@
+"""Why a kernel cannot be multiplexed."""
+
+from __future__ import annotations
+
+import ast
+
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.errors import CompileError
+
+__all__ = ["MultiplexError", "refuse"]
+
+
+class MultiplexError(CompileError):
+    """A kernel's use of shared memory cannot be multiplexed; file, line and column say where the reason is."""
+
+
+def refuse(source: FunctionSource, node: ast.AST | None, why: str) -> MultiplexError:
+    """The error for a place in a kernel or device function."""
+    place = source.error(node, why)
+    return MultiplexError(why, place.filename, place.lineno, place.offset, place.text or "")

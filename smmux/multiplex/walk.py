@@ -1,0 +1,254 @@
+"""One walk over a kernel: which values are the same in all threads of a block, and what each statement does to memory.
+
+Facts of a variable cover all its assignments, so a walk is repeated until they no longer change. Device functions are
+followed at each of their calls, with facts of their own there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.multiplex.blocks import Block, Piece
+from smmux.multiplex.errors import refuse
+from smmux.multiplex.events import Alternatives, Event, Jump, Loop, touches
+from smmux.multiplex.expressions import Expressions
+from smmux.multiplex.facts import MISSING, UNIFORM, VARYING, Array, Fact, join
+
+__all__ = ["Analysis", "Frame", "analyse"]
+
+MAX_WALKS = 64
+
+
+@dataclass
+class Analysis:
+    """What is known of a kernel: its statement lists, arrays, and what the walks so far have found out."""
+
+    source: FunctionSource
+    body: Block = field(default_factory=lambda: Block([]))
+    arrays: dict[tuple[str, int | str], Array] = field(default_factory=dict)
+    declared_in: dict[Array, FunctionSource] = field(default_factory=dict)
+    envs: dict[tuple[int, ...], dict[str, Fact]] = field(default_factory=dict)
+    flags: set[tuple[str, object]] = field(default_factory=set)
+    changed: bool = False
+
+    @property
+    def shared(self) -> list[Array]:
+        """Shared arrays in the order of their declaration."""
+        return [array for array in self.arrays.values() if array.space == "shared"]
+
+    def flag(self, kind: str, key: object) -> None:
+        """Remember something that holds from now on, in all further walks too."""
+        if (kind, key) not in self.flags:
+            self.flags.add((kind, key))
+            self.changed = True
+
+    def array(self, space: str, name: str, node: ast.AST, key: int | str) -> Array:
+        """The array of a declaration or parameter."""
+        return self.arrays.setdefault((space, key), Array(space, name, node))
+
+
+def analyse(source: FunctionSource, node: ast.FunctionDef | None = None) -> Analysis:
+    """Walk a kernel until nothing new is found. node: a copy of its tree to be analysed in its place."""
+    analysis = Analysis(source)
+    tree = source.node if node is None else node
+    for _ in range(MAX_WALKS):
+        analysis.changed = False
+        frame = Frame(analysis, source, ())
+        for name in source.parameters:
+            frame.assign(name, Fact(True, frozenset({analysis.array("global", name, tree, name)})))
+        analysis.body = frame.block(tree.body)
+        if not analysis.changed:
+            return analysis
+    raise AssertionError("facts keep changing")
+
+
+class Frame(Expressions):
+    """A function on a walk: the kernel, or a device function at one call."""
+
+    def __init__(self, analysis: Analysis, source: FunctionSource, path: tuple[int, ...], caller: Frame | None = None) -> None:
+        self.analysis, self.source, self.path, self.caller = analysis, source, path, caller
+        self.env = analysis.envs.setdefault(path, {})
+        self.out: list[Event] = []
+        self.loops: list[tuple[ast.stmt, int]] = list(caller.loops) if caller else []
+        self.reasons: list[tuple[ast.AST, FunctionSource, str]] = list(caller.reasons) if caller else []
+        self.read: set[Array] = caller.read if caller else set()
+        self.result: Fact | None = None
+
+    # -- variables
+
+    def assign(self, name: str, fact: Fact) -> None:
+        """A definition of a variable."""
+        if self.reasons and fact.uniform:
+            fact = Fact(False, fact.arrays, MISSING, fact.items)
+        before = self.env.get(name)
+        after = join(before, fact)
+        if after != before:
+            self.env[name] = after
+            self.analysis.changed = True
+
+    def bind(self, target: ast.expr, fact: Fact) -> None:
+        """Assignment to a name, an element or a tuple of these."""
+        if isinstance(target, ast.Name):
+            self.assign(target.id, fact)
+        elif isinstance(target, ast.Subscript):
+            self.access(target, write=True)
+        elif isinstance(target, ast.Tuple | ast.List):
+            for i, item in enumerate(target.elts):
+                fits = fact.items is not None and len(fact.items) == len(target.elts)
+                self.bind(item, fact.items[i] if fits and fact.items is not None else Fact(fact.uniform))
+        else:
+            raise refuse(self.source, target, "only names, array elements and tuples of these can be assigned")
+
+    # -- statements
+
+    def block(self, body: list[ast.stmt]) -> Block:
+        """A statement list."""
+        block = Block(body)
+        depth = len(self.reasons)
+        for node in body:
+            outer, self.out = self.out, []
+            piece = Piece(node)
+            self.statement(node, piece)
+            piece.events = self.out
+            self.out = outer + piece.events
+            block.pieces.append(piece)
+            if self.caller is not None and ("left early", self.path) in self.analysis.flags and len(self.reasons) == depth:
+                self.reasons.append((node, self.source, "some threads have returned from this function"))
+        del self.reasons[depth:]
+        return block
+
+    def statement(self, node: ast.stmt, piece: Piece) -> None:
+        """One statement: facts and events."""
+        if isinstance(node, ast.Assign):
+            fact = self.named(node.targets[0], node.value)
+            for target in node.targets:
+                self.bind(target, fact)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self.bind(node.target, self.named(node.target, node.value))
+        elif isinstance(node, ast.AugAssign):
+            self.augment(node)
+        elif isinstance(node, ast.Expr):
+            self.eval(node.value)
+        elif isinstance(node, ast.If):
+            self.branch(node, piece)
+        elif isinstance(node, ast.For | ast.While):
+            self.loop(node, piece)
+        elif isinstance(node, ast.Return | ast.Break | ast.Continue):
+            self.jump(node)
+        elif not isinstance(node, ast.Pass | ast.Assert | ast.AnnAssign):
+            raise refuse(self.source, node, f"{type(node).__name__} is not supported in a kernel")
+
+    def augment(self, node: ast.AugAssign) -> None:
+        """target op= value."""
+        value = self.eval(node.value)
+        if isinstance(node.target, ast.Name):
+            self.assign(node.target.id, Fact(self.name(node.target).uniform and value.uniform))
+            return
+        assert isinstance(node.target, ast.Subscript)
+        self.access(node.target, write=False)
+        self.access(node.target, write=True, silent=True)
+
+    def branch(self, node: ast.If, piece: Piece) -> None:
+        """if: both ways, or the one that a constant condition leaves."""
+        test = self.eval(node.test)
+        piece.head = list(self.out)
+        piece.uniform = self.enterable(test, piece.head)
+        sides = []
+        before, after = set(self.read), set()
+        with self.diverging(node, not test.uniform, "a condition that can differ between threads of a block"):
+            for body in (node.body, node.orelse):
+                outer, self.out = self.out, []
+                self.read.clear()
+                self.read |= before
+                side = self.block(body)
+                after |= self.read
+                self.out = outer
+                sides.append(side)
+        self.read |= after
+        piece.blocks = sides
+        self.out = [*self.out, Alternatives(tuple(side.events for side in sides))]
+
+    def loop(self, node: ast.For | ast.While, piece: Piece) -> None:
+        """for and while; the same number of times in all threads, or not."""
+        if isinstance(node, ast.For):
+            uniform, item, piece.always = self.iterated(node.iter)
+            why = "a loop whose trip count can differ between threads of a block"
+        else:
+            test = self.eval(node.test)
+            uniform, item = test.uniform, UNIFORM
+            piece.always = isinstance(test.const, int | float) and bool(test.const)
+            why = "a loop whose condition can differ between threads of a block"
+        piece.head = list(self.out)
+        if ("left by some", id(node)) in self.analysis.flags:
+            uniform, why = False, "a loop that some threads leave before others"
+        piece.uniform = self.enterable(Fact(uniform), piece.head)
+        before = set(self.read)
+        if ("barrier within", id(node)) in self.analysis.flags:
+            self.read.clear()
+        outer, self.out = self.out, []
+        self.loops.append((node, len(self.reasons)))
+        with self.diverging(node, not uniform, why):
+            if isinstance(node, ast.For):
+                self.bind(node.target, Fact(item.uniform and uniform, item.arrays, items=item.items))
+            body = self.block(node.body)
+            if isinstance(node, ast.While):
+                self.eval(node.test)
+        self.loops.pop()
+        events, self.out = self.out, outer
+        orelse = self.block(node.orelse)
+        self.out = outer
+        self.read |= before
+        piece.blocks = [body, orelse]
+        if orelse.pieces or ("barrier within", id(node)) not in self.analysis.flags:
+            piece.uniform = False  # what a loop without barriers does, it does as a whole
+        self.out = [*self.out, Loop(events, piece.always, orelse.events)]
+
+    def jump(self, node: ast.Return | ast.Break | ast.Continue) -> None:
+        """return, break, continue; what they do to the uniformity of loops and of what follows."""
+        if isinstance(node, ast.Return):
+            fact = self.eval(node.value) if node.value is not None else UNIFORM
+            self.result = join(self.result, VARYING if self.reasons and not fact.arrays and fact.items is None else fact)
+            if self.caller is not None and len(self.reasons) > len(self.caller.reasons):
+                self.analysis.flag("left early", self.path)
+        elif self.loops and len(self.reasons) > self.loops[-1][1]:
+            if ("left by some", id(self.loops[-1][0])) not in self.analysis.flags:
+                self.analysis.flag("left by some", id(self.loops[-1][0]))
+        kind = type(node).__name__.lower()
+        self.out = [*self.out, Jump(kind, node, self.caller is None)]
+
+    # -- control flow that differs between threads
+
+    def enterable(self, fact: Fact, head: list[Event]) -> bool:
+        """Whether borders of regions may be placed within a statement of the kernel."""
+        return fact.uniform and not self.reasons and self.caller is None and not any(touches(head))
+
+    @contextmanager
+    def diverging(self, node: ast.AST, differs: bool, why: str) -> Iterator[None]:
+        """Within: only some threads of a block execute, if `differs`."""
+        if differs:
+            self.reasons.append((node, self.source, why))
+        yield
+        if differs:
+            self.reasons.pop()
+
+    def refuse_divergent(self, node: ast.AST, what: str) -> None:
+        """Refuse a barrier that not all threads of a block reach together."""
+        if self.reasons:
+            cause, source, why = self.reasons[-1]
+            head = ast.unparse(cause).splitlines()[0]
+            where = f"line {getattr(cause, 'lineno', '?')}"
+            if source.filename != self.source.filename:
+                where = f"{source.filename}:{getattr(cause, 'lineno', '?')}"
+            raise refuse(self.source, node, f"this {what} stands in {why} ({where}: `{head}`), so a region cannot include or meet it")
+
+    def barrier_in_loops(self) -> None:
+        """A barrier has been met: all loops around it have one."""
+        self.read.clear()
+        for node, _ in self.loops:
+            self.analysis.flag("barrier within", id(node))
+
+
