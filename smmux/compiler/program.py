@@ -114,8 +114,10 @@ class Program:
         return len(self.code)
 
     def param_bytes(self, pointer_bytes: int = 4) -> int:
-        """Bytes of the parameters where a pointer takes `pointer_bytes`, each word aligned to its size; textures, bound by
-        reference, take none."""
+        """Bytes of the parameters where a pointer takes `pointer_bytes`, each word aligned to its size.
+
+        Textures are bound by reference and take none.
+        """
         size = 0
         for word in self.params:
             if word.type == "tex":
@@ -139,12 +141,12 @@ class Program:
 
 
 def _listing(program: Program, source: bool) -> list[str]:
-    lines = [
-        f"// {program.name}: {len(program)} instructions, {program.nregs} registers, {program.npreds} predicates, "
-        f"shared {program.shared_bytes} + {program.dynamic_bytes} dynamic, local {program.local_bytes}, "
-        f"const {len(program.const)} bytes",
-        f".entry {program.name} ({', '.join(f'.param .{word.type} {word.name}' for word in program.params)})",
-    ]
+    resources = (
+        f"{program.nregs} registers, {program.npreds} predicates, shared {program.shared_bytes} + "
+        f"{program.dynamic_bytes} dynamic, local {program.local_bytes}, const {len(program.const)} bytes"
+    )
+    params = ", ".join(f".param .{word.type} {word.name}" for word in program.params)
+    lines = [f"// {program.name}: {len(program)} instructions, {resources}", f".entry {program.name} ({params})"]
     lines += [_declaration(array) for array in program.arrays if array.space is not Space.GLOBAL]
     targets = {int(t) for t, op in zip(program.code["imm"], program.ops, strict=True) if op == "bra"}
     targets |= {int(t) for t, op in zip(program.code["aux"], program.ops, strict=True) if op == "bra" and t >= 0}

@@ -180,7 +180,18 @@ def ops(program: Program) -> list[str]:
 # -- random kernels
 
 WORDS_PER_THREAD = 16
-INT_OPS = ("add.s32", "sub.s32", "mul.lo.s32", "and.b32", "or.b32", "xor.b32", "min.s32", "max.u32", "mul.hi.u32", "mul.hi.s32")
+INT_OPS = (
+    "add.s32",
+    "sub.s32",
+    "mul.lo.s32",
+    "and.b32",
+    "or.b32",
+    "xor.b32",
+    "min.s32",
+    "max.u32",
+    "mul.hi.u32",
+    "mul.hi.s32",
+)
 SHIFTS = ("shl.b32", "shr.u32", "shr.s32")
 UNARY = ("neg.s32", "not.b32", "abs.s32", "popc.b32", "clz.b32", "brev.b32", "cvt.s32.s8", "cvt.u32.u16")
 FLOAT_OPS = ("add.f32", "sub.f32", "mul.f32", "min.f32", "max.f32", "div.rn.f32")
@@ -312,7 +323,11 @@ class RandomKernel:
         elif kind == 1:
             result = b.emit(r.choice(SHIFTS), self.integer(), imm(r.choice((0, 1, 2, 4, 31, 32, 40))))
         elif kind == 2:
-            result = b.emit(r.choice(("div.s32", "div.u32", "rem.s32", "rem.u32")), self.integer(), imm(r.choice((1, 2, 3, 8, -1, -7))))
+            result = b.emit(
+                r.choice(("div.s32", "div.u32", "rem.s32", "rem.u32")),
+                self.integer(),
+                imm(r.choice((1, 2, 3, 8, -1, -7))),
+            )
         elif kind == 3:
             result = b.emit("selp.b32", self.integer(), self.integer(), self.pred())
         elif kind == 4:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smmux.compiler.backend import PASSES
 from smmux.errors import CompileError
 from tests.compiler.back import RandomKernel, assert_same, compiled, executed, expected
 

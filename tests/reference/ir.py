@@ -60,7 +60,11 @@ class Interpreter:
         if isinstance(operand, Param):
             return np.full(self.threads, int(self.args[operand.word]) & 0xFFFFFFFF, np.uint32)
         if isinstance(operand, Special):
-            special = {"tid.x": np.arange(self.threads), "ntid.x": np.full(self.threads, self.threads), "laneid": np.arange(self.threads) % 32}
+            special = {
+                "tid.x": np.arange(self.threads),
+                "ntid.x": np.full(self.threads, self.threads),
+                "laneid": np.arange(self.threads) % 32,
+            }
             return special.get(operand.name.value, np.zeros(self.threads, np.int64)).astype(np.uint32)
         assert isinstance(operand, ConstWord)
         word = int.from_bytes(self.function.const[operand.offset : operand.offset + 4], "little")

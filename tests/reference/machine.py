@@ -39,7 +39,20 @@ FULL = np.ones(LANES, np.bool_)
 
 PREDICATE_OPS = ("and.pred", "or.pred", "xor.pred", "not.pred", "mov.pred", "vote.pred")
 MEMORY_OPS = tuple(f"{kind}.{space}" for space in ("global", "shared") for kind in ("ld", "st", "atom"))
-OTHER_OPS = ("ld.local", "st.local", "ld.const", "tex.1d", "selp.b32", "shfl", "vote.ballot.b32", "bra", "exit", "bar.sync", "membar", "nop")
+OTHER_OPS = (
+    "ld.local",
+    "st.local",
+    "ld.const",
+    "tex.1d",
+    "selp.b32",
+    "shfl",
+    "vote.ballot.b32",
+    "bra",
+    "exit",
+    "bar.sync",
+    "membar",
+    "nop",
+)
 OPS = frozenset((*ALU, *SETP, *PREDICATE_OPS, *MEMORY_OPS, *OTHER_OPS))
 """Every operation defined here."""
 
@@ -100,7 +113,12 @@ class Machine:
         name = {code: name for name, code in _core.UNIFORMS.items()}[kind]
         if name == "const":
             return int.from_bytes(self.program.const[value : value + 4], "little")
-        return {"imm": lambda: value, "param": lambda: self.params[value], "ntid": lambda: self.block[value], "nctaid": lambda: self.grid[value]}[name]()
+        return {
+            "imm": lambda: value,
+            "param": lambda: self.params[value],
+            "ntid": lambda: self.block[value],
+            "nctaid": lambda: self.grid[value],
+        }[name]()
 
     def run(self) -> Machine:
         """All blocks, x fastest."""
@@ -230,7 +248,14 @@ class Block:
             warp.regs[d][active] = sum(1 << int(lane) for lane in np.flatnonzero(a & active))
             return
         vote = {"all": (a | ~active).all(), "any": (a & active).any()}[VOTE_MODES[int(insn["sub"])]] & FULL
-        results = {"and.pred": a & b, "or.pred": a | b, "xor.pred": a ^ b, "not.pred": ~a, "mov.pred": a, "vote.pred": vote}
+        results = {
+            "and.pred": a & b,
+            "or.pred": a | b,
+            "xor.pred": a ^ b,
+            "not.pred": ~a,
+            "mov.pred": a,
+            "vote.pred": vote,
+        }
         warp.preds[d][active] = results[op][active]
 
     # -- memory

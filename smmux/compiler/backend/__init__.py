@@ -160,7 +160,9 @@ def _victims(spiller: Spiller, classes: Classes, graph: Graph, budget: int) -> s
 
 def _params(function: Function) -> tuple[ParamWord, ...]:
     """What each parameter word holds: pointers and textures where arrays say so."""
-    places = {array.param: (array.space, position) for position, array in enumerate(function.arrays) if array.param >= 0}
+    places = {
+        array.param: (array.space, position) for position, array in enumerate(function.arrays) if array.param >= 0
+    }
     kinds = {Space.GLOBAL: "ptr", Space.TEXTURE: "tex"}
     words = []
     for p in function.params:

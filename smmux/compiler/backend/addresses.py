@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from smmux.compiler.backend.affine import Affine, Analysis
+from smmux.compiler.backend.affine import Analysis
 from smmux.compiler.backend.graph import Graph
 from smmux.compiler.ir import Array, Block, Function, Imm, Instr, Operand, Param, Reg, Space, Type
 

@@ -267,7 +267,8 @@ class Analysis:
     def may_alias(self, first: Instr, second: Instr) -> bool:
         """Whether two accesses of one thread may touch the same byte."""
         a, b = first.mem, second.mem
-        assert a is not None and b is not None
+        assert a is not None
+        assert b is not None
         if a.array.space is not b.array.space:
             return Space.TEXTURE in (a.array.space, b.array.space) and Space.GLOBAL in (a.array.space, b.array.space)
         if a.array.space is Space.GLOBAL and a.array.index != b.array.index:

@@ -38,7 +38,8 @@ def _fold_conditions(function: Function) -> None:
         last = block.instrs[-1]
         if last.op != "cbr":
             continue
-        assert last.target is not None and last.other is not None
+        assert last.target is not None
+        assert last.other is not None
         condition = last.srcs[0]
         while isinstance(condition, Reg) and condition in defs:
             condition = defs[condition].srcs[0]

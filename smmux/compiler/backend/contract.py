@@ -1,4 +1,4 @@
-"""Contraction: a product with one reader, an addition in the same block, becomes a multiply-add.
+"""Contraction: a product whose one reader is an addition in its block becomes a multiply-add.
 
 `mad` rounds the product as `mul` does, so nothing changes but the count; `fma.rn`, where the machine fuses, rounds once,
 as nvcc's default (-fmad=true) does.

@@ -56,10 +56,13 @@ def encode(function: Function, order: list[Block], assignment: Assignment) -> tu
     """Code and uniform rows of a function laid out in `order` with its registers assigned."""
     items, starts = _linear(function, order, assignment)
     if len(items) > MAX_INSNS:
-        raise CompileError(f"kernel {function.name!r} has {len(items)} instructions, {MAX_INSNS} is the most", function.filename)
+        raise CompileError(
+            f"kernel {function.name!r} has {len(items)} instructions, {MAX_INSNS} is the most", function.filename
+        )
     encoder = _Encoder(assignment, starts)
     rows = [
-        encoder.jump(item, pc) if isinstance(item, _Jump) else encoder.instruction(item) for pc, item in enumerate(items)
+        encoder.jump(item, pc) if isinstance(item, _Jump) else encoder.instruction(item)
+        for pc, item in enumerate(items)
     ]
     uniforms = np.array(list(encoder.uniforms), dtype=UNIFORM) if encoder.uniforms else np.zeros(0, UNIFORM)
     return np.array(rows, dtype=INSN), uniforms
@@ -175,7 +178,8 @@ class _Encoder:
 
     def _memory(self, instr: Instr, fields: dict[str, int]) -> tuple[int, int, int, int, int]:
         mem = instr.mem
-        assert mem is not None and mem.lowered
+        assert mem is not None
+        assert mem.lowered
         address = instr.srcs[0]
         imm = mem.offset & 0xFFFFFFFF
         if isinstance(address, Imm):

@@ -92,11 +92,14 @@ _FLOAT: dict[str, Callable[..., Any]] = {
 
 
 def _float(bits: int) -> np.float32:
-    return np.uint32(bits).view(np.float32)  # type: ignore[no-any-return]
+    return np.uint32(bits).view(np.float32)
 
 
 def _bits(value: np.float32) -> int:
     return int(np.float32(value).view(np.uint32))
+
+
+_VALUE: dict[str, Callable[[int], Any]] = {"s32": _signed, "u32": int, "f32": _float}
 
 
 def evaluate(op: str, values: tuple[int, ...]) -> int | None:
@@ -110,8 +113,7 @@ def evaluate(op: str, values: tuple[int, ...]) -> int | None:
         return _INTEGER[op](*values) & MASK
     if op.startswith("setp."):
         _, relation, kind = op.split(".")
-        convert: Callable[[int], Any] = {"s32": _signed, "u32": int, "f32": _float}[kind]
-        return int(_COMPARE[relation](*map(convert, values)))
+        return int(_COMPARE[relation](*map(_VALUE[kind], values)))
     if op in _FLOAT:
         with np.errstate(all="ignore"):
             result = _FLOAT[op](*map(_float, values))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from smmux.compiler.ir import Block, Function
 
-__all__ = ["Graph", "Loop", "dominators", "reconvergence", "reverse_postorder", "exits_only"]
+__all__ = ["Graph", "Loop", "dominators", "exits_only", "reconvergence", "reverse_postorder"]
 
 
 def reverse_postorder(entry: Block, successors: Callable[[Block], Sequence[Block]]) -> list[Block]:

@@ -33,7 +33,8 @@ def _convert(function: Function, block: Block, preds: dict[Block, list[Block]], 
     last = block.instrs[-1]
     if block in gone or last.op != "cbr" or not isinstance(last.srcs[0], Reg):
         return False
-    assert last.target is not None and last.other is not None
+    assert last.target is not None
+    assert last.other is not None
     yes, no = last.target, last.other
     arms = [(arm, negate) for arm, negate in ((yes, False), (no, True)) if _is_arm(arm, preds)]
     join: Block | None = None
@@ -125,9 +126,7 @@ def _flatten(function: Function, block: Block, arms: list[tuple[Block, bool]], j
     block.instrs.append(Instr("bra", loc=last.loc, target=join))
 
 
-def _select(
-    function: Function, dst: Reg, q: Reg, yes: Operand, no: Operand, out: list[Instr], like: Instr
-) -> Operand:
+def _select(function: Function, dst: Reg, q: Reg, yes: Operand, no: Operand, out: list[Instr], like: Instr) -> Operand:
     """A register with `yes` where q holds and `no` elsewhere."""
     if yes == no:
         return yes
@@ -138,10 +137,14 @@ def _select(
     if isinstance(yes, Imm) and isinstance(no, Imm):
         out.append(Instr("mov.pred" if yes.bits else "not.pred", (result,), (q,), like.loc))
     elif isinstance(no, Imm):  # q and yes, or not q or yes
-        out.append(_logic("or.pred", result, yes, q, like) if no.bits else Instr("and.pred", (result,), (yes, q), like.loc))
+        out.append(
+            _logic("or.pred", result, yes, q, like) if no.bits else Instr("and.pred", (result,), (yes, q), like.loc)
+        )
     else:  # q or no, or not q and no
         assert isinstance(yes, Imm)
-        out.append(Instr("or.pred", (result,), (no, q), like.loc) if yes.bits else _logic("and.pred", result, no, q, like))
+        out.append(
+            Instr("or.pred", (result,), (no, q), like.loc) if yes.bits else _logic("and.pred", result, no, q, like)
+        )
     return result
 
 

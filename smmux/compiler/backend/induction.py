@@ -177,7 +177,7 @@ class _Reduction:
             groups.setdefault(signed(coefficient), []).append(atom)
         total: Operand = Imm(form.constant, Type.U32)
         for coefficient, atoms in sorted(groups.items(), reverse=True):  # what is subtracted comes last
-            part = atoms[0]
+            part: Operand = atoms[0]
             for atom in atoms[1:]:
                 part = self._append("add.s32", (part, atom), loc)
             if abs(coefficient) != 1:

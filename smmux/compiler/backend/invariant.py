@@ -42,7 +42,9 @@ def _redirect(function: Function, header: Block, outside: list[Block], block: Bl
         if len(entering) == 1:
             value = entering[0][1]
         else:
-            merged = Phi("phi", (function.reg(phi.dsts[0].type, phi.dsts[0].name),), preds=tuple(p for p, _ in entering))
+            merged = Phi(
+                "phi", (function.reg(phi.dsts[0].type, phi.dsts[0].name),), preds=tuple(p for p, _ in entering)
+            )
             merged.srcs = tuple(s for _, s in entering)
             block.instrs.insert(0, merged)
             value = merged.dsts[0]

@@ -16,7 +16,9 @@ def normalize(function: Function) -> None:
     function.blocks = [block for block in function.blocks if block in reachable]
     for block in function.blocks:
         last = block.instrs[-1]
-        if last.op == "cbr" and (last.target is last.other or (exits_only(_arm(last.target)) and exits_only(_arm(last.other)))):
+        if last.op == "cbr" and (
+            last.target is last.other or (exits_only(_arm(last.target)) and exits_only(_arm(last.other)))
+        ):
             last = block.instrs[-1] = Instr("bra", loc=last.loc, target=last.target)
         if last.op == "bra" and exits_only(_arm(last.target)):
             block.instrs[-1] = Instr("exit", loc=last.loc)
@@ -108,9 +110,7 @@ def _predicate(function: Function, src: Operand, instr: Instr, result: list[Inst
     return reg
 
 
-def _register(
-    function: Function, src: Operand, instr: Instr, result: list[Instr], held: dict[Operand, Reg]
-) -> Reg:
+def _register(function: Function, src: Operand, instr: Instr, result: list[Instr], held: dict[Operand, Reg]) -> Reg:
     """A register with a stored value; equal constants of a block share one."""
     if isinstance(src, Reg):
         return src

@@ -1,4 +1,4 @@
-"""Multiplication by 2^k + 1 and 2^k - 1 as a shift and an addition, where 32-bit multiplication is a sequence (CC 1.x)."""
+"""Multiplication by 2^k + 1 and 2^k - 1 as shift and addition, where a 32-bit product is a sequence (CC 1.x)."""
 
 from __future__ import annotations
 

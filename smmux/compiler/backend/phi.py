@@ -1,4 +1,4 @@
-"""Phis: what merges the values of a variable where control flow joins, between the passes `construct` and `destruct`."""
+"""Phis: they merge the values of a variable where control flow joins, between `construct` and `destruct`."""
 
 from __future__ import annotations
 

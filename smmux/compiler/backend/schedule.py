@@ -73,9 +73,7 @@ class _Dag:
         self.after: list[list[int]] = [[] for _ in range(n)]
         self.before = [0] * n
         self._edges: set[tuple[int, int]] = set()
-        self.reads = [
-            [operand for operand in (*instr.srcs, instr.guard) if isinstance(operand, Reg)] for instr in body
-        ]
+        self.reads = [[operand for operand in (*instr.srcs, instr.guard) if isinstance(operand, Reg)] for instr in body]
         defined = {dst: i for i, instr in enumerate(body) for dst in instr.dsts}
         for i, operands in enumerate(self.reads):
             for reg in operands:
@@ -140,7 +138,7 @@ class _Dag:
         return height
 
     def schedule(self, live_out: int, budget: int) -> list[int]:
-        """Positions in their new order: of what could start now the longest path below, of what must wait the earliest."""
+        """Positions in their new order: of what can start now the longest path below, else the earliest."""
         uses: dict[Reg, int] = {}
         incoming, inside = live_out, 0
         for instr, operands in zip(self.body, self.reads, strict=True):

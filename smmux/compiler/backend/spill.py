@@ -136,7 +136,11 @@ class Spiller:
                 continue
             reg = self._temporary(dst)
             dsts.append(reg)
-            stores.append(Instr("st.local", (), (Imm(0, Type.U32), reg), instr.loc, instr.guard, instr.guard_not, _slot(slots[root])))
+            stores.append(
+                Instr(
+                    "st.local", (), (Imm(0, Type.U32), reg), instr.loc, instr.guard, instr.guard_not, _slot(slots[root])
+                )
+            )
         instr.dsts = tuple(dsts)
         out.append(instr)
         out.extend(stores)

@@ -60,7 +60,8 @@ class _Numbering:
         return operand
 
     def _block(self, block: Block, added: list[Hashable]) -> None:
-        same, kept = self.same, []
+        same = self.same
+        kept: list[Instr] = []
         loads: dict[Hashable, Instr] = {}
         for instr in block.instrs:
             if any(src in same for src in instr.srcs if isinstance(src, Reg)):
@@ -164,7 +165,6 @@ class _Numbering:
                 del loads[next(iter(loads))]
             loads[key] = instr
         return True
-
 
     def _narrow(self, instr: Instr) -> None:
         """A store of a byte or half word takes the low bits anyway: what only cut off others is skipped."""

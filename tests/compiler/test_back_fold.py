@@ -1,0 +1,97 @@
+"""Folding gives the bits of the definition; simplification never changes a bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smmux.compiler.backend.fold import _COMPARE, _FLOAT, _INTEGER, evaluate, simplify
+from smmux.compiler.ir import Imm, Operand, Reg, Type
+from tests.reference.alu import ALU, SETP
+
+SPECIAL = [
+    0,
+    1,
+    2,
+    3,
+    31,
+    32,
+    33,
+    255,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFF,
+    0x3F800000,
+    0xBF800000,
+    0x7F800000,
+    0x40000000,
+]
+WORDS = st.one_of(st.sampled_from(SPECIAL), st.integers(0, 0xFFFFFFFF))
+OPERANDS = 3
+
+
+def definition(op: str, values: tuple[int, ...]) -> int:
+    a, b, c = (np.array([v], np.uint32) for v in (*values, 0, 0, 0)[:OPERANDS])
+    with np.errstate(all="ignore"):
+        return int((ALU[op](a, b, c) if op in ALU else SETP[op](a, b))[0])
+
+
+def arity(op: str) -> int:
+    from smmux import _core
+
+    return _core.OPS[op][3].count(",")
+
+
+FOLDED = [*_INTEGER, *_FLOAT, *SETP]
+
+
+@pytest.mark.parametrize("op", FOLDED)
+@given(st.tuples(WORDS, WORDS, WORDS))
+@settings(max_examples=40)
+def test_folded_constants(op: str, values: tuple[int, int, int]) -> None:
+    used = values[: arity(op)]
+    result = evaluate(op, used)
+    if result is None:
+        with np.errstate(all="ignore"):
+            zero = op.startswith(("div", "rem")) and used[1] == 0
+        assert zero or np.isnan(np.uint32(definition(op, used)).view(np.float32))
+    else:
+        assert result == definition(op, used)
+
+
+def test_every_comparison_is_folded() -> None:
+    assert {op.split(".")[1] for op in SETP} == set(_COMPARE)
+
+
+PURE = [op for op in ALU if not op.startswith(("sin", "cos", "ex2", "lg2", "rsqrt"))]
+
+
+@pytest.mark.parametrize("op", [*PURE, *SETP])
+@given(x=WORDS, y=WORDS, constant=st.sampled_from([None, 0, 1]), same=st.booleans())
+@settings(max_examples=40)
+def test_simplified_operations(op: str, x: int, y: int, constant: int | None, same: bool) -> None:
+    """One source is a constant or both are one register: what comes back computes the same."""
+    n = arity(op)
+    regs: list[Operand] = [Reg(i, Type.S32) for i in range(OPERANDS)]
+    values = [x, x if same else y, y]
+    srcs = [regs[0], regs[0] if same else regs[1], regs[2]][:n]
+    if constant is not None and constant < n:
+        srcs[constant] = Imm(values[constant], Type.S32)
+    table = dict(zip(regs, [x, values[1] if not same else x, y], strict=True))
+    found = simplify(op, tuple(srcs), Type.S32, {})
+    if found is None:
+        return
+    if op.startswith(("div", "rem")) and op.endswith("32") and "f32" not in op and values[1] == 0:
+        return
+
+    def read(operand: Operand) -> int:
+        return operand.bits if isinstance(operand, Imm) else table[operand]
+
+    wanted = definition(op, tuple(read(src) for src in srcs))
+    got = definition(found[0], tuple(map(read, found[1]))) if isinstance(found, tuple) else read(found)
+    if op.endswith("f32") and np.isnan(np.uint32(wanted).view(np.float32)):
+        assert np.isnan(np.uint32(got).view(np.float32))
+    else:
+        assert got == wanted
