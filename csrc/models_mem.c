@@ -47,6 +47,7 @@ enum error dram_replay(const struct config *cfg, const struct dram_replay_reques
                 (uint8_t)(((r->address + r->bytes - 1u) >> shift) - (r->address >> shift) + 1),
             .write = r->write != 0,
         };
+        dram_advance(&dram, r->arrival); /* no further: what arrives later is not known */
         dram_push(&dram, &request);
     }
     dram_advance(&dram, DRAM_NEVER);

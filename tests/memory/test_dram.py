@@ -114,7 +114,7 @@ def test_no_timing_is_violated(name: str, mix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"t_faw": 60}, {"t_rtpl": 12}, {"t_ccdl": 6}, {"dram_groups": 2}, {"dram_window": 1}]
+    "change", [{"t_rc": 70}, {"t_faw": 60}, {"t_rtpl": 12}, {"t_ccdl": 6}, {"dram_groups": 2}, {"dram_window": 1}]
 )
 def test_no_timing_is_violated_in_variants(change: dict[str, int]) -> None:
     gpu = gpus.get("GTX480-48K").replace(**change)
@@ -126,7 +126,7 @@ def test_no_timing_is_violated_in_variants(change: dict[str, int]) -> None:
 @pytest.mark.parametrize("mix", MIXES)
 @pytest.mark.parametrize("name", ["GTX285", "GTX480-48K"])
 def test_schedule_is_that_of_the_reference(name: str, mix: str, window: int) -> None:
-    gpu = gpus.get(name).replace(dram_window=window, t_refi=1500)
+    gpu = gpus.get(name).replace(dram_window=window, t_refi=400)
     records = requests(mix, 600, 3, gpu)
     replay = Dram(gpu).replay(records, log=True)
     expected = dram.fr_fcfs(dram.Timing.of(gpu), as_defined(gpu, records), window)

@@ -146,6 +146,8 @@ def test_windows_change_nothing(name: str, seed: int, span: int, spacing: int, w
     gpu = gpus.get(name)
     if seed % 2 and not gpu.l2_texture_only:  # evictions and full miss queues
         gpu = gpu.replace(l2_bytes=gpu.partitions * gpu.l2_slices * 4096, l2_mshrs=4, l2_writebacks=2, l2_merge=2)
+    if seed % 3 == 0:  # refresh often due while requests are on their way
+        gpu = gpu.replace(t_refi=200, t_rfc=40)
     trace = mixed(seed, 1_500, gpu, span, spacing)
     whole, parts = (Memory(gpu).replay(trace, credits=credits, interval=1, window=w) for w in (0, window))
     assert (whole.sent == parts.sent).all()
