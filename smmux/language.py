@@ -52,10 +52,11 @@ class Attribute:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __index__(self) -> int:
+    def _refuse(self, *_: object) -> NoReturn:
         kernel_only(f"cuda.{self.name}")
 
-    __int__ = __add__ = __radd__ = __sub__ = __mul__ = __and__ = __mod__ = __floordiv__ = __eq__ = __lt__ = __index__  # type: ignore
+    __index__ = __int__ = __float__ = __bool__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __and__ = __rand__ = __mod__ = __floordiv__ = _refuse
 
     def __hash__(self) -> int:
         return hash(self.name)

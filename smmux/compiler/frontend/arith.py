@@ -103,7 +103,7 @@ def _float(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
 
 def to_float(f: Frame, node: ast.AST, value: Value) -> Value:
     """An operand of float arithmetic; whether the conversion matters to Numba is the operation's question."""
-    return to_kind(f, node, replace(value, drift=False), Kind.FLOAT32)
+    return to_kind(f, node, replace(value, drift=False) if value.drift else value, Kind.FLOAT32)
 
 
 def divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
@@ -260,12 +260,12 @@ def multiply_add(f: Frame, node: ast.AST, a: Value, b: Value, c: Value) -> Value
     if plain or a.kind is b.kind is Kind.BOOL:
         return binary(f, node, "Add", binary(f, node, "Mult", a, b), c)
     if kind is Kind.FLOAT32:
-        drift = float64_in_numba(f, node, a, b) or float64_in_numba(f, node, c)
+        float64_in_numba(f, node, Value(kind, drift=float64_in_numba(f, node, a, b)), c)
         x, y, z = (to_float(f, node, v) for v in (a, b, c))
         if 1.0 in (x.const, y.const):
             return binary(f, node, "Add", y if x.known else x, z)
         name = "fma.rn.f32" if getattr(f.ctx.options, "fused_mad", False) else "mad.f32"
-        return result(kind, f.b.op(name, ir.Type.F32, operand(f, x), operand(f, y), operand(f, z)), drift=drift)
+        return result(kind, f.b.op(name, ir.Type.F32, operand(f, x), operand(f, y), operand(f, z)))
     inner, inner_drift = _limits("Mult", a, b, kind)
     limits, drift = _limits("Add", Value(kind, lo=inner[0], hi=inner[1], drift=inner_drift), c, kind)
     operands = [operand(f, to_kind(f, node, v, kind)) for v in (a, b, c)]

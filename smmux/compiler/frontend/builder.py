@@ -16,12 +16,14 @@ class Mark:
     block: ir.Block | None
     instrs: int
     emitted: int
+    work: int
 
 
 class Builder:
     """Appends to `block`; None means that no execution gets here, and what is emitted is dropped.
 
-    While `dry`, types are being inferred and nothing is kept.
+    While `dry`, types are being inferred and nothing is kept. `emitted` counts operations and `work` statements lowered,
+    including those that fold to nothing.
     """
 
     def __init__(self, function: ir.Function) -> None:
@@ -30,6 +32,7 @@ class Builder:
         self.loc: ir.Loc | None = None
         self.dry = False
         self.emitted = 0
+        self.work = 0
         self._dummies = {type: ir.Reg(-1, type) for type in ir.Type}
         self.start(self.new_block())
 
@@ -110,7 +113,7 @@ class Builder:
 
     def mark(self) -> Mark:
         """Remember the current place."""
-        return Mark(len(self.function.blocks), self.block, len(self.block.instrs) if self.block else 0, self.emitted)
+        return Mark(len(self.function.blocks), self.block, len(self.block.instrs) if self.block else 0, self.emitted, self.work)
 
     def rewind(self, mark: Mark) -> None:
         """Forget everything emitted since."""
@@ -118,4 +121,4 @@ class Builder:
         self.block = mark.block
         if self.block is not None:
             del self.block.instrs[mark.instrs :]
-        self.emitted = mark.emitted
+        self.emitted, self.work = mark.emitted, mark.work

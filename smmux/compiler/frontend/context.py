@@ -114,6 +114,8 @@ class Frame:
         self.first: dict[str, ast.AST] = {}  # where inference saw a variable first
         self.errors: dict[str, CompileError] = {}
         self.failed: dict[str, CompileError] = {}  # variables whose definition is in error
+        self.used: set[str] = set()  # variables read while inferring
+        self.stale = False  # one of them has since got another type
         self.result: Anything | None = None  # joined type of the returns, while inferring
         self.loops: list[Loop] = []
         self.returns: list[Edge] = []
@@ -126,7 +128,8 @@ class Frame:
 
     def at(self, node: ast.AST) -> None:
         """Instructions emitted from here on belong to this node."""
-        self.b.loc = self.loc(node)
+        if not self.b.dry:
+            self.b.loc = self.loc(node)
 
     def loc(self, node: ast.AST) -> ir.Loc:
         """Place of a node; functions of other files are attributed to their call."""

@@ -92,7 +92,7 @@ def _check_literal(f: Frame, node: ast.AST, value: Value, kind: Kind) -> None:
 def cast(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
     """Conversion as by a cast: wraps integers, rounds towards zero from float32."""
     if value.kind is kind:
-        return replace(value, drift=False)
+        return replace(value, drift=False) if value.drift else value
     if value.known:
         return _cast_constant(f, node, value, kind)
     if kind is Kind.BOOL:
@@ -211,7 +211,8 @@ def join(a: Anything, b: Anything) -> Anything:
     if isinstance(a, Value) and isinstance(b, Value):
         return _join_numbers(a, b)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
-        return Tuple(tuple(map(join, a.items, b.items)))
+        items = tuple(map(join, a.items, b.items))
+        return a if all(x is y for x, y in zip(items, a.items, strict=True)) else Tuple(items)
     if isinstance(a, ArrayRef) and isinstance(b, ArrayRef) and same_view(a, b):
         return a if a.base is not None else b
     raise Conflict
@@ -220,6 +221,8 @@ def join(a: Anything, b: Anything) -> Anything:
 def _join_numbers(a: Value, b: Value) -> Value:
     drift = a.drift or b.drift
     if a.kind is b.kind:
+        if not a.known and a.drift == drift and (a.lo, a.hi) == (Value(a.kind).lo, Value(a.kind).hi):
+            return a  # already as wide as can be
         # Bounds are kept only while all definitions agree, so that inference comes to an end.
         return Value(a.kind, None, None, a.lo, a.hi, drift) if (a.lo, a.hi) == (b.lo, b.hi) else Value(a.kind, drift=drift)
     kinds = {a.kind, b.kind}

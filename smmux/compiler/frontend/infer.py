@@ -5,7 +5,7 @@ from __future__ import annotations
 from smmux.compiler.frontend import variables
 from smmux.compiler.frontend.context import Frame, Inference
 from smmux.compiler.frontend.statements import infer_statements
-from smmux.compiler.frontend.values import Anything, Static, describe
+from smmux.compiler.frontend.values import Anything, describe
 
 MAX_PASSES = 40
 
@@ -26,12 +26,11 @@ def _fixpoint(f: Frame, arguments: dict[str, Anything]) -> Inference:
     for name, value in arguments.items():
         walker.types[name] = variables.abstract(value)
         walker.first[name] = f.source.node
-    before = None
     for _ in range(MAX_PASSES):
         walker.failed.clear()
+        walker.used.clear()
+        walker.stale = False
         infer_statements(walker, f.source.node.body)
-        state = (*((n, describe(v)) for n, v in walker.types.items()), describe(walker.result or Static(None)))
-        if state == before:
+        if not walker.stale:
             break
-        before = state
     return Inference(walker.types, walker.result, walker.errors, walker.failed)

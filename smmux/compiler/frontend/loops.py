@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, arrays, compare, variables
+from smmux.compiler.frontend.builder import Mark
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Loop, Unknown
 from smmux.compiler.frontend.convert import number, operand, promoted, result, settle, strong, strong_kind, to_kind, truth
 from smmux.compiler.frontend.rules import evaluate, execute, statement
@@ -129,13 +130,12 @@ def for_loop(f: Frame, node: ast.For) -> None:
     """for ... in range(...) or a tuple."""
     over = iterated(f, node)
     if isinstance(over, Tuple):
-        _unroll(f, node, iter(over.items), limited=False)
+        _unroll(f, node, list(over.items), limited=False)
         return
     if over.start.known and over.stop.known and over.step.known:
         values = range(over.start.const, over.stop.const, over.step.const)
         if _worth_unrolling(f, node, len(values)):
-            items = (constant(over.kind, i) for i in values)
-            if _unroll(f, node, items):
+            if _unroll(f, node, [constant(over.kind, i) for i in values]):
                 return
     _counted(f, node, over)
 
@@ -160,23 +160,27 @@ def while_loop(f: Frame, node: ast.While) -> None:
 
 # -- unrolling
 
+FORESIGHT = 4  # later iterations may be shorter than the first ones
+WORK_PER_OPERATION = 4  # statements that may be lowered per operation of the limit, for loops that fold to little
+
 
 def _worth_unrolling(f: Frame, node: ast.For, trips: int) -> bool:
-    """False if the unrolled loop is sure to be too long: every statement but pass is at least one operation, or nearly."""
+    """False if the unrolled loop is known, or sure, to be too long."""
     if (node, trips, f.source) in f.ctx.too_long:
         return False
     stores = sum(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for s in node.body for n in ast.walk(s))
     return trips * max(stores, 1) <= f.ctx.options.unroll_limit
 
 
-def _unroll(f: Frame, node: ast.For, items: Iterator[Anything], limited: bool = True) -> bool:
+def _unroll(f: Frame, node: ast.For, items: list[Anything], limited: bool = True) -> bool:
     """Lower the body once per item; False, and nothing done, if that gets too long."""
 
     def iterations() -> Iterator[Callable[[], None]]:
         for item in items:
-            yield lambda item=item: _iteration(f, node, item)
+            yield lambda item=item: _iteration(f, node, item)  # type: ignore[misc]
 
-    return _straight(f, node, iterations(), limited)
+    key = (node, len(items), f.source) if limited else None
+    return _straight(f, node, iterations(), len(items), key)
 
 
 def _iteration(f: Frame, node: ast.For, item: Anything) -> None:
@@ -189,64 +193,60 @@ def _unroll_while(f: Frame, node: ast.While) -> bool:
     """Unroll as long as the condition is known; False if it comes to depend on run-time values."""
     if (node, f.source) in f.ctx.too_long:
         return False
-    unknown = False
 
     def iterations() -> Iterator[Callable[[], None]]:
-        nonlocal unknown
         while True:
             condition = truth(f, node.test, evaluate(f, node.test))
             if not condition.known:
-                unknown = True
-                return
+                raise _TooLong
             if not condition.const:
                 return
             yield lambda: execute(f, node.body)
 
-    return _straight(f, node, iterations(), True, lambda: unknown)
+    return _straight(f, node, iterations(), 0, (node, f.source))
 
 
-def _straight(
-    f: Frame, node: ast.For | ast.While, iterations: Iterator[Callable[[], None]], limited: bool, failed: Callable[[], bool] = lambda: False
-) -> bool:
+class _TooLong(Exception):
+    """A loop cannot be unrolled within the limit."""
+
+
+def _straight(f: Frame, node: ast.For | ast.While, iterations: Iterator[Callable[[], None]], trips: int, key: object | None) -> bool:
+    """Lower iterations one after another; if that fails, take everything back and remember it under the key (None: no limit)."""
     mark, env, saved = f.b.mark(), dict(f.ctx.env), _edges(f)
     loop = Loop()
     f.loops.append(loop)
-    limit = f.ctx.options.unroll_limit
-    count = 0
-    for run in iterations:
-        run()
-        count += 1
-        edges = list(loop.continues)
-        loop.continues.clear()
-        if f.b.block is not None:
-            edges.append((f.b.block, f.ctx.env))
-        variables.merge(f, node, edges)
-        if limited and (f.b.emitted - mark.emitted > limit or count > limit):
-            break
-        if f.b.block is None:
-            break
-    f.loops.pop()
-    if (limited and (f.b.emitted - mark.emitted > limit or count > limit)) or failed():
+    try:
+        for done, run in enumerate(iterations, 1):
+            run()
+            f.b.work += 1  # an iteration is work even if its body is empty
+            edges = [*loop.continues, *([(f.b.block, f.ctx.env)] if f.b.block is not None else [])]
+            loop.continues.clear()
+            variables.merge(f, node, edges)
+            if f.b.block is None:
+                break
+            if key is not None:
+                _check_length(f, mark, done, trips)
+    except _TooLong:
         f.b.rewind(mark)
         f.ctx.env = env
-        _restore(f, saved)
-        f.ctx.too_long.add((node, f.source) if isinstance(node, ast.While) else (node, count, f.source))
-        if isinstance(node, ast.For):
-            f.ctx.too_long.add((node, _trips(f, node), f.source))
+        _restore(saved)
+        f.ctx.too_long.add(key)
         return False
+    finally:
+        del f.loops[f.loops.index(loop) :]
     if f.b.block is not None:
         execute(f, node.orelse)
-    edges = loop.breaks
-    if f.b.block is not None:
-        edges = [(f.b.block, f.ctx.env), *edges]
+    edges = [*([(f.b.block, f.ctx.env)] if f.b.block is not None else []), *loop.breaks]
     variables.merge(f, node, edges)
     return True
 
 
-def _trips(f: Frame, node: ast.For) -> int:
-    over = iterated(f, node)
-    assert isinstance(over, Range)
-    return len(range(over.start.const, over.stop.const, over.step.const))
+def _check_length(f: Frame, mark: Mark, done: int, trips: int) -> None:
+    """Give up when the limit is passed, or when the iterations so far leave no doubt that it will be (by a factor)."""
+    limit = f.ctx.options.unroll_limit
+    emitted, work = f.b.emitted - mark.emitted, (f.b.work - mark.work) / WORK_PER_OPERATION
+    if max(emitted, work) > limit or max(emitted, work) * trips > FORESIGHT * limit * done:
+        raise _TooLong
 
 
 def _edges(f: Frame) -> list[tuple[list[Edge], int]]:
@@ -260,7 +260,7 @@ def _edges(f: Frame) -> list[tuple[list[Edge], int]]:
     return found
 
 
-def _restore(f: Frame, saved: list[tuple[list[Edge], int]]) -> None:
+def _restore(saved: list[tuple[list[Edge], int]]) -> None:
     for edges, length in saved:
         del edges[length:]
 

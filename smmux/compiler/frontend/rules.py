@@ -62,6 +62,7 @@ def execute(f: Frame, body: list[ast.stmt]) -> None:
         if f.b.block is None:
             return
         f.at(node)
+        f.b.work += 1
         rule = STATEMENTS.get(type(node))
         if rule is None:
             raise f.error(node, f"{_describe(node)} is not supported in a kernel")

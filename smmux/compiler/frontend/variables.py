@@ -26,11 +26,16 @@ from smmux.compiler.frontend.values import (
 
 def read(f: Frame, node: ast.AST, name: str) -> Anything:
     """The value of a local variable."""
-    value = f.types.get(name) if f.ctx.dry else f.ctx.env.get(f.key(name))
+    if f.ctx.dry:
+        f.used.add(name)
+        value = f.types.get(name)
+        if value is None:
+            f.stale = True
+            raise Unknown
+        return value
+    value = f.ctx.env.get(f.key(name))
     if value is not None:
         return value
-    if f.ctx.dry:
-        raise Unknown
     if name in f.errors or name in f.failed:
         raise f.errors.get(name) or f.failed[name]
     raise f.error(node, f"variable {name!r} is used before it is assigned")
@@ -56,7 +61,8 @@ def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
         f.first[name] = node
         return
     try:
-        f.types[name] = join(before, value)
+        f.types[name] = joined = join(before, value)
+        f.stale |= joined is not before and name in f.used
     except Conflict:
         line = getattr(f.first[name], "lineno", "?")
         f.errors[name] = f.error(
@@ -67,7 +73,7 @@ def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
 def abstract(value: Anything) -> Anything:
     """What inference keeps of a value: not the register it is in."""
     if isinstance(value, Value):
-        return value if value.known else replace(value, operand=None)
+        return replace(value, operand=None) if value.operand is not None else value
     if isinstance(value, Tuple):
         return Tuple(tuple(map(abstract, value.items)))
     if isinstance(value, ArrayRef) and value.base is not None:
