@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -160,6 +161,27 @@ def test_windows_and_host_threads_do_not_matter(window, host_threads):
     plain = run(programs.store_tid(), (out, 1), grid=90, block=64)
     other = run(programs.store_tid(), (out, 1), grid=90, block=64, window=window, host_threads=host_threads)
     assert other == plain
+
+
+def test_threads_may_simulate_at_once():
+    def once(offset):
+        out = np.zeros(64, np.int32)
+        result = run(programs.store_tid(), (out, offset), grid=60, block=64)
+        return out[0], result
+
+    alone = once(0)[1]
+    with ThreadPoolExecutor(4) as pool:
+        for offset, (value, result) in enumerate(pool.map(once, range(40))):
+            assert value == offset
+            assert result == alone
+
+
+def test_results_survive_pickling():
+    result = run(programs.store_tid(), (np.zeros(32, np.int32), 0), profile=True)
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy == result
+    assert copy.to_dict() == result.to_dict()
+    assert copy.lines() == result.lines()
 
 
 def test_parameters_count_as_shared_memory_on_compute_capability_1():
