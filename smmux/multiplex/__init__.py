@@ -1,1 +1,17 @@
+"""Shared-memory multiplexing as passes over kernels: syntax tree to syntax tree, printable as Python.
 
+>>> from smmux import multiplex
+>>> from smmux.benchmarks.mv import mv
+>>> multiplex.regions(mv)
+[<Region of mv, lines 35-39: tile, 1 barrier inside, in each iteration of `for i in range(0, width, TILE)`>]
+>>> multiplex.hw(mv)
+<kernel mv_hw at ...>
+"""
+
+from __future__ import annotations
+
+from smmux.multiplex.errors import MultiplexError
+from smmux.multiplex.manage import hw, isolate
+from smmux.multiplex.regions import Region, Regions, regions
+
+__all__ = ["MultiplexError", "Region", "Regions", "hw", "isolate", "regions"]

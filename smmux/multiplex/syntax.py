@@ -7,10 +7,12 @@ import copy
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.kernel import Kernel
+
+Node = TypeVar("Node", bound=ast.AST)
 
 __all__ = ["Names", "at", "call", "describe", "element", "expression", "made", "statement"]
 
@@ -37,10 +39,10 @@ def element(array: str, *index: ast.expr, store: bool = False) -> ast.Subscript:
     return ast.Subscript(ast.Name(array, ast.Load()), inside, ast.Store() if store else ast.Load())
 
 
-def at[T: ast.AST](node: T, place: ast.AST) -> T:
-    """The node, with all of it that has no place in the user's file put where `place` is."""
+def at(node: Node, place: ast.AST) -> Node:
+    """The node, all of it put where `place` is in the user's file."""
     for inner in ast.walk(node):
-        if "lineno" in inner._attributes and not hasattr(inner, "place_is_known"):
+        if "lineno" in inner._attributes:
             ast.copy_location(inner, place)
     return node
 

@@ -1,0 +1,281 @@
+"""Global loads that feed the first defines of a region, moved in front of it: they wait in registers.
+
+A define `tile[r, t] = a[row + r, t]` becomes a load to a register before the region and a store within. Loops of constant
+length are split in two, with an array per thread between them. Nothing is moved over a barrier of the source, over a
+store to global memory (arrays may alias) or over a change of what it needs; what cannot be moved stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from smmux import cuda
+from smmux.compiler.frontend.source import FunctionSource, assigned_names
+from smmux.multiplex.blocks import Block, Piece
+from smmux.multiplex.borders import borders
+from smmux.multiplex.events import barriers, jumps, touches
+from smmux.multiplex.facts import Array
+from smmux.multiplex.syntax import Names, at, call, element, expression
+from smmux.multiplex.walk import Analysis, Frame, analyse
+
+__all__ = ["REGISTERS", "stage"]
+
+REGISTERS = 64  # words per thread that staging may use: the largest tile of the benchmarks twice
+
+
+@dataclass(slots=True)
+class Split:
+    """A define in two parts, and the per-thread arrays between them: name, array whose elements wait, extents."""
+
+    loads: list[ast.stmt] = field(default_factory=list)
+    stores: list[ast.stmt] = field(default_factory=list)
+    waiting: list[tuple[str, Array, tuple[ast.expr, ...], int]] = field(default_factory=list)
+
+
+class NotStagedError(Exception):
+    """A define that stays as it is."""
+
+
+def stage(source: FunctionSource, tree: ast.FunctionDef, registers: int = REGISTERS) -> None:
+    """Move the global loads of a kernel's first defines in front of their regions, in place."""
+    analysis = analyse(source, tree)
+    names = Names(source, tree)
+    for border in borders(analysis):
+        if border.begin:
+            _stage_region(analysis, names, border.block, border.position, registers)
+    if names.added:
+        raise AssertionError("staging needs no new modules")
+
+
+def _stage_region(analysis: Analysis, names: Names, block: Block, position: int, registers: int) -> None:
+    """Split the defines at the beginning of a region."""
+    before: list[ast.stmt] = []
+    within: list[ast.stmt] = []
+    waiting: list[tuple[str, Array, tuple[ast.expr, ...], int]] = []
+    used = 0
+    count = 0
+    for piece in block.pieces[position:]:
+        if not _define(piece):
+            break
+        try:
+            split = Splitter(analysis, names).split(piece)
+        except NotStagedError:
+            split = Split([], [piece.node]) if any(touches(piece.events)) else Split([piece.node], [])
+        words = sum(size for _, _, _, size in split.waiting)
+        if used + words > registers or _conflict(within, split.loads):
+            break
+        used += words
+        before += split.loads
+        within += split.stores
+        waiting += split.waiting
+        count += 1
+    if not waiting and not any(_is_staged(s) for s in before):
+        return
+    start = block.body.index(block.pieces[position].node)
+    block.body[start : start + count] = [*before, *within]
+    for name, array, extents, _ in waiting:
+        _declare_waiting(analysis, name, array, extents)
+
+
+def _is_staged(node: ast.stmt) -> bool:
+    return any(getattr(n, "staged", False) for n in ast.walk(node))
+
+
+def _define(piece: Piece) -> bool:
+    """True for statements that at most load global and store shared memory."""
+    return not (
+        any(not t.write for t in touches(piece.events))
+        or any(t.write for t in touches(piece.events, "global"))
+        or any(barriers(piece.events))
+        or any(jumps(piece.events))
+    )
+
+
+def _conflict(stores: list[ast.stmt], loads: list[ast.stmt]) -> bool:
+    """Whether loads moved in front of stores would change what these use."""
+    return bool(set(assigned_names(loads)) & _read_names(stores))
+
+
+def _read_names(nodes: Iterable[ast.AST]) -> set[str]:
+    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+class Splitter:
+    """Splits one statement."""
+
+    def __init__(self, analysis: Analysis, names: Names) -> None:
+        self.analysis, self.names = analysis, names
+        self.frame = Frame(analysis, analysis.source, ())
+        self.loops: list[tuple[ast.For, ast.expr, ast.expr, int]] = []  # extent, index, trips
+        self.guarded = False
+        self.waiting: list[tuple[str, Array, tuple[ast.expr, ...], int]] = []
+
+    def split(self, piece: Piece) -> Split:
+        """The two parts; raises `NotStagedError` if there is nothing to stage, or if it is not safe."""
+        if not any(touches(piece.events, "global")) or not any(touches(piece.events)):
+            raise NotStagedError
+        loads, stores = self.one(piece.node)
+        stores = [s for s in map(_simplified, stores) if s is not None]
+        return Split(loads, stores, self.waiting)
+
+    def one(self, node: ast.stmt) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """Loads and stores of a statement."""
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            return self.assign(node)
+        if isinstance(node, ast.For):
+            return self.loop(node)
+        if isinstance(node, ast.If):
+            return self.branch(node)
+        raise NotStagedError
+
+    def assign(self, node: ast.Assign) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """A define, or a computation in registers."""
+        target = node.targets[0]
+        array = self.shared(target)
+        if array is None:
+            if isinstance(target, ast.Subscript):
+                raise NotStagedError
+            return [node], []
+        if not self.loads(node.value):
+            return [], [node]
+        assert isinstance(target, ast.Subscript)
+        if self.loads(target):
+            raise NotStagedError
+        put, get = self.wait(array)
+        load = ast.copy_location(ast.Assign([put], node.value), node)
+        at(put, node)
+        put.staged = True  # type: ignore[attr-defined]
+        return [load], [ast.copy_location(ast.Assign([target], at(get, node)), node)]
+
+    def wait(self, array: Array) -> tuple[ast.expr, ast.expr]:
+        """A place in registers, to store to and to load from."""
+        if not self.loops and not self.guarded:
+            name = self.names.new(f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged", f"staged_{array.name}")
+            return ast.Name(name, ast.Store()), ast.Name(name, ast.Load())
+        extents = tuple(extent for _, extent, _, _ in self.loops) or (ast.Constant(1),)
+        index = tuple(i for _, _, i, _ in self.loops) or (ast.Constant(0),)
+        key = (array, tuple(map(ast.dump, extents)))
+        size = math.prod(trips for _, _, _, trips in self.loops)
+        same = [w for w in self.waiting if (w[1], tuple(map(ast.dump, w[2]))) == key and self.guarded]
+        if same:
+            name = same[0][0]
+        else:
+            name = self.names.new(f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged", f"staged_{array.name}")
+            self.waiting.append((name, array, extents, size))
+        return element(name, *index, store=True), element(name, *index)
+
+    def loop(self, node: ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """A loop of constant length, as two loops."""
+        if node.orelse or not isinstance(node.target, ast.Name) or node.target.id in assigned_names(node.body):
+            raise NotStagedError
+        self.loops.append((node, *self.counted(node, node.target.id)))
+        parts = [self.one(inner) for inner in node.body]
+        self.loops.pop()
+        stores = self.with_needs(node, parts)
+        loads = [s for load, _ in parts for s in load]
+        return [_with_body(node, loads)], [_with_body(node, stores)]
+
+    def counted(self, node: ast.For, name: str) -> tuple[ast.expr, ast.expr, int]:
+        """Extent of the array that holds a value per iteration, index into it, trips."""
+        over = node.iter
+        if not (isinstance(over, ast.Call) and self.frame.eval(over.func).const is range):
+            raise NotStagedError
+        bounds = [self.frame.eval(a).const for a in over.args]
+        if not all(isinstance(b, int) for b in bounds) or not (trips := len(range(*bounds))):
+            raise NotStagedError
+        if len(bounds) == 1:
+            return over.args[0], ast.Name(name, ast.Load()), trips
+        start, step = bounds[0], bounds[2] if len(bounds) == 3 else 1
+        index = name if not start else f"{name} - {start}" if start > 0 else f"{name} + {-start}"
+        return ast.Constant(trips), expression(index if step == 1 else f"({index}) // {step}"), trips
+
+    def with_needs(self, loop: ast.For, parts: list[tuple[list[ast.stmt], list[ast.stmt]]]) -> list[ast.stmt]:
+        """The stores of a loop's body with the computations that their indices need."""
+        found: list[ast.stmt] = []
+        stores = [s for s in (_simplified(s) for _, store in parts for s in store) if s is not None]
+        needed = _read_names(stores)
+        changing = set(assigned_names(loop.body))
+        position = len(stores)
+        for load, store in reversed(parts):
+            for node in reversed(store):
+                if (kept := _simplified(node)) is not None:
+                    position -= 1
+                    found.insert(0, kept)
+            for node in reversed(load):
+                if not needed & set(assigned_names([node])) or getattr(node, "staged_load", False) or _is_staged(node):
+                    continue
+                if not isinstance(node, ast.Assign) or self.loads(node.value):
+                    raise NotStagedError
+                found.insert(0, node)
+                needed |= _read_names([node.value])
+        first: set[str] = set()
+        for node in found:  # what an iteration needs of those names, it has computed itself
+            reads = _read_names([node.value] if isinstance(node, ast.Assign) else [node])
+            if (reads & changing) - first:
+                raise NotStagedError
+            first |= set(assigned_names([node]))
+        return found
+
+    def branch(self, node: ast.If) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """A guarded define: the same guard around both parts."""
+        if self.loads(node.test) or set(assigned_names([node])) & _read_names([node.test]):
+            raise NotStagedError
+        before, self.guarded = self.guarded, True
+        sides = [[self.one(inner) for inner in body] for body in (node.body, node.orelse)]
+        self.guarded = before
+        loads, stores = ([[s for part in side for s in part[k]] for side in sides] for k in (0, 1))
+        if any(not _is_staged(s) for side in loads for s in side):
+            raise NotStagedError
+        return [_with_body(node, *loads)], [_with_body(node, *stores)]
+
+    def shared(self, target: ast.expr) -> Array | None:
+        """The shared array that a target is an element of."""
+        if not isinstance(target, ast.Subscript):
+            return None
+        arrays = [a for a in self.frame.eval(target.value).arrays if a.space == "shared"]
+        return arrays[0] if len(arrays) == 1 else None
+
+    def loads(self, node: ast.expr) -> bool:
+        """Whether an expression loads from global memory."""
+        self.frame.out = []
+        self.frame.eval(node)
+        return any(touches(self.frame.out, "global"))
+
+
+def _with_body(node: ast.For | ast.If, body: list[ast.stmt], orelse: list[ast.stmt] | None = None) -> ast.stmt:
+    """A loop or branch with other statements in it."""
+    head = {k: copy.deepcopy(v) for k, v in ast.iter_fields(node) if k not in ("body", "orelse")}
+    made = type(node)(**head, body=[copy.deepcopy(s) for s in body], orelse=[copy.deepcopy(s) for s in orelse or []])
+    return ast.copy_location(made, node)
+
+
+def _simplified(node: ast.stmt) -> ast.stmt | None:
+    """A branch whose sides do the same is what they do."""
+    if not isinstance(node, ast.If):
+        return node
+    if not node.body and not node.orelse:
+        return None
+    if [ast.dump(s) for s in node.body] == [ast.dump(s) for s in node.orelse] and len(node.body) == 1:
+        return node.body[0]
+    if not node.body:
+        return ast.copy_location(ast.If(ast.UnaryOp(ast.Not(), node.test), node.orelse, []), node)
+    return node
+
+
+def _declare_waiting(analysis: Analysis, name: str, array: Array, extents: tuple[ast.expr, ...]) -> None:
+    """`name = cuda.local.array(extents, type)` after the declaration of the shared array that it serves."""
+    node = array.node
+    assert isinstance(node, ast.Call)
+    module = next((n for n in _read_names([node.func]) if analysis.source.lookup(n) is cuda), "cuda")
+    shape = copy.deepcopy(extents[0]) if len(extents) == 1 else ast.Tuple([copy.deepcopy(e) for e in extents], ast.Load())
+    made = ast.Assign([ast.Name(name, ast.Store())], call(f"{module}.local.array", shape, node.args[1]))
+    for block in analysis.body.walk():
+        for i, inner in enumerate(block.body):
+            if getattr(inner, "value", None) is node:
+                block.body.insert(i + 1, at(made, inner))
+                return
+    raise AssertionError("a shared array without a declaration")
