@@ -8,8 +8,8 @@ SSA-like: a `Reg` has one definition, except variables that are merged where con
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Iterator
 
 
 class Type(enum.Enum):

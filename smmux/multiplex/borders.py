@@ -28,7 +28,11 @@ def borders(analysis: Analysis) -> list[Border]:
     """All borders of a kernel, in the order of the source."""
     found = list(_borders(analysis, places(analysis.body), analysis.body))
     if not found:
-        raise refuse(analysis.source, None, f"{analysis.source.name!r} has no access to a shared array: there is nothing to multiplex")
+        raise refuse(
+            analysis.source,
+            None,
+            f"{analysis.source.name!r} has no access to a shared array: there is nothing to multiplex",
+        )
     return found
 
 
@@ -100,7 +104,9 @@ def _gaps(block: Block, mine: list[Border]) -> Iterator[tuple[int, int]]:
         yield start, len(block.pieces)
 
 
-def _droppable(block: Block, first: int, last: int, mine: list[Border], stored: dict[tuple[int, int], bool]) -> Iterator[int]:
+def _droppable(
+    block: Block, first: int, last: int, mine: list[Border], stored: dict[tuple[int, int], bool]
+) -> Iterator[int]:
     ends = any(b.position == first and not b.begin for b in mine)
     begins = any(b.position == last and b.begin for b in mine)
     for i in range(first, last):

@@ -9,7 +9,19 @@ from dataclasses import dataclass, field
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.facts import Array
 
-__all__ = ["Alternatives", "Barrier", "Called", "Event", "Jump", "Loop", "Touch", "barriers", "flat", "jumps", "touches"]
+__all__ = [
+    "Alternatives",
+    "Barrier",
+    "Called",
+    "Event",
+    "Jump",
+    "Loop",
+    "Touch",
+    "barriers",
+    "flat",
+    "jumps",
+    "touches",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +73,6 @@ class Called:
     """What a device function does; a `return` in it ends this sequence only."""
 
     body: list[Event]
-
 
 
 Event = Touch | Barrier | Jump | Alternatives | Loop | Called

@@ -24,7 +24,12 @@ VARYING_CALLS = (
     cuda.grid, cuda.shfl_sync, cuda.shfl_up_sync, cuda.shfl_down_sync, cuda.shfl_xor_sync, cuda.all_sync, cuda.any_sync,
     cuda.eq_sync, cuda.ballot_sync, cuda.activemask,
 )  # fmt: skip
-MANAGED = {smm.alloc: "smm.alloc()", smm.release: "smm.release()", smm.isolate: "smm.isolate()", smm.array: "smm.array(...)"}
+MANAGED = {
+    smm.alloc: "smm.alloc()",
+    smm.release: "smm.release()",
+    smm.isolate: "smm.isolate()",
+    smm.array: "smm.array(...)",
+}
 MAX_DEPTH = 64
 
 

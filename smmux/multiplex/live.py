@@ -46,7 +46,9 @@ def places(body: Block) -> Places:
             {key: arrays & defined.at[key] for key, arrays in live.at.items()},
             {key: arrays & defined.test[key] for key, arrays in live.test.items()},
         )
-        torn = [p for block in body.walk() for i, p in enumerate(block.pieces) if p.uniform and _torn(found, block, i, p)]
+        torn = [
+            p for block in body.walk() for i, p in enumerate(block.pieces) if p.uniform and _torn(found, block, i, p)
+        ]
         if not torn:
             return found
         for piece in torn:

@@ -100,7 +100,9 @@ def _declare(analysis: Analysis, shapes: dict[str, Shape], function: str) -> Non
             node.args[0] = at(expression(repr(shapes.pop(array.name))), node)
     if shapes:
         have = ", ".join(repr(a.name) for a in analysis.shared)
-        raise refuse(analysis.source, None, f"no shared array {next(iter(shapes))!r} in {analysis.source.name!r}; it has {have}")
+        raise refuse(
+            analysis.source, None, f"no shared array {next(iter(shapes))!r} in {analysis.source.name!r}; it has {have}"
+        )
 
 
 def declaration(analysis: Analysis, array: Array) -> ast.Call:
@@ -109,11 +111,15 @@ def declaration(analysis: Analysis, array: Array) -> ast.Call:
     node = array.node
     assert isinstance(node, ast.Call)
     if source is not analysis.source:
-        raise refuse(source, node, f"the shared array is declared in {source.name!r}, a device function; declare it in the kernel and pass it")
+        raise refuse(
+            source,
+            node,
+            f"the shared array is declared in {source.name!r}, a device function; declare it in the kernel and pass it",
+        )
     if len(node.args) != 2 or node.keywords:
         raise refuse(source, node, "cuda.shared.array takes a shape and a type")
     if isinstance(node.args[0], ast.Constant) and node.args[0].value == 0:
-        raise refuse(source, node, "an array of the bytes given at launch has no size of its own; give it a constant shape")
+        raise refuse(
+            source, node, "an array of the bytes given at launch has no size of its own; give it a constant shape"
+        )
     return node
-
-

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smmux.multiplex.blocks import Block, Piece
-from smmux.multiplex.borders import Border, borders, is_barrier, superfluous
+from smmux.multiplex.borders import Border, borders, superfluous
 from smmux.multiplex.events import Event, barriers, touches
 from smmux.multiplex.walk import Analysis, analyse
 
@@ -130,5 +130,3 @@ def _loops(block: Block, target: Block) -> Iterator[str]:
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}{'s' * (n != 1)}"
-
-

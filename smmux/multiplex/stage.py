@@ -154,7 +154,9 @@ class Splitter:
     def wait(self, array: Array) -> tuple[ast.expr, ast.expr]:
         """A place in registers, to store to and to load from."""
         if not self.loops and not self.guarded:
-            name = self.names.new(f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged", f"staged_{array.name}")
+            name = self.names.new(
+                f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged", f"staged_{array.name}"
+            )
             return ast.Name(name, ast.Store()), ast.Name(name, ast.Load())
         extents = tuple(extent for _, extent, _, _ in self.loops) or (ast.Constant(1),)
         index = tuple(i for _, _, i, _ in self.loops) or (ast.Constant(0),)
@@ -164,7 +166,9 @@ class Splitter:
         if same:
             name = same[0][0]
         else:
-            name = self.names.new(f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged", f"staged_{array.name}")
+            name = self.names.new(
+                f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged", f"staged_{array.name}"
+            )
             self.waiting.append((name, array, extents, size))
         return element(name, *index, store=True), element(name, *index)
 
@@ -271,7 +275,9 @@ def _declare_waiting(analysis: Analysis, name: str, array: Array, extents: tuple
     node = array.node
     assert isinstance(node, ast.Call)
     module = next((n for n in _read_names([node.func]) if analysis.source.lookup(n) is cuda), "cuda")
-    shape = copy.deepcopy(extents[0]) if len(extents) == 1 else ast.Tuple([copy.deepcopy(e) for e in extents], ast.Load())
+    shape = (
+        copy.deepcopy(extents[0]) if len(extents) == 1 else ast.Tuple([copy.deepcopy(e) for e in extents], ast.Load())
+    )
     made = ast.Assign([ast.Name(name, ast.Store())], call(f"{module}.local.array", shape, node.args[1]))
     for block in analysis.body.walk():
         for i, inner in enumerate(block.body):

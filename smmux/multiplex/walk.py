@@ -69,7 +69,9 @@ def analyse(source: FunctionSource, node: ast.FunctionDef | None = None) -> Anal
 class Frame(Expressions):
     """A function on a walk: the kernel, or a device function at one call."""
 
-    def __init__(self, analysis: Analysis, source: FunctionSource, path: tuple[int, ...], caller: Frame | None = None) -> None:
+    def __init__(
+        self, analysis: Analysis, source: FunctionSource, path: tuple[int, ...], caller: Frame | None = None
+    ) -> None:
         self.analysis, self.source, self.path, self.caller = analysis, source, path, caller
         self.env = analysis.envs.setdefault(path, {})
         self.out: list[Event] = []
@@ -116,7 +118,11 @@ class Frame(Expressions):
             piece.events = self.out
             self.out = outer + piece.events
             block.pieces.append(piece)
-            if self.caller is not None and ("left early", self.path) in self.analysis.flags and len(self.reasons) == depth:
+            if (
+                self.caller is not None
+                and ("left early", self.path) in self.analysis.flags
+                and len(self.reasons) == depth
+            ):
                 self.reasons.append((node, self.source, "some threads have returned from this function"))
         del self.reasons[depth:]
         return block
@@ -211,7 +217,9 @@ class Frame(Expressions):
         """return, break, continue; what they do to the uniformity of loops and of what follows."""
         if isinstance(node, ast.Return):
             fact = self.eval(node.value) if node.value is not None else UNIFORM
-            self.result = join(self.result, VARYING if self.reasons and not fact.arrays and fact.items is None else fact)
+            self.result = join(
+                self.result, VARYING if self.reasons and not fact.arrays and fact.items is None else fact
+            )
             if self.caller is not None and len(self.reasons) > len(self.caller.reasons):
                 self.analysis.flag("left early", self.path)
         elif self.loops and len(self.reasons) > self.loops[-1][1]:
@@ -243,12 +251,14 @@ class Frame(Expressions):
             where = f"line {getattr(cause, 'lineno', '?')}"
             if source.filename != self.source.filename:
                 where = f"{source.filename}:{getattr(cause, 'lineno', '?')}"
-            raise refuse(self.source, node, f"this {what} stands in {why} ({where}: `{head}`), so a region cannot include or meet it")
+            raise refuse(
+                self.source,
+                node,
+                f"this {what} stands in {why} ({where}: `{head}`), so a region cannot include or meet it",
+            )
 
     def barrier_in_loops(self) -> None:
         """A barrier has been met: all loops around it have one."""
         self.read.clear()
         for node, _ in self.loops:
             self.analysis.flag("barrier within", id(node))
-
-
