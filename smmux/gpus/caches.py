@@ -37,7 +37,7 @@ FERMI_16K_L1: dict[str, Value] = {
     "l1_bytes": (16384, "PG55 G.4.1"),
     "l1_ways": (4, "GS-480"),
     "l1_hashed": (1, "GS-480"),
-    "l1_mshrs": (32, "GS-480"),
+    "l1_mshrs": (64, "GS-480 4.0"),  # with the 32 of 3.x one SM cannot cover the latency under load
     "lat_l1": (48, "MERPSYS T4.2"),  # 45 measured on GF106; 45-50 recommended
     "tex_bytes": (12288, "PG55 T12; GS-480"),
     "tex_ways": (24, "GS-480"),
