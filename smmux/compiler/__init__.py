@@ -18,7 +18,7 @@ _cache: OrderedDict[Any, Program] = OrderedDict()
 
 
 def compile(source: FunctionSource, signature: Signature, options: Options) -> Program:
-    """Compile a kernel, or return the program already compiled from the same source, captured values, types and options."""
+    """Compile a kernel, or return what was compiled from the same source, captured values, types and options."""
     key = (source.fingerprint(), signature, options)
     program = _cache.get(key)
     if program is None:
