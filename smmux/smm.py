@@ -41,5 +41,5 @@ def release() -> None:
 
 
 def isolate() -> None:
-    """Barrier that also waits for the block's own global loads: a border of a region whose time is measured (Figure 1)."""
+    """Barrier that also waits for the block's own global loads: the border of a region that is timed (Figure 1)."""
     kernel_only("smm.isolate")

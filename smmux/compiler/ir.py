@@ -113,8 +113,8 @@ class Array:
 
     index: global: position among the launch's array arguments; shared, local, const: order of declaration.
     element: bytes per element (1, 2, 4); offset: first byte in the shared, local or constant segment
-    (global arrays start at parameter word `param`); elements: total number. Views of one array (`.view(dtype)`) share its
-    space, index and offset and differ in element size. dynamic: a shared array of the part
+    (global arrays start at parameter word `param`); elements: total number. Views of one array (`.view(dtype)`) share
+    its space, index and offset and differ in element size. dynamic: a shared array of the part
     that `smm.alloc` allocates and `smm.release` frees; its offsets count from that part's own start. align: bytes to
     which the first element of a global array is aligned (others: see offset).
     """

@@ -31,7 +31,7 @@ def raised(build: Callable[[Assembler], None], error: type[Exception], **options
     return caught.value
 
 
-@pytest.mark.parametrize("space, buffer", [("global", {"aux": 0}), ("shared", {}), ("local", {}), ("const", {})])
+@pytest.mark.parametrize(("space", "buffer"), [("global", {"aux": 0}), ("shared", {}), ("local", {}), ("const", {})])
 @pytest.mark.parametrize("beyond", [0, 1 << 20, -4])
 def test_access_outside(space: str, buffer: dict[str, int], beyond: int) -> None:
     size = 256
@@ -89,7 +89,7 @@ MANAGEMENT = {"dynamic": 1, "extra_blocks": 2, "dynamic_bytes": 128}
 
 
 @pytest.mark.parametrize(
-    "barriers, line",
+    ("barriers", "line"),
     [([ALLOC, ALLOC], 2), ([RELEASE], 1), ([ALLOC, RELEASE, RELEASE], 3), ([ALLOC], 2), ([{"sub": 1, "imm": 129}], 1)],
     ids=["nested", "unmatched", "released twice", "not released", "larger than declared"],
 )

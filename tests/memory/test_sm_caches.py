@@ -33,7 +33,7 @@ def per_step(gpu: gpus.Gpu, stride: int, op: str, warm: int, more: int) -> float
 
 
 @pytest.mark.parametrize(
-    "name, op, latency", [("GTX480-16K", "ld.global", "lat_l1"), ("GTX480-48K", "ld.global", "lat_l1"),
+    ("name", "op", "latency"), [("GTX480-16K", "ld.global", "lat_l1"), ("GTX480-48K", "ld.global", "lat_l1"),
                           ("GTX285", "tex.1d", "lat_tex"), ("GTX480-16K", "tex.1d", "lat_tex")],
 )  # fmt: skip
 def test_hit_takes_the_latency(name: str, op: str, latency: str) -> None:

@@ -1,7 +1,7 @@
 """Contraction: a product whose one reader is an addition in its block becomes a multiply-add.
 
-`mad` rounds the product as `mul` does, so nothing changes but the count; `fma.rn`, where the machine fuses, rounds once,
-as nvcc's default (-fmad=true) does.
+`mad` rounds the product as `mul` does, so nothing changes but the count; `fma.rn`, where the machine fuses, rounds
+once, as nvcc's default (-fmad=true) does.
 """
 
 from __future__ import annotations
