@@ -13,8 +13,11 @@ __all__ = ["Block", "Piece"]
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """A statement. uniform: all threads of a block that get here take the same way through it, and its head loads nothing
-    shared, so that borders may be placed within; blocks: its statement lists; head: events of its condition or range."""
+    """A statement, and what it does.
+
+    uniform: all threads of a block that get here take the same way through it, and its head loads nothing shared, so
+    that borders may be placed within. blocks: its statement lists. head: events of its condition or range.
+    """
 
     node: ast.stmt
     events: list[Event] = field(default_factory=list)

@@ -15,6 +15,9 @@ from smmux.multiplex.walk import Analysis
 __all__ = ["Border", "borders", "is_barrier", "superfluous"]
 
 
+Stored = dict[tuple[int, int], bool]  # by id of the block, and position
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Border:
     """A place before piece `position` of a block where shared memory begins, or ceases, to be in use."""
@@ -62,7 +65,7 @@ def _refuse_exits(analysis: Analysis, piece: Piece) -> None:
     if isinstance(piece.node, ast.Break | ast.Continue):
         return  # where it leads, memory is in use as well
     for jump in escaping(piece.events):
-        why = f"this {jump.kind} leaves a region in which shared arrays are in use; put what follows under a condition instead"
+        why = f"this {jump.kind} leaves a region in which shared arrays are in use; put what follows under a condition"
         raise refuse(analysis.source, jump.node, why)
 
 
@@ -104,9 +107,7 @@ def _gaps(block: Block, mine: list[Border]) -> Iterator[tuple[int, int]]:
         yield start, len(block.pieces)
 
 
-def _droppable(
-    block: Block, first: int, last: int, mine: list[Border], stored: dict[tuple[int, int], bool]
-) -> Iterator[int]:
+def _droppable(block: Block, first: int, last: int, mine: list[Border], stored: Stored) -> Iterator[int]:
     ends = any(b.position == first and not b.begin for b in mine)
     begins = any(b.position == last and b.begin for b in mine)
     for i in range(first, last):
@@ -126,9 +127,9 @@ def _memory(pieces: list[Piece], stores: bool = False) -> bool:
     return any(t.write or not stores for p in pieces for t in touches(p.events, "global"))
 
 
-def _stored_before(body: Block) -> dict[tuple[int, int], bool]:
+def _stored_before(body: Block) -> Stored:
     """For each position: can the kernel have stored to global memory before?"""
-    found: dict[tuple[int, int], bool] = {}
+    found: Stored = {}
 
     def visit(block: Block, before: bool) -> None:
         for i, piece in enumerate(block.pieces):

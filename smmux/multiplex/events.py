@@ -19,14 +19,16 @@ __all__ = [
     "Touch",
     "barriers",
     "flat",
-    "jumps",
     "touches",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A load or store of a shared or global array. fresh: no load of it since the last barrier, so that a store replaces."""
+    """A load or store of a shared or global array.
+
+    fresh: nothing of it has been loaded since the last barrier, so that a store replaces the contents.
+    """
 
     array: Array
     write: bool
@@ -101,8 +103,3 @@ def touches(events: list[Event], space: str = "shared") -> Iterator[Touch]:
 def barriers(events: list[Event]) -> Iterator[Barrier]:
     """Barriers."""
     return (e for e in flat(events) if isinstance(e, Barrier))
-
-
-def jumps(events: list[Event]) -> Iterator[Jump]:
-    """Ways out of loops and of the kernel."""
-    return (e for e in flat(events) if isinstance(e, Jump))

@@ -24,12 +24,7 @@ VARYING_CALLS = (
     cuda.grid, cuda.shfl_sync, cuda.shfl_up_sync, cuda.shfl_down_sync, cuda.shfl_xor_sync, cuda.all_sync, cuda.any_sync,
     cuda.eq_sync, cuda.ballot_sync, cuda.activemask,
 )  # fmt: skip
-MANAGED = {
-    smm.alloc: "smm.alloc()",
-    smm.release: "smm.release()",
-    smm.isolate: "smm.isolate()",
-    smm.array: "smm.array(...)",
-}
+MANAGED = {f: f"smm.{f.__name__}" for f in (smm.alloc, smm.release, smm.isolate, smm.array)}
 MAX_DEPTH = 64
 
 
@@ -71,7 +66,7 @@ class Expressions:
         kind: ast.AST | None = getattr(node, "op", None)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             kind = node.ops[0]
-        compute = CONSTANT_OPERATIONS.get(type(kind))
+        compute = CONSTANT_OPERATIONS.get(type(kind)) if kind is not None else None
         values = [o.const for o in operands]
         if compute is not None and all(isinstance(v, int | float) for v in values):
             try:

@@ -37,7 +37,7 @@ class Places:
 
 
 def places(body: Block) -> Places:
-    """Analyse a kernel; statements whose ways in and out disagree are taken as one piece (their `uniform` is cleared)."""
+    """Analyse a kernel; a statement whose ways in and out disagree counts as one piece (its `uniform` is cleared)."""
     while True:
         live, defined = _Live(), _Defined()
         live.block(body, NONE, {})

@@ -30,8 +30,8 @@ class Region:
 
     first, last: lines of the statements with the first define and the last use. arrays: names of the shared arrays
     accessed. barriers: lines of the ordinary barriers between define and use, in device functions too. begins_at,
-    ends_at: lines of the source's barriers at the borders, None where there is none. loops: the loops around it, outermost
-    first; the region is entered once per iteration.
+    ends_at: lines of the source's barriers at the borders, None where there is none. loops: the loops around it,
+    outermost first; the region is entered once per iteration. text: its lines.
     """
 
     kernel: str

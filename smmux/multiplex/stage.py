@@ -1,8 +1,8 @@
 """Global loads that feed the first defines of a region, moved in front of it: they wait in registers.
 
-A define `tile[r, t] = a[row + r, t]` becomes a load to a register before the region and a store within. Loops of constant
-length are split in two, with an array per thread between them. Nothing is moved over a barrier of the source, over a
-store to global memory (arrays may alias) or over a change of what it needs; what cannot be moved stays as it is.
+A define `tile[r, t] = a[row + r, t]` becomes a load to a register before the region and a store within. Loops of
+constant length are split in two, with an array per thread between them. Nothing is moved over a barrier of the source,
+over a store to global memory (arrays may alias) or over a change of what it needs; what cannot be moved stays as it is.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import borders
-from smmux.multiplex.events import barriers, jumps, touches
+from smmux.multiplex.events import barriers, touches
 from smmux.multiplex.facts import Array
+from smmux.multiplex.live import escaping
 from smmux.multiplex.syntax import Names, at, call, element, expression
 from smmux.multiplex.walk import Analysis, Frame, analyse
 
@@ -91,7 +92,7 @@ def _define(piece: Piece) -> bool:
         any(not t.write for t in touches(piece.events))
         or any(t.write for t in touches(piece.events, "global"))
         or any(barriers(piece.events))
-        or any(jumps(piece.events))
+        or any(escaping(piece.events))
     )
 
 
@@ -154,9 +155,7 @@ class Splitter:
     def wait(self, array: Array) -> tuple[ast.expr, ast.expr]:
         """A place in registers, to store to and to load from."""
         if not self.loops and not self.guarded:
-            name = self.names.new(
-                f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged", f"staged_{array.name}"
-            )
+            name = self.new_name(array)
             return ast.Name(name, ast.Store()), ast.Name(name, ast.Load())
         extents = tuple(extent for _, extent, _, _ in self.loops) or (ast.Constant(1),)
         index = tuple(i for _, _, i, _ in self.loops) or (ast.Constant(0),)
@@ -166,11 +165,14 @@ class Splitter:
         if same:
             name = same[0][0]
         else:
-            name = self.names.new(
-                f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged", f"staged_{array.name}"
-            )
+            name = self.new_name(array)
             self.waiting.append((name, array, extents, size))
         return element(name, *index, store=True), element(name, *index)
+
+    def new_name(self, array: Array) -> str:
+        """`staged`, or with several arrays `staged_tile`."""
+        full = f"staged_{array.name}"
+        return self.names.new(full if len(self.analysis.shared) > 1 else "staged", full)
 
     def loop(self, node: ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """A loop of constant length, as two loops."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -83,9 +83,7 @@ def describe(tree: ast.FunctionDef, text: str) -> None:
     tree.body[: int(has)] = [at(statement(repr(text)), first)]
 
 
-def made(
-    source: FunctionSource, tree: ast.FunctionDef, added: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()
-) -> Kernel:
+def made(source: FunctionSource, tree: ast.FunctionDef, added: Mapping[str, Any]) -> Kernel:
     """A kernel from a changed tree of a function, in the same file, that knows a few more names."""
     more = dict(added)
     captured: Mapping[str, Any] = ChainMap(more, source.captured) if more else source.captured  # type: ignore[arg-type]
