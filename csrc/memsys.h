@@ -73,6 +73,10 @@ struct reply {
     struct access *access;
 };
 
+/* Transactions that an SM can have in flight beyond its credits: the last access may overdraw
+ * them, and the fills of its caches need none. */
+#define PORT_EXTRA (32u + 3u * 64u)
+
 /* What an SM shows to the memory system: packets of the window, sorted by cycle, and
  * a place for replies (any order; the SM sorts). */
 struct port {

@@ -8,12 +8,13 @@
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
+_Static_assert(PORT_EXTRA == COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES, "see memsys.h");
+
 /* One arena per SM: nothing is allocated while it runs. */
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port) {
     const struct config *cfg = m->cfg;
     const struct program *p = m->program;
-    const size_t warps = cfg->max_warps_sm,
-                 flights = cfg->credits + COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES;
+    const size_t warps = cfg->max_warps_sm, flights = cfg->credits + PORT_EXTRA;
     const size_t rows = align64((size_t)p->row_count * 32 * 4);
     const size_t ready = align64(p->ready_count * sizeof(uint64_t));
     const size_t producer = align64(p->ready_count);

@@ -29,8 +29,7 @@ enum error xbar_init(struct xbar *x, const struct config *cfg) {
         .held = UINT64_MAX,
     };
     addrmap_init(&x->map, cfg);
-    /* Every transaction in flight holds a credit, except one instruction fetch per warp. */
-    uint32_t count = cfg->sm_count * (cfg->credits + cfg->max_warps_sm);
+    const uint32_t count = cfg->sm_count * (cfg->credits + PORT_EXTRA);
     x->pool = malloc(count * sizeof *x->pool);
     x->request_free = calloc(2 * tpcs, sizeof *x->request_free);
     x->requests = new_streams(x->slices * tpcs);
