@@ -13,27 +13,91 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar, overload
+from collections.abc import Callable
+from typing import Any, overload
 
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
+from smmux.host import (
+    DeviceNDArray,
+    as_cuda_array,
+    close,
+    current_context,
+    defer_cleanup,
+    detect,
+    device_array,
+    device_array_like,
+    event,
+    event_elapsed_time,
+    is_available,
+    mapped_array,
+    pinned_array,
+    profile_start,
+    profile_stop,
+    select_device,
+    stream,
+    synchronize,
+    to_device,
+)
 from smmux.kernel import Kernel, declare
 from smmux.language import Attribute, Dim3, kernel_only
 
 __all__ = [
-    "DeviceNDArray", "activemask", "all_sync", "any_sync", "as_cuda_array", "atomic", "ballot_sync", "blockDim", "blockIdx", "brev",
-    "clz", "const", "current_context", "declare_device", "defer_cleanup", "detect", "device_array", "device_array_like", "eq_sync",
-    "event", "ffs", "fma", "grid", "gridDim", "gridsize", "is_available", "jit", "laneid", "local", "mapped_array", "pinned_array",
-    "popc", "profile_start", "profile_stop", "select_device", "selp", "shared", "shfl_down_sync", "shfl_sync", "shfl_up_sync",
-    "shfl_xor_sync", "stream", "synchronize", "syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp",
-    "threadIdx", "threadfence", "threadfence_block", "threadfence_system", "to_device", "warpsize",
-]  # fmt: skip
-
-F = TypeVar("F", bound=Callable[..., Any])
+    "DeviceNDArray",
+    "activemask",
+    "all_sync",
+    "any_sync",
+    "as_cuda_array",
+    "atomic",
+    "ballot_sync",
+    "blockDim",
+    "blockIdx",
+    "brev",
+    "close",
+    "clz",
+    "const",
+    "current_context",
+    "declare_device",
+    "defer_cleanup",
+    "detect",
+    "device_array",
+    "device_array_like",
+    "eq_sync",
+    "event",
+    "event_elapsed_time",
+    "ffs",
+    "fma",
+    "grid",
+    "gridDim",
+    "gridsize",
+    "is_available",
+    "jit",
+    "laneid",
+    "local",
+    "mapped_array",
+    "pinned_array",
+    "popc",
+    "profile_start",
+    "profile_stop",
+    "select_device",
+    "selp",
+    "shared",
+    "shfl_down_sync",
+    "shfl_sync",
+    "shfl_up_sync",
+    "shfl_xor_sync",
+    "stream",
+    "synchronize",
+    "syncthreads",
+    "syncthreads_and",
+    "syncthreads_count",
+    "syncthreads_or",
+    "syncwarp",
+    "threadIdx",
+    "threadfence",
+    "threadfence_block",
+    "threadfence_system",
+    "to_device",
+    "warpsize",
+]
 
 
 # -- decorators
@@ -59,7 +123,9 @@ def jit(signature: Any = None, /, *, device: bool = False, fastmath: bool = Fals
 
 def declare_device(*_: Any, **__: Any) -> Any:
     """Refused: functions in CUDA C cannot be linked."""
-    raise NotImplementedError("cuda.declare_device links CUDA C, which smmux does not compile; write a @cuda.jit(device=True) function")
+    raise NotImplementedError(
+        "cuda.declare_device links CUDA C, which smmux does not compile; write a @cuda.jit(device=True) function"
+    )
 
 
 # -- inside kernels: where a thread is
@@ -305,143 +371,3 @@ class atomic:
     def cas(array: Any, index: Any, old: Any, value: Any, /) -> Any:
         """array[index] = value if array[index] == old"""
         kernel_only("cuda.atomic.cas")
-
-
-# -- on the host: arrays are NumPy arrays, launches are synchronous
-
-
-class DeviceNDArray(np.ndarray[Any, Any]):
-    """A NumPy array with the methods of Numba's device arrays."""
-
-    def copy_to_host(self, ary: NDArray[Any] | None = None, stream: Any = 0) -> NDArray[Any]:
-        """A copy as a plain array, or a copy into `ary`."""
-        if ary is None:
-            return np.array(self, subok=False)
-        np.copyto(ary, self)
-        return ary
-
-    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Overwrite with the elements of `ary`."""
-        np.copyto(self, ary)
-
-
-def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """A copy of an array (or into `to`)."""
-    if to is not None:
-        np.copyto(to, obj)
-        return to
-    return np.array(obj).view(DeviceNDArray)
-
-
-def device_array(shape: Any, dtype: DTypeLike = np.float32, strides: Any = None, order: Any = "C", stream: Any = 0) -> Any:
-    """A new array with undefined elements (zeros)."""
-    return np.zeros(shape, np.dtype(dtype), order).view(DeviceNDArray)
-
-
-def device_array_like(ary: Any, stream: Any = 0) -> Any:
-    """A new array of the shape and type of another."""
-    return device_array(np.shape(ary), np.asarray(ary).dtype)
-
-
-def pinned_array(shape: Any, dtype: DTypeLike = np.float32, strides: Any = None, order: Any = "C") -> Any:
-    """A new array."""
-    return device_array(shape, dtype, strides, order)
-
-
-def mapped_array(shape: Any, dtype: DTypeLike = np.float32, strides: Any = None, order: Any = "C", **_: Any) -> Any:
-    """A new array."""
-    return device_array(shape, dtype, strides, order)
-
-
-def as_cuda_array(obj: Any, sync: bool = True) -> Any:
-    """The array itself, with the methods of a device array."""
-    return np.asarray(obj).view(DeviceNDArray)
-
-
-class _Event:
-    """A moment in the host's time."""
-
-    def __init__(self) -> None:
-        self._time = time.perf_counter()
-
-    def record(self, stream: Any = 0) -> None:
-        """Take the time."""
-        self._time = time.perf_counter()
-
-    def synchronize(self) -> None:
-        """Nothing: launches are synchronous."""
-
-    def query(self) -> bool:
-        """True: launches are synchronous."""
-        return True
-
-    def elapsed_time(self, evtend: _Event) -> float:
-        """Milliseconds of host time up to another event; simulated time is in the results of `simulate`."""
-        return (evtend._time - self._time) * 1e3
-
-
-class _Stream:
-    """A stream: launches are synchronous, so that there is nothing to wait for."""
-
-    def synchronize(self) -> None:
-        """Nothing."""
-
-    @contextmanager
-    def auto_synchronize(self) -> Iterator[_Stream]:
-        """Nothing, around a block."""
-        yield self
-
-
-def event(timing: bool = True) -> _Event:
-    """A new event."""
-    return _Event()
-
-
-def event_elapsed_time(evtstart: _Event, evtend: _Event) -> float:
-    """Milliseconds of host time between two events."""
-    return evtstart.elapsed_time(evtend)
-
-
-def stream() -> _Stream:
-    """A new stream."""
-    return _Stream()
-
-
-def synchronize() -> None:
-    """Nothing: launches are synchronous."""
-
-
-def select_device(device_id: int = 0) -> None:
-    """Nothing: `smmux.gpus.set_current` chooses the machine."""
-
-
-def current_context(devnum: int | None = None) -> None:
-    """Nothing."""
-
-
-def close() -> None:
-    """Nothing."""
-
-
-def profile_start() -> None:
-    """Nothing."""
-
-
-def profile_stop() -> None:
-    """Nothing."""
-
-
-@contextmanager
-def defer_cleanup() -> Iterator[None]:
-    """Nothing, around a block."""
-    yield
-
-
-def is_available() -> bool:
-    """True: the simulator needs no card."""
-    return True
-
-
-def detect() -> bool:
-    """True: the simulator needs no card."""
-    return True

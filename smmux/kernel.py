@@ -51,6 +51,7 @@ class Kernel:
         return f"<{kind} {self.__name__} at {self.definition.filename}:{self.definition.node.lineno}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: a kernel is launched, a device function is called from kernels."""
         if self.device:
             raise KernelOnlyError(f"{self.__name__} is a device function: it is called from kernels")
         raise KernelOnlyError(f"kernel {self.__name__} needs a launch configuration: {self.__name__}[grid, block](...)")
@@ -58,7 +59,10 @@ class Kernel:
     def __getitem__(self, configuration: Any) -> BoundKernel:
         """`kernel[grid, block]`, and as in Numba a stream (ignored) and bytes of dynamic shared memory."""
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
-            raise Error(f"launch configuration of {self.__name__}: [grid, block], [grid, block, stream] or [grid, block, stream, bytes]")
+            raise Error(
+                f"launch configuration of {self.__name__}: "
+                "[grid, block], [grid, block, stream] or [grid, block, stream, bytes]"
+            )
         grid, block, *rest = configuration
         return BoundKernel(self, grid, block, int(rest[1]) if len(rest) > 1 else 0)
 
@@ -85,8 +89,9 @@ class Kernel:
     ) -> Result:
         """Run on a machine and return what happened.
 
-        schedule: "source" keeps the program's order, "list" schedules for the machine's latencies. max_registers: 32-bit
-        registers per thread, None for the machine's limit. dynshared: bytes of shared memory for arrays of shape 0.
+        schedule: "source" keeps the program's order, "list" schedules for the machine's latencies. max_registers:
+        32-bit registers per thread, None for the machine's limit. dynshared: bytes of shared memory for arrays of
+        shape 0.
         Other compiler options are those of `Options` (join, unroll_limit, ...), other keywords those of `launch`
         (management, extra_blocks, max_cycles, ...).
         """
@@ -101,8 +106,8 @@ class Kernel:
         return launch(program, signature, values, grid, block, machine, **rest)
 
     def compile(
-        self, args: Sequence[Any], gpu: str | Gpu | None = None, *, schedule: str = "source", max_registers: int | None = None,
-        dynshared: int = 0, **options: Any,
+        self, args: Sequence[Any], gpu: str | Gpu | None = None,
+        *, schedule: str = "source", max_registers: int | None = None, dynshared: int = 0, **options: Any,
     ) -> Program:  # fmt: skip
         """The compiled program for arguments (or a Signature), as `simulate` would run it."""
         from smmux import gpus
@@ -137,7 +142,8 @@ class Kernel:
     def _repr_html_(self) -> str:
         first = self.definition.node.lineno
         place = f"{html.escape(self.definition.filename)}:{first}"
-        return f"<div><b>{html.escape(self.__name__)}</b> <small>{place}</small><pre>{html.escape(self.source)}</pre></div>"
+        name, text = html.escape(self.__name__), html.escape(self.source)
+        return f"<div><b>{name}</b> <small>{place}</small><pre>{text}</pre></div>"
 
 
 class BoundKernel:
@@ -172,7 +178,10 @@ def _options(machine: Gpu, schedule: str, max_registers: int | None, chosen: Map
     """Compiler options for a machine; latencies matter to the list schedule alone."""
     from smmux.compiler.options import Options
 
-    values: dict[str, Any] = {"schedule": schedule, "max_registers": max_registers or getattr(machine, "max_regs_thread", 124)}
+    values: dict[str, Any] = {
+        "schedule": schedule,
+        "max_registers": max_registers or getattr(machine, "max_regs_thread", 124),
+    }
     values["fused_mad"] = bool(getattr(machine, "fused_mad", 0))
     if schedule == "list":
         from smmux import _core
@@ -189,7 +198,13 @@ def declare(function: Any, *, device: bool = False, fastmath: bool = False) -> K
 
 
 def from_source(
-    text: str, captured: Mapping[str, Any], *, name: str = "", filename: str = "<kernel>", device: bool = False, fastmath: bool = False
+    text: str,
+    captured: Mapping[str, Any],
+    *,
+    name: str = "",
+    filename: str = "<kernel>",
+    device: bool = False,
+    fastmath: bool = False,
 ) -> Kernel:
     """A kernel from source text and the globals it may use."""
     from smmux.compiler.frontend.source import from_text

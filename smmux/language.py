@@ -55,7 +55,7 @@ class Attribute:
     def _refuse(self, *_: object) -> NoReturn:
         kernel_only(f"cuda.{self.name}")
 
-    __index__ = __int__ = __float__ = __bool__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
+    __index__ = __int__ = __float__ = __bool__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __and__ = __rand__ = __mod__ = __floordiv__ = _refuse
 
     def __hash__(self) -> int:

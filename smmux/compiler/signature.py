@@ -22,7 +22,7 @@ NARROWER = {"float64": "float32", "float16": "float32", "int64": "int32", "uint6
 
 @dataclass(frozen=True, slots=True)
 class ScalarType:
-    """A number: "int32", "uint32", "float32", "bool" or "none". python: it was a Python number, 64 bits wide in Numba."""
+    """A number: "int32", "uint32", "float32", "bool" or "none". python: a Python number, 64 bits wide in Numba."""
 
     name: str
     python: bool = False
@@ -101,12 +101,19 @@ def _classify(value: Any, name: str) -> Type:
     if isinstance(value, ArrayType | ScalarType | TupleType):
         return value
     if isinstance(value, Scalar):
-        return ScalarType({"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}.get(value.name, value.name))
+        return ScalarType(
+            {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}.get(value.name, value.name)
+        )
     if isinstance(value, Array):
-        raise CompileError(f"argument {name}: programs are specialised to shapes; give an array instead of the type {value}")
+        raise CompileError(
+            f"argument {name}: programs are specialised to shapes; give an array instead of the type {value}"
+        )
     if hasattr(value, "__array_interface__"):
         return _array(np.asarray(value), name)
-    raise CompileError(f"argument {name} is a {type(value).__name__}; supported are NumPy arrays, numbers, bools, None and tuples of these")
+    raise CompileError(
+        f"argument {name} is a {type(value).__name__}; "
+        "supported are NumPy arrays, numbers, bools, None and tuples of these"
+    )
 
 
 def _integer(value: int | np.integer[Any], name: str) -> ScalarType:
@@ -123,13 +130,27 @@ def _array(value: np.ndarray[Any, Any], name: str) -> ArrayType:
     dtype = value.dtype
     if dtype.name not in ARRAY_DTYPES or not dtype.isnative:
         narrower = NARROWER.get(dtype.name)
-        hint = f"; NumPy makes {dtype.name} by default or from Python numbers: use dtype=np.{narrower} or .astype(np.{narrower})" if narrower else ""
-        raise CompileError(f"argument {name} is an array of {dtype.name}; supported are {', '.join(ARRAY_DTYPES)}{hint}")
+        hint = (
+            f"; NumPy makes {dtype.name} by default or from Python numbers: "
+            f"use dtype=np.{narrower} or .astype(np.{narrower})"
+            if narrower
+            else ""
+        )
+        raise CompileError(
+            f"argument {name} is an array of {dtype.name}; supported are {', '.join(ARRAY_DTYPES)}{hint}"
+        )
     if value.ndim == 0:
         raise CompileError(f"argument {name} is a 0-d array; use shape (1,), or pass a number")
     strides = tuple(s // dtype.itemsize if n > 1 else 0 for n, s in zip(value.shape, value.strides, strict=True))
-    if value.size and any(s % dtype.itemsize or s < 0 for n, s in zip(value.shape, value.strides, strict=True) if n > 1):
-        raise CompileError(f"argument {name} has strides {value.strides} bytes, negative or not whole elements: use np.ascontiguousarray")
+    if value.size and any(
+        s % dtype.itemsize or s < 0 for n, s in zip(value.shape, value.strides, strict=True) if n > 1
+    ):
+        raise CompileError(
+            f"argument {name} has strides {value.strides} bytes, negative or not whole elements: "
+            "use np.ascontiguousarray"
+        )
     if value.flags.c_contiguous:
         strides = tuple(math.prod(value.shape[i + 1 :]) for i in range(value.ndim))
-    return ArrayType(Scalar(dtype.name), value.shape, strides, readonly=not value.flags.writeable, texture=isinstance(value, Texture))
+    return ArrayType(
+        Scalar(dtype.name), value.shape, strides, readonly=not value.flags.writeable, texture=isinstance(value, Texture)
+    )

@@ -20,14 +20,23 @@ OPERATORS = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
 }  # fmt: skip
-COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+COMPARISONS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 def expression(text, parameters="a, b"):
     """A kernel out[i] = text, with the parameters' i-th elements under their names."""
     names = [p.strip() for p in parameters.split(",")]
     loads = "".join(f"    {n} = {n}_[i]\n" for n in names)
-    source = f"def kernel(out, {', '.join(n + '_' for n in names)}):\n    i = cuda.threadIdx.x\n{loads}    out[i] = {text}\n"
+    source = (
+        f"def kernel(out, {', '.join(n + '_' for n in names)}):\n    i = cuda.threadIdx.x\n{loads}    out[i] = {text}\n"
+    )
     captured = {"cuda": cuda, "math": math, "float32": float32, "int32": int32, "uint32": uint32, "uint8": uint8}
     return from_source(source, captured)
 
@@ -62,7 +71,9 @@ def test_mixed_signs_divide_exactly(symbol):
 
 
 @pytest.mark.parametrize("symbol", COMPARISONS)
-@pytest.mark.parametrize("kinds", [(np.int32, np.int32), (np.int32, np.uint32), (np.uint32, np.int32), (np.uint32, np.uint32)])
+@pytest.mark.parametrize(
+    "kinds", [(np.int32, np.int32), (np.int32, np.uint32), (np.uint32, np.int32), (np.uint32, np.uint32)]
+)
 def test_comparisons_are_exact(symbol, kinds):
     pairs = [(x, y) for x in INTS for y in INTS]
     a, b = (np.array([p[i] for p in pairs], np.int32).view(kinds[i]) for i in range(2))
@@ -81,9 +92,13 @@ def test_division_by_constants(divisor):
 @pytest.mark.parametrize("count", [0, 1, 5, 31, 32, 40])
 def test_shifts(count):
     np.testing.assert_array_equal(outputs(expression(f"a >> {count}", "a"), INTS), [int(x) >> count for x in INTS])
-    np.testing.assert_array_equal(outputs(expression(f"a << {count}", "a"), INTS), wrapped([int(x) << count for x in INTS], np.int32))
+    np.testing.assert_array_equal(
+        outputs(expression(f"a << {count}", "a"), INTS), wrapped([int(x) << count for x in INTS], np.int32)
+    )
     unsigned = INTS.view(np.uint32)
-    np.testing.assert_array_equal(outputs(expression(f"a >> {count}", "a"), unsigned), [int(x) >> count for x in unsigned])
+    np.testing.assert_array_equal(
+        outputs(expression(f"a >> {count}", "a"), unsigned), [int(x) >> count for x in unsigned]
+    )
     counts = np.full(len(INTS), count, np.int32)
     np.testing.assert_array_equal(outputs(expression("a >> b"), INTS, counts), [int(x) >> count for x in INTS])
 
@@ -106,8 +121,12 @@ def test_float_floor_division_and_remainder():
 def test_int_and_float_meet_in_float32():
     a, b = np.array([1, 2, 16777217], np.int32), np.array([0.5, 0.25, 1.0], np.float32)
     np.testing.assert_array_equal(outputs(expression("a * b"), a, b, dtype=np.float32), a.astype(np.float32) * b)
-    np.testing.assert_array_equal(outputs(expression("a / 3", "a"), a, dtype=np.float32), a.astype(np.float32) / np.float32(3))
-    np.testing.assert_array_equal(outputs(expression("a * 0.1", "a"), a, dtype=np.float32), a.astype(np.float32) * np.float32(0.1))
+    np.testing.assert_array_equal(
+        outputs(expression("a / 3", "a"), a, dtype=np.float32), a.astype(np.float32) / np.float32(3)
+    )
+    np.testing.assert_array_equal(
+        outputs(expression("a * 0.1", "a"), a, dtype=np.float32), a.astype(np.float32) * np.float32(0.1)
+    )
 
 
 def test_literals_fold_in_double_precision_and_round_once():
@@ -117,11 +136,14 @@ def test_literals_fold_in_double_precision_and_round_once():
 
 
 def test_powers():
-    np.testing.assert_array_equal(outputs(expression("a ** 3", "a"), INTS), wrapped([int(x) ** 3 for x in INTS], np.int32))
+    np.testing.assert_array_equal(
+        outputs(expression("a ** 3", "a"), INTS), wrapped([int(x) ** 3 for x in INTS], np.int32)
+    )
     np.testing.assert_array_equal(outputs(expression("a ** 2", "a"), FLOATS), FLOATS * FLOATS)
     exponents = np.arange(len(INTS), dtype=np.int32)
     np.testing.assert_array_equal(
-        outputs(expression("a ** b"), INTS, exponents), wrapped([int(x) ** int(y) for x, y in zip(INTS, exponents, strict=True)], np.int32)
+        outputs(expression("a ** b"), INTS, exponents),
+        wrapped([int(x) ** int(y) for x, y in zip(INTS, exponents, strict=True)], np.int32),
     )
 
 
@@ -139,9 +161,13 @@ def test_casts():
     np.testing.assert_array_equal(outputs(expression("int32(a)", "a"), values, dtype=np.int32), values.astype(np.int32))
     np.testing.assert_array_equal(outputs(expression("int(a)", "a"), values, dtype=np.int32), values.astype(np.int32))
     np.testing.assert_array_equal(outputs(expression("uint8(a)", "a"), INTS, dtype=np.int32), INTS & 255)
-    np.testing.assert_array_equal(outputs(expression("float32(a)", "a"), INTS, dtype=np.float32), INTS.astype(np.float32))
+    np.testing.assert_array_equal(
+        outputs(expression("float32(a)", "a"), INTS, dtype=np.float32), INTS.astype(np.float32)
+    )
     unsigned = INTS.view(np.uint32)
-    np.testing.assert_array_equal(outputs(expression("float(a)", "a"), unsigned, dtype=np.float32), unsigned.astype(np.float32))
+    np.testing.assert_array_equal(
+        outputs(expression("float(a)", "a"), unsigned, dtype=np.float32), unsigned.astype(np.float32)
+    )
     np.testing.assert_array_equal(outputs(expression("int32(a)", "a"), unsigned, dtype=np.int32), INTS)
     np.testing.assert_array_equal(outputs(expression("round(a)", "a"), values, dtype=np.int32), np.rint(values))
     np.testing.assert_array_equal(outputs(expression("bool(a)", "a"), values, dtype=np.bool_), values != 0)
@@ -151,7 +177,10 @@ def test_casts():
 def test_extremes():
     a, b = INTS, OTHERS
     np.testing.assert_array_equal(outputs(expression("min(a, b, 3)"), a, b), np.minimum(np.minimum(a, b), 3))
-    np.testing.assert_array_equal(outputs(expression("max((a, b))"), a.view(np.uint32), b.view(np.uint32)), np.maximum(a.view(np.uint32), b.view(np.uint32)))
+    np.testing.assert_array_equal(
+        outputs(expression("max((a, b))"), a.view(np.uint32), b.view(np.uint32)),
+        np.maximum(a.view(np.uint32), b.view(np.uint32)),
+    )
     np.testing.assert_array_equal(outputs(expression("max(a, 0.5)", "a"), FLOATS), np.maximum(FLOATS, np.float32(0.5)))
     mixed = outputs(expression("max(a, b)"), a, b.view(np.uint32), dtype=np.uint32)
     np.testing.assert_array_equal(mixed, [max(int(x), int(y)) for x, y in zip(a, b.view(np.uint32), strict=True)])
@@ -190,17 +219,24 @@ def test_fastmath_uses_approximations():
     arrays = np.zeros(4, np.float32), np.ones(4, np.float32)
     exact = from_source(source, {"cuda": cuda, "math": math}).ir(*arrays)
     fast = from_source(source, {"cuda": cuda, "math": math}, fastmath=True).ir(*arrays)
-    assert "div.rn.f32" in exact and "sqrt.rn.f32" in exact
-    assert "rcp.approx.f32" in fast and "sqrt.approx.f32" in fast and "div.rn" not in fast
+    assert "div.rn.f32" in exact
+    assert "sqrt.rn.f32" in exact
+    assert "rcp.approx.f32" in fast
+    assert "sqrt.approx.f32" in fast
+    assert "div.rn" not in fast
 
 
 LEAVES = st.sampled_from(["a", "b", "c", "3", "-5", "12345", "uint32(7)"])
 TREES = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
-        st.tuples(inner, st.sampled_from(["+", "-", "*", "&", "|", "^"]), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "&", "|", "^"]), inner).map(
+            lambda t: f"({t[0]} {t[1]} {t[2]})"
+        ),
         st.tuples(inner, st.sampled_from(["<<", ">>"]), st.integers(0, 12)).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
-        st.tuples(inner, st.sampled_from(["//", "%"]), st.sampled_from([2, 3, 16])).map(lambda t: f"(int32({t[0]}) {t[1]} {t[2]})"),
+        st.tuples(inner, st.sampled_from(["//", "%"]), st.sampled_from([2, 3, 16])).map(
+            lambda t: f"(int32({t[0]}) {t[1]} {t[2]})"
+        ),
         inner.map(lambda t: f"(-{t})"),
     ),
     max_leaves=8,
@@ -212,7 +248,9 @@ class Python32:
 
     def __init__(self, value, kind=None):
         self.kind = kind
-        self.value = value if kind is None else (value & 0xFFFFFFFF) - (2**32 if kind == "i" and value & 0x80000000 else 0)
+        self.value = (
+            value if kind is None else (value & 0xFFFFFFFF) - (2**32 if kind == "i" and value & 0x80000000 else 0)
+        )
 
     def meet(self, other, function, kind=None):
         other = other if isinstance(other, Python32) else Python32(other)
@@ -272,6 +310,7 @@ def test_random_expressions(text, a, b, c):
     try:
         run(kernel, 1, 1, out, *arrays)
     except CompileError as error:
-        assert "does not fit" in str(error)  # a negative literal meets uint32
+        if "does not fit" not in str(error):  # a negative literal meets uint32
+            raise
         return
     assert int(out[0]) & 0xFFFFFFFF == expected & 0xFFFFFFFF, text

@@ -1,5 +1,7 @@
 """Arrays: indexing, spaces, views, narrow elements, atomics, warp operations."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -340,7 +342,8 @@ def test_compare_and_swap_of_the_first_element():
 
     lock, out = np.zeros(1, np.int32), np.zeros(8, np.int32)
     run(kernel, 1, 8, lock, out)
-    assert lock[0] == 1 and out.sum() == 7
+    assert lock[0] == 1
+    assert out.sum() == 7
 
 
 def test_warp_operations():
@@ -419,3 +422,30 @@ def test_positions():
     out = np.zeros((2, 6, 8), np.int32)
     run(kernel, (2, 3), (4, 2, 2), out)
     np.testing.assert_array_equal(out.ravel(), np.arange(96))
+
+
+def test_barriers_that_count():
+    @cuda.jit
+    def kernel(out, a):
+        t = cuda.threadIdx.x
+        out[0, t] = cuda.syncthreads_count(a[t] > 10)
+        out[1, t] = cuda.syncthreads_or(a[t] > 1000)
+        out[2, t] = cuda.syncthreads_and(a[t] >= 0)
+
+    a = np.arange(64, dtype=np.int32)
+    out = np.full((3, 64), -1, np.int32)
+    run(kernel, 1, 64, out, a)
+    np.testing.assert_array_equal(out, np.repeat([[53], [0], [1]], 64, axis=1))
+
+
+def test_reciprocal_square_root_under_fastmath():
+    @cuda.jit(fastmath=True)
+    def kernel(a):
+        i = cuda.threadIdx.x
+        a[i] = 1 / math.sqrt(a[i])
+
+    a = np.array([1.0, 4.0, 0.25], np.float32)
+    assert "rsqrt.approx.f32" in kernel.ir(a)
+    assert "sqrt.approx.f32" not in kernel.ir(a).replace("rsqrt", "")
+    run(kernel, 1, 3, a)
+    np.testing.assert_allclose(a, [1.0, 0.5, 2.0], rtol=1e-6)

@@ -41,10 +41,24 @@ class Config:
 
 
 GLOBALS = {
-    "cuda": cuda, "math": math, "np": np, "smm": smm, "random": random, "float32": float32, "int32": int32, "uint8": uint8,
-    "uint32": uint32, "TABLE": TABLE, "DOUBLES": DOUBLES, "returns_sometimes": returns_sometimes, "recursive": recursive,
-    "one_argument": one_argument, "plain": plain, "Config": Config, "float64": Scalar("float64"),
-}  # fmt: skip
+    "cuda": cuda,
+    "math": math,
+    "np": np,
+    "smm": smm,
+    "random": random,
+    "float32": float32,
+    "int32": int32,
+    "uint8": uint8,
+    "uint32": uint32,
+    "TABLE": TABLE,
+    "DOUBLES": DOUBLES,
+    "returns_sometimes": returns_sometimes,
+    "recursive": recursive,
+    "one_argument": one_argument,
+    "plain": plain,
+    "Config": Config,
+    "float64": Scalar("float64"),
+}
 
 # (statements, what the message says, line within the statements, column)
 REFUSALS = [
@@ -144,11 +158,18 @@ def arguments():
     readonly = np.zeros(4, np.float32)
     readonly.flags.writeable = False
     return (
-        np.zeros(4, np.int32), np.zeros(4, np.float32), np.zeros((4, 4), np.float32), np.zeros(4, np.uint8), np.zeros(4, np.uint32), readonly,
-    )  # fmt: skip
+        np.zeros(4, np.int32),
+        np.zeros(4, np.float32),
+        np.zeros((4, 4), np.float32),
+        np.zeros(4, np.uint8),
+        np.zeros(4, np.uint32),
+        readonly,
+    )
 
 
-@pytest.mark.parametrize(("statements", "message", "line", "column"), REFUSALS, ids=[r[0].replace("\n", "; ")[:60] for r in REFUSALS])
+@pytest.mark.parametrize(
+    ("statements", "message", "line", "column"), REFUSALS, ids=[r[0].replace("\n", "; ")[:60] for r in REFUSALS]
+)
 def test_refusals(statements, message, line, column):
     text = "def kernel(out, a, m, b, w, r):\n    i = cuda.threadIdx.x\n" + textwrap.indent(statements, "    ") + "\n"
     kernel = from_source(text, GLOBALS, filename="user.py")
@@ -160,7 +181,8 @@ def test_refusals(statements, message, line, column):
         assert (error.filename, error.lineno) == ("user.py", line + 2)
         assert error.offset >= column + 4  # the kernel's indentation
         assert error.text.strip() == text.splitlines()[line + 1].strip()
-    assert str(error).count("\n") <= 2 and len(error.msg) < 300
+    assert str(error).count("\n") <= 2
+    assert len(error.msg) < 300
 
 
 ARGUMENTS = [
@@ -217,9 +239,16 @@ def test_device_function_errors_are_placed_in_it():
 
 def test_names_of_the_language_outside_kernels():
     for use in (
-        cuda.syncthreads, lambda: cuda.grid(1), lambda: cuda.threadIdx.x, lambda: cuda.shared.array(4, float32), lambda: cuda.laneid + 1,
-        lambda: cuda.atomic.add(TABLE, 0, 1), smm.alloc, lambda: smm.array(4, float32), lambda: one_argument(1),
-    ):  # fmt: skip
+        cuda.syncthreads,
+        lambda: cuda.grid(1),
+        lambda: cuda.threadIdx.x,
+        lambda: cuda.shared.array(4, float32),
+        lambda: cuda.laneid + 1,
+        lambda: cuda.atomic.add(TABLE, 0, 1),
+        smm.alloc,
+        lambda: smm.array(4, float32),
+        lambda: one_argument(1),
+    ):
         with pytest.raises(KernelOnlyError, match="kernel"):
             use()
 

@@ -31,17 +31,25 @@ def test_decorators():
         cuda.jit(function), cuda.jit()(function), cuda.jit("void(int32[:])")(function), cuda.jit((int32[:],))(function),
         cuda.jit(fastmath=True, inline=True, max_registers=32)(function),
     ):  # fmt: skip
-        assert isinstance(decorated, Kernel) and not decorated.device
+        assert isinstance(decorated, Kernel)
+        assert not decorated.device
         a = np.zeros(1, np.int32)
         decorated[1, 1](a)
         assert a[0] == 1
     assert cuda.jit(device=True)(function).device
-    assert scaled.__name__ == "scaled" and scaled.__doc__ == "Multiply by a global."
+    assert scaled.__name__ == "scaled"
+    assert scaled.__doc__ == "Multiply by a global."
 
 
 def test_launch_forms():
     a = np.arange(10, dtype=np.int32)
-    for launch in (scaled[1, 32], scaled[(1,), (32, 1, 1)], scaled.configure(1, 32), scaled.forall(10), scaled[1, 32, cuda.stream(), 0]):
+    for launch in (
+        scaled[1, 32],
+        scaled[(1,), (32, 1, 1)],
+        scaled.configure(1, 32),
+        scaled.forall(10),
+        scaled[1, 32, cuda.stream(), 0],
+    ):
         out = np.zeros_like(a)
         launch(out, a)
         np.testing.assert_array_equal(out, 3 * a)
@@ -69,12 +77,15 @@ def test_programs_are_cached_by_what_they_depend_on():
 def test_listing_shows_source_and_operations():
     a = np.arange(8, dtype=np.int32)
     listing = scaled.ir(a, a)
-    assert "out[i] = a[i] * SCALE" in listing and "ld.global" in listing and ".param .ptr out" in listing
+    assert "out[i] = a[i] * SCALE" in listing
+    assert "ld.global" in listing
+    assert ".param .ptr out" in listing
     assert scaled.ir(scaled.signature((a, a))) == listing
 
 
 def test_representations():
-    assert "scaled" in repr(scaled) and "test_front_kernels.py" in repr(scaled)
+    assert "scaled" in repr(scaled)
+    assert "test_front_kernels.py" in repr(scaled)
     assert scaled.source.startswith("@cuda.jit\ndef scaled(out, a):")
     assert "out[i] = a[i] * SCALE" in scaled._repr_html_()
 
@@ -158,7 +169,10 @@ def big_kernel(statements):
     body = "".join(f"    x{i % 17} = x{(i * 7) % 17} * float32({i}.5) + x{(i * 3) % 17}\n" for i in range(statements))
     first = "".join(f"    x{i} = a[i + {i}]\n" for i in range(17))
     total = " + ".join(f"x{i}" for i in range(17))
-    return from_source(f"def kernel(out, a):\n    i = cuda.threadIdx.x\n{first}{body}    out[i] = {total}\n", {"cuda": cuda, "float32": float32})
+    return from_source(
+        f"def kernel(out, a):\n    i = cuda.threadIdx.x\n{first}{body}    out[i] = {total}\n",
+        {"cuda": cuda, "float32": float32},
+    )
 
 
 def seconds(function):
@@ -176,14 +190,19 @@ def test_three_thousand_operations_in_under_a_second():
 
 def test_time_grows_with_length():
     out, a = np.zeros(64, np.float32), np.zeros(128, np.float32)
-    short, long = (min(seconds(lambda k=k: frontend.lower(k.definition, k.signature((out, a)), Options())) for _ in range(2)) for k in map(big_kernel, (1000, 8000)))
+    short, long = (
+        min(seconds(lambda k=k: frontend.lower(k.definition, k.signature((out, a)), Options())) for _ in range(2))
+        for k in map(big_kernel, (1000, 8000))
+    )
     assert long < 16 * short + 0.1
 
 
 def test_deep_loop_nests_compile_quickly():
     depth = 8
     loops = "".join("    " * (d + 1) + f"for v{d} in range(n, 50 + {d}):\n" for d in range(depth))
-    tests = "".join("    " * (depth + 1) + f"if v{d} > {d}:\n" + "    " * (depth + 2) + f"s += v{d}\n" for d in range(depth))
+    tests = "".join(
+        "    " * (depth + 1) + f"if v{d} > {d}:\n" + "    " * (depth + 2) + f"s += v{d}\n" for d in range(depth)
+    )
     constant = loops.replace("range(n, 50", "range(0, 50")
     for nest in (loops, constant):
         kernel = from_source(f"def kernel(out, n):\n    s = 0\n{nest}{tests}    out[0] = s\n", {"cuda": cuda})

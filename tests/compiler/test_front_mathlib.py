@@ -52,7 +52,8 @@ FUNCTIONS = {
 
 def kernel(expression, parameters, fastmath=False):
     loads = "".join(f"    {p} = {p}_[i]\n" for p in parameters)
-    text = f"def kernel(out, {', '.join(p + '_' for p in parameters)}):\n    i = cuda.threadIdx.x\n{loads}    out[i] = {expression}\n"
+    names = ", ".join(p + "_" for p in parameters)
+    text = f"def kernel(out, {names}):\n    i = cuda.threadIdx.x\n{loads}    out[i] = {expression}\n"
     return from_source(text, {"cuda": cuda, "math": math, "float32": float32}, fastmath=fastmath)
 
 
@@ -98,7 +99,26 @@ def test_fastmath_is_close(name):
 SPECIALS = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0], np.float32)
 
 
-@pytest.mark.parametrize("name", ["sin", "cos", "tan", "exp", "exp2", "log", "log2", "log10", "atan", "tanh", "erf", "sqrt", "sinh", "cosh", "expm1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sin",
+        "cos",
+        "tan",
+        "exp",
+        "exp2",
+        "log",
+        "log2",
+        "log10",
+        "atan",
+        "tanh",
+        "erf",
+        "sqrt",
+        "sinh",
+        "cosh",
+        "expm1",
+    ],
+)
 def test_special_values(name):
     function = special.erf if name == "erf" else getattr(np, {"atan": "arctan"}.get(name, name))
     with np.errstate(all="ignore"):
@@ -107,7 +127,9 @@ def test_special_values(name):
 
 
 def test_special_powers():
-    x, y = (a.ravel().copy() for a in np.meshgrid(np.append(SPECIALS, [2, -2, 0.5]), np.append(SPECIALS, [2, 3, -3, 0.5])))
+    x, y = (
+        a.ravel().copy() for a in np.meshgrid(np.append(SPECIALS, [2, -2, 0.5]), np.append(SPECIALS, [2, 3, -3, 0.5]))
+    )
     x, y = x.astype(np.float32), y.astype(np.float32)
     with np.errstate(all="ignore"):
         expected = np.power(x, y)

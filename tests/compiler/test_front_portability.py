@@ -8,8 +8,6 @@ import pytest
 from smmux import cuda, float32, int32, uint32
 from smmux.kernel import from_source
 
-F, I, U = np.zeros(4, np.float32), np.zeros(4, np.int32), np.zeros(4, np.uint32)
-
 PORTABLE = [
     "out[i] = k[i] + words[i]",
     "out[i] = k[i] * 1000",  # the low 32 bits are the same, and a store takes those
@@ -48,7 +46,7 @@ def kernel(statements):
     return from_source(text, {"cuda": cuda, "math": math, "float32": float32, "int32": int32, "uint32": uint32})
 
 
-ARGUMENTS = (I, U, F, I, U, np.zeros(4, np.uint8), 0.5)
+ARGUMENTS = (*(np.zeros(4, t) for t in (np.int32, np.uint32, np.float32, np.int32, np.uint32, np.uint8)), 0.5)
 
 
 @pytest.mark.parametrize("statements", PORTABLE)
@@ -64,4 +62,5 @@ def test_different(statements, message, line):
 
 def test_what_is_different_is_noted_once():
     notes = kernel("out[i] = (k[i] + 1) // 2 + (out[i] - 1)\nout[i] = out[i] // 2").portability(*ARGUMENTS)
-    assert len(notes) == 1 and str(notes[0]).startswith("<kernel>:3:")
+    assert len(notes) == 1
+    assert str(notes[0]).startswith("<kernel>:3:")

@@ -1,14 +1,14 @@
 """The front end: a kernel's syntax tree and the types of its arguments become IR.
 
-It is a partial evaluator. Expressions are lowered by the rules of `expressions`, statements by those of `statements` and
-`loops`; what is known at compile time is computed there and then, so that constant loops unroll, constant conditions
-vanish and per-thread arrays become registers without passes of their own.
+It is a partial evaluator. Expressions are lowered by the rules of `expressions`, statements by those of `statements`
+and `loops`; what is known at compile time is computed there and then, so that constant loops unroll, constant
+conditions vanish and per-thread arrays become registers without passes of their own.
 """
 
 from __future__ import annotations
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import builtin, calls, expressions, intrinsics, loops, mathematics, statements
+from smmux.compiler.frontend import builtin, calls, expressions, intrinsics, loops, mathematics, statements, variables
 from smmux.compiler.frontend.cleanup import clean
 from smmux.compiler.frontend.context import Context, Frame, Note
 from smmux.compiler.frontend.infer import infer
@@ -56,7 +56,7 @@ def _lower_once(ctx: Context, signature: Signature) -> None:
     ctx.env = {f.key(name): value for name, value in bound.items()}
     for name, value in bound.items():
         f.at(ctx.source.node)
-        calls.variables.write(f, ctx.source.node, name, value)
+        variables.write(f, ctx.source.node, name, value)
     execute(f, ctx.source.node.body)
     if f.b.block is not None:
         f.b.exit()

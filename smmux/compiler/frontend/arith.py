@@ -41,7 +41,14 @@ SYMBOL = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**",
     "LShift": "<<", "RShift": ">>", "BitAnd": "&", "BitOr": "|", "BitXor": "^",
 }  # fmt: skip
-INTEGER = {"Add": "add.s32", "Sub": "sub.s32", "Mult": "mul.lo.s32", "BitAnd": "and.b32", "BitOr": "or.b32", "BitXor": "xor.b32"}
+INTEGER = {
+    "Add": "add.s32",
+    "Sub": "sub.s32",
+    "Mult": "mul.lo.s32",
+    "BitAnd": "and.b32",
+    "BitOr": "or.b32",
+    "BitXor": "xor.b32",
+}
 FLOAT = {"Add": "add.f32", "Sub": "sub.f32", "Mult": "mul.f32"}
 PREDICATE = {"BitAnd": "and.pred", "BitOr": "or.pred", "BitXor": "xor.pred"}
 
@@ -50,7 +57,12 @@ def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     """a op b, for the operator of that name in `ast`."""
     if op not in PYTHON:
         raise f.error(node, f"operator {op} is not supported on numbers")
-    if (a.kind.weak or a.kind is Kind.BOOL) and (b.kind.weak or b.kind is Kind.BOOL) and (a.known or a.kind.weak) and (b.known or b.kind.weak):
+    if (
+        (a.kind.weak or a.kind is Kind.BOOL)
+        and (b.kind.weak or b.kind is Kind.BOOL)
+        and (a.known or a.kind.weak)
+        and (b.known or b.kind.weak)
+    ):
         return _literal(f, node, op, a, b)
     if a.kind is b.kind is Kind.BOOL and op in PREDICATE:
         return result(Kind.BOOL, f.b.op(PREDICATE[op], ir.Type.PRED, operand(f, a), operand(f, b)), 0, 1)
@@ -85,11 +97,11 @@ def _literal(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
 
 def _float(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     if op in ("FloorDiv", "Mod"):
-        from smmux.compiler.frontend.calls import library
+        from smmux.compiler.frontend.calls import library_number
 
         x, y = to_float(f, node, a), to_float(f, node, b)
         float64_in_numba(f, node, a, b)
-        return library(f, node, "floor_divide" if op == "FloorDiv" else "modulo", x, y)
+        return library_number(f, node, "floor_divide" if op == "FloorDiv" else "modulo", x, y)
     if op not in FLOAT:
         raise f.error(node, f"operator {SYMBOL[op]} needs integers, not {a.kind.value} and {b.kind.value}")
     drift = float64_in_numba(f, node, a, b)
@@ -117,6 +129,9 @@ def divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
         return result(Kind.FLOAT32, f.b.op("mul.f32", ir.Type.F32, operand(f, x), operand(f, reciprocal)), drift=drift)
     if not f.fastmath:
         return result(Kind.FLOAT32, f.b.op("div.rn.f32", ir.Type.F32, operand(f, x), operand(f, y)), drift=drift)
+    root = f.b.last("sqrt.approx.f32", y.operand)
+    if x.const == 1.0 and root is not None:
+        return result(Kind.FLOAT32, f.b.op("rsqrt.approx.f32", ir.Type.F32, *root.srcs), drift=drift)
     inverse = f.b.op("rcp.approx.f32", ir.Type.F32, operand(f, y))
     if x.const == 1.0:
         return result(Kind.FLOAT32, inverse, drift=drift)
@@ -226,16 +241,16 @@ def _shift_limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, i
 
 def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """A small constant exponent is repeated multiplication; otherwise exp2(y log2(x)), or squaring for integers."""
-    from smmux.compiler.frontend.calls import library
+    from smmux.compiler.frontend.calls import library_number
 
     if b.known and b.kind is not Kind.WEAK_FLOAT and b.kind is not Kind.FLOAT32 and 0 <= b.const <= 32:
         return _repeated(f, node, strong(f, node, a), b.const)
     if promoted(a.kind, b.kind).floating or (b.known and b.const < 0):
         float64_in_numba(f, node, a, b)
-        return library(f, node, "power", to_float(f, node, a), to_float(f, node, b))
+        return library_number(f, node, "power", to_float(f, node, a), to_float(f, node, b))
     kind = promoted(a.kind, b.kind)
     base, exponent = to_kind(f, node, a, kind), settle(f, node, to_kind(f, node, b, kind), "**")
-    return replace(library(f, node, "integer_power", base, exponent), drift=True)
+    return replace(library_number(f, node, "integer_power", base, exponent), drift=True)
 
 
 def _repeated(f: Frame, node: ast.AST, base: Value, exponent: int) -> Value:
@@ -311,7 +326,11 @@ def invert(f: Frame, node: ast.AST, value: Value) -> Value:
         return value
     drift = value.drift or value.kind is Kind.UINT32
     reg = f.b.op("not.b32", MACHINE_TYPE[value.kind], operand(f, value))
-    return result(value.kind, reg, ~value.hi, ~value.lo, drift) if value.kind is Kind.INT32 else result(value.kind, reg, drift=drift)
+    return (
+        result(value.kind, reg, ~value.hi, ~value.lo, drift)
+        if value.kind is Kind.INT32
+        else result(value.kind, reg, drift=drift)
+    )
 
 
 def logical_not(f: Frame, value: Value) -> Value:

@@ -59,7 +59,9 @@ def dtype_of(f: Frame, node: ast.AST, value: Anything) -> Scalar:
         element_type(f, node, named)
         return named
     if named is int or named is float:
-        raise f.error(node, f"Python's {named.__name__} is 64 bits wide in Numba; write {'int32' if named is int else 'float32'}")
+        raise f.error(
+            node, f"Python's {named.__name__} is 64 bits wide in Numba; write {'int32' if named is int else 'float32'}"
+        )
     try:
         dtype = np.dtype(named) if named is not None else None
     except TypeError:
@@ -100,11 +102,19 @@ def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dy
     if from_launch:
         extents = (f.ctx.dynshared // size,)
         if not extents[0]:
-            raise f.error(node, "shape 0 means the bytes given at launch, kernel[grid, block, stream, bytes], which are 0")
+            raise f.error(
+                node, "shape 0 means the bytes given at launch, kernel[grid, block, stream, bytes], which are 0"
+            )
     key = ("shared", id(node), element, extents)
     if key not in f.ctx.storage and not f.ctx.dry:
-        offset = _launch_offset(f) if from_launch else f.ctx.place(ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic)
-        f.ctx.storage[key] = f.ctx.declare(_array(f, node, ir.Space.SHARED, element, math.prod(extents), offset, dynamic))
+        offset = (
+            _launch_offset(f)
+            if from_launch
+            else f.ctx.place(ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic)
+        )
+        f.ctx.storage[key] = f.ctx.declare(
+            _array(f, node, ir.Space.SHARED, element, math.prod(extents), offset, dynamic)
+        )
     storage = f.ctx.storage.get(key) or _array(f, node, ir.Space.SHARED, element, math.prod(extents), 0, dynamic)
     return ArrayRef(storage, element, extents, contiguous(extents))
 
@@ -118,12 +128,21 @@ def _launch_offset(f: Frame) -> int:
 
 
 def _array(
-    f: Frame, node: ast.AST, space: ir.Space, element: Scalar, elements: int, offset: int, dynamic: bool = False, name: str = ""
+    f: Frame,
+    node: ast.AST,
+    space: ir.Space,
+    element: Scalar,
+    elements: int,
+    offset: int,
+    dynamic: bool = False,
+    name: str = "",
 ) -> ir.Array:
     dtype = DTYPES[element.name]
     index = f.ctx.next_index(space)
     name = name or getattr(node, "target_name", "") or f"{space.value}{index}"
-    return ir.Array(space, index, name, dtype.size, elements, offset, signed=dtype.signed, dynamic=dynamic, loc=f.loc(node))
+    return ir.Array(
+        space, index, name, dtype.size, elements, offset, signed=dtype.signed, dynamic=dynamic, loc=f.loc(node)
+    )
 
 
 def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
@@ -192,14 +211,22 @@ def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
             raise f.error(node, "an array index has to be an integer, not a float; write int(...) or use //")
         if index.known and index.const < 0:
             raise f.error(node, f"negative index {int(index.const)}: indices do not count from the end in a kernel")
-        found.append(cast(f, node, replace(index, drift=False), Kind.INT32) if index.kind is Kind.BOOL else replace(index, drift=False))
+        found.append(
+            cast(f, node, replace(index, drift=False), Kind.INT32)
+            if index.kind is Kind.BOOL
+            else replace(index, drift=False)
+        )
     return found
 
 
 def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> ArrayRef:
     """The row or element that indices pick: base and offset advanced by index times stride."""
     if len(index) > len(array.shape):
-        raise f.error(node, f"{array.name!r} has {len(array.shape)} dimension{'s' * (len(array.shape) > 1)}, but {len(index)} indices are given")
+        raise f.error(
+            node,
+            f"{array.name!r} has {len(array.shape)} dimension{'s' * (len(array.shape) > 1)}, "
+            f"but {len(index)} indices are given",
+        )
     base, offset = array.base, array.offset
     for i, stride in zip(index, array.strides, strict=False):
         if i.known:
@@ -264,7 +291,15 @@ def _load_memory(f: Frame, target: ir.Array, dtype: Dtype, place: ArrayRef) -> V
     dst = f.b.reg(MACHINE_TYPE[loaded])
     address, offset = _address(f, place)
     mem = ir.Mem(target, dtype.size, offset, signed=dtype.signed)
-    f.b.append(ir.Instr("tex.1d" if target.space is ir.Space.TEXTURE else f"ld.{target.space.value}", (dst,), (address,), f.b.loc, mem=mem))
+    f.b.append(
+        ir.Instr(
+            "tex.1d" if target.space is ir.Space.TEXTURE else f"ld.{target.space.value}",
+            (dst,),
+            (address,),
+            f.b.loc,
+            mem=mem,
+        )
+    )
     value = result(loaded, dst, dtype.lo, dtype.hi)
     if dtype.kind is not Kind.BOOL:
         return value
@@ -283,7 +318,9 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
     writable(f, node, array)
     place = locate(f, node, array, index)
     if place.shape:
-        raise f.error(node, f"{len(array.shape)} indices are needed to store an element of {array.name!r}, {len(index)} given")
+        raise f.error(
+            node, f"{len(array.shape)} indices are needed to store an element of {array.name!r}, {len(index)} given"
+        )
     x = number(f, node, value)
     dtype = DTYPES[array.dtype.name]
     if x.drift and x.kind.floating and not dtype.kind.floating:
@@ -306,7 +343,9 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
 def writable(f: Frame, node: ast.AST, array: ArrayRef) -> None:
     """Refuse stores to constant and read-only arrays."""
     if array.readonly:
-        space = "constant" if isinstance(array.storage, ir.Array) and array.storage.space is ir.Space.CONST else "read-only"
+        space = (
+            "constant" if isinstance(array.storage, ir.Array) and array.storage.space is ir.Space.CONST else "read-only"
+        )
         raise f.error(node, f"{array.name!r} is {space} and cannot be stored to")
 
 
@@ -315,7 +354,9 @@ def atomic(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], name: s
     writable(f, node, array)
     place = locate(f, node, array, index)
     if place.shape:
-        raise f.error(node, f"{len(array.shape)} indices are needed for an element of {array.name!r}, {len(index)} given")
+        raise f.error(
+            node, f"{len(array.shape)} indices are needed for an element of {array.name!r}, {len(index)} given"
+        )
     dtype = DTYPES[array.dtype.name]
     if dtype.size != 4:
         raise f.error(node, f"atomics work on 32-bit elements, not on {array.dtype}")
@@ -361,18 +402,24 @@ def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:
     if not array.shape or array.strides != contiguous(array.shape) or array.base is not None:
         raise f.error(node, "only whole, contiguous arrays have a view of another type")
     if array.shape[-1] * old % new or array.offset * old % new:
-        raise f.error(node, f"the last dimension ({array.shape[-1]} elements of {array.dtype}) is not a multiple of {element}")
+        raise f.error(
+            node, f"the last dimension ({array.shape[-1]} elements of {array.dtype}) is not a multiple of {element}"
+        )
     shape = (*array.shape[:-1], array.shape[-1] * old // new)
     storage: ir.Array | LocalArray = array.storage
     if isinstance(storage, ir.Array):
         key = ("view", storage.space, storage.index, storage.offset, storage.dynamic, element)
         if key not in f.ctx.storage:
             signed = DTYPES[element.name].signed
-            f.ctx.storage[key] = replace(storage, element=new, elements=storage.elements * storage.element // new, signed=signed)
+            f.ctx.storage[key] = replace(
+                storage, element=new, elements=storage.elements * storage.element // new, signed=signed
+            )
         storage = f.ctx.storage[key]
     else:
         storage = _local_view(f, storage, element)
-    return replace(array, storage=storage, dtype=element, shape=shape, strides=contiguous(shape), offset=array.offset * old // new)
+    return replace(
+        array, storage=storage, dtype=element, shape=shape, strides=contiguous(shape), offset=array.offset * old // new
+    )
 
 
 def _local_view(f: Frame, storage: LocalArray, element: Scalar) -> ir.Array | LocalArray:
@@ -381,7 +428,9 @@ def _local_view(f: Frame, storage: LocalArray, element: Scalar) -> ir.Array | Lo
         return storage
     memory = storage.memory or _demote(f, storage)
     new = DTYPES[element.name].size
-    return replace(memory, element=new, elements=memory.elements * memory.element // new, signed=DTYPES[element.name].signed)
+    return replace(
+        memory, element=new, elements=memory.elements * memory.element // new, signed=DTYPES[element.name].signed
+    )
 
 
 def local_elements(f: Frame, array: ArrayRef) -> list[tuple[Any, int]]:
@@ -395,4 +444,4 @@ def local_elements(f: Frame, array: ArrayRef) -> list[tuple[Any, int]]:
 def element_variable(f: Frame, storage: LocalArray, index: int) -> Value:
     """A variable for an element of a per-thread array."""
     template = Value(DTYPES[storage.dtype.name].kind)
-    return variables.variable(f, template, f"{storage.name}.{index}")  # type: ignore[no-any-return]
+    return variables.number_variable(f, template, f"{storage.name}.{index}")

@@ -22,8 +22,8 @@ class Mark:
 class Builder:
     """Appends to `block`; None means that no execution gets here, and what is emitted is dropped.
 
-    While `dry`, types are being inferred and nothing is kept. `emitted` counts operations and `work` statements lowered,
-    including those that fold to nothing.
+    While `dry`, types are being inferred and nothing is kept. `emitted` counts operations and `work` statements
+    lowered, including those that fold to nothing.
     """
 
     def __init__(self, function: ir.Function) -> None:
@@ -61,6 +61,13 @@ class Builder:
         dst = self.reg(type)
         self.append(ir.Instr(name, (dst,), srcs, self.loc, attrs=attrs))
         return dst
+
+    def last(self, name: str, dst: ir.Operand | None) -> ir.Instr | None:
+        """The instruction just emitted, if it is that operation with that result."""
+        if self.block is None or not self.block.instrs:
+            return None
+        instr = self.block.instrs[-1]
+        return instr if instr.op == name and dst in instr.dsts else None
 
     def effect(self, name: str, srcs: Sequence[ir.Operand] = (), **attrs: int) -> None:
         """Emit an operation without result."""
@@ -113,7 +120,9 @@ class Builder:
 
     def mark(self) -> Mark:
         """Remember the current place."""
-        return Mark(len(self.function.blocks), self.block, len(self.block.instrs) if self.block else 0, self.emitted, self.work)
+        return Mark(
+            len(self.function.blocks), self.block, len(self.block.instrs) if self.block else 0, self.emitted, self.work
+        )
 
     def rewind(self, mark: Mark) -> None:
         """Forget everything emitted since."""

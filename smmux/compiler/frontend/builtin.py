@@ -9,7 +9,18 @@ from functools import partial
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, compare
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import cast, number, operand, promoted, result, settle, strong, strong_kind, to_kind, truth
+from smmux.compiler.frontend.convert import (
+    cast,
+    number,
+    operand,
+    promoted,
+    result,
+    settle,
+    strong,
+    strong_kind,
+    to_kind,
+    truth,
+)
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.values import MACHINE_TYPE, Anything, ArrayRef, Kind, Tuple, Value, constant, weak
 
@@ -64,7 +75,7 @@ def absolute(f: Frame, node: ast.AST, value: Anything) -> Value:
 
 
 @call(round)
-def rounded(f: Frame, node: ast.AST, value: Anything, digits: Anything = None) -> Value:  # type: ignore[assignment]
+def rounded(f: Frame, node: ast.AST, value: Anything, digits: Anything | None = None) -> Value:
     """round(x): to the nearest integer, halves to even."""
     if digits is not None:
         raise f.error(node, "round takes one argument in a kernel")

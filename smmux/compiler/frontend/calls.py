@@ -7,13 +7,15 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from smmux.compiler.frontend import arrays, variables
 from smmux.compiler.frontend.context import Edge, Frame
 from smmux.compiler.frontend.convert import cast_to, number
 from smmux.compiler.frontend.infer import infer
 from smmux.compiler.frontend.rules import CALLS, evaluate, execute, expression
 from smmux.compiler.frontend.source import FunctionSource, from_function
-from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Tuple, type_name
+from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Tuple, Value, type_name
 from smmux.types import Scalar
 
 MAX_DEPTH = 64
@@ -59,17 +61,25 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
         try:
             return entry[1](f, node, *arguments, **keywords)
         except TypeError as reason:
-            if "positional argument" in str(reason) or "keyword argument" in str(reason) or "multiple values" in str(reason):
-                raise f.error(node, f"wrong arguments for {_name(function)}: {str(reason).split(')', 1)[-1].strip()}") from None
+            if (
+                "positional argument" in str(reason)
+                or "keyword argument" in str(reason)
+                or "multiple values" in str(reason)
+            ):
+                raise f.error(
+                    node, f"wrong arguments for {_name(function)}: {str(reason).split(')', 1)[-1].strip()}"
+                ) from None
             raise
     definition = getattr(function, "definition", None)
     if f.source.library and definition is None and isinstance(function, FunctionType):
         definition = _library(function.__name__)
     if isinstance(definition, FunctionSource):
         if not definition.device:
-            raise f.error(node, f"{definition.name!r} is a kernel; only device functions, @cuda.jit(device=True), can be called")
+            raise f.error(
+                node, f"{definition.name!r} is a kernel; only device functions, @cuda.jit(device=True), can be called"
+            )
         return inline(f, node, definition, arguments, keywords)
-    if isinstance(function, Scalar) or (isinstance(function, type) and issubclass(function, arrays.np.generic)):
+    if isinstance(function, Scalar) or (isinstance(function, type) and issubclass(function, np.generic)):
         if len(arguments) != 1 or keywords:
             raise f.error(node, "a cast takes one argument")
         return cast_to(f, node, number(f, node, arguments[0]), arrays.dtype_of(f, node, Static(function)))
@@ -99,10 +109,14 @@ def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:
     raise f.error(node, f"arrays have no method {name!r} in a kernel; there is view(dtype)")
 
 
-def inline(f: Frame, node: ast.AST, source: FunctionSource, arguments: list[Anything], keywords: dict[str, Anything]) -> Anything:
+def inline(
+    f: Frame, node: ast.AST, source: FunctionSource, arguments: list[Anything], keywords: dict[str, Anything]
+) -> Anything:
     """The body of a device function in place of its call."""
     if f.active(source) or f.depth > MAX_DEPTH:
-        raise f.error(node, f"{source.name!r} calls itself: recursion is not supported, since calls are inlined; use a loop")
+        raise f.error(
+            node, f"{source.name!r} calls itself: recursion is not supported, since calls are inlined; use a loop"
+        )
     bound = bind_arguments(f, node, source, arguments, keywords)
     frame = Frame(f.ctx, source, f, node)
     inference = infer(frame, bound)
@@ -133,10 +147,14 @@ def _return(frame: Frame, node: ast.AST) -> Anything:
     key = frame.key(".return")
     edges: list[Edge] = list(frame.returns)
     if frame.b.block is not None:
-        returns_value = frame.result is not None and not (isinstance(frame.result, Static) and frame.result.object is None)
+        returns_value = frame.result is not None and not (
+            isinstance(frame.result, Static) and frame.result.object is None
+        )
         if returns_value:
             last = frame.source.node.body[-1]
-            raise frame.error(last, f"{frame.source.name!r} can end here without a return, but returns a value elsewhere")
+            raise frame.error(
+                last, f"{frame.source.name!r} can end here without a return, but returns a value elsewhere"
+            )
         frame.ctx.env[key] = Static(None)
         edges.append((frame.b.block, frame.ctx.env))
     if not edges:
@@ -178,6 +196,11 @@ def _library(name: str) -> FunctionSource:
     return from_function(getattr(mathlib, name), device=True, library=True)
 
 
-def library(f: Frame, node: ast.AST, name: str, *arguments: Anything) -> Any:
+def library(f: Frame, node: ast.AST, name: str, *arguments: Anything) -> Anything:
     """Call a function of `mathlib`."""
     return inline(f, node, _library(name), list(arguments), {})
+
+
+def library_number(f: Frame, node: ast.AST, name: str, *arguments: Anything) -> Value:
+    """Call a function of `mathlib` that returns a number."""
+    return number(f, node, library(f, node, name, *arguments))

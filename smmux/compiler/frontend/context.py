@@ -11,7 +11,7 @@ from typing import Any
 from smmux.compiler import ir
 from smmux.compiler.frontend.builder import Builder
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.frontend.values import Anything, LocalArray
+from smmux.compiler.frontend.values import Anything
 from smmux.errors import CompileError
 
 Key = tuple[Any, Any]  # (frame, name) of a variable, or (array, index) of an element of a local array
@@ -100,7 +100,9 @@ class Context:
 class Frame:
     """A function being lowered: a kernel, or a device function at one call."""
 
-    def __init__(self, ctx: Context, source: FunctionSource, caller: Frame | None = None, call: ast.AST | None = None) -> None:
+    def __init__(
+        self, ctx: Context, source: FunctionSource, caller: Frame | None = None, call: ast.AST | None = None
+    ) -> None:
         self.ctx = ctx
         self.b = ctx.builder
         self.source = source
@@ -109,7 +111,7 @@ class Frame:
         self.depth: int = caller.depth + 1 if caller else 0
         self.id = ctx.frames
         ctx.frames += 1
-        self.fastmath = not source.library and (source.fastmath or (caller.fastmath if caller else False))
+        self.fastmath: bool = not source.library and (source.fastmath or (caller.fastmath if caller else False))
         self.types: dict[str, Anything] = {}
         self.first: dict[str, ast.AST] = {}  # where inference saw a variable first
         self.errors: dict[str, CompileError] = {}
@@ -161,8 +163,3 @@ class Frame:
             yield
         finally:
             self.b.dry, self.b.loc = before, loc
-
-
-__all__ = [
-    "Anything", "Context", "Demoted", "Edge", "Env", "Frame", "Inference", "Key", "LocalArray", "Loop", "Note", "Unknown",
-]  # fmt: skip

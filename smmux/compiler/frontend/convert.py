@@ -55,7 +55,10 @@ def number(f: Frame, node: ast.AST, value: Anything) -> Value:
         return value
     if isinstance(value, ArrayRef):
         missing = len(value.shape)
-        raise f.error(node, f"{value.name!r} is {type_name(value)} here; {missing} more ind{'ex' if missing == 1 else 'ices'} needed")
+        raise f.error(
+            node,
+            f"{value.name!r} is {type_name(value)} here; {missing} more ind{'ex' if missing == 1 else 'ices'} needed",
+        )
     raise f.error(node, f"a number is needed here, not {type_name(value)}")
 
 
@@ -99,7 +102,9 @@ def cast(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
         return truth(f, node, value)
     if value.kind is Kind.BOOL:
         one, zero = constant(kind, 1), constant(kind, 0)
-        return result(kind, f.b.op("selp.b32", MACHINE_TYPE[kind], operand(f, one), operand(f, zero), operand(f, value)), 0, 1)
+        return result(
+            kind, f.b.op("selp.b32", MACHINE_TYPE[kind], operand(f, one), operand(f, zero), operand(f, value)), 0, 1
+        )
     if kind.floating:
         if value.kind.floating:
             return replace(value, kind=kind, drift=False)
@@ -160,7 +165,9 @@ def truth(f: Frame, node: ast.AST, value: Anything) -> Value:
         return weak(bool(value.const))
     value = settle(f, node, value, "condition")
     name = "setp.neu.f32" if value.kind.floating else "setp.ne.s32"
-    return result(Kind.BOOL, f.b.op(name, ir.Type.PRED, operand(f, value), operand(f, constant(strong_kind(value.kind), 0))), 0, 1)
+    return result(
+        Kind.BOOL, f.b.op(name, ir.Type.PRED, operand(f, value), operand(f, constant(strong_kind(value.kind), 0))), 0, 1
+    )
 
 
 def strong_kind(kind: Kind) -> Kind:
@@ -185,9 +192,10 @@ def exact_in_float32(value: Value) -> bool:
 
 
 def float64_in_numba(f: Frame, node: ast.AST, *values: Value) -> bool:
-    """True if compiled Numba computes an operation on these in float64 and our rounding of the result is still its rounding.
+    """True if compiled Numba computes an operation on these in float64, and rounding that gives our result.
 
-    One +, -, *, / or sqrt of float32 numbers, computed in float64 and then rounded, is the float32 result; more are not.
+    One +, -, *, / or sqrt of float32 numbers, computed in float64 and then rounded, is the float32 result; several are
+    not.
     """
     wide = any(v.drift or v.kind is not Kind.FLOAT32 for v in values)
     for v in values:
@@ -224,7 +232,9 @@ def _join_numbers(a: Value, b: Value) -> Value:
         if not a.known and a.drift == drift and (a.lo, a.hi) == (Value(a.kind).lo, Value(a.kind).hi):
             return a  # already as wide as can be
         # Bounds are kept only while all definitions agree, so that inference comes to an end.
-        return Value(a.kind, None, None, a.lo, a.hi, drift) if (a.lo, a.hi) == (b.lo, b.hi) else Value(a.kind, drift=drift)
+        return (
+            Value(a.kind, None, None, a.lo, a.hi, drift) if (a.lo, a.hi) == (b.lo, b.hi) else Value(a.kind, drift=drift)
+        )
     kinds = {a.kind, b.kind}
     if kinds == {Kind.WEAK_INT, Kind.WEAK_FLOAT}:
         return Value(Kind.WEAK_FLOAT)

@@ -24,7 +24,9 @@ def floor_divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
         return Value(kind, a.operand, None, a.lo, a.hi)
     if b.known and b.const > 0 and b.const & (b.const - 1) == 0:
         count = operand(f, constant(Kind.INT32, b.const.bit_length() - 1))
-        return result(kind, f.b.op("shr.u32" if unsigned else "shr.s32", MACHINE_TYPE[kind], operand(f, a), count), *limits)
+        return result(
+            kind, f.b.op("shr.u32" if unsigned else "shr.s32", MACHINE_TYPE[kind], operand(f, a), count), *limits
+        )
     quotient = f.b.op("div.u32" if unsigned else "div.s32", MACHINE_TYPE[kind], operand(f, a), operand(f, b))
     if unsigned or (a.lo >= 0 and b.lo > 0):
         return result(kind, quotient, *limits)
@@ -72,9 +74,9 @@ def _prepare(f: Frame, node: ast.AST, a: Value, b: Value, symbol: str) -> tuple[
 
 def _mixed(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
     """int32 with uint32: exact values, by a function of the library."""
-    from smmux.compiler.frontend.calls import library
+    from smmux.compiler.frontend.calls import library_number
 
-    return library(f, node, f"{name}_{'unsigned_signed' if a.kind is Kind.UINT32 else 'signed_unsigned'}", a, b)
+    return library_number(f, node, f"{name}_{'unsigned_signed' if a.kind is Kind.UINT32 else 'signed_unsigned'}", a, b)
 
 
 def _truncated_remainder(f: Frame, quotient: ir.Reg, a: Value, b: Value) -> ir.Reg:

@@ -11,10 +11,10 @@ import numpy as np
 
 from smmux.compiler.frontend import arith, arrays, compare, variables
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import number, strong, truth
+from smmux.compiler.frontend.convert import number, operand, promoted, strong, strong_kind, truth
 from smmux.compiler.frontend.rules import evaluate, expression
 from smmux.compiler.frontend.source import MISSING
-from smmux.compiler.frontend.values import Anything, ArrayRef, Kind, Static, Tuple, Value, constant, weak
+from smmux.compiler.frontend.values import Anything, ArrayRef, Kind, Static, Tuple, Value, constant, type_name, weak
 from smmux.language import Attribute, Dim3
 
 
@@ -80,7 +80,8 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     if value is MISSING:
         raise f.error(node, f"{getattr(owner.object, '__name__', owner.object)!s} has no attribute {node.attr!r}")
     if isinstance(value, Attribute):
-        return value.lower(f, node)
+        lowered: Anything = value.lower(f, node)
+        return lowered
     return lift(f, node, value)
 
 
@@ -241,7 +242,7 @@ def _branch(f: Frame, node: ast.expr, condition: Value, yes: ast.expr | Anything
     with f.inferring():
         template = _probe_type(f, node, yes, no)
     env = f.ctx.env
-    f.b.branch_if(arith.operand(f, condition), *blocks)
+    f.b.branch_if(operand(f, condition), *blocks)
     for block, what in zip(blocks, (yes, no), strict=True):
         f.b.start(block)
         f.ctx.env = dict(env)
@@ -262,11 +263,11 @@ def _probe_type(f: Frame, node: ast.expr, *sides: ast.expr | Anything) -> Anythi
 
 def _select_type(f: Frame, node: ast.expr, a: Anything, b: Anything) -> Anything:
     if isinstance(a, Value) and isinstance(b, Value):
-        kind = a.kind if a.kind is b.kind else arith.promoted(a.kind, b.kind)
-        return Value(arith.strong_kind(kind), drift=a.drift or b.drift)
+        kind = a.kind if a.kind is b.kind else promoted(a.kind, b.kind)
+        return Value(strong_kind(kind), drift=a.drift or b.drift)
     if variables.alike(a, b):
         return a
-    raise f.error(node, f"the two sides are {variables.type_name(a)} and {variables.type_name(b)}")
+    raise f.error(node, f"the two sides are {type_name(a)} and {type_name(b)}")
 
 
 HARMLESS = (
@@ -299,8 +300,10 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
         f.at(node)
         return arrays.load(f, node, owner, index)
     if isinstance(owner, Static) and isinstance(owner.object, types.ModuleType | type | np.ndarray):
-        raise f.error(node, "only arrays and tuples can be indexed; a captured NumPy array goes through cuda.const.array_like")
-    raise f.error(node, f"only arrays and tuples can be indexed, not {variables.type_name(owner)}")
+        raise f.error(
+            node, "only arrays and tuples can be indexed; a captured NumPy array goes through cuda.const.array_like"
+        )
+    raise f.error(node, f"only arrays and tuples can be indexed, not {type_name(owner)}")
 
 
 def evaluate_index(f: Frame, node: ast.Subscript) -> Anything:
@@ -313,7 +316,10 @@ def evaluate_index(f: Frame, node: ast.Subscript) -> Anything:
 
 def _tuple_item(f: Frame, node: ast.Subscript, owner: Tuple) -> Anything:
     if isinstance(node.slice, ast.Slice):
-        bounds = [None if e is None else number(f, node, evaluate(f, e)).const for e in (node.slice.lower, node.slice.upper, node.slice.step)]
+        bounds = [
+            None if e is None else number(f, node, evaluate(f, e)).const
+            for e in (node.slice.lower, node.slice.upper, node.slice.step)
+        ]
         return Tuple(owner.items[slice(*bounds)])
     index = number(f, node, evaluate(f, node.slice))
     if not index.known:
@@ -322,7 +328,8 @@ def _tuple_item(f: Frame, node: ast.Subscript, owner: Tuple) -> Anything:
         raise f.error(node, "the index of a tuple has to be a compile-time constant; use an array for a computed index")
     if not -len(owner.items) <= index.const < len(owner.items):
         raise f.error(node, f"index {index.const} outside a tuple of {len(owner.items)}")
-    return owner.items[index.const]
+    item: Anything = owner.items[index.const]
+    return item
 
 
 @expression(ast.NamedExpr)

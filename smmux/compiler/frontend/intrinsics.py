@@ -9,6 +9,7 @@ from functools import partial
 from smmux import cuda, smm
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, arrays, compare
+from smmux.compiler.frontend.calls import library_number
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, number, operand, result, settle, strong, to_kind, truth
 from smmux.compiler.frontend.rules import call
@@ -75,10 +76,12 @@ def syncthreads(f: Frame, node: ast.AST) -> Static:
 
 
 @call(smm.alloc)
-def alloc(f: Frame, node: ast.AST, nbytes: Anything = weak(ALL_DYNAMIC)) -> Static:
+def alloc(f: Frame, node: ast.AST, nbytes: Anything | None = None) -> Static:
     """Barrier that allocates shared memory."""
-    size = number(f, node, nbytes)
-    if not f.ctx.dry and (not size.known or not isinstance(size.const, int) or size.const < ALL_DYNAMIC or size.const == 0):
+    size = weak(ALL_DYNAMIC) if nbytes is None else number(f, node, nbytes)
+    if not f.ctx.dry and (
+        not size.known or not isinstance(size.const, int) or size.const < ALL_DYNAMIC or size.const == 0
+    ):
         raise f.error(node, "the number of bytes has to be a positive compile-time constant")
     f.b.effect("bar.sync", sub=BAR_ALLOC, bytes=size.const or 0)
     return Static(None)
@@ -99,10 +102,34 @@ def isolate(f: Frame, node: ast.AST) -> Static:
 
 
 @call(cuda.syncwarp)
-def syncwarp(f: Frame, node: ast.AST, mask: Anything = weak(0)) -> Static:
+def syncwarp(f: Frame, node: ast.AST, mask: Anything | None = None) -> Static:
     """The lanes of a warp run in lockstep: a fence for the compiler, no instruction."""
     f.b.effect("nop")
     return Static(None)
+
+
+def _count(f: Frame, node: ast.AST, predicate: Value) -> Value:
+    return library_number(f, node, "block_count", cast(f, node, predicate, Kind.INT32))
+
+
+@call(cuda.syncthreads_count)
+def syncthreads_count(f: Frame, node: ast.AST, predicate: Anything) -> Value:
+    """Barrier with a count, by a counter in shared memory (4 bytes)."""
+    return _count(f, node, truth(f, node, predicate))
+
+
+@call(cuda.syncthreads_or)
+def syncthreads_or(f: Frame, node: ast.AST, predicate: Anything) -> Value:
+    """Barrier; 1 if the predicate is true in any thread."""
+    some = compare.numbers(f, node, "NotEq", syncthreads_count(f, node, predicate), weak(0))
+    return cast(f, node, some, Kind.INT32)
+
+
+@call(cuda.syncthreads_and)
+def syncthreads_and(f: Frame, node: ast.AST, predicate: Anything) -> Value:
+    """Barrier; 1 if the predicate is true in all threads."""
+    exceptions = _count(f, node, arith.logical_not(f, truth(f, node, predicate)))
+    return cast(f, node, compare.numbers(f, node, "Eq", exceptions, weak(0)), Kind.INT32)
 
 
 @call(cuda.threadfence, cuda.threadfence_block, cuda.threadfence_system)
@@ -157,7 +184,9 @@ ATOMICS = (
 )
 
 
-def _atomic(names: dict[str, str | None], f: Frame, node: ast.AST, array: Anything, index: Anything, value: Anything) -> Value:
+def _atomic(
+    names: dict[str, str | None], f: Frame, node: ast.AST, array: Anything, index: Anything, value: Anything
+) -> Value:
     if not isinstance(array, ArrayRef):
         raise f.error(node, "the first argument of an atomic operation is an array")
     x = number(f, node, value)
@@ -181,7 +210,9 @@ def cas(f: Frame, node: ast.AST, array: Anything, index: Anything, old: Anything
     """Compare and swap."""
     if not isinstance(array, ArrayRef):
         raise f.error(node, "the first argument of an atomic operation is an array")
-    return arrays.atomic(f, node, array, arrays.indices(f, node, index), "CAS", [number(f, node, old), number(f, node, value)])
+    return arrays.atomic(
+        f, node, array, arrays.indices(f, node, index), "CAS", [number(f, node, old), number(f, node, value)]
+    )
 
 
 @call(cuda.atomic.compare_and_swap)
@@ -200,13 +231,18 @@ def _shuffle(mode: int, f: Frame, node: ast.AST, mask: Anything, value: Anything
         x = cast(f, node, x, Kind.INT32)
     x = settle(f, node, x, "shuffle")
     source = to_kind(f, node, number(f, node, lane), Kind.INT32)
-    reg = f.b.op("shfl", MACHINE_TYPE[x.kind], operand(f, x), operand(f, source), operand(f, constant(Kind.INT32, 32)), sub=mode)
+    reg = f.b.op(
+        "shfl", MACHINE_TYPE[x.kind], operand(f, x), operand(f, source), operand(f, constant(Kind.INT32, 32)), sub=mode
+    )
     return result(x.kind, reg, x.lo, x.hi)
 
 
 for _function, _mode in (
-    (cuda.shfl_sync, SHFL_IDX), (cuda.shfl_up_sync, SHFL_UP), (cuda.shfl_down_sync, SHFL_DOWN), (cuda.shfl_xor_sync, SHFL_BFLY),
-):  # fmt: skip
+    (cuda.shfl_sync, SHFL_IDX),
+    (cuda.shfl_up_sync, SHFL_UP),
+    (cuda.shfl_down_sync, SHFL_DOWN),
+    (cuda.shfl_xor_sync, SHFL_BFLY),
+):
     call(_function)(partial(_shuffle, _mode))
 
 
@@ -288,5 +324,7 @@ def ffs(f: Frame, node: ast.AST, x: Anything) -> Value:
 @call(cuda.fma)
 def fma(f: Frame, node: ast.AST, a: Anything, b: Anything, c: Anything) -> Value:
     """Multiply-add with one rounding."""
-    x, y, z = (operand(f, to_kind(f, node, settle(f, node, number(f, node, v), "cuda.fma"), Kind.FLOAT32)) for v in (a, b, c))
+    x, y, z = (
+        operand(f, to_kind(f, node, settle(f, node, number(f, node, v), "cuda.fma"), Kind.FLOAT32)) for v in (a, b, c)
+    )
     return result(Kind.FLOAT32, f.b.op("fma.rn.f32", ir.Type.F32, x, y, z))

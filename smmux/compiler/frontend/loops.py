@@ -1,4 +1,4 @@
-"""Loops: unrolled where the trip count is a constant and the result is short enough, else with the test at the bottom."""
+"""Loops: what they run over, and those that stay loops, with the test at the bottom."""
 
 from __future__ import annotations
 
@@ -8,22 +8,30 @@ from dataclasses import dataclass, replace
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, arrays, compare, variables
-from smmux.compiler.frontend.builder import Mark
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Loop, Unknown
-from smmux.compiler.frontend.convert import number, operand, promoted, result, settle, strong, strong_kind, to_kind, truth
+from smmux.compiler.frontend.convert import (
+    number,
+    operand,
+    promoted,
+    settle,
+    strong_kind,
+    to_kind,
+    truth,
+)
 from smmux.compiler.frontend.rules import evaluate, execute, statement
 from smmux.compiler.frontend.source import assigned_names
 from smmux.compiler.frontend.statements import bind, infer_statements
+from smmux.compiler.frontend.unroll import unroll, unroll_while, worth_unrolling
 from smmux.compiler.frontend.values import (
     RANGE,
     Anything,
     ArrayRef,
     Kind,
-    LocalArray,
     Static,
     Tuple,
     Value,
     constant,
+    type_name,
     weak,
 )
 from smmux.errors import CompileError
@@ -75,8 +83,8 @@ def _range(f: Frame, node: ast.Call, values: list[Value]) -> Range:
         raise f.error(node, "a range over uint32 cannot run downwards; use int32(...)")
     if step.known and step.const == 0:
         raise f.error(node, "the step of a range must not be 0")
-    settled = [to_kind(f, node, settle(f, node, v, "range"), kind) for v in (start, stop, step)]
-    return Range(*settled, kind)
+    start, stop, step = (to_kind(f, node, settle(f, node, v, "range"), kind) for v in (start, stop, step))
+    return Range(start, stop, step, kind)
 
 
 # -- type inference
@@ -130,12 +138,12 @@ def for_loop(f: Frame, node: ast.For) -> None:
     """for ... in range(...) or a tuple."""
     over = iterated(f, node)
     if isinstance(over, Tuple):
-        _unroll(f, node, list(over.items), limited=False)
+        unroll(f, node, list(over.items), limited=False)
         return
     if over.start.known and over.stop.known and over.step.known:
         values = range(over.start.const, over.stop.const, over.step.const)
-        if _worth_unrolling(f, node, len(values)):
-            if _unroll(f, node, [constant(over.kind, i) for i in values]):
+        if worth_unrolling(f, node, len(values)):
+            if unroll(f, node, [constant(over.kind, i) for i in values]):
                 return
     _counted(f, node, over)
 
@@ -144,7 +152,7 @@ def for_loop(f: Frame, node: ast.For) -> None:
 def while_loop(f: Frame, node: ast.While) -> None:
     """while, with unrolling if the condition is known each time it is tested."""
     changing = set(assigned_names(node.body))
-    if any(isinstance(n, ast.Name) and n.id in changing for n in ast.walk(node.test)) and _unroll_while(f, node):
+    if any(isinstance(n, ast.Name) and n.id in changing for n in ast.walk(node.test)) and unroll_while(f, node):
         return
     condition = truth(f, node.test, evaluate(f, node.test))
     if condition.known and not condition.const:
@@ -156,113 +164,6 @@ def while_loop(f: Frame, node: ast.While) -> None:
         return truth(f, node.test, evaluate(f, node.test))
 
     _rotated(f, node, condition, {}, lambda _: execute(f, node.body), lambda _: {}, lambda _: bottom())
-
-
-# -- unrolling
-
-FORESIGHT = 4  # later iterations may be shorter than the first ones
-WORK_PER_OPERATION = 4  # statements that may be lowered per operation of the limit, for loops that fold to little
-
-
-def _worth_unrolling(f: Frame, node: ast.For, trips: int) -> bool:
-    """False if the unrolled loop is known, or sure, to be too long."""
-    if (node, trips, f.source) in f.ctx.too_long:
-        return False
-    stores = sum(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for s in node.body for n in ast.walk(s))
-    return trips * max(stores, 1) <= f.ctx.options.unroll_limit
-
-
-def _unroll(f: Frame, node: ast.For, items: list[Anything], limited: bool = True) -> bool:
-    """Lower the body once per item; False, and nothing done, if that gets too long."""
-
-    def iterations() -> Iterator[Callable[[], None]]:
-        for item in items:
-            yield lambda item=item: _iteration(f, node, item)  # type: ignore[misc]
-
-    key = (node, len(items), f.source) if limited else None
-    return _straight(f, node, iterations(), len(items), key)
-
-
-def _iteration(f: Frame, node: ast.For, item: Anything) -> None:
-    f.at(node)
-    bind(f, node.target, item)
-    execute(f, node.body)
-
-
-def _unroll_while(f: Frame, node: ast.While) -> bool:
-    """Unroll as long as the condition is known; False if it comes to depend on run-time values."""
-    if (node, f.source) in f.ctx.too_long:
-        return False
-
-    def iterations() -> Iterator[Callable[[], None]]:
-        while True:
-            condition = truth(f, node.test, evaluate(f, node.test))
-            if not condition.known:
-                raise _TooLong
-            if not condition.const:
-                return
-            yield lambda: execute(f, node.body)
-
-    return _straight(f, node, iterations(), 0, (node, f.source))
-
-
-class _TooLong(Exception):
-    """A loop cannot be unrolled within the limit."""
-
-
-def _straight(f: Frame, node: ast.For | ast.While, iterations: Iterator[Callable[[], None]], trips: int, key: object | None) -> bool:
-    """Lower iterations one after another; if that fails, take everything back and remember it under the key (None: no limit)."""
-    mark, env, saved = f.b.mark(), dict(f.ctx.env), _edges(f)
-    loop = Loop()
-    f.loops.append(loop)
-    try:
-        for done, run in enumerate(iterations, 1):
-            run()
-            f.b.work += 1  # an iteration is work even if its body is empty
-            edges = [*loop.continues, *([(f.b.block, f.ctx.env)] if f.b.block is not None else [])]
-            loop.continues.clear()
-            variables.merge(f, node, edges)
-            if f.b.block is None:
-                break
-            if key is not None:
-                _check_length(f, mark, done, trips)
-    except _TooLong:
-        f.b.rewind(mark)
-        f.ctx.env = env
-        _restore(saved)
-        f.ctx.too_long.add(key)
-        return False
-    finally:
-        del f.loops[f.loops.index(loop) :]
-    if f.b.block is not None:
-        execute(f, node.orelse)
-    edges = [*([(f.b.block, f.ctx.env)] if f.b.block is not None else []), *loop.breaks]
-    variables.merge(f, node, edges)
-    return True
-
-
-def _check_length(f: Frame, mark: Mark, done: int, trips: int) -> None:
-    """Give up when the limit is passed, or when the iterations so far leave no doubt that it will be (by a factor)."""
-    limit = f.ctx.options.unroll_limit
-    emitted, work = f.b.emitted - mark.emitted, (f.b.work - mark.work) / WORK_PER_OPERATION
-    if max(emitted, work) > limit or max(emitted, work) * trips > FORESIGHT * limit * done:
-        raise _TooLong
-
-
-def _edges(f: Frame) -> list[tuple[list[Edge], int]]:
-    """Lengths of all lists that lowering may add edges to."""
-    found: list[tuple[list[Edge], int]] = []
-    frame: Frame | None = f
-    while frame is not None:
-        lists = [frame.returns, *(edges for loop in frame.loops for edges in (loop.breaks, loop.continues))]
-        found += [(edges, len(edges)) for edges in lists]
-        frame = frame.caller
-    return found
-
-
-def _restore(saved: list[tuple[list[Edge], int]]) -> None:
-    for edges, length in saved:
-        del edges[length:]
 
 
 # -- loops that stay loops
@@ -337,7 +238,14 @@ def _rotated(
     """
     before = f.ctx.env
     header = _header(f, node, extra)
-    f.b.move_all([m for key, to in header.items() if key in before or key in extra for m in moves_of(f, node, to, {**before, **extra}[key])])
+    f.b.move_all(
+        [
+            m
+            for key, to in header.items()
+            if key in before or key in extra
+            for m in moves_of(f, node, to, {**before, **extra}[key])
+        ]
+    )
     start, after = f.b.new_block(), f.b.new_block()
     if condition.known:
         f.b.branch(start)
@@ -362,7 +270,10 @@ def _rotated(
 def moves_of(f: Frame, node: ast.AST, target: Anything, value: Anything) -> list[tuple[ir.Reg, ir.Operand]]:
     """Moves into a loop's variables, which have to keep their type."""
     if not variables.alike(target, value):
-        raise f.error(node, f"a variable is {variables.type_name(target)} before this loop and {variables.type_name(value)} within")
+        raise f.error(
+            node,
+            f"a variable is {type_name(target)} before this loop and {type_name(value)} within",
+        )
     return variables.moves(f, node, target, value)
 
 
@@ -417,7 +328,13 @@ def _arrays(value: Anything | None) -> Iterator[ArrayRef]:
 
 
 def _latch(
-    f: Frame, node: ast.For | ast.While, header: Env, advance: Callable[[Env], Env], bottom: Callable[[Env], Value], start: ir.Block, after: ir.Block
+    f: Frame,
+    node: ast.For | ast.While,
+    header: Env,
+    advance: Callable[[Env], Env],
+    bottom: Callable[[Env], Value],
+    start: ir.Block,
+    after: ir.Block,
 ) -> bool:
     """The end of an iteration: test, write the variables, go round. True if the loop can end here."""
     env = {**f.ctx.env, **advance(header)}
@@ -431,7 +348,9 @@ def _latch(
     return True
 
 
-def _exit(f: Frame, node: ast.For | ast.While, env: Env, header: Env, breaks: list[Edge], after: ir.Block, ends: bool) -> None:
+def _exit(
+    f: Frame, node: ast.For | ast.While, env: Env, header: Env, breaks: list[Edge], after: ir.Block, ends: bool
+) -> None:
     """Where the loop's ends come together."""
     if node.orelse and ends:
         f.b.start(after)
@@ -449,6 +368,3 @@ def _exit(f: Frame, node: ast.For | ast.While, env: Env, header: Env, breaks: li
         f.ctx.env = env
     else:
         f.b.block = None
-
-
-__all__ = ["LocalArray", "for_loop", "infer_loop", "iterated", "result", "strong", "while_loop"]

@@ -14,7 +14,7 @@ from smmux.compiler.frontend.calls import library
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, float64_in_numba, number, operand, result, settle
 from smmux.compiler.frontend.rules import call
-from smmux.compiler.frontend.values import Anything, Kind, Tuple, Value, bits, constant, weak
+from smmux.compiler.frontend.values import Anything, Kind, Value, bits, constant, weak
 
 LOG2_E, LN_2, LOG10_2 = 1.4426950408889634, 0.6931471805599453, 0.3010299956639812
 
@@ -69,7 +69,9 @@ ROWS = (
 def _register(row: Row) -> None:
     def rule(f: Frame, node: ast.AST, *values: Anything) -> Any:
         if len(values) != row.arguments:
-            raise f.error(node, f"math.{row.function.__name__} takes {row.arguments} argument{'s' * (row.arguments > 1)}")
+            raise f.error(
+                node, f"math.{row.function.__name__} takes {row.arguments} argument{'s' * (row.arguments > 1)}"
+            )
         return _apply(f, node, row, [number(f, node, v) for v in values])
 
     call(row.function)(rule)
@@ -113,7 +115,7 @@ def _float_argument(f: Frame, node: ast.AST, value: Anything, what: str) -> Valu
 
 
 @call(math.log)
-def log(f: Frame, node: ast.AST, x: Anything, base: Anything = None) -> Any:  # type: ignore[assignment]
+def log(f: Frame, node: ast.AST, x: Anything, base: Anything | None = None) -> Any:
     """math.log(x) and math.log(x, base)."""
     row = Row(math.log, "log", "lg2.approx.f32", after=LN_2)
     values = [number(f, node, v) for v in ((x,) if base is None else (x, base))]
@@ -208,9 +210,9 @@ def ldexp(f: Frame, node: ast.AST, x: Anything, exponent: Anything) -> Any:
 
 
 @call(math.modf)
-def modf(f: Frame, node: ast.AST, x: Anything) -> Tuple:
+def modf(f: Frame, node: ast.AST, x: Anything) -> Anything:
     """math.modf(x)."""
-    return library(f, node, "modf", _float_argument(f, node, x, "math.modf"))  # type: ignore[no-any-return]
+    return library(f, node, "modf", _float_argument(f, node, x, "math.modf"))
 
 
 # -- the operations that mathlib names

@@ -1,7 +1,7 @@
 """Functions that the machine has no operation for, in the kernel language itself.
 
 Single-precision polynomials and argument reductions of the usual kind (Cody and Waite; minimax coefficients), within
-about two units in the last place; the trigonometric ones for arguments up to some 10^5. Under fastmath most are not used.
+a few units in the last place; the trigonometric ones for arguments up to some 10^5. Under fastmath most are not used.
 """
 
 from __future__ import annotations
@@ -64,6 +64,21 @@ def modulo_unsigned_signed(a, b):
         return int32(a % uint32(b))
     rest = int32(a % uint32(-b))
     return rest if rest == 0 else rest + b
+
+
+# -- blocks
+
+
+def block_count(flag):
+    """Barrier of the block; the sum of the threads' flags."""
+    counter = cuda.shared.array(1, int32)
+    cuda.syncthreads()
+    if cuda.threadIdx.x + cuda.threadIdx.y + cuda.threadIdx.z == 0:
+        counter[0] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(counter, 0, flag)
+    cuda.syncthreads()
+    return counter[0]
 
 
 # -- floats: division with remainder
@@ -535,5 +550,3 @@ def erfc(x):
     low = cuda.fma(z, z, -square)
     value = t * (exp(p - square) * (1.0 - low))
     return 2.0 - value if x < 0.0 else value
-
-

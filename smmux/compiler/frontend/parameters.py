@@ -31,7 +31,14 @@ class _Words:
         function = self.f.ctx.function
         space = ir.Space.TEXTURE if type.texture else ir.Space.GLOBAL
         array = ir.Array(
-            space, self.arrays, name, dtype.size, type.span, param=self.word, signed=dtype.signed, loc=self.f.loc(self.f.source.node)
+            space,
+            self.arrays,
+            name,
+            dtype.size,
+            type.span,
+            param=self.word,
+            signed=dtype.signed,
+            loc=self.f.loc(self.f.source.node),
         )
         function.arrays.append(array)
         function.params.append(ir.Param(self.word, ir.Type.U32, name))

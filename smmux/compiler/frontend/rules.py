@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.values import Anything
 
 Expression = Callable[[Frame, Any], Anything]
 Statement = Callable[[Frame, Any], None]
+CallRule = TypeVar("CallRule", bound=Callable[..., Anything])
 Call = Callable[..., Anything]  # (frame, node, *arguments, **keywords) -> value
 
 EXPRESSIONS: dict[type[ast.AST], Expression] = {}
@@ -38,10 +39,10 @@ def statement(*nodes: type[ast.AST]) -> Callable[[Statement], Statement]:
     return register
 
 
-def call(*functions: Any) -> Callable[[Call], Call]:
+def call(*functions: Any) -> Callable[[CallRule], CallRule]:
     """Register the rule for calls of these Python functions."""
 
-    def register(rule: Call) -> Call:
+    def register(rule: CallRule) -> CallRule:
         CALLS.update({id(function): (function, rule) for function in functions})
         return rule
 
@@ -71,8 +72,9 @@ def execute(f: Frame, body: list[ast.stmt]) -> None:
 
 WORDS = {
     "Try": "try/except", "With": "with", "FunctionDef": "a nested function", "ClassDef": "a class", "Lambda": "lambda",
-    "Global": "global", "Nonlocal": "nonlocal", "Delete": "del", "Raise": "raise", "Import": "import", "ImportFrom": "import",
-    "ListComp": "a comprehension", "SetComp": "a comprehension", "DictComp": "a comprehension", "GeneratorExp": "a generator",
+    "Global": "global", "Nonlocal": "nonlocal", "Delete": "del", "Raise": "raise", "Import": "import",
+    "ImportFrom": "import", "ListComp": "a comprehension", "SetComp": "a comprehension",
+    "DictComp": "a comprehension", "GeneratorExp": "a generator",
     "Dict": "a dict", "Set": "a set", "JoinedStr": "an f-string", "Yield": "yield", "Await": "await", "Match": "match",
     "Slice": "a slice", "Starred": "* here", "AsyncFor": "async", "AsyncWith": "async", "AsyncFunctionDef": "async",
 }  # fmt: skip

@@ -25,8 +25,8 @@ MISSING = object()
 class FunctionSource:
     """A function of the kernel language.
 
-    node keeps the line numbers and columns of `filename`; captured holds globals and closure variables. Source-to-source
-    passes make one from a changed tree.
+    node keeps the line numbers and columns of `filename`; captured holds globals and closure variables.
+    Source-to-source passes make one from a changed tree.
     """
 
     node: ast.FunctionDef
@@ -53,7 +53,9 @@ class FunctionSource:
         """Names of the positional parameters."""
         arguments = self.node.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-            raise self.error(self.node, "a kernel takes positional parameters only: no *args, **kwargs or keyword-only ones")
+            raise self.error(
+                self.node, "a kernel takes positional parameters only: no *args, **kwargs or keyword-only ones"
+            )
         return tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args))
 
     @cached_property
@@ -68,12 +70,14 @@ class FunctionSource:
 
     def line(self, number: int) -> str:
         """A line of the user's file, or empty."""
-        return linecache.getline(self.filename, number) or (self.lines[number - 1] if 0 < number <= len(self.lines) else "")
+        return linecache.getline(self.filename, number) or (
+            self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+        )
 
     def error(self, node: ast.AST | None, message: str) -> CompileError:
         """An error at a place in this function."""
-        node = self.node if node is None or not hasattr(node, "lineno") else node
-        return CompileError(message, self.filename, node.lineno, node.col_offset + 1, self.line(node.lineno))
+        line, column = getattr(node, "lineno", self.node.lineno), getattr(node, "col_offset", self.node.col_offset)
+        return CompileError(message, self.filename, line, column + 1, self.line(line))
 
     def lookup(self, name: str) -> Any:
         """The captured object of that name, or MISSING."""
@@ -134,7 +138,13 @@ def from_function(
 
 
 def from_text(
-    text: str, captured: Mapping[str, Any], *, name: str = "", filename: str = "<kernel>", device: bool = False, fastmath: bool = False
+    text: str,
+    captured: Mapping[str, Any],
+    *,
+    name: str = "",
+    filename: str = "<kernel>",
+    device: bool = False,
+    fastmath: bool = False,
 ) -> FunctionSource:
     """A function from source text: the one called `name`, or the first."""
     tree = ast.parse(text, filename)

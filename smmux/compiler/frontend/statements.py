@@ -6,10 +6,10 @@ import ast
 
 from smmux.compiler.frontend import arrays, variables
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
-from smmux.compiler.frontend.convert import operand, truth
+from smmux.compiler.frontend.convert import Conflict, join, operand, truth
 from smmux.compiler.frontend.expressions import augmented, evaluate_index
 from smmux.compiler.frontend.rules import evaluate, execute, statement
-from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Tuple, type_name
+from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Tuple, Value, type_name
 from smmux.errors import CompileError
 
 
@@ -80,7 +80,7 @@ def _unpack(f: Frame, target: ast.Tuple | ast.List, value: Anything) -> None:
         bind(f, inner, item)
 
 
-def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, list[variables.Value]]:
+def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, list[Value]]:
     """The array and index of a subscript that is stored to."""
     owner = evaluate(f, target.value)
     if not isinstance(owner, ArrayRef):
@@ -158,10 +158,15 @@ def leave(f: Frame, node: ast.Return) -> None:
 
 def _join_result(f: Frame, node: ast.AST, value: Anything) -> None:
     value = variables.abstract(value)
+    if f.result is None:
+        f.result = value
+        return
     try:
-        f.result = value if f.result is None else variables.join(f.result, value)
-    except variables.Conflict:
-        f.errors[".return"] = f.error(node, f"{f.source.name!r} returns {type_name(f.result)} elsewhere and {type_name(value)} here")  # type: ignore[arg-type]
+        f.result = join(f.result, value)
+    except Conflict:
+        f.errors[".return"] = f.error(
+            node, f"{f.source.name!r} returns {type_name(f.result)} elsewhere and {type_name(value)} here"
+        )
 
 
 def infer_statements(f: Frame, body: list[ast.stmt]) -> None:

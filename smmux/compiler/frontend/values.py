@@ -1,8 +1,8 @@
 """What an expression of a kernel evaluates to while the front end walks over it.
 
 A `Value` is a number: a compile-time constant or an operand of the machine. Containers hold other values and exist at
-compile time only: a `Tuple`, an `ArrayRef` (storage seen through a shape), or a `Static` Python object such as a module,
-a type or a function.
+compile time only: a `Tuple`, an `ArrayRef` (storage seen through a shape), or a `Static` Python object such as a
+module, a type or a function.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Value:
     """A number.
 
     const: its value, if known at compile time; else operand holds it. (Both are None only while types are inferred.)
-    lo, hi: bounds of an integer. drift: Numba's int64 or float64 result, reduced to 32 bits, is this one, but Numba goes
-    on computing with the wide one (see `portability`).
+    lo, hi: bounds of an integer. drift: Numba's int64 or float64 result, reduced to 32 bits, is this one, but Numba
+    goes on computing with the wide one (see `portability`).
     """
 
     kind: Kind
@@ -211,7 +211,13 @@ def same_view(a: ArrayRef, b: ArrayRef) -> bool:
 
 def bits_of(value: Value) -> Any:
     """A constant in a form in which -0.0 and 0.0 differ and NaN equals itself."""
-    return repr(value.const) if value.kind is Kind.WEAK_FLOAT else bits(value.kind, value.const) if value.kind.floating else value.const
+    return (
+        repr(value.const)
+        if value.kind is Kind.WEAK_FLOAT
+        else bits(value.kind, value.const)
+        if value.kind.floating
+        else value.const
+    )
 
 
 def describe(value: Anything) -> Any:

@@ -66,7 +66,9 @@ def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
     except Conflict:
         line = getattr(f.first[name], "lineno", "?")
         f.errors[name] = f.error(
-            node, f"variable {name!r} is {type_name(before)} (line {line}) and {type_name(value)} here; cast one of them or use two names"
+            node,
+            f"variable {name!r} is {type_name(before)} (line {line}) and {type_name(value)} here; "
+            "cast one of them or use two names",
         )
 
 
@@ -126,14 +128,15 @@ def alike(a: Anything, b: Anything) -> bool:
     return isinstance(a, Static) and isinstance(b, Static) and a.object is b.object
 
 
+def number_variable(f: Frame, template: Value, name: str) -> Value:
+    """A new variable of a number's type."""
+    kind = strong_kind(template.kind)
+    return result(kind, f.b.reg(MACHINE_TYPE[kind], name, variable=True), drift=template.drift)
+
+
 def variable(f: Frame, template: Anything, name: str) -> Anything:
     """New variables for the numbers of a value."""
-
-    def fresh(value: Value) -> Value:
-        kind = strong_kind(value.kind)
-        return result(kind, f.b.reg(MACHINE_TYPE[kind], name, variable=True), drift=value.drift)
-
-    return rebuild(template, fresh)
+    return rebuild(template, lambda value: number_variable(f, value, name))
 
 
 def moves(f: Frame, node: ast.AST, target: Anything, value: Anything) -> list[tuple[ir.Reg, ir.Operand]]:
@@ -206,8 +209,13 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> Env:
         if len(values) == len(envs) and all(same(first[key], v) for v in values[1:]):
             continue
         if not all(alike(template, v) for v in values):
-            raise f.error(node, f"variable {label(key)!r} is {' or '.join(sorted({type_name(v) for v in values}))} here, depending on the path")
-        if len(values) < len(envs) and all(v.known for v in leaves(template)) and all(same(template, v) for v in values):
+            found_types = " or ".join(sorted({type_name(v) for v in values}))
+            raise f.error(node, f"variable {label(key)!r} is {found_types} here, depending on the path")
+        if (
+            len(values) < len(envs)
+            and all(v.known for v in leaves(template))
+            and all(same(template, v) for v in values)
+        ):
             continue
         found[key] = variable(f, _template(values), label(key))
     return found

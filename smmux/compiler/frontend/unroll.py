@@ -1,0 +1,120 @@
+"""Unrolling: constant loops become straight code, up to a number of operations."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from smmux.compiler.frontend import variables
+from smmux.compiler.frontend.builder import Mark
+from smmux.compiler.frontend.context import Edge, Frame, Loop
+from smmux.compiler.frontend.convert import truth
+from smmux.compiler.frontend.rules import evaluate, execute
+from smmux.compiler.frontend.statements import bind
+from smmux.compiler.frontend.values import Anything
+
+FORESIGHT = 4  # later iterations may be shorter than the first ones
+WORK_PER_OPERATION = 4  # statements that may be lowered per operation of the limit, for loops that fold to little
+
+
+def worth_unrolling(f: Frame, node: ast.For, trips: int) -> bool:
+    """False if the unrolled loop is known, or sure, to be too long."""
+    if (node, trips, f.source) in f.ctx.too_long:
+        return False
+    stores = sum(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for s in node.body for n in ast.walk(s))
+    return bool(trips * max(stores, 1) <= f.ctx.options.unroll_limit)
+
+
+def unroll(f: Frame, node: ast.For, items: list[Anything], limited: bool = True) -> bool:
+    """Lower the body once per item; False, and nothing done, if that gets too long."""
+
+    def iterations() -> Iterator[Callable[[], None]]:
+        for item in items:
+            yield lambda item=item: _iteration(f, node, item)  # type: ignore[misc]
+
+    key = (node, len(items), f.source) if limited else None
+    return _straight(f, node, iterations(), len(items), key)
+
+
+def _iteration(f: Frame, node: ast.For, item: Anything) -> None:
+    f.at(node)
+    bind(f, node.target, item)
+    execute(f, node.body)
+
+
+def unroll_while(f: Frame, node: ast.While) -> bool:
+    """Unroll as long as the condition is known; False if it comes to depend on run-time values."""
+    if (node, f.source) in f.ctx.too_long:
+        return False
+
+    def iterations() -> Iterator[Callable[[], None]]:
+        while True:
+            condition = truth(f, node.test, evaluate(f, node.test))
+            if not condition.known:
+                raise _TooLong
+            if not condition.const:
+                return
+            yield lambda: execute(f, node.body)
+
+    return _straight(f, node, iterations(), 0, (node, f.source))
+
+
+class _TooLong(Exception):
+    """A loop cannot be unrolled within the limit."""
+
+
+def _straight(
+    f: Frame, node: ast.For | ast.While, iterations: Iterator[Callable[[], None]], trips: int, key: object | None
+) -> bool:
+    """Lower iterations one after another. If they get too long, take all back and remember the key (None: no limit)."""
+    mark, env, saved = f.b.mark(), dict(f.ctx.env), _edges(f)
+    loop = Loop()
+    f.loops.append(loop)
+    try:
+        for done, run in enumerate(iterations, 1):
+            run()
+            f.b.work += 1  # an iteration is work even if its body is empty
+            edges = [*loop.continues, *([(f.b.block, f.ctx.env)] if f.b.block is not None else [])]
+            loop.continues.clear()
+            variables.merge(f, node, edges)
+            if f.b.block is None:
+                break
+            if key is not None:
+                _check_length(f, mark, done, trips)
+    except _TooLong:
+        f.b.rewind(mark)
+        f.ctx.env = env
+        _restore(saved)
+        f.ctx.too_long.add(key)
+        return False
+    finally:
+        del f.loops[f.loops.index(loop) :]
+    if f.b.block is not None:
+        execute(f, node.orelse)
+    edges = [*([(f.b.block, f.ctx.env)] if f.b.block is not None else []), *loop.breaks]
+    variables.merge(f, node, edges)
+    return True
+
+
+def _check_length(f: Frame, mark: Mark, done: int, trips: int) -> None:
+    """Give up when the limit is passed, or when the iterations so far leave no doubt that it will be (by a factor)."""
+    limit = f.ctx.options.unroll_limit
+    emitted, work = f.b.emitted - mark.emitted, (f.b.work - mark.work) / WORK_PER_OPERATION
+    if max(emitted, work) > limit or max(emitted, work) * trips > FORESIGHT * limit * done:
+        raise _TooLong
+
+
+def _edges(f: Frame) -> list[tuple[list[Edge], int]]:
+    """Lengths of all lists that lowering may add edges to."""
+    found: list[tuple[list[Edge], int]] = []
+    frame: Frame | None = f
+    while frame is not None:
+        lists = [frame.returns, *(edges for loop in frame.loops for edges in (loop.breaks, loop.continues))]
+        found += [(edges, len(edges)) for edges in lists]
+        frame = frame.caller
+    return found
+
+
+def _restore(saved: list[tuple[list[Edge], int]]) -> None:
+    for edges, length in saved:
+        del edges[length:]
