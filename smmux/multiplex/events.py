@@ -27,7 +27,7 @@ __all__ = [
 class Touch:
     """A load or store of a shared or global array.
 
-    fresh: nothing of it has been loaded since the last barrier, so that a store replaces the contents.
+    fresh: what was stored before has been used, and not since the last barrier, so that a store replaces the contents.
     """
 
     array: Array

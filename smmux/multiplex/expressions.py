@@ -38,6 +38,7 @@ class Expressions:
     env: dict[str, Fact]
     out: list[Event]
     read: set[Array]
+    unread: set[Array]
     reasons: list[tuple[ast.AST, FunctionSource, str]]
     result: Fact | None
 
@@ -136,9 +137,12 @@ class Expressions:
     def touch(self, array: Array, node: ast.AST, write: bool) -> bool:
         """An access to an array; True if equal indices give equal values in all threads of a block."""
         if array.space in ("shared", "global"):
-            self.out = [*self.out, Touch(array, write, node, self.source, array not in self.read)]
-            if not write:
+            self.out = [*self.out, Touch(array, write, node, self.source, array not in self.read | self.unread)]
+            if write:
+                self.unread.add(array)
+            else:
                 self.read.add(array)
+                self.unread.discard(array)
         if write:
             self.analysis.flag("stored", array)
         if array.space == "global":

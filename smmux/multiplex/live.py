@@ -1,7 +1,8 @@
 """Where the contents of shared arrays matter: backward liveness and forward definedness at every place of a kernel.
 
-A store to an array replaces its contents if every block gets to it, and nothing of the array has been loaded since the
-last barrier: a redefine in the paper's sense. The stores of a loop without barriers count together, as one define.
+A store to an array replaces its contents, a redefine in the paper's sense, if every block gets to it, what was stored
+before has been used, and nothing of the array has been loaded since the last barrier. The first store after uses stands
+for all that follow up to the next use, and the stores of a loop without barriers count together.
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ class Frame(Expressions):
         self.out: list[Event] = []
         self.loops: list[tuple[ast.stmt, int]] = list(caller.loops) if caller else []
         self.reasons: list[tuple[ast.AST, FunctionSource, str]] = list(caller.reasons) if caller else []
-        self.read: set[Array] = caller.read if caller else set()
+        self.read: set[Array] = caller.read if caller else set()  # since the last barrier
+        self.unread: set[Array] = caller.unread if caller else set()  # since they were stored to
         self.result: Fact | None = None
 
     # -- variables
@@ -164,17 +165,25 @@ class Frame(Expressions):
         piece.head = list(self.out)
         piece.uniform = self.enterable(test, piece.head)
         sides = []
-        before, after = set(self.read), set()
+        before, after = (set(self.read), set(self.unread)), []
         with self.diverging(node, not test.uniform, "a condition that can differ between threads of a block"):
             for body in (node.body, node.orelse):
                 outer, self.out = self.out, []
-                self.read.clear()
-                self.read |= before
+                _set(self.read, before[0])
+                _set(self.unread, before[1])
                 side = self.block(body)
-                after |= self.read
+                after.append((set(self.read), set(self.unread)))
                 self.out = outer
                 sides.append(side)
-        self.read |= after
+        (read, unread), (other_read, other_unread) = after
+        _set(self.read, read | other_read)
+        # a use by some threads is a use by the block
+        _set(
+            self.unread,
+            unread | other_unread
+            if test.uniform
+            else unread & other_unread | (unread - before[1]) | (other_unread - before[1]),
+        )
         piece.blocks = sides
         self.out = [*self.out, Alternatives(tuple(side.events for side in sides))]
 
@@ -193,8 +202,14 @@ class Frame(Expressions):
             uniform, why = False, "a loop that some threads leave before others"
         piece.uniform = self.enterable(Fact(uniform), piece.head)
         before = set(self.read)
-        if ("barrier within", id(node)) in self.analysis.flags:
+        synchronised = ("barrier within", id(node)) in self.analysis.flags
+        if synchronised:
             self.read.clear()
+            self.unread |= {
+                array
+                for array in self.analysis.shared
+                if ("unread", (self.path, id(node), array)) in self.analysis.flags
+            }
         outer, self.out = self.out, []
         self.loops.append((node, len(self.reasons)))
         with self.diverging(node, not uniform, why):
@@ -204,12 +219,15 @@ class Frame(Expressions):
             if isinstance(node, ast.While):
                 self.eval(node.test)
         self.loops.pop()
+        if synchronised:
+            for array in self.unread:
+                self.analysis.flag("unread", (self.path, id(node), array))
         events, self.out = self.out, outer
         orelse = self.block(node.orelse)
         self.out = outer
         self.read |= before
         piece.blocks = [body, orelse]
-        if orelse.pieces or ("barrier within", id(node)) not in self.analysis.flags:
+        if orelse.pieces or not synchronised:
             piece.uniform = False  # what a loop without barriers does, it does as a whole
         self.out = [*self.out, Loop(events, piece.always, orelse.events)]
 
@@ -262,3 +280,9 @@ class Frame(Expressions):
         self.read.clear()
         for node, _ in self.loops:
             self.analysis.flag("barrier within", id(node))
+
+
+def _set(kept: set[Array], content: set[Array]) -> None:
+    """Replace the content of a set that callers share."""
+    kept.clear()
+    kept |= content

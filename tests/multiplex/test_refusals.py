@@ -1,0 +1,102 @@
+"""What cannot be multiplexed is refused, and the message says why and where."""
+
+from __future__ import annotations
+
+import pytest
+
+from smmux import CompileError, multiplex, smm
+from tests.multiplex.kernels import device, kernel
+
+HEAD = """
+def f(a, n):
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+"""
+EXCHANGE = """\
+tile[t] = a[t]
+cuda.syncthreads()
+a[t] = tile[63 - t]
+"""
+
+
+def made(text: str, **captured: object):
+    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    return kernel(HEAD + lines, **captured)
+
+
+def indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+DIFFER = "can differ between threads of a block"
+LEAVES = "this return leaves a region"
+RETURN = "tile[t] = a[t]\nif {}:\n    return\ncuda.syncthreads()\na[t] = tile[t ^ 1]"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "why"),
+    [
+        (f"if t < 32:\n{indented(EXCHANGE)}", 7, f"a condition that {DIFFER} (line 5: `if t < 32:`)"),
+        (f"for i in range(a[t]):\n{indented(EXCHANGE)}", 7, f"a loop whose trip count {DIFFER}"),
+        (f"while a[t] > 0:\n{indented(EXCHANGE)}", 7, f"a loop whose condition {DIFFER}"),
+        (f"for i in range(n):\n    if t == i:\n        break\n{indented(EXCHANGE)}", 9, "leave before others"),
+        (RETURN.format("t > 40"), 7, LEAVES),
+        (RETURN.format("n > 40"), 7, LEAVES),
+        (f"smm.alloc()\n{EXCHANGE}smm.release()", 5, "the kernel manages shared memory itself: smm.alloc"),
+    ],
+)
+def test_refused(text: str, line: int, why: str) -> None:
+    with pytest.raises(multiplex.MultiplexError) as caught:
+        multiplex.hw(made(text, smm=smm))
+    error = caught.value
+    assert isinstance(error, CompileError)
+    assert why in str(error)
+    assert (error.filename, error.lineno) == ("user.py", line)
+    with pytest.raises(multiplex.MultiplexError):
+        multiplex.regions(made(text, smm=smm))
+
+
+def test_barrier_in_a_device_function_that_some_threads_do_not_reach() -> None:
+    helper = device("""
+    def exchange(tile, t):
+        if t > 40:
+            return tile[t]
+        cuda.syncthreads()
+        return tile[63 - t]
+    """)
+    with pytest.raises(multiplex.MultiplexError, match="some threads have returned") as caught:
+        multiplex.hw(made("tile[t] = a[t]\na[t] = exchange(tile, t)", exchange=helper))
+    assert caught.value.lineno == 5  # of the device function
+
+
+def test_kernels_without_shared_arrays() -> None:
+    with pytest.raises(multiplex.MultiplexError, match="no access to a shared array"):
+        multiplex.hw(kernel("def f(a):\n    a[cuda.threadIdx.x] = 0"))
+
+
+def test_device_functions_are_no_kernels() -> None:
+    with pytest.raises(multiplex.MultiplexError, match="is a device function"):
+        multiplex.hw(device("def f(a):\n    a[0] = 0"))
+
+
+def test_arrays_that_are_not_declared_in_the_kernel() -> None:
+    helper = device("""
+    def exchange(x, t):
+        tile = cuda.shared.array(64, float32)
+        tile[t] = x
+        cuda.syncthreads()
+        return tile[63 - t]
+    """)
+    with pytest.raises(multiplex.MultiplexError, match="declare it in the kernel and pass it"):
+        multiplex.hw(kernel("def f(a):\n    t = cuda.threadIdx.x\n    a[t] = exchange(a[t], t)", exchange=helper))
+
+
+def test_arrays_of_the_launch_have_no_size() -> None:
+    text = HEAD.replace("64", "0") + indented(EXCHANGE)
+    with pytest.raises(multiplex.MultiplexError, match="give it a constant shape"):
+        multiplex.hw(kernel(text))
+
+
+def test_unknown_array_name() -> None:
+    with pytest.raises(multiplex.MultiplexError, match="no shared array 'tyle' in 'f'; it has 'tile'"):
+        multiplex.hw(made(EXCHANGE), {"tyle": 32})
