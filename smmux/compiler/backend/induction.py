@@ -178,8 +178,8 @@ class _Reduction:
         total: Operand = Imm(form.constant, Type.U32)
         for coefficient, atoms in sorted(groups.items(), reverse=True):  # what is subtracted comes last
             part: Operand = atoms[0]
-            for atom in atoms[1:]:
-                part = self._append("add.s32", (part, atom), loc)
+            for more in atoms[1:]:
+                part = self._append("add.s32", (part, more), loc)
             if abs(coefficient) != 1:
                 part = self._append("mul.lo.s32", (part, Imm(abs(coefficient), Type.U32)), loc)
             if coefficient < 0:
