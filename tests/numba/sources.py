@@ -17,7 +17,7 @@ IMPORT = re.compile(r"^from numba\b", re.MULTILINE)
 def load(text: str, filename: str, package: str) -> types.ModuleType:
     """A kernel file as a module, with its kernels' names imported from `package` ("numba" or "smmux")."""
     module = types.ModuleType(f"{package}_{Path(filename).stem}")
-    module.__file__ = filename
+    vars(module).update(__file__=filename, __warningregistry__={})  # threads of the simulator go through the names
     sys.modules[module.__name__] = module
     if not Path(filename).exists():  # text made by a test: where `inspect` finds it
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)

@@ -138,6 +138,19 @@ def odd_even(data):
         cuda.syncthreads()
 
 
+@cuda.jit
+def votes(values, out):
+    t = cuda.threadIdx.x
+    positive = values[t] > 0
+    count = cuda.syncthreads_count(positive)
+    every = cuda.syncthreads_and(values[t] > -100)
+    some = cuda.syncthreads_or(values[t] == 7)
+    if t == 0:
+        out[0] = count
+        out[1] = every
+        out[2] = some
+
+
 def run_transpose():
     a = np.arange(19 * 13, dtype=np.float32).reshape(19, 13)
     b = np.zeros((13, 19), np.float32)
@@ -190,3 +203,10 @@ def run_odd_even():
     odd_even[1, 13](data)
     np.testing.assert_array_equal(data, np.arange(25))
     return data
+
+
+def run_votes():
+    values, out = np.arange(-20, 20, dtype=np.int32), np.zeros(3, np.int32)
+    votes[1, 40](values, out)
+    np.testing.assert_array_equal(out, [19, 1, 1])
+    return out

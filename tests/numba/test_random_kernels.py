@@ -1,0 +1,47 @@
+"""Random kernels leave the same bits here, in both schedules and on two machines, as under Numba's simulator."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from tests.numba.differential import RUNS, difference
+from tests.numba.random_kernels import BARRIER, generate, render
+
+SEEDS = 60
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, 10))
+def test_same_bits(first: int) -> None:
+    for seed in range(first, first + 10):
+        case = generate(Random(seed))
+        assert not (found := difference(case, RUNS[seed % 2][:2])), f"seed {seed}: {found}\n{case.text}"
+
+
+def test_the_generator_uses_the_language() -> None:
+    texts = [generate(Random(seed)).text for seed in range(200)]
+    for word in (
+        "while ",
+        "for ",
+        "if ",
+        "elif ",
+        "else:",
+        "break",
+        "continue",
+        BARRIER,
+        "atomic.max",
+        "selp",
+        "d0(",
+        "lf[",
+        "sf[",
+    ):
+        assert sum(word in text for text in texts) >= 20, word
+    assert all(len(re.findall(r"^    ", text, re.MULTILINE)) > 30 for text in texts)
+
+
+def test_a_seed_is_a_kernel() -> None:
+    first, second = generate(Random(5)), generate(Random(5))
+    assert first.text == second.text
+    assert render(first.body, 1) in first.text
