@@ -1,4 +1,5 @@
 /* The functional effect of a memory transaction. */
+#include "bits.h"
 #include "clones.h"
 #include "lanes.h"
 #include "memsys.h"
@@ -14,7 +15,7 @@ CLONES static uint32_t consecutive_words(const uint32_t addr[32], uint32_t lanes
     uint32_t differ = run & (run + 1);
     for (uint32_t lane = 0; lane < 32; lane++)
         differ |= (addr[lane] ^ (base + 4 * lane)) & (0u - (lanes >> lane & 1));
-    return differ ? 0 : (uint32_t)__builtin_popcount(lanes);
+    return differ ? 0 : bits_count(lanes);
 }
 
 /* A line may reach beyond the array; what lies there belongs to nobody. */

@@ -8,7 +8,16 @@
 /* Index of the lowest set bit; x must not be 0. */
 static inline uint32_t bits_lowest(uint32_t x) { return (uint32_t)__builtin_ctz(x); }
 
-static inline uint32_t bits_count(uint64_t x) { return (uint32_t)__builtin_popcountll(x); }
+/* Not the builtin: without the machine instruction that is a call. */
+static inline uint32_t bits_count(uint32_t x) {
+    x -= (x >> 1) & 0x55555555u;
+    x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
+    return (((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24;
+}
+
+static inline uint32_t bits_count64(uint64_t x) {
+    return bits_count((uint32_t)x) + bits_count((uint32_t)(x >> 32));
+}
 
 static inline bool bits_is_power_of_two(uint32_t x) { return x != 0 && (x & (x - 1)) == 0; }
 

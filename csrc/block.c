@@ -28,6 +28,7 @@ static struct block *place_block(struct sm *sm, struct block_event start) {
     *b = (struct block){.used = true,
                         .id = start.block,
                         .start = start.cycle,
+                        .first_define = NEVER,
                         .warps_live = sm->m->warps_per_block};
     b->warp_slots = reserve_warps(sm, sm->m->warps_per_block);
     for (uint32_t w = 0; w < MAX_WARPS; w++)
@@ -222,6 +223,8 @@ static void finish(struct sm *sm, struct block *b, uint64_t t) {
     b->used = false;
     sm->count.blocks++;
     sm->count.block_cycles += t - b->start;
+    if (b->last_use > b->first_define)
+        sm->count.shared_span_cycles += b->last_use - b->first_define;
     sm->finished[sm->finished_count++] = (struct block_event){t, b->id};
     if (t > sm->last_activity) sm->last_activity = t;
     serve_queue(sm, t);

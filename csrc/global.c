@@ -1,6 +1,7 @@
 /* Global, local and texture accesses: coalescing, caches, packets out and replies in. */
 #include <string.h>
 
+#include "bits.h"
 #include "memop.h"
 
 /* ---- global and local memory --------------------------------------------------------------------------- */
@@ -86,7 +87,7 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
 
 static void count_global(struct memop *op, uint32_t n) {
     struct counters *c = &op->sm->count;
-    const uint32_t bytes = (uint32_t)__builtin_popcount(op->active) * op->u->width;
+    const uint32_t bytes = bits_count(op->active) * op->u->width;
     if (op->u->op == OP_TEX) c->texture_accesses++;
     else if (op->u->op == OP_LD_LOCAL || op->u->op == OP_ST_LOCAL) c->local_accesses++;
     else if (is_load(op->u->op)) c->global_loads++, c->global_bytes += bytes;

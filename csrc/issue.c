@@ -1,4 +1,5 @@
 /* One instruction of one warp: guard, unit, effect, scoreboard. */
+#include "bits.h"
 #include "exec.h"
 #include "sm.h"
 
@@ -9,7 +10,7 @@ static uint32_t guarded(const struct warp *w, const struct uop *u) {
 }
 
 static void count_issue(struct sm *sm, uint32_t pc, uint32_t active) {
-    const uint32_t lanes = (uint32_t)__builtin_popcount(active);
+    const uint32_t lanes = bits_count(active);
     sm->count.instructions++;
     sm->count.thread_instructions += lanes;
     if (sm->pc_count) {

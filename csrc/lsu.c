@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bits.h"
 #include "clones.h"
 #include "lanes.h"
 #include "smem.h"
@@ -88,16 +89,30 @@ void memop_next(struct memop *op) {
 
 /* ---- shared memory ----------------------------------------------------------------------------------- */
 
+/* Word number `word` of every active lane's address. */
+CLONES static void gather(uint32_t *d, const uint32_t *words, const uint32_t addr[32],
+                          uint32_t word, uint32_t active) {
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const bool on = active >> lane & 1;
+        const uint32_t value = words[on ? (addr[lane] >> 2) + word : 0];
+        d[lane] = on ? value : d[lane];
+    }
+}
+
 static void shared_load(struct memop *op, const uint8_t *shared) {
     const uint32_t width = op->u->width, words = memop_words(width);
     uint16_t dst[4];
     memop_destinations(op, dst);
-    for (uint32_t word = 0; word < words; word++) {
-        uint32_t *d = op->w->rows + dst[word] * 32u;
-        for (uint32_t lane = 0; lane < 32; lane++)
-            if (op->active >> lane & 1)
-                d[lane] = lane_load(shared + op->addr[lane] + 4 * word, width,
-                                    op->u->flags & INSN_SIGNED);
+    if (width >= 4) {
+        for (uint32_t word = 0; word < words; word++)
+            gather(op->w->rows + dst[word] * 32u, (const uint32_t *)(const void *)shared, op->addr,
+                   word, op->active);
+        return;
+    }
+    uint32_t *d = op->w->rows + dst[0] * 32u;
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        d[lane] = lane_load(shared + op->addr[lane], width, op->u->flags & INSN_SIGNED);
     }
 }
 
@@ -106,9 +121,10 @@ static void shared_store(struct memop *op, uint8_t *shared) {
     const uint32_t *rows[4];
     memop_data_rows(op, rows);
     for (uint32_t word = 0; word < words; word++)
-        for (uint32_t lane = 0; lane < 32; lane++)
-            if (op->active >> lane & 1)
-                lane_store(shared + op->addr[lane] + 4 * word, width, rows[word][lane]);
+        for (uint32_t left = op->active; left; left &= left - 1) {
+            const uint32_t lane = bits_lowest(left);
+            lane_store(shared + op->addr[lane] + 4 * word, width, rows[word][lane]);
+        }
 }
 
 /* Lanes one after another; returns the largest number of lanes that hit one word. */
@@ -132,7 +148,7 @@ static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
 
 static void count_shared(struct memop *op, struct smem_cost cost) {
     struct counters *n = &op->sm->count;
-    const uint32_t bytes = (uint32_t)__builtin_popcount(op->active) * op->u->width;
+    const uint32_t bytes = bits_count(op->active) * op->u->width;
     const uint32_t extra = cost.passes - cost.ideal;
     n->shared_accesses++;
     n->shared_passes += cost.passes;
@@ -145,10 +161,16 @@ static void count_shared(struct memop *op, struct smem_cost cost) {
     }
 }
 
+/* What the regions of Figure 1 would be without barriers around them. */
+static void note_use(struct block *b, const struct memop *op) {
+    if (op->u->op != OP_LD_SHARED && b->first_define == NEVER) b->first_define = op->t;
+    if (op->u->op != OP_ST_SHARED) b->last_use = op->t;
+}
+
 /* Atomics read and write, once per lane of the most wanted word (no source: an estimate). */
 static bool issue_shared(struct memop *op) {
     const struct machine *m = op->sm->m;
-    const struct block *b = &op->sm->blocks[op->w->block];
+    struct block *b = &op->sm->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;
     const bool away = dynamic && m->dynamic && !b->holds;
     const uint32_t bytes = away         ? 0
@@ -166,6 +188,7 @@ static bool issue_shared(struct memop *op) {
         else if (op->u->op == OP_ST_SHARED) shared_store(op, op->sm->shared);
         else cost.passes *= 2 * shared_atomic(op, op->sm->shared);
         count_shared(op, cost);
+        note_use(b, op);
         const uint32_t passes = cost.passes * m->cfg->smem_clk_per_way;
         if (passes > busy) busy = passes;
     }

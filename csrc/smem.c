@@ -57,7 +57,7 @@ static bool distinct_banks(const uint32_t addr[32], uint32_t lanes, uint32_t off
 
         seen |= 1ull << bank;
     }
-    return bits_count(seen) == count;
+    return bits_count64(seen) == count;
 }
 
 /* CC 1.x, one 32-bit request of a half-warp. Each pass picks one word for broadcast and
