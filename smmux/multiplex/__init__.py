@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
+from smmux.multiplex.collaborate import co_hw
 from smmux.multiplex.errors import MultiplexError
 from smmux.multiplex.manage import hw, isolate
 from smmux.multiplex.regions import Region, Regions, regions
 
-__all__ = ["MultiplexError", "Region", "Regions", "hw", "isolate", "regions"]
+__all__ = ["MultiplexError", "Region", "Regions", "co_hw", "hw", "isolate", "regions"]
