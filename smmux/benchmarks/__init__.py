@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 from smmux.benchmarks import cv, fft, hg, mc, mm, mv, rd, sp, sto, tp
-from smmux.benchmarks.base import Benchmark, Problem, Table1, WrongOutputError
+from smmux.benchmarks.base import VARIANTS, Benchmark, Problem, Table1, WrongOutputError
 
-__all__ = ["Benchmark", "Problem", "Table1", "WrongOutputError", "get", "names"]
+__all__ = ["VARIANTS", "Benchmark", "Problem", "Table1", "WrongOutputError", "get", "names"]
 
 _BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK for module in (mv, fft, mc, sto, sp, hg, cv, mm, tp, rd)

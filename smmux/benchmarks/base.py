@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +13,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from smmux.errors import Error
 
-__all__ = ["Benchmark", "Problem", "Table1", "WrongOutputError", "close", "eighths", "equal", "poisoned"]
+__all__ = ["VARIANTS", "Benchmark", "Problem", "Table1", "WrongOutputError", "close", "eighths", "equal", "poisoned"]
+
+VARIANTS = ("baseline", "isolated", "hw")
+"""The kernel as written, and what the passes of `smmux.multiplex` make of it."""
 
 
 class WrongOutputError(Error):
@@ -57,45 +61,52 @@ class Problem:
 class Benchmark:
     """A row of Table 1 as a program.
 
-    kernels: by variant ("baseline", "hw") and build; the first build named is the default one.
+    kernels: the baseline of each build; the first build named is the default one.
     problems: makes the problem of a build from the sizes as keywords.
     sizes: keywords of `problems` under the names "default", "quick" (about an eighth) and "tiny" (for tests).
+    used: shapes of shared arrays, by name, of which the kernels use less than they declare; the variant "hw" allocates
+    what they use.
     table1: what the paper prints. pointer_bytes: size of a pointer with which the paper's bytes come out.
     """
 
     name: str
     title: str
-    kernels: Mapping[tuple[str, str], Any]
+    kernels: Mapping[str, Any]
     problems: Callable[..., Problem]
     sizes: Mapping[str, Mapping[str, int]]
     table1: Table1
     pointer_bytes: int = 8
+    used: Mapping[str, int | tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", MappingProxyType(dict(self.kernels)))
 
     @property
-    def variants(self) -> tuple[str, ...]:
-        """Variants that exist, "baseline" first."""
-        return tuple(dict.fromkeys(variant for variant, _ in self.kernels))
-
-    @property
     def builds(self) -> tuple[str, ...]:
-        """Builds of the baseline, the default one first."""
-        return tuple(build for variant, build in self.kernels if variant == "baseline")
+        """Builds of the kernel, the default one first."""
+        return tuple(self.kernels)
 
     def kernel(self, variant: str = "baseline", build: str | None = None) -> Any:
-        """The kernel of a variant and build (default: the first build)."""
-        try:
-            return self.kernels[variant, build or self.builds[0]]
-        except KeyError:
-            have = ", ".join(f"{v}/{b}" for v, b in self.kernels)
-            raise KeyError(f"{self.name} has no kernel {variant}/{build or self.builds[0]}; it has {have}") from None
+        """The kernel of one of `VARIANTS` and a build (default: the first build)."""
+        build = build or self.builds[0]
+        if variant not in VARIANTS or build not in self.kernels:
+            have = f"variants {', '.join(VARIANTS)} of builds {', '.join(self.builds)}"
+            raise KeyError(f"{self.name} has no kernel {variant}/{build}; it has {have}")
+        return _made(self.kernels[build], variant, tuple(self.used.items()))
 
     def problem(self, size: str | Mapping[str, int] = "default", build: str | None = None) -> Problem:
         """The problem of a named size, or of the sizes given as a mapping."""
         sizes = self.sizes[size] if isinstance(size, str) else size
         return self.problems(build=build or self.builds[0], **sizes)
+
+
+@cache
+def _made(kernel: Any, variant: str, used: tuple[tuple[str, int | tuple[int, ...]], ...]) -> Any:
+    from smmux import multiplex
+
+    if variant == "hw":
+        return multiplex.hw(kernel, dict(used))
+    return multiplex.isolate(kernel) if variant == "isolated" else kernel
 
 
 def eighths(rng: np.random.Generator, shape: int | tuple[int, ...]) -> NDArray[np.float32]:

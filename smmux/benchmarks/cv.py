@@ -129,7 +129,7 @@ MAKERS: dict[str, Callable[[int, int, int], Any]] = {
 BENCHMARK = Benchmark(
     name="CV",
     title="Convolution",
-    kernels={("baseline", build): MAKERS[build](*SHAPES[build]) for build in SHAPES},
+    kernels={build: MAKERS[build](*SHAPES[build]) for build in SHAPES},
     problems=problem,
     sizes={
         "default": {"width": 768, "height": 3584},

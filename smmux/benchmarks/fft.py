@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from smmux import cuda, float32, smm
+from smmux import cuda, float32
 from smmux.benchmarks.base import Benchmark, Problem, Table1, close
 
 __all__ = ["BENCHMARK"]
@@ -141,53 +141,6 @@ def fft(real, imaginary):
     store_signal(imaginary, t, im)
 
 
-@cuda.jit(fastmath=True)
-def fft_hw(real, imaginary):
-    """The planes are allocated for each exchange and released after it (the paper's Figure 8)."""
-    planes = smm.array(WORDS, float32)
-    re = cuda.local.array(16, float32)
-    im = cuda.local.array(16, float32)
-    t = cuda.threadIdx.x
-    load_signal(real, t, re)
-    load_signal(imaginary, t, im)
-
-    butterflies(re, im)
-    twiddle_points(re, im, t)
-    smm.alloc()
-    scatter(planes, 1056, 4 * t + (t >> 3), 264, 1, re, im)
-    cuda.syncthreads()
-    gather(planes, 1056, t + (t >> 5), 66, 264, re, im)
-    smm.release()
-
-    butterflies(re, im)
-    twiddle_legs(re, im, 4 * t)
-    smm.alloc()
-    scatter(planes, 1056, 4 * t + (t >> 3), 1, 264, re, im)
-    cuda.syncthreads()
-    gather(planes, 1056, t + (t >> 5), 66, 264, re, im)
-    smm.release()
-
-    butterflies(re, im)
-    twiddle_legs(re, im, 16 * (t >> 2))
-    smm.alloc()
-    scatter(planes, 1056, t, 264, 66, re, im)
-    cuda.syncthreads()
-    gather(planes, 1056, (t & 3) + 264 * ((t >> 2) & 3) + 4 * (t >> 4), 16, 66, re, im)
-    smm.release()
-
-    butterflies(re, im)
-    twiddle_legs(re, im, 64 * (t >> 4))
-    smm.alloc()
-    scatter(planes, 1088, t, 272, 68, re, im)
-    cuda.syncthreads()
-    gather(planes, 1088, (t & 15) + 272 * (t >> 4), 16, 68, re, im)
-    smm.release()
-
-    butterflies(re, im)
-    store_signal(real, t, re)
-    store_signal(imaginary, t, im)
-
-
 def problem(build: str, batch: int) -> Problem:
     """`batch` transforms of random signals."""
     rng = np.random.default_rng(2)
@@ -205,7 +158,7 @@ def problem(build: str, batch: int) -> Problem:
 BENCHMARK = Benchmark(
     name="FFT",
     title="Fast Fourier transform",
-    kernels={("baseline", "staged"): fft, ("hw", "staged"): fft_hw},
+    kernels={"staged": fft},
     problems=problem,
     sizes={"default": {"batch": 2048}, "quick": {"batch": 256}, "tiny": {"batch": 2}},
     table1=Table1(bytes=8736, threads=64, blocks=1),

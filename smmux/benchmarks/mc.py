@@ -207,7 +207,7 @@ def problem(build: str, n: int, iso: float = 0.2) -> Problem:
 BENCHMARK = Benchmark(
     name="MC",
     title="Marching cubes",
-    kernels={("baseline", "staged"): generate_triangles},
+    kernels={"staged": generate_triangles},
     problems=problem,
     sizes={"default": {"n": 128}, "quick": {"n": 64}, "tiny": {"n": 8}},
     table1=Table1(bytes=9324, threads=32, blocks=1),

@@ -67,7 +67,7 @@ def problem(build: str, elements: int, blocks: int) -> Problem:
 BENCHMARK = Benchmark(
     name="RD",
     title="Reduction",
-    kernels={("baseline", "staged"): reduce},
+    kernels={"staged": reduce},
     problems=problem,
     sizes={
         "default": {"elements": 1 << 24, "blocks": 1920},

@@ -27,6 +27,7 @@ OFFSET = 4  # bytes between windows
 CHUNK_WORDS = CHUNK // 4
 BLOCK_WORDS = 16  # of both hashes
 WORDS = 4096 - 32
+WORDS_USED = BLOCK_WORDS * THREADS
 
 MD5_SHIFTS = (7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21)
 MD5_SINES = tuple(int(2**32 * abs(math.sin(i + 1))) for i in range(64))
@@ -214,11 +215,12 @@ BENCHMARK = Benchmark(
     name="STO",
     title="StoreGPU",
     kernels={
-        ("baseline", "hash_from_regs"): sha1_from_registers,
-        ("baseline", "sha1_ring"): sha1_ring,
-        ("baseline", "md5"): md5,
+        "hash_from_regs": sha1_from_registers,
+        "sha1_ring": sha1_ring,
+        "md5": md5,
     },
     problems=problem,
     sizes={"default": {"windows": 131072}, "quick": {"windows": 16384}, "tiny": {"windows": 256}},
     table1=Table1(bytes=16304, threads=128, blocks=1),
+    used={"block": WORDS_USED},
 )

@@ -70,7 +70,7 @@ def problem(build: str, width: int) -> Problem:
 BENCHMARK = Benchmark(
     name="TP",
     title="Transpose",
-    kernels={("baseline", "staged"): transpose, ("baseline", "as_sdk"): transpose_as_sdk},
+    kernels={"staged": transpose, "as_sdk": transpose_as_sdk},
     problems=problem,
     sizes={"default": {"width": 2048}, "quick": {"width": 736}, "tiny": {"width": 64}},
     table1=Table1(bytes=4260, threads=128, blocks=3),

@@ -1,15 +1,12 @@
 """Runs the benchmarks' kernels under Numba's CUDA simulator: the same source with another import.
 
 Run as a script, `python numba_sim.py MODULE SIZE`, because the simulator must be chosen before Numba is imported.
-What is smmux's own is replaced by what it does without multiplexing: dynamic shared arrays by shared arrays, allocation
-and release by barriers. `syncwarp`, which the simulator lacks, becomes a barrier too: where the kernels use it, all
-other warps have left.
+`syncwarp`, which the simulator lacks, becomes a barrier: where the kernels use it, all other warps have left.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 import types
 import warnings
@@ -18,23 +15,12 @@ from typing import Any
 
 import numpy as np
 
-IMPORT = re.compile(r"^from smmux import (.*)$", re.MULTILINE)
-OWN = {
-    "smm.array(": "cuda.shared.array(",
-    "smm.alloc()": "cuda.syncthreads()",
-    "smm.release()": "cuda.syncthreads()",
-    "cuda.syncwarp()": "cuda.syncthreads()",
-}
+IMPORT = "from smmux import "
 
 
 def for_numba(source: str) -> str:
     """The source of a kernel file with its import changed."""
-    source = IMPORT.sub(
-        lambda match: "from numba import " + ", ".join(n for n in match[1].split(", ") if n != "smm"), source
-    )
-    for ours, theirs in OWN.items():
-        source = source.replace(ours, theirs)
-    return source
+    return source.replace(f"\n{IMPORT}", "\nfrom numba import ").replace("cuda.syncwarp()", "cuda.syncthreads()")
 
 
 def load(path: Path) -> types.ModuleType:
@@ -63,12 +49,12 @@ def main(name: str, size: str) -> None:
 
     path = Path(smmux.benchmarks.base.__file__).with_name(f"{name}.py")
     benchmark = load(path).BENCHMARK
-    for (variant, build), kernel in benchmark.kernels.items():
+    for build, kernel in benchmark.kernels.items():
         problem = benchmark.problem(size, build)
         arguments = problem.arguments()
         kernel[problem.grid, problem.block](*(on_device(a) for a in arguments))
         problem.check(arguments)
-        sys.stdout.write(f"{benchmark.name} {variant} {build}: ok\n")
+        sys.stdout.write(f"{benchmark.name} {build}: ok\n")
 
 
 if __name__ == "__main__":

@@ -23,12 +23,12 @@ def main() -> None:
     directory = Path(smmux.benchmarks.base.__file__).parent
     for path in sorted([*directory.glob("??.py"), *directory.glob("???.py")]):
         benchmark = load(path).BENCHMARK
-        for (variant, build), kernel in benchmark.kernels.items():
+        for build, kernel in benchmark.kernels.items():
             arguments = benchmark.problem("tiny", build).arguments()
             types = tuple(numba.typeof(argument) for argument in arguments)
             with contextlib.suppress(CudaSupportError):
                 compile_cuda(kernel.py_func, numba.void, types, cc=(7, 0))
-            sys.stdout.write(f"{benchmark.name} {variant} {build}: ok\n")
+            sys.stdout.write(f"{benchmark.name} {build}: ok\n")
 
 
 if __name__ == "__main__":

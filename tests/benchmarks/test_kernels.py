@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from smmux import benchmarks, gpus
+from smmux.benchmarks import VARIANTS
 from smmux.launch import register_budget
 
-KERNELS = [(name, *key) for name in benchmarks.names() for key in benchmarks.get(name).kernels]
-DYNAMIC = [(name, build) for name, variant, build in KERNELS if variant == "hw"]
+BUILDS = [(name, build) for name in benchmarks.names() for build in benchmarks.get(name).builds]
+KERNELS = [(name, variant, build) for name, build in BUILDS for variant in VARIANTS]
+LIMITED = [(name, build) for name, build in BUILDS if name in benchmarks.names()[:7]]
+REGIONS = {"MV": 2, "FFT": 4}  # of a block, where there is more than one; MV: width 64, two tiles
 
 
 @pytest.mark.parametrize("schedule", ["source", "list"])
@@ -26,7 +29,7 @@ def test_outputs_equal_the_reference(name: str, variant: str, build: str, schedu
 
 
 @pytest.mark.parametrize("extra_blocks", [1, 2, 3])
-@pytest.mark.parametrize(("name", "build"), DYNAMIC)
+@pytest.mark.parametrize(("name", "build"), LIMITED)
 def test_dynamic_management(name: str, build: str, extra_blocks: int) -> None:
     benchmark = benchmarks.get(name)
     problem = benchmark.problem("tiny", build)
@@ -44,13 +47,12 @@ def test_dynamic_management(name: str, build: str, extra_blocks: int) -> None:
     problem.check(arguments)
     assert result.static_residency == benchmark.table1.blocks
     assert result.residency == benchmark.table1.blocks + extra_blocks
-    regions = {"MV": 2, "FFT": 4, "SP": 1, "HG": 1}[name]  # per block; MV: width 64, two tiles
-    expected = 3 if name == "SP" else regions * problem.blocks  # SP: one per vector
+    expected = 3 if name == "SP" else REGIONS.get(name, 1) * problem.blocks  # SP: one per vector
     assert result.counters["allocations"] == expected
     assert result.counters["region_cycles"] <= result.counters["block_cycles"]
 
 
-@pytest.mark.parametrize(("name", "build"), DYNAMIC)
+@pytest.mark.parametrize(("name", "build"), BUILDS)
 def test_dynamic_instructions_are_barriers_under_static_management(name: str, build: str) -> None:
     """P53: same results and occupancy as the baseline, and nothing is allocated."""
     benchmark = benchmarks.get(name)
@@ -62,7 +64,7 @@ def test_dynamic_instructions_are_barriers_under_static_management(name: str, bu
         found.append(kernel.simulate(problem.grid, problem.block, arguments, gpu="GTX285-1100"))
         problem.check(arguments)
     baseline, dynamic = found
-    assert dynamic.residency == baseline.residency == benchmark.table1.blocks
+    assert dynamic.residency == baseline.residency
     assert dynamic.counters["allocations"] == 0
 
 
