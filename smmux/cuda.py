@@ -38,7 +38,7 @@ from smmux.host import (
     to_device,
 )
 from smmux.kernel import Kernel, declare
-from smmux.language import Attribute, Dim3, kernel_only
+from smmux.language import Attribute, Dim3, absent, kernel_only
 
 __all__ = [
     "DeviceNDArray",
@@ -98,6 +98,11 @@ __all__ = [
     "to_device",
     "warpsize",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Refuse what `numba.cuda` has and this module has not, saying what to write instead."""
+    raise AttributeError(absent(__name__, name))
 
 
 # -- decorators

@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from smmux.errors import Error
+from smmux.errors import CompileError, Error
 from smmux.language import KernelOnlyError
 
 if TYPE_CHECKING:
@@ -119,7 +119,12 @@ class Kernel:
         """The types of arguments."""
         from smmux.compiler.signature import Signature, classify
 
-        return args if isinstance(args, Signature) else classify(args, dynshared, self.definition.parameters)
+        if isinstance(args, Signature):
+            return args
+        try:
+            return classify(args, dynshared, self.definition.parameters)
+        except CompileError as error:
+            raise self.definition.error(None, str(error.msg)) from None
 
     def ir(self, *args: Any, gpu: str | Gpu | None = None, schedule: str = "source", **options: Any) -> str:
         """The compiled program as text, with source lines; args are arguments, or one Signature."""

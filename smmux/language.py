@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from smmux.errors import Error
 
-__all__ = ["Attribute", "Dim3", "KernelOnlyError", "kernel_only"]
+__all__ = ["Attribute", "Dim3", "KernelOnlyError", "absent", "kernel_only"]
 
 
 class KernelOnlyError(Error, TypeError):
@@ -63,3 +63,29 @@ class Attribute:
 
     def __repr__(self) -> str:
         return f"cuda.{self.name}"
+
+
+# Attributes of numba.cuda that smmux.cuda does not have.
+ABSENT: dict[str, str] = {
+    "cg": "blocks cannot wait for each other inside a kernel; launch one kernel per step, or use one block and "
+    "cuda.syncthreads()",
+    "fp16": "there are no 16-bit floats; use float32",
+    "random": "write a generator on uint32 words; x * uint32(1664525) + uint32(1013904223) steps a simple one",
+    "nanosleep": "nothing is gained by sleeping; leave it out",
+    "cbrt": "write math.pow(x, 1 / 3)",
+    "reduce": "write a kernel that reduces in shared memory",
+    "Reduce": "write a kernel that reduces in shared memory",
+    "match_any_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
+    "match_all_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
+    "lanemask_lt": "write (1 << cuda.laneid) - 1",
+    "grid_group": "launch one kernel per step",
+    "declare_device": "write a @cuda.jit(device=True) function",
+    "managed_array": "use cuda.to_device, or a NumPy array",
+    "jit_module": "decorate each function with @cuda.jit",
+}
+
+
+def absent(module: str, name: str) -> str:
+    """The refusal of a name that a module does not have."""
+    instead = ABSENT.get(name) if module == "smmux.cuda" else None
+    return f"{module} has no attribute {name!r}" + (f"; {instead}" if instead else "")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import arrays, variables
+from smmux.compiler.frontend import advice, arrays, variables
 from smmux.compiler.frontend.context import Edge, Frame
 from smmux.compiler.frontend.convert import cast_to, number
 from smmux.compiler.frontend.infer import infer
@@ -83,23 +83,13 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
         if len(arguments) != 1 or keywords:
             raise f.error(node, "a cast takes one argument")
         return cast_to(f, node, number(f, node, arguments[0]), arrays.dtype_of(f, node, Static(function)))
-    raise f.error(node, f"{_name(function)} is not supported in a kernel{_advice(function)}")
+    raise f.error(node, f"{_name(function)} is not supported in a kernel{advice.of_function(function)}")
 
 
 def _name(function: Any) -> str:
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
     return f"{module}.{name}" if module and module != "builtins" else str(name)
-
-
-def _advice(function: Any) -> str:
-    if getattr(function, "__module__", None) == "numpy" or type(function).__name__ == "ufunc":
-        return "; use the function of the math module, on one element"
-    if function is print:
-        return "; store values in an array and print them on the host"
-    if callable(function) and hasattr(function, "__code__"):
-        return "; decorate it with @cuda.jit(device=True)"
-    return ""
 
 
 def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:

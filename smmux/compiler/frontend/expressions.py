@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import arith, arrays, compare, variables
+from smmux.compiler.frontend import advice, arith, arrays, compare, variables
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import number, operand, promoted, strong, strong_kind, truth
 from smmux.compiler.frontend.rules import evaluate, expression
@@ -71,6 +71,8 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     if isinstance(owner, ArrayRef):
         return arrays.attribute(f, node, owner)
     if not isinstance(owner, Static):
+        if isinstance(owner, Tuple):
+            raise f.error(node, f"a tuple or list has no attribute {node.attr!r} in a kernel; use cuda.local.array")
         raise f.error(node, f"a number has no attribute {node.attr!r} in a kernel")
     if isinstance(owner.object, Dim3):
         if node.attr not in ("x", "y", "z"):
@@ -78,7 +80,7 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
         return arrays.special(f, owner.object.register, node.attr)
     value = _captured_attribute(owner.object, node.attr)
     if value is MISSING:
-        raise f.error(node, f"{getattr(owner.object, '__name__', owner.object)!s} has no attribute {node.attr!r}")
+        raise f.error(node, advice.of_attribute(owner.object, node.attr))
     if isinstance(value, Attribute):
         lowered: Anything = value.lower(f, node)
         return lowered
@@ -299,6 +301,12 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
         index = arrays.indices(f, node, evaluate_index(f, node))
         f.at(node)
         return arrays.load(f, node, owner, index)
+    if isinstance(owner, Static) and hasattr(owner.object, "definition"):
+        raise f.error(node, "a kernel cannot launch kernels; launch them one after the other on the host")
+    if isinstance(owner, Static) and isinstance(owner.object, list | dict):
+        raise f.error(
+            node, "a captured list or dict is not supported; use a tuple, or an array and cuda.const.array_like"
+        )
     if isinstance(owner, Static) and isinstance(owner.object, types.ModuleType | type | np.ndarray):
         raise f.error(
             node, "only arrays and tuples can be indexed; a captured NumPy array goes through cuda.const.array_like"

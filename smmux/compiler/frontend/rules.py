@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from smmux.compiler.frontend import advice
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.values import Anything
 
@@ -53,7 +54,7 @@ def evaluate(f: Frame, node: ast.expr) -> Anything:
     """Lower an expression."""
     rule = EXPRESSIONS.get(type(node))
     if rule is None:
-        raise f.error(node, f"{_describe(node)} is not supported in a kernel")
+        raise f.error(node, advice.of_syntax(node))
     return rule(f, node)
 
 
@@ -66,20 +67,5 @@ def execute(f: Frame, body: list[ast.stmt]) -> None:
         f.b.work += 1
         rule = STATEMENTS.get(type(node))
         if rule is None:
-            raise f.error(node, f"{_describe(node)} is not supported in a kernel")
+            raise f.error(node, advice.of_syntax(node))
         rule(f, node)
-
-
-WORDS = {
-    "Try": "try/except", "With": "with", "FunctionDef": "a nested function", "ClassDef": "a class", "Lambda": "lambda",
-    "Global": "global", "Nonlocal": "nonlocal", "Delete": "del", "Raise": "raise", "Import": "import",
-    "ImportFrom": "import", "ListComp": "a comprehension", "SetComp": "a comprehension",
-    "DictComp": "a comprehension", "GeneratorExp": "a generator",
-    "Dict": "a dict", "Set": "a set", "JoinedStr": "an f-string", "Yield": "yield", "Await": "await", "Match": "match",
-    "Slice": "a slice", "Starred": "* here", "AsyncFor": "async", "AsyncWith": "async", "AsyncFunctionDef": "async",
-}  # fmt: skip
-
-
-def _describe(node: ast.AST) -> str:
-    name = type(node).__name__
-    return WORDS.get(name, name)

@@ -65,9 +65,13 @@ def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
         f.stale |= joined is not before and name in f.used
     except Conflict:
         line = getattr(f.first[name], "lineno", "?")
+        arrays = isinstance(before, ArrayRef) and isinstance(value, ArrayRef)
         f.errors[name] = f.error(
             node,
-            f"variable {name!r} is {type_name(before)} (line {line}) and {type_name(value)} here; "
+            f"variable {name!r} stands for one array (line {line}) and another here, chosen while the kernel runs; "
+            "use one array with an axis more, or launch with the arrays exchanged"
+            if arrays
+            else f"variable {name!r} is {type_name(before)} (line {line}) and {type_name(value)} here; "
             "cast one of them or use two names",
         )
 

@@ -1,0 +1,189 @@
+"""What Numba has and smmux has not: every refusal names the file and line, and says what to write instead."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smmux
+from smmux import CompileError, KernelError, LaunchError
+from tests.numba import sources
+
+HEADER = """\
+import math
+
+import numpy as np
+from numba import cuda, float32, float64, int32, int64, uint32
+
+NUMBERS = [1, 2, 3]
+TABLE = np.arange(4, dtype=np.int32)
+
+
+def helper(x):
+    return x + 1
+
+
+@cuda.jit(device=True)
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+@cuda.jit
+def child(a):
+    a[0] = 1
+
+
+"""
+_numbers = count()
+
+
+def kernel_of(text: str) -> tuple[Any, str]:
+    """The kernel of a file, and the file's name."""
+    filename = f"<refused {next(_numbers)}>"
+    return sources.load(HEADER + text, filename, "smmux").kernel, filename
+
+
+# Statements of a kernel with arrays a (float32), b (float32), c (int32); line of the refusal in them; the message.
+STATEMENTS = [
+    # cooperative groups, dynamic parallelism, random numbers
+    ("grid = cuda.cg.this_grid()\ngrid.sync()", 1, r"no attribute 'cg'; .*launch one kernel per step"),
+    ("a[0] = 1\nchild[1, 1](a)", 2, r"kernel cannot launch kernels; launch them one after the other on the host"),
+    ("child(a)", 1, r"'child' is a kernel; only device functions, @cuda.jit\(device=True\), can be called"),
+    (
+        "a[0] = cuda.random.xoroshiro128p_uniform_float32(b, 0)",
+        1,
+        r"no attribute 'random'; write a generator on uint32",
+    ),
+    # types of 64 bits
+    ("x = float64(a[0])", 1, r"float64 is not supported by the machine; supported are float32, int32"),
+    ("x = np.float64(a[0])", 1, r"float64 is not supported by the machine; supported are float32, int32"),
+    ("x = int64(c[0])", 1, r"int64 is not supported by the machine; supported are float32, int32"),
+    ("s = cuda.shared.array(8, float64)\ns[0] = 1", 1, r"float64 is not supported by the machine"),
+    ("s = cuda.local.array(8, np.int64)\ns[0] = 1", 1, r"int64 is not supported by the machine"),
+    ("x = complex(a[0], a[1])", 1, r"complex is not supported in a kernel; use two floats"),
+    ("a[0] = cuda.fp16.hadd(a[0], a[1])", 1, r"no attribute 'fp16'; .*use float32"),
+    # Python's containers, text and exceptions
+    ("a[0] = 'text'", 1, r"a number is needed here"),
+    ("text = f'{a[0]}'", 1, r"f-string is not supported in a kernel; store numbers in an array"),
+    ("a[0] = len(str(a[0]))", 1, r"str is not supported in a kernel; store numbers"),
+    ("print(a[0])", 1, r"print is not supported in a kernel; store values in an array and print them on the host"),
+    ("d = {1: 2}", 1, r"a dict is not supported in a kernel; use arrays"),
+    ("d = {1, 2}", 1, r"a set is not supported in a kernel; use an array"),
+    ("d = [a[0]]\nd.append(a[1])", 2, r"list has no attribute 'append' in a kernel; use cuda.local.array"),
+    ("a[0] = [x for x in range(3)][0]", 1, r"comprehension is not supported in a kernel; use a for loop"),
+    ("a[0] = sum(x for x in range(3))", 1, r"generator is not supported in a kernel; use a for loop"),
+    ("yield a[0]", 1, r"yield is not supported in a kernel; store results in an array"),
+    ("try:\n    a[0] = 1\nexcept ValueError:\n    a[0] = 2", 1, r"try/except is not supported in a kernel; .* with if"),
+    ("raise ValueError('no')", 1, r"raise is not supported in a kernel; .*error code in an array"),
+    ("import math", 1, r"import is not supported in a kernel; import at the top"),
+    ("f = lambda x: x", 1, r"lambda is not supported in a kernel; .*@cuda.jit\(device=True\)"),
+    ("def f(x):\n    return x", 1, r"nested function is not supported in a kernel; .*@cuda.jit\(device=True\)"),
+    ("global NUMBERS", 1, r"global is not supported in a kernel; store results in an array"),
+    ("match c[0]:\n    case 1:\n        a[0] = 1", 1, r"match is not supported in a kernel; use if and elif"),
+    ("a[0] = NUMBERS[0]", 1, r"captured list or dict is not supported; use a tuple, or an array and cuda.const"),
+    ("a[0] = TABLE[0]", 1, r"captured NumPy array goes through cuda.const.array_like"),
+    # calls
+    ("a[0] = factorial(5)", None, r"recursion is not supported, since calls are inlined; use a loop"),
+    ("a[0] = helper(a[0])", 1, r"helper is not supported in a kernel; decorate it with @cuda.jit\(device=True\)"),
+    ("a[0] = np.sin(a[0])", 1, r"numpy.sin is not supported in a kernel; use the function of the math module"),
+    ("x = np.zeros(3)", 1, r"numpy.zeros is not supported in a kernel; declare a cuda.local.array"),
+    ("a[0] = sum(a)", 1, r"sum is not supported in a kernel; use a for loop"),
+    ("for x in map(math.sqrt, a):\n    b[0] = x", 1, r"map is not supported in a kernel; use a for loop"),
+    ("for x in a:\n    b[0] += x", 1, r"a for loop runs over range\(...\) or a tuple"),
+    ("return a[0]", 1, r"a kernel returns nothing; store results in an array"),
+    # arrays
+    ("a[:] = 0", 1, r"slices are not supported; index one element at a time"),
+    ("a[0] = a.sum()", 1, r"arrays have no method 'sum' in a kernel"),
+    ("s = cuda.shared.array(c[0], float32)", 1, r"shape of an array has to be a compile-time constant"),
+    (
+        "if a[0] > 0:\n    x = a\nelse:\n    x = b\nx[0] = 1",
+        4,
+        r"'x' stands for one array \(line \d+\) and another here",
+    ),
+    ("cuda.atomic.inc(c, 0, 7)", 1, r"works on uint32, not on int32"),
+    (
+        "x = c[0]\nx = a[0]",
+        2,
+        r"variable 'x' is int32 \(line \d+\) and float32 here; cast one of them or use two names",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("statements", "line", "message"), STATEMENTS, ids=[s[0].replace("\n", "; ")[:50] for s in STATEMENTS]
+)
+def test_statements(statements: str, line: int | None, message: str) -> None:
+    text = "@cuda.jit\ndef kernel(a, b, c):\n" + textwrap.indent(statements, "    ")
+    kernel, filename = kernel_of(text)
+    with pytest.raises(CompileError, match=message) as caught:
+        kernel[1, 8](np.zeros(8, np.float32), np.zeros(8, np.float32), np.zeros(8, np.int32))
+    assert caught.value.filename == filename
+    if line is not None:
+        assert caught.value.lineno == HEADER.count("\n") + 2 + line
+        assert f"{filename}:{caught.value.lineno}:{caught.value.offset}: " in str(caught.value)
+
+
+# Arguments of a kernel of one parameter, and the message.
+ARGUMENTS = [
+    (np.zeros(4), r"argument 'a' is an array of float64; supported are float32, .*use dtype=np.float32 or .astype"),
+    (np.arange(4), r"argument 'a' is an array of int64; supported are float32, .*use dtype=np.int32 or .astype"),
+    (np.zeros(4, np.complex64), r"argument 'a' is an array of complex64; supported are float32"),
+    (np.zeros(4, [("x", np.float32), ("y", np.int32)]), r"argument 'a' is an array of .*; supported are float32"),
+    (np.zeros(4, "U3"), r"argument 'a' is an array of .*; supported are float32"),
+    ("text", r"argument 'a' is a str; supported are NumPy arrays, numbers"),
+    ({1: 2}, r"argument 'a' is a dict; supported are NumPy arrays, numbers"),
+    (1j, r"argument 'a' is a complex; supported are NumPy arrays, numbers"),
+    (2**40, r"argument 'a': 1099511627776 does not fit int32"),
+]
+
+
+@pytest.mark.parametrize(("argument", "message"), ARGUMENTS, ids=[m[:60] for _, m in ARGUMENTS])
+def test_arguments(argument: Any, message: str) -> None:
+    kernel, filename = kernel_of("@cuda.jit\ndef kernel(a):\n    pass\n")
+    with pytest.raises(CompileError, match=message) as caught:
+        kernel[1, 8](argument)
+    assert (caught.value.filename, caught.value.lineno) == (filename, HEADER.count("\n") + 2)
+
+
+@pytest.mark.parametrize(("arguments", "given"), [((), 0), ((1, 2), 2)])
+def test_number_of_arguments(arguments: tuple[int, ...], given: int) -> None:
+    kernel, filename = kernel_of("@cuda.jit\ndef kernel(a):\n    pass\n")
+    with pytest.raises(CompileError, match=f"{re.escape(filename)}.*takes 1 arguments, {given} given"):
+        kernel[1, 8](*arguments)
+
+
+# What only a run can tell: the kernel's line is still named.
+FAULTS = [
+    ("a[cuda.grid(1) + 3] = 1", KernelError, r"array 'a', .*index 8 of shape \(8,\).*thread \(5, 0, 0\)"),
+    ("c[0] = 1 // c[1]", ZeroDivisionError, r"integer division by zero"),
+]
+
+
+@pytest.mark.parametrize(("statement", "kind", "message"), FAULTS)
+def test_faults(statement: str, kind: type[Exception], message: str) -> None:
+    kernel, filename = kernel_of(f"@cuda.jit\ndef kernel(a, c):\n    {statement}\n")
+    place = re.escape(f"{filename}:{HEADER.count(chr(10)) + 3}")
+    with pytest.raises(kind, match=f"{message}.*{place}"):
+        kernel[1, 8](np.zeros(8, np.float32), np.zeros(8, np.int32))
+
+
+def test_what_does_not_fit_the_machine() -> None:
+    kernel, _ = kernel_of("@cuda.jit\ndef kernel(a):\n    s = cuda.shared.array(8000, float32)\n    a[0] = s[1]\n")
+    with pytest.raises(LaunchError, match="bytes of shared memory .*GTX285 has 16384"):
+        kernel[1, 8](np.zeros(8, np.float32))
+    with pytest.raises(LaunchError, match="GTX285"):
+        kernel[1, 1024](np.zeros(8, np.float32))
+
+
+def test_names_that_are_not_here() -> None:
+    with pytest.raises(AttributeError, match="launch one kernel per step"):
+        smmux.cuda.cg  # noqa: B018
+    with pytest.raises(AttributeError, match="reduces in shared memory"):
+        smmux.cuda.reduce(lambda a, b: a + b)
+    with pytest.raises(ImportError, match="vectorize"):
+        sources.load("from numba import vectorize\n", "<no vectorize>", "smmux")
