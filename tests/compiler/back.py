@@ -28,6 +28,7 @@ from smmux.compiler.ir import (
 )
 from smmux.compiler.options import Options
 from smmux.compiler.program import Program
+from smmux.launch import launch
 from tests.reference import ir as interpreter
 from tests.reference import machine
 
@@ -51,6 +52,7 @@ class Builder:
         self.block = self.f.block()
         self.f.blocks.append(self.block)
         self.line = 0
+        self.afters: list[Block] = []  # behind the loops around the present place
 
     def loc(self) -> Loc:
         self.line += 1
@@ -143,12 +145,19 @@ class Builder:
         i = self.var(start)
         self.branch(self.emit("setp.lt.s32", start, stop), head, after)
         self.start(head)
+        self.afters.append(after)
         body(i)
+        self.afters.pop()
         following = self.emit("add.s32", i, imm(step))
         again = self.emit("setp.lt.s32", following, stop)
         self.set(i, following)
         self.branch(again, head, after)
         self.start(after)
+
+    def break_if(self, condition: Operand) -> None:
+        rest = self.f.block()
+        self.branch(condition, self.afters[-1], rest)
+        self.start(rest)
 
     def return_if(self, condition: Operand) -> None:
         leave, rest = self.f.block(), self.f.block()
@@ -297,6 +306,10 @@ class RandomKernel:
             self.assign()
         elif kind == 16:
             b.effect(r.choice(("membar", "nop")))
+        elif kind == 17 and not r.randrange(3):
+            self.leave()
+        elif kind == 18 and not r.randrange(3):
+            self.guarded()
         elif depth and kind in (17, 18):
             orelse = (lambda: self.scoped(length // 2, depth - 1)) if r.randrange(2) else None
             b.if_(self.pred(), lambda: self.scoped(r.randrange(1, 2 + length // 2), depth - 1), orelse)
@@ -314,6 +327,27 @@ class RandomKernel:
         b.store(self.y, address, self.integer(), self.random.randrange(8))
         self.statements(max(length, 1), depth)
         self.ints, self.singles, self.preds = saved
+
+    def leave(self) -> None:
+        """break, or return: rarely, or little is left."""
+        if self.b.afters:
+            self.b.break_if(self.pred())
+        elif not self.random.randrange(8):
+            self.b.return_if(self.pred())
+
+    def guarded(self) -> None:
+        """An assignment, load or store under a guard."""
+        b, r = self.b, self.random
+        kind = r.randrange(3)
+        if kind == 0:
+            b.set(self.variables[0], self.integer())
+        elif kind == 1:
+            b.store(self.y, self.base, self.integer(), r.randrange(WORDS_PER_THREAD))
+        else:
+            self.ints.append(b.load(self.shared, self.base, r.randrange(WORDS_PER_THREAD), S32))
+        guard = self.pred()
+        if isinstance(guard, Reg):
+            b.block.instrs[-1].guard, b.block.instrs[-1].guard_not = guard, bool(r.randrange(2))
 
     def integer_operation(self) -> None:
         b, r = self.b, self.random
@@ -395,6 +429,13 @@ def executed(program: Program, aliased: bool = True) -> list[Any]:
     """Arguments after the program has been executed by its definition."""
     args = arguments(aliased)
     machine.run(program, (1,), (THREADS,), args)
+    return args
+
+
+def simulated(program: Program, aliased: bool = True) -> list[Any]:
+    """Arguments after the program has run on the machine."""
+    args = arguments(aliased)
+    launch(program, None, args, 1, THREADS, gpu="GTX285")
     return args
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from smmux.compiler.backend.fold import _COMPARE, _FLOAT, _INTEGER, evaluate, simplify
 from smmux.compiler.ir import Imm, Operand, Reg, Type
-from tests.reference.alu import ALU, SETP
+from tests.reference.alu import ALU, SETP, fma
 
 SPECIAL = [
     0,
@@ -42,6 +44,21 @@ def arity(op: str) -> int:
     from smmux import _core
 
     return _core.OPS[op][3].count(",")
+
+
+@given(WORDS, WORDS, WORDS)
+def test_the_definition_of_fma_rounds_once(a: int, b: int, c: int) -> None:
+    """Against exact fractions, which a float64 near the sum and NumPy's conversion bracket."""
+    x, y, z = (np.array([v], np.uint32).view(np.float32) for v in (a, b, c))
+    if not (np.isfinite(x) & np.isfinite(y) & np.isfinite(z)).all():
+        return
+    exact = Fraction(float(x[0])) * Fraction(float(y[0])) + Fraction(float(z[0]))
+    with np.errstate(all="ignore"):
+        got = fma(x.view(np.uint32), y.view(np.uint32), z.view(np.uint32)).view(np.float32)[0]
+        near = [np.nextafter(got, np.float32(side) * np.float32(np.inf)) for side in (-1, 1)]
+    if not np.isfinite([got, *near]).all():
+        return
+    assert all(abs(exact - Fraction(float(got))) <= abs(exact - Fraction(float(other))) for other in near)
 
 
 FOLDED = [*_INTEGER, *_FLOAT, *SETP]

@@ -46,7 +46,8 @@ def _remove_guards(function: Function, block: Block) -> None:
             instr.guard = None
         result.append(instr)
         for dst, value in zip(old, new, strict=True):
-            result.extend(_select(function, dst, value, dst, guard, negated, instr))
+            before: Operand = dst if dst.variable else Imm(0, dst.type)
+            result.extend(_select(function, dst, value, before, guard, negated, instr))
     block.instrs = result
 
 
