@@ -15,7 +15,7 @@ from smmux.errors import Error
 
 __all__ = ["VARIANTS", "Benchmark", "Problem", "Table1", "WrongOutputError", "close", "eighths", "equal", "poisoned"]
 
-VARIANTS = ("baseline", "isolated", "hw")
+VARIANTS = ("baseline", "isolated", "hw", "co_hw")
 """The kernel as written, and what the passes of `smmux.multiplex` make of it."""
 
 
@@ -65,7 +65,7 @@ class Benchmark:
     problems: makes the problem of a build from the sizes as keywords.
     sizes: keywords of `problems` under the names "default", "quick" (about an eighth) and "tiny" (for tests).
     used: shapes of shared arrays, by name, of which the kernels use less than they declare; the variant "hw" allocates
-    what they use.
+    what they use. divided: arguments of `multiplex.co_hw` for the default build, where the paper has a CO-HW form.
     table1: what the paper prints. pointer_bytes: size of a pointer with which the paper's bytes come out.
     """
 
@@ -77,6 +77,7 @@ class Benchmark:
     table1: Table1
     pointer_bytes: int = 8
     used: Mapping[str, int | tuple[int, ...]] = field(default_factory=dict)
+    divided: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", MappingProxyType(dict(self.kernels)))
@@ -86,13 +87,19 @@ class Benchmark:
         """Builds of the kernel, the default one first."""
         return tuple(self.kernels)
 
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Variants of the default build."""
+        return tuple(name for name in VARIANTS if name != "co_hw" or self.divided)
+
     def kernel(self, variant: str = "baseline", build: str | None = None) -> Any:
         """The kernel of one of `VARIANTS` and a build (default: the first build)."""
         build = build or self.builds[0]
-        if variant not in VARIANTS or build not in self.kernels:
-            have = f"variants {', '.join(VARIANTS)} of builds {', '.join(self.builds)}"
+        variants = self.variants if build == self.builds[0] else VARIANTS[:3]
+        if variant not in variants or build not in self.kernels:
+            have = f"variants {', '.join(variants)} of builds {', '.join(self.builds)}"
             raise KeyError(f"{self.name} has no kernel {variant}/{build}; it has {have}")
-        return _made(self.kernels[build], variant, tuple(self.used.items()))
+        return _made(self.kernels[build], variant, tuple((self.divided if variant == "co_hw" else self.used).items()))
 
     def problem(self, size: str | Mapping[str, int] = "default", build: str | None = None) -> Problem:
         """The problem of a named size, or of the sizes given as a mapping."""
@@ -101,11 +108,13 @@ class Benchmark:
 
 
 @cache
-def _made(kernel: Any, variant: str, used: tuple[tuple[str, int | tuple[int, ...]], ...]) -> Any:
+def _made(kernel: Any, variant: str, declared: tuple[tuple[str, Any], ...]) -> Any:
     from smmux import multiplex
 
+    if variant == "co_hw":
+        return multiplex.co_hw(kernel, **dict(declared))
     if variant == "hw":
-        return multiplex.hw(kernel, dict(used))
+        return multiplex.hw(kernel, dict(declared))
     return multiplex.isolate(kernel) if variant == "isolated" else kernel
 
 

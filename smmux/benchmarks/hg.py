@@ -127,4 +127,5 @@ BENCHMARK = Benchmark(
     problems=problem,
     sizes={"default": {"values": 1536 * VALUES}, "quick": {"values": 192 * VALUES}, "tiny": {"values": 2 * VALUES}},
     table1=Table1(bytes=8224, threads=64, blocks=1),
+    divided={"array": "counters", "private": 112 * THREADS, "threads": THREADS},
 )

@@ -211,4 +211,5 @@ BENCHMARK = Benchmark(
     problems=problem,
     sizes={"default": {"n": 128}, "quick": {"n": 64}, "tiny": {"n": 8}},
     table1=Table1(bytes=9324, threads=32, blocks=1),
+    divided={"array": "vertices", "private": 16, "threads": THREADS},  # the paper's Figure 6
 )

@@ -223,4 +223,11 @@ BENCHMARK = Benchmark(
     sizes={"default": {"windows": 131072}, "quick": {"windows": 16384}, "tiny": {"windows": 256}},
     table1=Table1(bytes=16304, threads=128, blocks=1),
     used={"block": WORDS_USED},
+    divided={
+        "array": "block",
+        "private": 14,  # of a message's 16 words
+        "shape": WORDS_USED,
+        "interleaved": (BLOCK_WORDS, 32),
+        "threads": THREADS,
+    },
 )

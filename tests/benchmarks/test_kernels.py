@@ -9,7 +9,9 @@ from smmux.benchmarks import VARIANTS
 from smmux.launch import register_budget
 
 BUILDS = [(name, build) for name in benchmarks.names() for build in benchmarks.get(name).builds]
-KERNELS = [(name, variant, build) for name, build in BUILDS for variant in VARIANTS]
+KERNELS = [(name, variant, build) for name, build in BUILDS for variant in VARIANTS[:3]]
+DIVIDED = ("MC", "STO", "HG")
+KERNELS += [(name, "co_hw", benchmarks.get(name).builds[0]) for name in DIVIDED]
 LIMITED = [(name, build) for name, build in BUILDS if name in benchmarks.names()[:7]]
 REGIONS = {"MV": 2, "FFT": 4}  # of a block, where there is more than one; MV: width 64, two tiles
 
@@ -50,6 +52,26 @@ def test_dynamic_management(name: str, build: str, extra_blocks: int) -> None:
     expected = 3 if name == "SP" else REGIONS.get(name, 1) * problem.blocks  # SP: one per vector
     assert result.counters["allocations"] == expected
     assert result.counters["region_cycles"] <= result.counters["block_cycles"]
+
+
+@pytest.mark.parametrize(("name", "private", "public"), [("MC", 6144, 3072), ("STO", 7168, 1024), ("HG", 7168, 1024)])
+def test_collaborative_management(name: str, private: int, public: int) -> None:
+    """On 16 kB, K + 1 blocks: two private parts leave room for one public part (P49)."""
+    benchmark = benchmarks.get(name)
+    problem = benchmark.problem("tiny")
+    for extra_blocks in (1, 2):
+        arguments = problem.arguments()
+        result = benchmark.kernel("co_hw").simulate(
+            problem.grid, problem.block, arguments, gpu="GTX285-1100", management="dynamic", extra_blocks=extra_blocks
+        )
+        problem.check(arguments)
+        assert (result.program.shared_bytes, result.program.dynamic_bytes) == (private, public)
+        assert (result.static_residency, result.residency) == (1, 2)
+        assert result.counters["allocations"] == problem.blocks
+
+
+def test_divided_benchmarks_are_those_of_the_paper() -> None:
+    assert tuple(name for name in benchmarks.names() if "co_hw" in benchmarks.get(name).variants) == DIVIDED
 
 
 @pytest.mark.parametrize(("name", "build"), BUILDS)
