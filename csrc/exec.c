@@ -6,7 +6,6 @@
 /* One function per row of ops.def, over 32 lanes. Rows are equal or disjoint, so the loops
  * have no dependences to respect. */
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed" /* division does not vectorise */
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
