@@ -67,11 +67,12 @@ def hoist_invariants(function: Function, max_registers: int) -> None:
     graph = Graph(function)
     home = {dst: block for block in graph.order for instr in block.instrs for dst in instr.dsts}
     pressure = _pressure(graph) if graph.loops else {}
+    around = {loop.parent for loop in graph.loops}
     for loop in graph.loops:
         before = preheader(graph, loop)
         if before is None:
             continue
-        innermost = not any(inner.parent is loop for inner in graph.loops)
+        innermost = loop not in around
         room = max_registers - RESERVE - max(pressure[block] for block in loop.blocks)
         moved: list[Instr] = []
         for block in sorted(loop.blocks, key=graph.index.__getitem__):

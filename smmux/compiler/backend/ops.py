@@ -7,7 +7,19 @@ from functools import cache
 from smmux import _core
 from smmux.compiler.ir import Imm, Instr, Operand, Reg, Type
 
-__all__ = ["COMMUTATIVE", "FENCES", "MEMORY_PREFIXES", "is_load", "is_memory", "is_pure", "is_store", "latency_class"]
+__all__ = [
+    "COMMUTATIVE",
+    "FENCES",
+    "copy_of",
+    "is_load",
+    "is_memory",
+    "is_pure",
+    "is_removable",
+    "is_store",
+    "latency_class",
+    "may_fault",
+    "move",
+]
 
 COMMUTATIVE = frozenset(
     {
@@ -37,8 +49,6 @@ COMMUTATIVE = frozenset(
 
 FENCES = frozenset({"bar.sync", "membar", "nop"})
 """Operations that no memory access crosses; `nop` stands for a fence of the compiler alone (syncwarp)."""
-
-MEMORY_PREFIXES = ("ld.", "st.", "atom.", "tex.")
 
 
 @cache
