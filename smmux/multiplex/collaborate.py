@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -127,6 +128,7 @@ class Division:
 
     def write_out(self, shape: int | tuple[int, ...] | None, interleaved: tuple[int, int] | None) -> None:
         """Inline what accesses the array, declare the size that is used, put rows first."""
+        self.region()
         inline_accesses(self.source, self.tree, self.names, {self.name, *self.views()})
         self.analyse()
         if shape is not None:
@@ -214,9 +216,9 @@ class Division:
                         body.append(at(ast.Assign([ast.Name(new, ast.Store())], value), node))
         self.tree.body[:] = body
 
-    def declares(self, node: ast.Assign, name: str) -> bool:
+    def declares(self, node: ast.stmt, name: str) -> bool:
         """True for the declaration of the array, or of a view."""
-        return node.value is self.declaration or node is self.views().get(name)
+        return getattr(node, "value", None) is self.declaration or node is self.views().get(name)
 
 
 def _with_first(shape: ast.expr, first: ast.expr) -> ast.expr:
@@ -236,6 +238,7 @@ class Region:
         self.first, self.last = begin.position, end.position
         self.before: list[ast.stmt] = []  # the allocation
         self.after: list[ast.stmt] = []
+        self.plain: list[ast.stmt] = []  # of `after`: computations that may have to be done again there
 
     def rewrite(self) -> None:
         """Private accesses, allocation, public accesses, accesses to both, release."""
@@ -249,6 +252,7 @@ class Region:
         place = pieces[0].node
         while self.before and _barrier(self.before[-1]):
             self.before.pop()  # the allocation is one
+        self.drop_plain()
         self.restore_inputs()
         module = self.division.names.module("smm", smm)
         alloc = at(statement(f"{module}.alloc()"), (self.after or rest)[0])
@@ -273,9 +277,13 @@ class Region:
         if stores or any(barriers(piece.events)) or any(escaping(piece.events)):
             return False
         if not any(touches(piece.events)):
+            again = copy.deepcopy(node)
             self.before.append(node)
+            self.after.append(again)
+            self.plain.append(again)
             return True
-        if not any(not t.write for t in touches(piece.events)):
+        ordered = any(any(self.parts.all_accesses(s)) for s in self.after)  # what has waited is stored before all these
+        if not ordered and not any(not t.write for t in touches(piece.events)):
             try:
                 deferred = self.waiting.deferred([node], {})
             except NotDeferredError:
@@ -294,10 +302,8 @@ class Region:
     def divisible(self, node: ast.stmt, later: Sequence[ast.stmt]) -> bool:
         """Whether a statement may be executed twice, each time for one part of the array."""
         for inner in ast.walk(node):
-            own = [t for t in _targets(inner) if any(self.parts.accesses(t))]
-            reads = any(self.parts.accesses(inner)) and not own and isinstance(inner, ast.stmt) and _leaf(inner)
-            if isinstance(inner, ast.AugAssign) and reads:
-                return False
+            if isinstance(inner, ast.AugAssign) and any(self.parts.accesses(inner.value)):
+                return False  # sums in another order
         local = {n for n in assigned(self.source, [node]) if self._is_local_array(n)}
         scalars = assigned(self.source, [node]) - local - set(self.parts.limit)
         return not scalars & (exposed(self.source, later) | exposed(self.source, [node]))
@@ -306,10 +312,16 @@ class Region:
         fact = self.division.frame.env.get(name)
         return fact is not None and any(a.space == "local" for a in fact.arrays)
 
+    def drop_plain(self) -> None:
+        """Leave out computations whose results are still there: no other statement has changed them."""
+        counts = Counter(name for s in self.before for name in assigned(self.source, [s]))
+        idle = [s for s in self.plain if all(counts[name] == 1 for name in assigned(self.source, [s]))]
+        self.after = [s for s in self.after if s not in idle]
+
     def restore_inputs(self) -> None:
         """Compute again what the second execution of a statement needs and the first has changed."""
         changed = exposed(self.source, self.after) & assigned(self.source, self.before)
-        earlier = [p for p in self.block.pieces[: self.first]]
+        earlier = self.block.pieces[: self.first]
         for name in sorted(changed - set(self.parts.limit) - set(self.parts.public.values())):
             candidates = [p for p in earlier if name in assigned(self.source, [p.node]) and not _declares_array(p.node)]
             if not candidates or not self.repeatable(candidates[-1], earlier, name):
@@ -322,20 +334,11 @@ class Region:
         """Whether a statement computes the same when it is executed again."""
         after = [p.node for p in earlier[earlier.index(piece) + 1 :]]
         inputs = exposed(self.source, [piece.node])
-        stores = any(t.write for t in touches(piece.events, "global")) or any(touches(piece.events))
+        later = [event for p in earlier[earlier.index(piece) :] for event in p.events]
+        stores = any(t.write for t in touches(later, "global")) or any(touches(piece.events))
         return not stores and not inputs & (
             assigned(self.source, after) | assigned(self.source, self.before) - {name} | {name}
         )
-
-
-def _targets(node: ast.AST) -> list[ast.expr]:
-    if isinstance(node, ast.Assign):
-        return node.targets
-    return [node.target] if isinstance(node, ast.AugAssign) else []
-
-
-def _leaf(node: ast.AST) -> bool:
-    return isinstance(node, ast.Assign | ast.AugAssign | ast.Expr)
 
 
 def _barrier(node: ast.stmt) -> bool:

@@ -74,9 +74,13 @@ class Inliner:
         """What the call does, as statements of the caller."""
         function = self.function(call)
         assert function is not None
-        if function.fastmath != self.source.fastmath or call.keywords or len(call.args) != len(function.parameters):
+        if call.keywords or len(call.args) != len(function.parameters):
             raise refuse(
-                self.source, call, f"{function.name!r} cannot be written out here: give all arguments by position"
+                self.source, call, f"give {function.name!r}, which accesses the array, all arguments by position"
+            )
+        if function.fastmath and not self.source.fastmath:
+            raise refuse(
+                self.source, call, f"{function.name!r} accesses the array with other arithmetic, fastmath=True"
             )
         body = _without_docstring(copy.deepcopy(function.node.body))
         returned = body.pop() if isinstance(body[-1], ast.Return) else None

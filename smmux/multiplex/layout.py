@@ -1,7 +1,7 @@
 """A flat array made two-dimensional, with the index by which it is divided in front.
 
-Some kernels interleave rows: word k of a lane of StoreGPU's messages is at `first + 32 * k`, where `first` steps over the
-512 words of each warp. Such an array becomes `array[k, slot]`, with a slot per `first`; the bytes are the same, in
+Some kernels interleave rows: word k of a lane of StoreGPU's messages is at `first + 32 * k`, where `first` steps over
+the 512 words of each warp. Such an array becomes `array[k, slot]`, with a slot per `first`; the bytes are the same, in
 another order.
 """
 
@@ -26,7 +26,11 @@ MAX_THREADS = 1024
 
 @dataclass
 class Layout:
-    """rows: of the interleaved array; stride: elements between rows. views: by name, elements per element of the array."""
+    """How rows are interleaved.
+
+    stride: elements between rows. views: elements per element of the array, by name of the array and of its views.
+    base, slot: the variable where a thread's elements begin, and the one that takes its place; found on the way.
+    """
 
     source: FunctionSource
     names: Names
@@ -101,8 +105,8 @@ def _declare_slot(layout: Layout, tree: ast.FunctionDef) -> None:
     period = layout.rows * layout.stride
     text = f"{layout.base} // {period} * {layout.stride} + {layout.base} % {layout.stride}"
     for node in ast.walk(tree):
-        for body in (getattr(node, "body", None), getattr(node, "orelse", None)):
-            for i, inner in enumerate(body if isinstance(body, list) else []):
+        for body in (b for b in (getattr(node, "body", None), getattr(node, "orelse", None)) if isinstance(b, list)):
+            for i, inner in enumerate(body):
                 if isinstance(inner, ast.Assign) and names_in(*inner.targets) == {layout.base}:
                     _check_base(layout, inner)
                     made = at(ast.Assign([ast.Name(layout.slot, ast.Store())], expression(text)), inner)

@@ -11,7 +11,8 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.linear import Linear, linear
 from smmux.multiplex.names import assigned, names_in
-from smmux.multiplex.syntax import Names, at, element
+from smmux.multiplex.syntax import Names, at, call, element
+from smmux.types import int32
 
 __all__ = ["PRIVATE", "PUBLIC", "Bounds", "Parts", "range_of"]
 
@@ -23,7 +24,7 @@ Bounds = Mapping[str, tuple[int, int]]
 class Parts:
     """The division of an array and of its views.
 
-    limit: by name of the array or view, how many of its leading indices are private. public: the name of the other part.
+    limit: by name of the array or view, how many of its leading indices are private. public: name of the other part.
     bounds: of threadIdx components, where the block's size is given. constant: values of constant expressions.
     """
 
@@ -71,7 +72,7 @@ class Parts:
     def of(self, node: ast.stmt, part: str) -> ast.stmt:
         """The statement, all of whose accesses go to one part."""
         made = copy.deepcopy(node)
-        return made if part == PRIVATE else _ToPublic(self).visit(made)  # type: ignore[no-any-return]
+        return made if part == PRIVATE else _ToPublic(self).visit(made)
 
     def moved(self, access: ast.Subscript, array: str) -> ast.Subscript:
         """The access in the public part, under another name, with the leading index counted from there."""
@@ -106,7 +107,7 @@ class Parts:
         name = self.short.get(ast.dump(access.slice)) or self.names.new("place", "index")
         self.short[ast.dump(access.slice)] = name
         index = access.slice.elts[0] if isinstance(access.slice, ast.Tuple) else access.slice
-        first = at(ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(index)), node)
+        first = at(ast.Assign([ast.Name(name, ast.Store())], call(self.names.module("int32", int32), index)), node)
         node = copy.deepcopy(node)
         for inner in self.accesses(node):
             if isinstance(inner.slice, ast.Tuple):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import copy
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from smmux import cuda
@@ -20,6 +19,7 @@ from smmux.multiplex.borders import borders
 from smmux.multiplex.events import barriers, touches
 from smmux.multiplex.facts import Array
 from smmux.multiplex.live import escaping
+from smmux.multiplex.names import assigned, exposed, names_in
 from smmux.multiplex.syntax import Names, at, call, element, expression
 from smmux.multiplex.walk import Analysis, Frame, analyse
 
@@ -67,7 +67,7 @@ def _stage_region(analysis: Analysis, names: Names, block: Block, position: int,
         except NotStagedError:
             split = Split([], [piece.node]) if any(touches(piece.events)) else Split([piece.node], [])
         words = sum(size for _, _, _, size in split.waiting)
-        if used + words > registers or _conflict(within, split.loads):
+        if used + words > registers or _conflict(analysis.source, within, split.loads):
             break
         used += words
         before += split.loads
@@ -96,13 +96,10 @@ def _define(piece: Piece) -> bool:
     )
 
 
-def _conflict(stores: list[ast.stmt], loads: list[ast.stmt]) -> bool:
-    """Whether loads moved in front of stores would change what these use."""
-    return bool(set(assigned_names(loads)) & _read_names(stores))
-
-
-def _read_names(nodes: Iterable[ast.AST]) -> set[str]:
-    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+def _conflict(source: FunctionSource, stores: list[ast.stmt], loads: list[ast.stmt]) -> bool:
+    """Whether loads moved in front of stores would change what either uses."""
+    changed, needed = assigned(source, loads) & names_in(*stores), assigned(source, stores) & exposed(source, loads)
+    return bool(changed or needed)
 
 
 class Splitter:
@@ -203,24 +200,22 @@ class Splitter:
         """The stores of a loop's body with the computations that their indices need."""
         found: list[ast.stmt] = []
         stores = [s for s in (_simplified(s) for _, store in parts for s in store) if s is not None]
-        needed = _read_names(stores)
+        needed = names_in(*stores)
         changing = set(assigned_names(loop.body))
-        position = len(stores)
         for load, store in reversed(parts):
             for node in reversed(store):
                 if (kept := _simplified(node)) is not None:
-                    position -= 1
                     found.insert(0, kept)
             for node in reversed(load):
-                if not needed & set(assigned_names([node])) or getattr(node, "staged_load", False) or _is_staged(node):
+                if not needed & set(assigned_names([node])) or _is_staged(node):
                     continue
                 if not isinstance(node, ast.Assign) or self.loads(node.value):
                     raise NotStagedError
                 found.insert(0, node)
-                needed |= _read_names([node.value])
+                needed |= names_in(node.value)
         first: set[str] = set()
         for node in found:  # what an iteration needs of those names, it has computed itself
-            reads = _read_names([node.value] if isinstance(node, ast.Assign) else [node])
+            reads = names_in(node.value if isinstance(node, ast.Assign) else node)
             if (reads & changing) - first:
                 raise NotStagedError
             first |= set(assigned_names([node]))
@@ -228,7 +223,7 @@ class Splitter:
 
     def branch(self, node: ast.If) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """A guarded define: the same guard around both parts."""
-        if self.loads(node.test) or set(assigned_names([node])) & _read_names([node.test]):
+        if self.loads(node.test) or set(assigned_names([node])) & names_in(node.test):
             raise NotStagedError
         before, self.guarded = self.guarded, True
         sides = [[self.one(inner) for inner in body] for body in (node.body, node.orelse)]
@@ -276,7 +271,7 @@ def _declare_waiting(analysis: Analysis, name: str, array: Array, extents: tuple
     """`name = cuda.local.array(extents, type)` after the declaration of the shared array that it serves."""
     node = array.node
     assert isinstance(node, ast.Call)
-    module = next((n for n in _read_names([node.func]) if analysis.source.lookup(n) is cuda), "cuda")
+    module = next((n for n in names_in(node.func) if analysis.source.lookup(n) is cuda), "cuda")
     shape = (
         copy.deepcopy(extents[0]) if len(extents) == 1 else ast.Tuple([copy.deepcopy(e) for e in extents], ast.Load())
     )

@@ -1,0 +1,158 @@
+"""CO-HW as a pass: three benchmarks, two blocks where one fitted, and refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from smmux import benchmarks, multiplex
+from tests.multiplex.kernels import body, kernel
+
+DECLARED: dict[str, dict[str, Any]] = {
+    "MC": {"array": "vertices", "private": 16},
+    "STO": {"array": "block", "private": 14, "shape": 2048, "interleaved": (16, 32)},
+    "HG": {"array": "counters", "private": 112 * 64, "threads": 64},
+}
+BYTES = {"MC": (6144, 3072), "STO": (7168, 1024), "HG": (7168, 1024)}  # private and public; together Table 1's arrays
+
+
+@pytest.mark.parametrize("schedule", ["source", "list"])
+@pytest.mark.parametrize("extra_blocks", [0, 1])
+@pytest.mark.parametrize("name", DECLARED)
+def test_outputs_bytes_and_blocks(name: str, extra_blocks: int, schedule: str) -> None:
+    benchmark = benchmarks.get(name)
+    problem = benchmark.problem("tiny")
+    arguments = problem.arguments()
+    made = multiplex.co_hw(benchmark.kernel(), **DECLARED[name])
+    result = made.simulate(
+        problem.grid, problem.block, arguments, gpu="GTX285-1100", management="dynamic", extra_blocks=extra_blocks,
+        schedule=schedule,
+    )  # fmt: skip
+    problem.check(arguments)
+    assert (result.program.shared_bytes, result.program.dynamic_bytes) == BYTES[name]
+    assert result.program.local_bytes == 0  # what waits, waits in registers
+    assert result.static_residency == 1
+    assert result.residency == 1 + extra_blocks or result.limiter == "registers"
+    assert result.counters["allocations"] == problem.blocks
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_static_management_runs_them_too(name: str) -> None:
+    benchmark = benchmarks.get(name)
+    problem = benchmark.problem("tiny")
+    arguments = problem.arguments()
+    multiplex.co_hw(benchmark.kernel(), **DECLARED[name]).simulate(problem.grid, problem.block, arguments)
+    problem.check(arguments)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_nothing_depends_on_the_width_of_numbers(name: str) -> None:
+    benchmark = benchmarks.get(name)
+    arguments = benchmark.problem("tiny").arguments()
+    assert not multiplex.co_hw(benchmark.kernel(), **DECLARED[name]).portability(*arguments)
+
+
+def test_values_wait_in_registers_until_the_allocation() -> None:
+    text = body(multiplex.co_hw(benchmarks.get("MC").kernel(), **DECLARED["MC"]))
+    marks = [
+        "waiting = cuda.local.array((8, 3), float32)", "waiting[edge - 4, axis] =", "smm.alloc()",
+        "vertices_public[public_row, t, axis] = waiting[public_row, axis]", "if row < 16:", "smm.release()",
+    ]  # fmt: skip
+    places = [text.index(mark) for mark in marks]
+    assert places == sorted(places)
+
+
+SMALL = """
+def f(a, out):
+    tile = cuda.shared.array((8, 32), float32)
+    t = cuda.threadIdx.x
+    for r in range(8):
+        tile[r, t] = a[r * 32 + t]
+    cuda.syncthreads()
+    for r in range(8):
+        out[r * 32 + t] = tile[r, 31 - t]
+"""
+
+SMALL_DIVIDED = """\
+tile = cuda.shared.array((6, 32), float32)
+tile_public = smm.array((2, 32), float32)
+waiting = cuda.local.array(2, float32)
+t = cuda.threadIdx.x
+for r in range(6):
+    tile[r, t] = a[r * 32 + t]
+for r in range(6, 8):
+    waiting[r - 6] = a[r * 32 + t]
+smm.alloc()
+for row in range(2):
+    tile_public[row, t] = waiting[row]
+cuda.syncthreads()
+for r in range(8):
+    out[r * 32 + t] = tile[r, 31 - t] if r < 6 else tile_public[r - 6, 31 - t]
+smm.release()"""
+
+
+def test_loops_are_divided() -> None:
+    made = multiplex.co_hw(kernel(SMALL), "tile", private=6)
+    assert body(made) == SMALL_DIVIDED
+    a, out = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    made.simulate(1, 32, (a, out), management="dynamic")
+    assert (out.reshape(8, 32) == a.reshape(8, 32)[:, ::-1]).all()
+
+
+@pytest.mark.parametrize("private", range(1, 8))
+def test_any_division_gives_the_same(private: int) -> None:
+    a, out = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    multiplex.co_hw(kernel(SMALL), "tile", private=private).simulate(1, 32, (a, out), management="dynamic")
+    assert (out.reshape(8, 32) == a.reshape(8, 32)[:, ::-1]).all()
+
+
+CHANGING = """
+def f(a, out):
+    tile = cuda.shared.array((8, 32), float32)
+    t = cuda.threadIdx.x
+    x = a[t]
+    for r in range(8):
+        tile[r, t] = x
+    cuda.syncthreads()
+    x = a[32 + t]
+    for r in range(8):
+        tile[r, t] += x
+    cuda.syncthreads()
+    x = a[64 + t]
+    for r in range(8):
+        tile[r, t] = tile[r, t] * float32(2) + x
+    cuda.syncthreads()
+    for r in range(8):
+        tile[r, t] *= float32(r)
+    cuda.syncthreads()
+    for r in range(8):
+        out[r * 32 + t] = tile[r, 31 - t]
+"""
+
+
+@pytest.mark.parametrize("private", [1, 5, 7])
+def test_order_of_changes_is_kept(private: int) -> None:
+    a, out = np.arange(96, dtype=np.float32), np.zeros(256, np.float32)
+    made = multiplex.co_hw(kernel(CHANGING), "tile", private=private)
+    made.simulate(1, 32, (a, out), management="dynamic")
+    column = 2 * (a[:32] + a[32:64]) + a[64:]
+    assert (out.reshape(8, 32) == np.arange(8)[:, None] * column[::-1]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "why"),
+    [
+        ("MC", {"array": "vertices", "private": 24}, "private has to be 1 to 23"),
+        ("MC", {"array": "edges", "private": 4}, "no shared array 'edges'"),
+        ("MM", {"array": "tile_a", "private": 4}, "several shared arrays"),
+        ("STO", {"array": "block", "private": 14, "interleaved": (16, 32)}, "give its shape"),
+        ("STO", {"array": "block", "private": 14, "shape": 2048, "interleaved": (32, 16)}, "not in row 0"),
+        ("FFT", {"array": "planes", "private": 1088}, "one region is supported"),
+    ],
+)
+def test_refused(name: str, options: dict[str, Any], why: str) -> None:
+    with pytest.raises(multiplex.MultiplexError, match=why) as caught:
+        multiplex.co_hw(benchmarks.get(name).kernel(), **options)
+    assert caught.value.lineno
