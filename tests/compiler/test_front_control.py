@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from smmux import cuda, float32, int32, uint32
+from smmux import CompileError, cuda, float32, int32, uint32
+from smmux.kernel import from_source
 from tests.compiler.front import outputs, run
 
 A = np.array([0, 1, 2, 3, 5, 8, 13, -4, -1, 31, 32, 100], np.int32)
@@ -356,3 +357,158 @@ def test_swap_through_a_loop():
         out = np.zeros(3, np.float32)
         run(kernel, 1, 1, out, n)
         np.testing.assert_array_equal(out, np.roll([1, 2, 3], -n))
+
+
+STATEMENTS = {
+    "register array in a loop with break": """
+x = cuda.local.array(3, int32)
+for j in range(3):
+    x[j] = j
+for n in range(a):
+    if n == 4:
+        break
+    x[n % 1] += n
+    x[2] = x[0]
+r = x[0] + x[2]""",
+    "register array under a condition": """
+x = cuda.local.array(2, int32)
+x[0] = 1
+x[1] = 2
+if a > 3:
+    x[0] = 10
+else:
+    x[1] = 20
+r = x[0] + x[1]""",
+    "nested while": """
+r = 0
+n = a
+while n > 0:
+    m = n
+    while m > 0:
+        r += m & 1
+        m >>= 1
+    n -= 1""",
+    "named expression": """
+r = 0
+if (n := a) > 3:
+    r = n""",
+    "tuple joined": """
+p = (a, 15)
+if a > 2:
+    p = (7, 25)
+r = p[0] * 100 + p[1]""",
+    "while with break and else": """
+n = abs(a)
+while n < 100:
+    n = n * 3 + 1
+    if n == 22:
+        break
+else:
+    n = -n
+r = n""",
+    "chained assignment": """
+x = y = a
+x += 1
+r = x * 10 + y""",
+    "bool joined with int": """
+r = 0
+if a > 2:
+    r = a > 4""",
+    "tuples walked": """
+r = 0
+for n, (x, y) in enumerate(zip((a, 2), reversed((3, 4)))):
+    r = r * 10 + n + x * y""",
+    "loop in an unrolled loop": """
+r = 0
+for j in range(5):
+    for m in range(a, 6):
+        if m * j == 12:
+            break
+        r += m
+    else:
+        r += 100""",
+    "arrays swapped by unrolling": """
+p, q = cuda.local.array(4, int32), cuda.local.array(4, int32)
+for j in range(4):
+    p[j] = a + j
+for j in range(3):
+    for k in range(4):
+        q[k] = p[(k + 1) % 4] * 2
+    p, q = q, p
+r = p[0]""",
+}
+
+
+class PythonCuda:
+    """`cuda.local.array` in plain Python."""
+
+    class local:
+        array = staticmethod(lambda shape, dtype: [0] * shape)
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_statements(name):
+    lines = STATEMENTS[name].strip().splitlines()
+    body = "".join(f"    {line}\n" for line in lines)
+    kernel = from_source(
+        f"def kernel(out, a_):\n    i = cuda.threadIdx.x\n    a = a_[i]\n{body}    out[i] = r\n",
+        {"cuda": cuda, "int32": int32},
+    )
+    expected = []
+    for a in A:
+        names = {"cuda": PythonCuda, "int32": int, "a": int(a)}
+        exec("\n".join(lines), names)
+        expected.append(int(names["r"]))
+    np.testing.assert_array_equal(outputs(kernel, A), expected)
+
+
+def test_arrays_may_swap_names_where_that_is_known():
+    @cuda.jit
+    def kernel(out, a, b):
+        t = cuda.threadIdx.x
+        p, q = cuda.shared.array(8, int32), cuda.shared.array(8, int32)
+        p[t] = t
+        source, target = a, b
+        for _ in range(3):
+            cuda.syncthreads()
+            q[t] = p[(t + 1) % 8]
+            p, q = q, p
+            target[t] = source[t] + 1
+            source, target = target, source
+        cuda.syncthreads()
+        out[t] = p[t] * 100 + source[t]
+
+    a, b, out = (np.zeros(8, np.int32) for _ in range(3))
+    run(kernel, 1, 8, out, a, b)
+    np.testing.assert_array_equal(out, np.roll(np.arange(8), -3) * 100 + 3)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    for _ in range(n):\n        p, q = q, p\n    p[0] = 1\n",
+        "    while n > 0:\n        n -= 1\n        p, q = q, p\n    p[0] = 1\n",
+        "    for _ in range(n):\n        if n > 3:\n            p = q\n            break\n    p[0] = 1\n",
+        "    if n > 3:\n        p = q\n    p[0] = 1\n",
+    ],
+)
+@pytest.mark.parametrize("space", ["shared", "local"])
+def test_arrays_may_not_swap_names_while_the_kernel_runs(body, space):
+    declarations = f"    p, q = cuda.{space}.array(8, int32), cuda.{space}.array(8, int32)\n"
+    kernel = from_source(f"def kernel(n):\n{declarations}{body}", {"cuda": cuda, "int32": int32})
+    with pytest.raises(CompileError, match="stands for one array"):
+        kernel.compile((5,))
+
+
+def test_tuples_of_arrays_live_through_loops():
+    @cuda.jit
+    def kernel(out, a, n):
+        t = cuda.threadIdx.x
+        pair = (a, 0)
+        for i in range(n):
+            pair = (a, pair[1] + i)
+        out[t] = pair[0][t] + pair[1]
+
+    a, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    run(kernel, 1, 8, out, a, 5)
+    np.testing.assert_array_equal(out, a + 10)

@@ -52,7 +52,7 @@ def _lower_once(ctx: Context, signature: Signature) -> None:
     f = Frame(ctx, ctx.source)
     bound = parameters(f, signature)
     inference = infer(f, bound)
-    f.types, f.errors, f.failed = dict(inference.types), inference.errors, inference.failed
+    f.adopt(inference)
     ctx.env = {f.key(name): value for name, value in bound.items()}
     for name, value in bound.items():
         f.at(ctx.source.node)

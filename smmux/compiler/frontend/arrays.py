@@ -115,7 +115,11 @@ def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dy
         f.ctx.storage[key] = f.ctx.declare(
             _array(f, node, ir.Space.SHARED, element, math.prod(extents), offset, dynamic)
         )
-    storage = f.ctx.storage.get(key) or _array(f, node, ir.Space.SHARED, element, math.prod(extents), 0, dynamic)
+    storage = f.ctx.storage.get(key)
+    if storage is None:  # types are being inferred: a stand-in, the same each time
+        stand_in = _array(f, node, ir.Space.SHARED, element, math.prod(extents), 0, dynamic)
+        count = sum(isinstance(k, tuple) and k[0] == "stand-in" for k in f.ctx.storage)
+        storage = f.ctx.storage.setdefault(("stand-in", *key), replace(stand_in, index=-1 - count))
     return ArrayRef(storage, element, extents, contiguous(extents))
 
 

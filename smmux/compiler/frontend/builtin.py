@@ -35,6 +35,30 @@ def length(f: Frame, node: ast.AST, value: Anything) -> Value:
     raise f.error(node, "len needs an array or a tuple")
 
 
+def _items(f: Frame, node: ast.AST, value: Anything) -> tuple[Anything, ...]:
+    if not isinstance(value, Tuple):
+        raise f.error(node, "a tuple is needed here")
+    return value.items
+
+
+@call(enumerate)
+def enumerated(f: Frame, node: ast.AST, value: Anything) -> Tuple:
+    """enumerate(tuple)."""
+    return Tuple(tuple(Tuple((weak(i), item)) for i, item in enumerate(_items(f, node, value))))
+
+
+@call(zip)
+def zipped(f: Frame, node: ast.AST, *values: Anything) -> Tuple:
+    """zip(tuple, ...)."""
+    return Tuple(tuple(map(Tuple, zip(*(_items(f, node, v) for v in values), strict=False))))
+
+
+@call(reversed)
+def backwards(f: Frame, node: ast.AST, value: Anything) -> Tuple:
+    """reversed(tuple)."""
+    return Tuple(_items(f, node, value)[::-1])
+
+
 @call(int)
 def to_int(f: Frame, node: ast.AST, value: Anything) -> Value:
     """int(x): towards zero; an int32 where x is not a constant."""

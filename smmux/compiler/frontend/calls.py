@@ -110,7 +110,7 @@ def inline(
     bound = bind_arguments(f, node, source, arguments, keywords)
     frame = Frame(f.ctx, source, f, node)
     inference = infer(frame, bound)
-    frame.types, frame.errors, frame.failed = dict(inference.types), inference.errors, inference.failed
+    frame.adopt(inference)
     if f.ctx.dry:
         return _dry_result(frame, inference.result)
     frame.result = inference.result

@@ -47,6 +47,7 @@ class Inference:
     result: Anything | None
     errors: dict[str, CompileError]
     failed: dict[str, CompileError]
+    forks: dict[str, CompileError]
 
 
 @dataclass(slots=True, eq=False)
@@ -116,11 +117,17 @@ class Frame:
         self.first: dict[str, ast.AST] = {}  # where inference saw a variable first
         self.errors: dict[str, CompileError] = {}
         self.failed: dict[str, CompileError] = {}  # variables whose definition is in error
+        self.forks: dict[str, CompileError] = {}  # variables that stand for several arrays: refused where paths join
         self.used: set[str] = set()  # variables read while inferring
         self.stale = False  # one of them has since got another type
         self.result: Anything | None = None  # joined type of the returns, while inferring
         self.loops: list[Loop] = []
         self.returns: list[Edge] = []
+
+    def adopt(self, inference: Inference) -> None:
+        """Take over the inferred types of the variables."""
+        self.types = dict(inference.types)
+        self.errors, self.failed, self.forks = inference.errors, inference.failed, inference.forks
 
     def error(self, node: ast.AST | None, message: str) -> CompileError:
         """An error at a place in this function's source (in a library function: at its call)."""

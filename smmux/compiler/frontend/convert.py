@@ -221,8 +221,11 @@ def join(a: Anything, b: Anything) -> Anything:
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(map(join, a.items, b.items))
         return a if all(x is y for x, y in zip(items, a.items, strict=True)) else Tuple(items)
-    if isinstance(a, ArrayRef) and isinstance(b, ArrayRef) and same_view(a, b):
-        return a if a.base is not None else b
+    if isinstance(a, ArrayRef) and isinstance(b, ArrayRef) and a.dtype == b.dtype:
+        if same_view(a, b):
+            return a if a.base is not None else b
+        if (a.shape, a.strides) == (b.shape, b.strides):
+            return a  # several arrays of one type: which one has to be known wherever it is used
     raise Conflict
 
 

@@ -33,4 +33,4 @@ def _fixpoint(f: Frame, arguments: dict[str, Anything]) -> Inference:
         infer_statements(walker, f.source.node.body)
         if not walker.stale:
             break
-    return Inference(walker.types, walker.result, walker.errors, walker.failed)
+    return Inference(walker.types, walker.result, walker.errors, walker.failed, walker.forks)

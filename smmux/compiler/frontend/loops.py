@@ -261,7 +261,7 @@ def _rotated(
     variables.merge(f, node, edges)
     ends = not condition.known
     if f.b.block is not None:
-        ends |= _latch(f, node, header, advance, bottom, start, after)
+        ends |= _latch(f, node, before, header, advance, bottom, start, after)
     _exit(f, node, {**before, **header}, header, loop.breaks, after, ends)
     for key in extra:
         f.ctx.env.pop(key, None)
@@ -284,7 +284,7 @@ def _header(f: Frame, node: ast.For | ast.While, extra: Env) -> Env:
         declared, current = f.types.get(name), f.ctx.env.get(f.key(name))
         if declared is None:
             continue
-        template = current if isinstance(current, ArrayRef | Static) else declared
+        template = current if current is not None and not isinstance(current, Value) else declared
         if current is None and not isinstance(declared, Value):
             continue
         if variables.leaves(template):
@@ -330,6 +330,7 @@ def _arrays(value: Anything | None) -> Iterator[ArrayRef]:
 def _latch(
     f: Frame,
     node: ast.For | ast.While,
+    before: Env,
     header: Env,
     advance: Callable[[Env], Env],
     bottom: Callable[[Env], Value],
@@ -340,12 +341,25 @@ def _latch(
     env = {**f.ctx.env, **advance(header)}
     f.ctx.env = env
     again = bottom(env)
+    _keeps_arrays(f, node, before)
     f.b.move_all([m for key, to in header.items() if key in f.ctx.env for m in moves_of(f, node, to, f.ctx.env[key])])
     if again.known:
         f.b.branch(start if again.const else after)
         return not again.const
     f.b.branch_if(operand(f, again), start, after)
     return True
+
+
+def _keeps_arrays(f: Frame, node: ast.For | ast.While, before: Env) -> None:
+    """The next iteration has to find names bound to the arrays and objects that this one found."""
+    for name in _targets(node):
+        old, new = before.get(f.key(name)), f.ctx.env.get(f.key(name))
+        if new is not None and name not in f.types:
+            raise f.failed.get(name) or f.error(node, f"the type of {name!r} cannot be inferred")
+        if old is not None and new is not None and not variables.alike(old, new):
+            raise f.forks.get(name) or f.error(
+                node, f"{name!r} is {type_name(old)} before this loop and {type_name(new)} in it"
+            )
 
 
 def _exit(
@@ -360,7 +374,8 @@ def _exit(
         variables.merge(f, node, edges)
         return
     for block, at_break in breaks:
-        f.b.block = block
+        f.b.block, f.ctx.env = block, at_break
+        _keeps_arrays(f, node, env)
         f.b.move_all([m for key, to in header.items() if key in at_break for m in moves_of(f, node, to, at_break[key])])
         f.b.branch(after)
     if ends or breaks:

@@ -17,11 +17,13 @@ from smmux.compiler.frontend.values import (
     Static,
     Tuple,
     Value,
+    describe,
     same,
     same_view,
     type_name,
     weak,
 )
+from smmux.errors import CompileError
 
 
 def read(f: Frame, node: ast.AST, name: str) -> Anything:
@@ -63,17 +65,29 @@ def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
     try:
         f.types[name] = joined = join(before, value)
         f.stale |= joined is not before and name in f.used
+        if isinstance(value, ArrayRef) and describe(value) != describe(before):
+            f.forks[name] = _forked(f, node, name)
     except Conflict:
         line = getattr(f.first[name], "lineno", "?")
         arrays = isinstance(before, ArrayRef) and isinstance(value, ArrayRef)
-        f.errors[name] = f.error(
-            node,
-            f"variable {name!r} stands for one array (line {line}) and another here, chosen while the kernel runs; "
-            "use one array with an axis more, or launch with the arrays exchanged"
+        f.errors[name] = (
+            _forked(f, node, name)
             if arrays
-            else f"variable {name!r} is {type_name(before)} (line {line}) and {type_name(value)} here; "
-            "cast one of them or use two names",
+            else f.error(
+                node,
+                f"variable {name!r} is {type_name(before)} (line {line}) and {type_name(value)} here; "
+                "cast one of them or use two names",
+            )
         )
+
+
+def _forked(f: Frame, node: ast.AST, name: str) -> CompileError:
+    line = getattr(f.first[name], "lineno", "?")
+    return f.error(
+        node,
+        f"variable {name!r} stands for one array (line {line}) and another here, chosen while the kernel runs; "
+        "use one array with an axis more, or launch with the arrays exchanged",
+    )
 
 
 def abstract(value: Anything) -> Anything:
@@ -213,6 +227,8 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> Env:
         if len(values) == len(envs) and all(same(first[key], v) for v in values[1:]):
             continue
         if not all(alike(template, v) for v in values):
+            if key[0] == f.id and key[1] in f.forks:
+                raise f.forks[key[1]]
             found_types = " or ".join(sorted({type_name(v) for v in values}))
             raise f.error(node, f"variable {label(key)!r} is {found_types} here, depending on the path")
         if (
