@@ -72,6 +72,7 @@ __all__ = [
     "int32",
     "int64",
     "models",
+    "multiplex",
     "plot",
     "smm",
     "sweep",
@@ -86,7 +87,7 @@ __all__ = [
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
-_MODULES = frozenset({"benchmarks", "cuda", "errors", "gpus", "models", "plot", "smm", "sweep", "types"})
+_MODULES = frozenset({"benchmarks", "cuda", "errors", "gpus", "models", "multiplex", "plot", "smm", "sweep", "types"})
 _MEMBERS = {
     "Gpu": "smmux.gpus",
     "Result": "smmux.result",
