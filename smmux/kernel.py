@@ -121,6 +121,10 @@ class Kernel:
 
         if isinstance(args, Signature):
             return args
+        if not isinstance(args, Sequence) or isinstance(args, str):
+            raise TypeError(
+                f"args is the tuple of {self.__name__}'s arguments, (a,) for one, not a {type(args).__name__}"
+            )
         try:
             return classify(args, dynshared, self.definition.parameters)
         except CompileError as error:

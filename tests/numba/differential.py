@@ -79,6 +79,8 @@ def main(argv: list[str] | None = None) -> int:
     failures = 0
     for seed in range(options.seed, options.seed + options.count):
         case, runs = generate(Random(seed), options.depth), RUNS[seed % 2]
+        if sys.stderr.isatty() or seed % 100 == 99:
+            sys.stderr.write(f"\rseed {seed}, {failures} differ ")
         if not (found := outcome(case, runs)):
             continue
         failures += 1

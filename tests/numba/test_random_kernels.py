@@ -6,6 +6,8 @@ import re
 from random import Random
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.numba.differential import RUNS, difference
 from tests.numba.random_kernels import BARRIER, generate, render
@@ -18,6 +20,14 @@ def test_same_bits(first: int) -> None:
     for seed in range(first, first + 10):
         case = generate(Random(seed))
         assert not (found := difference(case, RUNS[seed % 2][:2])), f"seed {seed}: {found}\n{case.text}"
+
+
+@pytest.mark.slow
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@given(rng=st.randoms(use_true_random=False), variant=st.integers(0, 1))
+def test_same_bits_of_what_hypothesis_draws(rng: Random, variant: int) -> None:
+    case = generate(rng, 3)
+    assert not (found := difference(case, RUNS[variant])), f"{found}\n{case.text}"
 
 
 def test_the_generator_uses_the_language() -> None:

@@ -157,6 +157,12 @@ def test_number_of_arguments(arguments: tuple[int, ...], given: int) -> None:
         kernel[1, 8](*arguments)
 
 
+def test_arguments_are_a_tuple() -> None:
+    kernel, _ = kernel_of("@cuda.jit\ndef kernel(a):\n    pass\n")
+    with pytest.raises(TypeError, match=r"args is the tuple of kernel's arguments, \(a,\) for one, not a ndarray"):
+        kernel.simulate(1, 8, np.zeros(8, np.float32))
+
+
 # What only a run can tell: the kernel's line is still named.
 FAULTS = [
     ("a[cuda.grid(1) + 3] = 1", KernelError, r"array 'a', .*index 8 of shape \(8,\).*thread \(5, 0, 0\)"),
