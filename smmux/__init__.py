@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from smmux.textures import texture
     from smmux.types import boolean, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, void
 
-    from . import benchmarks, cuda, errors, gpus, models, plot, smm, sweep, types
+    from . import benchmarks, cuda, errors, gpus, models, multiplex, plot, smm, sweep, types
 
 __version__ = "0.1.0"
 
