@@ -57,11 +57,19 @@ def verdict(claim: str, ours: Any, reproduced: bool | None, note: str = "") -> V
     return Verdict(claim, known["text"], known.get("paper"), ours, reproduced, note)
 
 
-def parser(description: str | None) -> argparse.ArgumentParser:
-    """The options that every experiment has. description: the script's docstring; its first line is shown."""
-    made = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
+def parser(description: str | None, *, figure: bool = False) -> argparse.ArgumentParser:
+    """The options that every experiment has. description: the script's docstring; its first paragraph is shown.
+
+    figure: also those of figures of simulations on the paper's card.
+    """
+    made = argparse.ArgumentParser(description=(description or "").partition("\n\n")[0])
     made.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where files go (%(default)s)")
     made.add_argument("--quick", action="store_true", help="smaller grids, same code")
+    if figure:
+        made.add_argument("--stalls", action="store_true", help="print where the schedulers' time goes, for every bar")
+        made.add_argument(
+            "--sensitivities", action="store_true", help="also on machines that differ in one assumption (takes longer)"
+        )
     made.add_argument(
         "--jobs", type=int, default=available_processors(), metavar="N", help="simulations at a time (%(default)s)"
     )
@@ -112,14 +120,15 @@ class Report:
         shown: str,
         summary: Mapping[str, Any],
         verdicts: Sequence[Verdict],
-        draw: Callable[[Any], Any],
+        draw: Callable[[Any], Any] | Sequence[Callable[[Any], Any]],
         machines: Iterable[Gpu] = (),
         sizes: Mapping[str, Any] | None = None,
         size: tuple[float, float] | None = None,
     ) -> None:
         """Print the table and the verdicts, write NAME.json, .csv, .png and .pdf.
 
-        draw: takes axes and draws on them. size: of the figure in inches, by default one column.
+        draw: takes axes and draws on them; several draw panels, from top to bottom. size: of the figure in inches, by
+        default one column.
         """
         out: Path = self.options.out
         out.mkdir(parents=True, exist_ok=True)
@@ -175,13 +184,17 @@ def _write_csv(path: Path, records: Sequence[Record]) -> None:
         writer.writerows(records)
 
 
-def _write_figure(path: Path, draw: Callable[[Any], Any], size: tuple[float, float] | None) -> None:
+def _write_figure(
+    path: Path, draw: Callable[[Any], Any] | Sequence[Callable[[Any], Any]], size: tuple[float, float] | None
+) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     with figures.style():
         figure = Figure(figsize=size)
         FigureCanvasAgg(figure)
-        draw(figure.add_subplot())
+        panels = [draw] if callable(draw) else draw
+        for i, panel in enumerate(panels):
+            panel(figure.add_subplot(len(panels), 1, i + 1))
         figure.savefig(path.with_suffix(".png"))
         figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})

@@ -42,10 +42,12 @@ def simulate(
     management: str = "static",
     extra_blocks: int = 0,
     size: str = "default",
+    registers_of: str | Gpu | None = None,
     host_threads: int = 1,
 ) -> Record:
     """Run one kernel and check its outputs; what was found, as a flat record with all counters.
 
+    registers_of: the machine for which registers are budgeted, by default the one that runs.
     Raises `smmux.benchmarks.WrongOutputError` when the outputs differ from the reference.
     """
     machine = gpus.get(gpu)
@@ -60,11 +62,12 @@ def simulate(
         schedule=schedule,
         management=management,
         extra_blocks=extra_blocks,
-        max_registers=register_budget(found, machine, build),
+        max_registers=register_budget(found, gpus.get(registers_of or machine), build),
         host_threads=host_threads,
     )
     problem.check(arguments)
     return {
+        "threads": problem.threads,
         "time_us": result.time_us,
         "residency": result.residency,
         "static_residency": result.static_residency,

@@ -47,16 +47,19 @@ def grouped_bars(
 ) -> Axes:
     """One group of bars per value of `x`, one bar in it per value of `hue`, of height `y`; both in order of appearance.
 
-    Points that no record has are left out. labels: write each bar's value above it, as `number` formats it.
+    Points that no record has are left out, the others of their group centred. labels: write each bar's value above it,
+    as `number` formats it.
     """
     groups = list(dict.fromkeys(record[x] for record in records))
     series = list(dict.fromkeys(record[hue] for record in records))
     height = {(record[x], record[hue]): record[y] for record in records}
     width = 0.8 / len(series)
+    within = {group: [name for name in series if (group, name) in height] for group in groups}
     for i, name in enumerate(series):
-        present = [j for j, group in enumerate(groups) if (group, name) in height]
+        present = [j for j, group in enumerate(groups) if name in within[group]]
+        places = [within[groups[j]].index(name) - (len(within[groups[j]]) - 1) / 2 for j in present]
         bars = ax.bar(
-            [j + (i - (len(series) - 1) / 2) * width for j in present],
+            [j + place * width for j, place in zip(present, places, strict=True)],
             [height[groups[j], name] for j in present],
             width,
             label=str(name),

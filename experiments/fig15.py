@@ -1,0 +1,238 @@
+"""Figure 15: how many thread blocks an SM should run at most under dynamic shared-memory management.
+
+Speedup over static allocation with K blocks of up to K+1, K+2 and K+3 blocks, as printed, and on to K+8, with the time
+that blocks wait for shared memory. From K+4 on the card has registers, warps and block slots enough (`roomy`), so that
+shared memory is the only limit, as the paper's argument has it; where the card itself would stop is in the table.
+
+The schedule `source` is also computed with perfect instruction fetch, up to K+3. With --sensitivities: K+1 to K+3 on
+machines that differ in one other assumption. Kernels are compiled once, for the card's registers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from experiments import cards, harness
+from experiments.cards import GPU, PERFECT_FETCH, ROOMY
+from experiments.harness import Verdict, verdict
+from experiments.runs import SCHEDULES, by_key, simulate_all
+from experiments.speedups import LIMITED, MEAN, bars, baseline_and, by_problem, means, stall_table, with_speedups
+from smmux import benchmarks
+from smmux import plot as figures
+from smmux.gpus import Gpu
+from smmux.plot import geometric_mean
+from smmux.sweep import Record
+
+PRINTED = (1, 2, 3)
+BEYOND = (4, 5, 6, 7, 8)
+ENOUGH = 1.05  # K+2 over K+1: by so much more that K+1 "does not suffice"
+SIMILAR = 0.05  # relative difference of what counts as similar
+
+
+def points(gpu: Gpu, schedules: Sequence[str], extras: Sequence[int], size: str) -> list[Record]:
+    """Baseline and HW of all benchmarks on a machine, compiled for the registers of the card."""
+    made: list[Record] = []
+    for name, schedule in itertools.product(LIMITED, schedules):
+        build = benchmarks.get(name).builds[0]
+        rest: dict[str, Any] = {"size": size, "registers_of": cards.card()} if gpu.name == ROOMY else {"size": size}
+        made += baseline_and(extras, benchmark=name, build=build, schedule=schedule, gpu=gpu, **rest)
+    return made
+
+
+def machines(sensitivities: bool) -> list[Gpu]:
+    """The machines of a run, the card first."""
+    return [cards.card(), cards.roomy(), cards.perfect_fetch(), *(cards.sensitivities() if sensitivities else [])]
+
+
+def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = False) -> list[Record]:
+    """Simulate; every record has its speedup over the baseline and `wait`, the blocks' time spent waiting."""
+    size = "quick" if quick else "default"
+    card, roomy, *others = machines(sensitivities)
+    todo = points(card, SCHEDULES, PRINTED, size)
+    # K blocks fit either card, and static management does not see the difference: one baseline serves both
+    todo += [p for p in points(roomy, SCHEDULES, BEYOND, size) if p["variant"] != "baseline"]
+    for gpu in others:
+        todo += points(gpu, SCHEDULES[:1], PRINTED, size)
+    records = simulate_all(by_problem(todo), jobs, "fig15")
+    alone = {**by_key((r for r in records if r["variant"] == "baseline"), "benchmark", "schedule", "gpu")}
+    records += [{**r, "gpu": ROOMY} for (_, _, gpu), r in alone.items() if gpu == GPU]
+    return [{**r, "wait": wait(r)} for r in with_speedups(records)]
+
+
+def wait(record: Record) -> float:
+    """Share of the blocks' lifetime that passes between arrival at an allocation and its grant."""
+    return float(record["allocation_wait_cycles"] / (record["block_cycles"] or 1))
+
+
+def curves(records: Sequence[Record], schedule: str = SCHEDULES[0]) -> dict[str, list[Record]]:
+    """Per benchmark, records with 0, 1, ..., 8 extra blocks; under MEAN the speedups' geometric mean."""
+    own = [r for r in records if r["schedule"] == schedule and r["gpu"] in (GPU, ROOMY)]
+    found = by_key((r for r in own if r["gpu"] == GPU or r["extra_blocks"]), "benchmark", "extra_blocks")
+    names = [name for name in LIMITED if (name, 0) in found]
+    made = {name: [found[name, n] for n in (0, *PRINTED, *BEYOND) if (name, n) in found] for name in names}
+    together = zip(*made.values(), strict=True)
+    made[MEAN] = [
+        {
+            "benchmark": MEAN,
+            "extra_blocks": rows[0]["extra_blocks"],
+            "speedup": geometric_mean(r["speedup"] for r in rows),
+            "wait": sum(r["wait"] for r in rows) / len(rows),
+        }
+        for rows in together
+    ]
+    return made
+
+
+def plot(records: Sequence[Record], ax: Any) -> Any:
+    """The paper's bars: K+1 to K+3."""
+    names = [*LIMITED, MEAN]
+    shown = [b for b in bars(records) if b["schedule"] == SCHEDULES[0]]
+    shown.sort(key=lambda b: (names.index(b["benchmark"]), b["extra_blocks"]))
+    for bar in shown:
+        bar["series"] = f"K+{bar['extra_blocks']}"
+    figures.grouped_bars(ax, shown, x="benchmark", hue="series", y="speedup", labels=True)
+    last = len({b["benchmark"] for b in shown}) - 1
+    ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
+    ax.set_xlim(-0.5, last + 0.5)
+    ax.set_ylim(0, 1.2 * max(b["speedup"] for b in shown))
+    ax.set_ylabel("Speedup over static")
+    ax.legend(ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0))
+    return ax
+
+
+def plot_curve(records: Sequence[Record], ax: Any, column: str = "speedup") -> Any:
+    """A line per benchmark over the number of blocks beyond K."""
+    markers = dict(zip([*LIMITED, MEAN], "osD^vX*P", strict=True))
+    for name, rows in curves(records).items():
+        bold: dict[str, Any] = {"color": "black", "linewidth": 1.6} if name == MEAN else {}
+        x, y = [r["extra_blocks"] for r in rows], [r[column] for r in rows]
+        ax.plot(x, y, marker=markers[name], label=name, markersize=3, **bold)
+    ax.set_xticks(range(max(BEYOND) + 1), ["K", *(f"+{n}" for n in (*PRINTED, *BEYOND))])
+    ax.set_ylim(0)
+    ax.set_ylabel("Speedup over static" if column == "speedup" else "Waiting for memory")
+    if column == "speedup":
+        ax.legend(ncols=4, loc="lower center", fontsize=6)
+    else:
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        ax.set_xlabel("Blocks allowed on an SM")
+    return ax
+
+
+def table(records: Sequence[Record]) -> str:
+    """Speedups and waits up to K+8, in both schedules."""
+    parts = []
+    for schedule in SCHEDULES:
+        rows = []
+        for name, found in curves(records, schedule).items():
+            speedups = [r["speedup"] for r in found]
+            waits = " ".join(f"{100 * r['wait']:.0f}" for r in found[1:])
+            rows.append((name, found[0].get("residency"), *speedups[1:], waits, limit(found[0])))
+        ideal = means(records, PERFECT_FETCH)
+        if (schedule, "hw", PRINTED[0]) in ideal:
+            fetched = [ideal[schedule, "hw", n] for n in PRINTED]
+            rows.append((f"{MEAN}, perfect fetch", None, *fetched, *[None] * len(BEYOND), "", ""))
+        header = (schedule, "K", *(f"K+{n}" for n in (*PRINTED, *BEYOND)), "% of time waiting, K+1..", "card stops at")
+        parts.append(harness.table(header, rows))
+    return "\n\n".join(parts)
+
+
+def limit(record: Record) -> str:
+    """Where the card itself stops: by registers, warps or block slots, whatever is allowed."""
+    if "registers" not in record:
+        return ""
+    from smmux import models
+
+    found = models.occupancy(record["threads"], record["registers"], 0, cards.card().replace(smem_reserved=0))
+    return f"K+{found.blocks - record['residency']} ({found.limiter})"
+
+
+def sensitivity_table(records: Sequence[Record]) -> str:
+    """Means on the machines that differ in one assumption."""
+    rows = []
+    for name in dict.fromkeys(r["gpu"] for r in records if r["gpu"] != ROOMY):
+        found = means(records, name)
+        rows.append((name, *(found[SCHEDULES[0], "hw", extra] for extra in PRINTED)))
+    return harness.table(("mean speedup on", *(f"K+{n}" for n in PRINTED)), rows)
+
+
+def check(records: Sequence[Record]) -> list[Verdict]:
+    """Claims P42, P43 and P61, for the schedule `source`."""
+    found = curves(records)
+    mean = [r["speedup"] for r in found[MEAN]]
+    one, two, three = mean[1:4]
+    similar = abs(two / three - 1) <= SIMILAR
+    return [
+        verdict(
+            "P42",
+            [round(v, 3) for v in (one, two, three)],
+            max(two, three) / one >= ENOUGH and similar,
+            f"means; K+2 or K+3 {max(two, three) / one - 1:+.1%} over K+1 (counts from {ENOUGH - 1:.0%} on), "
+            f"K+3 {three / two - 1:+.1%} over K+2 (similar up to {SIMILAR:.0%})",
+        ),
+        _who_gains(found),
+        _contention(found),
+    ]
+
+
+def _who_gains(found: dict[str, list[Record]]) -> Verdict:
+    """FFT and MC: no step down and a gain from K+1 to K+3; HG and MV: none beyond K+1."""
+    steps = {name: [round(r["speedup"], 3) for r in found[name][1:4]] for name in ("FFT", "MC", "HG", "MV")}
+    slack = 1 - SIMILAR / 5
+    rises = {name: max(b, c) > a / slack and min(b, c) >= a * slack for name, (a, b, c) in steps.items()}
+    expected = {"FFT": True, "MC": True, "HG": False, "MV": False}
+    off = [name for name in expected if rises[name] != expected[name]]
+    note = "K+1, K+2, K+3" + (f"; not as the paper: {', '.join(off)}" if off else "")
+    return verdict("P43", steps, not off, note)
+
+
+def _contention(found: dict[str, list[Record]]) -> Verdict:
+    """The turning point of each curve, and that waiting grows with the number of blocks."""
+    best = {name: max(rows, key=lambda r: r["speedup"])["extra_blocks"] for name, rows in found.items()}
+    fall = {name: rows[-1]["speedup"] / max(r["speedup"] for r in rows) - 1 for name, rows in found.items()}
+    waits = [r["wait"] for r in found[MEAN]]
+    growing = waits[-1] > waits[1] and best[MEAN] < found[MEAN][-1]["extra_blocks"]
+    note = (
+        f"number of extra blocks that is best; at K+8 the mean is {fall[MEAN]:+.1%} from its best, and blocks wait "
+        f"{waits[-1]:.0%} of their time for memory ({waits[1]:.0%} at K+1)"
+    )
+    return verdict("P61", best, growing, note)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line."""
+    options = harness.parser(__doc__, figure=True).parse_args(argv)
+    report = harness.Report("fig15", options)
+    records = run(options.quick, options.jobs, options.sensitivities)
+    text = [table(records)]
+    if options.sensitivities:
+        text.append(sensitivity_table(records))
+    if options.stalls:
+        text.append(stall_table(records))
+    size = "quick" if options.quick else "default"
+    report.finish(
+        records,
+        shown="\n\n".join(text),
+        summary={
+            "speedups": bars(records),
+            "perfect_fetch": bars(records, PERFECT_FETCH),
+            "means": {s: [r["speedup"] for r in curves(records, s)[MEAN]] for s in SCHEDULES},
+            "waits": {s: [r["wait"] for r in curves(records, s)[MEAN]] for s in SCHEDULES},
+        },
+        verdicts=check(records),
+        draw=[
+            lambda ax: plot(records, ax),
+            lambda ax: plot_curve(records, ax),
+            lambda ax: plot_curve(records, ax, "wait"),
+        ],
+        machines=machines(options.sensitivities),
+        sizes={name: benchmarks.get(name).sizes[size] for name in LIMITED},
+        size=(3.33, 5.0),
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

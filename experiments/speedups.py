@@ -1,0 +1,91 @@
+"""Speedups of multiplexed kernels over their baselines, for Figures 14 and 15: points, bars, means, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from experiments import stalls
+from experiments.cards import GPU
+from experiments.runs import by_key
+from smmux import benchmarks
+from smmux.gpus import Gpu
+from smmux.plot import geometric_mean
+from smmux.sweep import Record
+
+__all__ = [
+    "LIMITED", "MEAN", "bars", "baseline_and", "by_problem", "is_default", "means", "stall_table", "with_speedups",
+]  # fmt: skip
+
+LIMITED = benchmarks.names()[:7]
+"""The benchmarks of Table 1 whose occupancy shared memory limits."""
+MEAN = "GM"
+
+SAME = ("benchmark", "build", "schedule", "gpu")
+
+
+def baseline_and(
+    extras: Sequence[int], *, benchmark: str, build: str, schedule: str, gpu: Gpu, variant: str = "hw", **rest: Any
+) -> list[Record]:
+    """The baseline under static management, and a variant under dynamic management with each number of extra blocks."""
+    common = {"benchmark": benchmark, "build": build, "schedule": schedule, "gpu": gpu, **rest}
+    made: list[Record] = [{**common, "variant": "baseline", "management": "static", "extra_blocks": 0}]
+    made += [{**common, "variant": variant, "management": "dynamic", "extra_blocks": extra} for extra in extras]
+    return made
+
+
+def by_problem(points: Iterable[Record]) -> list[Record]:
+    """Points without repetitions, those of one problem next to each other."""
+    names = benchmarks.names()
+    kept = {tuple(getattr(v, "name", v) for v in point.values()): point for point in points}
+    return sorted(kept.values(), key=lambda p: (names.index(p["benchmark"]), p["size"], p["build"]))
+
+
+def is_default(record: Record) -> bool:
+    """Whether a record is of its benchmark's default build, which alone goes into figures and means."""
+    return bool(record["build"] == benchmarks.get(record["benchmark"]).builds[0])
+
+
+def with_speedups(records: Iterable[Record]) -> list[Record]:
+    """Records with `speedup`: cycles of the baseline of the same build, schedule and machine over their own."""
+    records = list(records)
+    baselines = by_key((r for r in records if r["variant"] == "baseline"), *SAME)
+    return [{**r, "speedup": baselines[tuple(r[k] for k in SAME)]["cycles"] / r["cycles"]} for r in records]
+
+
+def bars(records: Iterable[Record], gpu: str = GPU) -> list[Record]:
+    """What a figure shows: a record per benchmark and series, in the order of the records, and their means."""
+    kept = [r for r in records if r["variant"] != "baseline" and r["gpu"] == gpu and is_default(r)]
+    made = [_bar(r["benchmark"], r, r["speedup"]) for r in kept]
+    for key in dict.fromkeys((b["schedule"], b["variant"], b["extra_blocks"]) for b in made):
+        own = [b for b in made if (b["schedule"], b["variant"], b["extra_blocks"]) == key]
+        made.append(_bar(MEAN, own[0], geometric_mean(b["speedup"] for b in own)))
+    return made
+
+
+def _bar(name: str, record: Record, speedup: float) -> Record:
+    variant, extra = record["variant"], record["extra_blocks"]
+    return {
+        "benchmark": name,
+        "schedule": record["schedule"],
+        "variant": variant,
+        "extra_blocks": extra,
+        "series": f"{variant.upper().replace('_', '-')} K+{extra}",
+        "speedup": speedup,
+    }
+
+
+def means(records: Iterable[Record], gpu: str = GPU) -> dict[tuple[Any, ...], float]:
+    """Geometric means by schedule, variant and extra blocks."""
+    found = by_key((b for b in bars(records, gpu) if b["benchmark"] == MEAN), "schedule", "variant", "extra_blocks")
+    return {key: bar["speedup"] for key, bar in found.items()}
+
+
+def stall_table(records: Iterable[Record]) -> str:
+    """The stall breakdown of every point."""
+    return stalls.table(
+        records,
+        lambda r: (r["benchmark"], r["build"], r["schedule"], r["gpu"].removeprefix(GPU).lstrip(", ") or "-",
+                   f"{r['variant']} +{r['extra_blocks']}", r["speedup"]),
+        ("", "build", "schedule", "machine", "variant", "speedup"),
+    )  # fmt: skip
