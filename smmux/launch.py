@@ -7,9 +7,9 @@ from __future__ import annotations
 import numbers
 import operator
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from smmux import _core, gpus
 from smmux.errors import ConfigError, KernelError, LaunchError, OutOfBoundsError
 from smmux.gpus import Gpu
+from smmux.placement import extent, flatten, place
 from smmux.result import Result
-from smmux.textures import Texture
 
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
@@ -42,10 +42,6 @@ MANAGEMENTS = ("static", "dynamic")
 
 DEFAULT_MAX_CYCLES = 1_000_000_000
 """Cycle limit of a run that sets none: 0.7 s of a GTX285, against kernels that spin."""
-
-FIRST_ADDRESS: Final = 0x1000
-ALIGNMENT: Final = 256
-ADDRESS_LIMIT: Final = 0xC0000000  # above it the core keeps its own segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,17 +151,17 @@ def register_budget(program: Program, gpu: Gpu, block: int | Sequence[int]) -> i
 
 def pack(program: Program, args: Sequence[Any]) -> Arguments:
     """Arguments as parameter words and buffers. Raises LaunchError for what the parameters cannot take."""
-    values = list(_flatten(args))
+    values = list(flatten(args))
     if len(values) != len(program.params):
         raise LaunchError(f"{program.name} takes {len(program.params)} values, {len(values)} given")
     arrays = [value for value in values if isinstance(value, np.ndarray)]
-    addresses = iter(_place(arrays))
+    addresses = iter(place(arrays))
     words, buffers, starts = [], [], []
     for word, value in zip(program.params, values, strict=True):
         if isinstance(value, np.ndarray) != (word.type in ("ptr", "tex")):
             raise LaunchError(f"argument {word.name!r} must be {_WANTED[word.type]}, not {type(value).__name__}")
         if isinstance(value, np.ndarray):
-            low, high = _extent(value)
+            low, high = extent(value)
             start = next(addresses)
             memory = _bytes(value, low, high - low)
             buffers.append((memory, start, high - low, bool(value.flags.writeable)))
@@ -178,19 +174,6 @@ def pack(program: Program, args: Sequence[Any]) -> Arguments:
 
 _WANTED = {"ptr": "an array", "tex": "a texture", "s32": "an int", "u32": "an unsigned int", "f32": "a float"}
 _RANGE = {"s32": (-(1 << 31), (1 << 31) - 1), "u32": (0, (1 << 32) - 1)}
-
-
-def _flatten(args: Sequence[Any]) -> Iterator[Any]:
-    """Values in order: tuples expanded, None left out, objects that lend an array replaced by it."""
-    for arg in args:
-        if isinstance(arg, tuple | list):
-            yield from _flatten(arg)
-        elif isinstance(arg, Texture):
-            yield np.array(arg)  # its values at launch
-        elif hasattr(arg, "__array_interface__") and not isinstance(arg, np.ndarray | np.generic):
-            yield np.asarray(arg)
-        elif arg is not None:
-            yield arg
 
 
 def _word(name: str, kind: str, value: Any) -> int:
@@ -216,64 +199,6 @@ def _float_word(name: str, value: Any) -> int:
     except OverflowError:
         raise LaunchError(f"argument {name!r} = {value!r} does not fit float32") from None
     return int.from_bytes(rounded, "little")
-
-
-def _extent(array: NDArray[Any]) -> tuple[int, int]:
-    """Host addresses of the first byte of an array's elements and behind the last one."""
-    start = array.ctypes.data
-    if array.size == 0:
-        return start, start
-    spans = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
-    return start + sum(min(span, 0) for span in spans), start + sum(max(span, 0) for span in spans) + array.itemsize
-
-
-def _root(array: NDArray[Any]) -> NDArray[Any]:
-    """The array that owns, or first wrapped, the memory of a view."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def _place(arrays: Sequence[NDArray[Any]]) -> list[int]:
-    """Device address of the first byte of each array.
-
-    Views of one buffer keep their distances; separate buffers follow each other in argument order, each at a multiple
-    of 256 bytes. Only the span that the arguments use is placed. Nothing depends on where the host put them.
-    """
-    extents = [_extent(array) for array in arrays]
-    groups = _share([_extent(_root(array)) for array in arrays], extents)
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for group, (low, high) in zip(groups, extents, strict=True):
-        first[group] = min(first.get(group, low), low)
-        last[group] = max(last.get(group, high), high)
-    base: dict[int, int] = {}
-    top = FIRST_ADDRESS
-    for group in dict.fromkeys(groups):
-        offset = (first[group] - group) % ALIGNMENT if group >= 0 else 0
-        base[group] = top + offset - first[group]
-        top += -(-(offset + last[group] - first[group]) // ALIGNMENT) * ALIGNMENT
-    if top > ADDRESS_LIMIT:
-        raise LaunchError(f"the array arguments take {top - FIRST_ADDRESS} bytes, more than 3 GB of device memory")
-    return [base[group] + low for group, (low, _) in zip(groups, extents, strict=True)]
-
-
-def _share(roots: Sequence[tuple[int, int]], extents: Sequence[tuple[int, int]]) -> list[int]:
-    """Start of the host buffer that each array lies in; buffers that overlap count as one.
-
-    An array without elements is a buffer of its own, wherever its pointer points.
-    """
-    merged: list[list[int]] = []
-    for low, high in sorted(root for root, (start, end) in zip(roots, extents, strict=True) if end > start):
-        if merged and low < merged[-1][1]:
-            merged[-1][1] = max(merged[-1][1], high)
-        else:
-            merged.append([low, high])
-    groups = []
-    for index, (start, end) in enumerate(extents):
-        inside = [low for low, high in merged if low <= start < high] if end > start else []
-        groups.append(inside[0] if inside else -1 - index)
-    return groups
 
 
 class _Memory:
@@ -373,12 +298,12 @@ def _locate(error: KernelError, program: Program, args: Sequence[Any]) -> Kernel
         if isinstance(error, OutOfBoundsError) and error.address is not None:
             error.element = f"byte {error.address}"
         return error
-    arrays = [value for value in _flatten(args) if isinstance(value, np.ndarray)]
+    arrays = [value for value in flatten(args) if isinstance(value, np.ndarray)]
     names = [word.name for word in program.params if word.type in ("ptr", "tex")]
     if error.array_index < len(arrays):
         array = arrays[error.array_index]
         error.array = names[error.array_index]
-        low, _ = _extent(array)
+        low, _ = extent(array)
         error.element = _element(array, error.address - (array.ctypes.data - low))
     return error
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from smmux.errors import CompileError
+from smmux.placement import WIDEST, alignments
 from smmux.textures import Texture
 from smmux.types import Array, Scalar
 
@@ -30,13 +31,15 @@ class ScalarType:
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """An array: the program is specialised to its shape and strides (in elements)."""
+    """An array: the program is specialised to its shape and strides (in elements), and to the alignment in bytes of its
+    first element, which decides whether neighbouring accesses can be joined."""
 
     dtype: Scalar
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     readonly: bool = False
     texture: bool = False
+    align: int = WIDEST
 
     @property
     def span(self) -> int:
@@ -78,18 +81,20 @@ def _flatten(types: Iterable[Type]) -> Iterable[ScalarType | ArrayType]:
 
 def classify(args: Iterable[Any], dynshared: int = 0, names: tuple[str, ...] = ()) -> Signature:
     """The types of arguments; names are for messages."""
+    args = tuple(args)
+    aligned = iter(alignments(args))
     found = []
     for i, argument in enumerate(args):
         name = repr(names[i]) if i < len(names) else str(i + 1)
-        found.append(_classify(argument, name))
+        found.append(_classify(argument, name, aligned))
     return Signature(tuple(found), int(dynshared))
 
 
-def _classify(value: Any, name: str) -> Type:
+def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:
     if isinstance(value, np.ndarray):
-        return _array(value, name)
+        return _array(value, name, next(aligned))
     if isinstance(value, tuple | list):
-        return TupleType(tuple(_classify(item, f"{name}[{i}]") for i, item in enumerate(value)))
+        return TupleType(tuple(_classify(item, f"{name}[{i}]", aligned) for i, item in enumerate(value)))
     if value is None:
         return ScalarType("none")
     if isinstance(value, bool | np.bool_):
@@ -109,7 +114,7 @@ def _classify(value: Any, name: str) -> Type:
             f"argument {name}: programs are specialised to shapes; give an array instead of the type {value}"
         )
     if hasattr(value, "__array_interface__"):
-        return _array(np.asarray(value), name)
+        return _array(np.asarray(value), name, next(aligned))
     raise CompileError(
         f"argument {name} is a {type(value).__name__}; "
         "supported are NumPy arrays, numbers, bools, None and tuples of these"
@@ -126,7 +131,7 @@ def _integer(value: int | np.integer[Any], name: str) -> ScalarType:
     return ScalarType("int32", python=python)
 
 
-def _array(value: np.ndarray[Any, Any], name: str) -> ArrayType:
+def _array(value: np.ndarray[Any, Any], name: str, align: int) -> ArrayType:
     dtype = value.dtype
     if dtype.name not in ARRAY_DTYPES or not dtype.isnative:
         narrower = NARROWER.get(dtype.name)
@@ -152,5 +157,10 @@ def _array(value: np.ndarray[Any, Any], name: str) -> ArrayType:
     if value.flags.c_contiguous:
         strides = tuple(math.prod(value.shape[i + 1 :]) for i in range(value.ndim))
     return ArrayType(
-        Scalar(dtype.name), value.shape, strides, readonly=not value.flags.writeable, texture=isinstance(value, Texture)
+        Scalar(dtype.name),
+        value.shape,
+        strides,
+        readonly=not value.flags.writeable,
+        texture=isinstance(value, Texture),
+        align=align,
     )

@@ -38,6 +38,7 @@ class _Words:
             type.span,
             param=self.word,
             signed=dtype.signed,
+            align=type.align,
             loc=self.f.loc(self.f.source.node),
         )
         function.arrays.append(array)
