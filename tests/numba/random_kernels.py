@@ -43,7 +43,8 @@ LITERALS: dict[str, tuple[Any, ...]] = {
     "u": (0, 1, 2, 3, 7, 31, 255, 1000, 2**31, 0x9E3779B9, 2**32 - 1),
     "f": (0.0, 0.5, 1.0, -1.5, 2.0, 0.125, 3.75, -0.25, 100.0, 7),
 }
-ANY_TYPE = ("($k if $c else $k)", "min($K, $K)", "max($K, $K)", "cuda.selp($c, $K, $K)")
+# Which zero is the smaller one, Python and the hardware see differently: + 0.0 makes both positive.
+ANY_TYPE = ("($k if $c else $k)", "(min($K, $K) + 0)", "(max($K, $K) + 0)", "cuda.selp($c, $K, $K)")
 EXPRESSIONS = {
     "i": (
         *(
