@@ -121,7 +121,7 @@ class Kernel:
 
         if isinstance(args, Signature):
             return args
-        if not isinstance(args, Sequence) or isinstance(args, str):
+        if not isinstance(args, tuple | list):
             raise TypeError(
                 f"args is the tuple of {self.__name__}'s arguments, (a,) for one, not a {type(args).__name__}"
             )

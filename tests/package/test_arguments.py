@@ -10,7 +10,8 @@ from hypothesis import given
 
 from smmux import LaunchError
 from smmux.compiler.program import INSN, UNIFORM, ParamWord, Program
-from smmux.launch import ALIGNMENT, FIRST_ADDRESS, dim3, pack
+from smmux.launch import dim3, pack
+from smmux.placement import ALIGNMENT, FIRST_ADDRESS
 
 
 def program(*types):
