@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from smmux import _core, gpus
@@ -185,3 +186,27 @@ def test_scheduler_time_is_accounted_for(schedulers: int, policy: int) -> None:
     parts = counters["issue_cycles"] + sum(v for name, v in counters.items() if name.startswith("idle_"))
     assert parts == counters["scheduler_cycles"] == counters["cycles"] * schedulers * 30
     assert counters["idle_other"] == 0
+
+
+@pytest.mark.parametrize("gpu", MACHINES)
+def test_fence_waits_for_acknowledgements(gpu: str) -> None:
+    """Stores leave a warp behind; a fence holds it until they are answered, and costs nothing without them."""
+
+    def run(*, store: bool, fence: bool) -> int:
+        a = Assembler()
+        if store:
+            a("st.global", d=0, a=a.param(0), width=4, aux=0)
+        if fence:
+            a("membar")
+        for _ in range(3):
+            a("add.s32", d=1, a=1, b=1)
+        a("exit")
+        machine = variant(gpu, icache_bytes=0, mem_model=0)
+        return a.run(machine, block=(1, 1, 1), buffers=(np.zeros(1, np.int32),))["counters"]["cycles"]
+
+    machine = gpus.get(gpu)
+    answered = machine.lat_global + machine.flat_latency
+    chain = 3 * machine.lat_alu
+    assert run(store=True, fence=False) == answered  # the grid ends with the acknowledgement
+    assert run(store=True, fence=True) > answered + chain
+    assert run(store=False, fence=True) <= run(store=False, fence=False) + machine.issue_bar
