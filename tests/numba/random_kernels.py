@@ -176,7 +176,9 @@ class Case:
         data = np.random.default_rng(self.seed)
         threads = self.grid * self.block
         return [
-            (data.integers(-512, 512, INPUTS) / 8).astype(np.float32),
+            np.where(
+                data.integers(0, 2, INPUTS), data.integers(-512, 512, INPUTS) / 8, data.normal(0, 9, INPUTS)
+            ).astype("f4"),
             data.integers(-(2**31), 2**31, INPUTS).astype(np.int32) >> data.integers(0, 31, INPUTS).astype(np.int32),
             data.integers(0, 2**32, INPUTS).astype(np.uint32) >> data.integers(0, 31, INPUTS).astype(np.uint32),
             data.integers(0, 256, INPUTS).astype(np.uint8),
