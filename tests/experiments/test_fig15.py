@@ -1,0 +1,97 @@
+"""Figure 15 as data: curves, means and verdicts from records whose answer is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from experiments import cards, fig15, runs
+from experiments.speedups import LIMITED, MEAN
+from smmux import benchmarks
+
+STEPS = (0, 1, 2, 3, 4, 5, 6, 7, 8)
+RISING = (1.0, 1.2, 1.4, 1.41, 1.4, 1.3, 1.2, 1.1, 1.0)
+FLAT = (1.0, 1.1, 1.1, 1.0, 0.9, 0.9, 0.9, 0.9, 0.9)
+
+
+def records(rows: dict[str, tuple[float, ...]], waits: tuple[float, ...]) -> list[dict[str, Any]]:
+    made = []
+    for name, speedups in rows.items():
+        for extra, speedup, wait in zip(STEPS, speedups, waits, strict=True):
+            for schedule in runs.SCHEDULES:
+                common = {
+                    "benchmark": name, "build": benchmarks.get(name).builds[0], "schedule": schedule,
+                    "variant": "hw" if extra else "baseline", "extra_blocks": extra, "speedup": speedup,
+                    "wait": wait, "residency": 1 + extra, "registers": 20, "threads": 64,
+                }  # fmt: skip
+                made += [common | {"gpu": cards.ROOMY}] * (extra in (0, *fig15.BEYOND))
+                made += [common | {"gpu": cards.GPU}] * (extra in (0, *fig15.PRINTED))
+    return made
+
+
+@pytest.fixture
+def as_paper() -> list[dict[str, Any]]:
+    """FFT, MC and others gain, HG and MV do not, and K+4 is too many."""
+    rows = {name: FLAT if name in ("HG", "MV") else RISING for name in LIMITED}
+    return records(rows, tuple(0.05 * n for n in STEPS))
+
+
+def test_curves_join_card_and_roomy_card(as_paper: list[dict[str, Any]]) -> None:
+    found = fig15.curves(as_paper)
+    assert list(found) == [*LIMITED, MEAN]
+    assert [r["extra_blocks"] for r in found["FFT"]] == list(STEPS)
+    assert [r["speedup"] for r in found["FFT"]] == list(RISING)
+    assert found[MEAN][2]["speedup"] == pytest.approx((1.4**5 * 1.1**2) ** (1 / 7))
+
+
+def test_verdicts_on_what_the_paper_says(as_paper: list[dict[str, Any]]) -> None:
+    verdicts = {v.id: v for v in fig15.check(as_paper)}
+    assert {claim: v.reproduced for claim, v in verdicts.items()} == {"P42": True, "P43": True, "P61": True}
+    assert verdicts["P61"].ours["FFT"] == 3
+
+
+def test_verdicts_on_its_contrary() -> None:
+    ever_better = tuple(1 + n / 10 for n in STEPS)
+    found = records(dict.fromkeys(LIMITED, ever_better), tuple(0.0 for _ in STEPS))
+    assert {v.id: v.reproduced for v in fig15.check(found)} == {"P42": False, "P43": False, "P61": False}
+
+
+def test_pictures(as_paper: list[dict[str, Any]]) -> None:
+    figure = Figure()
+    bars = fig15.plot(as_paper, figure.add_subplot())
+    assert [len(container) for container in bars.containers] == [8, 8, 8]
+    for column in ("speedup", "wait"):
+        assert len(fig15.plot_curve(as_paper, figure.add_subplot(), column).lines) == 8
+
+
+def test_table_says_where_the_card_stops(as_paper: list[dict[str, Any]]) -> None:
+    assert "K+7 (blocks)" in fig15.table(as_paper)
+
+
+@pytest.mark.parametrize("name", ["FFT", "SP"])
+def test_room_alone_changes_nothing(name: str) -> None:
+    """Up to K+3, where the card has room enough, the roomy one gives the same bits."""
+    found = []
+    for gpu in (cards.card(), cards.roomy()):
+        common: dict[str, Any] = {
+            "benchmark": name,
+            "build": "staged",
+            "schedule": "source",
+            "gpu": gpu,
+            "size": "tiny",
+        }
+        run = runs.simulate(variant="hw", management="dynamic", extra_blocks=3, registers_of=cards.card(), **common)
+        found.append(run)
+    assert found[0] == found[1] | {"limiter": found[0]["limiter"]}
+
+
+@pytest.mark.slow
+def test_quick_run() -> None:
+    found = fig15.curves(fig15.run(quick=True, jobs=2))
+    for rows in found.values():
+        waits = [r["wait"] for r in rows]
+        assert waits[0] == 0 < waits[1] < waits[-1] < 1
+    assert [r["residency"] for r in found["FFT"]] == [n + 1 for n in STEPS]
+    assert found["FFT"][3]["speedup"] > found["FFT"][1]["speedup"]
