@@ -4,8 +4,8 @@ Speedup over static allocation with K blocks of up to K+1, K+2 and K+3 blocks, a
 that blocks wait for shared memory. From K+4 on the card has registers, warps and block slots enough (`roomy`), so that
 shared memory is the only limit, as the paper's argument has it; where the card itself would stop is in the table.
 
-The schedule `source` is also computed with perfect instruction fetch, up to K+3. With --sensitivities: K+1 to K+3 on
-machines that differ in one other assumption. Kernels are compiled once, for the card's registers.
+Beyond K+3 the schedule is `source` alone, unless --everything is given. It is also computed with perfect instruction
+fetch, up to K+3; with --sensitivities on machines that differ in one other assumption.
 """
 
 from __future__ import annotations
@@ -47,18 +47,24 @@ def machines(sensitivities: bool) -> list[Gpu]:
     return [cards.card(), cards.roomy(), cards.perfect_fetch(), *(cards.sensitivities() if sensitivities else [])]
 
 
-def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = False) -> list[Record]:
-    """Simulate; every record has its speedup over the baseline and `wait`, the blocks' time spent waiting."""
+def run(
+    quick: bool = False, jobs: int | None = None, sensitivities: bool = False, everything: bool = False
+) -> list[Record]:
+    """Simulate; every record has its speedup over the baseline and `wait`, the blocks' time spent waiting.
+
+    everything: beyond K+3 in both schedules.
+    """
     size = "quick" if quick else "default"
     card, roomy, *others = machines(sensitivities)
     todo = points(card, SCHEDULES, PRINTED, size)
     # K blocks fit either card, and static management does not see the difference: one baseline serves both
-    todo += [p for p in points(roomy, SCHEDULES, BEYOND, size) if p["variant"] != "baseline"]
+    beyond = points(roomy, SCHEDULES if everything else SCHEDULES[:1], BEYOND, size)
+    todo += [p for p in beyond if p["variant"] != "baseline"]
     for gpu in others:
         todo += points(gpu, SCHEDULES[:1], PRINTED, size)
     records = simulate_all(by_problem(todo), jobs, "fig15")
-    alone = {**by_key((r for r in records if r["variant"] == "baseline"), "benchmark", "schedule", "gpu")}
-    records += [{**r, "gpu": ROOMY} for (_, _, gpu), r in alone.items() if gpu == GPU]
+    alone = [r for r in records if r["variant"] == "baseline" and r["gpu"] == GPU]
+    records += [{**r, "gpu": ROOMY} for r in alone]
     return [{**r, "wait": wait(r)} for r in with_speedups(records)]
 
 
@@ -129,7 +135,8 @@ def table(records: Sequence[Record]) -> str:
         for name, found in curves(records, schedule).items():
             speedups = [r["speedup"] for r in found]
             waits = " ".join(f"{100 * r['wait']:.0f}" for r in found[1:])
-            rows.append((name, found[0].get("residency"), *speedups[1:], waits, limit(found[0])))
+            missing = [None] * (len(PRINTED) + len(BEYOND) - len(found) + 1)
+            rows.append((name, found[0].get("residency"), *speedups[1:], *missing, waits, limit(found[0])))
         ideal = means(records, PERFECT_FETCH)
         if (schedule, "hw", PRINTED[0]) in ideal:
             fetched = [ideal[schedule, "hw", n] for n in PRINTED]
@@ -203,9 +210,11 @@ def _contention(found: dict[str, list[Record]]) -> Verdict:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    options = harness.parser(__doc__, figure=True).parse_args(argv)
+    parser = harness.parser(__doc__, figure=True)
+    parser.add_argument("--everything", action="store_true", help="K+4 to K+8 in schedule list too (takes longer)")
+    options = parser.parse_args(argv)
     report = harness.Report("fig15", options)
-    records = run(options.quick, options.jobs, options.sensitivities)
+    records = run(options.quick, options.jobs, options.sensitivities, options.everything)
     text = [table(records)]
     if options.sensitivities:
         text.append(sensitivity_table(records))
