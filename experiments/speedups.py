@@ -56,6 +56,7 @@ def with_speedups(records: Iterable[Record]) -> list[Record]:
 def bars(records: Iterable[Record], gpu: str = GPU) -> list[Record]:
     """What a figure shows: a record per benchmark and series, in the order of the records, and their means."""
     kept = [r for r in records if r["variant"] != "baseline" and r["gpu"] == gpu and is_default(r)]
+    kept = [r for r in kept if r["benchmark"] in LIMITED]
     made = [_bar(r["benchmark"], r, r["speedup"]) for r in kept]
     for key in dict.fromkeys((b["schedule"], b["variant"], b["extra_blocks"]) for b in made):
         own = [b for b in made if (b["schedule"], b["variant"], b["extra_blocks"]) == key]
