@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import cards, fig01, runs
+from experiments import cards, fig01, runs, stalls
 from experiments.speedups import MEAN
 from smmux import benchmarks
 
@@ -72,6 +72,8 @@ def test_few_blocks(name: str) -> None:
     isolated, bare = (
         fig01.with_shares(runs.simulate(variant=variant, **common)) for variant in ("isolated", "baseline")
     )
+    assert sum(stalls.shares(isolated).values()) == pytest.approx(1)
+    assert stalls.shares(isolated)["other"] <= 0.01
     assert 0 < isolated["share"] < 1
     assert bare["share"] == 0 < bare["span"] < 1
     assert isolated["region_cycles"] < isolated["shared_span_cycles"] + isolated["barriers"] * 50
