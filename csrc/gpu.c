@@ -288,8 +288,10 @@ enum error gpu_run(const struct launch *l, struct outcome *out) {
     if (!e) e = check_launch(l, &out->fault);
     if (!e) e = create(&g, out);
     if (e == ERROR_BAD_CONFIG && !out->fault.text[0])
-        (void)bad(&out->fault, e, "the shapes of caches, memory partitions or DRAM do not fit together (%u partitions)",
-                  l->cfg->partitions);
+        (void)bad(
+            &out->fault, e,
+            "the shapes of caches, memory partitions or DRAM do not fit together (%u partitions)",
+            l->cfg->partitions);
     if (!e) e = clock_run(&g, &out->fault);
     if (!e) collect(&g, out);
     destroy(&g);
