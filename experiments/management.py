@@ -14,8 +14,16 @@ KB = 1024
 
 
 def check() -> list[Verdict]:
-    """Claims P48 to P53."""
-    return [_split_of_6_kb(), _collaborative_rule(), _waiting(), _release(), _fragmentation(), _ignored()]
+    """Claims P48 to P53 and P58."""
+    return [
+        _split_of_6_kb(),
+        _collaborative_rule(),
+        _waiting(),
+        _release(),
+        _fragmentation(),
+        _ignored(),
+        _divided_rows(),
+    ]
 
 
 def _split_of_6_kb() -> Verdict:
@@ -102,4 +110,24 @@ def _ignored() -> Verdict:
         {name: difference for name, (difference, _) in found.items()},
         all(value == (0, 0) for value in found.values()),
         "blocks resident, HW kernel less baseline; outputs are right and nothing is allocated",
+    )
+
+
+def _divided_rows() -> Verdict:
+    """Marching cubes with rows 0 to 15 private: the same bits as with one array."""
+    benchmark = benchmarks.get("MC")
+    problem = benchmark.problem("tiny")
+    outputs = []
+    for variant, management in (("baseline", "static"), ("co_hw", "dynamic")):
+        arguments = problem.arguments()
+        run = benchmark.kernel(variant).simulate(
+            problem.grid, problem.block, arguments, gpu=card(), management=management, extra_blocks=0
+        )
+        outputs.append([arguments[0].tobytes(), arguments[1].tobytes()])
+    split = [run.program.shared_bytes, run.program.dynamic_bytes]
+    return verdict(
+        "P58",
+        split,
+        outputs[0] == outputs[1] and split == [16 * 32 * 12, 8 * 32 * 12],
+        "private and public bytes of CO-HW, whose outputs equal the baseline's bit for bit",
     )

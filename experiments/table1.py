@@ -97,7 +97,7 @@ def table(records: Sequence[Record]) -> str:
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
-    """Claims P5 to P10, P16 and P34."""
+    """Claims P5 to P11, P15, P16 and P34."""
     papers = [benchmarks.get(record["benchmark"]).table1 for record in records]
     found = {record["benchmark"]: record for record in records}
 
@@ -126,9 +126,28 @@ def check(records: Sequence[Record]) -> list[Verdict]:
             all(idle[name] >= 0.2 for name in LIMITED if name != "STO") and idle["STO"] < 0.01,
             "unused share of 16 kB; severe taken as a fifth",
         ),
+        verdict("P11", *_nine_kilobytes()),
+        verdict("P15", *_capacities()),
         verdict("P16", fft["bytes"], fft["bytes"] == 8736 and fft["array_bytes"] == 8192 + 512),
         verdict("P34", fermi, fermi == [1, 5]),
     ]
+
+
+def _nine_kilobytes() -> tuple[list[int], bool, str]:
+    """Blocks of 9 kB on 16 kB, and what they leave."""
+    card = gpus.get(GPU).replace(smem_reserved=0)
+    blocks = models.occupancy(32, 0, 9 * 1024, card).blocks
+    found = [blocks, card.smem_bytes // 1024 - 9 * blocks]
+    return found, found == [1, 7], "blocks, kB wasted"
+
+
+def _capacities() -> tuple[dict[str, list[int]], bool, str]:
+    """Shared memory and registers of an SM, and the L1 that shares its storage on Fermi, in kB."""
+    names = (GPU, "GTX480-16K", "GTX480-48K")
+    cards = {name: gpus.get(name) for name in names}
+    found = {name: [g.smem_bytes >> 10, g.regs_sm >> 8, g.l1_bytes >> 10] for name, g in cards.items()}
+    expected = dict(zip(names, ([16, 64, 0], [16, 128, 48], [48, 128, 16]), strict=True))
+    return found, found == expected, "kB of shared memory, registers, L1; GTX680 and HD5870 are not modelled"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
