@@ -1,7 +1,7 @@
 """Speed of the simulator: warp instructions per second of host time, benchmark by benchmark.
 
-Baselines of all benchmarks at their quick size, functional and timed, on one processor; compiling and checking outputs
-is not counted. The best of five rounds counts, with --quick of two.
+Baselines of all benchmarks at their default size, functional and timed, on one processor; compiling and checking
+outputs is not counted. The best of five rounds counts, with --quick of two at the quick size.
 `speedup_2_threads` is the geometric mean of what a second host thread gains inside one simulation.
 """
 
@@ -18,18 +18,19 @@ from smmux import benchmarks, gpus
 from smmux.plot import geometric_mean
 from smmux.sweep import Record, available_processors, product, sweep
 
-GPU = "GTX285"
-SIZE = "quick"
+GPU = "GTX285-1100"
+ROUNDS = {"default": 5, "quick": 2}
+"""Rounds by size."""
 
 
-def measure(benchmark: str, host_threads: int, rounds: int) -> Record:
+def measure(benchmark: str, host_threads: int, size: str) -> Record:
     """The best of several rounds of one benchmark's baseline."""
     found = benchmarks.get(benchmark)
-    problem = found.problem(SIZE)
+    problem = found.problem(size)
     kernel = found.kernel()
     kernel.simulate(1, problem.block, problem.arguments(), gpu=GPU)  # compiles; a block alone takes no time
     seconds = []
-    for _ in range(rounds):
+    for _ in range(ROUNDS[size]):
         arguments = problem.arguments()
         start = time.perf_counter()
         result = kernel.simulate(problem.grid, problem.block, arguments, gpu=GPU, host_threads=host_threads)
@@ -40,6 +41,8 @@ def measure(benchmark: str, host_threads: int, rounds: int) -> Record:
         "instructions": result.counters["instructions"],
         "cycles": result.cycles,
         "seconds": best,
+        "cycles_per_second": result.cycles / best,
+        "transactions_per_second": result.counters["transactions"] / best,
         "mwips": result.counters["instructions"] / best / 1e6,
         "ns_per_instruction": best / result.counters["instructions"] * 1e9,
     }
@@ -48,8 +51,12 @@ def measure(benchmark: str, host_threads: int, rounds: int) -> Record:
 def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
     """Measure one at a time, whatever jobs says; with two host threads only where there are two processors."""
     threads = (1, 2) if available_processors() > 1 else (1,)
-    points = product(benchmark=benchmarks.names(), host_threads=threads, rounds=[2 if quick else 5])
+    points = product(benchmark=benchmarks.names(), host_threads=threads, size=[_size(quick)])
     return sweep(measure, points, jobs=1, description="speed")
+
+
+def _size(quick: bool) -> str:
+    return "quick" if quick else "default"
 
 
 def summary(records: Sequence[Record]) -> dict[str, float | None]:
@@ -103,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         verdicts=check(records),
         draw=lambda ax: plot(records, ax),
         machines=[gpus.get(GPU)],
-        sizes={name: benchmarks.get(name).sizes[SIZE] for name in benchmarks.names()},
+        sizes={name: benchmarks.get(name).sizes[_size(options.quick)] for name in benchmarks.names()},
     )
     return 0
 
