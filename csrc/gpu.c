@@ -215,16 +215,25 @@ static bool first_fault(const struct gpu *g, struct fault *out) {
     return first != NULL;
 }
 
-/* Nothing happens before this cycle. */
-static uint64_t next_cycle(const struct gpu *g) {
-    uint64_t at = memsys_next_event(g->mem);
+/* When the first SM has something to do, replies on their way to it apart. */
+static uint64_t next_of_sms(const struct gpu *g) {
+    uint64_t at = NEVER;
     for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) {
         const struct sm *sm = &g->sms[i];
         if (sm->next < at) at = sm->next;
         if (sm->pending_count && sm->pending[0].cycle < at) at = sm->pending[0].cycle;
+    }
+    return at;
+}
+
+/* Nothing happens before this cycle, if it is later than the window's end. */
+static uint64_t next_cycle(const struct gpu *g) {
+    uint64_t at = next_of_sms(g);
+    if (at <= g->window_end) return at; /* the usual case: no need to look at every reply */
+    if (memsys_next_event(g->mem) < at) at = memsys_next_event(g->mem);
+    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++)
         for (uint32_t r = 0; r < g->ports[i].in_count; r++)
             if (g->ports[i].in[r].cycle < at) at = g->ports[i].in[r].cycle;
-    }
     return at;
 }
 
