@@ -41,7 +41,7 @@ def test_only_mm_and_rd_need_short_pointers() -> None:
 def test_verdicts(records: list[dict]) -> None:
     verdicts = {v.id: v.reproduced for v in table1.check(records)}
     assert {claim for claim, reproduced in verdicts.items() if not reproduced} == EXPECTED_DEVIATION
-    assert len(verdicts) == 8
+    assert len(verdicts) == 10
 
 
 def test_command(tmp_path: Path) -> None:
