@@ -156,7 +156,9 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     card = cards.card()
     own = [r for r in records if r["gpu"] == GPU and r["schedule"] == head and is_default(r)]
     made = [
-        _mean_and_maximum("P3", best, (PAPER_MEAN, PAPER_MAX), set(names) == set(LIMITED)),
+        _mean_and_maximum(
+            "P3", best, (PAPER_MEAN, PAPER_MAX), set(names) == set(LIMITED), "; MV's part: DEVIATIONS D4"
+        ),
         *_fft_blocks(own),
         *_overlap(own),
     ]
@@ -234,7 +236,7 @@ def _unaffected(own: Sequence[Record]) -> list[Verdict]:
     found = {r["benchmark"]: round(r["speedup"], 3) for r in own if r["benchmark"] in OTHERS and r["variant"] == "hw"}
     if not found:
         return []
-    note = f"speedup of HW, K+{EXTRA[0]}; {UNAFFECTED:.0%} counts as unaffected. MM: an allocation waits for the loads"
+    note = f"speedup of HW, K+{EXTRA[0]}; {UNAFFECTED:.0%} counts as unaffected (MM: DEVIATIONS D13)"
     return [verdict("P56", found, all(abs(value - 1) <= UNAFFECTED for value in found.values()), note)]
 
 

@@ -55,7 +55,6 @@ __all__ = [
     "clz",
     "const",
     "current_context",
-    "declare_device",
     "defer_cleanup",
     "detect",
     "device_array",
@@ -124,13 +123,6 @@ def jit(signature: Any = None, /, *, device: bool = False, fastmath: bool = Fals
     if callable(signature) and hasattr(signature, "__code__"):
         return declare(signature)
     return lambda function: declare(function, device=device, fastmath=fastmath)
-
-
-def declare_device(*_: Any, **__: Any) -> Any:
-    """Refused: functions in CUDA C cannot be linked."""
-    raise NotImplementedError(
-        "cuda.declare_device links CUDA C, which smmux does not compile; write a @cuda.jit(device=True) function"
-    )
 
 
 # -- inside kernels: where a thread is
