@@ -8,6 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 C_FILES = sorted((ROOT / "csrc").glob("*.[ch]"))
+BINDING = [path for path in C_FILES if path.name.startswith(("module.", "bind"))]
 PYTHON_FILES = sorted([*(ROOT / "smmux").rglob("*.py"), *(ROOT / "experiments").rglob("*.py")])
 
 
@@ -31,8 +32,8 @@ def found(pattern, paths, flags=0):
 
 
 def test_only_the_binding_knows_python():
-    assert [p.name for p in C_FILES if re.search(r"#\s*include\s*[<\"]Python\.h", p.read_text())] == ["module.c"]
-    assert found(r"\bPy[A-Z_]\w*", [p for p in C_FILES if p.name != "module.c"]) == []
+    assert [p.name for p in C_FILES if re.search(r"#\s*include\s*[<\"]Python\.h", p.read_text())] == ["bind.h"]
+    assert found(r"\bPy[A-Z_]\w*|\bbind\.h", [p for p in C_FILES if p not in BINDING]) == []
 
 
 def test_the_core_neither_prints_nor_exits():
@@ -70,10 +71,8 @@ def test_there_are_no_mutable_globals():
 
 
 def test_no_function_local_state_survives_a_call():
-    statics = [p for p in found(r"^[ \t]+static (?!const\b|inline\b)", C_FILES, re.M) if "module.c" not in p]
-    assert statics == []
-    binding = code_of(ROOT / "csrc/module.c")
-    kept = re.findall(r"^[ \t]+static (?!const\b)([^=;]*)", binding, re.M)
+    assert found(r"^[ \t]+static (?!const\b|inline\b)", [p for p in C_FILES if p not in BINDING], re.M) == []
+    kept = [text for path in BINDING for text in re.findall(r"^[ \t]+static (?!const\b)([^=;]*)", code_of(path), re.M)]
     assert [text for text in kept if not text.startswith("char *names[]")] == []
 
 
@@ -81,10 +80,10 @@ def test_nothing_returns_while_the_gil_is_released():
     for path in C_FILES:
         for section in re.findall(r"Py_BEGIN_ALLOW_THREADS(.*?)Py_END_ALLOW_THREADS", code_of(path), re.S):
             assert not re.search(r"\b(return|goto)\b", section), path.name
-    binding = code_of(ROOT / "csrc/module.c")
-    for section in re.findall(r"PyEval_SaveThread(.*?)PyEval_RestoreThread", binding, re.S):
-        body = section.split("\n}\n")[0]
-        assert "Py_" not in body.replace("PyEval_", "")
+    for path in BINDING:
+        for section in re.findall(r"PyEval_SaveThread(.*?)PyEval_RestoreThread", code_of(path), re.S):
+            body = section.split("\n}\n")[0]
+            assert "Py_" not in body.replace("PyEval_", "")
 
 
 def test_timing_uses_no_floating_point():
