@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments import cards, harness, stalls
+from experiments import cards, harness, runs, stalls
 from experiments.cards import GPU, PERFECT_FETCH
 from experiments.harness import Verdict, verdict
 from experiments.runs import SCHEDULES, by_key, simulate_all
@@ -47,7 +47,7 @@ def machines(sensitivities: bool) -> list[Gpu]:
 
 def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = False) -> list[Record]:
     """Simulate; every record has `share`, of regions, and `span`, from first define to last use, of block lifetime."""
-    size = "quick" if quick else "default"
+    size = runs.size(quick)
     card, perfect, slow, *others = machines(sensitivities)
     todo: list[Record] = []
 
@@ -218,36 +218,32 @@ def _global_memory(records: Sequence[Record]) -> Verdict:
     )
 
 
+def summary(records: Sequence[Record]) -> Record:
+    """The shares that are drawn, and their means."""
+    drawn = {
+        f"{panel}, {label}": series(records, *key) for panel, keys in PANELS.items() for label, key in keys.items()
+    }
+    return {**drawn, "perfect fetch": series(records, "isolated", "source", gpu=PERFECT_FETCH), "paper": PAPER_MEAN}
+
+
+EXPERIMENT = harness.Experiment(
+    name="fig01",
+    description=__doc__,
+    run=run,
+    table=table,
+    summary=summary,
+    check=check,
+    plots=[partial(plot, panel=panel) for panel in PANELS],
+    machines=machines,
+    sizes=partial(runs.sizes, benchmarks.names()),
+    options={"stalls": stall_table, "sensitivities": sensitivity_table},
+    figsize=(3.33, 3.2),
+)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    options = harness.parser(__doc__, figure=True).parse_args(argv)
-    report = harness.Report("fig01", options)
-    records = run(options.quick, options.jobs, options.sensitivities)
-    text = [table(records)]
-    if options.sensitivities:
-        text.append(sensitivity_table(records))
-    if options.stalls:
-        text.append(stall_table(records))
-    size = "quick" if options.quick else "default"
-    report.finish(
-        records,
-        shown="\n\n".join(text),
-        summary={
-            **{
-                f"{panel}, {label}": series(records, *key)
-                for panel, keys in PANELS.items()
-                for label, key in keys.items()
-            },
-            "perfect fetch": series(records, "isolated", "source", gpu=PERFECT_FETCH),
-            "paper": PAPER_MEAN,
-        },
-        verdicts=check(records),
-        draw=[partial(plot, records, panel=panel) for panel in PANELS],
-        machines=machines(options.sensitivities),
-        sizes={name: benchmarks.get(name).sizes[size] for name in benchmarks.names()},
-        size=(3.33, 3.2),
-    )
-    return 0
+    return harness.main(EXPERIMENT, argv)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments import cards, harness, management
+from experiments import cards, harness, management, runs
 from experiments.cards import GPU, PERFECT_FETCH
 from experiments.harness import Verdict, verdict
 from experiments.runs import SCHEDULES, by_key, simulate_all
@@ -69,7 +69,7 @@ def machines(sensitivities: bool) -> list[Gpu]:
 
 def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = False) -> list[Record]:
     """Simulate; every record has its speedup over the baseline."""
-    size = "quick" if quick else "default"
+    size = runs.size(quick)
     card, *others = machines(sensitivities)
     todo = points(card, SCHEDULES, size)
     todo += points(card, SCHEDULES[:1], size, [build for builds in OTHER_BUILDS.values() for build in builds])
@@ -262,32 +262,33 @@ def _added_instructions(own: Sequence[Record]) -> tuple[dict[str, float], bool, 
     return ratios, any(ratio != 1 for ratio in ratios.values()), "instructions issued, HW over baseline"
 
 
+def summary(records: Sequence[Record]) -> Record:
+    """Bars and means, beside the paper's."""
+    return {
+        "speedups": bars(records),
+        "perfect_fetch": bars(records, PERFECT_FETCH),
+        "paper": {"mean": PAPER_MEAN, "maximum": PAPER_MAX, "co_mean": PAPER_CO_MEAN, "co_maximum": PAPER_CO_MAX},
+    }
+
+
+EXPERIMENT = harness.Experiment(
+    name="fig14",
+    description=__doc__,
+    run=run,
+    table=table,
+    summary=summary,
+    check=lambda records: [*check(records), *management.check()],
+    plots=[partial(plot, schedule=schedule) for schedule in SCHEDULES],
+    machines=machines,
+    sizes=partial(runs.sizes, (*LIMITED, *OTHERS)),
+    options={"stalls": stall_table, "sensitivities": sensitivity_table},
+    figsize=(3.33, 3.4),
+)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    options = harness.parser(__doc__, figure=True).parse_args(argv)
-    report = harness.Report("fig14", options)
-    records = run(options.quick, options.jobs, options.sensitivities)
-    text = [table(records)]
-    if options.sensitivities:
-        text.append(sensitivity_table(records))
-    if options.stalls:
-        text.append(stall_table(records))
-    size = "quick" if options.quick else "default"
-    report.finish(
-        records,
-        shown="\n\n".join(text),
-        summary={
-            "speedups": bars(records),
-            "perfect_fetch": bars(records, PERFECT_FETCH),
-            "paper": {"mean": PAPER_MEAN, "maximum": PAPER_MAX, "co_mean": PAPER_CO_MEAN, "co_maximum": PAPER_CO_MAX},
-        },
-        verdicts=check(records) + management.check(),
-        draw=[partial(plot, records, schedule=schedule) for schedule in SCHEDULES],
-        machines=machines(options.sensitivities),
-        sizes={name: benchmarks.get(name).sizes[size] for name in (*LIMITED, *OTHERS)},
-        size=(3.33, 3.4),
-    )
-    return 0
+    return harness.main(EXPERIMENT, argv)
 
 
 if __name__ == "__main__":

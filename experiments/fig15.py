@@ -13,9 +13,10 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from experiments import cards, harness
+from experiments import cards, harness, runs
 from experiments.cards import GPU, PERFECT_FETCH, ROOMY
 from experiments.harness import Verdict, verdict
 from experiments.runs import SCHEDULES, by_key, simulate_all
@@ -54,7 +55,7 @@ def run(
 
     everything: beyond K+3 in both schedules.
     """
-    size = "quick" if quick else "default"
+    size = runs.size(quick)
     card, roomy, *others = machines(sensitivities)
     todo = points(card, SCHEDULES, PRINTED, size)
     # K blocks fit either card, and static management does not see the difference: one baseline serves both
@@ -213,39 +214,34 @@ def _contention(found: dict[str, list[Record]]) -> Verdict:
     return verdict("P61", best, waits[-1] > 2 * waits[1] and gain <= SIMILAR, note)
 
 
+def summary(records: Sequence[Record]) -> Record:
+    """Bars; means and waiting times of the curves."""
+    return {
+        "speedups": bars(records),
+        "perfect_fetch": bars(records, PERFECT_FETCH),
+        "means": {s: [r["speedup"] for r in curves(records, s)[MEAN]] for s in SCHEDULES},
+        "waits": {s: [r["wait"] for r in curves(records, s)[MEAN]] for s in SCHEDULES},
+    }
+
+
+EXPERIMENT = harness.Experiment(
+    name="fig15",
+    description=__doc__,
+    run=run,
+    table=table,
+    summary=summary,
+    check=check,
+    plots=[plot, plot_curve, partial(plot_curve, column="wait")],
+    machines=machines,
+    sizes=partial(runs.sizes, LIMITED),
+    options={"stalls": stall_table, "sensitivities": sensitivity_table, "everything": None},
+    figsize=(3.33, 5.0),
+)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    parser = harness.parser(__doc__, figure=True)
-    parser.add_argument("--everything", action="store_true", help="K+4 to K+8 in schedule list too (takes longer)")
-    options = parser.parse_args(argv)
-    report = harness.Report("fig15", options)
-    records = run(options.quick, options.jobs, options.sensitivities, options.everything)
-    text = [table(records)]
-    if options.sensitivities:
-        text.append(sensitivity_table(records))
-    if options.stalls:
-        text.append(stall_table(records))
-    size = "quick" if options.quick else "default"
-    report.finish(
-        records,
-        shown="\n\n".join(text),
-        summary={
-            "speedups": bars(records),
-            "perfect_fetch": bars(records, PERFECT_FETCH),
-            "means": {s: [r["speedup"] for r in curves(records, s)[MEAN]] for s in SCHEDULES},
-            "waits": {s: [r["wait"] for r in curves(records, s)[MEAN]] for s in SCHEDULES},
-        },
-        verdicts=check(records),
-        draw=[
-            lambda ax: plot(records, ax),
-            lambda ax: plot_curve(records, ax),
-            lambda ax: plot_curve(records, ax, "wait"),
-        ],
-        machines=machines(options.sensitivities),
-        sizes={name: benchmarks.get(name).sizes[size] for name in LIMITED},
-        size=(3.33, 5.0),
-    )
-    return 0
+    return harness.main(EXPERIMENT, argv)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import inspect
 import json
 import math
 import os
@@ -12,7 +13,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,16 @@ from smmux import plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record, available_processors
 
-__all__ = ["Report", "Verdict", "parser", "table", "verdict"]
+__all__ = ["Experiment", "Verdict", "main", "table", "verdict"]
+
+Plot = Callable[[Sequence[Record], Any], Any]
+
+OPTIONS = {
+    "stalls": "print where the schedulers' time goes, for every bar",
+    "sensitivities": "also on machines that differ in one assumption (takes longer)",
+    "everything": "also what the figure leaves out (takes longer)",
+}
+"""Options that only some experiments have; each is a flag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +67,92 @@ def verdict(claim: str, ours: Any, reproduced: bool | None, note: str = "") -> V
     return Verdict(claim, known["text"], known.get("paper"), ours, reproduced, note)
 
 
-def parser(description: str | None, *, figure: bool = False) -> argparse.ArgumentParser:
-    """The options that every experiment has. description: the script's docstring; its first paragraph is shown.
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A figure or table: what to run, what to print, what to draw, what to judge.
 
-    figure: also those of figures of simulations on the paper's card.
+    name: of the files. description: the script's docstring, whose first paragraph is its help.
+    run: makes the records; takes `quick`, `jobs` and those of `options` that concern it, as do machines and sizes, all
+    by keyword and only those that they name. table: the text that sets paper and simulation side by side.
+    options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
+    plots: panels from top to bottom, each drawing records on axes. figsize: in inches, by default one column wide.
+    machines, sizes: recorded as provenance.
     """
-    made = argparse.ArgumentParser(description=(description or "").partition("\n\n")[0])
+
+    name: str
+    description: str | None
+    run: Callable[..., list[Record]]
+    table: Callable[[Sequence[Record]], str]
+    summary: Callable[[Sequence[Record]], Mapping[str, Any]]
+    check: Callable[[Sequence[Record]], Sequence[Verdict]]
+    plots: Sequence[Plot]
+    machines: Callable[..., Iterable[Gpu]]
+    sizes: Callable[..., Mapping[str, Any]] = lambda: {}
+    options: Mapping[str, Callable[[Sequence[Record]], str] | None] = field(default_factory=dict)
+    figsize: tuple[float, float] | None = None
+
+
+def main(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
+    """Command line of an experiment: run it, print its table and verdicts, write NAME.json, .csv, .png and .pdf."""
+    given = vars(_parser(experiment).parse_args(argv))
+    out: Path = given.pop("out")
+    started = time.perf_counter()
+    records = _call(experiment.run, given)
+    verdicts = experiment.check(records)
+    more = [shown(records) for name, shown in experiment.options.items() if shown and given[name]]
+    content = {
+        "rows": records,
+        "summary": dict(experiment.summary(records)),
+        "claims": [asdict(v) for v in verdicts],
+        "provenance": {
+            "experiment": experiment.name,
+            "version": smmux.__version__,
+            **given,
+            "seconds": round(time.perf_counter() - started, 3),
+            "machines": [{**m.to_dict(), "sources": dict(m.sources)} for m in _call(experiment.machines, given)],
+            "sizes": dict(_call(experiment.sizes, given)),
+            "host": _host(),
+        },
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / experiment.name
+    path.with_suffix(".json").write_text(json.dumps(content, indent=1, default=_as_json) + "\n", encoding="utf-8")
+    _write_csv(path.with_suffix(".csv"), records)
+    _write_figure(path, records, experiment.plots, experiment.figsize)
+    print("\n\n".join([experiment.table(records), *more]))
+    if verdicts:
+        print()
+        print(table(("claim", "verdict", "paper", "ours"), [(v.id, v.word, v.paper, v.ours) for v in verdicts]))
+        for v in verdicts:
+            print(f"{v.id}: {v.text}" + (f" [{v.note}]" if v.note else ""))
+    print(f"\n{path}.json .csv .png .pdf", file=sys.stderr)
+    return 0
+
+
+def _parser(experiment: Experiment) -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(description=(experiment.description or "").partition("\n\n")[0])
     made.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where files go (%(default)s)")
     made.add_argument("--quick", action="store_true", help="smaller grids, same code")
-    if figure:
-        made.add_argument("--stalls", action="store_true", help="print where the schedulers' time goes, for every bar")
-        made.add_argument(
-            "--sensitivities", action="store_true", help="also on machines that differ in one assumption (takes longer)"
-        )
+    for name in experiment.options:
+        made.add_argument(f"--{name}", action="store_true", help=OPTIONS[name])
     made.add_argument(
         "--jobs", type=int, default=available_processors(), metavar="N", help="simulations at a time (%(default)s)"
     )
     return made
+
+
+def _call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """The function's result, of those values that its parameters name."""
+    return function(**{name: given[name] for name in inspect.signature(function).parameters if name in given})
+
+
+def _host() -> dict[str, Any]:
+    return {
+        "platform": platform.platform(),
+        "processors": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -105,69 +184,6 @@ def _is_number(text: str) -> bool:
     return text == "-" or text.replace(".", "", 1).replace("-", "", 1).isdigit()
 
 
-class Report:
-    """One run of an experiment: made before the simulations, `finish`ed after them."""
-
-    def __init__(self, name: str, options: argparse.Namespace) -> None:
-        self.name = name
-        self.options = options
-        self._started = time.perf_counter()
-
-    def finish(
-        self,
-        records: Sequence[Record],
-        *,
-        shown: str,
-        summary: Mapping[str, Any],
-        verdicts: Sequence[Verdict],
-        draw: Callable[[Any], Any] | Sequence[Callable[[Any], Any]],
-        machines: Iterable[Gpu] = (),
-        sizes: Mapping[str, Any] | None = None,
-        size: tuple[float, float] | None = None,
-    ) -> None:
-        """Print the table and the verdicts, write NAME.json, .csv, .png and .pdf.
-
-        draw: takes axes and draws on them; several draw panels, from top to bottom. size: of the figure in inches, by
-        default one column.
-        """
-        out: Path = self.options.out
-        out.mkdir(parents=True, exist_ok=True)
-        content = {
-            "rows": list(records),
-            "summary": dict(summary),
-            "claims": [asdict(v) for v in verdicts],
-            "provenance": self._provenance(machines, sizes),
-        }
-        path = out / self.name
-        path.with_suffix(".json").write_text(json.dumps(content, indent=1, default=_as_json) + "\n", encoding="utf-8")
-        _write_csv(path.with_suffix(".csv"), records)
-        _write_figure(path, draw, size)
-        print(shown)
-        if verdicts:
-            print()
-            print(table(("claim", "verdict", "paper", "ours"), [(v.id, v.word, v.paper, v.ours) for v in verdicts]))
-            for v in verdicts:
-                print(f"{v.id}: {v.text}" + (f" [{v.note}]" if v.note else ""))
-        print(f"\n{path}.json .csv .png .pdf", file=sys.stderr)
-
-    def _provenance(self, machines: Iterable[Gpu], sizes: Mapping[str, Any] | None) -> dict[str, Any]:
-        return {
-            "experiment": self.name,
-            "version": smmux.__version__,
-            "quick": self.options.quick,
-            "jobs": self.options.jobs,
-            "seconds": round(time.perf_counter() - self._started, 3),
-            "machines": [{**machine.to_dict(), "sources": dict(machine.sources)} for machine in machines],
-            "sizes": dict(sizes or {}),
-            "host": {
-                "platform": platform.platform(),
-                "processors": os.cpu_count(),
-                "python": platform.python_version(),
-                "numpy": np.__version__,
-            },
-        }
-
-
 def _as_json(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
@@ -185,7 +201,7 @@ def _write_csv(path: Path, records: Sequence[Record]) -> None:
 
 
 def _write_figure(
-    path: Path, draw: Callable[[Any], Any] | Sequence[Callable[[Any], Any]], size: tuple[float, float] | None
+    path: Path, records: Sequence[Record], plots: Sequence[Plot], size: tuple[float, float] | None
 ) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -193,8 +209,7 @@ def _write_figure(
     with figures.style():
         figure = Figure(figsize=size)
         FigureCanvasAgg(figure)
-        panels = [draw] if callable(draw) else draw
-        for i, panel in enumerate(panels):
-            panel(figure.add_subplot(len(panels), 1, i + 1))
+        for i, plot in enumerate(plots):
+            plot(records, figure.add_subplot(len(plots), 1, i + 1))
         figure.savefig(path.with_suffix(".png"))
         figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})

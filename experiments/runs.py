@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -14,10 +14,20 @@ from smmux.compiler.program import Program
 from smmux.gpus import Gpu
 from smmux.sweep import Record, sweep
 
-__all__ = ["SCHEDULES", "program", "register_budget", "simulate", "simulate_all"]
+__all__ = ["SCHEDULES", "by_key", "program", "register_budget", "simulate", "simulate_all", "size", "sizes"]
 
 SCHEDULES = ("source", "list")
 """The compiler's schedules: program order, as the paper's simulator runs PTX, and critical path, as on a card."""
+
+
+def size(quick: bool) -> str:
+    """The name of the problem size of a run."""
+    return "quick" if quick else "default"
+
+
+def sizes(names: Iterable[str], quick: bool = False) -> dict[str, Mapping[str, int]]:
+    """What the problem size means for each benchmark."""
+    return {name: benchmarks.get(name).sizes[size(quick)] for name in names}
 
 
 def program(benchmark: Benchmark, variant: str = "baseline", build: str | None = None) -> Program:

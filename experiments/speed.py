@@ -10,9 +10,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from experiments import harness
+from experiments import harness, runs
 from experiments.harness import Verdict
 from smmux import benchmarks, gpus
 from smmux.plot import geometric_mean
@@ -51,12 +52,8 @@ def measure(benchmark: str, host_threads: int, size: str) -> Record:
 def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
     """Measure one at a time, whatever jobs says; with two host threads only where there are two processors."""
     threads = (1, 2) if available_processors() > 1 else (1,)
-    points = product(benchmark=benchmarks.names(), host_threads=threads, size=[_size(quick)])
+    points = product(benchmark=benchmarks.names(), host_threads=threads, size=[runs.size(quick)])
     return sweep(measure, points, jobs=1, description="speed")
-
-
-def _size(quick: bool) -> str:
-    return "quick" if quick else "default"
 
 
 def summary(records: Sequence[Record]) -> dict[str, float | None]:
@@ -88,7 +85,9 @@ def table(records: Sequence[Record]) -> str:
         (r["benchmark"], r["host_threads"], r["instructions"], r["seconds"], r["mwips"], r["ns_per_instruction"])
         for r in records
     ]
-    return harness.table(("", "threads", "instructions", "seconds", "M/s", "ns each"), rows)
+    lines = (f"{name}: {'-' if value is None else format(value, '.3f')}" for name, value in summary(records).items())
+    rates = harness.table(("", "threads", "instructions", "seconds", "M/s", "ns each"), rows)
+    return rates + "\n\n" + "\n".join(lines)
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
@@ -96,23 +95,22 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     return []
 
 
+EXPERIMENT = harness.Experiment(
+    name="speed",
+    description=__doc__,
+    run=run,
+    table=table,
+    summary=summary,
+    check=check,
+    plots=[plot],
+    machines=lambda: [gpus.get(GPU)],
+    sizes=partial(runs.sizes, benchmarks.names()),
+)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    options = harness.parser(__doc__).parse_args(argv)
-    report = harness.Report("speed", options)
-    records = run(options.quick, options.jobs)
-    found = summary(records)
-    lines = "\n".join(f"{name}: {'-' if value is None else format(value, '.3f')}" for name, value in found.items())
-    report.finish(
-        records,
-        shown=f"{table(records)}\n\n{lines}",
-        summary=found,
-        verdicts=check(records),
-        draw=lambda ax: plot(records, ax),
-        machines=[gpus.get(GPU)],
-        sizes={name: benchmarks.get(name).sizes[_size(options.quick)] for name in benchmarks.names()},
-    )
-    return 0
+    return harness.main(EXPERIMENT, argv)
 
 
 if __name__ == "__main__":

@@ -150,22 +150,26 @@ def _capacities() -> tuple[dict[str, list[int]], bool, str]:
     return found, found == expected, "kB of shared memory, registers, L1; GTX680 and HD5870 are not modelled"
 
 
+def summary(records: Sequence[Record]) -> Record:
+    """Whether every row is the paper's."""
+    return {"exact": all(r["bytes"] == benchmarks.get(r["benchmark"]).table1.bytes for r in records)}
+
+
+EXPERIMENT = harness.Experiment(
+    name="table1",
+    description=__doc__,
+    run=run,
+    table=table,
+    summary=summary,
+    check=check,
+    plots=[plot],
+    machines=lambda: [gpus.get(GPU)],
+)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    options = harness.parser(__doc__).parse_args(argv)
-    report = harness.Report("table1", options)
-    records = run(options.quick, options.jobs)
-    report.finish(
-        records,
-        shown=table(records),
-        summary={
-            "exact": [r["bytes"] for r in records] == [benchmarks.get(r["benchmark"]).table1.bytes for r in records]
-        },
-        verdicts=check(records),
-        draw=lambda ax: plot(records, ax),
-        machines=[gpus.get(GPU)],
-    )
-    return 0
+    return harness.main(EXPERIMENT, argv)
 
 
 if __name__ == "__main__":

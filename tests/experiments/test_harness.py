@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from experiments import harness
 from smmux import gpus
+from smmux.benchmarks import WrongOutputError
 
 
 def test_every_claim_has_words() -> None:
@@ -31,26 +33,61 @@ def test_table_aligns_numbers_to_the_right() -> None:
     assert text.splitlines() == ["name   value", "-----  -----", "a      1.500", "bcdef      -", "c         22"]
 
 
-def test_report_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = harness.parser("A figure.\n\nMore.").parse_args(["--out", str(tmp_path / "new"), "--quick"])
-    harness.Report("demo", options).finish(
-        [{"x": 1, "y": 2.5}, {"x": 2, "z": "text"}],
-        shown="the table",
-        summary={"mean": 2.5},
-        verdicts=[harness.verdict("P6", [32], None, "why")],
-        draw=lambda ax: ax.plot([1, 2], [3, 4]),
-        machines=[gpus.get("GTX285")],
-        sizes={"MV": {"width": 1024}},
-    )
+def experiment(**changed: Any) -> harness.Experiment:
+    """An experiment of two records, whose run says what it was given."""
+
+    def run(quick: bool = False, stalls: bool = False) -> list[dict[str, Any]]:
+        return [{"x": 1, "y": 2.5, "quick": quick, "stalls": stalls}, {"x": 2, "z": "text"}]
+
+    usual: dict[str, Any] = {
+        "name": "demo",
+        "description": "A figure.\n\nMore.",
+        "run": run,
+        "table": lambda records: "the table",
+        "summary": lambda records: {"mean": 2.5},
+        "check": lambda records: [harness.verdict("P6", [32], None, "why")],
+        "plots": [lambda records, ax: ax.plot([r["x"] for r in records], [3, 4])],
+        "machines": lambda: [gpus.get("GTX285")],
+        "sizes": lambda quick: {"MV": {"width": 64 if quick else 1024}},
+        "options": {"stalls": lambda records: "the stalls", "everything": None},
+    }
+    return harness.Experiment(**usual | changed)
+
+
+def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert harness.main(experiment(), ["--out", str(tmp_path / "new"), "--quick"]) == 0
     content = json.loads((tmp_path / "new" / "demo.json").read_text())
     assert set(content) == {"rows", "summary", "claims", "provenance"}
     assert content["claims"][0]["reproduced"] is None
     assert content["provenance"]["machines"][0]["sm_count"] == 30
     assert content["provenance"]["quick"] is True
+    assert content["provenance"]["sizes"] == {"MV": {"width": 64}}
     rows = list(csv.DictReader((tmp_path / "new" / "demo.csv").read_text().splitlines()))
-    assert rows[1] == {"x": "2", "y": "", "z": "text"}
+    assert rows[1] == {"x": "2", "y": "", "z": "text", "quick": "", "stalls": ""}
     assert (tmp_path / "new" / "demo.png").read_bytes()[:4] == b"\x89PNG"
     assert (tmp_path / "new" / "demo.pdf").read_bytes()[:4] == b"%PDF"
     printed = capsys.readouterr().out
     assert "the table" in printed
+    assert "the stalls" not in printed
     assert "not judged" in printed
+
+
+def test_options_reach_the_run_and_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    harness.main(experiment(), ["--out", str(tmp_path), "--stalls", "--everything"])
+    row = json.loads((tmp_path / "demo.json").read_text())["rows"][0]
+    assert (row["quick"], row["stalls"]) == (False, True)
+    assert "the stalls" in capsys.readouterr().out
+
+
+def test_an_option_that_an_experiment_lacks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit):
+        harness.main(experiment(options={}), ["--out", str(tmp_path), "--stalls"])
+
+
+def test_nothing_is_written_when_the_run_fails(tmp_path: Path) -> None:
+    def wrong() -> list[dict[str, Any]]:
+        raise WrongOutputError("MV: y")
+
+    with pytest.raises(WrongOutputError):
+        harness.main(experiment(run=wrong), ["--out", str(tmp_path / "new")])
+    assert not (tmp_path / "new").exists()
