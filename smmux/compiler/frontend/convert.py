@@ -217,7 +217,10 @@ def join(a: Anything, b: Anything) -> Anything:
     if describe(a) == describe(b):
         return a
     if isinstance(a, Value) and isinstance(b, Value):
-        return _join_numbers(a, b)
+        joined = _join_numbers(a, b)
+        return (
+            a if describe(joined) == describe(a) else joined
+        )  # the same object: inference is over when nothing changes
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(map(join, a.items, b.items))
         return a if all(x is y for x, y in zip(items, a.items, strict=True)) else Tuple(items)
