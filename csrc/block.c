@@ -170,6 +170,8 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     const enum bar_option option = (enum bar_option)b->barrier;
     b->arrived = 0;
     sm->count.barriers++;
+    if (!b->synced) sm->count.first_barrier_cycles += t - b->start;
+    b->synced = true;
     if (option == BAR_ALLOC && sm->m->dynamic) {
         for (uint32_t w = 0; w < sm->warp_limit; w++)
             if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER)

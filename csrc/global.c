@@ -163,6 +163,7 @@ static void await(struct memop *op, struct access *a, uint32_t pending) {
     struct sm *sm = op->sm;
     a->pending = (uint16_t)pending;
     sm->credits -= (int32_t)pending;
+    sm->count.flight_cycles -= pending * op->t; /* lsu_segment_done adds the times of the replies */
     op->w->accesses_pending++;
     sm->blocks[op->w->block].accesses_pending++;
     if (op->u->dst_count) op->w->loads_pending++;
@@ -241,6 +242,7 @@ static void wake(struct sm *sm, uint32_t warp, uint64_t t) {
 void lsu_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     struct warp *w = &sm->warps[a->warp];
     sm->credits++;
+    sm->count.flight_cycles += t;
     if (--a->pending) return;
     if (a->dst[0] != OPERAND_NONE) {
         w->loads_pending--;

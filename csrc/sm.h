@@ -60,6 +60,7 @@ struct block {
     bool holds;             /* dynamic shared memory */
     bool region;            /* between an opening and a closing barrier (Figure 1) */
     bool isolating;         /* the barrier being assembled bears INSN_ISOLATE */
+    bool synced;            /* has completed a barrier */
     uint32_t dynamic_bytes; /* asked for by its last allocation */
     uint8_t barrier;        /* enum bar_option of the barrier being assembled */
     uint32_t id;

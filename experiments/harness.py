@@ -87,7 +87,7 @@ class Experiment:
     check: Callable[[Sequence[Record]], Sequence[Verdict]]
     plots: Sequence[Plot]
     machines: Callable[..., Iterable[Gpu]]
-    sizes: Callable[..., Mapping[str, Any]] = lambda: {}
+    sizes: Callable[..., Mapping[str, Any]]
     options: Mapping[str, Callable[[Sequence[Record]], str] | None] = field(default_factory=dict)
     figsize: tuple[float, float] | None = None
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from experiments import harness
+from experiments import harness, runs
 from experiments.harness import Verdict, verdict
 from experiments.runs import program
 from smmux import benchmarks, gpus, models
@@ -164,6 +165,7 @@ EXPERIMENT = harness.Experiment(
     check=check,
     plots=[plot],
     machines=lambda: [gpus.get(GPU)],
+    sizes=partial(runs.sizes, ()),
 )
 
 
