@@ -43,7 +43,7 @@ def test_independent_loads_are_in_flight_together(machine) -> None:
 
 def test_blocks_add_up() -> None:
     (_, one), (_, three) = (flights(MACHINES[0], loads=4, dependent=True, grid=n) for n in (1, 3))
-    assert three == 3 * one
+    assert 3 * one <= three < 3.1 * one  # they meet at the port
 
 
 def until_barrier(adds: int, barriers: int = 1, grid: int = 1) -> int:
