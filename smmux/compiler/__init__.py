@@ -2,38 +2,72 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from smmux.compiler.frontend import FunctionSource
+    from smmux.compiler.ir import Function
     from smmux.compiler.options import Options
     from smmux.compiler.program import Program
     from smmux.compiler.signature import Signature
 
 __all__ = ["clear_cache", "compile"]
 
-CACHE_SIZE = 512
-_cache: OrderedDict[Any, Program] = OrderedDict()
+T = TypeVar("T")
+
+
+class _Cache(Generic[T]):
+    """What was made for a number of keys; the oldest is forgotten. Threads do not make the same thing twice."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._kept: dict[Hashable, T] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What is kept under a key; it is made if nothing is."""
+        found = self._kept.get(key)
+        if found is None:
+            with self._lock:
+                found = self._kept.get(key)
+                if found is None:
+                    found = self._kept[key] = make()
+                    while len(self._kept) > self._size:
+                        del self._kept[next(iter(self._kept))]
+        return found
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kept.clear()
+
+
+_programs: _Cache[Program] = _Cache(512)
+_prepared: _Cache[Function] = _Cache(32)  # by what lowering depends on: most of the time, and the same for all budgets
 
 
 def compile(source: FunctionSource, signature: Signature, options: Options) -> Program:
     """Compile a kernel, or return what was compiled from the same source, captured values, types and options."""
-    key = (source.fingerprint(), signature, options)
-    program = _cache.get(key)
-    if program is None:
-        from smmux.compiler import frontend
-        from smmux.compiler.backend import compile_function
+    kernel = source.fingerprint(), signature
 
-        program = compile_function(frontend.lower(source, signature, options), options)
-        _cache[key] = program
-        if len(_cache) > CACHE_SIZE:
-            _cache.popitem(last=False)
-    else:
-        _cache.move_to_end(key)
-    return program
+    def make() -> Program:
+        from smmux.compiler.backend import compile_prepared
+
+        front = options.fused_mad, options.join, options.unroll_limit
+        return compile_prepared(_prepared.get((*kernel, *front), lower), options)
+
+    def lower() -> Function:
+        from smmux.compiler import frontend
+        from smmux.compiler.backend import prepare
+
+        return prepare(frontend.lower(source, signature, options), options)
+
+    return _programs.get((*kernel, options), make)
 
 
 def clear_cache() -> None:
     """Forget all compiled programs."""
-    _cache.clear()
+    _programs.clear()
+    _prepared.clear()

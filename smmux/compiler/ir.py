@@ -8,8 +8,8 @@ SSA-like: a `Reg` has one definition, except variables that are merged where con
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 
 class Type(enum.Enum):
@@ -177,6 +177,13 @@ class Instr:
         """True for the instruction that ends a block."""
         return self.op in ("bra", "cbr", "exit")
 
+    def copy(self, blocks: Mapping[Block | None, Block | None]) -> Instr:
+        """The same instruction in a copy of its function, whose blocks stand for those of the function."""
+        target, other = blocks.get(self.target), blocks.get(self.other)
+        return Instr(
+            self.op, self.dsts, self.srcs, self.loc, self.guard, self.guard_not, self.mem, target, other, self.attrs
+        )
+
 
 @dataclass(slots=True, eq=False)
 class Block:
@@ -224,3 +231,16 @@ class Function:
         """All instructions in block order."""
         for block in self.blocks:
             yield from block.instrs
+
+    def copy(self) -> Function:
+        """The same code in new blocks and instructions; registers and arrays, which never change, are shared."""
+        blocks: dict[Block | None, Block | None] = {block: Block(block.id) for block in self.blocks}
+        for old, new in blocks.items():
+            if old is not None and new is not None:
+                new.instrs = [instr.copy(blocks) for instr in old.instrs]
+        return replace(
+            self,
+            blocks=[block for block in blocks.values() if block is not None],
+            arrays=list(self.arrays),
+            params=list(self.params),
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -167,17 +166,9 @@ class Builder:
         self.start(rest)
 
 
-def clone(function: Function) -> Function:
-    """The same IR in new blocks and instructions; registers are shared."""
-    blocks = {block: function.block() for block in function.blocks}
-    for old, new in blocks.items():
-        new.instrs = [replace(i, target=blocks.get(i.target), other=blocks.get(i.other)) for i in old.instrs]
-    return replace(function, blocks=list(blocks.values()), arrays=list(function.arrays), params=list(function.params))
-
-
 def compiled(function: Function, **options: Any) -> Program:
     """Compile a copy."""
-    return compile_function(clone(function), Options(**options))
+    return compile_function(function.copy(), Options(**options))
 
 
 def ops(program: Program) -> list[str]:

@@ -13,7 +13,7 @@ from smmux.compiler.backend import compile_function
 from smmux.compiler.ir import Function
 from smmux.compiler.options import Options
 from smmux.compiler.program import INSN, UNIFORM
-from tests.compiler.back import F32, S32, TID, Builder, clone, compiled, fimm, imm, ops
+from tests.compiler.back import F32, S32, TID, Builder, compiled, fimm, imm, ops
 from tests.reference import machine
 
 
@@ -133,7 +133,7 @@ def test_compile_time_is_nearly_linear(schedule: str) -> None:
     """Best of several, taken in turns: other work on the computer only ever adds time."""
 
     def seconds(function: Function) -> float:
-        copy = clone(function)
+        copy = function.copy()
         gc.collect()
         start = time.process_time()
         compile_function(copy, Options(schedule=schedule))

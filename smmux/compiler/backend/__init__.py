@@ -6,29 +6,24 @@ from collections.abc import Callable
 
 from smmux.compiler.backend.addresses import lower_addresses
 from smmux.compiler.backend.branches import simplify_branches
-from smmux.compiler.backend.coalesce import Classes, coalesce
+from smmux.compiler.backend.budget import Search
 from smmux.compiler.backend.contract import contract
 from smmux.compiler.backend.dead import remove_dead
-from smmux.compiler.backend.encode import encode, layout
-from smmux.compiler.backend.graph import Graph
+from smmux.compiler.backend.encode import encode
 from smmux.compiler.backend.ifconvert import convert_ifs
 from smmux.compiler.backend.induction import reduce_strength
 from smmux.compiler.backend.invariant import hoist_invariants, insert_preheaders
 from smmux.compiler.backend.join import join_accesses
 from smmux.compiler.backend.legalize import legalize, normalize
-from smmux.compiler.backend.live import LiveRanges
 from smmux.compiler.backend.multiply import expand_products
-from smmux.compiler.backend.registers import Assignment, allocate
 from smmux.compiler.backend.schedule import schedule_blocks
-from smmux.compiler.backend.spill import Spiller
 from smmux.compiler.backend.ssa import construct, destruct
 from smmux.compiler.backend.values import number_values
-from smmux.compiler.ir import Block, Function, Space
+from smmux.compiler.ir import Function, Space
 from smmux.compiler.options import Options
-from smmux.compiler.program import MAX_PREDS, ParamWord, Program
-from smmux.errors import CompileError
+from smmux.compiler.program import ParamWord, Program
 
-__all__ = ["PASSES", "compile_function"]
+__all__ = ["compile_function", "compile_prepared", "prepare"]
 
 Pass = Callable[[Function, Options], None]
 
@@ -43,10 +38,6 @@ def _join(function: Function, options: Options) -> None:
         join_accesses(function)
 
 
-def _hoist(function: Function, options: Options) -> None:
-    hoist_invariants(function, options.max_registers)
-
-
 def _expand(function: Function, options: Options) -> None:
     if not options.fused_mad:  # CC 2.x and later multiply 32 bits in one instruction
         expand_products(function)
@@ -56,43 +47,41 @@ def _contract(function: Function, options: Options) -> None:
     contract(function, options.fused_mad)
 
 
-def _schedule(function: Function, options: Options) -> None:
-    if options.schedule == "list":
-        schedule_blocks(function, dict(options.latencies), options.max_registers)
-
-
-PASSES: tuple[tuple[str, Pass], ...] = (
-    ("normalize", _plain(normalize)),
-    ("construct", _plain(construct)),
-    ("branches", _plain(simplify_branches)),
-    ("values", _plain(number_values)),
-    ("dead", _plain(remove_dead)),
-    ("branches", _plain(simplify_branches)),
-    ("ifs", _plain(convert_ifs)),
-    ("branches", _plain(simplify_branches)),
-    ("values", _plain(number_values)),
-    ("dead", _plain(remove_dead)),
-    ("join", _join),
-    ("preheaders", _plain(insert_preheaders)),
-    ("invariant", _hoist),
-    ("strength", _plain(reduce_strength)),
-    ("addresses", _plain(lower_addresses)),
-    ("values", _plain(number_values)),
-    ("dead", _plain(remove_dead)),
-    ("multiply", _expand),
-    ("contract", _contract),
-    ("branches", _plain(simplify_branches)),
-    ("preheaders", _plain(insert_preheaders)),
-    ("legalize", _plain(legalize)),
-    ("invariant", _hoist),
-    ("schedule", _schedule),
-    ("destruct", _plain(destruct)),
-    ("legalize", _plain(legalize)),
+PREPARE: tuple[Pass, ...] = (
+    _plain(normalize),
+    _plain(construct),
+    _plain(simplify_branches),
+    _plain(number_values),
+    _plain(remove_dead),
+    _plain(simplify_branches),
+    _plain(convert_ifs),
+    _plain(simplify_branches),
+    _plain(number_values),
+    _plain(remove_dead),
+    _join,
+    _plain(insert_preheaders),
 )
-"""Every pass in order; between "construct" and "destruct" each register has one definition."""
+"""Passes that no register budget concerns. After "construct" each register has one definition."""
 
-MAX_ROUNDS = 8
-"""Rounds of spilling; each leaves fewer long live ranges."""
+LOWER: tuple[Pass, ...] = (
+    _plain(reduce_strength),
+    _plain(lower_addresses),
+    _plain(number_values),
+    _plain(remove_dead),
+    _expand,
+    _contract,
+    _plain(simplify_branches),
+    _plain(insert_preheaders),
+    _plain(legalize),
+)
+"""Passes between the two motions of invariants: of what the kernel computes, and of its addresses."""
+
+
+def prepare(function: Function, options: Options) -> Function:
+    """Run the passes that depend on the option `join` alone on a function, which is changed and returned."""
+    for run in PREPARE:
+        run(function, options)
+    return function
 
 
 def compile_function(function: Function, options: Options | None = None) -> Program:
@@ -101,11 +90,27 @@ def compile_function(function: Function, options: Options | None = None) -> Prog
     Raises CompileError where the kernel does not fit the machine.
     """
     options = options or Options()
-    for _, run in PASSES:
-        run(function, options)
-    order = layout(function)
-    assignment = _registers(function, order, options.max_registers)
-    code, uniforms = encode(function, order, assignment)
+    return compile_prepared(prepare(function, options), options)
+
+
+def compile_prepared(prepared: Function, options: Options) -> Program:
+    """Compile what `prepare` returned, which is left as it is: for several budgets and schedules."""
+
+    def lower(function: Function, live: int) -> int:
+        most = hoist_invariants(function, live)
+        for run in LOWER:
+            run(function, options)
+        return max(most, hoist_invariants(function, live))
+
+    def finish(function: Function, live: int) -> None:
+        if options.schedule == "list":
+            schedule_blocks(function, dict(options.latencies), live)
+        destruct(function)
+        legalize(function)
+
+    found = Search(prepared, lower, finish, options).run()
+    function, assignment = found.function, found.assignment
+    code, uniforms = encode(function, found.order, assignment)
     return Program(
         function.name,
         function.filename,
@@ -120,42 +125,6 @@ def compile_function(function: Function, options: Options | None = None) -> Prog
         _params(function),
         tuple(function.arrays),
     )
-
-
-def _registers(function: Function, order: list[Block], limit: int) -> Assignment:
-    """Assign registers, spilling until they are within the limit."""
-    spiller = Spiller(function)
-    budget, needed = limit, 0
-    for _ in range(MAX_ROUNDS):
-        graph = Graph(function)
-        classes = coalesce(function, LiveRanges(function, graph, order))
-        assignment = allocate(classes)
-        needed = needed or assignment.nregs
-        if assignment.npreds > MAX_PREDS:
-            raise CompileError(
-                f"kernel {function.name!r} needs {assignment.npreds} predicates at one time, {MAX_PREDS} is the most",
-                function.filename,
-            )
-        if assignment.nregs <= limit:
-            return assignment
-        chosen = _victims(spiller, classes, graph, budget)
-        if not chosen:
-            break
-        spiller.rewrite(classes, chosen)
-        budget = max(budget - 1, 4)
-    raise CompileError(
-        f"kernel {function.name!r} needs {needed} registers per thread, {limit} are allowed, "
-        "and local memory cannot make up for it",
-        function.filename,
-    )
-
-
-def _victims(spiller: Spiller, classes: Classes, graph: Graph, budget: int) -> set[int]:
-    """Classes to spill; a tighter budget where holes in live ranges made the allocation need more than is live."""
-    for tighter in range(budget, 3, -1):
-        if chosen := spiller.choose(classes, graph, tighter):
-            return chosen
-    return set()
 
 
 def _params(function: Function) -> tuple[ParamWord, ...]:

@@ -10,9 +10,6 @@ from smmux.compiler.ir import Block, Function, Instr, Reg, Type
 
 __all__ = ["hoist_invariants", "insert_preheaders", "preheader"]
 
-RESERVE = 6
-"""Registers of the budget that hoisting leaves alone."""
-
 
 def insert_preheaders(function: Function) -> None:
     """Give every loop one block before its header that goes nowhere else."""
@@ -58,33 +55,41 @@ def preheader(graph: Graph, loop: Loop) -> Block | None:
     return outside[0] if len(outside) == 1 and len(set(outside[0].successors)) == 1 else None
 
 
-def hoist_invariants(function: Function, max_registers: int) -> None:
+def hoist_invariants(function: Function, live: int) -> int:
     """Move pure operations whose sources are defined outside a loop to its preheader; inner loops first.
 
-    A loop may take as many more registers as the budget leaves it. Loops around loops keep cheap operations: their
-    iterations are long, and a register held through them costs more than an operation.
+    live: a loop takes operations in as long as it holds fewer values than this. Loops around loops keep cheap
+    operations: their iterations are long, and a register held through them costs more than an operation. Returns how
+    many values the fullest loop that took any in holds: limits from there on are none.
     """
     graph = Graph(function)
+    if not graph.loops:
+        return 0
     home = {dst: block for block in graph.order for instr in block.instrs for dst in instr.dsts}
-    pressure = _pressure(graph) if graph.loops else {}
+    pressure = _pressure(graph)
     around = {loop.parent for loop in graph.loops}
+    fullest = 0
     for loop in graph.loops:
         before = preheader(graph, loop)
         if before is None:
             continue
         innermost = loop not in around
-        room = max_registers - RESERVE - max(pressure[block] for block in loop.blocks)
+        held = max(pressure[block] for block in loop.blocks)
         moved: list[Instr] = []
         for block in sorted(loop.blocks, key=graph.index.__getitem__):
             kept: list[Instr] = []
             for instr in block.instrs:
-                if len(moved) < room and (innermost or _expensive(instr)) and _invariant(instr, loop, home):
+                if held < live and (innermost or _expensive(instr)) and _invariant(instr, loop, home):
                     moved.append(instr)
+                    held += 1
                     home[instr.dsts[0]] = before
                 else:
                     kept.append(instr)
             block.instrs = kept
         before.instrs[-1:] = [*moved, before.instrs[-1]]
+        if moved:
+            fullest = max(fullest, held)
+    return fullest
 
 
 def _pressure(graph: Graph) -> dict[Block, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from smmux.compiler.ir import Block, Instr, Operand
@@ -18,6 +19,11 @@ class Phi(Instr):
     def source(self, pred: Block) -> Operand:
         """The value that arrives from `pred`."""
         return self.srcs[self.preds.index(pred)]
+
+    def copy(self, blocks: Mapping[Block | None, Block | None]) -> Phi:
+        """The same phi in a copy of its function."""
+        preds = tuple(new for pred in self.preds if (new := blocks.get(pred)) is not None)
+        return Phi(self.op, self.dsts, self.srcs, self.loc, preds=preds)
 
 
 def phis(block: Block) -> list[Phi]:

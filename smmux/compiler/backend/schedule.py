@@ -1,8 +1,8 @@
 """List scheduling: each block in the order of its critical path, as an assembler would for the card.
 
 Between fences, the ready operation with the longest path of latencies below it goes first. Memory order is kept where
-accesses may alias. When the values live at one time reach the register budget, operations go in program order until
-there is room again.
+accesses may alias. When the values live at one time reach a limit, operations go in program order until there is room
+again.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ ISSUE = 4
 REMEMBERED = 32
 """Accesses that a later one is compared with, before everything older counts as one: keeps the pass linear."""
 
-RESERVE = 4
-"""Registers kept free of the budget, for what copies at the ends of blocks need."""
 
-
-def schedule_blocks(function: Function, latencies: Mapping[str, int], max_registers: int) -> None:
-    """Reorder every block of a function in SSA form."""
+def schedule_blocks(function: Function, latencies: Mapping[str, int], live: int) -> None:
+    """Reorder every block of a function in SSA form. live: values held at one time, from which on program order is
+    kept."""
     graph = Graph(function)
     defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
     analysis = Analysis(defs)
@@ -46,7 +44,7 @@ def schedule_blocks(function: Function, latencies: Mapping[str, int], max_regist
         if len(body) > 2:
             carried = _carried(block)
             dag = _Dag(body, analysis, latencies, carried)
-            order = dag.schedule(live_out[block] & words, max_registers - RESERVE)
+            order = dag.schedule(live_out[block] & words, live)
             block.instrs[first:-1] = [body[i] for i in order]
 
 

@@ -1,0 +1,173 @@
+"""The register budget: the most ambitious code that fits it.
+
+Invariants in registers save instructions, and a free hand for the scheduler hides latency; both cost registers, and how
+many only allocation tells. So the code is made with no limit on either first and is final if it fits: a budget that is
+no constraint changes nothing. Else the scheduler is limited, then motion of invariants, neither by more than is needed.
+What does not fit even then goes to local memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from smmux.compiler.backend.coalesce import Classes, coalesce
+from smmux.compiler.backend.encode import layout
+from smmux.compiler.backend.graph import Graph
+from smmux.compiler.backend.live import LiveRanges
+from smmux.compiler.backend.registers import Assignment, allocate
+from smmux.compiler.backend.spill import LOOP_WEIGHT, Spiller
+from smmux.compiler.ir import Block, Function
+from smmux.compiler.options import Options
+from smmux.compiler.program import MAX_PREDS
+from smmux.errors import CompileError
+
+__all__ = ["Allocated", "Search"]
+
+UNLIMITED = 1 << 30
+
+RELAXED = (0, 1, 2, 4, 8)
+"""How far below the budget the scheduler is held in turn: copies and holes in live ranges take the rest."""
+
+MAX_ROUNDS = 8
+"""Rounds of spilling; each leaves fewer long live ranges."""
+
+
+@dataclass(slots=True)
+class Allocated:
+    """A function in its final form, the order of its blocks, and its registers."""
+
+    function: Function
+    order: list[Block]
+    graph: Graph
+    classes: Classes
+    assignment: Assignment
+
+
+def _allocated(function: Function) -> Allocated:
+    order, graph = layout(function), Graph(function)
+    classes = coalesce(function, LiveRanges(function, graph, order))
+    return Allocated(function, order, graph, classes, allocate(classes))
+
+
+class Search:
+    """Makes code from one prepared function until it fits.
+
+    lower: the passes up to scheduling; it takes the most values that loops may hold, and returns how many they would
+    hold without that limit. finish: the passes from scheduling on; it takes the most values that may be live. Both
+    change the function that they are given.
+    """
+
+    def __init__(
+        self,
+        prepared: Function,
+        lower: Callable[[Function, int], int],
+        finish: Callable[[Function, int], None],
+        options: Options,
+    ) -> None:
+        self.prepared, self.lower, self.finish = prepared, lower, finish
+        self.limit = options.max_registers
+        self.free = options.schedule == "list"  # whether a limit of `finish` makes a difference
+
+    def run(self) -> Allocated:
+        """The code. Raises CompileError where it fits in no way."""
+        lowered, most = self._lowered(UNLIMITED)
+        best = self._finished(lowered, UNLIMITED)
+        if self._fits(best):
+            return best
+        found = self._first_fit(lowered) or self._bisect(most)
+        return found or self._spill()
+
+    def _lowered(self, held: int) -> tuple[Function, int]:
+        function = self.prepared.copy()
+        return function, self.lower(function, held)
+
+    def _finished(self, lowered: Function, live: int) -> Allocated:
+        function = lowered.copy()
+        self.finish(function, live)
+        return _allocated(function)
+
+    def _fits(self, code: Allocated) -> bool:
+        return code.assignment.nregs <= self.limit and code.assignment.npreds <= MAX_PREDS
+
+    def _first_fit(self, lowered: Function) -> Allocated | None:
+        """What the scheduler makes under the loosest limit that fits; the last resort is program order."""
+        attempts = (self._finished(lowered, live) for live in self._limits())
+        return next((code for code in attempts if self._fits(code)), None)
+
+    def _limits(self) -> Iterator[int]:
+        if self.free:
+            yield from (self.limit - less for less in RELAXED if less < self.limit)
+        yield 0
+
+    def _bisect(self, most: int) -> Allocated | None:
+        """The code with the most values in loops that fits, if none in addition does. A larger budget takes the same
+        way or one that leads to more."""
+        fitting, failing = -1, most
+        found = None
+        while failing - fitting > 1:
+            held = (fitting + failing) // 2 if found else 0
+            code = self._first_fit(self._lowered(held)[0])
+            if code is None and not held:
+                return None
+            fitting, failing, found = (held, failing, code) if code else (fitting, held, found)
+        return found
+
+    def _spill(self) -> Allocated:
+        """The cheapest code with values in local memory, of several that keep more or fewer invariants in registers."""
+        found: list[Allocated] = []
+        failure: CompileError | None = None
+        for held in (UNLIMITED, self.limit, self.limit - RELAXED[-1], 0):
+            lowered, _ = self._lowered(held)
+            for live in (self.limit - RELAXED[-2], 0) if self.free else (0,):
+                try:
+                    found.append(spilled(self._finished(lowered, live), self.limit))
+                except CompileError as error:
+                    failure = failure or error
+        if failure and not found:
+            raise failure
+        return min(found, key=_cost)
+
+
+def spilled(code: Allocated, limit: int) -> Allocated:
+    """The code with as many values in local memory as it takes to fit. Raises CompileError where that does not help."""
+    function, needed = code.function, code.assignment.nregs
+    spiller, budget = Spiller(function), limit
+    for _ in range(MAX_ROUNDS):
+        if code.assignment.npreds > MAX_PREDS:
+            raise CompileError(
+                f"kernel {function.name!r} needs {code.assignment.npreds} predicates at one time, "
+                f"{MAX_PREDS} is the most",
+                function.filename,
+            )
+        if code.assignment.nregs <= limit:
+            return code
+        chosen = _victims(spiller, code, budget)
+        if not chosen:
+            break
+        spiller.rewrite(code.classes, chosen)
+        budget = max(budget - 1, 4)
+        code = _allocated(function)
+    raise CompileError(
+        f"kernel {function.name!r} needs {needed} registers per thread, {limit} are allowed, "
+        "and local memory cannot make up for it",
+        function.filename,
+    )
+
+
+def _victims(spiller: Spiller, code: Allocated, budget: int) -> set[int]:
+    """Classes to spill; a tighter budget where holes in live ranges made the allocation need more than is live."""
+    for tighter in range(budget, 3, -1):
+        if chosen := spiller.choose(code.classes, code.graph, tighter):
+            return chosen
+    return set()
+
+
+def _cost(code: Allocated) -> tuple[int, int]:
+    """Accesses to local memory, then instructions, both weighted by the loops around them."""
+    local = instructions = 0
+    for block in code.order:
+        weight = LOOP_WEIGHT ** code.graph.depth[block]
+        instructions += weight * len(block.instrs)
+        local += weight * sum(instr.op in ("ld.local", "st.local") for instr in block.instrs)
+    return local, instructions
