@@ -99,32 +99,77 @@ CLONES static void gather(uint32_t *d, const uint32_t *words, const uint32_t add
     }
 }
 
-static void shared_load(struct memop *op, const uint8_t *shared) {
-    const uint32_t width = op->u->width, words = memop_words(width);
-    uint16_t dst[4];
-    memop_destinations(op, dst);
-    if (width >= 4) {
-        for (uint32_t word = 0; word < words; word++)
-            gather(op->w->rows + dst[word] * 32u, (const uint32_t *)(const void *)shared, op->addr,
-                   word, op->active);
+/* The same word for all of a half-warp, or words of a row. */
+static void load_half(uint32_t *d, const uint8_t *from, bool uniform) {
+    uint32_t value;
+    if (!uniform) {
+        memcpy(d, from, 16 * sizeof *d);
         return;
     }
-    uint32_t *d = op->w->rows + dst[0] * 32u;
-    for (uint32_t left = op->active; left; left &= left - 1) {
-        const uint32_t lane = bits_lowest(left);
-        d[lane] = lane_load(shared + op->addr[lane], width, op->u->flags & INSN_SIGNED);
+    memcpy(&value, from, sizeof value);
+    for (uint32_t lane = 0; lane < 16; lane++) d[lane] = value;
+}
+
+static void load_words(struct memop *op, const uint8_t *shared, const uint8_t shape[2]) {
+    const uint32_t low = shape[0] == HALF_ANY ? 0xffffu : 0;
+    const uint32_t high = shape[1] == HALF_ANY ? 0xffff0000u : 0;
+    const uint32_t scattered = op->active & (low | high);
+    uint16_t dst[4];
+    const uint32_t words = memop_destinations(op, dst);
+    for (uint32_t word = 0; word < words; word++) {
+        uint32_t *d = op->w->rows + dst[word] * 32u;
+        const uint8_t *at = shared + 4 * word;
+        if (!low) load_half(d, at + op->addr[0], shape[0] == HALF_UNIFORM);
+        if (!high) load_half(d + 16, at + op->addr[16], shape[1] == HALF_UNIFORM);
+        if (scattered) gather(d, (const uint32_t *)(const void *)shared, op->addr, word, scattered);
     }
 }
 
-static void shared_store(struct memop *op, uint8_t *shared) {
-    const uint32_t width = op->u->width, words = memop_words(width);
+static void shared_load(struct memop *op, const uint8_t *shared, const uint8_t shape[2]) {
+    if (op->u->width >= 4) {
+        load_words(op, shared, shape);
+        return;
+    }
+    uint32_t *d = op->w->rows + op->u->d;
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        d[lane] = lane_load(shared + op->addr[lane], op->u->width, op->u->flags & INSN_SIGNED);
+    }
+}
+
+static void store_bytes(struct memop *op, uint8_t *shared, const uint32_t *row) {
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        lane_store(shared + op->addr[lane], op->u->width, row[lane]);
+    }
+}
+
+/* In order of the lanes: of those that store to one word the last wins. */
+static void store_half(uint8_t *shared, const uint32_t addr[16], const uint32_t *row,
+                       uint8_t shape) {
+    if (shape == HALF_LINEAR) {
+        memcpy(shared + addr[0], row, 16 * sizeof *row);
+        return;
+    }
+    for (uint32_t lane = 0; lane < 16; lane++) memcpy(shared + addr[lane], row + lane, sizeof *row);
+}
+
+static void shared_store(struct memop *op, uint8_t *shared, const uint8_t shape[2]) {
+    const uint32_t width = op->u->width;
     const uint32_t *rows[4];
     memop_data_rows(op, rows);
-    for (uint32_t word = 0; word < words; word++)
-        for (uint32_t left = op->active; left; left &= left - 1) {
-            const uint32_t lane = bits_lowest(left);
-            lane_store(shared + op->addr[lane] + 4 * word, width, rows[word][lane]);
-        }
+    if (width < 4) {
+        store_bytes(op, shared, rows[0]);
+    } else if (width == 4 && op->active == 0xffffffffu) {
+        store_half(shared, op->addr, rows[0], shape[0]);
+        store_half(shared, op->addr + 16, rows[0] + 16, shape[1]);
+    } else {
+        for (uint32_t word = 0; word < memop_words(width); word++)
+            for (uint32_t left = op->active; left; left &= left - 1) {
+                const uint32_t lane = bits_lowest(left);
+                memcpy(shared + op->addr[lane] + 4 * word, &rows[word][lane], 4);
+            }
+    }
 }
 
 /* Lanes one after another; returns the largest number of lanes that hit one word. */
@@ -184,8 +229,8 @@ static bool issue_shared(struct memop *op) {
             return false;
         for (uint32_t lane = 0; lane < 32; lane++) op->addr[lane] += base;
         struct smem_cost cost = smem_passes(m->cfg, op->addr, op->active, op->u->width);
-        if (op->u->op == OP_LD_SHARED) shared_load(op, op->sm->shared);
-        else if (op->u->op == OP_ST_SHARED) shared_store(op, op->sm->shared);
+        if (op->u->op == OP_LD_SHARED) shared_load(op, op->sm->shared, cost.shape);
+        else if (op->u->op == OP_ST_SHARED) shared_store(op, op->sm->shared, cost.shape);
         else cost.passes *= 2 * shared_atomic(op, op->sm->shared);
         count_shared(op, cost);
         note_use(b, op);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bits.h"
+#include "clones.h"
 
 /* CC 2.x and 3.x: one request asks every bank for some rows; it takes as many passes as
  * the bank with the most distinct rows has. */
@@ -31,64 +32,102 @@ static uint32_t half_warps(uint32_t mask) {
     return (mask & 0xffffu ? 1u : 0u) + (mask & 0xffff0000u ? 1u : 0u);
 }
 
-/* Does lane i address base + step i, up to the bits outside `keep`, for every lane that takes
- * part? Written so that compilers vectorise it. */
-static bool arithmetic(const uint32_t addr[32], uint32_t mask, uint32_t base, uint32_t step,
-                       uint32_t keep) {
-    uint32_t differ = 0;
+/* What a glance at the addresses shows, half-warp by half-warp. */
+struct glance {
+    uint32_t apart; /* lanes that address another word than the lowest lane of their half-warp */
+    uint32_t bent;  /* lanes that are not as many words further as they are lanes further */
+};
 
-    if (mask == 0xffffffffu) {
-        for (uint32_t lane = 0; lane < 32; lane++) differ |= addr[lane] ^ (base + step * lane);
-    } else {
-        for (uint32_t lane = 0; lane < 32; lane++)
-            differ |= mask & (1u << lane) ? addr[lane] ^ (base + step * lane) : 0;
+/* base: per half-warp, where lane 0 were if the lanes addressed consecutive words. */
+CLONES static struct glance compare(const uint32_t addr[32], const uint32_t first[2],
+                                    const uint32_t base[2]) {
+    const uint32_t first0 = first[0], first1 = first[1], base0 = base[0], base1 = base[1];
+    struct glance seen = {0, 0};
+
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t word = lane < 16 ? first0 : first1;
+        const uint32_t straight = (lane < 16 ? base0 : base1) + 4 * lane;
+
+        seen.apart |= (addr[lane] ^ word) > 3 ? 1u << lane : 0;
+        seen.bent |= addr[lane] != straight ? 1u << lane : 0;
     }
-    return (differ & keep) == 0;
+    return seen;
+}
+
+static struct glance glance_at(const uint32_t addr[32], uint32_t mask) {
+    const uint32_t lead0 = bits_lowest(mask | 1u << 15),
+                   lead1 = bits_lowest(mask >> 16 | 1u << 15) + 16;
+    const uint32_t first[2] = {addr[lead0], addr[lead1]};
+    const uint32_t base[2] = {first[0] - 4 * lead0, first[1] - 4 * lead1};
+    const struct glance seen = compare(addr, first, base);
+
+    return (struct glance){seen.apart & mask, seen.bent & mask};
+}
+
+/* `ones` from the first bank that a lane addresses on, of all lanes; at most 32 banks. */
+CLONES static uint32_t banks_of(const uint32_t addr[32], uint32_t lanes, const struct geometry *g,
+                                uint32_t ones) {
+    const uint32_t shift = g->bank_shift, mask = g->bank_mask;
+    uint32_t banks = 0;
+
+    for (uint32_t lane = 0; lane < 32; lane++)
+        banks |= (lanes >> lane & 1 ? ones : 0) << (addr[lane] >> shift & mask);
+    return banks;
 }
 
 /* Do the lanes address banks of their own? */
-static bool distinct_banks(const uint32_t addr[32], uint32_t lanes, uint32_t offset,
-                           uint32_t bank_shift, uint32_t bank_mask) {
-    uint32_t count = bits_count(lanes);
-    uint64_t seen = 0;
+static bool distinct_banks(const struct geometry *g, const uint32_t addr[32], uint32_t lanes,
+                           uint32_t width) {
+    const uint32_t each = width >> g->bank_shift ? width >> g->bank_shift : 1;
 
-    for (; lanes != 0; lanes &= lanes - 1) {
-        uint32_t bank = (addr[bits_lowest(lanes)] + offset) >> bank_shift & bank_mask;
+    if (g->bank_mask > 31 || each > g->bank_mask + 1) return false; /* not asked */
+    return bits_count(banks_of(addr, lanes, g, (1u << each) - 1)) == each * bits_count(lanes);
+}
 
-        seen |= 1ull << bank;
-    }
-    return bits_count64(seen) == count;
+/* The half-warp asks for one word, or for consecutive ones. */
+static bool one_pass(const struct geometry *g, const struct glance *seen, uint32_t half) {
+    const uint32_t lanes = 0xffffu << 16 * half;
+
+    return (seen->apart & lanes) == 0 || ((seen->bent & lanes) == 0 && g->bank_mask >= 15);
+}
+
+/* The lanes less those that ask for the same word as a lower one of a half-warp that agrees. */
+static uint32_t askers(const struct glance *seen, uint32_t mask) {
+    const uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
+
+    return (seen->apart & 0xffffu ? low : low & (0u - low)) |
+           (seen->apart & 0xffff0000u ? high : high & (0u - high));
 }
 
 /* CC 1.x, one 32-bit request of a half-warp. Each pass picks one word for broadcast and
  * serves all lanes within it, and one lane of each other bank. The machine's choice of word
  * and lane is not documented; here both are the lowest lane still waiting. */
-static uint32_t broadcast_passes(const uint32_t addr[32], uint32_t lanes, uint32_t offset,
-                                 uint32_t bank_mask) {
+static uint32_t broadcast_passes(const struct geometry *g, const uint32_t addr[32],
+                                 uint32_t lanes) {
     uint32_t waiting[SMEM_MAX_BANKS]; /* lanes per bank, valid where `banks` has a bit */
     uint64_t banks = 0;
     uint32_t passes = 0;
 
-    if (distinct_banks(addr, lanes, offset, 2, bank_mask)) return 1;
+    if (distinct_banks(g, addr, lanes, 4)) return 1;
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         uint32_t lane = bits_lowest(rest);
-        uint32_t bank = ((addr[lane] + offset) >> 2) & bank_mask;
+        uint32_t bank = addr[lane] >> 2 & g->bank_mask;
 
         waiting[bank] = (banks >> bank & 1 ? waiting[bank] : 0) | 1u << lane;
         banks |= 1ull << bank;
     }
     while (lanes != 0) {
         uint32_t lead = bits_lowest(lanes);
-        uint32_t word = (addr[lead] + offset) >> 2;
+        uint32_t word = addr[lead] >> 2;
         uint64_t pending = banks;
         uint32_t served = 0;
 
-        for (uint32_t rest = waiting[word & bank_mask]; rest != 0; rest &= rest - 1) {
+        for (uint32_t rest = waiting[word & g->bank_mask]; rest != 0; rest &= rest - 1) {
             uint32_t lane = bits_lowest(rest);
 
-            served |= (addr[lane] + offset) >> 2 == word ? 1u << lane : 0;
+            served |= addr[lane] >> 2 == word ? 1u << lane : 0;
         }
-        pending &= ~(1ull << (word & bank_mask));
+        pending &= ~(1ull << (word & g->bank_mask));
         for (; pending != 0; pending &= pending - 1) {
             uint32_t first = waiting[__builtin_ctzll(pending)];
 
@@ -106,19 +145,19 @@ static uint32_t broadcast_passes(const uint32_t addr[32], uint32_t lanes, uint32
     return passes;
 }
 
-static struct smem_cost cost_cc1(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
-                                 uint32_t width) {
-    const uint32_t half[2] = {mask & 0xffffu, mask & 0xffff0000u};
-    uint32_t words = width > 4 ? width >> 2 : 1;
-    struct smem_cost cost = {0, 0};
+/* Wider accesses are split into 32-bit ones: word k of every lane together, which shifts all
+ * lanes by k banks and changes nothing else. */
+static struct smem_cost cost_cc1(const struct geometry *g, const struct glance *seen,
+                                 const uint32_t addr[32], uint32_t mask, uint32_t width) {
+    const uint32_t words = width > 4 ? width >> 2 : 1;
+    struct smem_cost cost = {.passes = 0};
 
-    /* Wider accesses are split into 32-bit ones: word k of every lane together. */
-    for (uint32_t k = 0; k < words; k++) {
-        for (uint32_t h = 0; h < 2; h++) {
-            if (half[h] == 0) continue;
-            cost.passes += broadcast_passes(addr, half[h], 4 * k, cfg->smem_banks - 1);
-            cost.ideal++;
-        }
+    for (uint32_t half = 0; half < 2; half++) {
+        const uint32_t lanes = mask & 0xffffu << 16 * half;
+
+        if (lanes == 0) continue;
+        cost.passes += one_pass(g, seen, half) ? words : words * broadcast_passes(g, addr, lanes);
+        cost.ideal += words;
     }
     return cost;
 }
@@ -133,7 +172,7 @@ static uint32_t row_passes(const struct geometry *g, const uint32_t addr[32], ui
     uint32_t nodes = 0, most = 0;
     uint32_t step = 1u << g->bank_shift;
 
-    if (width <= step && distinct_banks(addr, lanes, 0, g->bank_shift, g->bank_mask)) return 1;
+    if (distinct_banks(g, addr, lanes, width)) return 1;
     memset(head, 0, g->bank_mask + 1);
     memset(count, 0, g->bank_mask + 1);
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -159,18 +198,18 @@ static uint32_t row_passes(const struct geometry *g, const uint32_t addr[32], ui
 /* CC 2.x: a warp's 32-bit access is one request, 64-bit two half-warps, 128-bit four
  * quarter-warps. For 128 bits "one must add 1" [PG55 G.4.3]; adding it per half-warp gives
  * 6 passes = 12 clk for a linear access, as measured (12.1 clk [GMB]). */
-static struct smem_cost cost_cc2(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
-                                 uint32_t width) {
-    const struct geometry g = geometry_of(cfg);
+static struct smem_cost cost_cc2(const struct geometry *g, const struct glance *seen,
+                                 const uint32_t addr[32], uint32_t mask, uint32_t width) {
     uint32_t lanes_per_request = width <= 4 ? 32 : width == 8 ? 16 : 8;
     uint32_t group = 0xffffffffu >> (32 - lanes_per_request);
-    struct smem_cost cost = {0, 0};
+    struct smem_cost cost = {.passes = 0};
 
+    if (width < 16) mask = askers(seen, mask);
     for (uint32_t lane = 0; lane < 32; lane += lanes_per_request) {
         uint32_t lanes = mask & group << lane;
 
         if (lanes == 0) continue;
-        cost.passes += row_passes(&g, addr, lanes, width);
+        cost.passes += row_passes(g, addr, lanes, width);
         cost.ideal++;
     }
     if (width == 16) {
@@ -183,50 +222,45 @@ static struct smem_cost cost_cc2(const struct config *cfg, const uint32_t addr[3
 }
 
 /* CC 3.x: one request up to 64 bits, two half-warps for 128 bits (256 bytes a pass). */
-static struct smem_cost cost_cc3(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
-                                 uint32_t width) {
-    const struct geometry g = geometry_of(cfg);
-    const uint32_t request[2] = {width == 16 ? mask & 0xffffu : mask,
-                                 width == 16 ? mask & 0xffff0000u : 0};
-    struct smem_cost cost = {0, 0};
+static struct smem_cost cost_cc3(const struct geometry *g, const struct glance *seen,
+                                 const uint32_t addr[32], uint32_t mask, uint32_t width) {
+    const uint32_t lanes = askers(seen, mask);
+    const uint32_t request[2] = {width == 16 ? lanes & 0xffffu : lanes,
+                                 width == 16 ? lanes & 0xffff0000u : 0};
+    struct smem_cost cost = {.passes = 0};
 
     for (uint32_t r = 0; r < 2; r++) {
         if (request[r] == 0) continue;
-        cost.passes += row_passes(&g, addr, request[r], width);
+        cost.passes += row_passes(g, addr, request[r], width);
         cost.ideal++;
     }
     return cost;
 }
 
-/* Nearly all accesses are 32-bit and either linear or a broadcast: no conflict. The first two
- * lanes tell which of them it can be. */
-static bool conflict_free(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
-                          uint32_t width) {
-    uint32_t lanes_per_request = cfg->smem_rule == 1 ? 16 : 32;
-    uint32_t first = bits_lowest(mask);
-    uint32_t rest = mask & (mask - 1);
-    uint32_t second = rest != 0 ? bits_lowest(rest) : first;
+static uint8_t shape_of(const struct glance *seen, uint32_t mask, uint32_t half) {
+    const uint32_t lanes = 0xffffu << 16 * half;
 
-    if (width > 4) return false;
-    if (addr[first] >> 2 == addr[second] >> 2) return arithmetic(addr, mask, addr[first], 0, ~3u);
-    if (addr[second] - addr[first] != 4 * (second - first)) return false;
-    return cfg->smem_banks >= lanes_per_request && width == 4 &&
-           arithmetic(addr, mask, addr[first] - 4 * first, 4, ~0u);
+    if ((mask & lanes) != lanes) return HALF_ANY;
+    if ((seen->apart & lanes) == 0) return HALF_UNIFORM;
+    return (seen->bent & lanes) == 0 ? HALF_LINEAR : HALF_ANY;
 }
 
 struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
                              uint32_t width) {
+    const struct geometry g = geometry_of(cfg);
+    struct smem_cost cost;
+    struct glance seen;
+
     assert(width != 0 && width <= 16 && (width & (width - 1)) == 0);
     assert(bits_is_power_of_two(cfg->smem_banks) && cfg->smem_banks <= SMEM_MAX_BANKS);
-    if (mask == 0) return (struct smem_cost){0, 0};
-    if (conflict_free(cfg, addr, mask, width)) {
-        uint32_t requests = cfg->smem_rule == 1 ? half_warps(mask) : 1;
-
-        return (struct smem_cost){requests, requests};
-    }
+    if (mask == 0) return (struct smem_cost){.passes = 0};
+    seen = glance_at(addr, mask);
     switch (cfg->smem_rule) {
-    case 1: return cost_cc1(cfg, addr, mask, width);
-    case 2: return cost_cc2(cfg, addr, mask, width);
-    default: return cost_cc3(cfg, addr, mask, width);
+    case 1: cost = cost_cc1(&g, &seen, addr, mask, width); break;
+    case 2: cost = cost_cc2(&g, &seen, addr, mask, width); break;
+    default: cost = cost_cc3(&g, &seen, addr, mask, width); break;
     }
+    cost.shape[0] = shape_of(&seen, mask, 0);
+    cost.shape[1] = shape_of(&seen, mask, 1);
+    return cost;
 }

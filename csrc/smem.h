@@ -12,9 +12,17 @@
 
 #define SMEM_MAX_BANKS 64u
 
+/* What all 16 lanes of a half-warp address. */
+enum half_shape {
+    HALF_ANY,
+    HALF_UNIFORM, /* one word */
+    HALF_LINEAR   /* consecutive words */
+};
+
 struct smem_cost {
-    uint32_t passes; /* bank passes, summed over the requests of the access */
-    uint32_t ideal;  /* passes of a conflict-free access of the same width and lanes */
+    uint32_t passes;  /* bank passes, summed over the requests of the access */
+    uint32_t ideal;   /* passes of a conflict-free access of the same width and lanes */
+    uint8_t shape[2]; /* enum half_shape of the half-warps: a short cut for who moves the data */
 };
 
 /* addr: byte address per lane, aligned to width; mask: lanes that take part; width: 1, 2,
