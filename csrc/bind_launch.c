@@ -145,16 +145,21 @@ static int read_meta(struct program_meta *meta, PyObject *dict) {
 }
 
 static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
-    uint32_t dynamic = 0;
+    uint32_t dynamic = 0, check = 0;
     const struct number numbers[] = {
-        {"dynamic", false, &dynamic},         {"extra_blocks", false, &l->extra_blocks},
-        {"max_cycles", true, &l->max_cycles}, {"window", false, &l->window},
-        {"threads", false, &l->threads},      {"per_pc", false, per_pc},
+        {"dynamic", false, &dynamic},
+        {"extra_blocks", false, &l->extra_blocks},
+        {"max_cycles", true, &l->max_cycles},
+        {"window", false, &l->window},
+        {"threads", false, &l->threads},
+        {"per_pc", false, per_pc},
+        {"check", false, &check},
     };
     if (read_numbers(dict, numbers, sizeof numbers / sizeof *numbers) < 0) return -1;
     l->dynamic = dynamic != 0;
-    if (l->threads <= 64) return 0;
-    PyErr_SetString(PyExc_ValueError, "threads: at most 64 host threads");
+    l->check = (enum check_mode)check;
+    if (l->threads <= 64 && check < CHECK_MODE_COUNT) return 0;
+    PyErr_SetString(PyExc_ValueError, "threads: at most 64 host threads; check: 0, 1 or 2");
     return -1;
 }
 
@@ -170,9 +175,12 @@ static bool interrupted(void *context) {
 static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssize_t pc_bytes) {
     PyObject *counters = bind_counters(&out->counters);
     if (!counters) return NULL;
-    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#}", "counters", counters, "residency",
+    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K}", "counters", counters, "residency",
                          out->residency, "static_residency", out->static_residency, "limiter",
-                         limiter_name(out->limiter), "per_pc", pc, pc_bytes);
+                         limiter_name(out->limiter), "per_pc", pc, pc_bytes, "findings",
+                         out->findings ? (const void *)out->findings : "",
+                         (Py_ssize_t)(out->finding_count * sizeof *out->findings), "findings_lost",
+                         (unsigned long long)out->findings_lost);
 }
 
 static PyObject *run_borrowed(struct borrowed *b, bool per_pc) {
@@ -192,6 +200,7 @@ static PyObject *run_borrowed(struct borrowed *b, bool per_pc) {
           : outcome_dict(&out, out.pc ? (void *)out.pc : "",
                          out.pc ? (Py_ssize_t)(b->launch.code_count * sizeof *out.pc) : 0);
     free(out.pc);
+    free(out.findings);
     return result;
 }
 
@@ -199,7 +208,7 @@ const char bind_launch_doc[] =
     PyDoc_STR("launch($module, code, uniforms, meta, config, grid, block, params, "
               "buffers, const, options)\n--\n\n"
               "Run one grid to its end. Returns counters (dict), residency, "
-              "static_residency, limiter and per_pc (bytes).");
+              "static_residency, limiter, per_pc and findings (bytes).");
 
 PyObject *bind_launch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {
     static char *names[] = {"code",   "uniforms", "meta",  "config",  "grid", "block",

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sm.h"
+#include "check.h"
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
@@ -75,6 +75,7 @@ static void start_block(struct sm *sm, struct block *b, uint64_t t) {
     uint32_t thread = 0;
     b->started = true;
     b->start = t;
+    if (sm->check) check_start(sm, b);
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
             start_warp(sm, w, b, thread);
@@ -119,6 +120,7 @@ static bool serve(struct sm *sm, struct block *b, uint64_t t) {
     if (!smm_alloc_dynamic(&sm->smm, b->id, b->dynamic_bytes, &at)) return false;
     b->dynamic_base = at;
     b->holds = true;
+    if (sm->check) check_grant(sm, b);
     open_region(b, t);
     sm->count.allocations++;
     sm->count.allocation_wait_cycles += t - b->arrival;
@@ -168,6 +170,7 @@ static void release(struct sm *sm, struct block *b, uint64_t t) {
 
 static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     const enum bar_option option = (enum bar_option)b->barrier;
+    if (sm->check) check_interval(sm, b, t);
     b->arrived = 0;
     sm->count.barriers++;
     if (!b->synced) sm->count.first_barrier_cycles += t - b->start;
@@ -205,6 +208,7 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
         sm_fault(sm, warp, (uint32_t)__builtin_ctz(w->mask), t, e);
         return;
     }
+    if (sm->check) check_arrival(sm, warp, t);
     b->barrier = u->sub;
     b->isolating = u->flags & INSN_ISOLATE;
     if (u->sub == BAR_ALLOC) b->dynamic_bytes = (uint32_t)u->imm;

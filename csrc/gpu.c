@@ -161,7 +161,8 @@ static enum error create(struct gpu *g, struct outcome *out) {
                                   .dims = l->dims,
                                   .buffers = l->buffers,
                                   .buffer_count = l->buffer_count,
-                                  .per_pc = out->pc != NULL};
+                                  .per_pc = out->pc || l->check,
+                                  .check = l->check};
     g->machine.warps_per_block = round_up(threads, 32) / 32;
     find_shared_memory(l->buffers, l->buffer_count);
     if ((e = admit(g, out))) return e;
@@ -274,6 +275,22 @@ static void add_counters(struct counters *into, const struct counters *from) {
 #include "counters.def"
 }
 
+static enum error collect_findings(const struct gpu *g, struct outcome *out) {
+    const uint32_t sms = g->l->cfg->sm_count;
+    uint32_t count = 0;
+    if (!g->machine.check) return OK;
+    for (uint32_t i = 0; i < sms; i++) count += check_findings(g->sms[i].check)->count;
+    out->findings = malloc((count + 1) * sizeof *out->findings);
+    if (!out->findings) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < sms; i++) {
+        const struct findings *f = check_findings(g->sms[i].check);
+        memcpy(out->findings + out->finding_count, f->row, f->count * sizeof *f->row);
+        out->finding_count += f->count;
+        out->findings_lost += f->lost;
+    }
+    return OK;
+}
+
 static void collect(struct gpu *g, struct outcome *out) {
     uint64_t end = 0;
     for (uint32_t i = 0; i < g->l->cfg->sm_count; i++)
@@ -303,6 +320,7 @@ enum error gpu_run(const struct launch *l, struct outcome *out) {
             l->cfg->partitions);
     if (!e) e = clock_run(&g, &out->fault);
     if (!e) collect(&g, out);
+    if (!e) e = collect_findings(&g, out);
     destroy(&g);
     return out->fault.code = e;
 }

@@ -2,6 +2,7 @@
 #ifndef SMMUX_GPU_H
 #define SMMUX_GPU_H
 
+#include "check.h"
 #include "counters.h"
 #include "decode.h"
 #include "memsys.h"
@@ -21,10 +22,11 @@ struct launch {
     uint32_t buffer_count;
     const uint8_t *constants;
     uint32_t constant_bytes;
-    bool dynamic;                       /* shared-memory management */
-    uint32_t extra_blocks;              /* n of K + n */
-    uint64_t max_cycles;                /* 0: no limit */
-    uint32_t window;                    /* 0: the machine's own; others give the same bits */
+    bool dynamic;          /* shared-memory management */
+    uint32_t extra_blocks; /* n of K + n */
+    uint64_t max_cycles;   /* 0: no limit */
+    uint32_t window;       /* 0: the machine's own; others give the same bits */
+    enum check_mode check;
     uint32_t threads;                   /* host threads; any number gives the same bits */
     bool (*interrupted)(void *context); /* asked now and then */
     void *context;
@@ -35,6 +37,9 @@ struct outcome {
     uint32_t residency, static_residency; /* blocks per SM allowed, and K */
     uint32_t limiter;                     /* enum limiter */
     struct pc_counters *pc;               /* [code_count] of the caller's, or NULL */
+    struct finding *findings;             /* of the checks, SM by SM; the caller frees them */
+    uint32_t finding_count;
+    uint64_t findings_lost; /* see findings.h */
     struct fault fault;
 };
 

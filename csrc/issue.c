@@ -1,5 +1,6 @@
 /* One instruction of one warp: guard, unit, effect, scoreboard. */
 #include "bits.h"
+#include "check.h"
 #include "exec.h"
 #include "sm.h"
 
@@ -29,6 +30,7 @@ static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint
 
 static void issue_exit(struct sm *sm, uint32_t warp, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
+    if (sm->check && active) check_exit(sm, warp);
     const bool alive = active ? warp_exit(w, active) : warp_goto(w, w->pc + 1);
     if (alive) sm_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
     else block_warp_exit(sm, warp, t);

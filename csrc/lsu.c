@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bits.h"
+#include "check.h"
 #include "clones.h"
 #include "lanes.h"
 #include "smem.h"
@@ -203,6 +204,7 @@ static void count_shared(struct memop *op, struct smem_cost cost) {
         op->sm->pc_count[op->pc].passes += cost.passes;
         op->sm->pc_count[op->pc].conflicts += extra;
         op->sm->pc_count[op->pc].bytes += bytes;
+        if (op->sm->check) check_access(op);
     }
 }
 

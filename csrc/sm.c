@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+
 /* ---- construction ------------------------------------------------------------------------ */
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
@@ -54,6 +56,8 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     sm->access_next = (uint16_t *)(void *)at, at += sizes[9];
     sm->pc_count = m->per_pc ? (struct pc_counters *)(void *)at : NULL;
     sm->stale = ~0u;
+    if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))
+        return ERROR_NO_MEMORY;
     sm->port->out_capacity = (uint32_t)(2 * flights);
     sm->port->in_capacity = (uint32_t)flights;
     for (uint32_t i = 0; i < flights; i++) {
@@ -77,6 +81,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
 
 void sm_free(struct sm *sm) {
     smcache_free(sm);
+    check_free(sm->check);
     free(sm->arena);
     sm->arena = NULL;
 }

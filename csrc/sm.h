@@ -35,6 +35,8 @@ enum wait {
     WAIT_COUNT
 };
 
+struct check;
+
 struct pc_counters {
 #define PC_COUNTER(name, unit, doc) uint64_t name;
 #include "pc_counters.def"
@@ -52,7 +54,8 @@ struct machine {
     bool dynamic;         /* dynamic management: bar.sync +1, -1 take effect */
     uint32_t static_smem; /* bytes allocated at dispatch */
     uint32_t warps_per_block;
-    bool per_pc;
+    bool per_pc;    /* count per instruction */
+    uint32_t check; /* enum check_mode; implies per_pc */
 };
 
 struct block {
@@ -131,6 +134,7 @@ struct sm {
     const struct machine *m;
     struct counters count;
     struct pc_counters *pc_count; /* per instruction, NULL if not wanted */
+    struct check *check;          /* NULL if not wanted; implies pc_count */
     /* warm */
     struct warp warps[MAX_WARPS];
     uint64_t age[MAX_WARPS]; /* order of start, for greedy-then-oldest */

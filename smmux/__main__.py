@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 import smmux
 from smmux import _core, gpus
+from smmux.checks import CHECKS
 from smmux.result import Result, counter_info, line_counters
 
 __all__ = ["argument", "main"]
@@ -51,12 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.arguments = words
     try:
+        options.status = 0
         options.action(options)
     except (smmux.Error, OSError, ValueError) as error:
         sys.stdout.flush()
         print(f"error: {error}", file=sys.stderr)
         return 1
-    return 0
+    return int(options.status)
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -68,6 +70,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--management", default="static", help="of shared memory: static or dynamic")
     run.add_argument("--extra-blocks", type=int, default=0, help="n of K+n with dynamic management")
     run.add_argument("--schedule", default="source", help="of the compiler: source or list")
+    run.add_argument("--check", help=f"{' or '.join(filter(None, CHECKS))}: exit status 1 if it finds an error")
     run.add_argument("--lines", action="store_true", help="counters per source line")
     run.add_argument("--listing", action="store_true", help="print the compiled program first")
     run.add_argument("--json", action="store_true", help="print the result as JSON alone")
@@ -113,7 +116,9 @@ def _run(options: argparse.Namespace) -> None:
         extra_blocks=options.extra_blocks,
         schedule=options.schedule,
         profile=options.lines,
+        check=options.check,
     )
+    options.status = int(bool(result.findings and result.findings.errors))
     if options.json:
         print(result.to_json(indent=2))
         return
@@ -130,6 +135,9 @@ def _print_result(result: Result) -> None:
     for name, value in result.items():
         if value:
             print(f"  {name:24}{value:>16} {counter_info()[name].unit}")
+    if result.findings is not None:
+        print(f"check {result.check}:")
+        print("\n".join(f"  {line}" for line in str(result.findings).splitlines()))
     lines = result.lines()
     if lines:
         print("  line" + "".join(f"{name:>14}" for name in line_counters()) + "  source")

@@ -153,7 +153,27 @@ class KernelZeroDivisionError(KernelError, ZeroDivisionError):
 
 
 class RaceError(KernelError):
-    """Two threads accessed one shared word without a barrier between, one of them writing."""
+    """What `check="races"` found, where an exception is wanted (`Result.raise_for_findings`).
+
+    findings: all of them; the message and line, block and thread are those of the first.
+    """
+
+    findings: tuple[Any, ...] = ()
+
+    @classmethod
+    def from_findings(cls, kernel: str, findings: tuple[Any, ...]) -> RaceError:
+        """The exception for at least one finding."""
+        first = findings[0]
+        error = cls(f"{len(findings)} findings, the first: {first}" if len(findings) > 1 else str(first))
+        error.findings = findings
+        error.kernel = kernel
+        error.line, error.cycle, error.pc = first.second.line, first.cycle, first.second.pc
+        error.array, error.address = first.array, first.address
+        error.block, error.thread = first.block, first.second.thread
+        return error
+
+    def __str__(self) -> str:
+        return f"{self.message}, in kernel {self.kernel!r}" if self.findings else super().__str__()
 
 
 def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core, gpus
+from smmux.checks import CHECKS
 from smmux.errors import ConfigError, KernelError, LaunchError, OutOfBoundsError
 from smmux.gpus import Gpu
 from smmux.placement import extent, flatten, place
@@ -71,6 +72,7 @@ def launch(
     window: int = 0,
     host_threads: int = 1,
     profile: bool = False,
+    check: str | None = None,
 ) -> Result:
     """Run a compiled kernel on a machine; NumPy arguments are written in place.
 
@@ -78,13 +80,17 @@ def launch(
     residency K may be resident (the n of K+n). max_cycles: limit in shader clocks, None for no limit. window: clocks
     that each SM runs alone, 0 for the largest that is exact; the result does not depend on it. host_threads: threads
     of this computer to use; the result does not depend on it either. profile: also count per instruction and line.
+    check: "races" looks for data races in shared memory, loads of shared memory that nobody wrote and barriers that
+    not all threads reach, and leaves what it finds in `Result.findings`; the instructions of a warp count as ordered,
+    since its threads run in lockstep on these machines. "races-strict" takes only `cuda.syncwarp` as order among the
+    threads of a warp. None checks nothing. Checks change neither values nor cycles.
 
     Raises LaunchError when the launch does not fit the machine or the arguments do not fit the kernel, ConfigError for
     an option without meaning, and the other subclasses of KernelError for what goes wrong in the kernel.
     """
     machine = gpus.current() if gpu is None else gpus.get(gpu)
     grid3, block3 = dim3("grid", grid), dim3("block", block)
-    options = _options(management, extra_blocks, max_cycles, window, host_threads, profile)
+    options = _options(management, extra_blocks, max_cycles, window, host_threads, profile, check)
     try:
         _check_geometry(machine, grid3, block3)
         reserved = static_reserved(program, machine)
@@ -104,7 +110,7 @@ def launch(
         )
     except KernelError as error:
         raise _locate(error, program, args) from None
-    return Result.from_core(found, program, machine, grid3, block3, management, extra_blocks)
+    return Result.from_core(found, program, machine, grid3, block3, management, extra_blocks, check)
 
 
 def dim3(what: str, value: int | Sequence[int]) -> Dim3:
@@ -224,19 +230,27 @@ def _bytes(array: NDArray[Any], start: int, size: int) -> NDArray[np.uint8]:
 
 
 def _options(
-    management: str, extra_blocks: int, max_cycles: int | None, window: int, host_threads: int, profile: bool
+    management: str,
+    extra_blocks: int,
+    max_cycles: int | None,
+    window: int,
+    host_threads: int,
+    profile: bool,
+    check: str | None,
 ) -> dict[str, int]:
     if management not in MANAGEMENTS:
         raise ConfigError(f"management must be one of {', '.join(MANAGEMENTS)}, not {management!r}")
     if extra_blocks and management == "static":
         raise ConfigError("extra_blocks needs management='dynamic': static management stays at K blocks")
+    if check not in tuple(CHECKS):
+        raise ConfigError(f"check must be None or one of {', '.join(filter(None, CHECKS))}, not {check!r}")
     limits = {
         "extra_blocks": (extra_blocks, 0, 255),
         "max_cycles": (0 if max_cycles is None else max_cycles, 0 if max_cycles is None else 1, (1 << 63) - 1),
         "window": (window, 0, 1 << 20),
         "threads": (host_threads, 1, 64),
     }
-    found = {"dynamic": int(management == "dynamic"), "per_pc": int(bool(profile))}
+    found = {"dynamic": int(management == "dynamic"), "per_pc": int(bool(profile)), "check": CHECKS[check]}
     for name, (value, low, high) in limits.items():
         try:
             found[name] = operator.index(value)

@@ -36,6 +36,8 @@ def result_html(result: Result) -> str:
         f"{result.static_residency} with static management); grid {result.grid}, block {result.block}"
     )
     parts = [f"<p>{head}</p>", _stalls(result), _heat_map(result)]
+    if result.findings is not None:
+        parts.append(f"<p>check {html.escape(repr(result.check))}:</p>{result.findings._repr_html_()}")
     parts.append(f"<details><summary>counters</summary>{_counters(result)}</details>")
     return "<div>" + "".join(parts) + "</div>"
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux import _core
+from smmux import _core, checks
+from smmux.checks import Findings
+from smmux.errors import ConfigError, RaceError
 from smmux.gpus import Gpu
 
 if TYPE_CHECKING:
@@ -50,7 +52,8 @@ class Result(Mapping[str, int]):
 
     counters: every counter of `counter_info`. residency: thread blocks of an SM that may be resident together, and the
     resource (limiter) that sets it; static_residency: the same with static management, the paper's K. profile: array of
-    counters per instruction (rows) in the order of `line_counters` (columns), or None unless asked for.
+    counters per instruction (rows) in the order of `line_counters` (columns), or None unless asked for. check: what
+    the run looked for, and findings: what it found, or None if nothing was looked for.
     """
 
     kernel: str
@@ -65,6 +68,8 @@ class Result(Mapping[str, int]):
     limiter: str
     program: Program = field()
     profile: NDArray[np.uint64] | None = None
+    check: str | None = None
+    findings: Findings | None = None
 
     @classmethod
     def from_core(
@@ -76,6 +81,7 @@ class Result(Mapping[str, int]):
         block: tuple[int, int, int],
         management: str,
         extra_blocks: int,
+        check: str | None = None,
     ) -> Result:
         """The result in the dictionary that `_core.launch` returns."""
         raw = found.get("per_pc")
@@ -95,6 +101,10 @@ class Result(Mapping[str, int]):
             limiter=found["limiter"],
             program=program,
             profile=profile,
+            check=check,
+            findings=checks.from_core(found["findings"], found["findings_lost"], program, grid, block)
+            if check
+            else None,
         )
 
     # ---- the mapping: counters by name
@@ -129,6 +139,24 @@ class Result(Mapping[str, int]):
             if name.startswith("idle_"):
                 shares[name.removeprefix("idle_")] = value / total
         return shares
+
+    # ---- what the checks found
+
+    @property
+    def races(self) -> Findings:
+        """The data races among the findings; raises ConfigError if the run did not look for any."""
+        return self._checked().of("race")
+
+    def raise_for_findings(self, warnings: bool = False) -> None:
+        """Raise RaceError if the run's check found an error (or, if wanted, a warning); its `findings` has them all."""
+        found = self._checked() if warnings else self._checked().errors
+        if found:
+            raise RaceError.from_findings(self.kernel, found)
+
+    def _checked(self) -> Findings:
+        if self.findings is None:
+            raise ConfigError("the run was not checked; use simulate(..., check='races')")
+        return self.findings
 
     # ---- per instruction and per line
 
@@ -179,6 +207,8 @@ class Result(Mapping[str, int]):
             "shared_bytes": self.program.shared_bytes,
             "dynamic_bytes": self.program.dynamic_bytes,
             "counters": dict(self.counters),
+            "check": self.check,
+            "findings": None if self.findings is None else [finding.to_dict() for finding in self.findings],
         }
 
     def to_json(self, indent: int | None = None) -> str:

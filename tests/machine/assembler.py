@@ -88,6 +88,7 @@ class Assembler:
             "static_reserved": 16,
         }
         settings = {"dynamic": 0, "extra_blocks": 0, "max_cycles": 10_000_000, "window": 0, "threads": 1, "per_pc": 1}
+        settings["check"] = 0
         return _core.launch(
             self.code(),
             np.array(self.uniforms, UNIFORM),

@@ -1,0 +1,220 @@
+"""What `check="races"` finds in the use of shared memory, as data and as text.
+
+A race is a pair of accesses to the same bytes by different threads of a block, in one interval between barriers, at
+least one of them a write. Atomics do not race among themselves, and stores of the value that is there already do no
+harm. On the modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep: "races" takes
+the instructions of a warp as ordered, as warp-synchronous code does. "races-strict" does not, as compute capability
+7.x does not: there only `cuda.syncwarp` orders the threads of a warp.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smmux import _core
+from smmux.compiler.ir import Space
+
+if TYPE_CHECKING:
+    from smmux.compiler.program import Program
+
+__all__ = ["CHECKS", "Access", "Finding", "Findings", "finding_info", "from_core"]
+
+Dim3 = tuple[int, int, int]
+
+CHECKS: Mapping[str | None, int] = {None: 0, "races": 1, "races-strict": 2}
+"""Values of the launch option `check`, and their number in the core (enum check_mode)."""
+
+RECORD = np.dtype(
+    [
+        ("kind", "<u4"),
+        ("pc", "<u4", 2),
+        ("thread", "<u4", 2),
+        ("block", "<u4"),
+        ("address", "<u4"),
+        ("sm", "<u4"),
+        ("cycle", "<u8"),
+        ("count", "<u8"),
+    ]
+)
+"""struct finding."""
+
+ACTIONS = {"ld.shared": "load", "st.shared": "store", "atom.shared": "atomic", "bar.sync": "barrier", "exit": "exit"}
+
+
+@cache
+def finding_info() -> Mapping[str, tuple[str, str]]:
+    """Severity and definition of every kind of finding."""
+    return {name: (severity, doc) for name, severity, doc in _core.FINDINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One side of a finding: an instruction, its place in the source, and the thread (x, y, z) that executed it.
+
+    action: "load", "store", "atomic", "barrier" or "exit".
+    """
+
+    action: str
+    filename: str
+    line: int
+    thread: Dim3
+    pc: int
+
+    def __str__(self) -> str:
+        return f"{self.action} at {self.filename}:{self.line} by thread {self.thread}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One kind of finding at one pair of source lines: the example seen first, and how often it was seen.
+
+    kind: a name of `finding_info`. first, second: in the order of time; the same for an uninitialised load. block: of
+    the example. array, index: name and flat index of the element, None where there is no memory access or no name.
+    address: byte offset in the block's static or dynamic shared memory. count: accesses of a thread that were found so.
+    """
+
+    kind: str
+    first: Access
+    second: Access
+    block: Dim3
+    array: str | None
+    index: int | None
+    address: int
+    cycle: int
+    count: int
+
+    @property
+    def severity(self) -> str:
+        """ "error", or "warning" for what may be meant so."""
+        return finding_info()[self.kind][0]
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """Source lines of both sides."""
+        return self.first.line, self.second.line
+
+    @property
+    def element(self) -> str:
+        """The place in shared memory, in words; empty for barriers."""
+        if self.array is not None:
+            return f"{self.array}[{self.index}]" if self.index else f"{self.array}[0]"
+        return "" if self.kind == "divergence" else f"byte {self.address}"
+
+    def __str__(self) -> str:
+        sides = str(self.second) if self.kind == "uninitialised" else f"{self.first} and {self.second}"
+        where = f", {self.element}" if self.element else ""
+        return f"{self.kind}: {sides}{where}, block {self.block}, {self.count} time{'s' * (self.count != 1)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        sides = {
+            name: {"action": a.action, "filename": a.filename, "line": a.line, "thread": list(a.thread), "pc": a.pc}
+            for name, a in (("first", self.first), ("second", self.second))
+        }
+        rest = {"block": list(self.block), "array": self.array, "index": self.index, "address": self.address}
+        counts = {"cycle": self.cycle, "count": self.count}
+        return {"kind": self.kind, "severity": self.severity, **sides, **rest, **counts}
+
+
+class Findings(tuple[Finding, ...]):
+    """All findings of a run, errors first, then by source line; printing it shows one per line."""
+
+    def __new__(cls, findings: Iterable[Finding] = (), lost: int = 0) -> Findings:
+        """lost: accesses that were found too, at pairs of instructions for which the core had no room."""
+        self = super().__new__(cls, findings)
+        self.lost = lost
+        return self
+
+    lost: int
+
+    def of(self, *kinds: str) -> Findings:
+        """Those of some kinds."""
+        return Findings((f for f in self if f.kind in kinds), self.lost)
+
+    @property
+    def errors(self) -> Findings:
+        """Those that are not warnings."""
+        return Findings((f for f in self if f.severity == "error"), self.lost)
+
+    def __str__(self) -> str:
+        lines = [str(finding) for finding in self]
+        if self.lost:
+            lines.append(f"and {self.lost} more at further pairs of instructions")
+        return "\n".join(lines) or "no findings"
+
+    def _repr_html_(self) -> str:
+        head = ("finding", "first", "second", "place", "block", "count")
+        rows = []
+        for f in self:
+            sides = [
+                f"{html.escape(Path(a.filename).name)}:{a.line} {a.action} {a.thread}" for a in (f.first, f.second)
+            ]
+            kind = f"<span title='{html.escape(finding_info()[f.kind][1])}'>{f.kind}</span>"
+            cells = [kind, *sides, html.escape(f.element), str(f.block), f"{f.count:,}"]
+            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        if not rows:
+            return "<p>no findings</p>"
+        titles = "".join(f"<th>{title}</th>" for title in head)
+        return f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) -> Findings:
+    """The findings in the records of the core: one per kind and pair of lines."""
+    merged: dict[Any, Finding] = {}
+    records = np.sort(np.frombuffer(raw, RECORD), order=["cycle", "sm"], kind="stable")
+    for record in records:
+        found = _finding(record, program, grid, block)
+        key = (found.kind, frozenset((side.line, side.action) for side in (found.first, found.second)))
+        before = merged.get(key)
+        merged[key] = found if before is None else replace(before, count=before.count + found.count)
+    ordered = sorted(merged.values(), key=lambda f: (f.severity != "error", sorted(f.lines), f.kind, f.first.action))
+    return Findings(ordered, lost)
+
+
+def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
+    first, second = (
+        Access(
+            action=ACTIONS.get(program.ops[pc], program.ops[pc]),
+            filename=program.filename,
+            line=int(program.code["line"][pc]),
+            thread=_coordinates(thread, block),
+            pc=pc,
+        )
+        for pc, thread in zip(record["pc"].tolist(), record["thread"].tolist(), strict=True)
+    )
+    kind = _core.FINDINGS[record["kind"]][0]
+    address = int(record["address"])
+    array, index = (None, None) if kind == "divergence" else _element(program, second.pc, address)
+    return Finding(
+        kind=kind,
+        first=first,
+        second=second,
+        block=_coordinates(int(record["block"]), grid),
+        array=array,
+        index=index,
+        address=address,
+        cycle=int(record["cycle"]),
+        count=int(record["count"]),
+    )
+
+
+def _coordinates(number: int, extent: Dim3) -> Dim3:
+    """Position (x, y, z) of a thread or block by its number, x first."""
+    x, y, _ = extent
+    return number % x, number // x % y, number // (x * y)
+
+
+def _element(program: Program, pc: int, address: int) -> tuple[str | None, int | None]:
+    """Name and flat index of the element of a shared array that an instruction accesses."""
+    position = int(program.code["aux"][pc])
+    for array in program.arrays:
+        if array.space is Space.SHARED and array.index == position:
+            return array.name, (address - array.offset) // array.element
+    return None, None
