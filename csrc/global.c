@@ -113,11 +113,17 @@ void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, ui
                                                            .sm = (uint16_t)sm->id};
 }
 
+/* The memory phase will want these bytes of the host, which most likely are in no cache. */
+static void prefetch(const struct buffer *b, uint32_t addr) {
+    __builtin_prefetch((const void *)((uintptr_t)b->host + (addr - b->address)));
+}
+
 static uint32_t send_all(struct memop *op, struct access *a, const struct segment *seg, uint32_t n,
                          uint64_t at) {
     struct counters *c = &op->sm->count;
     for (uint32_t i = 0; i < n; i++, at += op->sm->m->cfg->issue_global) {
         lsu_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
+        prefetch(a->buffer, seg[i].addr);
         c->transaction_bytes += seg[i].bytes;
     }
     c->transactions += n;
