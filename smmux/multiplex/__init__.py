@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from smmux.multiplex.collaborate import co_hw
 from smmux.multiplex.errors import MultiplexError
+from smmux.multiplex.geometry import VirtualKernel
 from smmux.multiplex.manage import hw, isolate
 from smmux.multiplex.regions import Region, Regions, regions
+from smmux.multiplex.vtb import vtb
 
-__all__ = ["MultiplexError", "Region", "Regions", "co_hw", "hw", "isolate", "regions"]
+__all__ = ["MultiplexError", "Region", "Regions", "VirtualKernel", "co_hw", "hw", "isolate", "regions", "vtb"]

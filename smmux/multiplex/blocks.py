@@ -31,6 +31,11 @@ class Piece:
         """True for a loop statement."""
         return isinstance(self.node, ast.For | ast.While)
 
+    @property
+    def sides(self) -> list[Block]:
+        """Its statement lists, but for the `else` of a loop: with one, a loop is never uniform."""
+        return self.blocks[:1] if self.loops else self.blocks
+
 
 @dataclass(slots=True, eq=False)
 class Block:
@@ -49,5 +54,5 @@ class Block:
         yield self
         for piece in self.pieces:
             if piece.uniform:
-                for block in piece.blocks:
+                for block in piece.sides:
                     yield from block.walk()

@@ -1,16 +1,21 @@
-"""Device functions that access shared arrays, written out at their calls."""
+"""Device functions that access shared arrays, or have barriers, written out at their calls."""
 
 from __future__ import annotations
 
 import ast
 import copy
+from collections import ChainMap
 from collections.abc import Iterable
+from dataclasses import replace
 
+from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, FunctionSource, assigned_names
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.syntax import Names, at
 
-__all__ = ["inline_accesses"]
+__all__ = ["inline_accesses", "inline_barriers"]
+
+BARRIERS = (cuda.syncthreads, cuda.syncthreads_and, cuda.syncthreads_count, cuda.syncthreads_or)
 
 
 def inline_accesses(source: FunctionSource, tree: ast.FunctionDef, names: Names, arrays: set[str]) -> None:
@@ -18,16 +23,25 @@ def inline_accesses(source: FunctionSource, tree: ast.FunctionDef, names: Names,
     Inliner(source, names, arrays, _counters(tree)).body(tree.body)
 
 
+def inline_barriers(source: FunctionSource, tree: ast.FunctionDef, names: Names) -> None:
+    """Replace calls of device functions with barriers in them by what they do, in place."""
+    Inliner(source, names, set(), _counters(tree), barriers=True).body(tree.body)
+
+
 class Inliner:
-    """Writes out calls, in functions called too.
+    """Writes out calls, in functions called too: of functions given one of the arrays, or of those with barriers.
 
     arrays: names of the arrays and their views. counters: loop variables that are not used outside of their loops.
     """
 
-    def __init__(self, source: FunctionSource, names: Names, arrays: set[str], counters: set[str]) -> None:
-        self.counters = counters
+    def __init__(
+        self, source: FunctionSource, names: Names, arrays: set[str], counters: set[str], barriers: bool = False
+    ) -> None:
+        self.counters, self.barriers = counters, barriers
         self.around: list[str] = []  # variables of the loops around a statement
-        self.source, self.names, self.arrays = source, names, set(arrays)
+        self.source = replace(source, captured=ChainMap(names.added, source.captured))  # type: ignore[arg-type]
+        self.names, self.arrays = names, set(arrays)
+        self.reason = "has a barrier" if barriers else "accesses the array"
         self.mine: dict[str, FunctionSource] = {}  # names that inlining has brought in
 
     def body(self, statements: list[ast.stmt]) -> None:
@@ -41,6 +55,10 @@ class Inliner:
                     self.body(getattr(node, inner))
             if isinstance(node, ast.For):
                 del self.around[len(self.around) - len(_names_in([node.target])) :]
+            if (first := self.taken_out(node)) is not None:
+                written_out = self.written_out(first, first.value)
+                self.body(written_out)
+                made += written_out
             call = self.call_of(node)
             if call is None:
                 self.refuse_nested(node)
@@ -58,16 +76,37 @@ class Inliner:
 
     def function(self, call: ast.Call) -> FunctionSource | None:
         """The device function of a call with one of the arrays among the arguments."""
-        given = any(isinstance(a, ast.Name) and a.id in self.arrays for a in call.args)
         function = getattr(self.source.resolve(call.func), "definition", None)
-        return function if given and isinstance(function, FunctionSource) else None
+        if not isinstance(function, FunctionSource):
+            return None
+        given = any(isinstance(a, ast.Name) and a.id in self.arrays for a in call.args)
+        return function if given or self.barriers and has_barrier(function) else None
+
+    def taken_out(self, node: ast.stmt) -> _Assignment | None:
+        """A call within the value of a statement, made a statement of its own, where that changes no order of loads."""
+        value = node.value if isinstance(node, ast.Assign | ast.AugAssign | ast.Return) else None
+        if value is None or self.call_of(node) is not None and not isinstance(node, ast.AugAssign):
+            return None
+        calls = [n for n in ast.walk(value) if isinstance(n, ast.Call) and self.function(n) is not None]
+        if len(calls) != 1 or any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(value)):
+            return None
+        inside = {id(n) for n in ast.walk(calls[0])}
+        rest = [n for n in ast.walk(node) if id(n) not in inside]
+        if any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) for n in rest):
+            return None
+        function = self.function(calls[0])
+        assert function is not None
+        name = self.names.new(f"{function.name}_value")
+        made = at(_Assignment([ast.Name(name, ast.Store())], calls[0]), node)
+        node.value = _Replacer(calls[0], at(ast.Name(name, ast.Load()), node)).visit(value)  # type: ignore[attr-defined]
+        return made
 
     def refuse_nested(self, node: ast.stmt) -> None:
         """Calls within expressions are not written out."""
         for inner in ast.iter_child_nodes(node):
             for call in ast.walk(inner) if isinstance(inner, ast.expr) else ():
                 if isinstance(call, ast.Call) and self.function(call) is not None:
-                    why = "a device function that accesses the array has to be a statement, or all of an assigned value"
+                    why = f"a device function that {self.reason} has to be a statement, or all of an assigned value"
                     raise refuse(self.source, call, why)
 
     def written_out(self, node: ast.stmt, call: ast.Call) -> list[ast.stmt]:
@@ -75,20 +114,15 @@ class Inliner:
         function = self.function(call)
         assert function is not None
         if call.keywords or len(call.args) != len(function.parameters):
-            raise refuse(
-                self.source, call, f"give {function.name!r}, which accesses the array, all arguments by position"
-            )
+            raise refuse(self.source, call, f"give {function.name!r}, which {self.reason}, all arguments by position")
         if function.fastmath and not self.source.fastmath:
-            raise refuse(
-                self.source, call, f"{function.name!r} accesses the array with other arithmetic, fastmath=True"
-            )
+            raise refuse(self.source, call, f"{function.name!r} {self.reason} and other arithmetic, fastmath=True")
         body = _without_docstring(copy.deepcopy(function.node.body))
         returned = body.pop() if isinstance(body[-1], ast.Return) else None
         if any(isinstance(n, ast.Return) for s in body for n in ast.walk(s)):
-            raise refuse(function, function.node, f"{function.name!r} accesses a divided array and returns early")
-        self.capture(function, call)
+            raise refuse(function, function.node, f"{function.name!r} {self.reason} and returns early")
         assigned = set(assigned_names(body))
-        names: dict[str, ast.expr] = {}
+        names: dict[str, ast.expr] = self.capture(function)
         made: list[ast.stmt] = []
         for parameter, argument in zip(function.parameters, call.args, strict=True):
             if parameter not in assigned and _simple(argument) and not assigned & _names_in([argument]):
@@ -120,16 +154,50 @@ class Inliner:
         self.mine[name] = function
         return name
 
-    def capture(self, function: FunctionSource, call: ast.Call) -> None:
-        """Make the names that a function captures known to the kernel."""
+    def capture(self, function: FunctionSource) -> dict[str, ast.expr]:
+        """Make the names that a function captures known to the kernel; those that get other names there."""
+        renamed: dict[str, ast.expr] = {}
         for name in sorted(_names_in(function.node.body) - function.locals):
             value = function.lookup(name)
-            if value is MISSING or value is self.source.lookup(name) or self.names.added.get(name) is value:
+            known = self.source.lookup(name)
+            if value is MISSING or value is known and name not in self.source.locals:
                 continue
-            if self.source.lookup(name) is not MISSING or name in self.names.taken:
-                raise refuse(self.source, call, f"{function.name!r} uses a global {name!r} that is another one here")
-            self.names.taken.add(name)
-            self.names.added[name] = value
+            if known is not MISSING or name in self.names.taken:
+                own = next((n for n, v in self.names.added.items() if v is value), "")
+                own = own or self.names.new(f"{name}_of_{function.name}")
+                renamed[name] = ast.Name(own, ast.Load())
+                self.names.added[own] = value
+            else:
+                self.names.taken.add(name)
+                self.names.added[name] = value
+        return renamed
+
+
+class _Assignment(ast.Assign):
+    """name = call"""
+
+    value: ast.Call
+
+
+class _Replacer(ast.NodeTransformer):
+    def __init__(self, node: ast.AST, new: ast.AST) -> None:
+        self.node, self.new = node, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.node else self.generic_visit(node)
+
+
+def has_barrier(function: FunctionSource, depth: int = 0) -> bool:
+    """Whether a device function, or one that it calls, has a barrier."""
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.Call):
+            called = function.resolve(node.func)
+            if any(called is barrier for barrier in BARRIERS):
+                return True
+            inner = getattr(called, "definition", None)
+            if isinstance(inner, FunctionSource) and depth < 64 and has_barrier(inner, depth + 1):
+                return True
+    return False
 
 
 class _Renamer(ast.NodeTransformer):

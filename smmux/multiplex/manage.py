@@ -16,7 +16,7 @@ from smmux.multiplex.stage import REGISTERS, stage
 from smmux.multiplex.syntax import Names, at, call, describe, expression, made
 from smmux.multiplex.walk import Analysis, analyse
 
-__all__ = ["hw", "isolate"]
+__all__ = ["hw", "isolate", "outline"]
 
 Shape = int | tuple[int, ...]
 
@@ -31,7 +31,7 @@ def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_regis
     Raises `MultiplexError`, with file and line, where the kernel cannot be multiplexed.
     """
     source = kernel.definition
-    tree = _outline(kernel)
+    tree = outline(kernel)
     if stage_registers:
         stage(source, tree, stage_registers)
     analysis = analyse(source, tree)
@@ -51,7 +51,7 @@ def isolate(kernel: Kernel) -> Kernel:
     `region_cycles`. They replace the source's barriers at the borders; nothing else changes.
     """
     source = kernel.definition
-    tree = _outline(kernel)
+    tree = outline(kernel)
     analysis = analyse(source, tree)
     names = Names(source, tree)
     module = names.module("smm", smm)
@@ -61,7 +61,7 @@ def isolate(kernel: Kernel) -> Kernel:
     return made(source, tree, names.added)
 
 
-def _outline(kernel: Kernel) -> ast.FunctionDef:
+def outline(kernel: Kernel) -> ast.FunctionDef:
     """A copy of the kernel's tree."""
     if kernel.device:
         raise refuse(kernel.definition, None, f"{kernel.__name__} is a device function; passes work on kernels")

@@ -1,0 +1,139 @@
+"""What decides how often barriers are met: it has to be computed by all threads, whoever's turn it is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from smmux.compiler.frontend.source import FunctionSource, assigned_names
+from smmux.multiplex.blocks import Block, Piece
+from smmux.multiplex.errors import refuse
+from smmux.multiplex.events import touches
+from smmux.multiplex.live import escaping
+from smmux.multiplex.names import names_in
+from smmux.multiplex.spans import Spans, synchronises
+
+__all__ = ["Control", "tainted"]
+
+
+class Control:
+    """The variables that loops and conditions around barriers depend on, and the statements that assign them."""
+
+    def __init__(self, source: FunctionSource, body: Block, found: Spans) -> None:
+        self.source = source
+        self.names: set[str] = set()
+        for piece in _synchronising(body, found):
+            self.names |= names_in(*heads(piece.node))
+            for jump in (p for side in piece.blocks for p in _jumping(side)):
+                self.names |= names_in(*heads(jump.node))
+        assignments = list(_assignments(body.body))
+        before = -1
+        while before != len(self.names):
+            before = len(self.names)
+            for targets, value in assignments:
+                if targets & self.names:
+                    self.names |= value
+        self.names -= set(source.parameters) - set(assigned_names(body.body))
+
+    def assigns(self, piece: Piece) -> bool:
+        """Whether a statement without barriers has to be executed by all threads; refused if it must not be."""
+        if any(escaping(piece.events)):
+            what = "leaves or repeats a loop with barriers"
+        elif names := set(assigned_names([piece.node])) & self.names:
+            what = f"computes {', '.join(sorted(names))}, which decides how often barriers are met"
+        else:
+            return False
+        if any(touches(piece.events)) or any(t.write for t in touches(piece.events, "global")):
+            raise refuse(
+                self.source,
+                piece.node,
+                f"this statement accesses arrays and {what}: virtual blocks can take turns only if these are separate",
+            )
+        return True
+
+
+def heads(node: ast.stmt) -> list[ast.expr]:
+    """Condition or range of a compound statement."""
+    if isinstance(node, ast.For):
+        return [node.iter]
+    return [node.test] if isinstance(node, ast.If | ast.While) else []
+
+
+def _synchronising(block: Block, found: Spans) -> Iterator[Piece]:
+    for piece in block.pieces:
+        if piece.blocks and (synchronises(piece) or found.within(piece)):
+            yield piece
+            for side in piece.blocks:
+                yield from _synchronising(side, found)
+
+
+def _jumping(block: Block) -> Iterator[Piece]:
+    """Conditional jumps of a statement list."""
+    return (p for p in block.pieces if p.blocks and any(escaping(p.events)))
+
+
+def _assignments(body: list[ast.stmt]) -> Iterator[tuple[set[str], set[str]]]:
+    """Names assigned together, and the names that their values come from."""
+    for node in (inner for statement in body for inner in ast.walk(statement)):
+        if isinstance(node, ast.Assign):
+            names = names_in(*(t for t in node.targets if not isinstance(t, ast.Subscript)))
+            yield names, names_in(node.value)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield {node.target.id}, names_in(node.value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            yield names_in(node.target), names_in(node.value)
+        elif isinstance(node, ast.For):
+            yield names_in(node.target), names_in(node.iter)
+
+
+def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> set[str]:
+    """Variables that can differ between virtual blocks: what is computed from their indices, or under such conditions.
+
+    Conditions around barriers do not count: what depends on them is computed by all virtual blocks or not at all.
+    """
+    found = set(seeds)
+    before = -1
+    while before != len(found):
+        before = len(found)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
+                if names_in(node.value) & found:
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    found |= {n for t in targets for n in _roots(t)}
+            elif isinstance(node, ast.For) and names_in(node.iter) & found:
+                found |= names_in(node.target)
+            elif (
+                isinstance(node, ast.If | ast.While) and names_in(node.test) & found and not _has_barrier(source, node)
+            ):
+                found |= set(assigned_names([node]))
+            elif isinstance(node, ast.Call) and names_in(*node.args) & found:
+                found |= {n for a in node.args if isinstance(a, ast.Name) for n in [a.id]} & _local_arrays(source, tree)
+    return found
+
+
+def _roots(target: ast.expr) -> set[str]:
+    """Names that an assignment changes."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return {n for item in target.elts for n in _roots(item)}
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return names_in(target)
+
+
+def _has_barrier(source: FunctionSource, node: ast.stmt) -> bool:
+    return any(
+        isinstance(n, ast.Call) and getattr(source.resolve(n.func), "__name__", "").startswith("syncthreads")
+        for n in ast.walk(node)
+    )
+
+
+def _local_arrays(source: FunctionSource, tree: ast.FunctionDef) -> set[str]:
+    return {
+        t.id
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Assign)
+        and isinstance(n.value, ast.Call)
+        and ast.unparse(n.value.func).endswith("local.array")
+        for t in n.targets
+        if isinstance(t, ast.Name)
+    }

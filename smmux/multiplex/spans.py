@@ -1,0 +1,102 @@
+"""Regions as ranges of statements: each begins and ends in one statement list, so that it can be done in turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smmux.multiplex.blocks import Block, Piece
+from smmux.multiplex.borders import borders, is_barrier
+from smmux.multiplex.events import Touch, barriers, touches
+from smmux.multiplex.live import Places, places
+from smmux.multiplex.walk import Analysis
+
+__all__ = ["Spans", "spans", "synchronises"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The regions of a kernel, by statement list; the barriers that the turns make superfluous."""
+
+    ranges: dict[int, list[tuple[int, int]]]  # by id of the block: positions of the first piece, and behind the last
+    dropped: set[int]  # ids of pieces
+
+    def of(self, block: Block) -> list[tuple[int, int]]:
+        """Regions that are part of a statement list itself."""
+        return self.ranges.get(id(block), [])
+
+    def within(self, piece: Piece) -> bool:
+        """Whether there is a region in the statement lists of a piece."""
+        return any(self.of(block) or any(map(self.within, block.pieces)) for block in piece.blocks)
+
+
+def spans(analysis: Analysis) -> Spans:
+    """The regions of a kernel; one that would reach into a statement or out of it includes all of that."""
+    while True:
+        state = places(analysis.body)
+        crossed = [
+            piece
+            for block in analysis.body.walk()
+            for i, piece in enumerate(block.pieces)
+            if piece.uniform and _crossed(state, block, i, piece)
+        ]
+        if not crossed:
+            break
+        for piece in crossed:
+            piece.uniform = False
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    starts: dict[int, int] = {}
+    for border in borders(analysis):
+        if border.begin:
+            starts[id(border.block)] = border.position
+        else:
+            ranges.setdefault(id(border.block), []).append((starts.pop(id(border.block)), border.position))
+    assert not starts
+    found = Spans(ranges, set())
+    everything = list(touches(analysis.body.events, "global"))
+    for block in analysis.body.walk():
+        if found.of(block):
+            _drop(found, block, everything if block is not analysis.body else [])
+    return found
+
+
+def _crossed(state: Places, block: Block, i: int, piece: Piece) -> bool:
+    """True for a statement with a region that begins or ends within it, but not both."""
+    inside = [state.open(b, k) for side in piece.sides for b in side.walk() for k in range(len(b.pieces) + 1)]
+    if state.open(block, i):
+        return not all(inside)
+    ends = any(state.open(side, len(side.pieces)) or state.open(side, 0) for side in piece.sides)
+    return ends or piece.loops and state.open_at_test(piece)
+
+
+def synchronises(piece: Piece) -> bool:
+    """Whether a statement has a barrier in it."""
+    return any(barriers(piece.events))
+
+
+def _drop(found: Spans, block: Block, elsewhere: list[Touch]) -> None:
+    """Find barriers between the regions of a block that order no accesses to global memory."""
+    covered = {i for first, last in found.of(block) for i in range(first, last)}
+    for i, piece in enumerate(block.pieces):
+        if i in covered or not is_barrier(piece):
+            continue
+        before = _reach(found, block, range(i - 1, -1, -1), elsewhere)
+        after = _reach(found, block, range(i + 1, len(block.pieces)), elsewhere)
+        if not _conflict(before, after):
+            found.dropped.add(id(piece))
+
+
+def _reach(found: Spans, block: Block, positions: range, elsewhere: list[Touch]) -> list[Touch]:
+    """Accesses to global memory between a place and the next barrier that stays; turns have barriers between them."""
+    edges = {first if positions.step < 0 else last - 1 for first, last in found.of(block)}
+    reached: list[Touch] = []
+    for k in positions:
+        piece = block.pieces[k]
+        reached += touches(piece.events, "global")
+        if k in edges or found.within(piece) or synchronises(piece) and id(piece) not in found.dropped:
+            return reached
+    return reached + elsewhere
+
+
+def _conflict(before: list[Touch], after: list[Touch]) -> bool:
+    """Whether the order of accesses matters."""
+    return any(a.array is b.array and (a.write or b.write) for a in before for b in after)

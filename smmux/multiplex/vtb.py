@@ -1,0 +1,99 @@
+"""VTB: n thread blocks put together into one, whose shared memory they use in turns (the paper's Section 4.1)."""
+
+from __future__ import annotations
+
+import ast
+from collections import ChainMap
+from dataclasses import replace
+from functools import partial
+
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.kernel import Kernel
+from smmux.launch import dim3
+from smmux.multiplex.control import tainted
+from smmux.multiplex.errors import MultiplexError, refuse
+from smmux.multiplex.geometry import Merge, Size, VirtualKernel
+from smmux.multiplex.inline import inline_barriers
+from smmux.multiplex.manage import outline
+from smmux.multiplex.spans import spans
+from smmux.multiplex.stage import REGISTERS, stage
+from smmux.multiplex.syntax import Names, at, describe
+from smmux.multiplex.turns import Turns
+from smmux.multiplex.virtual import Indices, thread_axis, uses_warps
+from smmux.multiplex.walk import analyse
+
+__all__ = ["vtb"]
+
+MOST_THREADS = 1024
+
+
+def vtb(
+    kernel: Kernel, n: int = 2, *, grid: Size | None = None, block: Size | None = None, stage_registers: int = REGISTERS
+) -> VirtualKernel:
+    """The kernel with n of its thread blocks put together into one, which needs the shared memory of a single one.
+
+    All virtual blocks run at once what lies between regions; they go through a region one after the other. The result
+    is launched with its `geometry(grid, block)`, and its `source` runs under Numba as it is.
+
+    grid, block: those of the baseline, if known: sizes become constants, and a grid that is no multiple of n gets a
+    guard. stage_registers: as for `hw`.
+
+    Raises `MultiplexError`, with file and line, where the kernel cannot be transformed.
+    """
+    again = partial(vtb, kernel, n, stage_registers=stage_registers)
+    merge = merged(kernel, n, grid, block)
+    source, tree, names = prepared(kernel, stage_registers)
+    analysis = analyse(source, tree)
+    found = spans(analysis)
+    indices = Indices(merge, names)
+    indices.rewrite(source, tree)
+    varying = tainted(source, tree, {indices.block, indices.thread, indices.index})
+    Turns(analysis, found, names, indices, varying).kernel()
+    tree.name += "_vtb"
+    describe(tree, f"{source.name}: {n} virtual thread blocks take turns with the shared memory of one.")
+    return finished(source, tree, names, indices, again)
+
+
+def merged(kernel: Kernel, n: int, grid: Size | None, block: Size | None) -> Merge:
+    """How blocks of a kernel are put together."""
+    source = kernel.definition
+    if not 2 <= n <= MOST_THREADS:
+        raise refuse(
+            source, None, f"n, the number of virtual blocks in a thread block, has to be at least 2, not {n!r}"
+        )
+    old_grid = dim3("grid", grid) if grid is not None else None
+    old_block = dim3("block", block) if block is not None else None
+    block_axis = thread_axis(source)
+    if old_block is not None:
+        block_axis = max(i for i in range(3) if old_block[i] > 1 or i == 0)
+    fitting = [i for i in range(3) if old_grid and old_grid[i] > 1 and old_grid[i] % n == 0]
+    grid_axis = fitting[0] if fitting else 0
+    return Merge(n, block_axis, grid_axis, old_grid, old_block, uses_warps(source))
+
+
+def prepared(kernel: Kernel, stage_registers: int) -> tuple[FunctionSource, ast.FunctionDef, Names]:
+    """A copy of a kernel's tree with functions that have barriers written out, and loads in front of regions."""
+    source = kernel.definition
+    tree = outline(kernel)
+    names = Names(source, tree)
+    inline_barriers(source, tree, names)
+    source = replace(source, captured=ChainMap(dict(names.added), source.captured))  # type: ignore[arg-type]
+    if stage_registers:
+        stage(source, tree, stage_registers)
+    return source, tree, Names(source, tree)
+
+
+def finished(
+    source: FunctionSource, tree: ast.FunctionDef, names: Names, indices: Indices, again: partial[VirtualKernel]
+) -> VirtualKernel:
+    """The transformed kernel, its virtual indices defined, once it is certain that all threads meet its barriers."""
+    prologue = [at(node, tree.body[0]) for node in indices.prologue()]
+    tree.body[1:1] = prologue
+    captured = ChainMap(dict(names.added), source.captured)  # type: ignore[arg-type]
+    made = replace(source, node=ast.fix_missing_locations(tree), captured=captured)
+    try:
+        analyse(made)
+    except MultiplexError as error:
+        why = f"once virtual blocks share a thread block: {error.msg}".replace("threads of a block", "virtual blocks")
+        raise MultiplexError(why, error.filename, error.lineno, error.offset, error.text or "") from None
+    return VirtualKernel(made, indices.merge, again)

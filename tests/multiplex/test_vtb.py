@@ -1,0 +1,120 @@
+"""VTB: right outputs on every machine, the text of the paper's Figure 3, launch geometry."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from smmux import benchmarks, multiplex
+from smmux.errors import LaunchError
+from tests.multiplex.kernels import body, kernel
+
+MACHINES = ("GTX285", "GTX480-16K", "GTX480-48K")
+BUILDS = [(name, build) for name in benchmarks.names() for build in benchmarks.get(name).builds]
+MOST = {"MM": 2, "CV": 2, "STO": 2}  # blocks that fit in the threads and registers of a GTX285
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize(("name", "build"), BUILDS)
+def test_outputs(name: str, build: str, n: int) -> None:
+    benchmark = benchmarks.get(name)
+    problem = benchmark.problem("tiny", build)
+    made = multiplex.vtb(benchmark.kernel("baseline", build), n).fitted(problem.grid, problem.block)
+    for gpu in MACHINES if n == 2 else ("GTX480-48K",):
+        arguments = problem.arguments()
+        made.simulate(*made.geometry(problem.grid, problem.block), arguments, gpu=gpu, max_registers=32)
+        problem.check(arguments)
+
+
+def test_fft_is_figure_3() -> None:
+    lines = body_of(multiplex.vtb(benchmarks.get("FFT").kernel(), block=64).source)
+    start = next(i for i, line in enumerate(lines) if line.startswith("butterflies"))
+    shape = [re.sub(r"\(.*", "", line.strip()) for line in lines[start : start + 11]]
+    assert shape == [
+        "butterflies", "twiddle_points", "if v_tb_id == 0:", "scatter", "cuda.syncthreads", "if v_tb_id == 0:",
+        "gather", "cuda.syncthreads", "if v_tb_id == 1:", "scatter", "cuda.syncthreads",
+    ]  # fmt: skip
+    assert "v_tb_id = cuda.threadIdx.x // 64" in lines
+
+
+def body_of(source: str) -> list[str]:
+    """Statements of the last function of a file."""
+    lines = source[source.rindex("\ndef ") :].splitlines()[3:]
+    return [line[4:] for line in lines if line.strip()]
+
+
+def test_shared_memory_is_that_of_one_block() -> None:
+    for name in benchmarks.names():
+        benchmark = benchmarks.get(name)
+        arguments = benchmark.problem("tiny").arguments()
+        baseline = benchmark.kernel().compile(arguments, gpu="GTX480-48K")
+        for n in (2, 4):
+            made = multiplex.vtb(benchmark.kernel(), n).compile(arguments, gpu="GTX480-48K")
+            assert made.shared_bytes == baseline.shared_bytes
+
+
+REVERSE = """
+def reverse(a):
+    tile = cuda.shared.array(N, float32)
+    t = cuda.threadIdx.x
+    tile[t] = a[cuda.grid(1)]
+    cuda.syncthreads()
+    a[cuda.grid(1)] = tile[N - 1 - t]
+"""
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("blocks", [1, 4, 7])
+@pytest.mark.parametrize("size", [32, 48, 64])
+def test_grids_that_are_no_multiple(blocks: int, size: int, n: int) -> None:
+    made = multiplex.vtb(kernel(REVERSE, N=size), n).fitted(blocks, size)
+    a = np.arange(blocks * size + 64, dtype=np.float32)
+    expected = a.copy()
+    expected[: blocks * size] = a[: blocks * size].reshape(blocks, size)[:, ::-1].ravel()
+    made.simulate(*made.geometry(blocks, size), (a,))
+    assert (a == expected).all()
+
+
+def test_geometry() -> None:
+    made = multiplex.vtb(kernel(REVERSE), 3)
+    assert made.geometry(6, 64) == ((2,), (192,))
+    assert made.geometry((6, 2), (32, 2)) == ((2, 2), (96, 2))
+    with pytest.raises(LaunchError, match="7 blocks along x is no multiple of 3"):
+        made.geometry(7, 64)
+    a = np.zeros(7 * 64, np.float32)
+    with pytest.raises(LaunchError, match="does not hold 3 virtual blocks"):
+        made.simulate(7, 64, (a,))
+    fitted = made.fitted(7, 64)
+    assert fitted.geometry(7, 64) == ((3,), (192,))
+    with pytest.raises(LaunchError, match="made for grid"):
+        fitted.geometry(6, 64)
+    with pytest.raises(LaunchError, match="made to be launched"):
+        fitted.simulate(2, 192, (a,))
+    assert "if block_id >= 7:" in fitted.source
+
+
+def test_text_of_the_kernel() -> None:
+    assert (
+        "\n".join(body_of(multiplex.vtb(kernel(REVERSE), block=64).source))
+        == """\
+v_tb_id = cuda.threadIdx.x // 64
+v_t_id = cuda.threadIdx.x % 64
+block_id = 2 * cuda.blockIdx.x + v_tb_id
+tile = cuda.shared.array(N, float32)
+t = v_t_id
+staged = a[block_id * 64 + v_t_id]
+if v_tb_id == 0:
+    tile[t] = staged
+cuda.syncthreads()
+if v_tb_id == 0:
+    a[block_id * 64 + v_t_id] = tile[N - 1 - t]
+cuda.syncthreads()
+if v_tb_id == 1:
+    tile[t] = staged
+cuda.syncthreads()
+if v_tb_id == 1:
+    a[block_id * 64 + v_t_id] = tile[N - 1 - t]"""
+    )
+    assert body(multiplex.hw(kernel(REVERSE)))  # the passes share no state
