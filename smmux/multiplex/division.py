@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,19 +18,19 @@ import numpy as np
 from smmux import cuda, smm
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
-from smmux.multiplex.blocks import Block, Piece
+from smmux.multiplex.blocks import Block
 from smmux.multiplex.borders import Border, borders, is_barrier
 from smmux.multiplex.errors import refuse
-from smmux.multiplex.events import barriers, touches
 from smmux.multiplex.facts import Array
 from smmux.multiplex.inline import inline_accesses
 from smmux.multiplex.layout import Layout, rows_first
-from smmux.multiplex.live import escaping
 from smmux.multiplex.manage import declaration
-from smmux.multiplex.names import assigned, exposed, names_in
-from smmux.multiplex.parts import PRIVATE, PUBLIC, Parts
+from smmux.multiplex.names import names_in
+from smmux.multiplex.parts import Parts
+from smmux.multiplex.streams import Streams, streams
 from smmux.multiplex.syntax import Names, at, call, expression, statement
-from smmux.multiplex.waiting import NotDeferredError, Waiting
+from smmux.multiplex.uses import elements_only, with_atomics
+from smmux.multiplex.waiting import Waiting
 from smmux.multiplex.walk import Analysis, Frame, analyse
 from smmux.types import Scalar
 
@@ -139,6 +138,7 @@ class Division:
         """Inline what accesses the array, declare the size that is used, put rows first."""
         self.region()
         inline_accesses(self.source, self.tree, self.names, {self.name, *self.views()})
+        elements_only(self.source, self.tree, dict.fromkeys((self.name, *self.views()), len(self.shape)))
         self.analyse()
         if shape is not None:
             self.declaration.args[0] = at(expression(repr(shape)), self.declaration)
@@ -169,12 +169,46 @@ class Division:
                 self.source, self.declaration, f"private has to be 1 to {shape[0] - 1} of {shape[0]} leading indices"
             )
         begin, end = self.region()
-        parts = self.parts(private, threads)
-        waiting = Waiting(
-            parts, self.name, (shape[0] - private, *shape[1:]), self.names.new("waiting", f"waiting_{self.name}")
-        )
-        Region(self, parts, waiting, begin, end).rewrite()
-        self.declare(private, parts, waiting)
+        taken, added, extents = set(self.names.taken), dict(self.names.added), (shape[0] - private, *shape[1:])
+
+        def fresh() -> tuple[Parts, Waiting]:
+            self.names.taken, self.names.added = set(taken), dict(added)
+            parts = self.parts(private, threads)
+            return parts, Waiting(parts, self.name, extents, self.names.new("waiting", f"waiting_{self.name}"))
+
+        made = streams(self, begin.block, begin.position, end.position, fresh)
+        self.place(made, begin.block, begin.position, end.position)
+        self.declare(private, made.parts, made.waiting)
+        with_atomics(self.tree)
+
+    def place(self, made: Streams, block: Block, start: int, stop: int) -> None:
+        """Put the streams in the place of the region."""
+        nodes = block.body[start:stop]
+        values = made.waiting.stores(nodes[0]) if made.waiting.fixed is not None else []
+        public = [*values, *made.after, *made.rest]
+        if self.allocate:
+            public = self.allocated(public, (made.after or made.rest or nodes)[0], nodes[-1])
+            if stop < len(block.body) and is_barrier(block.pieces[stop]):
+                stop += 1  # the releasing barrier takes its place, the allocating one that of the one before
+            if start and not made.before and is_barrier(block.pieces[start - 1]):
+                start -= 1
+        block.body[start:stop] = [*made.before, *public]
+
+    def allocated(self, public: list[ast.stmt], first: ast.stmt, last: ast.stmt) -> list[ast.stmt]:
+        """Statements between allocating and releasing barriers, which get lines of the source."""
+        module = self.names.module("smm", smm)
+        alloc, release = statement(f"{module}.alloc()"), statement(f"{module}.release()")
+        return [at(alloc, first), *public, at(release, last)]
+
+    def local_size(self, name: str) -> int | None:
+        """Elements of a per-thread array; None for a scalar."""
+        fact = self.frame.env.get(name)
+        arrays = [a for a in fact.arrays if a.space == "local"] if fact is not None else []
+        if not arrays:
+            return None
+        node = arrays[0].node
+        size = self.constant(node.args[0]) if isinstance(node, ast.Call) and node.args else None
+        return -1 if size is None or len(arrays) > 1 else size
 
     def region(self) -> tuple[Border, Border]:
         """The one region of the kernel."""
@@ -198,6 +232,8 @@ class Division:
         for node in ast.walk(self.tree):
             if threads and isinstance(node, ast.Assign) and ast.unparse(node.value).endswith("threadIdx.x"):
                 bounds.update(dict.fromkeys(names_in(*node.targets), (0, threads - 1)))
+        stores = Counter(n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        bounds = {name: ends for name, ends in bounds.items() if stores[name] == 1}
         return Parts(self.source, self.names, limit, public, self.constant, bounds)
 
     def declare(self, private: int, parts: Parts, waiting: Waiting) -> None:
@@ -238,134 +274,3 @@ def _with_first(shape: ast.expr, first: ast.expr) -> ast.expr:
     if isinstance(shape, ast.Tuple):
         return ast.Tuple([first, *map(copy.deepcopy, shape.elts[1:])], ast.Load())
     return first
-
-
-class Region:
-    """The rewriting of the region; its public part begins where `after` does."""
-
-    def __init__(self, division: Division, parts: Parts, waiting: Waiting, begin: Border, end: Border) -> None:
-        self.division, self.parts, self.waiting = division, parts, waiting
-        self.source = division.source
-        self.block: Block = begin.block
-        self.first, self.last = begin.position, end.position
-        self.before: list[ast.stmt] = []  # the region of the public part
-        self.after: list[ast.stmt] = []
-        self.plain: list[ast.stmt] = []  # of `after`: computations that may have to be done again there
-
-    def rewrite(self) -> None:
-        """Private accesses, allocation, public accesses, accesses to both, release."""
-        pieces = self.block.pieces[self.first : self.last]
-        divided = 0
-        for i, piece in enumerate(pieces):
-            if not self.divide(piece, [p.node for p in self.block.pieces[self.first + i + 1 :]]):
-                break
-            divided += 1
-        rest = self.parts.mixed([p.node for p in pieces[divided:]], self.parts.bounds)
-        place = pieces[0].node
-        while self.before and _barrier(self.before[-1]):
-            self.before.pop()  # the same one follows in the public part's region
-        self.drop_plain()
-        self.restore_inputs()
-        values = self.waiting.stores(place) if self.waiting.fixed is not None else []
-        public = [*values, *self.after, *rest]
-        start, stop = self.first, self.last
-        if self.division.allocate:
-            start, stop = self.without_barriers(start, stop)
-            public = self.allocated(public, (self.after or rest)[0], pieces[-1].node)
-        self.block.body[start:stop] = [*self.before, *public]
-
-    def allocated(self, public: list[ast.stmt], first: ast.stmt, last: ast.stmt) -> list[ast.stmt]:
-        """Statements between allocating and releasing barriers, which get lines of the source."""
-        module = self.division.names.module("smm", smm)
-        alloc, release = statement(f"{module}.alloc()"), statement(f"{module}.release()")
-        return [at(alloc, first), *public, at(release, last)]
-
-    def without_barriers(self, start: int, stop: int) -> tuple[int, int]:
-        """The range of statements with barriers of the source whose place an allocating or releasing one takes."""
-        if stop < len(self.block.body) and is_barrier(self.block.pieces[stop]):
-            stop += 1
-        if start and not self.before and is_barrier(self.block.pieces[start - 1]):
-            start -= 1
-        return start, stop
-
-    def divide(self, piece: Piece, later: Sequence[ast.stmt]) -> bool:
-        """Put what a statement does to each part before and after the allocation; False if it cannot be divided."""
-        node = piece.node
-        if is_barrier(piece):
-            self.before.append(node)
-            self.after.append(copy.deepcopy(node))
-            return True
-        stores = any(t.write for t in touches(piece.events, "global"))
-        if stores or any(barriers(piece.events)) or any(escaping(piece.events)):
-            return False
-        if not any(touches(piece.events)):
-            again = copy.deepcopy(node)
-            self.before.append(node)
-            self.after.append(again)
-            self.plain.append(again)
-            return True
-        ordered = any(any(self.parts.all_accesses(s)) for s in self.after)  # what has waited is stored before all these
-        if not ordered and not any(not t.write for t in touches(piece.events)):
-            try:
-                deferred = self.waiting.deferred([node], {})
-            except NotDeferredError:
-                pass
-            else:
-                self.before += deferred
-                return True
-        if not self.divisible(node, later):
-            return False
-        private = self.parts.restricted([node], PRIVATE, self.parts.bounds)
-        public = self.parts.restricted([node], PUBLIC, self.parts.bounds)
-        self.before += private
-        self.after += public
-        return True
-
-    def divisible(self, node: ast.stmt, later: Sequence[ast.stmt]) -> bool:
-        """Whether a statement may be executed twice, each time for one part of the array."""
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.AugAssign) and any(self.parts.accesses(inner.value)):
-                return False  # sums in another order
-        local = {n for n in assigned(self.source, [node]) if self._is_local_array(n)}
-        scalars = assigned(self.source, [node]) - local - set(self.parts.limit)
-        return not scalars & (exposed(self.source, later) | exposed(self.source, [node]))
-
-    def _is_local_array(self, name: str) -> bool:
-        fact = self.division.frame.env.get(name)
-        return fact is not None and any(a.space == "local" for a in fact.arrays)
-
-    def drop_plain(self) -> None:
-        """Leave out computations whose results are still there: no other statement has changed them."""
-        counts = Counter(name for s in self.before for name in assigned(self.source, [s]))
-        idle = [s for s in self.plain if all(counts[name] == 1 for name in assigned(self.source, [s]))]
-        self.after = [s for s in self.after if s not in idle]
-
-    def restore_inputs(self) -> None:
-        """Compute again what the second execution of a statement needs and the first has changed."""
-        changed = exposed(self.source, self.after) & assigned(self.source, self.before)
-        earlier = self.block.pieces[: self.first]
-        for name in sorted(changed - set(self.parts.limit) - set(self.parts.public.values())):
-            candidates = [p for p in earlier if name in assigned(self.source, [p.node]) and not _declares_array(p.node)]
-            if not candidates or not self.repeatable(candidates[-1], earlier, name):
-                raise refuse(
-                    self.source, self.block.pieces[self.first].node, f"{name!r} is needed again after the allocation"
-                )
-            self.before.append(copy.deepcopy(candidates[-1].node))
-
-    def repeatable(self, piece: Piece, earlier: list[Piece], name: str) -> bool:
-        """Whether a statement computes the same when it is executed again."""
-        after = [p.node for p in earlier[earlier.index(piece) + 1 :]]
-        inputs = exposed(self.source, [piece.node])
-        later = [event for p in earlier[earlier.index(piece) :] for event in p.events]
-        stores = any(t.write for t in touches(later, "global")) or any(touches(piece.events))
-        return not stores and not inputs & (
-            assigned(self.source, after) | assigned(self.source, self.before) - {name} | {name}
-        )
-
-
-def _barrier(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and ast.unparse(node).endswith("syncthreads()")
-
-
-def _declares_array(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and ".array" in ast.unparse(node.value)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from smmux.compiler.frontend.source import FunctionSource
 
-__all__ = ["assigned", "exposed", "names_in"]
+__all__ = ["assigned", "certain", "device_function", "exposed", "names_in"]
 
 
 def names_in(*nodes: ast.AST | None) -> set[str]:
@@ -23,7 +23,7 @@ def assigned(source: FunctionSource, nodes: Iterable[ast.AST]) -> set[str]:
             found.add(node.id)
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             found |= names_in(node.value)
-        elif isinstance(node, ast.Call) and (function := _device(source, node)) is not None:
+        elif isinstance(node, ast.Call) and (function := device_function(source, node)) is not None:
             stored = assigned(function, function.node.body)
             found |= {n for name, a in _arguments(function, node) if name in stored for n in names_in(a)}
     return found
@@ -32,23 +32,23 @@ def assigned(source: FunctionSource, nodes: Iterable[ast.AST]) -> set[str]:
 def exposed(source: FunctionSource, body: Iterable[ast.stmt]) -> set[str]:
     """Variables whose values from before are needed: read before they are assigned on every way."""
     needed: set[str] = set()
-    certain: set[str] = set()
+    sure: set[str] = set()
     for node in body:
         if isinstance(node, ast.If):
             inside = exposed(source, node.body) | exposed(source, node.orelse) | names_in(node.test)
-            needed |= inside - certain
-            certain |= _certain(node.body) & _certain(node.orelse)
+            needed |= inside - sure
+            sure |= certain(node.body) & certain(node.orelse)
         elif isinstance(node, ast.For):
-            needed |= (names_in(node.iter) | exposed(source, node.body) - names_in(node.target)) - certain
+            needed |= (names_in(node.iter) | exposed(source, node.body) - names_in(node.target)) - sure
         elif isinstance(node, ast.While):
-            needed |= (names_in(node.test) | exposed(source, node.body)) - certain
+            needed |= (names_in(node.test) | exposed(source, node.body)) - sure
         else:
-            needed |= _read(source, node) - certain
-            certain |= _certain([node])
+            needed |= _read(source, node) - sure
+            sure |= certain([node])
     return needed
 
 
-def _certain(body: Iterable[ast.stmt]) -> set[str]:
+def certain(body: Iterable[ast.stmt]) -> set[str]:
     """Variables assigned as a whole by plain assignments."""
     targets = [t for s in body if isinstance(s, ast.Assign) for t in s.targets]
     items = [i for t in targets for i in (t.elts if isinstance(t, ast.Tuple) else [t])]
@@ -63,13 +63,14 @@ def _read(source: FunctionSource, node: ast.AST) -> set[str]:
         return names_in(node)
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
         return _read(source, node.slice)
-    if isinstance(node, ast.Call) and (function := _device(source, node)) is not None:
+    if isinstance(node, ast.Call) and (function := device_function(source, node)) is not None:
         needed = exposed(function, function.node.body)
         return {n for name, a in _arguments(function, node) if name in needed for n in names_in(a)}
     return {name for child in ast.iter_child_nodes(node) for name in _read(source, child)}
 
 
-def _device(source: FunctionSource, node: ast.Call) -> FunctionSource | None:
+def device_function(source: FunctionSource, node: ast.Call) -> FunctionSource | None:
+    """The device function that a call is of."""
     found = getattr(source.resolve(node.func), "definition", None)
     return found if isinstance(found, FunctionSource) else None
 
