@@ -202,7 +202,7 @@ def test_a_saved_register() -> None:
         ("part = tile[3, 2:5]", "by its elements alone"),
         ("other = tile", "by its elements alone"),
         ("n = tile.shape[0]", "by its elements alone"),
-        ("x = twice(tile) + 1", "has to be a statement"),
+        ("x = twice(tile) if x else 1", "has to be a statement"),
     ],
 )
 def test_refused_uses(statement: str, why: str) -> None:
