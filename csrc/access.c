@@ -18,15 +18,18 @@ CLONES static uint32_t consecutive_words(const uint32_t addr[32], uint32_t lanes
     return differ ? 0 : bits_count(lanes);
 }
 
-/* A line may reach beyond the array; what lies there belongs to nobody. */
+/* A line may hold words of several views, and reach beyond them; what lies there is nobody's. */
 static void fill(struct access *a) {
+    const uint64_t line = a->addr[0], end = line + sizeof a->data[0];
     const struct buffer *b = a->buffer;
-    const uint32_t line = a->addr[0], end = line + sizeof a->data[0];
-    const uint32_t from = line < b->low ? b->low : line, to = end > b->high ? b->high : end;
     uint8_t *into = (uint8_t *)a->data[0];
     memset(into, 0, sizeof a->data[0]);
-    /* from may lie before the array, inside the same host memory */
-    memcpy(into + (from - line), b->host + ((int64_t)from - (int64_t)b->address), to - from);
+    do {
+        const uint64_t low = b->address, high = low + b->bytes;
+        const uint64_t from = line < low ? low : line, to = end > high ? high : end;
+        if (from < to) memcpy(into + (from - line), b->host + (from - low), to - from);
+        b = b->next_view;
+    } while (b != a->buffer);
 }
 
 static void load(struct access *a, uint32_t lanes) {

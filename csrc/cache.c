@@ -4,8 +4,17 @@
 
 #include "bits.h"
 
+static bool is_possible(const struct cache_shape *s) {
+    const uint64_t set = (uint64_t)s->ways * s->line;
+    return bits_is_power_of_two(s->line) && bits_is_power_of_two(s->sector) &&
+           s->sector <= s->line && s->line / s->sector <= 8 && s->bytes && set &&
+           s->bytes % set == 0;
+}
+
 enum error cache_init(struct cache *c, const struct cache_shape *shape) {
-    uint32_t count = shape->bytes / shape->line;
+    *c = (struct cache){0};
+    if (!is_possible(shape)) return ERROR_BAD_CONFIG;
+    const uint32_t count = shape->bytes / shape->line;
     *c = (struct cache){
         .sets = count / shape->ways,
         .ways = shape->ways,
@@ -13,10 +22,6 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape) {
         .sector_shift = bits_lowest(shape->sector),
         .hashed = shape->hashed,
     };
-    if (!bits_is_power_of_two(shape->line) || !bits_is_power_of_two(shape->sector) || !c->sets ||
-        shape->sector > shape->line || shape->line / shape->sector > 8 ||
-        c->sets * shape->ways * shape->line != shape->bytes)
-        return ERROR_BAD_CONFIG;
     if (bits_is_power_of_two(c->sets)) {
         c->set_mask = c->sets - 1;
         c->set_shift = bits_lowest(c->sets);

@@ -61,6 +61,11 @@ enum error config_check(const struct config *cfg, struct fault *f) {
                    cfg->smem_banks);
     if (cfg->max_warps_sm * 32 < cfg->max_threads_sm)
         return bad(f, ERROR_BAD_CONFIG, "%u warps do not hold max_threads_sm", cfg->max_warps_sm);
+    if (cfg->smem_bank_bytes != 4 && cfg->smem_bank_bytes != 8)
+        return bad(f, ERROR_BAD_CONFIG, "banks are 4 or 8 bytes wide, not %u",
+                   cfg->smem_bank_bytes);
+    if (cfg->coalesce_rule != 13 && cfg->coalesce_rule != 20 && cfg->coalesce_rule != 35)
+        return bad(f, ERROR_BAD_CONFIG, "there are no coalescing rules %u", cfg->coalesce_rule);
     return OK;
 }
 
@@ -80,6 +85,12 @@ static enum error check_launch(const struct launch *l, struct fault *f) {
     if (l->meta.nregs > l->cfg->max_regs_thread)
         return bad(f, ERROR_BAD_LAUNCH, "%u registers per thread are more than the machine has",
                    l->meta.nregs);
+    const uint32_t shared[] = {l->meta.shared_bytes, l->meta.dynamic_bytes,
+                               l->meta.static_reserved};
+    for (int i = 0; i < 3; i++)
+        if (shared[i] > l->cfg->smem_bytes)
+            return bad(f, ERROR_BAD_LAUNCH, "%u bytes of shared memory are more than an SM has",
+                       shared[i]);
     return OK;
 }
 
@@ -118,17 +129,13 @@ static bool same_memory(const struct buffer *a, const struct buffer *b) {
     return (uintptr_t)a->host - a->address == (uintptr_t)b->host - b->address;
 }
 
-static void find_shared_memory(struct buffer *buffers, uint32_t count) {
+/* Each view is put into the ring of the first one of its memory. */
+static void join_views(struct buffer *buffers, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        struct buffer *b = &buffers[i];
-        b->low = b->address;
-        b->high = b->address + b->bytes;
-        for (uint32_t j = 0; j < count; j++) {
-            const struct buffer *other = &buffers[j];
-            if (!same_memory(b, other)) continue;
-            if (other->address < b->low) b->low = other->address;
-            if (other->address + other->bytes > b->high) b->high = other->address + other->bytes;
-        }
+        uint32_t first = 0;
+        while (!same_memory(&buffers[first], &buffers[i])) first++;
+        buffers[i].next_view = first == i ? &buffers[i] : buffers[first].next_view;
+        buffers[first].next_view = &buffers[i];
     }
 }
 
@@ -143,8 +150,7 @@ static enum error create_local(struct gpu *g) {
                                               .address = LOCAL_BASE,
                                               .bytes = (uint32_t)total,
                                               .writable = true,
-                                              .low = LOCAL_BASE,
-                                              .high = LOCAL_BASE + (uint32_t)total};
+                                              .next_view = &g->machine.local_buffer};
     return g->machine.local ? OK : ERROR_NO_MEMORY;
 }
 
@@ -164,7 +170,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
                                   .per_pc = out->pc || l->check,
                                   .check = l->check};
     g->machine.warps_per_block = round_up(threads, 32) / 32;
-    find_shared_memory(l->buffers, l->buffer_count);
+    join_views(l->buffers, l->buffer_count);
     if ((e = admit(g, out))) return e;
     if ((e = create_local(g))) return e;
     g->sms = calloc(cfg->sm_count, sizeof *g->sms);

@@ -18,7 +18,7 @@ struct launch {
     struct launch_dims dims;
     const uint32_t *params;
     uint32_t param_count;
-    struct buffer *buffers; /* low and high are filled in */
+    struct buffer *buffers; /* next_view is filled in */
     uint32_t buffer_count;
     const uint8_t *constants;
     uint32_t constant_bytes;

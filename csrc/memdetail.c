@@ -16,6 +16,16 @@ static bool power_of_two_up_to(uint32_t x, uint32_t most) {
     return bits_is_power_of_two(x) && x <= most;
 }
 
+/* Between two refreshes there must be time for a refresh and an access after the worst of
+ * histories, or the channel does nothing but refresh. */
+static bool refresh_leaves_time(const struct config *cfg) {
+    const uint32_t access = cfg->t_rcd + cfg->t_rp + cfg->t_ras + cfg->t_rc + cfg->t_rrd +
+                            cfg->t_faw + cfg->t_cl + cfg->t_wl + cfg->t_ccd + cfg->t_ccdl +
+                            cfg->t_wtr + cfg->t_wr + cfg->t_rtp + cfg->t_rtpl +
+                            2 * cfg->dram_burst_clk;
+    return cfg->t_refi == 0 || cfg->t_refi > cfg->t_rfc + access;
+}
+
 enum error memdetail_check(const struct config *cfg) {
     const bool l2 = cfg->l2_bytes != 0;
     const bool good =
@@ -25,8 +35,8 @@ enum error memdetail_check(const struct config *cfg) {
         power_of_two_up_to(cfg->dram_burst_bytes, 256) &&
         power_of_two_up_to(cfg->dram_banks, DRAM_MAX_BANKS) &&
         power_of_two_up_to(cfg->dram_groups, cfg->dram_banks) &&
-        1u << bits_count(cfg->dram_bank_mask) == cfg->dram_banks &&
-        (cfg->dram_bank_mask & cfg->dram_row_mask) == 0 &&
+        1ull << bits_count(cfg->dram_bank_mask) == cfg->dram_banks &&
+        (cfg->dram_bank_mask & cfg->dram_row_mask) == 0 && refresh_leaves_time(cfg) &&
         (!l2 || (power_of_two_up_to(cfg->l2_line, cfg->partition_bytes) && cfg->l2_line >= 128 &&
                  power_of_two_up_to(cfg->l2_fetch, cfg->l2_line)));
     return good ? OK : ERROR_BAD_CONFIG;

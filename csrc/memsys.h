@@ -31,9 +31,8 @@ struct buffer {
     uint32_t address; /* multiple of 256 */
     uint32_t bytes;
     bool writable;
-    /* Device addresses [low, high) around it that the same host memory holds: views of one
-     * array share lines. Filled in by gpu.c. */
-    uint32_t low, high;
+    /* The next view of the same memory, round to this one: views share lines. By gpu.c. */
+    const struct buffer *next_view;
 };
 
 /* Loads with this flag copy the whole segment, as bytes, to access->data[0]: a cache line. */

@@ -12,7 +12,8 @@
 static bool dram_request_good(const struct config *cfg, const struct dram_replay_request *r,
                               uint64_t before) {
     uint32_t block = cfg->partition_bytes;
-    return r->arrival >= before && r->bytes && r->address % block + r->bytes <= block &&
+    return r->arrival >= before && r->arrival < REPLAY_LAST && r->bytes &&
+           r->address % block + r->bytes <= block &&
            (r->address + r->bytes - 1) / cfg->dram_burst_bytes -
                    r->address / cfg->dram_burst_bytes <
                255;
@@ -142,7 +143,8 @@ static enum error replay_init(struct replay *r, const struct config *cfg) {
     for (uint64_t i = r->n; i-- > 0;) {
         const struct memory_packet *p = &r->packets[i];
         if (p->sm >= sms || !bits_is_power_of_two(p->bytes) || p->bytes < 4 || p->bytes > 256 ||
-            p->address % p->bytes || p->kind > ACCESS_TEXTURE || p->lanes > 32)
+            p->address % p->bytes || p->kind > ACCESS_TEXTURE || p->lanes > 32 ||
+            p->cycle >= REPLAY_LAST)
             return ERROR_BAD_LAUNCH;
         r->next[i] = r->senders[p->sm].packet;
         r->senders[p->sm].packet = i;
@@ -213,6 +215,19 @@ static void note_replies(struct replay *r, const struct config *cfg, const uint3
         }
 }
 
+/* With nothing on its way, the next packet's cycle. */
+static uint64_t next_packet(const struct replay *r, const struct config *cfg) {
+    uint64_t at = UINT64_MAX;
+    for (uint32_t sm = 0; sm < cfg->sm_count; sm++) {
+        const struct sender *s = &r->senders[sm];
+        if (s->packet == r->n) continue;
+        uint64_t first = r->packets[s->packet].cycle;
+        if (s->next_free > first) first = s->next_free;
+        if (first < at) at = first;
+    }
+    return at;
+}
+
 static enum error replay_run(struct replay *r, const struct config *cfg) {
     const uint32_t widest = memdetail_min_reply(r->memory);
     const uint32_t window = r->how->window && r->how->window < widest ? r->how->window : widest;
@@ -225,6 +240,9 @@ static enum error replay_run(struct replay *r, const struct config *cfg) {
         }
         memdetail_advance(r->memory, r->ports, t1);
         note_replies(r, cfg, seen);
+        if (memdetail_next_event(r->memory) != UINT64_MAX) continue;
+        const uint64_t next = next_packet(r, cfg);
+        if (r->left && next > t1) memdetail_advance(r->memory, r->ports, t1 = next);
     }
     free(seen);
     return OK;
@@ -234,7 +252,9 @@ enum error memory_replay(const struct config *cfg, const struct memory_replay *h
                          const struct memory_packet *packets, uint64_t n, uint64_t *sent,
                          uint64_t *replied, struct counters *counters) {
     struct replay r = {.how = how, .packets = packets, .n = n, .sent = sent, .replied = replied};
-    if (!how->credits || how->credits > cfg->credits) return ERROR_BAD_LAUNCH;
+    if (!how->credits || how->credits > cfg->credits || n >= REPLAY_LAST ||
+        (how->interval && n > REPLAY_LAST / how->interval))
+        return ERROR_BAD_LAUNCH;
     enum error e = replay_init(&r, cfg);
     if (!e) e = replay_run(&r, cfg);
     if (!e) {

@@ -21,8 +21,11 @@ struct dram_replay_request {
     uint8_t write, unused;
 };
 
+/* Clocks and cycles of records lie below: minutes of simulated time. */
+#define REPLAY_LAST (1ull << 40)
+
 /* Serve n requests on one channel. done[i]: clock of the last data beat of request i.
- * log may be NULL. ERROR_BAD_LAUNCH: a request is out of order, empty or too long. */
+ * log may be NULL. ERROR_BAD_LAUNCH: a request is out of order, empty, too long or too late. */
 enum error dram_replay(const struct config *cfg, const struct dram_replay_request *requests,
                        uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log);
 
