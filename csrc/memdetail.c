@@ -16,14 +16,18 @@ static bool power_of_two_up_to(uint32_t x, uint32_t most) {
     return bits_is_power_of_two(x) && x <= most;
 }
 
-/* Between two refreshes there must be time for a refresh and an access after the worst of
- * histories, or the channel does nothing but refresh. */
+static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* From the clock at which a refresh is due to the next column command, after the worst of
+ * histories. If the next refresh is due by then, the channel does nothing but refresh. */
 static bool refresh_leaves_time(const struct config *cfg) {
-    const uint32_t access = cfg->t_rcd + cfg->t_rp + cfg->t_ras + cfg->t_rc + cfg->t_rrd +
-                            cfg->t_faw + cfg->t_cl + cfg->t_wl + cfg->t_ccd + cfg->t_ccdl +
-                            cfg->t_wtr + cfg->t_wr + cfg->t_rtp + cfg->t_rtpl +
-                            2 * cfg->dram_burst_clk;
-    return cfg->t_refi == 0 || cfg->t_refi > cfg->t_rfc + access;
+    const uint32_t write = cfg->t_wl + cfg->dram_burst_clk, read = cfg->t_cl + cfg->dram_burst_clk;
+    uint32_t at = most(most(cfg->t_ras, cfg->t_rc), most(cfg->t_rtp, cfg->t_rtpl));
+    at = most(at, write + cfg->t_wr) + cfg->t_rp + cfg->t_rfc;
+    at = most(at, most(cfg->t_rrd, cfg->t_faw)) + cfg->t_rcd;
+    at = most(at, most(read + 2, write + cfg->t_wtr));
+    at = most(at, most(cfg->t_ccd, cfg->t_ccdl)) + cfg->dram_banks;
+    return cfg->t_refi == 0 || cfg->t_refi > at;
 }
 
 enum error memdetail_check(const struct config *cfg) {
