@@ -236,7 +236,7 @@ def _unaffected(own: Sequence[Record]) -> list[Verdict]:
     found = {r["benchmark"]: round(r["speedup"], 3) for r in own if r["benchmark"] in OTHERS and r["variant"] == "hw"}
     if not found:
         return []
-    note = f"speedup of HW, K+{EXTRA[0]}; {UNAFFECTED:.0%} counts as unaffected (MM: DEVIATIONS D13)"
+    note = f"speedup of HW, K+{EXTRA[0]}; {UNAFFECTED:.0%} counts as unaffected (DEVIATIONS D13)"
     return [verdict("P56", found, all(abs(value - 1) <= UNAFFECTED for value in found.values()), note)]
 
 
