@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections import Counter
-from dataclasses import dataclass
+from collections import ChainMap, Counter
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from smmux.multiplex.blocks import Block
 from smmux.multiplex.borders import Border, borders, is_barrier
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.facts import Array
-from smmux.multiplex.inline import inline_accesses
+from smmux.multiplex.inline import inline_accesses, inline_barriers
 from smmux.multiplex.layout import Layout, rows_first
-from smmux.multiplex.manage import declaration
+from smmux.multiplex.manage import declaration, outline
 from smmux.multiplex.names import names_in
 from smmux.multiplex.parts import Parts
 from smmux.multiplex.streams import Streams, streams
@@ -52,6 +52,7 @@ class Split:
 class Divided:
     """A kernel's tree with its array in two parts, new names in it, and the names of the private part and its views."""
 
+    source: FunctionSource
     tree: ast.FunctionDef
     names: Names
     private: frozenset[str]
@@ -63,15 +64,16 @@ def divided(kernel: Kernel, split: Split, *, allocate: bool) -> Divided:
     allocate: the public part is dynamic, with an allocating and a releasing barrier at the borders of its region;
     otherwise it is static, and its region has no more barriers than the source.
     """
-    source = kernel.definition
-    if kernel.device:
-        raise refuse(source, None, f"{kernel.__name__} is a device function; passes work on kernels")
-    tree = copy.deepcopy(source.node)
-    names = Names(source, tree)
+    tree = outline(kernel)
+    names = Names(kernel.definition, tree)
+    inline_barriers(kernel.definition, tree, names)
+    captured = ChainMap(names.added, kernel.definition.captured)  # type: ignore[arg-type]
+    source = replace(kernel.definition, captured=captured)
     division = Division(source, tree, names, split.array, allocate)
     division.write_out(split.shape, split.interleaved)
     division.divide(split.private, split.threads)
-    return Divided(tree, names, frozenset({split.array, *division.views()}))
+    source = replace(source, captured=ChainMap(dict(names.added), kernel.definition.captured))  # type: ignore[arg-type]
+    return Divided(source, tree, names, frozenset({split.array, *division.views()}))
 
 
 class Division:
@@ -172,7 +174,9 @@ class Division:
         taken, added, extents = set(self.names.taken), dict(self.names.added), (shape[0] - private, *shape[1:])
 
         def fresh() -> tuple[Parts, Waiting]:
-            self.names.taken, self.names.added = set(taken), dict(added)
+            self.names.taken = set(taken)
+            for name in self.names.added.keys() - added.keys():
+                del self.names.added[name]
             parts = self.parts(private, threads)
             return parts, Waiting(parts, self.name, extents, self.names.new("waiting", f"waiting_{self.name}"))
 

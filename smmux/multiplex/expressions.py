@@ -136,7 +136,7 @@ class Expressions:
 
     def touch(self, array: Array, node: ast.AST, write: bool) -> bool:
         """An access to an array; True if equal indices give equal values in all threads of a block."""
-        if array.space in ("shared", "global"):
+        if array.space in ("shared", "private", "global"):
             self.out = [*self.out, Touch(array, write, node, self.source, array not in self.read | self.unread)]
             if write:
                 self.unread.add(array)
@@ -153,7 +153,9 @@ class Expressions:
         """The declaration of a shared, per-thread or constant array."""
         for argument in node.args:
             self.eval(argument)
-        array = self.analysis.array(space, getattr(node, "target_name", space), node, id(node))
+        name = getattr(node, "target_name", space)
+        space = "private" if space == "shared" and name in self.analysis.apart else space
+        array = self.analysis.array(space, name, node, id(node))
         self.analysis.declared_in.setdefault(array, self.source)
         return Fact(True, frozenset({array}))
 

@@ -17,7 +17,7 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 class Array:
     """A shared array at its declaration, or an array parameter of the kernel, or a per-thread or constant array."""
 
-    space: str  # "shared", "global", "local" or "const"
+    space: str  # "shared", "private" (a shared one that is apart, see `Analysis`), "global", "local" or "const"
     name: str
     node: ast.AST
 

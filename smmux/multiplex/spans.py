@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import borders, is_barrier
-from smmux.multiplex.events import Touch, barriers, touches
+from smmux.multiplex.events import Event, Touch, barriers, touches
 from smmux.multiplex.live import Places, places
 from smmux.multiplex.walk import Analysis
 
@@ -52,7 +52,7 @@ def spans(analysis: Analysis) -> Spans:
             ranges.setdefault(id(border.block), []).append((starts.pop(id(border.block)), border.position))
     assert not starts
     found = Spans(ranges, set())
-    everything = list(touches(analysis.body.events, "global"))
+    everything = _ordered(analysis.body.events)
     for block in analysis.body.walk():
         if found.of(block):
             _drop(found, block, everything if block is not analysis.body else [])
@@ -74,7 +74,7 @@ def synchronises(piece: Piece) -> bool:
 
 
 def _drop(found: Spans, block: Block, elsewhere: list[Touch]) -> None:
-    """Find barriers between the regions of a block that order no accesses to global memory."""
+    """Find barriers between the regions of a block that order no accesses to what is not had in turns."""
     covered = {i for first, last in found.of(block) for i in range(first, last)}
     for i, piece in enumerate(block.pieces):
         if i in covered or not is_barrier(piece):
@@ -86,15 +86,20 @@ def _drop(found: Spans, block: Block, elsewhere: list[Touch]) -> None:
 
 
 def _reach(found: Spans, block: Block, positions: range, elsewhere: list[Touch]) -> list[Touch]:
-    """Accesses to global memory between a place and the next barrier that stays; turns have barriers between them."""
+    """Accesses that barriers order, between a place and the next one that stays; turns have barriers between them."""
     edges = {first if positions.step < 0 else last - 1 for first, last in found.of(block)}
     reached: list[Touch] = []
     for k in positions:
         piece = block.pieces[k]
-        reached += touches(piece.events, "global")
+        reached += _ordered(piece.events)
         if k in edges or found.within(piece) or synchronises(piece) and id(piece) not in found.dropped:
             return reached
     return reached + elsewhere
+
+
+def _ordered(events: list[Event]) -> list[Touch]:
+    """Accesses to global memory, and to shared arrays that virtual blocks have of their own."""
+    return [*touches(events, "global"), *touches(events, "private")]
 
 
 def _conflict(before: list[Touch], after: list[Touch]) -> bool:

@@ -22,7 +22,7 @@ from smmux.multiplex.turns import Turns
 from smmux.multiplex.virtual import Indices, thread_axis, uses_warps
 from smmux.multiplex.walk import analyse
 
-__all__ = ["vtb"]
+__all__ = ["finished", "in_turns", "merged", "vtb"]
 
 MOST_THREADS = 1024
 
@@ -43,12 +43,7 @@ def vtb(
     again = partial(vtb, kernel, n, stage_registers=stage_registers)
     merge = merged(kernel, n, grid, block)
     source, tree, names = prepared(kernel, stage_registers)
-    analysis = analyse(source, tree)
-    found = spans(analysis)
-    indices = Indices(merge, names)
-    indices.rewrite(source, tree)
-    varying = tainted(source, tree, {indices.block, indices.thread, indices.index})
-    Turns(analysis, found, names, indices, varying).kernel()
+    indices = in_turns(source, tree, names, merge)
     tree.name += "_vtb"
     describe(tree, f"{source.name}: {n} virtual thread blocks take turns with the shared memory of one.")
     return finished(source, tree, names, indices, again)
@@ -81,6 +76,26 @@ def prepared(kernel: Kernel, stage_registers: int) -> tuple[FunctionSource, ast.
     if stage_registers:
         stage(source, tree, stage_registers)
     return source, tree, Names(source, tree)
+
+
+def in_turns(
+    source: FunctionSource,
+    tree: ast.FunctionDef,
+    names: Names,
+    merge: Merge,
+    apart: frozenset[str] = frozenset(),
+) -> Indices:
+    """Rewrite a kernel's tree for virtual blocks; what it says of their indices.
+
+    apart: names of shared arrays, and of their views, that are not had in turns.
+    """
+    analysis = analyse(source, tree, apart)
+    found = spans(analysis)
+    indices = Indices(merge, names)
+    indices.rewrite(source, tree)
+    varying = tainted(source, tree, {indices.block, indices.thread, indices.index})
+    Turns(analysis, found, names, indices, varying).kernel()
+    return indices
 
 
 def finished(

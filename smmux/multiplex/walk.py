@@ -25,9 +25,13 @@ MAX_WALKS = 64
 
 @dataclass
 class Analysis:
-    """What is known of a kernel: its statement lists, arrays, and what the walks so far have found out."""
+    """What is known of a kernel: its statement lists, arrays, and what the walks so far have found out.
+
+    apart: names of shared arrays that no region is about, since every virtual block has its own.
+    """
 
     source: FunctionSource
+    apart: frozenset[str] = frozenset()
     body: Block = field(default_factory=lambda: Block([]))
     arrays: dict[tuple[str, int | str], Array] = field(default_factory=dict)
     declared_in: dict[Array, FunctionSource] = field(default_factory=dict)
@@ -51,9 +55,11 @@ class Analysis:
         return self.arrays.setdefault((space, key), Array(space, name, node))
 
 
-def analyse(source: FunctionSource, node: ast.FunctionDef | None = None) -> Analysis:
-    """Walk a kernel until nothing new is found. node: a copy of its tree to be analysed in its place."""
-    analysis = Analysis(source)
+def analyse(
+    source: FunctionSource, node: ast.FunctionDef | None = None, apart: frozenset[str] = frozenset()
+) -> Analysis:
+    """Walk a kernel until nothing new is found; node: a copy of its tree in its place; apart: see `Analysis`."""
+    analysis = Analysis(source, apart)
     tree = source.node if node is None else node
     for _ in range(MAX_WALKS):
         analysis.changed = False
