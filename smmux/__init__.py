@@ -35,6 +35,7 @@ from smmux.errors import (
 )
 
 if TYPE_CHECKING:
+    from smmux.advice import advise
     from smmux.gpus import Gpu
     from smmux.result import Result
     from smmux.textures import texture
@@ -60,6 +61,7 @@ __all__ = [
     "RaceError",
     "Result",
     "__version__",
+    "advise",
     "benchmarks",
     "boolean",
     "cuda",
@@ -90,6 +92,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _MODULES = frozenset({"benchmarks", "cuda", "errors", "gpus", "models", "multiplex", "plot", "smm", "sweep", "types"})
 _MEMBERS = {
     "Gpu": "smmux.gpus",
+    "advise": "smmux.advice",
     "Result": "smmux.result",
     "texture": "smmux.textures",
     **dict.fromkeys(("boolean", "void", "float32", "float64"), "smmux.types"),

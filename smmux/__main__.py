@@ -4,8 +4,10 @@
     python -m smmux gpu GTX285              parameters of a machine, each with its source
     python -m smmux counters                every counter with unit and definition
     python -m smmux run FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
+    python -m smmux advise FILE.py:KERNEL --grid 4 --block 32,2 --gpu GTX480-16K ARGUMENT ...
 
-An argument of `run` is an int, a float, `dtype[shape]` (zeros), `dtype[shape]=ones|arange|random`, or a file NAME.npy:
+An argument of `run` and `advise` is an int, a float, `dtype[shape]` (zeros), `dtype[shape]=ones|arange|random`, or a file
+NAME.npy:
 
     python -m smmux run kernels.py:saxpy --grid 8 --block 128 2.0 float32[1024]=arange float32[1024]
 """
@@ -46,9 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     counters = commands.add_parser("counters", help="every counter with unit and definition")
     counters.set_defaults(action=_counters)
     _add_run(commands.add_parser("run", help="simulate a kernel of a file"))
+    _add_advise(commands.add_parser("advise", help="would multiplexing shared memory pay for a kernel, and how"))
     # argparse lets the kernel's arguments follow options only as words that it does not know.
     options, words = parser.parse_known_args(argv)
-    if unknown := [word for word in words if options.action is not _run or word.startswith("--")]:
+    if unknown := [word for word in words if "arguments" not in options or word.startswith("--")]:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.arguments = words
     try:
@@ -61,19 +64,40 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(options.status)
 
 
+def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str) -> None:
+    """Options of the commands that launch a kernel of a file."""
+    parser.usage = f"python -m smmux {name} FILE.py:KERNEL --grid DIMS --block DIMS [options] [ARGUMENT ...]"
+    parser.set_defaults(arguments=[])
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL")
+    parser.add_argument("--grid", required=True, type=_dims, help="blocks: N or X,Y or X,Y,Z")
+    parser.add_argument("--block", required=True, type=_dims, help="threads per block: N or X,Y or X,Y,Z")
+    parser.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")
+    parser.add_argument("--schedule", default=schedule, help="of the compiler: source or list (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON alone")
+
+
+def _add_advise(advise: argparse.ArgumentParser) -> None:
+    _add_launch(advise, "advise", "list")
+    advise.add_argument(
+        "--private",
+        type=_private,
+        metavar="ARRAY=N",
+        help="rows 0..N-1 of a shared array are private, the others public: tries CO-VTB and CO-HW too",
+    )
+    advise.add_argument(
+        "--source", type=Path, metavar="FILE.py", help="write the best kernel there (default: print it)"
+    )
+    advise.add_argument("--jobs", type=int, help="simulations at a time (default: one per processor)")
+    advise.set_defaults(action=_advise)
+
+
 def _add_run(run: argparse.ArgumentParser) -> None:
-    run.add_argument("kernel", metavar="FILE.py:KERNEL")
-    run.usage = "python -m smmux run FILE.py:KERNEL --grid DIMS --block DIMS [options] [ARGUMENT ...]"
-    run.add_argument("--grid", required=True, type=_dims, help="blocks: N or X,Y or X,Y,Z")
-    run.add_argument("--block", required=True, type=_dims, help="threads per block: N or X,Y or X,Y,Z")
-    run.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")
+    _add_launch(run, "run", "source")
     run.add_argument("--management", default="static", help="of shared memory: static or dynamic")
     run.add_argument("--extra-blocks", type=int, default=0, help="n of K+n with dynamic management")
-    run.add_argument("--schedule", default="source", help="of the compiler: source or list")
     run.add_argument("--check", help=f"{' or '.join(filter(None, CHECKS))}: exit status 1 if it finds an error")
     run.add_argument("--lines", action="store_true", help="counters per source line")
     run.add_argument("--listing", action="store_true", help="print the compiled program first")
-    run.add_argument("--json", action="store_true", help="print the result as JSON alone")
     run.set_defaults(action=_run)
 
 
@@ -126,6 +150,33 @@ def _run(options: argparse.Namespace) -> None:
         print(result.program.listing())
     print(result)
     _print_result(result)
+
+
+def _advise(options: argparse.Namespace) -> None:
+    advice = smmux.advise(
+        _load(options.kernel),
+        options.grid,
+        options.block,
+        tuple(argument(text) for text in options.arguments),
+        gpu=options.gpu,
+        schedule=options.schedule,
+        divided=options.private,
+        jobs=options.jobs,
+    )
+    if options.source:
+        options.source.write_text(advice.source)
+    if options.json:
+        print(advice.to_json(indent=2))
+        return
+    print(advice)
+    if advice.best and not options.source:
+        print(f"\n{advice.source}")
+
+
+def _private(text: str) -> dict[str, Any]:
+    """`ARRAY=N` as arguments of the collaborative passes."""
+    array, _, rows = text.partition("=")
+    return {"array": array, "private": int(rows)}
 
 
 def _print_result(result: Result) -> None:

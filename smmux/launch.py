@@ -28,6 +28,7 @@ __all__ = [
     "DEFAULT_MAX_CYCLES",
     "MANAGEMENTS",
     "Arguments",
+    "as_bytes",
     "dim3",
     "launch",
     "pack",
@@ -169,7 +170,7 @@ def pack(program: Program, args: Sequence[Any]) -> Arguments:
         if isinstance(value, np.ndarray):
             low, high = extent(value)
             start = next(addresses)
-            memory = _bytes(value, low, high - low)
+            memory = as_bytes(value, low, high - low)
             buffers.append((memory, start, high - low, bool(value.flags.writeable)))
             starts.append(start + value.ctypes.data - low)
             words.append(starts[-1])
@@ -220,7 +221,7 @@ class _Memory:
         }
 
 
-def _bytes(array: NDArray[Any], start: int, size: int) -> NDArray[np.uint8]:
+def as_bytes(array: NDArray[Any], start: int, size: int) -> NDArray[np.uint8]:
     """The memory between an array's first and last byte, whatever its strides."""
     if not array.flags.aligned or not array.dtype.isnative:
         raise LaunchError(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from smmux.errors import LaunchError
 from smmux.textures import Texture
 
-__all__ = ["WIDEST", "alignments", "extent", "flatten", "place"]
+__all__ = ["WIDEST", "alignments", "extent", "flatten", "place", "root"]
 
 FIRST_ADDRESS: Final = 0x1000
 ALIGNMENT: Final = 256
@@ -41,7 +41,7 @@ def extent(array: NDArray[Any]) -> tuple[int, int]:
     return start + sum(min(span, 0) for span in spans), start + sum(max(span, 0) for span in spans) + array.itemsize
 
 
-def _root(array: NDArray[Any]) -> NDArray[Any]:
+def root(array: NDArray[Any]) -> NDArray[Any]:
     """The array that owns, or first wrapped, the memory of a view."""
     while isinstance(array.base, np.ndarray):
         array = array.base
@@ -55,7 +55,7 @@ def place(arrays: Sequence[NDArray[Any]]) -> list[int]:
     of 256 bytes. Only the span that the arguments use is placed. Nothing depends on where the host put them.
     """
     extents = [extent(array) for array in arrays]
-    groups = _share([extent(_root(array)) for array in arrays], extents)
+    groups = _share([extent(root(array)) for array in arrays], extents)
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for group, (low, high) in zip(groups, extents, strict=True):

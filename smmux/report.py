@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from smmux.result import counter_info, line_counters
 
 if TYPE_CHECKING:
+    from smmux.advice import Advice
     from smmux.result import Comparison, Result
 
-__all__ = ["comparison_html", "result_html"]
+__all__ = ["advice_html", "comparison_html", "result_html"]
 
 # Colour-blind safe, in the order in which the shares appear.
 _COLOURS = (
@@ -51,6 +52,26 @@ def comparison_html(comparison: Comparison) -> str:
     return f"<p>speedup <b>{comparison.speedup:.3f}</b></p>" + _table(
         ("counter", "baseline", "result", "ratio", "unit"), rows
     )
+
+
+def advice_html(advice: Advice) -> str:
+    """Findings, a table of the schemes with bars, and the source of the best one."""
+    most = max([1.0, *(scheme.speedup or 0 for scheme in advice.schemes)])
+    rows = []
+    for scheme in advice.schemes:
+        run, speedup = scheme.result, scheme.speedup or 0
+        bar = f"<div style='width:{120 * speedup / most:.0f}px;height:0.8em;background:{_COLOURS[0]}'></div>"
+        cells = (
+            html.escape(scheme.name),
+            html.escape(scheme.verdict),
+            bar if speedup else "",
+            f"{run.residency} &times; {run.threads} threads on an SM" if run is not None else "",
+        )
+        bold = " style='font-weight:bold'" if scheme is advice.best else ""
+        rows.append(f"<tr{bold}>" + "".join(f"<td style='text-align:left'>{cell}</td>" for cell in cells) + "</tr>")
+    lines = [f"<p>{html.escape(line)}</p>" for line in (*advice.findings(), *advice.conclusion())]
+    source = f"<details><summary>source of the best kernel</summary><pre>{html.escape(advice.source)}</pre></details>"
+    return f"<div>{''.join(lines)}<table>{''.join(rows)}</table>{source}</div>"
 
 
 def _stalls(result: Result) -> str:

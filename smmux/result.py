@@ -121,6 +121,12 @@ class Result(Mapping[str, int]):
     # ---- headline numbers
 
     @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        x, y, z = self.block
+        return x * y * z
+
+    @property
     def cycles(self) -> int:
         """Shader clocks from launch to the last acknowledgement of the grid."""
         return self.counters["cycles"]

@@ -1,0 +1,377 @@
+"""Would multiplexing shared memory pay for a kernel, and how: what a programmer with a slow kernel comes for.
+
+>>> import smmux
+>>> from smmux import benchmarks
+>>> fft, problem = benchmarks.get("FFT"), benchmarks.get("FFT").problem("tiny")
+>>> advice = smmux.advise(fft.kernel(), problem.grid, problem.block, problem.arguments(), gpu="GTX285")
+>>> advice.occupancy.limiter, [scheme.name for scheme in advice.schemes][:3]
+('shared memory', ['VTB', 'VTB, N = 3', 'VTB, N = 4'])
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from smmux import gpus, multiplex
+from smmux.errors import Error, LaunchError
+from smmux.gpus import Gpu
+from smmux.kernel import Kernel
+from smmux.launch import Dim3, as_bytes, dim3, register_budget
+from smmux.models import Occupancy, occupancy
+from smmux.placement import extent, flatten, root
+from smmux.result import Result
+from smmux.sweep import available_processors
+
+__all__ = ["Advice", "Scheme", "advise"]
+
+VIRTUAL_BLOCKS = (2, 3, 4)
+EXTRA_BLOCKS = (1, 2, 3)
+Launch = tuple[Kernel, Dim3, Dim3]
+WORTH = 1.02  # a speedup below this is not worth another kernel
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Scheme:
+    """One way to multiplex shared memory, tried on the kernel.
+
+    name: as in the paper. software: a rewriting of the kernel, for any card; otherwise it needs the paper's hardware.
+    kernel, grid, block: what to launch instead. result: of the simulation. speedup: time of the baseline over time of
+    this. equal: whether every array held the same bits after it as after the baseline. refused: why the scheme does not
+    apply, empty where it does; the other fields are None then.
+    """
+
+    name: str
+    software: bool
+    kernel: Kernel | None = None
+    grid: Dim3 | None = None
+    block: Dim3 | None = None
+    result: Result | None = None
+    speedup: float | None = None
+    equal: bool | None = None
+    refused: str = ""
+
+    @property
+    def source(self) -> str:
+        """The kernel's Python text; empty where the scheme does not apply."""
+        return self.kernel.source if self.kernel is not None else ""
+
+    def __repr__(self) -> str:
+        return f"<Scheme {self.name}: {self.verdict}>"
+
+    @property
+    def verdict(self) -> str:
+        """What came of it, in a few words."""
+        if self.refused:
+            return f"does not apply: {self.refused}"
+        changed = "" if self.equal else "; OUTPUTS DIFFER from the baseline's"
+        return f"{self.speedup:.3f} x{changed}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Advice:
+    """What limits a kernel, how long it really uses its shared memory, and what each scheme would gain.
+
+    baseline: the kernel's own run. occupancy: blocks of an SM, by resource. region_share: time in shared-memory regions
+    over the time that blocks live, None (with the reason in `unshared`) where the kernel has no regions to be found.
+    """
+
+    kernel: Kernel
+    grid: Dim3
+    block: Dim3
+    baseline: Result
+    occupancy: Occupancy
+    region_share: float | None
+    unshared: str
+    schemes: tuple[Scheme, ...]
+
+    @property
+    def best(self) -> Scheme | None:
+        """The fastest scheme for a card that exists, with equal outputs; None if none gains 2 %."""
+        return self._best([scheme for scheme in self.schemes if scheme.software])
+
+    @property
+    def best_hardware(self) -> Scheme | None:
+        """The fastest of the schemes that need the paper's hardware; None if none gains 2 %."""
+        return self._best([scheme for scheme in self.schemes if not scheme.software])
+
+    @staticmethod
+    def _best(schemes: Sequence[Scheme]) -> Scheme | None:
+        usable = [s for s in schemes if s.speedup is not None and s.equal and s.speedup >= WORTH]
+        return max(usable, key=lambda scheme: scheme.speedup or 0, default=None)
+
+    @property
+    def source(self) -> str:
+        """Source of the best kernel, ready to use: the best scheme's, or the kernel's own if none gains."""
+        return self.best.source if self.best else self.kernel.source
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One flat record per scheme, the baseline first."""
+        first = {"scheme": "baseline", "software": True, "speedup": 1.0, "equal": True, "refused": ""}
+        rows = [{**first, **_numbers(self.baseline, self.grid, self.block)}]
+        for s in self.schemes:
+            row = {"scheme": s.name, "software": s.software, "speedup": s.speedup, "equal": s.equal}
+            rows.append({**row, "refused": s.refused, **_numbers(s.result, s.grid, s.block)})
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: everything but the counters."""
+        return {
+            "kernel": self.kernel.__name__,
+            "gpu": self.baseline.gpu.name,
+            "blocks": self.occupancy.blocks,
+            "limiter": self.occupancy.limiter,
+            "region_share": self.region_share,
+            "schemes": self.rows(),
+            "best": self.best.name if self.best else None,
+            "source": self.source,
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def to_pandas(self) -> Any:
+        """`rows` as a table (needs pandas)."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows()).set_index("scheme")
+
+    def __repr__(self) -> str:
+        best = self.best
+        gain = f"{best.name} {best.speedup:.2f} x" if best else "nothing gains"
+        return f"<Advice {self.kernel.__name__} on {self.baseline.gpu.name}: {gain}>"
+
+    def __str__(self) -> str:
+        lines = [*self.findings(), ""]
+        for scheme in self.schemes:
+            run = scheme.result
+            fits = f"{run.residency} x {run.threads} threads on an SM" if run is not None else ""
+            lines.append(f"  {scheme.name:14}{scheme.verdict:12}{fits}".rstrip())
+        return "\n".join([*lines, "", *self.conclusion()])
+
+    def findings(self) -> list[str]:
+        """Sentences about the kernel as it is."""
+        run, fits = self.baseline, self.occupancy
+        limits = ", ".join(f"{name} {blocks}" for name, blocks in fits.limits.items() if blocks is not None)
+        idle = sorted(((v, k) for k, v in run.stalls.items() if k != "issue" and v >= 0.01), reverse=True)
+        shares = [f"{name.replace('_', ' ')} {100 * value:.0f} %" for value, name in idle]
+        share = f"is in use for {100 * self.region_share:.0f} % of a block's life" if self.region_share else ""
+        return [
+            f"{self.kernel.__name__} on {run.gpu.name}: {run.time_us:,.2f} us, {run.cycles:,} cycles",
+            f"an SM holds {fits.blocks} blocks, {fits.threads} threads: limited by {fits.limiter} ({limits})",
+            f"schedulers issue for {100 * run.stalls['issue']:.0f} % of the time, else wait: {', '.join(shares)}",
+            f"shared memory {share or 'cannot be multiplexed: ' + self.unshared}",
+        ]
+
+    def conclusion(self) -> list[str]:
+        """What to do."""
+        lines = []
+        if best := self.best:
+            lines.append(f"best: {best.name}, {best.speedup:.2f} x; launch {best.grid}, {best.block}")
+        else:
+            lines.append("no scheme gains 2 %: keep the kernel as it is")
+        if hard := self.best_hardware:
+            lines.append(f"with the paper's hardware: {hard.name}, {hard.speedup:.2f} x")
+        return lines
+
+    def _repr_html_(self) -> str:
+        from smmux import report
+
+        return report.advice_html(self)
+
+
+def advise(
+    kernel: Kernel,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[Any],
+    gpu: str | Gpu | None = None,
+    *,
+    divided: Mapping[str, Any] | None = None,
+    schedule: str = "list",
+    max_registers: int | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> Advice:
+    """Simulate a kernel as it is and under every scheme that applies; the arguments are left as they are.
+
+    divided: arguments of `multiplex.co_vtb` and `co_hw` that say which part of shared memory is private ("array",
+    "private", ...), without which the collaborative schemes do not apply. schedule: as for `simulate`; "list" is what
+    a card's assembler would do. max_registers: per thread; default: what lets K + 3 blocks reside, as in the
+    experiments. jobs: simulations at a time (default: one per processor). progress: show a bar (default: on a
+    terminal).
+
+    Raises what the kernel's own run raises; a scheme that cannot be applied is reported with its reason instead.
+    """
+    machine = gpus.current() if gpu is None else gpus.get(gpu)
+    own = dim3("grid", grid), dim3("block", block)
+    program = kernel.compile(args, machine, schedule=schedule)
+    registers = max_registers or register_budget(program, machine, own[1])
+    common = {"gpu": machine, "schedule": schedule, "max_registers": registers}
+    attempts = _attempts(kernel, own, dict(divided or {}))
+    outcomes = _run(attempts, partial(_try, args=args, options=common), jobs, progress)
+    baseline, isolated, *others = outcomes
+    if baseline.error is not None:
+        raise baseline.error
+    assert baseline.result is not None
+    return Advice(
+        kernel=kernel,
+        grid=own[0],
+        block=own[1],
+        baseline=baseline.result,
+        occupancy=_occupancy(baseline.result),
+        region_share=_region_share(isolated.result),
+        unshared=_reason(isolated.error),
+        schemes=tuple(_scheme(found, baseline) for found in others),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A scheme to try: what makes its kernel with the launch it needs, and options of the launch."""
+
+    name: str
+    make: Callable[[], Launch]
+    software: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What came of an attempt: a result and the arrays behind it, or an error."""
+
+    attempt: _Attempt
+    launch: Launch | None = None
+    result: Result | None = None
+    arrays: tuple[NDArray[Any], ...] = ()
+    error: Error | None = None
+
+
+def _attempts(kernel: Kernel, own: tuple[Dim3, Dim3], divided: dict[str, Any]) -> list[_Attempt]:
+    """The kernel itself, the kernel with its regions timed, and all schemes."""
+
+    def virtual(scheme: Callable[[], multiplex.VirtualKernel]) -> Callable[[], Launch]:
+        def make() -> Launch:
+            made = scheme()
+            try:
+                return made, *_dims(made.geometry(*own))
+            except LaunchError:  # a grid that is no multiple of n: the kernel needs a guard
+                made = made.fitted(*own)
+                return made, *_dims(made.geometry(*own))
+
+        return make
+
+    found = [
+        _Attempt("baseline", lambda: (kernel, *own)),
+        _Attempt("isolated", lambda: (multiplex.isolate(kernel), *own)),
+    ]
+    for n in VIRTUAL_BLOCKS:
+        name = "VTB" if n == 2 else f"VTB, N = {n}"
+        found.append(_Attempt(name, virtual(partial(multiplex.vtb, kernel, n))))
+    if hasattr(multiplex, "vtb_pipe"):
+        found.append(_Attempt("VTB_pipe", virtual(partial(multiplex.vtb_pipe, kernel))))
+    if divided:
+        found.append(_Attempt("CO-VTB", virtual(partial(multiplex.co_vtb, kernel, **divided))))
+    for n in EXTRA_BLOCKS:
+        options = {"management": "dynamic", "extra_blocks": n}
+        found.append(_Attempt(f"HW, K + {n}", lambda: (multiplex.hw(kernel), *own), False, options))
+        if divided:
+            found.append(
+                _Attempt(f"CO-HW, K + {n}", lambda: (multiplex.co_hw(kernel, **divided), *own), False, options)
+            )
+    return found
+
+
+def _dims(sizes: tuple[Sequence[int], Sequence[int]]) -> tuple[Dim3, Dim3]:
+    return dim3("grid", sizes[0]), dim3("block", sizes[1])
+
+
+def _run(
+    attempts: Sequence[_Attempt], run: Callable[[_Attempt], _Outcome], jobs: int | None, progress: bool | None
+) -> list[_Outcome]:
+    """All attempts, on threads, in order."""
+    hidden = None if progress is None else not progress
+    with ThreadPoolExecutor(jobs or available_processors(), thread_name_prefix="advise") as pool:
+        return list(tqdm(pool.map(run, attempts), "advise", len(attempts), leave=False, disable=hidden))
+
+
+def _try(attempt: _Attempt, args: Sequence[Any], options: Mapping[str, Any]) -> _Outcome:
+    """Simulate on copies of the arguments."""
+    mine = _copied(args)
+    try:
+        launch = attempt.make()
+        result = launch[0].simulate(launch[1], launch[2], mine, **options, **attempt.options)
+    except Error as error:
+        return _Outcome(attempt, error=error)
+    arrays = tuple(value for value in flatten(mine) if isinstance(value, np.ndarray))
+    return _Outcome(attempt, launch, result, arrays)
+
+
+def _copied(args: Sequence[Any]) -> tuple[Any, ...]:
+    """Arguments of the same shape whose writable memory is their own; views of one buffer still share one."""
+    copies: dict[int, NDArray[np.uint8]] = {}
+
+    def copied(value: Any) -> Any:
+        if isinstance(value, tuple | list):
+            return tuple(copied(item) for item in value)
+        if hasattr(value, "__array_interface__") and not isinstance(value, np.ndarray | np.generic):
+            value = np.asarray(value)
+        if not isinstance(value, np.ndarray) or not value.flags.writeable:
+            return value
+        owner = root(value)
+        low, high = extent(owner)
+        if id(owner) not in copies:
+            copies[id(owner)] = as_bytes(owner, low, high - low).copy()
+        start = value.ctypes.data - low
+        return np.ndarray(value.shape, value.dtype, copies[id(owner)], start, value.strides)
+
+    return tuple(copied(value) for value in args)
+
+
+def _scheme(found: _Outcome, baseline: _Outcome) -> Scheme:
+    """What the outcome of an attempt says of its scheme."""
+    name, software = found.attempt.name, found.attempt.software
+    if found.launch is None or found.result is None or baseline.result is None:
+        return Scheme(name, software, refused=_reason(found.error))
+    equal = all(a.tobytes() == b.tobytes() for a, b in zip(found.arrays, baseline.arrays, strict=True))
+    return Scheme(name, software, *found.launch, found.result, found.result.speedup(baseline.result), equal)
+
+
+def _reason(error: Error | None) -> str:
+    """An error in one line."""
+    return " ".join(str(error).split()) if error is not None else ""
+
+
+def _region_share(isolated: Result | None) -> float | None:
+    """Time in regions over block lifetime (paper, Figure 1)."""
+    return isolated["region_cycles"] / (isolated["block_cycles"] or 1) if isolated is not None else None
+
+
+def _occupancy(run: Result) -> Occupancy:
+    """Blocks of an SM under static management, and what limits them."""
+    program, gpu = run.program, run.gpu
+    held = program.shared_bytes + program.dynamic_bytes
+    return occupancy(run.threads, program.nregs, held, gpu, program.param_bytes(gpu.pointer_bytes))
+
+
+def _numbers(run: Result | None, grid: Dim3 | None, block: Dim3 | None) -> dict[str, Any]:
+    """What a row says of a run."""
+    if run is None:
+        return {"grid": None, "block": None, "time_us": None, "cycles": None, "blocks": None, "limiter": None}
+    return {
+        "grid": grid,
+        "block": block,
+        "time_us": run.time_us,
+        "cycles": run.cycles,
+        "blocks": run.residency,
+        "limiter": run.limiter,
+    }

@@ -1,0 +1,174 @@
+"""Advice: every scheme is tried on copies of the arguments, and what it says is what the schemes give by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import smmux
+from smmux import benchmarks, cuda, float32, multiplex
+from smmux.__main__ import main
+from smmux.advice import Advice
+
+THREADS = 64
+
+KERNELS = '''
+from smmux import cuda, float32
+
+
+@cuda.jit
+def rotate(a, b, rounds):
+    """Each thread reads what its neighbours wrote."""
+    words = cuda.shared.array(1536, float32)
+    t = cuda.threadIdx.x
+    value = a[cuda.grid(1)]
+    for i in range(rounds):
+        value = value * float32(0.5) + float32(i)
+    words[t] = value
+    cuda.syncthreads()
+    b[cuda.grid(1)] = words[(t + 1) % 64]
+'''
+
+
+@cuda.jit
+def scale(a):
+    i = cuda.grid(1)
+    a[i] = 2 * a[i]
+
+
+@cuda.jit
+def halves(a):
+    words = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    words[t] = a[cuda.grid(1)]
+    if t < 16:
+        cuda.syncthreads()
+    a[cuda.grid(1)] = words[t]
+
+
+@pytest.fixture(scope="module")
+def fft() -> Advice:
+    benchmark = benchmarks.get("FFT")
+    problem = benchmark.problem({"batch": 240})
+    arguments = problem.arguments()
+    before = [a.copy() for a in arguments]
+    advice = smmux.advise(benchmark.kernel(), problem.grid, problem.block, arguments, gpu="GTX285", jobs=2)
+    for a, b in zip(arguments, before, strict=True):
+        assert a.tobytes() == b.tobytes(), "advise works on copies"
+    return advice
+
+
+def test_schemes_are_those_of_the_passes(fft: Advice) -> None:
+    benchmark = benchmarks.get("FFT")
+    problem = benchmark.problem({"batch": 240})
+    scheme = next(s for s in fft.schemes if s.name == "VTB")
+    made = multiplex.vtb(benchmark.kernel())
+    grid, block = made.geometry(problem.grid, problem.block)
+    arguments = problem.arguments()
+    registers = smmux.launch.register_budget(fft.baseline.program, fft.baseline.gpu, problem.block)
+    run = made.simulate(grid, block, arguments, gpu="GTX285", schedule="list", max_registers=registers)
+    problem.check(arguments)
+    assert scheme.result is not None
+    assert scheme.result.counters == run.counters
+    assert scheme.speedup == run.speedup(fft.baseline)
+    assert scheme.source == made.source
+
+
+def test_the_best_is_the_fastest_that_a_card_can_run(fft: Advice) -> None:
+    best = fft.best
+    assert best is not None
+    assert best.software
+    assert best.equal
+    assert best.speedup == max(s.speedup or 0 for s in fft.schemes if s.software)
+    assert fft.source == best.source
+    assert "import" in fft.source
+    assert "smmux" not in fft.source
+    assert fft.best_hardware is not None
+    assert fft.best_hardware.name.startswith("HW")
+
+
+def test_findings(fft: Advice) -> None:
+    assert fft.occupancy.limiter == "shared memory"
+    assert fft.occupancy.blocks == 1
+    assert fft.region_share is not None
+    assert 0.1 < fft.region_share < 0.6
+    text = str(fft)
+    for word in ("fft on GTX285", "limited by shared memory", "VTB", "HW, K + 3", "best: "):
+        assert word in text
+    assert "VTB" in fft._repr_html_()
+    assert "VTB" in repr(fft)
+
+
+def test_as_data(fft: Advice) -> None:
+    data = json.loads(fft.to_json())
+    assert data["limiter"] == "shared memory"
+    assert data["best"] == fft.best.name if fft.best else None
+    assert [row["scheme"] for row in data["schemes"]][:2] == ["baseline", "VTB"]
+    assert list(fft.to_pandas().index)[0] == "baseline"
+
+
+def test_collaborative_schemes_need_a_declaration() -> None:
+    benchmark = benchmarks.get("MC")
+    problem = benchmark.problem("tiny")
+    arguments = problem.arguments()
+    names = [
+        scheme.name
+        for scheme in smmux.advise(
+            benchmark.kernel(), problem.grid, problem.block, arguments, "GTX285", divided=benchmark.divided
+        ).schemes
+    ]
+    assert "CO-VTB" in names
+    assert "CO-HW, K + 1" in names
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args", "reason"),
+    [(scale, (np.zeros(128, np.float32),), "shared"), (halves, (np.zeros(128, np.float32),), "syncthreads")],
+)
+def test_what_cannot_be_multiplexed(kernel, args, reason) -> None:
+    if kernel is halves:
+        with pytest.raises(smmux.BarrierError):
+            smmux.advise(kernel, 2, THREADS, args, "GTX285")
+        return
+    advice = smmux.advise(kernel, 2, THREADS, args, "GTX285")
+    assert advice.best is None
+    assert advice.region_share is None
+    assert all(reason in scheme.refused for scheme in advice.schemes)
+    assert advice.source == kernel.source
+    assert "keep the kernel" in str(advice)
+    assert "cannot be multiplexed" in str(advice)
+
+
+def test_views_of_one_buffer_stay_so() -> None:
+    buffer = np.arange(256, dtype=np.float32)
+    expected = buffer.copy()
+
+    @cuda.jit
+    def shift(a, b):
+        words = cuda.shared.array(THREADS, float32)
+        t = cuda.threadIdx.x
+        words[t] = a[cuda.grid(1)]
+        cuda.syncthreads()
+        b[cuda.grid(1)] = words[t] + b[cuda.grid(1)]
+
+    advice = smmux.advise(shift, 2, THREADS, (buffer[:128], buffer[64:192]), "GTX285")
+    assert (buffer == expected).all()
+    assert all(scheme.equal for scheme in advice.schemes if not scheme.refused)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, best = tmp_path / "kernels.py", tmp_path / "best.py"
+    file.write_text(KERNELS)
+    words = ["--grid", "240", "--block", "64", "--gpu", "GTX480-16K", "float32[15360]=random", "float32[15360]", "300"]
+    assert main(["advise", f"{file}:rotate", "--source", str(best), *words]) == 0
+    out = capsys.readouterr().out
+    assert "rotate on GTX480-16K" in out
+    assert "best: " in out
+    assert "def rotate_" in best.read_text()
+    assert main(["advise", f"{file}:rotate", "--json", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["kernel"] == "rotate"
+    assert main(["advise", f"{file}:rotate", "--private", "words=12", *words]) == 0
+    assert "CO-VTB" in capsys.readouterr().out
