@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnose.h"
 #include "dispatch.h"
 #include "occupancy.h"
 #include "pool.h"
@@ -244,14 +245,6 @@ static uint64_t next_cycle(const struct gpu *g) {
     return at;
 }
 
-static enum error stuck(const struct gpu *g, struct fault *f) {
-    f->code = ERROR_DEADLOCK;
-    f->array = -1;
-    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++)
-        if (sm_stuck(&g->sms[i], f)) break;
-    return ERROR_DEADLOCK;
-}
-
 static enum error clock_run(struct gpu *g, struct fault *fault) {
     const struct launch *l = g->l;
     const uint32_t window = window_of(g);
@@ -267,9 +260,10 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         t = g->window_end;
         if (g->dispatch.finished == g->dispatch.total) break;
         const uint64_t next = next_cycle(g);
-        if (next == NEVER) return stuck(g, fault);
+        if (next == NEVER) return diagnose_deadlock(g->sms, l->cfg->sm_count, fault);
         if (next > t) memsys_advance(g->mem, g->ports, t = next, g->pool); /* nothing in between */
-        if (l->max_cycles && t >= l->max_cycles) return bad(fault, ERROR_CYCLE_LIMIT, "stopped", 0);
+        if (l->max_cycles && t >= l->max_cycles)
+            return diagnose_limit(g->sms, l->cfg->sm_count, l->max_cycles, fault);
         if (l->interrupted && windows % POLL_WINDOWS == 0 && l->interrupted(l->context))
             return fault->code = ERROR_INTERRUPTED;
     }

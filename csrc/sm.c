@@ -1,6 +1,5 @@
 #include "sm.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -333,32 +332,4 @@ void sm_close(struct sm *sm, uint64_t end) {
     for (uint32_t s = 0; s < schedulers; s++)
         if (sm->sched[s].slot < end) sm->count.idle_no_block += end - sm->sched[s].slot;
         else sm->count.issue_cycles -= sm->sched[s].slot - end;
-}
-
-bool sm_stuck(const struct sm *sm, struct fault *f) {
-    static const char *const kinds[WAIT_COUNT] = {"an arithmetic result",
-                                                  "shared-memory data",
-                                                  "a memory reply",
-                                                  "a unit",
-                                                  "a barrier",
-                                                  "shared memory that other blocks hold",
-                                                  "credits",
-                                                  "an instruction",
-                                                  "its start",
-                                                  "something else"};
-    for (uint32_t i = 0; i < sm->warp_limit; i++) {
-        const struct warp *w = &sm->warps[i];
-        if (w->state == WARP_FREE || w->state == WARP_EXITED) continue;
-        const struct block *b = &sm->blocks[w->block];
-        f->sm = sm->id;
-        f->warp = i;
-        f->pc = w->state == WARP_BARRIER ? b->barrier_pc : w->pc;
-        f->line = sm->m->program->line[f->pc];
-        snprintf(f->text, sizeof f->text,
-                 "block %u on SM %u waits for %s (%u of %u warps arrived, %u blocks queue for "
-                 "shared memory)",
-                 b->id, sm->id, kinds[sm->wait[i]], b->arrived, b->warps_live, sm->queue_count);
-        return true;
-    }
-    return false;
 }

@@ -179,8 +179,6 @@ void sm_run(struct sm *sm, uint64_t end);
 void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle);
 /* Scheduler time from the last issue to the end of the grid. */
 void sm_close(struct sm *sm, uint64_t end);
-/* If a warp of this SM waits, say for what in f (a deadlock report). */
-bool sm_stuck(const struct sm *sm, struct fault *f);
 
 /* ---- between the SM's own files --------------------------------------------------------- */
 

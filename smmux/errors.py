@@ -140,12 +140,15 @@ class AllocationError(KernelError):
     """Shared memory allocated twice, released without allocation, never released, or too large for the machine."""
 
 
-class DeadlockError(KernelError):
-    """No warp can make progress; the message says which block waits for what."""
-
-
 class CycleLimitError(KernelError):
-    """The run passed its `max_cycles`."""
+    """The run passed its `max_cycles`: the message says at which lines how many warps were; line, block and thread are
+    those of a warp at the most frequent line."""
+
+
+class DeadlockError(CycleLimitError):
+    """Blocks wait for one another. Either nothing can happen any more, or at the cycle limit a block had waited more
+    than half of the time for shared memory: line, block and thread are then those of a block that holds it and does
+    not release it. The message says which block waits for what."""
 
 
 class KernelZeroDivisionError(KernelError, ZeroDivisionError):
