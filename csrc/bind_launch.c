@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "gpu.h"
 #include "occupancy.h"
@@ -17,7 +18,9 @@ struct borrowed {
     Py_ssize_t view_count;
     struct buffer *buffers;
     uint32_t *params;
+    PyObject *poll; /* called now and then, or NULL */
     PyThreadState *thread;
+    int64_t polled; /* ms */
 };
 
 static void give_back(struct borrowed *b) {
@@ -163,11 +166,30 @@ static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
     return -1;
 }
 
+#define POLL_MS 50
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    if (!timespec_get(&now, TIME_UTC)) return 0;
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* In the main thread signal handlers run, in any thread exceptions set from outside arrive. */
+static bool wants_to_stop(PyObject *poll) {
+    if (PyErr_CheckSignals() < 0) return true;
+    PyObject *found = poll ? PyObject_CallNoArgs(poll) : NULL;
+    Py_XDECREF(found);
+    return poll && !found;
+}
+
 /* Ctrl-C reaches a long run through here: the only time the GIL is taken back. */
 static bool interrupted(void *context) {
     struct borrowed *b = context;
+    const int64_t now = now_ms();
+    if (now >= b->polled && now - b->polled < POLL_MS) return false;
+    b->polled = now;
     PyEval_RestoreThread(b->thread);
-    bool stop = PyErr_CheckSignals() < 0;
+    const bool stop = wants_to_stop(b->poll);
     b->thread = PyEval_SaveThread();
     return stop;
 }
@@ -192,6 +214,7 @@ static PyObject *run_borrowed(struct borrowed *b, bool per_pc) {
     }
     b->launch.interrupted = interrupted;
     b->launch.context = b;
+    b->polled = now_ms();
     b->thread = PyEval_SaveThread();
     e = gpu_run(&b->launch, &out);
     PyEval_RestoreThread(b->thread);
@@ -206,23 +229,25 @@ static PyObject *run_borrowed(struct borrowed *b, bool per_pc) {
 
 const char bind_launch_doc[] =
     PyDoc_STR("launch($module, code, uniforms, meta, config, grid, block, params, "
-              "buffers, const, options)\n--\n\n"
-              "Run one grid to its end. Returns counters (dict), residency, "
+              "buffers, const, options, poll=None)\n--\n\n"
+              "Run one grid to its end; poll() is called now and then and ends the run by raising. "
+              "Returns counters (dict), residency, "
               "static_residency, limiter, per_pc and findings (bytes).");
 
 PyObject *bind_launch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {
     static char *names[] = {"code",   "uniforms", "meta",  "config",  "grid", "block",
-                            "params", "buffers",  "const", "options", NULL};
+                            "params", "buffers",  "const", "options", "poll", NULL};
     PyObject *code, *uniforms, *meta, *config, *grid, *block, *params, *buffers, *constants;
-    PyObject *options, *result = NULL;
+    PyObject *options, *poll = NULL, *result = NULL;
     struct borrowed b = {.launch = {.cfg = NULL}};
     struct launch *l = &b.launch;
     uint32_t per_pc = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!OOOOOOO!:launch", names, &code, &uniforms,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!OOOOOOO!|O:launch", names, &code, &uniforms,
                                      &PyDict_Type, &meta, &config, &grid, &block, &params, &buffers,
-                                     &constants, &PyDict_Type, &options))
+                                     &constants, &PyDict_Type, &options, &poll))
         return NULL;
     l->cfg = &b.cfg;
+    b.poll = poll == Py_None ? NULL : poll;
     if (borrow_program(&b, code, uniforms, constants) == 0 && bind_config(config, &b.cfg) == 0 &&
         bind_words(grid, l->dims.grid, 3, "grid") == 0 &&
         bind_words(block, l->dims.block, 3, "block") == 0 && read_meta(&l->meta, meta) == 0 &&

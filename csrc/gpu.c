@@ -12,7 +12,7 @@
 #include "pool.h"
 
 #define MAX_WINDOW   128u
-#define POLL_WINDOWS 64u /* between two questions whether the user wants to stop */
+#define POLL_WINDOWS 16u /* between two questions whether the user wants to stop */
 
 struct gpu {
     const struct launch *l;

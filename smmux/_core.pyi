@@ -1,6 +1,6 @@
 """The simulated machine: tables and functions of the C core."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
 # Anything with the buffer protocol; NumPy declares it for type checkers only from Python 3.12 on.
@@ -40,6 +40,7 @@ def launch(
     buffers: Sequence[tuple[_Buffer, int, int, bool]],
     const: _Buffer,
     options: dict[str, int],
+    poll: Callable[[], object] | None = None,
 ) -> dict[str, Any]: ...
 def occupancy(
     config: Sequence[int],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux import _core, gpus
+from smmux import _core, gpus, interrupt
 from smmux.checks import CHECKS
 from smmux.errors import ConfigError, KernelError, LaunchError, OutOfBoundsError
 from smmux.gpus import Gpu
@@ -92,6 +92,7 @@ def launch(
     machine = gpus.current() if gpu is None else gpus.get(gpu)
     grid3, block3 = dim3("grid", grid), dim3("block", block)
     options = _options(management, extra_blocks, max_cycles, window, host_threads, profile, check)
+    interrupt.poll()
     try:
         _check_geometry(machine, grid3, block3)
         reserved = static_reserved(program, machine)
@@ -108,6 +109,7 @@ def launch(
             buffers=arguments.buffers,
             const=program.const,
             options=options,
+            poll=interrupt.poll,
         )
     except KernelError as error:
         raise _locate(error, program, args) from None

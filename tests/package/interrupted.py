@@ -1,0 +1,49 @@
+"""A process that never ends by itself: `python -m tests.package.interrupted PLACE` runs a kernel at that place."""
+
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from smmux import cuda, float32, sweep
+
+
+@cuda.jit
+def endless(a):
+    i = cuda.grid(1)
+    while a[i] < 1.0:
+        a[i] += float32(0.0)
+
+
+def run(host_threads=1, **_):
+    endless.simulate(240, 256, (np.zeros(240 * 256, np.float32),), host_threads=host_threads, max_cycles=None)
+    return {}
+
+
+def in_a_sweep():
+    sweep.sweep(run, sweep.product(n=range(50)), jobs=2, progress=False)
+
+
+def in_a_pool():
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda n: run(), range(4)))
+
+
+def in_a_thread():
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
+PLACES = {
+    "main": run,
+    "two host threads": lambda: run(2),
+    "sweep": in_a_sweep,
+    "pool": in_a_pool,
+    "thread": in_a_thread,
+}
+
+if __name__ == "__main__":
+    print("running", flush=True)
+    PLACES[sys.argv[1]]()
