@@ -36,6 +36,7 @@ from smmux.errors import (
 
 if TYPE_CHECKING:
     from smmux.advice import advise
+    from smmux.annotations import overlap
     from smmux.gpus import Gpu
     from smmux.result import Result
     from smmux.textures import texture
@@ -75,6 +76,7 @@ __all__ = [
     "int64",
     "models",
     "multiplex",
+    "overlap",
     "plot",
     "smm",
     "sweep",
@@ -94,6 +96,7 @@ _MEMBERS = {
     "Gpu": "smmux.gpus",
     "advise": "smmux.advice",
     "Result": "smmux.result",
+    "overlap": "smmux.annotations",
     "texture": "smmux.textures",
     **dict.fromkeys(("boolean", "void", "float32", "float64"), "smmux.types"),
     **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), "smmux.types"),

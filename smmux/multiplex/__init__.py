@@ -14,7 +14,20 @@ from smmux.multiplex.collaborate import co_hw, co_vtb
 from smmux.multiplex.errors import MultiplexError
 from smmux.multiplex.geometry import VirtualKernel
 from smmux.multiplex.manage import hw, isolate
+from smmux.multiplex.pipe import vtb_pipe
 from smmux.multiplex.regions import Region, Regions, regions
 from smmux.multiplex.vtb import vtb
 
-__all__ = ["MultiplexError", "Region", "Regions", "VirtualKernel", "co_hw", "co_vtb", "hw", "isolate", "regions", "vtb"]
+__all__ = [
+    "MultiplexError",
+    "Region",
+    "Regions",
+    "VirtualKernel",
+    "co_hw",
+    "co_vtb",
+    "hw",
+    "isolate",
+    "regions",
+    "vtb",
+    "vtb_pipe",
+]

@@ -53,36 +53,33 @@ class Turns:
     def block(self, block: Block, active: str | None) -> list[ast.stmt]:
         """A statement list. active: the variable that says whether the virtual block takes part, None if all do."""
         made: list[ast.stmt] = []
+        between: list[Piece] = []
         ranges = dict(self.found.of(block))
         i = 0
         while i < len(block.pieces):
-            if i in ranges:
-                made += self.region(block.pieces[i : ranges[i]], active)
-                i = ranges[i]
-                continue
-            ends = (k for k in range(i, len(block.pieces)) if k in ranges or not self.plain(block.pieces[k]))
-            end = next(ends, len(block.pieces))
-            if end > i:
-                made += self.between(block, i, end, active)
-                i = end
-                continue
             piece = block.pieces[i]
+            if i in ranges:
+                self.region(made, between, block.pieces[i : ranges[i]], active)
+                between, i = [], ranges[i]
+                continue
+            i += 1
+            if id(piece) in self.found.dropped:
+                continue
+            if not synchronises(piece) and not self.found.within(piece):
+                between.append(piece)
+                continue
+            made += self.common(between, active)
+            between = []
             if is_barrier(piece):
-                if id(piece) not in self.found.dropped:
-                    made.append(piece.node)
-                    self.pending = False
+                made.append(piece.node)
+                self.pending = False
             else:
                 made += self.compound(piece, active)
-            i += 1
-        return made
+        return made + self.common(between, active)
 
-    def plain(self, piece: Piece) -> bool:
-        """Whether a statement has neither barriers nor regions in it."""
-        return not synchronises(piece) and not self.found.within(piece)
-
-    def between(self, block: Block, first: int, last: int, active: str | None) -> list[ast.stmt]:
+    def common(self, pieces: Sequence[Piece], active: str | None) -> list[ast.stmt]:
         """Statements between regions, done by all virtual blocks that take part."""
-        return self.guarded(block.pieces[first:last], ast.Name(active, ast.Load()) if active else None)
+        return self.guarded(pieces, ast.Name(active, ast.Load()) if active else None)
 
     def guarded(self, pieces: Sequence[Piece], guard: ast.expr | None) -> list[ast.stmt]:
         """Statements under a condition, but for those that all threads have to execute."""
@@ -135,7 +132,11 @@ class Turns:
         """The body of a loop, in place."""
         self.pending = self.pending or self.found.within(piece)
         assert isinstance(piece.node, ast.For | ast.While)
-        piece.node.body[:] = self.block(piece.blocks[0], active)
+        piece.node.body[:] = self.inside(piece, active)
+
+    def inside(self, piece: Piece, active: str | None) -> list[ast.stmt]:
+        """The body of a loop."""
+        return self.block(piece.blocks[0], active)
 
     # -- what only some virtual blocks do
 
@@ -191,7 +192,7 @@ class Turns:
             ast.Compare(ast.Name(node.target.id, ast.Load()), [ast.Lt()], [copy.deepcopy(found.stop)]), active, node
         )
         self.pending = True
-        body = [at_place(own, node), test, *self.block(piece.blocks[0], name)]
+        body = [at_place(own, node), test, *self.inside(piece, name)]
         target = ast.Name(first, ast.Store())
         return [at_place(ast.For(target, found.over, body, []), node)]
 
@@ -202,16 +203,21 @@ class Turns:
         again = at_place(ast.Assign([ast.Name(name, ast.Store())], still), node)
         anyone = expression(f"{self.indices.module}.syncthreads_or({name})")
         self.pending = False
-        body = [*self.block(piece.blocks[0], name), again]
+        body = [*self.inside(piece, name), again]
         self.pending = False
         return [test, at_place(ast.While(anyone, body, []), node)]
 
     # -- regions
 
-    def region(self, pieces: Sequence[Piece], active: str | None) -> list[ast.stmt]:
-        """A region, by one virtual block after the other."""
-        made: list[ast.stmt] = [p.node for p in pieces if self.declares(p.node)]
-        pieces = [p for p in pieces if not self.declares(p.node)]
+    def region(self, made: list[ast.stmt], before: list[Piece], pieces: Sequence[Piece], active: str | None) -> None:
+        """A region, by one virtual block after the other, and the statements between it and what has been made."""
+        made += self.common(before, active)
+        self.take_turns(made, pieces, active)
+
+    def take_turns(self, made: list[ast.stmt], pieces: Sequence[Piece], active: str | None) -> None:
+        """A region, behind what has been made."""
+        made += [p.node for p in pieces if self.declares(p.node)]
+        pieces = self.proper(pieces)
         place = pieces[0].node
         if self.pending:
             made.append(at(statement(self.barrier), place))
@@ -220,7 +226,6 @@ class Turns:
         made += [at(statement(f"{saved[name]} = {name}"), place) for name in clobbered]
         restored = [at(statement(f"{name} = {saved[name]}"), place) for name in clobbered]
         made += self.turns(pieces, active, restored, place)
-        return made
 
     def turns(
         self, pieces: Sequence[Piece], active: str | None, restored: list[ast.stmt], place: ast.stmt
@@ -230,21 +235,29 @@ class Turns:
         if self.n == 2:
             self.pending = True
             return [
-                *self.turn(pieces, self.guard("0", active)),
+                *self.turn_of("0", pieces, active),
                 at(statement(self.barrier), last),
                 *copy.deepcopy(restored),
-                *self.turn(pieces, self.guard("1", active)),
+                *self.turn_of("1", pieces, active),
             ]
         name = self.names.new("turn", "v_turn")
         loop = statement(f"for {name} in range({self.n}):\n    pass")
         assert isinstance(loop, ast.For)
         at(loop, place)
         loop.body = [
-            *copy.deepcopy(restored), *self.turn(pieces, self.guard(name, active)), at(statement(self.barrier), last)
+            *copy.deepcopy(restored), *self.turn_of(name, pieces, active), at(statement(self.barrier), last)
         ]  # fmt: skip
         self.names.taken.discard(name)  # free for the next region
         self.pending = False
         return [loop]
+
+    def proper(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """A region without declarations, which are no part of any turn."""
+        return [p for p in pieces if not self.declares(p.node)]
+
+    def turn_of(self, turn: str, pieces: Sequence[Piece], active: str | None) -> list[ast.stmt]:
+        """A region, by one virtual block."""
+        return self.turn(pieces, self.guard(turn, active))
 
     def guard(self, turn: str, active: str | None) -> ast.expr:
         """Whether it is a thread's turn."""

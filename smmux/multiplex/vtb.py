@@ -84,17 +84,18 @@ def in_turns(
     names: Names,
     merge: Merge,
     apart: frozenset[str] = frozenset(),
+    turns: type[Turns] = Turns,
 ) -> Indices:
     """Rewrite a kernel's tree for virtual blocks; what it says of their indices.
 
-    apart: names of shared arrays, and of their views, that are not had in turns.
+    apart: names of shared arrays, and of their views, that are not had in turns. turns: what writes the turns.
     """
     analysis = analyse(source, tree, apart)
     found = spans(analysis)
     indices = Indices(merge, names)
     indices.rewrite(source, tree)
     varying = tainted(source, tree, {indices.block, indices.thread, indices.index})
-    Turns(analysis, found, names, indices, varying).kernel()
+    turns(analysis, found, names, indices, varying).kernel()
     return indices
 
 

@@ -7,11 +7,13 @@ followed at each of their calls, with facts of their own there.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from smmux.compiler.frontend.source import FunctionSource
+from smmux.multiplex.annotated import without_annotations
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import Alternatives, Event, Jump, Loop, touches
@@ -60,7 +62,8 @@ def analyse(
 ) -> Analysis:
     """Walk a kernel until nothing new is found; node: a copy of its tree in its place; apart: see `Analysis`."""
     analysis = Analysis(source, apart)
-    tree = source.node if node is None else node
+    tree = copy.deepcopy(source.node) if node is None else node
+    without_annotations(source, tree)
     for _ in range(MAX_WALKS):
         analysis.changed = False
         frame = Frame(analysis, source, ())

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from smmux.annotations import overlap
 from smmux.errors import CompileError
 
 MISSING = object()
@@ -193,6 +194,19 @@ def assigned_names(body: list[ast.stmt]) -> Iterator[str]:
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id
+
+
+def is_overlap(source: FunctionSource, node: ast.With) -> bool:
+    """True for `with smmux.overlap():`, the one with statement that kernels have."""
+    item = node.items[0]
+    call = item.context_expr
+    plain = len(node.items) == 1 and item.optional_vars is None
+    return (
+        plain
+        and isinstance(call, ast.Call)
+        and not (call.args or call.keywords)
+        and source.resolve(call.func) is overlap
+    )
 
 
 def _free(body: list[ast.stmt], local: frozenset[str]) -> Iterator[ast.expr]:

@@ -9,6 +9,7 @@ from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
 from smmux.compiler.frontend.expressions import augmented, evaluate_index
 from smmux.compiler.frontend.rules import evaluate, execute, statement
+from smmux.compiler.frontend.source import is_overlap
 from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Tuple, Value, type_name
 from smmux.errors import CompileError
 
@@ -136,6 +137,14 @@ def _side(f: Frame, block: object, before: dict, body: list[ast.stmt], edges: li
         edges.append((f.b.block, f.ctx.env))
 
 
+@statement(ast.With)
+def annotated_block(f: Frame, node: ast.With) -> None:
+    """with smmux.overlap(): what stands in it, as if it stood there alone."""
+    if not is_overlap(f.source, node):
+        raise f.error(node, "with is not supported, but for `with smmux.overlap():`")
+    execute(f, node.body)
+
+
 @statement(ast.Return)
 def leave(f: Frame, node: ast.Return) -> None:
     """return: a kernel's thread ends; a device function goes on after the call."""
@@ -190,6 +199,8 @@ def _infer(f: Frame, node: ast.stmt) -> None:
         _infer_if(f, node)
     elif isinstance(node, ast.For | ast.While):
         loops.infer_loop(f, node)
+    elif isinstance(node, ast.With):
+        infer_statements(f, node.body)
     elif not isinstance(node, ast.Break | ast.Continue):
         f.at(node)
         execute(f, [node])
