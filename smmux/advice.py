@@ -277,8 +277,7 @@ def _attempts(kernel: Kernel, own: tuple[Dim3, Dim3], divided: dict[str, Any]) -
     for n in VIRTUAL_BLOCKS:
         name = "VTB" if n == 2 else f"VTB, N = {n}"
         found.append(_Attempt(name, virtual(partial(multiplex.vtb, kernel, n))))
-    if hasattr(multiplex, "vtb_pipe"):
-        found.append(_Attempt("VTB_pipe", virtual(partial(multiplex.vtb_pipe, kernel))))
+    found.append(_Attempt("VTB_pipe", virtual(partial(multiplex.vtb_pipe, kernel))))
     if divided:
         found.append(_Attempt("CO-VTB", virtual(partial(multiplex.co_vtb, kernel, **divided))))
     for n in EXTRA_BLOCKS:

@@ -1,0 +1,222 @@
+"""Baselines and their VTB and VTB_pipe sources on a real card, under small and large shared memory.
+
+    python -m experiments.hardware.measure --out experiments/hardware
+
+Needs Numba with CUDA and a card on which the split between L1 cache and shared memory can be chosen (compute capability
+7.0 and above). The size asked for is a preference (`cuFuncSetAttribute`, preferred carve-out): the driver takes the
+next larger size that the card has, and a larger one for a kernel that needs more. A block costs 1 kB beside its arrays
+[PG-90]. Every output is checked against the benchmark's reference. The time is that between two events around launches
+that wait in the queue behind another kernel, so that no time of the host is in it.
+
+Writes NAME.csv, a row per benchmark, variant and carve-out, and NAME.json, which says where and how. Not part of CI.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import linecache
+import platform
+import statistics
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import smmux
+from smmux import benchmarks, multiplex
+from smmux.benchmarks import Benchmark
+from smmux.multiplex.listing import listing
+
+LIMITED = ("MV", "FFT", "MC", "STO", "SP", "HG", "CV")
+VARIANTS = ("baseline", "vtb", "vtb_pipe")
+CARVEOUTS_KB = (16, 48, 228)
+BLOCK_EXTRA_BYTES = 1024  # of each block, reserved by the system on compute capability 8.0 and above
+SAMPLES = 31
+LAUNCHES = 8  # between two events
+COLUMNS = (
+    "benchmark", "variant", "carveout_kb", "median_us", "low_us", "high_us", "speedup", "blocks", "threads",
+    "shared_bytes", "registers", "resident", "samples", "gpu",
+)  # fmt: skip
+
+Size = tuple[int, ...]
+
+
+def variants(benchmark: Benchmark, grid: Size, block: Size) -> Iterator[tuple[str, str, str, Size, Size]]:
+    """Variant, complete source, name of the kernel, grid and block."""
+    kernel = benchmark.kernel()
+    yield "baseline", listing(kernel.definition), kernel.__name__, grid, block
+    for name, scheme in (("vtb", multiplex.vtb), ("vtb_pipe", multiplex.vtb_pipe)):
+        made = scheme(kernel).fitted(grid, block)
+        yield name, made.source, made.__name__, *made.geometry(grid, block)
+
+
+def load(source: str, name: str) -> Any:
+    """A kernel of a source text, compiled by Numba."""
+    module = types.ModuleType(f"{name}_numba")
+    filename = f"<{name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    sys.modules[module.__name__] = module
+    exec(compile(source, filename, "exec"), vars(module))
+    return getattr(module, name)
+
+
+def on_device(cuda: Any, value: Any) -> Any:
+    """An argument with its arrays on the card."""
+    if isinstance(value, tuple):
+        return tuple(on_device(cuda, item) for item in value)
+    return cuda.to_device(np.array(value)) if isinstance(value, np.ndarray) else value
+
+
+def on_host(value: Any) -> Any:
+    """The inverse."""
+    if isinstance(value, tuple):
+        return tuple(on_host(item) for item in value)
+    return value.copy_to_host() if hasattr(value, "copy_to_host") else value
+
+
+def function(compiled: Any) -> Any:
+    """The driver's function of a kernel that has been compiled for one signature."""
+    (found,) = compiled.overloads.values()
+    return found, found._codelibrary.get_cufunc()
+
+
+def time_us(cuda: Any, hold: Callable[[], None], launch: Callable[[], None], samples: int) -> list[float]:
+    """Microseconds of a launch, by sample."""
+    times = []
+    for _ in range(samples):
+        begin, end = cuda.event(), cuda.event()
+        hold()
+        begin.record()
+        for _ in range(LAUNCHES):
+            launch()
+        end.record()
+        end.synchronize()
+        times.append(1000 * cuda.event_elapsed_time(begin, end) / LAUNCHES)
+    return times
+
+
+def holder(cuda: Any) -> Callable[[], None]:
+    """A kernel of one thread that keeps the card busy while launches are queued, some milliseconds."""
+
+    @cuda.jit
+    def hold(word: Any, steps: int) -> None:
+        value = word[0]
+        for i in range(steps):
+            value = (value * 1103515245 + i) & 0x7FFFFFFF
+        word[0] = value
+
+    word = cuda.to_device(np.ones(1, np.int64))
+
+    def run() -> None:
+        hold[1, 1](word, 400_000)
+
+    run()
+    cuda.synchronize()
+    return run
+
+
+def measure(names: Sequence[str], carveouts: Sequence[int], samples: int, size: str) -> list[dict[str, Any]]:
+    """All rows; raises `WrongOutputError` where a kernel's output is not the reference."""
+    from numba import cuda
+
+    device = cuda.get_current_device()
+    gpu = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    hold = holder(cuda)
+    largest = device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR // 1024
+    rows = []
+    for name in names:
+        benchmark = benchmarks.get(name)
+        problem = benchmark.problem(size)
+        baseline: dict[int, float] = {}
+        for variant, source, kernel_name, grid, block in variants(benchmark, problem.grid, problem.block):
+            kernel = load(source, kernel_name)
+            host = problem.arguments()
+            arguments = tuple(on_device(cuda, value) for value in host)
+            launch = kernel[grid, block]
+            launch(*arguments)
+            problem.check(tuple(on_host(value) for value in arguments))
+            compiled, handle = function(kernel)
+            for carveout in carveouts:
+                wanted = min(carveout, largest)
+                handle.set_shared_memory_carveout(100 * wanted // largest)
+                times = sorted(time_us(cuda, hold, partial(launch, *arguments), samples))
+                median = statistics.median(times)
+                baseline.setdefault(carveout, median)
+                held = compiled.shared_mem_per_block + BLOCK_EXTRA_BYTES
+                row = {
+                    "benchmark": name,
+                    "variant": variant,
+                    "carveout_kb": wanted,
+                    "median_us": round(median, 3),
+                    "low_us": round(times[len(times) // 4], 3),
+                    "high_us": round(times[-1 - len(times) // 4], 3),
+                    "speedup": round(baseline[carveout] / median, 4),
+                    "blocks": int(np.prod(grid)),
+                    "threads": int(np.prod(block)),
+                    "shared_bytes": compiled.shared_mem_per_block,
+                    "registers": compiled.regs_per_thread,
+                    "resident": wanted * 1024 // held,
+                    "samples": samples,
+                    "gpu": gpu,
+                }
+                rows.append(row)
+                print(*(row[column] for column in COLUMNS), flush=True)
+            again = problem.arguments()
+            final = tuple(on_device(cuda, value) for value in again)
+            launch(*final)
+            problem.check(tuple(on_host(value) for value in final))
+    return rows
+
+
+def provenance(size: str, names: Sequence[str]) -> dict[str, Any]:
+    """Where and how the rows were measured."""
+    import numba
+    from numba import cuda
+
+    device = cuda.get_current_device()
+    return {
+        "smmux": smmux.__version__,
+        "numba": numba.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "compute_capability": list(device.compute_capability),
+        "multiprocessors": device.MULTIPROCESSOR_COUNT,
+        "launches_per_sample": LAUNCHES,
+        "problem_sizes": {name: dict(benchmarks.get(name).sizes[size]) for name in names},
+        "method": "median of samples; a sample is the time between two events around launches queued behind a kernel",
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.hardware.measure",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(default: %(default)s)")
+    parser.add_argument("--name", default="h100", help="of the files (default: %(default)s)")
+    parser.add_argument("--benchmarks", nargs="+", default=LIMITED, choices=benchmarks.names(), metavar="NAME")
+    parser.add_argument("--carveouts", nargs="+", type=int, default=CARVEOUTS_KB, metavar="KB")
+    parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--size", default="default", help="of the problems: default, quick or tiny")
+    options = parser.parse_args(argv)
+    rows = measure(options.benchmarks, options.carveouts, options.samples, options.size)
+    options.out.mkdir(parents=True, exist_ok=True)
+    with (options.out / f"{options.name}.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    where = options.out / f"{options.name}.json"
+    where.write_text(json.dumps(provenance(options.size, options.benchmarks), indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
