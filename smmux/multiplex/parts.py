@@ -254,7 +254,8 @@ class Parts:
             return [node]
         if found in ({PRIVATE}, {PUBLIC}):
             return [self.of(node, str(next(iter(found))))]
-        if isinstance(node, ast.For | ast.If | ast.While) and self.common_lead(node) is None:
+        loads = not any(isinstance(a.ctx, ast.Store) or is_atomic(a) for a in self.accesses(node))
+        if isinstance(node, ast.For | ast.If | ast.While) and (loads or self.common_lead(node) is None):
             made = copy.copy(node)
             inside = self.within(node, bounds) if isinstance(node, ast.For) else bounds
             made.body, made.orelse = self.mixed(node.body, inside), self.mixed(node.orelse, bounds)

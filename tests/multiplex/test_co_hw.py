@@ -58,7 +58,8 @@ def test_values_wait_in_registers_until_the_allocation() -> None:
     text = body(multiplex.co_hw(benchmarks.get("MC").kernel(), **DECLARED["MC"]))
     marks = [
         "waiting = cuda.local.array((8, 3), float32)", "waiting[edge - 4, axis] =", "smm.alloc()",
-        "vertices_public[public_row, t, axis] = waiting[public_row, axis]", "if row < 16:", "smm.release()",
+        "vertices_public[public_row, t, axis] = waiting[public_row, axis]", "if row < 16 else",
+        "smm.release()",
     ]  # fmt: skip
     places = [text.index(mark) for mark in marks]
     assert places == sorted(places)
