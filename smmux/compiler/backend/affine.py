@@ -7,6 +7,7 @@ Alignment and ranges of atoms decide further cases.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from smmux.compiler.ir import Array, ConstWord, Imm, Instr, Operand, Param, Reg, Space, Special, SpecialName, Type
@@ -264,8 +265,9 @@ class Analysis:
                 constant += mem.array.offset
         return Affine((form.constant + constant) & MASK, form.terms)
 
-    def may_alias(self, first: Instr, second: Instr) -> bool:
-        """Whether two accesses of one thread may touch the same byte."""
+    def may_alias(self, first: Instr, second: Instr, offset: Callable[[Instr], Affine] | None = None) -> bool:
+        """Whether two accesses of one thread may touch the same byte. offset: `byte_offset`, or what remembers it."""
+        offset = offset or self.byte_offset
         a, b = first.mem, second.mem
         assert a is not None
         assert b is not None
@@ -276,14 +278,13 @@ class Analysis:
         if a.array.space is not Space.GLOBAL:
             if a.array.dynamic != b.array.dynamic or not _overlap(a.array, b.array):
                 return False
-        difference = self.byte_offset(first).plus(self.byte_offset(second), -1)
-        return self._may_overlap(difference, a.width, b.width)
+        one, other = offset(first), offset(second)
+        if one.terms == other.terms:
+            return -a.width < signed(one.constant - other.constant & MASK) < b.width
+        return self._may_overlap(one.plus(other, -1), a.width, b.width)
 
     def _may_overlap(self, difference: Affine, first: int, second: int) -> bool:
-        """Whether first - second may lie in -first width < difference < second width."""
-        if not difference.terms:
-            distance = signed(difference.constant)
-            return -first < distance < second
+        """Whether first - second, which is not constant, may lie in -first width < difference < second width."""
         step = 1 << self.zeros(Affine(0, difference.terms))
         distance = difference.constant % step
         if distance >= second and step - distance >= first:

@@ -76,7 +76,7 @@ class Search:
         if self._fits(best):
             return best
         found = self._first_fit(lowered) or self._bisect(most)
-        return found or self._spill()
+        return found or self._spill(most)
 
     def _lowered(self, held: int) -> tuple[Function, int]:
         function = self.prepared.copy()
@@ -113,11 +113,11 @@ class Search:
             fitting, failing, found = (held, failing, code) if code else (fitting, held, found)
         return found
 
-    def _spill(self) -> Allocated:
+    def _spill(self, most: int) -> Allocated:
         """The cheapest code with values in local memory, of several that keep more or fewer invariants in registers."""
         found: list[Allocated] = []
         failure: CompileError | None = None
-        for held in (UNLIMITED, self.limit, self.limit - RELAXED[-1], 0):
+        for held in sorted({min(held, most) for held in (most, self.limit, self.limit - RELAXED[-1], 0)}):
             lowered, _ = self._lowered(held)
             for live in (self.limit - RELAXED[-2], 0) if self.free else (0,):
                 try:

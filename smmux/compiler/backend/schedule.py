@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
+from functools import cache
 
 from smmux.compiler.backend.affine import Analysis
 from smmux.compiler.backend.graph import Graph
@@ -88,6 +89,7 @@ class _Dag:
             self.before[then] += 1
 
     def _memory_order(self) -> None:
+        offset = cache(self.analysis.byte_offset)
         fence: int | None = None
         gate: int | None = None  # an access that stands for all before it
         since: list[int] = []  # everything after the fence
@@ -107,7 +109,7 @@ class _Dag:
                 self._edge(gate, i)
             for j in recent:
                 other = self.body[j]
-                if not (is_load(instr) and is_load(other)) and self.analysis.may_alias(instr, other):
+                if not (is_load(instr) and is_load(other)) and self.analysis.may_alias(instr, other, offset):
                     self._edge(j, i)
             recent.append(i)
             if len(recent) > REMEMBERED:
