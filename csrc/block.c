@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "scoreboard.h"
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
@@ -35,7 +36,7 @@ static struct block *place_block(struct sm *sm, struct block_event start) {
         if (b->warp_slots >> w & 1) {
             sm->warps[w].state = WARP_STARTING;
             sm->warps[w].block = (uint16_t)slot;
-            sm->ready_at[w] = NEVER;
+            warp_sleep(sm, w, WAIT_START);
             if (w >= sm->warp_limit) sm->warp_limit = w + 1;
         }
     return b;
@@ -79,7 +80,7 @@ static void start_block(struct sm *sm, struct block *b, uint64_t t) {
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
             start_warp(sm, w, b, thread);
-            sm_refresh(sm, w, t, WAIT_START);
+            warp_refresh(sm, w, t, WAIT_START);
             thread += 32;
         }
 }
@@ -90,7 +91,7 @@ static void release_warps(struct sm *sm, const struct block *b, uint64_t at, enu
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER) {
             sm->warps[w].state = WARP_RUNNING;
-            sm_refresh(sm, w, at, kind);
+            warp_refresh(sm, w, at, kind);
         }
 }
 
@@ -215,8 +216,7 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
     b->barrier_pc = w->pc;
     w->state = WARP_BARRIER;
     warp_goto(w, w->pc + 1);
-    sm->ready_at[warp] = NEVER;
-    sm->wait[warp] = WAIT_BARRIER;
+    warp_sleep(sm, warp, WAIT_BARRIER);
     if (++b->arrived == b->warps_live) complete_barrier(sm, b, t);
 }
 
@@ -249,7 +249,7 @@ void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t) {
         return;
     }
     w->state = WARP_EXITED;
-    sm->ready_at[warp] = NEVER;
+    warp_sleep(sm, warp, WAIT_OTHER);
     sm->count.warps++;
     b->warps_live--;
     if (b->warps_live && b->arrived == b->warps_live) complete_barrier(sm, b, t);

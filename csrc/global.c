@@ -3,6 +3,7 @@
 
 #include "bits.h"
 #include "memop.h"
+#include "scoreboard.h"
 
 /* ---- global and local memory --------------------------------------------------------------------------- */
 
@@ -156,8 +157,7 @@ static uint32_t lines(const struct memop *op, uint32_t bytes, struct segment seg
 }
 
 static bool starve(struct memop *op) {
-    op->sm->ready_at[op->warp] = NEVER;
-    op->sm->wait[op->warp] = WAIT_CREDITS;
+    warp_sleep(op->sm, op->warp, WAIT_CREDITS);
     op->sm->starved = true;
     return false;
 }
@@ -232,16 +232,16 @@ static void wake_starved(struct sm *sm, uint64_t t) {
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if (sm->warps[w].state == WARP_RUNNING && sm->ready_at[w] == NEVER &&
             sm->wait[w] == WAIT_CREDITS)
-            sm_refresh(sm, w, t, WAIT_CREDITS);
+            warp_refresh(sm, w, t, WAIT_CREDITS);
 }
 
 static void wake(struct sm *sm, uint32_t warp, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     if (w->state == WARP_RUNNING && sm->ready_at[warp] == NEVER && sm->wait[warp] == WAIT_GLOBAL) {
-        sm_refresh(sm, warp, t, WAIT_GLOBAL);
+        warp_refresh(sm, warp, t, WAIT_GLOBAL);
     } else if (w->state == WARP_FENCE && w->accesses_pending == 0) {
         w->state = WARP_RUNNING;
-        sm_refresh(sm, warp, t, WAIT_CREDITS);
+        warp_refresh(sm, warp, t, WAIT_CREDITS);
     }
 }
 

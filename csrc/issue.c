@@ -2,7 +2,7 @@
 #include "bits.h"
 #include "check.h"
 #include "exec.h"
-#include "sm.h"
+#include "scoreboard.h"
 
 static uint32_t guarded(const struct warp *w, const struct uop *u) {
     if (!u->guard) return w->mask;
@@ -25,14 +25,14 @@ static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint
     struct warp *w = &sm->warps[warp];
     const uint32_t reconvergence = u->aux < 0 ? NO_RPC : (uint32_t)u->aux;
     if (warp_branch(w, active, (uint32_t)u->imm, reconvergence)) sm->count.divergent_branches++;
-    sm_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
+    warp_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
 }
 
 static void issue_exit(struct sm *sm, uint32_t warp, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     if (sm->check && active) check_exit(sm, warp);
     const bool alive = active ? warp_exit(w, active) : warp_goto(w, w->pc + 1);
-    if (alive) sm_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
+    if (alive) warp_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
     else block_warp_exit(sm, warp, t);
 }
 
@@ -42,10 +42,9 @@ static void issue_membar(struct sm *sm, uint32_t warp, uint64_t t) {
     warp_goto(w, w->pc + 1);
     if (w->accesses_pending) {
         w->state = WARP_FENCE;
-        sm->ready_at[warp] = NEVER;
-        sm->wait[warp] = WAIT_CREDITS;
+        warp_sleep(sm, warp, WAIT_CREDITS);
     } else {
-        sm_refresh(sm, warp, t, WAIT_ALU);
+        warp_refresh(sm, warp, t, WAIT_ALU);
     }
 }
 
@@ -68,7 +67,7 @@ static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_
         w->producer[dst] = u->unit == UNIT_LSU ? WAIT_SHARED : WAIT_ALU;
     }
     warp_goto(w, pc + 1);
-    sm_refresh(sm, warp, t, WAIT_ALU);
+    warp_refresh(sm, warp, t, WAIT_ALU);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "clones.h"
 #include "lanes.h"
+#include "scoreboard.h"
 #include "smem.h"
 
 static void compute_addresses(struct memop *op) {
@@ -85,7 +86,7 @@ void memop_set_ready(struct memop *op, uint64_t at, enum wait kind) {
 
 void memop_next(struct memop *op) {
     warp_goto(op->w, op->pc + 1);
-    sm_refresh(op->sm, op->warp, op->t, WAIT_ALU);
+    warp_refresh(op->sm, op->warp, op->t, WAIT_ALU);
 }
 
 /* ---- shared memory ----------------------------------------------------------------------------------- */

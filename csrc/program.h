@@ -11,7 +11,7 @@ enum op {
     OP_COUNT
 };
 
-enum unit { UNIT_SP, UNIT_SFU, UNIT_LSU, UNIT_CTRL, UNIT_EITHER };
+enum unit { UNIT_SP, UNIT_SFU, UNIT_LSU, UNIT_CTRL, UNIT_EITHER, UNIT_COUNT };
 
 enum latency_class {
 #define CLASS(id, name, doc) CLASS_##id,

@@ -142,100 +142,10 @@ void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum 
     }
 }
 
-/* An allocating barrier (under dynamic management) and an isolating one wait for the warp's
- * own loads: otherwise staging takes nothing out of a region (design 4). */
-static bool waits_for_loads(const struct sm *sm, const struct warp *w, const struct uop *u) {
-    return u->op == OP_BAR_SYNC && w->loads_pending &&
-           ((u->flags & INSN_ISOLATE) || (u->sub == BAR_ALLOC && sm->m->dynamic));
-}
-
-void sm_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
-    const struct warp *w = &sm->warps[warp];
-    const struct program *p = sm->m->program;
-    const struct deps *deps = &p->deps[w->pc];
-    const struct uop *u = &p->code[w->pc];
-    uint64_t at = floor;
-    sm->stale |= 1u << sm->scheduler_of[warp];
-    sm->next_unit[warp] = u->unit;
-    if (sm->caches[CACHE_CODE].present && !smcache_fetch(sm, w->pc)) {
-        sm->floor[warp] = floor;
-        sm->ready_at[warp] = NEVER;
-        sm->wait[warp] = WAIT_FETCH;
-        return;
-    }
-    for (uint32_t i = 0; i < deps->count; i++) {
-        const uint32_t id = deps->id[i];
-        if (w->ready[id] > at) {
-            at = w->ready[id];
-            kind = (enum wait)w->producer[id];
-        }
-    }
-    if (u->op == OP_BAR_SYNC && waits_for_loads(sm, w, u)) at = NEVER, kind = WAIT_GLOBAL;
-    sm->ready_at[warp] = at;
-    sm->wait[warp] = (uint8_t)kind;
-}
-
 static void reply_due(struct sm *sm) {
     const struct reply r = heap_pop(sm);
     if (r.cycle > sm->last_activity) sm->last_activity = r.cycle;
     lsu_reply(sm, &r);
-}
-
-/* ---- schedulers ----------------------------------------------------------------------------- */
-
-/* When the warp could issue: scoreboard, then unit. */
-static uint64_t issue_time(const struct sm *sm, const struct scheduler *s, uint32_t warp) {
-    uint64_t at = sm->ready_at[warp];
-    if (at == NEVER) return NEVER;
-    const uint32_t unit = sm->next_unit[warp];
-    uint64_t free_at;
-    if (unit == UNIT_EITHER) {
-        const uint64_t sp = sm->unit_free[s->unit[UNIT_SP]], sfu = sm->unit_free[s->unit[UNIT_SFU]];
-        free_at = sp < sfu ? sp : sfu;
-    } else {
-        free_at = sm->unit_free[s->unit[unit]];
-    }
-    if (free_at > at) at = free_at;
-    return at > s->slot ? at : s->slot;
-}
-
-/* Loose round-robin: the first warp after the last issued one that can issue earliest. */
-static struct choice pick_lrr(const struct sm *sm, const struct scheduler *s, uint32_t step) {
-    struct choice best = {NEVER, 0};
-    bool wrapped = false;
-    for (uint32_t warp = s->last + step;; warp += step) {
-        if (warp >= sm->warp_limit) {
-            if (wrapped) return best;
-            wrapped = true;
-            warp %= step;
-            if (warp >= sm->warp_limit) return best;
-        }
-        const uint64_t at = issue_time(sm, s, warp);
-        if (at < best.t) best = (struct choice){at, warp};
-        if (at == s->slot || (wrapped && warp == s->last)) return best;
-    }
-}
-
-/* Greedy-then-oldest: the last issued warp as long as it can, else the oldest. */
-static struct choice pick_gto(const struct sm *sm, const struct scheduler *s, uint32_t index,
-                              uint32_t step) {
-    struct choice best = {NEVER, 0};
-    if (s->last < sm->warp_limit) best = (struct choice){issue_time(sm, s, s->last), s->last};
-    if (best.t == s->slot) return best;
-    for (uint32_t warp = index; warp < sm->warp_limit; warp += step) {
-        const uint64_t at = issue_time(sm, s, warp);
-        if (at < best.t || (at == best.t && at != NEVER && best.warp != s->last &&
-                            sm->age[warp] < sm->age[best.warp]))
-            best = (struct choice){at, warp};
-    }
-    return best;
-}
-
-static struct choice pick(const struct sm *sm, uint32_t index) {
-    const struct config *cfg = sm->m->cfg;
-    const struct scheduler *s = &sm->sched[index];
-    return cfg->sched_policy ? pick_gto(sm, s, index, cfg->schedulers)
-                             : pick_lrr(sm, s, cfg->schedulers);
 }
 
 /* ---- every scheduler clock is accounted for --------------------------------------------------- */
@@ -294,7 +204,8 @@ static void issue_slot(struct sm *sm, uint32_t index) {
     if (cfg->issue_width == 2 && sm->ready_at[c.warp] <= c.t && sm->fault.code == OK) {
         const struct scheduler at_slot = {.slot = c.t,
                                           .unit = {s->unit[0], s->unit[1], s->unit[2], 0}};
-        if (issue_time(sm, &at_slot, c.warp) == c.t && issue_instruction(sm, c.warp, index, c.t))
+        if (sched_issue_time(sm, &at_slot, c.warp) == c.t &&
+            issue_instruction(sm, c.warp, index, c.t))
             sm->count.dual_issued++;
     }
 }
@@ -306,7 +217,7 @@ void sm_run(struct sm *sm, uint64_t end) {
     while (sm->fault.code == OK) {
         uint32_t index = 0;
         for (uint32_t s = 0; s < schedulers; s++) {
-            if (sm->stale >> s & 1) sm->sched[s].choice = pick(sm, s);
+            if (sm->stale >> s & 1) sm->sched[s].choice = sched_pick(sm, s);
             if (sm->sched[s].choice.t < sm->sched[index].choice.t) index = s;
         }
         sm->stale = 0;

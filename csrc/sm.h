@@ -89,8 +89,12 @@ struct choice {
     uint32_t warp;
 };
 
+/* Its warps are bits of masks: ready ones want a slot and their unit, waiting ones are ready at
+ * ready_at, all others sleep until something happens. */
 struct scheduler {
-    uint64_t slot;        /* earliest next issue */
+    uint64_t slot; /* earliest next issue */
+    uint64_t ready, waiting;
+    uint64_t wake;        /* no waiting warp is ready before */
     struct choice choice; /* valid unless the SM's stale bit says otherwise */
     uint32_t last;        /* warp slot that issued last */
     uint32_t unit[4];     /* index into unit_free for enum unit SP, SFU, LSU */
@@ -122,12 +126,12 @@ struct sm_cache {
 
 struct sm {
     /* hot: scanned at every issue */
-    uint64_t ready_at
-        [MAX_WARPS]; /* scoreboard and waits, not units; NEVER while something else must happen */
-    uint8_t wait[MAX_WARPS]; /* enum wait */
-    uint8_t next_unit[MAX_WARPS];
-    uint64_t unit_free[16];
     struct scheduler sched[MAX_SCHEDULERS];
+    uint64_t unit_free[16];
+    uint64_t users[UNIT_COUNT];   /* warps whose next instruction takes such a unit */
+    uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER for a sleeping warp */
+    uint8_t wait[MAX_WARPS];      /* enum wait */
+    uint8_t next_unit[MAX_WARPS];
     uint32_t stale;      /* bit per scheduler: its choice must be made again */
     uint32_t warp_limit; /* warp slots in use are below */
     uint8_t scheduler_of[MAX_WARPS];
@@ -184,8 +188,11 @@ void sm_close(struct sm *sm, uint64_t end);
 
 /* Record a fault at the warp's current instruction; the SM stops. */
 void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum error code);
-/* When and why the warp can issue next: not before floor, for which kind is the reason. */
-void sm_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
+
+/* What the scheduler would issue next (sched.c). */
+struct choice sched_pick(struct sm *sm, uint32_t index);
+/* When the warp could issue in the scheduler's slot or later: scoreboard, then unit. */
+uint64_t sched_issue_time(const struct sm *sm, const struct scheduler *s, uint32_t warp);
 
 /* Issue the warp's next instruction at cycle t; false if it has to wait after all (credits) or
  * faulted. *unit is what it occupies (issue.c). */

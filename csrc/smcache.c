@@ -7,7 +7,7 @@
 
 #include "bits.h"
 #include "lanes.h"
-#include "sm.h"
+#include "scoreboard.h"
 
 /* ---- construction -------------------------------------------------------------------------- */
 
@@ -216,7 +216,7 @@ static void wake_fetchers(struct sm *sm, uint64_t t) {
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if (sm->wait[w] == WAIT_FETCH && sm->ready_at[w] == NEVER &&
             sm->warps[w].state == WARP_RUNNING)
-            sm_refresh(sm, w, sm->floor[w] > t ? sm->floor[w] : t, WAIT_FETCH);
+            warp_refresh(sm, w, sm->floor[w] > t ? sm->floor[w] : t, WAIT_FETCH);
 }
 
 void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {

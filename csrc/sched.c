@@ -1,0 +1,95 @@
+/* The warp schedulers: which warp issues next, and when. */
+#include "sm.h"
+
+static uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static uint32_t lowest64(uint64_t x) { return (uint32_t)__builtin_ctzll(x); }
+
+/* When a unit of that kind is free; a multiplication takes the SFU if the SP is busy. */
+static uint64_t unit_free_at(const struct sm *sm, const struct scheduler *s, uint32_t unit) {
+    if (unit != UNIT_EITHER) return sm->unit_free[s->unit[unit]];
+    return min64(sm->unit_free[s->unit[UNIT_SP]], sm->unit_free[s->unit[UNIT_SFU]]);
+}
+
+uint64_t sched_issue_time(const struct sm *sm, const struct scheduler *s, uint32_t warp) {
+    uint64_t at = sm->ready_at[warp];
+    if (at == NEVER) return NEVER;
+    const uint64_t free_at = unit_free_at(sm, s, sm->next_unit[warp]);
+    if (free_at > at) at = free_at;
+    return at > s->slot ? at : s->slot;
+}
+
+/* The waiting warps that are ready at cycle t; *wake is when the first of the others is. */
+static uint64_t ready_by(const struct sm *sm, uint64_t waiting, uint64_t t, uint64_t *wake) {
+    uint64_t found = 0, next = NEVER;
+    for (; waiting; waiting &= waiting - 1) {
+        const uint32_t warp = lowest64(waiting);
+        const uint64_t at = sm->ready_at[warp];
+        if (at <= t) found |= 1ull << warp;
+        else next = min64(next, at);
+    }
+    *wake = next;
+    return found;
+}
+
+/* Those of the ready warps whose unit is free at cycle t; *freed is when the first of the others
+ * can have its unit. */
+static uint64_t with_unit(const struct sm *sm, const struct scheduler *s, uint64_t ready,
+                          uint64_t t, uint64_t *freed) {
+    static const uint8_t kinds[] = {UNIT_SP, UNIT_SFU, UNIT_LSU, UNIT_EITHER};
+    uint64_t able = 0, next = NEVER;
+    for (uint32_t i = 0; i < sizeof kinds; i++) {
+        const uint64_t users = ready & sm->users[kinds[i]];
+        if (!users) continue;
+        const uint64_t at = unit_free_at(sm, s, kinds[i]);
+        if (at <= t) able |= users;
+        else next = min64(next, at);
+    }
+    *freed = next;
+    return able;
+}
+
+/* The warps that can issue earliest, and when (*t); 0 if all of them sleep. */
+static uint64_t earliest(struct sm *sm, struct scheduler *s, uint64_t *t) {
+    uint64_t freed, at = s->slot;
+    if (s->wake <= at) { /* for good: slots never go back */
+        const uint64_t woken = ready_by(sm, s->waiting, at, &s->wake);
+        s->ready |= woken;
+        s->waiting &= ~woken;
+    }
+    uint64_t ready = s->ready, waiting = s->waiting, wake = s->wake;
+    uint64_t able = with_unit(sm, s, ready, at, &freed);
+    while (!able && (ready | waiting)) {
+        at = min64(wake, freed);
+        const uint64_t woken = wake <= at ? ready_by(sm, waiting, at, &wake) : 0;
+        ready |= woken;
+        waiting &= ~woken;
+        able = with_unit(sm, s, ready, at, &freed);
+    }
+    *t = at;
+    return able;
+}
+
+/* Loose round-robin: the first warp after the one that issued last. */
+static uint32_t next_in_turn(const struct scheduler *s, uint64_t able) {
+    const uint64_t after = s->last < MAX_WARPS - 1 ? able & ~0ull << (s->last + 1) : 0;
+    return lowest64(after ? after : able);
+}
+
+/* Greedy-then-oldest: the warp that issued last, else the oldest. */
+static uint32_t greedy(const struct sm *sm, const struct scheduler *s, uint64_t able) {
+    if (s->last < MAX_WARPS && (able >> s->last & 1)) return s->last;
+    uint32_t oldest = lowest64(able);
+    for (; able; able &= able - 1)
+        if (sm->age[lowest64(able)] < sm->age[oldest]) oldest = lowest64(able);
+    return oldest;
+}
+
+struct choice sched_pick(struct sm *sm, uint32_t index) {
+    struct scheduler *s = &sm->sched[index];
+    uint64_t t;
+    const uint64_t able = earliest(sm, s, &t);
+    if (!able) return (struct choice){NEVER, 0};
+    return (struct choice){t,
+                           sm->m->cfg->sched_policy ? greedy(sm, s, able) : next_in_turn(s, able)};
+}
