@@ -7,6 +7,7 @@ Switches, from the environment (set to 1):
     SMMUX_SANITIZE  AddressSanitizer and UndefinedBehaviorSanitizer (implies SMMUX_CHECK)
     SMMUX_COVERAGE  gcov instrumentation
     SMMUX_WERROR    all warnings, as errors
+    SMMUX_PLAIN     -O2, and no clones of the hot loops for wider vectors: the same bits, slower
 
 CC and CFLAGS work as usual (CC=clang).
 """
@@ -30,7 +31,7 @@ def switch(name: str) -> bool:
 def compile_args() -> list[str]:
     """Compiler flags. Contraction is off: the same bits on every host, and no fused multiply-add unless written."""
     args = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-pthread", *WARNINGS]
-    args += ["-O0", "-g3"] if switch("DEBUG") or switch("COVERAGE") else ["-O3"]
+    args += ["-O0", "-g3"] if switch("DEBUG") or switch("COVERAGE") else ["-O2" if switch("PLAIN") else "-O3"]
     if switch("DEBUG") or switch("CHECK") or switch("SANITIZE"):
         args += ["-UNDEBUG", "-DSMMUX_CHECK=1"]
     else:
@@ -41,6 +42,8 @@ def compile_args() -> list[str]:
         args += ["-g", *SANITIZERS]
     if switch("COVERAGE"):
         args += ["--coverage"]
+    if switch("PLAIN"):
+        args += ["-DSMMUX_NO_CLONES"]
     if switch("WERROR"):
         args += ["-Werror"]
     return args

@@ -5,7 +5,7 @@
 #define SMMUX_CLONES_H
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) &&       \
-    !defined(SMMUX_CHECK)
+    !defined(SMMUX_CHECK) && !defined(SMMUX_NO_CLONES)
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define CLONES

@@ -20,7 +20,7 @@ static inline S load_S(uint32_t bits) { return (int32_t)bits; }
 static inline F load_F(uint32_t bits) { return bits_to_f32(bits); }
 static inline uint32_t bits_U(U value) { return value; }
 static inline uint32_t bits_S(S value) { return (uint32_t)value; }
-static inline uint32_t bits_F(F value) { return f32_to_bits(value); }
+static inline uint32_t bits_F(F value) { return f32_result(value); }
 
 #define ALU(id, name, unit, cls, operands, R, T, expr)                                             \
     CLONES static void exec_##id(uint32_t *d, const uint32_t *ra, const uint32_t *rb,              \

@@ -33,14 +33,14 @@ static inline void lane_store(uint8_t *at, uint32_t width, uint32_t value) {
 static inline uint32_t atomic_result(enum atom_op op, uint32_t old, uint32_t a, uint32_t b) {
     switch (op) {
     case ATOM_ADD: return old + a;
-    case ATOM_ADD_F32: return f32_to_bits(bits_to_f32(old) + bits_to_f32(a));
+    case ATOM_ADD_F32: return f32_result(bits_to_f32(old) + bits_to_f32(a));
     case ATOM_SUB: return old - a;
     case ATOM_MIN_S32: return (int32_t)a < (int32_t)old ? a : old;
     case ATOM_MIN_U32: return a < old ? a : old;
     case ATOM_MAX_S32: return (int32_t)a > (int32_t)old ? a : old;
     case ATOM_MAX_U32: return a > old ? a : old;
-    case ATOM_MIN_F32: return f32_to_bits(fmin32(bits_to_f32(old), bits_to_f32(a)));
-    case ATOM_MAX_F32: return f32_to_bits(fmax32(bits_to_f32(old), bits_to_f32(a)));
+    case ATOM_MIN_F32: return f32_result(fmin32(bits_to_f32(old), bits_to_f32(a)));
+    case ATOM_MAX_F32: return f32_result(fmax32(bits_to_f32(old), bits_to_f32(a)));
     case ATOM_AND: return old & a;
     case ATOM_OR: return old | a;
     case ATOM_XOR: return old ^ a;

@@ -20,6 +20,12 @@ static inline uint32_t f32_to_bits(float value) {
     return bits;
 }
 
+/* The bits of a result: NaN is the machine's canonical one (PTX), since which operand's payload
+ * the host would hand on depends on how its compiler orders them. */
+static inline uint32_t f32_result(float value) {
+    return value != value ? 0x7fffffffu : f32_to_bits(value);
+}
+
 static inline double bits_to_f64(uint64_t bits) {
     double value;
     memcpy(&value, &bits, sizeof value);

@@ -32,9 +32,9 @@ def run_case(seed: int, number: int, corpus: list[Launch]) -> str:
         return "models " + _outcome(lambda: random_model_call(rng, corpus))
     if kind < 0.16:
         return "junk " + _outcome(lambda: _junk(rng, corpus))
-    launch = _mutant(rng, corpus) if kind < 0.6 else _random_launch(rng, corpus)
+    launch = _mutant(rng, corpus) if kind < 0.6 else random_launch(rng, corpus)
     name = "mutant " if kind < 0.6 else "random "
-    first = _run(launch)
+    first = run_launch(launch)
     if rng.random() < 0.15:
         _compare(rng, launch, first)
     return name + first[0]
@@ -113,7 +113,8 @@ def _disturbed(rng: Random, launch: Launch) -> Launch:
     return replace(launch, meta=meta, params=params, buffers=buffers, grid=grid, block=block, const=const)
 
 
-def _random_launch(rng: Random, corpus: list[Launch]) -> Launch:
+def random_launch(rng: Random, corpus: list[Launch]) -> Launch:
+    """A random program with arguments to match."""
     nregs, npreds = rng.choice((1, 4, 8, 12, 16, 16, 30, 255)), rng.choice((1, 2, 8, 32))
     arrays = rng.randrange(4)
     writer = programs.Writer(rng, rng.choice((1, 2, 8, 20, 60)), nregs, npreds, arrays + rng.randrange(2), arrays)
@@ -150,7 +151,7 @@ def _arguments(launch: Launch) -> dict[str, Any]:
     return given
 
 
-def _run(launch: Launch) -> tuple[str, Any]:
+def run_launch(launch: Launch) -> tuple[str, Any]:
     """The outcome, and everything that must not depend on windows and host threads."""
     given = _arguments(launch)
     try:
@@ -173,7 +174,7 @@ def _check_counters(counters: dict[str, int]) -> None:
 def _compare(rng: Random, launch: Launch, first: tuple[str, Any]) -> None:
     """The same bits with another window and other host threads."""
     options = launch.options | {"window": rng.choice((1, 3, 8, 0)), "threads": rng.choice((1, 2, 3))}
-    again = _run(replace(launch, options=options))
+    again = run_launch(replace(launch, options=options))
     if "MemoryError" not in (first[0], again[0]) and again != first:
         raise BugError(f"other bits with {options}: {first} and {again}")
 
@@ -217,7 +218,7 @@ def as_text(seed: int, number: int, corpus: list[Launch]) -> str:
     kind = rng.random()
     if kind < 0.16:
         return "a call of a model" if kind < 0.08 else "a launch with arguments of the wrong kind"
-    launch = _mutant(rng, corpus) if kind < 0.6 else _random_launch(rng, corpus)
+    launch = _mutant(rng, corpus) if kind < 0.6 else random_launch(rng, corpus)
     machine = dict(zip(machines.NAMES, launch.config, strict=False))
     facts = {name: getattr(launch, name) for name in ("name", "grid", "block", "options", "meta", "params")}
     facts["buffers"] = [(len(data), address, writable) for data, address, writable in launch.buffers]
