@@ -6,8 +6,8 @@
     python -m smmux run FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
     python -m smmux advise FILE.py:KERNEL --grid 4 --block 32,2 --gpu GTX480-16K ARGUMENT ...
 
-An argument of `run` and `advise` is an int, a float, `dtype[shape]` (zeros), `dtype[shape]=ones|arange|random`, or a file
-NAME.npy:
+An argument of `run` and `advise` is an int, a float, `dtype[shape]` (zeros), `dtype[shape]=ones|arange|random`, or a
+file NAME.npy:
 
     python -m smmux run kernels.py:saxpy --grid 8 --block 128 2.0 float32[1024]=arange float32[1024]
 """

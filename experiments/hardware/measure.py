@@ -5,8 +5,9 @@
 Needs Numba with CUDA and a card on which the split between L1 cache and shared memory can be chosen (compute capability
 7.0 and above). The size asked for is a preference (`cuFuncSetAttribute`, preferred carve-out): the driver takes the
 next larger size that the card has, and a larger one for a kernel that needs more. A block costs 1 kB beside its arrays
-[PG-90]. Every output is checked against the benchmark's reference. The time is that between two events around launches
-that wait in the queue behind another kernel, so that no time of the host is in it.
+[PG-90]. Every output is checked against the benchmark's reference. The baseline is compiled with the range of its
+thread index stated, as it is in the other sources, and `as_written`. The time is that between two events around
+launches that wait in the queue behind another kernel, so that no time of the host is in it.
 
 Writes NAME.csv, a row per benchmark, variant and carve-out, and NAME.json, which says where and how. Not part of CI.
 """
@@ -34,7 +35,6 @@ from smmux.benchmarks import Benchmark
 from smmux.multiplex.listing import listing
 
 LIMITED = ("MV", "FFT", "MC", "STO", "SP", "HG", "CV")
-VARIANTS = ("baseline", "vtb", "vtb_pipe")
 CARVEOUTS_KB = (16, 48, 228)
 BLOCK_EXTRA_BYTES = 1024  # of each block, reserved by the system on compute capability 8.0 and above
 SAMPLES = 31
@@ -50,10 +50,22 @@ Size = tuple[int, ...]
 def variants(benchmark: Benchmark, grid: Size, block: Size) -> Iterator[tuple[str, str, str, Size, Size]]:
     """Variant, complete source, name of the kernel, grid and block."""
     kernel = benchmark.kernel()
-    yield "baseline", listing(kernel.definition), kernel.__name__, grid, block
+    source = listing(kernel.definition)
+    yield "baseline", ranged(source, block), kernel.__name__, grid, block
+    yield "as_written", source, kernel.__name__, grid, block
     for name, scheme in (("vtb", multiplex.vtb), ("vtb_pipe", multiplex.vtb_pipe)):
         made = scheme(kernel).fitted(grid, block)
         yield name, made.source, made.__name__, *made.geometry(grid, block)
+
+
+def ranged(source: str, block: Size) -> str:
+    """A source in which the thread index is masked, as it is in the transformed ones.
+
+    Numba tests every index that may be negative, and its compiler does not know that threadIdx.x is not; it knows of
+    `threadIdx.x & 63`. The test costs more instructions than FFT has otherwise, so that a comparison of one kernel with
+    and one without it would not be of multiplexing.
+    """
+    return source.replace("cuda.threadIdx.x", f"(cuda.threadIdx.x & {block[0] - 1})")
 
 
 def load(source: str, name: str) -> Any:

@@ -63,7 +63,10 @@ class Program:
         name = self.claim(source.name, source)
         renamed.name = name
         self.written[id(source)] = source, name
-        options = [text for text, on in (("device=True", source.device), ("fastmath=True", source.fastmath)) if on]
+        # A device function is part of its caller, as for smmux: a call that is written once per virtual block must not
+        # stop the card's compiler from inlining it, or arrays given to it leave the registers.
+        device = ("device=True", 'inline="always"') if source.device else ()
+        options = [*device, *(("fastmath=True",) if source.fastmath else ())]
         decorator = f"@cuda.jit({', '.join(options)})" if options else "@cuda.jit"
         self.functions.append(f"{decorator}\n{printed(source, renamed)}")
         return name

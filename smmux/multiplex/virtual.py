@@ -28,6 +28,11 @@ WARP_FUNCTIONS = (
 )  # fmt: skip
 
 
+def _modulo(size: int) -> str:
+    """The remainder by a size; as a mask where that is one, which tells a card's compiler that it is not negative."""
+    return f"& {size - 1}" if size & (size - 1) == 0 else f"% {size}"
+
+
 def functions(source: FunctionSource, tree: ast.AST | None = None) -> Iterator[tuple[FunctionSource, ast.AST]]:
     """A kernel and all device functions that it calls."""
     seen: set[int] = set()
@@ -148,7 +153,7 @@ class Indices:
         if self.threads:
             lines.append(f"{self.block} = {real} // {self.threads}")
             if self.thread in self.used:
-                lines.append(f"{self.thread} = {real} % {self.threads}")
+                lines.append(f"{self.thread} = {real} {_modulo(self.threads)}")
         else:
             lines.append(f"{self.size} = {self.module}.blockDim.{self.axis} // {n}")
             lines.append(

@@ -100,7 +100,7 @@ def test_text_of_the_kernel() -> None:
         "\n".join(body_of(multiplex.vtb(kernel(REVERSE), block=64).source))
         == """\
 v_tb_id = cuda.threadIdx.x // 64
-v_t_id = cuda.threadIdx.x % 64
+v_t_id = cuda.threadIdx.x & 63
 block_id = 2 * cuda.blockIdx.x + v_tb_id
 tile = cuda.shared.array(N, float32)
 t = v_t_id
