@@ -30,7 +30,8 @@ void check_interval(struct sm *sm, const struct block *b, uint64_t t);
 void check_exit(struct sm *sm, uint32_t warp);
 /* The threads of the warp synchronise: order in the strict form. */
 void check_syncwarp(struct sm *sm, uint32_t warp);
-/* A shared-memory instruction with active lanes, when it has been performed; addresses are those of the SM. */
-void check_access(const struct memop *op);
+/* A shared-memory instruction with active lanes, before loads and stores are performed; addresses are those of the SM, shape is
+ * that of struct smem_cost. */
+void check_access(const struct memop *op, const uint8_t shape[2]);
 
 #endif

@@ -205,7 +205,7 @@ static void count_shared(struct memop *op, struct smem_cost cost) {
         op->sm->pc_count[op->pc].passes += cost.passes;
         op->sm->pc_count[op->pc].conflicts += extra;
         op->sm->pc_count[op->pc].bytes += bytes;
-        if (op->sm->check) check_access(op);
+        if (op->sm->check) check_access(op, cost.shape);
     }
 }
 
@@ -232,10 +232,10 @@ static bool issue_shared(struct memop *op) {
             return false;
         for (uint32_t lane = 0; lane < 32; lane++) op->addr[lane] += base;
         struct smem_cost cost = smem_passes(m->cfg, op->addr, op->active, op->u->width);
+        if (op->u->op == OP_ATOM_SHARED) cost.passes *= 2 * shared_atomic(op, op->sm->shared);
+        count_shared(op, cost);
         if (op->u->op == OP_LD_SHARED) shared_load(op, op->sm->shared, cost.shape);
         else if (op->u->op == OP_ST_SHARED) shared_store(op, op->sm->shared, cost.shape);
-        else cost.passes *= 2 * shared_atomic(op, op->sm->shared);
-        count_shared(op, cost);
         note_use(b, op);
         const uint32_t passes = cost.passes * m->cfg->smem_clk_per_way;
         if (passes > busy) busy = passes;

@@ -1,0 +1,308 @@
+/* Every shared-memory access against the tags of those before it. */
+#include <string.h>
+
+#include "clones.h"
+#include "shadow.h"
+#include "smem.h"
+
+/* One warp instruction under examination. */
+struct visit {
+    struct check *check;
+    const struct memop *op;
+    const struct block *b;
+    uint32_t start, fresh;   /* of the block's interval */
+    uint32_t synced;         /* strict: of the warp */
+    uint32_t tag;            /* of the instruction: lane 0 */
+    uint32_t who;            /* bits of a tag that tell threads (unless strict: warps) apart */
+    uint32_t base;           /* of the part in the SM's shared memory */
+    uint32_t pieces;         /* per lane, side by side */
+    const uint32_t *data[4]; /* what a store stores */
+};
+
+/* ---- one lane, one piece: the definition ------------------------------------------------------------ */
+
+static uint32_t *tag_at(const struct check *c, enum access_class class, uint32_t which,
+                        uint32_t piece) {
+    struct piece *p = which ? &c->second[piece] : &c->first[piece];
+    if (class == BY_ATOMIC) return &c->atomic[which][piece];
+    return class == BY_STORE ? &p->store : &p->load;
+}
+
+/* Does a barrier, or the warp's own order, stand between the earlier access and this lane's? */
+static bool ordered(const struct visit *v, uint32_t tag, uint32_t lane) {
+    if (tag < v->start) return true;
+    if ((tag ^ v->tag) & TAG_WARP) return false;
+    return !v->check->strict || (tag & TAG_LANE) == lane || tag < v->synced;
+}
+
+/* Not needed to find races any more, given this lane's access. */
+static bool replaceable(const struct visit *v, uint32_t tag, uint32_t lane) {
+    if (tag < v->start || !((tag ^ (v->tag | lane)) & v->who)) return true;
+    return v->check->strict && tag < v->synced && !((tag ^ v->tag) & TAG_WARP);
+}
+
+/* Strict: of two threads of a warp one makes way for a thread of another, since no syncwarp orders those. */
+static void note(const struct visit *v, enum access_class class, uint32_t piece, uint32_t lane) {
+    struct check *c = v->check;
+    uint32_t *first = tag_at(c, class, 0, piece), *second = tag_at(c, class, 1, piece);
+    const uint32_t tag = v->tag | lane;
+    if (replaceable(v, *first, lane)) {
+        *first = tag | (*first < v->start ? 0 : *first & TAG_SEVERAL);
+        c->pc[class][0][piece] = (uint16_t)v->op->pc;
+    } else if (replaceable(v, *second, lane) ||
+               (!((*first ^ *second) & TAG_WARP) && ((*first ^ tag) & TAG_WARP))) {
+        *second = tag;
+        *first |= TAG_SEVERAL;
+        c->pc[class][1][piece] = (uint16_t)v->op->pc;
+    }
+}
+
+static uint32_t thread_of(const struct visit *v, uint32_t tag) {
+    return first_thread(v->b, (tag & TAG_WARP) >> 5) + (tag & TAG_LANE);
+}
+
+static void found(const struct visit *v, enum finding_kind kind, uint32_t earlier, uint32_t pc,
+                  uint32_t piece, uint32_t lane) {
+    check_report(v->op->sm, v->b, v->op->t,
+                 (struct finding){.kind = kind,
+                                  .pc = {pc, v->op->pc},
+                                  .thread = {thread_of(v, earlier), thread_of(v, v->tag | lane)},
+                                  .address = (piece << v->check->shift) - v->base});
+}
+
+/* Report this lane's access if nothing orders one of the class before it. One instruction that stores different
+ * values for several threads says that any of them may win. */
+static void find_race(const struct visit *v, enum access_class class, uint32_t piece,
+                      uint32_t lane) {
+    const struct check *c = v->check;
+    if (class == BY_ATOMIC && !c->atomics) return;
+    for (uint32_t which = 0; which < 2; which++) {
+        const uint32_t tag = *tag_at(c, class, which, piece), pc = c->pc[class][which][piece];
+        if (ordered(v, tag, lane)) continue;
+        const bool same = class == BY_STORE && v->op->u->op == OP_ST_SHARED && pc == v->op->pc;
+        found(v, same ? FINDING_CONFLICT : FINDING_RACE, tag, pc, piece, lane);
+        return;
+    }
+}
+
+static void find_uninitialised(const struct visit *v, uint32_t piece, uint32_t lane) {
+    const struct check *c = v->check;
+    if (c->first[piece].store >= v->fresh) return;
+    if (c->atomics && c->atomic[0][piece] >= v->fresh) return;
+    found(v, FINDING_UNINITIALISED, v->tag | lane, v->op->pc, piece, lane);
+}
+
+/* What the lane stores to a piece. */
+static uint32_t stored(const struct visit *v, uint32_t piece, uint32_t lane) {
+    const uint32_t at = (piece << v->check->shift) - v->op->addr[lane],
+                   bits = 8u << v->check->shift;
+    const uint32_t word = v->data[at / 4][lane] >> at % 4 * 8;
+    return bits == 32 ? word : word & ((1u << bits) - 1);
+}
+
+/* To store the value that is there does no harm. */
+static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lane) {
+    const uint32_t shift = v->check->shift, value = stored(v, piece, lane);
+    uint32_t there = 0;
+    for (uint32_t other = lane; other-- > 0;) {
+        if (!(v->op->active >> other & 1)) continue;
+        if (piece - (v->op->addr[other] >> shift) >= v->pieces) continue;
+        if (stored(v, piece, other) != value)
+            found(v, FINDING_CONFLICT, v->tag | other, v->op->pc, piece, lane);
+        return;
+    }
+    memcpy(&there, v->op->sm->shared + ((size_t)piece << shift), (size_t)1 << shift);
+    if (there != value) find_race(v, BY_STORE, piece, lane);
+}
+
+static void visit_piece(const struct visit *v, uint32_t piece, uint32_t lane) {
+    switch (v->op->u->op) {
+    case OP_LD_SHARED:
+        find_uninitialised(v, piece, lane);
+        find_race(v, BY_STORE, piece, lane);
+        find_race(v, BY_ATOMIC, piece, lane);
+        note(v, BY_LOAD, piece, lane);
+        break;
+    case OP_ST_SHARED:
+        find_overwritten(v, piece, lane);
+        find_race(v, BY_LOAD, piece, lane);
+        find_race(v, BY_ATOMIC, piece, lane);
+        note(v, BY_STORE, piece, lane);
+        break;
+    default:
+        find_uninitialised(v, piece, lane);
+        find_race(v, BY_STORE, piece, lane);
+        find_race(v, BY_LOAD, piece, lane);
+        note(v, BY_ATOMIC, piece, lane);
+        break;
+    }
+}
+
+static void visit_lanes(const struct visit *v) {
+    for (uint32_t left = v->op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        const uint32_t first = v->op->addr[lane] >> v->check->shift;
+        for (uint32_t k = 0; k < v->pieces; k++) visit_piece(v, first + k, lane);
+    }
+}
+
+/* ---- the same for instructions with nothing to report, nearly all of them ----------------------------- */
+
+/* A half-warp: consecutive pieces from `first` on, or any 16 (several times, for wide accesses). */
+struct half {
+    bool row;
+    uint32_t first, count;  /* of a row */
+    uint32_t lane0, spread; /* lane of a row's piece i: lane0 + (i >> spread) */
+    uint32_t piece[16], lane[16];
+};
+
+#define TROUBLE 1u /* a race, or a load of what nobody wrote: look closer */
+#define NEWS    2u /* a load that is to be recorded as the first of its interval */
+#define CROWD   4u /* a load that is to be recorded as the second of its interval */
+
+static inline uint32_t foreign(uint32_t tag, uint32_t start, uint32_t own, uint32_t who) {
+    return (tag >= start ? 1u : 0u) & (((tag ^ own) & who) != 0 ? 1u : 0u);
+}
+
+static inline uint32_t look_load(const struct visit *v, struct piece p, uint32_t own) {
+    const uint32_t trouble = (p.store < v->fresh ? TROUBLE : 0) |
+                             foreign(p.store, v->start, own, v->who | TAG_SEVERAL) * TROUBLE;
+    return trouble | (p.load < v->start ? NEWS : 0) |
+           (p.load & TAG_SEVERAL ? 0 : foreign(p.load, v->start, own, v->who) * CROWD);
+}
+
+static inline uint32_t look_store(const struct visit *v, struct piece p, uint32_t own) {
+    return (foreign(p.store, v->start, own, v->who | TAG_SEVERAL) |
+            foreign(p.load, v->start, own, v->who | TAG_SEVERAL)) *
+           TROUBLE;
+}
+
+CLONES static uint32_t look_at_row(const struct visit *visit, const struct half *h, bool store) {
+    const struct visit v = *visit;
+    const struct piece *p = v.check->first + h->first;
+    const uint32_t own = v.tag | h->lane0, spread = h->spread, count = h->count;
+    uint32_t seen = 0;
+    if (store)
+        for (uint32_t i = 0; i < count; i++) seen |= look_store(&v, p[i], own + (i >> spread));
+    else
+        for (uint32_t i = 0; i < count; i++) seen |= look_load(&v, p[i], own + (i >> spread));
+    return seen;
+}
+
+static uint32_t look_at_any(const struct visit *v, const struct half *h, bool store) {
+    uint32_t seen = 0;
+    for (uint32_t k = 0; k < v->pieces; k++)
+        for (uint32_t i = 0; i < h->count; i++) {
+            const struct piece p = v->check->first[h->piece[i] + k];
+            const uint32_t own = v->tag | h->lane[i];
+            seen |= store ? look_store(v, p, own) : look_load(v, p, own);
+        }
+    return seen;
+}
+
+static uint32_t look(const struct visit *v, const struct half *h, bool store) {
+    return h->row ? look_at_row(v, h, store) : look_at_any(v, h, store);
+}
+
+static void record_loads(const struct visit *v, const struct half *h, uint32_t seen) {
+    const uint32_t count = h->count, pieces = h->row ? 1 : v->pieces;
+    for (uint32_t k = 0; k < pieces; k++)
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t piece = h->row ? h->first + i : h->piece[i] + k;
+            const uint32_t lane = h->row ? h->lane0 + (i >> h->spread) : h->lane[i];
+            struct piece *p = &v->check->first[piece];
+            if (v->check->strict || seen & CROWD) {
+                note(v, BY_LOAD, piece, lane);
+            } else if (p->load < v->start) {
+                p->load = v->tag | lane;
+                v->check->pc[BY_LOAD][0][piece] = (uint16_t)v->op->pc;
+            }
+        }
+}
+
+static void record_stores(const struct visit *v, const struct half *h) {
+    const uint32_t count = h->count, pieces = h->row ? 1 : v->pieces;
+    struct piece *first = v->check->first;
+    uint16_t *pc = v->check->pc[BY_STORE][0];
+    for (uint32_t k = 0; k < pieces; k++)
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t piece = h->row ? h->first + i : h->piece[i] + k;
+            first[piece].store = v->tag | (h->row ? h->lane0 + (i >> h->spread) : h->lane[i]);
+            pc[piece] = (uint16_t)v->op->pc;
+        }
+}
+
+/* Are the tags that record_stores left all there? Else another lane has stored to the same piece. */
+static bool apart(const struct visit *v, const struct half *h) {
+    const struct piece *first = v->check->first;
+    uint32_t differ = 0;
+    for (uint32_t i = 0; i < h->count; i++)
+        differ |= h->row ? first[h->first + i].store ^ (v->tag | (h->lane0 + (i >> h->spread)))
+                         : first[h->piece[i]].store ^ (v->tag | h->lane[i]);
+    return !differ;
+}
+
+static void divide(const struct visit *v, uint32_t lanes, uint8_t shape, struct half *h) {
+    const uint32_t shift = v->check->shift, width = v->op->u->width, lane0 = bits_lowest(lanes);
+    const bool load = !v->data[0];
+    h->lane0 = lane0;
+    h->first = v->op->addr[lane0] >> shift;
+    h->spread = 2 - shift;
+    h->row = true;
+    h->count = 16 * v->pieces;
+    if (shape == HALF_LINEAR && width == 4) return;
+    if (shape == HALF_UNIFORM && width >= 4 && load && !v->check->strict) { /* one for all */
+        h->spread = 31;
+        h->count = v->pieces;
+        return;
+    }
+    h->row = false;
+    h->count = 0;
+    for (; lanes; lanes &= lanes - 1) {
+        const uint32_t lane = bits_lowest(lanes);
+        h->piece[h->count] = v->op->addr[lane] >> shift;
+        __builtin_prefetch(&v->check->first[h->piece[h->count]], 1);
+        h->lane[h->count++] = lane;
+    }
+}
+
+/* True if there was nothing to report, and the accesses are recorded. */
+static bool quiet(const struct visit *v, const uint8_t shape[2]) {
+    const bool store = v->op->u->op == OP_ST_SHARED;
+    const uint32_t lanes[2] = {v->op->active & 0xffffu, v->op->active & 0xffff0000u};
+    struct half half[2];
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < 2; i++)
+        if (lanes[i]) divide(v, lanes[i], shape[i], &half[i]);
+    for (uint32_t i = 0; i < 2; i++)
+        if (lanes[i]) seen |= look(v, &half[i], store);
+    if (seen & TROUBLE) return false;
+    for (uint32_t i = 0; i < 2; i++)
+        if (lanes[i] && store) record_stores(v, &half[i]);
+        else if (lanes[i] && (seen & (NEWS | CROWD) || v->check->strict))
+            record_loads(v, &half[i], seen);
+    for (uint32_t i = 0; i < 2; i++)
+        if (lanes[i] && store && !apart(v, &half[i])) return false;
+    return true;
+}
+
+void check_access(const struct memop *op, const uint8_t shape[2]) {
+    struct check *c = op->sm->check;
+    const struct block *b = &op->sm->blocks[op->w->block];
+    const struct interval *i = &c->blocks[op->w->block];
+    const bool dynamic = op->u->flags & INSN_DYNAMIC;
+    struct visit v = {
+        .check = c,
+        .op = op,
+        .b = b,
+        .start = i->start,
+        .fresh = i->fresh[dynamic],
+        .synced = c->synced[op->warp],
+        .tag = c->epoch << TAG_EPOCH | op->warp << 5,
+        .who = c->strict ? TAG_WARP | TAG_LANE : TAG_WARP,
+        .base = dynamic ? b->dynamic_base : b->static_base,
+        .pieces = op->u->width >> c->shift,
+    };
+    if (op->u->op == OP_ST_SHARED) memop_data_rows(op, v.data);
+    if (c->atomics || !quiet(&v, shape)) visit_lanes(&v);
+}

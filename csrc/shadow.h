@@ -1,0 +1,54 @@
+/* Shadow memory: who last accessed each piece of an SM's shared memory, and when. Inside of check.h, for check.c
+ * (blocks and barriers) and races.c (accesses). */
+#ifndef SMMUX_SHADOW_H
+#define SMMUX_SHADOW_H
+
+#include "bits.h"
+#include "check.h"
+
+/* A tag says who accessed a piece: epoch | several | warp slot | lane, 0: nobody. The epoch counts barriers of the
+ * SM, so that all tags of an earlier interval, or of an earlier block, are smaller than the interval's first. */
+#define TAG_LANE    0x1fu
+#define TAG_WARP    0x7e0u
+#define TAG_SEVERAL 0x800u /* the second tag is of the same interval */
+#define TAG_EPOCH   12u
+#define EPOCHS      (1u << (32 - TAG_EPOCH))
+
+enum access_class { BY_STORE, BY_LOAD, BY_ATOMIC, ACCESS_CLASSES };
+
+struct interval {
+    uint32_t start;    /* tags below are ordered by a barrier, or of another block */
+    uint32_t fresh[2]; /* tags below do not initialise the static and the dynamic part */
+};
+
+/* The first tags of a piece: all that nearly every access looks at. */
+struct piece {
+    uint32_t store, load;
+};
+
+/* A piece is what the narrowest access of the program covers, so that byte stores by different threads into one word
+ * are apart. Of each class two tags of different threads (of different warps, unless strict) are kept: whoever comes
+ * next differs from one of them, so that no access that races with an earlier one is missed. */
+struct check {
+    bool strict, atomics; /* atomics: the program has some */
+    uint32_t shift;       /* log2 of the bytes of a piece */
+    uint32_t epoch;
+    size_t piece_count;
+    struct piece *first, *second;
+    uint32_t *atomic[2];                /* first and second tags of atomics */
+    uint16_t *pc[ACCESS_CLASSES][2];    /* of each tag: which instruction */
+    struct interval blocks[MAX_BLOCKS]; /* by block slot */
+    uint32_t synced[MAX_WARPS]; /* strict: the warp's own tags below are ordered by syncwarp */
+    uint32_t exit_pc[MAX_WARPS];
+    struct findings findings;
+};
+
+/* Number in its block of the first thread of a warp. */
+static inline uint32_t first_thread(const struct block *b, uint32_t warp) {
+    return 32 * bits_count64(b->warp_slots & ((1ull << warp) - 1));
+}
+
+/* Count a finding of the block. */
+void check_report(struct sm *sm, const struct block *b, uint64_t t, struct finding found);
+
+#endif
