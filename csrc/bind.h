@@ -10,6 +10,12 @@
 #include "counters.h"
 #include "errors.h"
 
+/* Free-threaded interpreters lock the object; others have their GIL. */
+#ifndef Py_BEGIN_CRITICAL_SECTION
+#define Py_BEGIN_CRITICAL_SECTION(op) {
+#define Py_END_CRITICAL_SECTION()     }
+#endif
+
 /* Put a new reference somewhere and drop it; -1 if it is NULL or that fails. */
 int bind_append(PyObject *list, PyObject *item);
 int bind_set(PyObject *dict, const char *key, PyObject *item);

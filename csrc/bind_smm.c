@@ -40,7 +40,11 @@ typedef bool smm_alloc_fn(struct smm *smm, uint32_t block, uint32_t size, uint32
 static PyObject *smm_alloc(PyObject *self, PyObject *args, smm_alloc_fn *alloc) {
     uint32_t block, size, start;
     if (!PyArg_ParseTuple(args, "O&O&", bind_uint32, &block, bind_uint32, &size)) return NULL;
-    if (!alloc(table_of(self), block, size, &start)) Py_RETURN_NONE;
+    bool placed;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    placed = alloc(table_of(self), block, size, &start);
+    Py_END_CRITICAL_SECTION();
+    if (!placed) Py_RETURN_NONE;
     return PyLong_FromUnsignedLong(start);
 }
 
@@ -54,14 +58,21 @@ static PyObject *smm_object_dynamic(PyObject *self, PyObject *args) {
 static PyObject *smm_object_release(PyObject *self, PyObject *args) {
     uint32_t start;
     if (!PyArg_ParseTuple(args, "O&", bind_uint32, &start)) return NULL;
-    return PyBool_FromLong(smm_release(table_of(self), start));
+    bool found;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    found = smm_release(table_of(self), start);
+    Py_END_CRITICAL_SECTION();
+    return PyBool_FromLong(found);
 }
 
 static PyObject *smm_entries(PyObject *self, PyObject *Py_UNUSED(none)) {
-    const struct smm *t = table_of(self);
+    struct smm copy;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    copy = *table_of(self);
+    Py_END_CRITICAL_SECTION();
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && i < SMM_ENTRIES; i++) {
-        const struct smm_entry *e = &t->entry[i];
+        const struct smm_entry *e = &copy.entry[i];
         if (!e->valid) continue;
         if (bind_append(list, Py_BuildValue("(IIIO)", e->block, e->size, e->start,
                                             e->dynamic ? Py_True : Py_False)) < 0)

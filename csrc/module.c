@@ -102,6 +102,22 @@ static const char *const special_names[] = {"tid.x",   "tid.y",   "tid.z", "ctai
                                             "ctaid.y", "ctaid.z", "laneid"};
 static const char *const uniform_names[] = {"imm", "param", "ntid", "nctaid", "const"};
 
+/* What built this core: for bug reports. */
+static const char build[] =
+#if defined(__clang__)
+    "clang " __clang_version__
+#elif defined(__GNUC__)
+    "gcc " __VERSION__
+#else
+    "unknown compiler"
+#endif
+#if defined(SMMUX_CHECK)
+    ", with checks"
+#elif defined(SMMUX_NO_CLONES)
+    ", plain"
+#endif
+    ;
+
 /* ---- the module -------------------------------------------------------------------------------------- */
 
 #define CALL(name) (PyCFunction)(void (*)(void)) bind_##name
@@ -126,6 +142,7 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "SPECIALS", names_table(special_names, SPECIAL_COUNT)) < 0) return -1;
     if (add_steal(module, "UNIFORMS", names_table(uniform_names, UNIFORM_KIND_COUNT)) < 0)
         return -1;
+    if (PyModule_AddStringConstant(module, "BUILD", build) < 0) return -1;
     return bind_add_smm(module);
 }
 

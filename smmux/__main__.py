@@ -15,6 +15,8 @@ file NAME.npy:
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import platform
 import re
 import runpy
@@ -29,6 +31,8 @@ from numpy.typing import NDArray
 import smmux
 from smmux import _core, gpus
 from smmux.checks import CHECKS
+from smmux.launch import DEFAULT_MAX_CYCLES
+from smmux.report import counters_page
 from smmux.result import Result, counter_info, line_counters
 
 __all__ = ["argument", "main"]
@@ -40,13 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m smmux", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    info = commands.add_parser("info", help="version, build and machines")
-    info.set_defaults(action=_info)
-    gpu = commands.add_parser("gpu", help="parameters of a machine, each with its source")
-    gpu.add_argument("name")
-    gpu.set_defaults(action=_gpu)
-    counters = commands.add_parser("counters", help="every counter with unit and definition")
-    counters.set_defaults(action=_counters)
+    _add_tables(commands)
     _add_run(commands.add_parser("run", help="simulate a kernel of a file"))
     _add_advise(commands.add_parser("advise", help="would multiplexing shared memory pay for a kernel, and how"))
     # argparse lets the kernel's arguments follow options only as words that it does not know.
@@ -61,7 +59,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     return int(options.status)
+
+
+def _add_tables(commands: Any) -> None:
+    """The commands that print what is known without a kernel."""
+    info = commands.add_parser("info", help="version, build and machines")
+    info.set_defaults(action=_info)
+    gpu = commands.add_parser("gpu", help="parameters of a machine, each with its source")
+    gpu.add_argument("name")
+    gpu.set_defaults(action=_gpu)
+    counters = commands.add_parser("counters", help="every counter with unit and definition")
+    counters.add_argument("--markdown", action="store_true", help="as the page smmux/COUNTERS.md")
+    counters.set_defaults(action=_counters)
+    for parser in (info, gpu, counters):
+        parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str) -> None:
@@ -95,23 +110,43 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     _add_launch(run, "run", "source")
     run.add_argument("--management", default="static", help="of shared memory: static or dynamic")
     run.add_argument("--extra-blocks", type=int, default=0, help="n of K+n with dynamic management")
+    run.add_argument("--max-cycles", type=int, default=DEFAULT_MAX_CYCLES, help="give up there (default: %(default)s)")
+    run.add_argument("--host-threads", type=int, default=1, help="threads of this computer to use")
+    run.add_argument(
+        "--html", type=Path, metavar="PAGE.html", help="write the result there as a notebook would show it"
+    )
     run.add_argument("--check", help=f"{' or '.join(filter(None, CHECKS))}: exit status 1 if it finds an error")
     run.add_argument("--lines", action="store_true", help="counters per source line")
     run.add_argument("--listing", action="store_true", help="print the compiled program first")
     run.set_defaults(action=_run)
 
 
-def _info(_: argparse.Namespace) -> None:
-    print(f"smmux {smmux.__version__}")
-    print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.system()} {platform.machine()}")
-    print(f"core {getattr(_core, 'BUILD', Path(_core.__file__).name)}")
-    print(f"{len(_core.OPS)} operations, {len(_core.CONFIG)} machine parameters, {len(_core.COUNTERS)} counters")
-    for name in gpus.names():
-        print(f"  {name:12} {gpus.get(name).description}")
+def _info(options: argparse.Namespace) -> None:
+    facts = {
+        "smmux": smmux.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+        "core": _core.BUILD,
+        "operations": len(_core.OPS),
+        "machine parameters": len(_core.CONFIG),
+        "counters": len(_core.COUNTERS),
+    }
+    machines = {name: gpus.get(name).description for name in gpus.names()}
+    if options.json:
+        print(json.dumps(facts | {"machines": machines}, indent=2))
+        return
+    for name, fact in facts.items():
+        print(f"{name} {fact}")
+    for name, description in machines.items():
+        print(f"  {name:12} {description}")
 
 
 def _gpu(options: argparse.Namespace) -> None:
     machine = gpus.get(options.name)
+    if options.json:
+        print(json.dumps(machine.to_dict() | {"sources": dict(machine.sources)}, indent=2))
+        return
     print(f"{machine.name}: {machine.description}")
     for parameter in gpus.PARAMETERS.values():
         value, source = getattr(machine, parameter.name), machine.sources[parameter.name]
@@ -122,8 +157,16 @@ def _gpu(options: argparse.Namespace) -> None:
             print(f"[{key}] {title}")
 
 
-def _counters(_: argparse.Namespace) -> None:
-    for title, table in (("per run", counter_info()), ("per instruction and line", line_counters())):
+def _counters(options: argparse.Namespace) -> None:
+    tables = {"per run": counter_info(), "per instruction and line": line_counters()}
+    if options.json:
+        rows = {title: [dataclasses.asdict(info) for info in table.values()] for title, table in tables.items()}
+        print(json.dumps(rows, indent=2))
+        return
+    if options.markdown:
+        print(counters_page(), end="")
+        return
+    for title, table in tables.items():
         print(f"{title}:")
         for info in table.values():
             print(f"  {info.name:24} {info.unit:20} {info.doc}")
@@ -139,10 +182,14 @@ def _run(options: argparse.Namespace) -> None:
         management=options.management,
         extra_blocks=options.extra_blocks,
         schedule=options.schedule,
-        profile=options.lines,
+        max_cycles=options.max_cycles,
+        host_threads=options.host_threads,
+        profile=options.lines or options.html is not None,
         check=options.check,
     )
     options.status = int(bool(result.findings and result.findings.errors))
+    if options.html:
+        options.html.write_text(f"<!DOCTYPE html><meta charset='utf-8'>{result._repr_html_()}", encoding="utf-8")
     if options.json:
         print(result.to_json(indent=2))
         return

@@ -6,6 +6,9 @@ from typing import Any, Final, final
 # Anything with the buffer protocol; NumPy declares it for type checkers only from Python 3.12 on.
 _Buffer = Any
 
+BUILD: Final[str]
+"""Compiler and variant of the core."""
+
 # Tables, generated from csrc/*.def.
 
 OPS: Final[dict[str, tuple[int, str, str, str]]]

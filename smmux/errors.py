@@ -6,7 +6,8 @@ The codes that the C core returns are the rows of `smmux._core.ERRORS`; `from_fa
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "LaunchError",
     "OutOfBoundsError",
     "RaceError",
+    "did_you_mean",
     "from_fault",
 ]
 
@@ -177,6 +179,17 @@ class RaceError(KernelError):
 
     def __str__(self) -> str:
         return f"{self.message}, in kernel {self.kernel!r}" if self.findings else super().__str__()
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the known one that is nearest, if any is near.
+
+    >>> did_you_mean("cycle", ("cycles", "blocks"))
+    "; did you mean 'cycles'?"
+    """
+    names = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.lower(), names, n=1)
+    return f"; did you mean {names[close[0]]!r}?" if close else ""
 
 
 def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:

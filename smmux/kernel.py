@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from smmux.errors import CompileError, Error
+from smmux.errors import CompileError, ConfigError, Error, did_you_mean
 from smmux.language import KernelOnlyError
 
 if TYPE_CHECKING:
@@ -176,10 +176,15 @@ def _arguments(args: tuple[Any, ...]) -> Any:
 
 
 def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of the compiler, and of the launch."""
+    """Options of the compiler, and of the launch. Raises ConfigError for any other."""
     from smmux.compiler.options import Options
+    from smmux.launch import launch
 
     names = {field.name for field in fields(Options)}
+    known = names | set(launch.__kwdefaults__ or ())
+    for name in options:
+        if name not in known:
+            raise ConfigError(f"there is no option {name!r}{did_you_mean(name, known)}")
     return {k: v for k, v in options.items() if k in names}, {k: v for k, v in options.items() if k not in names}
 
 

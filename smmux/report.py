@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from smmux.result import counter_info, line_counters
+from smmux.result import CounterInfo, counter_info, line_counters
 
 if TYPE_CHECKING:
     from smmux.advice import Advice
     from smmux.result import Comparison, Result
 
-__all__ = ["advice_html", "comparison_html", "result_html"]
+__all__ = ["advice_html", "comparison_html", "counters_page", "result_html"]
 
 # Colour-blind safe, in the order in which the shares appear.
 _COLOURS = (
@@ -41,6 +41,24 @@ def result_html(result: Result) -> str:
         parts.append(f"<p>check {html.escape(repr(result.check))}:</p>{result.findings._repr_html_()}")
     parts.append(f"<details><summary>counters</summary>{_counters(result)}</details>")
     return "<div>" + "".join(parts) + "</div>"
+
+
+def counters_page() -> str:
+    """Every counter with unit and definition, as Markdown: the page COUNTERS.md beside this file."""
+    parts = [
+        "# Counters",
+        "Made from the tables of the core by `python -m smmux counters --markdown`.",
+        "## Of a run: `result[name]`",
+        _markdown(counter_info().values()),
+        "## Of an instruction or a source line: `result.lines()[line][name]`",
+        _markdown(line_counters().values()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(table: Iterable[CounterInfo]) -> str:
+    rows = [f"| `{info.name}` | {info.unit} | {info.doc} |".replace("\\", "\\\\") for info in table]
+    return "\n".join(["| counter | unit | definition |", "|---|---|---|", *rows])
 
 
 def comparison_html(comparison: Comparison) -> str:

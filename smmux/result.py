@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smmux import _core, checks
 from smmux.checks import Findings
-from smmux.errors import ConfigError, RaceError
+from smmux.errors import ConfigError, RaceError, did_you_mean
 from smmux.gpus import Gpu
 
 if TYPE_CHECKING:
@@ -110,7 +110,10 @@ class Result(Mapping[str, int]):
     # ---- the mapping: counters by name
 
     def __getitem__(self, name: str) -> int:
-        return self.counters[name]
+        try:
+            return self.counters[name]
+        except KeyError:
+            raise KeyError(f"there is no counter {name!r}{did_you_mean(str(name), self.counters)}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.counters)

@@ -13,12 +13,11 @@
 
 from __future__ import annotations
 
-import difflib
 from contextvars import ContextVar, Token
 from functools import cache
 from types import TracebackType
 
-from smmux.errors import ConfigError
+from smmux.errors import ConfigError, did_you_mean
 from smmux.gpus import fermi, gt200, kepler
 from smmux.gpus.machine import PARAMETERS, Gpu, Parameter, Value, as_tuple, build
 from smmux.gpus.sources import CHANGED, TITLES, keys
@@ -67,9 +66,7 @@ def get(gpu: str | Gpu) -> Gpu:
         raise ConfigError(f"gpu must be a name or a Gpu, not {type(gpu).__name__}")
     known = {name.lower(): name for name in _MACHINES}
     if gpu.lower() not in known:
-        close = difflib.get_close_matches(gpu.lower(), known, n=1)
-        hint = f"; did you mean {known[close[0]]!r}?" if close else ""
-        raise ConfigError(f"unknown gpu {gpu!r}{hint} (known: {', '.join(_MACHINES)})")
+        raise ConfigError(f"unknown gpu {gpu!r}{did_you_mean(gpu, known.values())} (known: {', '.join(_MACHINES)})")
     return _build(known[gpu.lower()])
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from smmux import _core
-from smmux.errors import ConfigError
+from smmux.errors import ConfigError, did_you_mean
 from smmux.gpus.sources import CHANGED
 
 __all__ = ["PARAMETERS", "Gpu", "Parameter", "Value", "as_tuple", "build"]
@@ -100,7 +100,7 @@ class Gpu(_Parameters):
         known = {f.name for f in dataclasses.fields(self)}
         for name in changes:
             if name not in known:
-                raise ConfigError(f"{self.name} has no parameter {name!r}{_suggest(name, known)}")
+                raise ConfigError(f"{self.name} has no parameter {name!r}{did_you_mean(name, known)}")
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,13 +138,6 @@ def _check_together(gpu: Gpu) -> None:
     for right, message in rules:
         if not right:
             raise ConfigError(f"{gpu.name}: {message}")
-
-
-def _suggest(name: str, known: set[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def build(name: str, description: str, values: Mapping[str, Value]) -> Gpu:

@@ -1,12 +1,8 @@
 """Launching programs: values in place, checks against the machine, faults with their place in the source."""
 
 import json
-import os
 import pickle
 import re
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,6 +13,7 @@ from smmux import (
     CycleLimitError,
     LaunchError,
     OutOfBoundsError,
+    cuda,
     gpus,
 )
 from smmux.launch import launch, register_budget, static_reserved
@@ -80,24 +77,6 @@ def test_storing_to_a_read_only_array_is_refused():
 def test_a_spinning_kernel_meets_the_cycle_limit():
     with pytest.raises(CycleLimitError, match="cycle limit reached"):
         run(programs.spin(), (), max_cycles=10_000)
-
-
-def test_ctrl_c_stops_a_run():
-    code = (
-        "import os, signal, threading\n"
-        "from smmux.launch import launch\n"
-        "from tests.package import programs\n"
-        "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "try:\n"
-        "    launch(programs.spin(), None, (), 1, 32, 'GTX285', max_cycles=None)\n"
-        "except KeyboardInterrupt:\n"
-        "    print('stopped')\n"
-    )
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True, env=dict(os.environ)
-    )
-    assert found.stdout == "stopped\n"
 
 
 @pytest.mark.parametrize(
@@ -282,3 +261,20 @@ def test_html_escapes_and_shows_every_counter():
     assert all(f"<td>{name}</td>" in page for name in result)
     assert "<script" not in page
     assert page.count("<td>3</td>") >= 1
+
+
+def test_wrong_names_are_told_with_the_right_ones():
+    result = launch(programs.store_tid(), None, (np.zeros(32, np.int32), 1), 1, 32, "GTX285")
+    with pytest.raises(KeyError, match="there is no counter 'cylces'; did you mean 'cycles'"):
+        result["cylces"]
+    assert result.get("cylces") is None
+    with pytest.raises(ConfigError, match="no option 'managment'; did you mean 'management'"):
+        kernel_with_options(managment="dynamic")
+
+
+def kernel_with_options(**options):
+    @cuda.jit
+    def kernel(a):
+        a[0] = 1.0
+
+    return kernel.simulate(1, 32, (np.zeros(1, np.float32),), **options)

@@ -1,6 +1,7 @@
 """The command line."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,6 +48,35 @@ def test_counters_prints_every_definition(capsys):
     assert main(["counters"]) == 0
     printed = capsys.readouterr().out
     assert all(doc in printed for _, _, doc in [*_core.COUNTERS, *_core.PC_COUNTERS])
+
+
+def test_tables_are_machine_readable(capsys):
+    def printed(*words):
+        assert main([*words, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert printed("info")["core"] == _core.BUILD
+    assert printed("gpu", "K20c")["sm_count"] == gpus.get("K20c").sm_count
+    assert [row["name"] for row in printed("counters")["per run"]] == [row[0] for row in _core.COUNTERS]
+
+
+def test_the_page_of_counters_is_that_of_the_table(capsys):
+    assert main(["counters", "--markdown"]) == 0
+    page = (Path(__file__).parents[2] / "smmux/COUNTERS.md").read_text()
+    assert page == capsys.readouterr().out, "run: python -m smmux counters --markdown > smmux/COUNTERS.md"
+
+
+def test_run_writes_the_page_of_a_notebook(file, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    command = ["run", f"{file}:scale", "--grid", "2", "--block", "32", "int32[64]=arange", "int32[64]", "5"]
+    assert main([*command, "--html", str(page)]) == 0
+    assert "out[i] = FACTOR * a[i] + offset" in page.read_text()
+
+
+def test_a_run_meets_its_cycle_limit(file, capsys):
+    command = ["run", f"{file}:scale", "--grid", "2", "--block", "32", "int32[64]=arange", "int32[64]", "5"]
+    assert main([*command, "--max-cycles", "100", "--host-threads", "2"]) == 1
+    assert "cycle limit reached" in capsys.readouterr().err
 
 
 def test_run_simulates_a_kernel_of_a_file(file, capsys):
