@@ -9,9 +9,10 @@
 #include "errors.h"
 #include "program.h"
 
-/* Word offset of an operand row of 32 lanes; bit 31 selects the uniform table. */
-#define ROW_UNIFORM 0x80000000u
-#define ROW_NONE    0xffffffffu
+/* An operand is a row of 32 lanes: of the warp's registers or, with this bit, of the uniforms. */
+#define ROW_UNIFORM 0x8000u
+#define ROW_NONE    0xffffu
+#define MAX_ROWS    0x7fffu /* of each */
 
 struct uop {
     uint8_t op;    /* enum op */
@@ -19,19 +20,24 @@ struct uop {
     uint8_t sub;
     uint8_t width;
     uint8_t flags;
-    uint8_t unit;        /* enum unit */
-    uint8_t dst_count;   /* registers written */
-    uint8_t cls;         /* enum latency_class */
-    uint32_t d, a, b, c; /* rows; in predicate fields the predicate's number */
+    uint8_t unit;           /* enum unit */
+    uint8_t dst_count;      /* registers written */
+    uint8_t cls;            /* enum latency_class */
+    uint16_t d, a, b, c, q; /* rows (q: of a fourth data register); or numbers of predicates */
+    uint16_t dst;           /* the (first) entry of ready[] written */
+    uint16_t latency;       /* on this machine */
+    uint16_t interval;
     int32_t imm;
     int32_t aux;
 };
 
+_Static_assert(sizeof(struct uop) == 32, "two to a cache line");
+
 /* What must be ready before an instruction issues: indices into the warp's ready[] table,
- * registers first, then predicates. */
+ * registers first, then predicates; and the instruction itself. */
 struct deps {
     uint16_t count;
-    uint16_t dst; /* the (first) one written */
+    uint16_t line; /* of the program, in the instruction cache; 0 without one */
     uint16_t id[6];
 };
 
@@ -49,11 +55,8 @@ struct program {
     uint32_t count;
     struct uop *code;
     struct deps *deps;
-    uint16_t *q; /* predicate operand, or fourth data register row / 32 */
     uint32_t *line;
-    uint16_t *latency; /* of each instruction on this machine */
-    uint16_t *interval;
-    uint32_t *uniforms; /* rows of 32 equal words */
+    uint32_t *uniforms; /* rows of 32 equal words; after those of the kernel one of zeros */
     uint32_t uniform_count;
     const uint8_t *constants;
     uint32_t constant_bytes;

@@ -23,8 +23,10 @@ static inline uint32_t bits_S(S value) { return (uint32_t)value; }
 static inline uint32_t bits_F(F value) { return f32_result(value); }
 
 #define ALU(id, name, unit, cls, operands, R, T, expr)                                             \
-    CLONES static void exec_##id(uint32_t *d, const uint32_t *ra, const uint32_t *rb,              \
-                                 const uint32_t *rc, uint32_t mask) {                              \
+    CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
+        uint32_t *d = destination_row(w, u->d);                                                    \
+        const uint32_t *ra = operand_row(w, u->a), *rb = operand_row(w, u->b),                     \
+                       *rc = operand_row(w, u->c);                                                 \
         if (mask == 0xffffffffu) {                                                                 \
             INDEPENDENT for (int lane = 0; lane < 32; lane++) {                                    \
                 const T a = load_##T(ra[lane]), b = load_##T(rb[lane]), c = load_##T(rc[lane]);    \
@@ -41,28 +43,30 @@ static inline uint32_t bits_F(F value) { return f32_result(value); }
         }                                                                                          \
     }
 #define SETP(id, name, unit, cls, T, expr)                                                         \
-    CLONES static uint32_t exec_##id(const uint32_t *ra, const uint32_t *rb) {                     \
-        uint32_t bits[32], result = 0;                                                             \
-        INDEPENDENT for (int lane = 0; lane < 32; lane++) {                                        \
+    CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
+        const uint32_t *ra = operand_row(w, u->a), *rb = operand_row(w, u->b);                     \
+        uint32_t result = 0;                                                                       \
+        for (int lane = 0; lane < 32; lane++) {                                                    \
             const T a = load_##T(ra[lane]), b = load_##T(rb[lane]);                                \
-            bits[lane] = (uint32_t)((expr) ? 1 : 0) << lane;                                       \
+            result |= (expr) ? 1u << lane : 0;                                                     \
         }                                                                                          \
-        for (int lane = 0; lane < 32; lane++) result |= bits[lane];                                \
-        return result;                                                                             \
+        write_pred(w, u->d, result, mask);                                                         \
     }
 #define OP(id, name, unit, cls, operands)
+
+static inline void write_pred(const struct lanes *w, uint32_t number, uint32_t value,
+                              uint32_t mask) {
+    w->preds[number] = (w->preds[number] & ~mask) | (value & mask);
+}
+
 #include "ops.def"
 
 static uint32_t negated(uint32_t mask, bool negate) { return negate ? ~mask : mask; }
 
-static void write_pred(const struct lanes *w, uint32_t number, uint32_t value, uint32_t mask) {
-    w->preds[number] = (w->preds[number] & ~mask) | (value & mask);
-}
-
-static void exec_selp(const struct uop *u, uint32_t q, const struct lanes *w, uint32_t mask) {
+CLONES static void exec_selp(const struct uop *u, const struct lanes *w, uint32_t mask) {
     const uint32_t *a = operand_row(w, u->a), *b = operand_row(w, u->b);
-    uint32_t *d = w->rows + u->d;
-    const uint32_t choose = negated(w->preds[q], u->flags & INSN_NEGATE_Q);
+    uint32_t *d = destination_row(w, u->d);
+    const uint32_t choose = negated(w->preds[u->q], u->flags & INSN_NEGATE_Q);
     INDEPENDENT for (int lane = 0; lane < 32; lane++) {
         const uint32_t value = choose >> lane & 1 ? a[lane] : b[lane];
         d[lane] = mask >> lane & 1 ? value : d[lane];
@@ -72,7 +76,7 @@ static void exec_selp(const struct uop *u, uint32_t q, const struct lanes *w, ui
 /* PTX shfl within segments of c lanes; a lane whose source is outside keeps its own value. */
 static void exec_shfl(const struct uop *u, const struct lanes *w, uint32_t mask) {
     const uint32_t *a = operand_row(w, u->a), *b = operand_row(w, u->b), *c = operand_row(w, u->c);
-    uint32_t *d = w->rows + u->d, value[32];
+    uint32_t *d = destination_row(w, u->d), value[32];
     for (uint32_t lane = 0; lane < 32; lane++) {
         const uint32_t width = c[lane] >= 1 && c[lane] <= 32 ? c[lane] : 32;
         const uint32_t first = lane & ~(width - 1), last = first | (width - 1);
@@ -108,39 +112,25 @@ static void exec_predicate(const struct uop *u, const struct lanes *w, uint32_t 
 
 static void exec_ballot(const struct uop *u, const struct lanes *w, uint32_t mask) {
     const uint32_t value = negated(w->preds[u->a], u->flags & INSN_NEGATE_Q) & mask;
-    uint32_t *d = w->rows + u->d;
+    uint32_t *d = destination_row(w, u->d);
     for (uint32_t lane = 0; lane < 32; lane++)
         if (mask >> lane & 1) d[lane] = value;
 }
 
-void exec_alu(const struct uop *u, uint32_t q, const struct lanes *w, uint32_t mask) {
-    /* Absent operands read the first one: every row pointer is valid. */
-    const uint32_t *a = u->a == ROW_NONE ? w->rows : operand_row(w, u->a);
-    const uint32_t *b = u->b == ROW_NONE ? a : operand_row(w, u->b);
-    const uint32_t *c = u->c == ROW_NONE ? a : operand_row(w, u->c);
-    switch (u->op) {
-#define ALU(id, name, unit, cls, operands, R, T, expr)                                             \
-    case OP_##id:                                                                                  \
-        exec_##id(w->rows + u->d, a, b, c, mask);                                                  \
-        break;
-#define SETP(id, name, unit, cls, T, expr)                                                         \
-    case OP_##id:                                                                                  \
-        write_pred(w, u->d, exec_##id(a, b), mask);                                                \
-        break;
+static void exec_nothing(const struct uop *u, const struct lanes *w, uint32_t mask) {
+    (void)u, (void)w, (void)mask;
+}
+
+exec_fn *const exec_table[OP_COUNT] = {
+#define ALU(id, name, unit, cls, operands, R, T, expr) [OP_##id] = exec_##id,
+#define SETP(id, name, unit, cls, T, expr)             [OP_##id] = exec_##id,
 #define OP(id, name, unit, cls, operands)
 #include "ops.def"
-    case OP_SELP_B32: exec_selp(u, q, w, mask); break;
-    case OP_SHFL_B32: exec_shfl(u, w, mask); break;
-    case OP_VOTE_BALLOT: exec_ballot(u, w, mask); break;
-    case OP_AND_PRED:
-    case OP_OR_PRED:
-    case OP_XOR_PRED:
-    case OP_NOT_PRED:
-    case OP_MOV_PRED:
-    case OP_VOTE_PRED: exec_predicate(u, w, mask); break;
-    default: break;
-    }
-}
+    [OP_SELP_B32] = exec_selp,      [OP_SHFL_B32] = exec_shfl,      [OP_VOTE_BALLOT] = exec_ballot,
+    [OP_AND_PRED] = exec_predicate, [OP_OR_PRED] = exec_predicate,  [OP_XOR_PRED] = exec_predicate,
+    [OP_NOT_PRED] = exec_predicate, [OP_MOV_PRED] = exec_predicate, [OP_VOTE_PRED] = exec_predicate,
+    [OP_NOP] = exec_nothing,
+};
 
 bool divides_by_zero(const struct uop *u, const struct lanes *w, uint32_t mask, uint32_t *lane) {
     const uint32_t *b = operand_row(w, u->b);

@@ -12,12 +12,18 @@ struct lanes {
 };
 
 static inline const uint32_t *operand_row(const struct lanes *w, uint32_t row) {
-    return row & ROW_UNIFORM ? w->uniforms + (row & ~ROW_UNIFORM) : w->rows + row;
+    return (row & ROW_UNIFORM ? w->uniforms : w->rows) + (row & ~ROW_UNIFORM) * 32u;
 }
 
-/* Run one ALU, predicate, shuffle or vote operation on the lanes of mask. q is the row's
- * predicate operand. */
-void exec_alu(const struct uop *u, uint32_t q, const struct lanes *w, uint32_t mask);
+static inline uint32_t *destination_row(const struct lanes *w, uint32_t row) {
+    return w->rows + row * 32u;
+}
+
+/* What runs one operation on the lanes of mask. */
+typedef void exec_fn(const struct uop *u, const struct lanes *w, uint32_t mask);
+
+/* By enum op: ALU, predicate, shuffle and vote operations; NULL for all others. */
+extern exec_fn *const exec_table[OP_COUNT];
 
 /* True for integer division and remainder with a zero divisor in an active lane (*lane). */
 bool divides_by_zero(const struct uop *u, const struct lanes *w, uint32_t mask, uint32_t *lane);

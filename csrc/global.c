@@ -14,7 +14,7 @@ static bool is_store(uint32_t op) { return op == OP_ST_GLOBAL || op == OP_ST_LOC
 static bool local_addresses(struct memop *op) {
     const struct machine *m = op->sm->m;
     const uint32_t bytes = m->program->meta.local_bytes;
-    if (!memop_check(op, 0, bytes, ERROR_LOCAL_BOUNDS)) return false;
+    if (!memop_addresses(op, 0, bytes, 0, ERROR_LOCAL_BOUNDS)) return false;
     const uint32_t slot = op->sm->id * m->cfg->max_warps_sm + op->warp;
     const uint32_t base = m->local_buffer.address + slot * bytes * 32;
     for (uint32_t lane = 0; lane < 32; lane++)
@@ -31,11 +31,12 @@ static bool global_addresses(struct memop *op, const struct buffer **buffer) {
     *buffer = &m->buffers[op->u->aux];
     bool fine;
     if (!(*buffer)->writable && !is_load(op->u->op)) {
-        const uint32_t lane = (uint32_t)__builtin_ctz(op->active);
-        fine =
-            memop_fault(op, lane, ERROR_READ_ONLY, (int32_t)(op->addr[lane] - (*buffer)->address));
+        const struct lanes lanes = memop_lanes(op);
+        const uint32_t lane = bits_lowest(op->active);
+        const uint32_t address = operand_row(&lanes, op->u->a)[lane] + (uint32_t)op->u->imm;
+        fine = memop_fault(op, lane, ERROR_READ_ONLY, (int32_t)(address - (*buffer)->address));
     } else {
-        fine = memop_check(op, (*buffer)->address, (*buffer)->bytes, ERROR_GLOBAL_BOUNDS);
+        fine = memop_addresses(op, (*buffer)->address, (*buffer)->bytes, 0, ERROR_GLOBAL_BOUNDS);
     }
     if (!fine) op->sm->fault.array = op->u->aux;
     return fine;

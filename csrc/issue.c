@@ -60,11 +60,10 @@ static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_
         sm_fault(sm, warp, lane, t, ERROR_DIVISION_BY_ZERO);
         return false;
     }
-    if (active) exec_alu(u, p->q[pc], &lanes, active);
+    if (active) exec_table[u->op](u, &lanes, active);
     if (u->dst_count) {
-        const uint32_t dst = p->deps[pc].dst;
-        w->ready[dst] = t + p->latency[pc];
-        w->producer[dst] = u->unit == UNIT_LSU ? WAIT_SHARED : WAIT_ALU;
+        w->ready[u->dst] = t + u->latency;
+        w->producer[u->dst] = u->unit == UNIT_LSU ? WAIT_SHARED : WAIT_ALU;
     }
     warp_goto(w, pc + 1);
     warp_refresh(sm, warp, t, WAIT_ALU);
@@ -89,7 +88,7 @@ bool issue_instruction(struct sm *sm, uint32_t warp, uint32_t scheduler, uint64_
     uint32_t unit = s->unit[u->unit & 3];
     if (u->unit == UNIT_EITHER)
         unit = sm->unit_free[s->unit[UNIT_SP]] <= t ? s->unit[UNIT_SP] : s->unit[UNIT_SFU];
-    sm->unit_free[unit] = t + p->interval[pc];
+    sm->unit_free[unit] = t + u->interval;
     count_issue(sm, pc, active);
     switch (u->op) {
     case OP_BRA: issue_branch(sm, warp, u, active, t); return true;

@@ -10,37 +10,24 @@
 #include "scoreboard.h"
 #include "smem.h"
 
-static void compute_addresses(struct memop *op) {
-    const uint32_t imm = (uint32_t)op->u->imm;
-    if (op->u->a == ROW_NONE) {
-        for (uint32_t lane = 0; lane < 32; lane++) op->addr[lane] = imm;
-        return;
-    }
-    const struct lanes lanes = memop_lanes(op);
-    const uint32_t *a = operand_row(&lanes, op->u->a);
-    for (uint32_t lane = 0; lane < 32; lane++) op->addr[lane] = a[lane] + imm;
-}
-
 void memop_data_rows(const struct memop *op, const uint32_t *rows[4]) {
     const struct lanes lanes = memop_lanes(op);
-    const uint32_t words = memop_words(op->u->width);
-    rows[0] = operand_row(&lanes, op->u->d);
-    rows[1] = words > 1 ? operand_row(&lanes, op->u->b) : NULL;
-    rows[2] = words > 2 ? operand_row(&lanes, op->u->c) : NULL;
-    rows[3] = words > 3 ? op->w->rows + op->sm->m->program->q[op->pc] * 32u : NULL;
+    const uint16_t fields[4] = {op->u->d, op->u->b, op->u->c, op->u->q};
+    for (uint32_t i = 0; i < memop_words(op->u->width); i++)
+        rows[i] = operand_row(&lanes, fields[i]);
 }
 
 uint32_t memop_destinations(const struct memop *op, uint16_t dst[4]) {
     const struct uop *u = op->u;
     const uint32_t words = u->dst_count;
-    dst[0] = words > 0 ? (uint16_t)(u->d / 32) : OPERAND_NONE;
-    dst[1] = words > 1 ? (uint16_t)(u->b / 32) : OPERAND_NONE;
-    dst[2] = words > 2 ? (uint16_t)(u->c / 32) : OPERAND_NONE;
-    dst[3] = words > 3 ? op->sm->m->program->q[op->pc] : OPERAND_NONE;
+    dst[0] = words > 0 ? u->d : OPERAND_NONE;
+    dst[1] = words > 1 ? u->b : OPERAND_NONE;
+    dst[2] = words > 2 ? u->c : OPERAND_NONE;
+    dst[3] = words > 3 ? u->q : OPERAND_NONE;
     return words;
 }
 
-/* ---- checks -------------------------------------------------------------------------------------- */
+/* ---- addresses ----------------------------------------------------------------------------------- */
 
 bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t address) {
     sm_fault(op->sm, op->warp, lane, op->t, code);
@@ -48,27 +35,28 @@ bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t addre
     return false;
 }
 
-/* Nonzero if an active lane is outside [base, base + room) or misaligned. */
-CLONES static uint32_t violations(const uint32_t addr[32], uint32_t active, uint32_t base,
-                                  uint32_t room, uint32_t width) {
+/* to = from + imm + shift; a bit per lane where from + imm is misaligned or outside
+ * [base, base + room). */
+CLONES static uint32_t add_and_check(uint32_t to[32], const uint32_t *from, uint32_t imm,
+                                     uint32_t base, uint32_t room, uint32_t width, uint32_t shift) {
     uint32_t bad = 0;
-    for (uint32_t lane = 0; lane < 32; lane++)
-        bad |= ((addr[lane] - base >= room ? 1u : 0u) | (addr[lane] & (width - 1))) &
-               (0u - (active >> lane & 1));
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t address = from[lane] + imm;
+        to[lane] = address + shift;
+        bad |= (address - base >= room || (address & (width - 1))) ? 1u << lane : 0;
+    }
     return bad;
 }
 
-bool memop_check(struct memop *op, uint32_t base, uint32_t bytes, enum error code) {
-    const uint32_t width = op->u->width;
-    const uint32_t room = bytes >= width ? bytes - width + 1 : 0;
-    if (!violations(op->addr, op->active, base, room, width)) return true;
-    for (uint32_t left = op->active; left; left &= left - 1) {
-        const uint32_t lane = (uint32_t)__builtin_ctz(left);
-        const int64_t offset = (int32_t)(op->addr[lane] - base);
-        if (op->addr[lane] - base >= room) return memop_fault(op, lane, code, offset);
-        if (op->addr[lane] & (width - 1)) return memop_fault(op, lane, ERROR_MISALIGNED, offset);
-    }
-    return true;
+bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                     enum error code) {
+    const uint32_t width = op->u->width, room = bytes >= width ? bytes - width + 1 : 0;
+    const struct lanes lanes = memop_lanes(op);
+    const uint32_t bad = op->active & add_and_check(op->addr, operand_row(&lanes, op->u->a),
+                                                    (uint32_t)op->u->imm, base, room, width, shift);
+    if (!bad) return true;
+    const uint32_t lane = bits_lowest(bad), offset = op->addr[lane] - shift - base;
+    return memop_fault(op, lane, offset >= room ? code : ERROR_MISALIGNED, (int32_t)offset);
 }
 
 /* ---- completion ------------------------------------------------------------------------------------ */
@@ -132,7 +120,7 @@ static void shared_load(struct memop *op, const uint8_t *shared, const uint8_t s
         load_words(op, shared, shape);
         return;
     }
-    uint32_t *d = op->w->rows + op->u->d;
+    uint32_t *d = op->w->rows + op->u->d * 32u;
     for (uint32_t left = op->active; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         d[lane] = lane_load(shared + op->addr[lane], op->u->width, op->u->flags & INSN_SIGNED);
@@ -188,7 +176,7 @@ static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
         const uint32_t first = b[lane], second = c[lane];
         const uint32_t old =
             lane_atomic(shared + op->addr[lane], (enum atom_op)op->u->sub, first, second);
-        if (op->u->dst_count) op->w->rows[op->u->d + lane] = old;
+        if (op->u->dst_count) op->w->rows[op->u->d * 32u + lane] = old;
     }
     return most;
 }
@@ -228,9 +216,9 @@ static bool issue_shared(struct memop *op) {
     const uint32_t base = dynamic ? b->dynamic_base : b->static_base;
     uint32_t busy = m->cfg->issue_shared;
     if (op->active) {
-        if (!memop_check(op, 0, bytes, away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS))
+        if (!memop_addresses(op, 0, bytes, base,
+                             away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS))
             return false;
-        for (uint32_t lane = 0; lane < 32; lane++) op->addr[lane] += base;
         struct smem_cost cost = smem_passes(m->cfg, op->addr, op->active, op->u->width);
         if (op->u->op == OP_ATOM_SHARED) cost.passes *= 2 * shared_atomic(op, op->sm->shared);
         count_shared(op, cost);
@@ -264,7 +252,8 @@ static bool issue_const(struct memop *op) {
     const uint32_t words = memop_words(op->u->width);
     uint32_t busy = m->cfg->issue_const, late = 0;
     if (op->active) {
-        if (!memop_check(op, 0, m->program->constant_bytes, ERROR_CONST_BOUNDS)) return false;
+        if (!memop_addresses(op, 0, m->program->constant_bytes, 0, ERROR_CONST_BOUNDS))
+            return false;
         uint16_t dst[4];
         memop_destinations(op, dst);
         for (uint32_t word = 0; word < words; word++)
@@ -285,15 +274,15 @@ static bool issue_const(struct memop *op) {
 
 bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
                uint64_t t) {
-    struct memop op = {.sm = sm,
-                       .w = &sm->warps[warp],
-                       .u = u,
-                       .warp = warp,
-                       .pc = sm->warps[warp].pc,
-                       .active = active,
-                       .unit = unit,
-                       .t = t};
-    compute_addresses(&op);
+    struct memop op; /* not initialised as a whole: the addresses need no zeros */
+    op.sm = sm;
+    op.w = &sm->warps[warp];
+    op.u = u;
+    op.warp = warp;
+    op.pc = op.w->pc;
+    op.active = active;
+    op.unit = unit;
+    op.t = t;
     switch (u->op) {
     case OP_LD_SHARED:
     case OP_ST_SHARED:

@@ -26,8 +26,10 @@ void memop_data_rows(const struct memop *op, const uint32_t *rows[4]);
 uint32_t memop_destinations(const struct memop *op, uint16_t dst[4]);
 /* Fault at this instruction; false. */
 bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t address);
-/* All active lanes inside [base, base + bytes) and aligned; else a fault that names the first. */
-bool memop_check(struct memop *op, uint32_t base, uint32_t bytes, enum error code);
+/* Fill in op->addr, moved by shift. True if all active lanes are aligned and, before the move,
+ * inside [base, base + bytes); else a fault that names the first. */
+bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                     enum error code);
 /* The unit is busy for so long. */
 void memop_charge(struct memop *op, uint32_t busy);
 /* The destinations have their values at that cycle, or READY_PENDING. */

@@ -41,34 +41,34 @@ static void add_dep(struct deps *deps, uint32_t id) {
 }
 
 /* A value operand: register, special register or uniform. */
-static enum error source(struct decoder *dec, uint16_t field, uint32_t *row) {
+static enum error source(struct decoder *dec, uint16_t field, uint16_t *row) {
     struct program *p = dec->p;
     if (field & OPERAND_UNIFORM) {
         uint32_t index = field & 0x7fffu;
         if (index >= p->uniform_count) return reject(dec, "uniform row %u does not exist", index);
-        *row = ROW_UNIFORM | index * 32;
+        *row = (uint16_t)(ROW_UNIFORM | index);
     } else if (field & OPERAND_SPECIAL) {
         uint32_t index = field & 0x3fffu;
         if (index >= SPECIAL_COUNT) return reject(dec, "special register %u does not exist", index);
-        *row = (p->meta.nregs + index) * 32;
+        *row = (uint16_t)(p->meta.nregs + index);
     } else {
         if (field >= p->meta.nregs) return reject(dec, "register %u does not exist", field);
-        *row = field * 32u;
+        *row = field;
         add_dep(&p->deps[dec->pc], field);
     }
     return OK;
 }
 
-static enum error destination(struct decoder *dec, uint16_t field, uint32_t *row) {
+static enum error destination(struct decoder *dec, uint16_t field, uint16_t *row) {
     if (field >= dec->p->meta.nregs)
         return reject(dec, "destination register %u does not exist", field);
-    *row = field * 32u;
-    dec->p->deps[dec->pc].dst = field;
+    *row = field;
+    dec->p->code[dec->pc].dst = field;
     add_dep(&dec->p->deps[dec->pc], field);
     return OK;
 }
 
-static enum error predicate(struct decoder *dec, uint16_t field, uint32_t *number) {
+static enum error predicate(struct decoder *dec, uint16_t field, uint16_t *number) {
     if (field >= dec->p->meta.npreds) return reject(dec, "predicate %u does not exist", field);
     *number = field;
     add_dep(&dec->p->deps[dec->pc], dec->p->meta.nregs + field);
@@ -81,19 +81,15 @@ static uint32_t data_words(uint32_t width) { return width <= 4 ? 1 : width / 4; 
 static enum error data_registers(struct decoder *dec, const struct insn *in, struct uop *u,
                                  bool load) {
     const uint16_t fields[4] = {in->d, in->b, in->c, in->q};
-    uint32_t *rows[3] = {&u->d, &u->b, &u->c};
-    uint32_t words = data_words(in->width), row = 0;
+    uint16_t *rows[4] = {&u->d, &u->b, &u->c, &u->q};
+    uint32_t words = data_words(in->width);
     for (uint32_t i = 0; i < words; i++) {
-        enum error e = load ? destination(dec, fields[i], &row) : source(dec, fields[i], &row);
+        enum error e =
+            load ? destination(dec, fields[i], rows[i]) : source(dec, fields[i], rows[i]);
         if (e) return e;
-        if (i < 3) {
-            *rows[i] = row;
-        } else if (row & ROW_UNIFORM) {
-            return reject(dec, "the fourth data operand must be a register");
-        } else {
-            dec->p->q[dec->pc] = (uint16_t)(row / 32);
-        }
     }
+    if (words == 4 && (u->q & ROW_UNIFORM))
+        return reject(dec, "the fourth data operand must be a register");
     u->dst_count = load ? (uint8_t)words : 0;
     return OK;
 }
@@ -107,11 +103,9 @@ static enum error address(struct decoder *dec, const struct insn *in, struct uop
             return reject(dec, "array %d does not exist", (int)in->aux);
     if ((u->op == OP_LD_LOCAL || u->op == OP_ST_LOCAL) && w > 4)
         return reject(dec, "local accesses are at most 4 bytes wide");
-    if (in->a == OPERAND_NONE) {
-        u->a = ROW_NONE;
-        return OK;
-    }
-    return source(dec, in->a, &u->a);
+    if (in->a != OPERAND_NONE) return source(dec, in->a, &u->a);
+    u->a = (uint16_t)(ROW_UNIFORM | dec->p->uniform_count); /* zeros */
+    return OK;
 }
 
 static enum error atomic(struct decoder *dec, const struct insn *in, struct uop *u) {
@@ -147,7 +141,6 @@ static enum error control(struct decoder *dec, const struct insn *in) {
 /* Operand fields of one instruction, as its row in ops.def says. */
 static enum error operands(struct decoder *dec, const struct insn *in, struct uop *u) {
     enum error e = OK;
-    uint32_t number = 0;
     for (const char *s = ops[in->op].operands; *s && !e; s++) {
         switch (*s) {
         case 'd':
@@ -156,19 +149,23 @@ static enum error operands(struct decoder *dec, const struct insn *in, struct uo
             break;
         case 'p':
             e = predicate(dec, in->d, &u->d);
-            dec->p->deps[dec->pc].dst = (uint16_t)(dec->p->meta.nregs + in->d);
+            u->dst = (uint16_t)(dec->p->meta.nregs + in->d);
             u->dst_count = 1;
             break;
         case 'q':
             if (s[1] == 'a') e = predicate(dec, in->a, &u->a), s++;
             else if (s[1] == 'b') e = predicate(dec, in->b, &u->b), s++;
-            else if (!(e = predicate(dec, in->q, &number))) dec->p->q[dec->pc] = (uint16_t)number;
+            else e = predicate(dec, in->q, &u->q);
             break;
         case 'a': e = source(dec, in->a, &u->a); break;
         case 'b': e = source(dec, in->b, &u->b); break;
         case 'c': e = source(dec, in->c, &u->c); break;
         default: break;
         }
+    }
+    if (!strchr(ops[in->op].operands, 'q')) { /* arithmetic: absent operands read the first */
+        if (u->b == ROW_NONE) u->b = u->a;
+        if (u->c == ROW_NONE) u->c = u->a;
     }
     return e;
 }
@@ -191,11 +188,12 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg) {
                       .a = ROW_NONE,
                       .b = ROW_NONE,
                       .c = ROW_NONE,
+                      .q = ROW_NONE,
                       .imm = in->imm,
                       .aux = in->aux};
     if (u->unit == UNIT_EITHER && !cfg->fmul_on_sfu) u->unit = UNIT_SP;
     if (in->guard) {
-        uint32_t number;
+        uint16_t number;
         if ((e = predicate(dec, (uint16_t)((in->guard & ~GUARD_NOT) - 1), &number))) return e;
     }
     switch (in->op) {
@@ -266,12 +264,9 @@ static bool allocate(struct program *p) {
     size_t n = p->count;
     p->code = calloc(n, sizeof *p->code);
     p->deps = calloc(n, sizeof *p->deps);
-    p->q = calloc(n, sizeof *p->q);
     p->line = calloc(n, sizeof *p->line);
-    p->latency = calloc(n, sizeof *p->latency);
-    p->interval = calloc(n, sizeof *p->interval);
-    p->uniforms = calloc((size_t)p->uniform_count * 32 + 1, sizeof *p->uniforms);
-    return p->code && p->deps && p->q && p->line && p->latency && p->interval && p->uniforms;
+    p->uniforms = calloc(((size_t)p->uniform_count + 1) * 32, sizeof *p->uniforms);
+    return p->code && p->deps && p->line && p->uniforms;
 }
 
 enum error program_decode(struct program *p, const struct insn *code, uint32_t count,
@@ -291,7 +286,7 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
     if (count == 0 || count > MAX_INSNS) return reject(&dec, "%u instructions", count);
     if (meta->nregs > MAX_REGS || meta->npreds > MAX_PREDS)
         return reject(&dec, "%u registers, %u predicates", meta->nregs, meta->npreds);
-    if (uniform_count > 0x7fff) return reject(&dec, "%u uniform operands", uniform_count);
+    if (uniform_count >= MAX_ROWS) return reject(&dec, "%u uniform operands", uniform_count);
     if (meta->local_bytes % 4 || meta->local_bytes > 65536)
         return reject(&dec, "%u bytes of local memory", meta->local_bytes);
     if (!allocate(p)) return fault->code = ERROR_NO_MEMORY;
@@ -302,8 +297,10 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
     for (dec.pc = 0; dec.pc < count; dec.pc++) {
         if ((e = decode_one(&dec, cfg))) return e;
         p->line[dec.pc] = code[dec.pc].line;
-        p->latency[dec.pc] = latency[p->code[dec.pc].cls];
-        p->interval[dec.pc] = interval[p->code[dec.pc].cls];
+        if (cfg->icache_bytes)
+            p->deps[dec.pc].line = (uint16_t)(dec.pc * cfg->insn_bytes / cfg->icache_line);
+        p->code[dec.pc].latency = latency[p->code[dec.pc].cls];
+        p->code[dec.pc].interval = interval[p->code[dec.pc].cls];
     }
     dec.pc = count - 1;
     const struct uop *last = &p->code[count - 1];
@@ -315,9 +312,6 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
 void program_free(struct program *p) {
     free(p->code);
     free(p->deps);
-    free(p->q);
     free(p->line);
-    free(p->latency);
-    free(p->interval);
     free(p->uniforms);
 }

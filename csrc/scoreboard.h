@@ -49,7 +49,7 @@ static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, en
     sm->users[sm->next_unit[warp]] &= ~(1ull << warp);
     sm->users[u->unit] |= 1ull << warp;
     sm->next_unit[warp] = u->unit;
-    if (sm->caches[CACHE_CODE].present && !smcache_fetch(sm, w->pc)) {
+    if (deps->line != sm->fetched && !smcache_fetch(sm, deps->line)) {
         sm->floor[warp] = floor;
         warp_sleep(sm, warp, WAIT_FETCH);
         return;

@@ -132,6 +132,7 @@ struct sm {
     uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER for a sleeping warp */
     uint8_t wait[MAX_WARPS];      /* enum wait */
     uint8_t next_unit[MAX_WARPS];
+    uint32_t fetched;    /* line of the program, the most recently used one, or CACHE_NONE */
     uint32_t stale;      /* bit per scheduler: its choice must be made again */
     uint32_t warp_limit; /* warp slots in use are below */
     uint8_t scheduler_of[MAX_WARPS];
@@ -218,8 +219,8 @@ void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, ui
 /* The SM's own caches (smcache.c). */
 enum error smcache_init(struct sm *sm);
 void smcache_free(struct sm *sm);
-/* Whether the instruction at pc is there; if not, it has been asked for. */
-bool smcache_fetch(struct sm *sm, uint32_t pc);
+/* Whether that line of the program is there; if not, it has been asked for. */
+bool smcache_fetch(struct sm *sm, uint32_t line);
 /* Further latency of a constant access to these addresses. */
 uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
 /* Line requests that a load would have to wait for; CACHE_NONE if too many misses are pending. */

@@ -37,6 +37,7 @@ enum error smcache_init(struct sm *sm) {
     if (!e) e = init_one(sm, CACHE_TEXTURE, texture, cfg->tex_mshrs);
     if (!e) e = init_one(sm, CACHE_CODE, code, MAX_MISSES);
     if (!e) e = init_one(sm, CACHE_CONST, constant, 0);
+    sm->fetched = sm->caches[CACHE_CODE].present ? CACHE_NONE : 0;
     return e;
 }
 
@@ -159,12 +160,12 @@ void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
 
 /* ---- instructions and constants --------------------------------------------------------------------- */
 
-bool smcache_fetch(struct sm *sm, uint32_t pc) {
+bool smcache_fetch(struct sm *sm, uint32_t program_line) {
     struct sm_cache *c = &sm->caches[CACHE_CODE];
-    const uint32_t line = line_of(c, CODE_BASE + pc * sm->m->cfg->insn_bytes),
-                   index = cache_find(&c->cache, line);
+    const uint32_t line = line_of(c, CODE_BASE) + program_line, index = cache_find(&c->cache, line);
     if (index != CACHE_NONE) {
         cache_touch(&c->cache, index);
+        sm->fetched = program_line;
         return true;
     }
     if (!find_miss(c, line)) {
@@ -224,6 +225,7 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     struct miss *m = &c->miss[fill->miss];
     uint32_t list = reversed(sm, m->waiters);
     if (m->open) install(c, m, fill);
+    if (fill->cache == CACHE_CODE) sm->fetched = CACHE_NONE;
     m->used = false;
     c->miss_count--;
     while (list != CACHE_NONE) {

@@ -20,8 +20,7 @@ static bool pop(struct warp *w) {
     return false;
 }
 
-bool warp_goto(struct warp *w, uint32_t pc) {
-    w->pc = pc;
+bool warp_reconverge(struct warp *w) {
     while (w->mask == 0 || (w->pc == w->rpc && w->depth))
         if (!pop(w)) return false;
     return true;

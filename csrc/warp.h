@@ -36,8 +36,15 @@ struct warp {
     struct stack_entry stack[STACK_DEPTH];
 };
 
+/* The warp is where its lanes meet others, or has no lane left: on with those on the stack. */
+bool warp_reconverge(struct warp *w);
+
 /* Go to pc, or wherever reconvergence leads from there. False when no lane is left. */
-bool warp_goto(struct warp *w, uint32_t pc);
+static inline bool warp_goto(struct warp *w, uint32_t pc) {
+    w->pc = pc;
+    return (w->mask && pc != w->rpc) || warp_reconverge(w);
+}
+
 /* Branch of the lanes `taken` (subset of mask); true if the warp diverged. */
 bool warp_branch(struct warp *w, uint32_t taken, uint32_t target, uint32_t reconvergence);
 /* The lanes exit; false when no lane of the warp is left. */
