@@ -1,0 +1,60 @@
+"""The text of transformed kernels under Numba, as it is: simulated, and typed for a card."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smmux import benchmarks, multiplex
+from smmux.multiplex import VirtualKernel
+from tests.numba import simulator
+
+pytest.importorskip("numba")
+
+SIMULATED = [name for name in benchmarks.names() if name != "RD"]  # the simulator has no warps
+HERE = Path(__file__).parent
+
+
+def made(name: str, scheme: str) -> VirtualKernel:
+    """The default build under a scheme, for the tiny problem."""
+    benchmark = benchmarks.get(name)
+    problem = benchmark.problem("tiny")
+    passes = {"vtb": multiplex.vtb, "vtb_pipe": multiplex.vtb_pipe}
+    return passes[scheme](benchmark.kernel()).fitted(problem.grid, problem.block)
+
+
+@pytest.mark.parametrize("scheme", ["vtb", "vtb_pipe"])
+@pytest.mark.parametrize("name", SIMULATED)
+def test_outputs_under_the_simulator(name: str, scheme: str) -> None:
+    problem = benchmarks.get(name).problem("tiny")
+    kernel = made(name, scheme)
+    text = f"{kernel.source}\n\nkernel = {kernel.__name__}\n"
+    grid, block = kernel.geometry(problem.grid, problem.block)
+    arguments = [np.array(a) if isinstance(a, np.ndarray) else a for a in problem.arguments()]
+    problem.check(tuple(simulator.shared().launch(text, f"<{name} {scheme}>", grid, block, arguments)))
+
+
+def test_types_for_a_card(tmp_path: Path) -> None:
+    kernels = []
+    for name in benchmarks.names():
+        for scheme in ("vtb", "vtb_pipe"):
+            kernel = made(name, scheme)
+            path = tmp_path / f"{name}_{scheme}.py"
+            path.write_text(kernel.source)
+            kernels.append((str(path), kernel.__name__, name))
+    done = subprocess.run(
+        [sys.executable, str(HERE / "numba_types.py")],
+        input="\n".join(" ".join(line) for line in kernels),
+        env=os.environ | {"PYTHONPATH": str(HERE.parents[1]), "NUMBA_ENABLE_CUDASIM": "0"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count(": ok") == len(kernels)
