@@ -17,9 +17,12 @@ __all__ = ["Control", "tainted"]
 
 
 class Control:
-    """The variables that loops and conditions around barriers depend on, and the statements that assign them."""
+    """The variables that loops and conditions around barriers depend on, and the statements that assign them.
 
-    def __init__(self, source: FunctionSource, body: Block, found: Spans) -> None:
+    varying: variables that can differ between virtual blocks; what depends on them is dealt with elsewhere.
+    """
+
+    def __init__(self, source: FunctionSource, body: Block, found: Spans, varying: set[str]) -> None:
         self.source = source
         self.names: set[str] = set()
         for piece in _synchronising(body, found):
@@ -33,7 +36,7 @@ class Control:
             for targets, value in assignments:
                 if targets & self.names:
                     self.names |= value
-        self.names -= set(source.parameters) - set(assigned_names(body.body))
+        self.names -= varying  # computed by those virtual blocks that take part
 
     def assigns(self, piece: Piece) -> bool:
         """Whether a statement without barriers has to be executed by all threads; refused if it must not be."""

@@ -70,9 +70,9 @@ class Pipeline(Turns):
                 found |= self.find_annotations(side)
         return found
 
-    def inside(self, piece: Piece, active: str | None) -> list[ast.stmt]:
-        self.first = self.first and not self.found.within(piece)
-        return super().inside(piece, active)
+    def inside(self, piece: Piece, block: Block, active: str | None) -> list[ast.stmt]:
+        self.first = self.first and not (piece.loops and self.found.within(piece))
+        return super().inside(piece, block, active)
 
     def region(self, made: list[ast.stmt], before: list[Piece], pieces: Sequence[Piece], active: str | None) -> None:
         start = len(before) if slot(self.proper(pieces)) is None else self.cut(before)
@@ -80,16 +80,16 @@ class Pipeline(Turns):
         self.task = [piece.node for piece in before[start:]]
         if self.task:
             run = copy.deepcopy(self.task)
-            if start == 0 and active is None and made and self.waits(made[-1]):
+            if start == 0 and active is None and made and self.guards(made[-1], "1"):
                 made[-1].orelse = run  # type: ignore[attr-defined]
             else:
                 made += self.under(self.guard("0", active), run)
         self.take_turns(made, pieces, active)
         self.first, self.task = False, []
 
-    def waits(self, node: ast.stmt) -> bool:
-        """True for what virtual block 1 does alone, so that virtual block 0 can work beside it."""
-        return isinstance(node, ast.If) and not node.orelse and ast.dump(node.test) == ast.dump(self.guard("1", None))
+    def guards(self, node: ast.stmt, turn: str) -> bool:
+        """True for what one virtual block does alone, so that the other can work beside it."""
+        return isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == self.guard(turn, None)
 
     def cut(self, before: Sequence[Piece]) -> int:
         """Where the task begins among the statements in front of a region: what all threads execute stays outside."""
@@ -107,21 +107,14 @@ class Pipeline(Turns):
         if turn != "0" or not self.task:
             return super().turn_of(turn, pieces, active)
         made: list[ast.stmt] = []
-        guard, other = self.guard("0", active), self.guard("1", active)
         for i, part in enumerate(segments(pieces)):
-            made += self.segment(part, guard)
+            made += self.segment(part, self.guard("0", active))
             if i != slot(pieces):
                 continue
-            last = made[-1]
-            if (
-                isinstance(last, ast.If)
-                and not last.orelse
-                and active is None
-                and ast.dump(last.test) == ast.dump(guard)
-            ):
-                last.orelse = self.task
+            if active is None and self.guards(made[-1], "0"):
+                made[-1].orelse = self.task  # type: ignore[attr-defined]
             else:
-                made += self.under(other, self.task)
+                made += self.under(self.guard("1", active), self.task)
         return made
 
 

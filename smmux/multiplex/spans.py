@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import borders, is_barrier
 from smmux.multiplex.events import Event, Touch, barriers, touches
-from smmux.multiplex.live import Places, places
+from smmux.multiplex.live import Places, escaping, places
 from smmux.multiplex.walk import Analysis
 
 __all__ = ["Spans", "spans", "synchronises"]
@@ -33,12 +34,7 @@ def spans(analysis: Analysis) -> Spans:
     """The regions of a kernel; one that would reach into a statement or out of it includes all of that."""
     while True:
         state = places(analysis.body)
-        crossed = [
-            piece
-            for block in analysis.body.walk()
-            for i, piece in enumerate(block.pieces)
-            if piece.uniform and _crossed(state, block, i, piece)
-        ]
+        crossed = list(_crossing(state, analysis.body, None))
         if not crossed:
             break
         for piece in crossed:
@@ -57,6 +53,18 @@ def spans(analysis: Analysis) -> Spans:
         if found.of(block):
             _drop(found, block, everything if block is not analysis.body else [])
     return found
+
+
+def _crossing(state: Places, block: Block, around: Piece | None) -> Iterator[Piece]:
+    """Statements with a region that begins or ends within; in place of one that leaves a loop, that loop."""
+    for i, piece in enumerate(block.pieces):
+        if not piece.uniform:
+            continue
+        if _crossed(state, block, i, piece):
+            jumps = any(jump.kind != "return" for jump in escaping(piece.events))
+            yield around if jumps and around is not None else piece
+        for side in piece.sides:
+            yield from _crossing(state, side, piece if piece.loops else around)
 
 
 def _crossed(state: Places, block: Block, i: int, piece: Piece) -> bool:

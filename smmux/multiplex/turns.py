@@ -15,10 +15,10 @@ from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import is_barrier
 from smmux.multiplex.control import Control, heads
+from smmux.multiplex.diverge import Diverging, at_place
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.names import exposed, names_in
 from smmux.multiplex.spans import Spans, synchronises
-from smmux.multiplex.strides import Stride, stride
 from smmux.multiplex.syntax import Names, at, expression, statement
 from smmux.multiplex.virtual import Indices
 from smmux.multiplex.walk import Analysis
@@ -28,7 +28,7 @@ __all__ = ["Turns"]
 DECLARATIONS = (cuda.shared.array, cuda.local.array, cuda.const.array_like)
 
 
-class Turns:
+class Turns(Diverging):
     """Writes a kernel's statements anew, with regions in turns.
 
     varying: variables that can differ between virtual blocks.
@@ -39,9 +39,10 @@ class Turns:
         self.n = indices.merge.n
         self.source: FunctionSource = analysis.source
         self.varying = varying
-        self.control = Control(self.source, analysis.body, found)
+        self.control = Control(self.source, analysis.body, found, varying)
         self.barrier = f"{indices.module}.syncthreads()"
         self.pending = False  # shared memory may still be in use by the virtual block that was last
+        self.following: list[ast.stmt] = []  # statements that can be executed after the one at hand
 
     def kernel(self) -> None:
         """Rewrite the kernel's body, in place."""
@@ -73,15 +74,18 @@ class Turns:
             if is_barrier(piece):
                 made.append(piece.node)
                 self.pending = False
-            else:
-                made += self.compound(piece, active)
+                continue
+            outer = self.following
+            self.following = [p.node for p in block.pieces[i:]] + outer
+            made += self.compound(piece, active)
+            self.following = outer
         return made + self.common(between, active)
 
     def common(self, pieces: Sequence[Piece], active: str | None) -> list[ast.stmt]:
         """Statements between regions, done by all virtual blocks that take part."""
-        return self.guarded(pieces, ast.Name(active, ast.Load()) if active else None)
+        return self.guarded(pieces, active)
 
-    def guarded(self, pieces: Sequence[Piece], guard: ast.expr | None) -> list[ast.stmt]:
+    def guarded(self, pieces: Sequence[Piece], guard: str | None) -> list[ast.stmt]:
         """Statements under a condition, but for those that all threads have to execute."""
         if guard is None:
             return [piece.node for piece in pieces]
@@ -96,9 +100,9 @@ class Turns:
                 run.append(copy.deepcopy(piece.node))
         return made + self.under(guard, run)
 
-    def under(self, guard: ast.expr, run: list[ast.stmt]) -> list[ast.stmt]:
+    def under(self, guard: str, run: list[ast.stmt]) -> list[ast.stmt]:
         """if guard: run"""
-        return [at_place(ast.If(copy.deepcopy(guard), run, []), run[0])] if run else []
+        return [at_place(ast.If(expression(guard), run, []), run[0])] if run else []
 
     def declares(self, node: ast.stmt) -> bool:
         """True for the declaration of an array, or of a view."""
@@ -112,12 +116,10 @@ class Turns:
     def compound(self, piece: Piece, active: str | None) -> list[ast.stmt]:
         """A statement with regions or barriers in it."""
         node = piece.node
-        if not isinstance(node, ast.If | ast.For | ast.While):
-            raise refuse(self.source, node, "a barrier that returns a value counts the threads of all virtual blocks")
-        if isinstance(node, ast.For | ast.While) and node.orelse:
-            raise refuse(self.source, node, "else after a loop with barriers is not supported")
+        self.check(node)
+        assert isinstance(node, ast.If | ast.For | ast.While)
         if names_in(*heads(node)) & self.varying:
-            return self.diverging(piece, active)
+            return self.diverging(piece, active, self.inside)
         if isinstance(node, ast.If):
             before = self.pending
             node.body[:] = self.block(piece.blocks[0], active)
@@ -125,87 +127,26 @@ class Turns:
             node.orelse[:] = self.block(piece.blocks[1], active)
             self.pending |= after
             return [node]
-        self.loop(piece, active)
+        self.pending = self.pending or self.found.within(piece)
+        node.body[:] = self.inside(piece, piece.blocks[0], active)
         return [node]
 
-    def loop(self, piece: Piece, active: str | None) -> None:
-        """The body of a loop, in place."""
-        self.pending = self.pending or self.found.within(piece)
-        assert isinstance(piece.node, ast.For | ast.While)
-        piece.node.body[:] = self.inside(piece, active)
+    def check(self, node: ast.stmt) -> None:
+        """Refuse statements with barriers in them that are no loop or condition."""
+        if not isinstance(node, ast.If | ast.For | ast.While):
+            why = "a barrier that returns a value counts the threads of all virtual blocks"
+            raise refuse(self.source, node, why)
+        if isinstance(node, ast.For | ast.While) and node.orelse:
+            raise refuse(self.source, node, "else after a loop with barriers is not supported")
 
-    def inside(self, piece: Piece, active: str | None) -> list[ast.stmt]:
-        """The body of a loop."""
-        return self.block(piece.blocks[0], active)
-
-    # -- what only some virtual blocks do
-
-    def diverging(self, piece: Piece, active: str | None) -> list[ast.stmt]:
-        """A statement with barriers whose condition or number of trips differs between virtual blocks."""
-        node = piece.node
-        if isinstance(node, ast.If):
-            return self.choice(piece, node, active)
-        for jump in (n for n in ast.walk(node) if isinstance(n, ast.Break | ast.Continue)):
-            raise refuse(
-                self.source, jump, "a loop with barriers whose trips differ between blocks cannot be left or shortened"
-            )
-        if isinstance(node, ast.For):
-            found = stride(self.analysis, node, self.indices, self.varying)
-            if found is not None:
-                return self.strided(piece, node, found, active)
-            raise refuse(
-                self.source,
-                node,
-                f"the trips of this loop with barriers (`{ast.unparse(node).splitlines()[0]}`) differ between the "
-                "virtual blocks of a thread block in a way that cannot be told in advance",
-            )
-        assert isinstance(node, ast.While)
-        return self.repeated(piece, node, active)
-
-    def choice(self, piece: Piece, node: ast.If, active: str | None) -> list[ast.stmt]:
-        """if: both sides are gone through, by those virtual blocks that they concern."""
-        made: list[ast.stmt] = []
-        test = node.test
-        for i, side in enumerate(piece.blocks):
-            if not side.pieces:
-                continue
-            if i:
-                test = ast.UnaryOp(ast.Not(), copy.deepcopy(node.test))
-                if set(assigned_names(node.body)) & names_in(node.test):
-                    raise refuse(self.source, node, "a condition around barriers is changed by what stands under it")
-            name, first = self.takes_part(test, active, node)
-            made += [first, *self.block(side, name)]
+    def inside(self, piece: Piece, block: Block, active: str | None) -> list[ast.stmt]:
+        """A statement list of a statement with regions or barriers."""
+        outer = self.following
+        if piece.loops:
+            self.following = [p.node for p in block.pieces] + outer
+        made = self.block(block, active)
+        self.following = outer
         return made
-
-    def takes_part(self, test: ast.expr, active: str | None, place: ast.stmt) -> tuple[str, ast.stmt]:
-        """A new variable: whether the virtual block takes part."""
-        name = self.names.new("active", "takes_part")
-        both = ast.BoolOp(ast.And(), [ast.Name(active, ast.Load()), test]) if active else test
-        return name, at_place(ast.Assign([ast.Name(name, ast.Store())], both), place)
-
-    def strided(self, piece: Piece, node: ast.For, found: Stride, active: str | None) -> list[ast.stmt]:
-        """A loop over work that virtual blocks share: virtual block 0 makes the most trips, all go along with it."""
-        assert isinstance(node.target, ast.Name)
-        first = self.names.new(f"first_{node.target.id}")
-        own = statement(f"{node.target.id} = {first} + {found.offset}")
-        name, test = self.takes_part(
-            ast.Compare(ast.Name(node.target.id, ast.Load()), [ast.Lt()], [copy.deepcopy(found.stop)]), active, node
-        )
-        self.pending = True
-        body = [at_place(own, node), test, *self.inside(piece, name)]
-        target = ast.Name(first, ast.Store())
-        return [at_place(ast.For(target, found.over, body, []), node)]
-
-    def repeated(self, piece: Piece, node: ast.While, active: str | None) -> list[ast.stmt]:
-        """A while loop goes on as long as any virtual block has to."""
-        name, test = self.takes_part(node.test, active, node)
-        still = ast.BoolOp(ast.And(), [ast.Name(name, ast.Load()), copy.deepcopy(node.test)])
-        again = at_place(ast.Assign([ast.Name(name, ast.Store())], still), node)
-        anyone = expression(f"{self.indices.module}.syncthreads_or({name})")
-        self.pending = False
-        body = [*self.inside(piece, name), again]
-        self.pending = False
-        return [test, at_place(ast.While(anyone, body, []), node)]
 
     # -- regions
 
@@ -259,40 +200,51 @@ class Turns:
         """A region, by one virtual block."""
         return self.turn(pieces, self.guard(turn, active))
 
-    def guard(self, turn: str, active: str | None) -> ast.expr:
+    def guard(self, turn: str, active: str | None) -> str:
         """Whether it is a thread's turn."""
-        return expression(f"{self.indices.block} == {turn}" + (f" and {active}" if active else ""))
+        return f"{self.indices.block} == {turn}" + (f" and {active}" if active else "")
 
-    def turn(self, pieces: Sequence[Piece], guard: ast.expr) -> list[ast.stmt]:
-        """A region, by the virtual block that the guard admits; all meet its barriers."""
-        return [s for part in segments(pieces) for s in self.segment(part, guard)]
+    def turn(self, pieces: Sequence[Piece], guard: str) -> list[ast.stmt]:
+        """A region, by the virtual block for which the guard is true; all meet its barriers."""
+        made: list[ast.stmt] = []
+        done = 0
+        outer = self.following
+        for part in segments(pieces):
+            done += len(part)
+            self.following = [p.node for p in pieces[done:]] + outer
+            made += self.segment(part, guard)
+        self.following = outer
+        return made
 
-    def segment(self, part: Sequence[Piece], guard: ast.expr) -> list[ast.stmt]:
+    def segment(self, part: Sequence[Piece], guard: str) -> list[ast.stmt]:
         """A barrier, a statement with barriers in it, or a run of others."""
         piece = part[0]
+        node = piece.node
         if not synchronises(piece):
             return self.guarded(part, guard)
-        node = piece.node
         if is_barrier(piece):
             return [copy.deepcopy(node)]
-        if not isinstance(node, ast.If | ast.For | ast.While):
-            raise refuse(self.source, node, "a barrier that returns a value counts the threads of all virtual blocks")
-        if isinstance(node, ast.For | ast.While) and node.orelse:
-            raise refuse(self.source, node, "else after a loop with barriers is not supported")
+        self.check(node)
+
+        def inside(piece: Piece, block: Block, guard: str | None) -> list[ast.stmt]:
+            assert guard is not None
+            outer = self.following
+            if piece.loops:
+                self.following = [p.node for p in block.pieces] + outer
+            made = self.turn(block.pieces, guard)
+            self.following = outer
+            return made
+
         if names_in(*heads(node)) & self.varying:
-            raise refuse(
-                self.source,
-                node,
-                f"`{ast.unparse(node).splitlines()[0]}` stands around a barrier of a region and differs between the "
-                "virtual blocks of a thread block",
-            )
+            return self.diverging(piece, guard, inside)
         made = copy.copy(node)
         if isinstance(made, ast.For):
             made.target, made.iter = copy.deepcopy(made.target), copy.deepcopy(made.iter)
-        else:
+        elif isinstance(made, ast.If | ast.While):
             made.test = copy.deepcopy(made.test)
-        made.body = self.turn(piece.blocks[0].pieces, guard) or [at(ast.Pass(), node)]
-        made.orelse = self.turn(piece.blocks[1].pieces, guard)
+        assert isinstance(made, ast.If | ast.For | ast.While)
+        made.body = inside(piece, piece.blocks[0], guard) or [at(ast.Pass(), node)]
+        made.orelse = inside(piece, piece.blocks[1], guard)
         return [made]
 
     def clobbered(self, pieces: Sequence[Piece]) -> set[str]:
@@ -318,11 +270,3 @@ def segments(pieces: Sequence[Piece]) -> list[list[Piece]]:
             found.append([])
         found[-1].append(piece)
     return found
-
-
-def at_place(node: ast.stmt, place: ast.stmt) -> ast.stmt:
-    """A new statement around others, its own parts without a place put where another statement is."""
-    for inner in ast.walk(node):
-        if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
-            ast.copy_location(inner, place)
-    return node

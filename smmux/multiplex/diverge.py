@@ -1,0 +1,126 @@
+"""Loops and conditions with barriers that differ between virtual blocks: all go through them, some take part."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Sequence
+
+from smmux.compiler.frontend.source import FunctionSource, assigned_names
+from smmux.multiplex.blocks import Block, Piece
+from smmux.multiplex.errors import refuse
+from smmux.multiplex.names import exposed, names_in
+from smmux.multiplex.strides import Stride, stride
+from smmux.multiplex.syntax import Names, expression, statement
+from smmux.multiplex.virtual import Indices
+from smmux.multiplex.walk import Analysis
+
+__all__ = ["Diverging", "at_place"]
+
+Inside = Callable[[Piece, Block, str | None], list[ast.stmt]]
+"""What writes a statement list of a statement, for virtual blocks for which a condition is true."""
+
+
+class Diverging:
+    """The part of `Turns` that deals with what only some virtual blocks of a thread block do."""
+
+    source: FunctionSource
+    analysis: Analysis
+    names: Names
+    indices: Indices
+    varying: set[str]
+    pending: bool
+    following: list[ast.stmt]
+
+    def clobbered(self, pieces: Sequence[Piece]) -> set[str]:
+        """Variables that all threads assign."""
+        raise NotImplementedError
+
+    def diverging(self, piece: Piece, active: str | None, inside: Inside) -> list[ast.stmt]:
+        """A statement with barriers whose condition or number of trips differs between virtual blocks."""
+        node = piece.node
+        self.keep_apart(piece, self.following)
+        if isinstance(node, ast.If):
+            return self.choice(piece, node, active, inside)
+        for jump in (n for n in ast.walk(node) if isinstance(n, ast.Break | ast.Continue)):
+            raise refuse(
+                self.source, jump, "a loop with barriers whose trips differ between blocks cannot be left or shortened"
+            )
+        if isinstance(node, ast.For):
+            found = stride(self.analysis, node, self.indices, self.varying)
+            if found is not None:
+                return self.strided(piece, node, found, active, inside)
+            raise refuse(
+                self.source,
+                node,
+                f"the trips of this loop with barriers (`{ast.unparse(node).splitlines()[0]}`) differ between the "
+                "virtual blocks of a thread block in a way that cannot be told in advance",
+            )
+        assert isinstance(node, ast.While)
+        return self.repeated(piece, node, active, inside)
+
+    def keep_apart(self, piece: Piece, later: list[ast.stmt]) -> None:
+        """Refuse what would change variables of virtual blocks that take no part."""
+        assigned = {name for side in piece.blocks for name in self.clobbered(side.pieces)}
+        if lost := sorted(assigned & exposed(self.source, later)):
+            raise refuse(
+                self.source,
+                piece.node,
+                f"{', '.join(lost)} decides how often barriers are met, is assigned under "
+                f"`{ast.unparse(piece.node).splitlines()[0]}`, which differs between virtual blocks, and used later",
+            )
+
+    def choice(self, piece: Piece, node: ast.If, active: str | None, inside: Inside) -> list[ast.stmt]:
+        """if: both sides are gone through, by those virtual blocks that they concern."""
+        made: list[ast.stmt] = []
+        test = copy.deepcopy(node.test)
+        if piece.blocks[1].pieces and set(assigned_names(node.body)) & names_in(node.test):
+            raise refuse(self.source, node, "a condition around barriers is changed by what stands under it")
+        for i, side in enumerate(piece.blocks):
+            if not side.pieces:
+                continue
+            if i:
+                test = ast.UnaryOp(ast.Not(), copy.deepcopy(node.test))
+                self.keep_apart(piece, [p.node for p in side.pieces])
+            name, first = self.takes_part(test, active, node)
+            made += [first, *inside(piece, side, name)]
+        return made
+
+    def takes_part(self, test: ast.expr, active: str | None, place: ast.stmt) -> tuple[str, ast.stmt]:
+        """A new variable: whether the virtual block takes part."""
+        name = self.names.new("active", "takes_part")
+        parts = [*(expression(part) for part in active.split(" and ")), test] if active else [test]
+        both = ast.BoolOp(ast.And(), parts) if active else test
+        return name, at_place(ast.Assign([ast.Name(name, ast.Store())], both), place)
+
+    def strided(self, piece: Piece, node: ast.For, found: Stride, active: str | None, inside: Inside) -> list[ast.stmt]:
+        """A loop over work that virtual blocks share: virtual block 0 makes the most trips, all go along with it."""
+        assert isinstance(node.target, ast.Name)
+        first = self.names.new(f"first_{node.target.id}")
+        own = statement(f"{node.target.id} = {first} + {found.offset}")
+        name, test = self.takes_part(
+            ast.Compare(ast.Name(node.target.id, ast.Load()), [ast.Lt()], [copy.deepcopy(found.stop)]), active, node
+        )
+        self.pending = True
+        body = [at_place(own, node), test, *inside(piece, piece.blocks[0], name)]
+        target = ast.Name(first, ast.Store())
+        return [at_place(ast.For(target, found.over, body, []), node)]
+
+    def repeated(self, piece: Piece, node: ast.While, active: str | None, inside: Inside) -> list[ast.stmt]:
+        """A while loop goes on as long as any virtual block has to."""
+        name, test = self.takes_part(copy.deepcopy(node.test), active, node)
+        still = ast.BoolOp(ast.And(), [ast.Name(name, ast.Load()), copy.deepcopy(node.test)])
+        again = at_place(ast.Assign([ast.Name(name, ast.Store())], still), node)
+        anyone = expression(f"{self.indices.module}.syncthreads_or({name})")
+        self.pending = False
+        body = [*inside(piece, piece.blocks[0], name), again]
+        self.pending = False
+        return [test, at_place(ast.While(anyone, body, []), node)]
+
+
+def at_place(node: ast.stmt, place: ast.stmt) -> ast.stmt:
+    """A new statement around others, its own parts without a place put where another statement is."""
+    for inner in ast.walk(node):
+        if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
+            ast.copy_location(inner, place)
+    return node
