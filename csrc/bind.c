@@ -71,21 +71,19 @@ int bind_uint32(PyObject *object, void *out) {
 }
 
 int bind_words(PyObject *object, uint32_t *out, Py_ssize_t count, const char *what) {
-    PyObject *fast = PySequence_Fast(object, what);
-    if (!fast) return -1;
-    int good = 1;
-    if (PySequence_Size(fast) != count) {
-        PyErr_Format(PyExc_ValueError, "%s: expected %zd integers, got %zd", what, count,
-                     PySequence_Size(fast));
-        good = 0;
+    Py_ssize_t given = PySequence_Size(object); /* before it is read: range(2**40) is a sequence */
+    if (given < 0) return -1;
+    if (given != count) {
+        PyErr_Format(PyExc_ValueError, "%s: expected %zd integers, got %zd", what, count, given);
+        return -1;
     }
-    for (Py_ssize_t i = 0; good && i < count; i++) {
-        PyObject *item = PySequence_GetItem(fast, i);
-        good = item && bind_uint32(item, &out[i]);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = PySequence_GetItem(object, i);
+        int good = item && bind_uint32(item, &out[i]);
         Py_XDECREF(item);
+        if (!good) return -1;
     }
-    Py_DECREF(fast);
-    return good ? 0 : -1;
+    return 0;
 }
 
 int bind_config(PyObject *object, struct config *cfg) {

@@ -92,8 +92,16 @@ static int borrow_buffer(struct borrowed *b, PyObject *item, Py_ssize_t i) {
     return 0;
 }
 
-static int borrow_buffers(struct borrowed *b, PyObject *list) {
+/* How many arguments a list has, or -1; kernels have at most 4 kB of parameters [PG55]. */
+static Py_ssize_t argument_count(PyObject *list, const char *what) {
     Py_ssize_t n = PySequence_Size(list);
+    if (n <= 4096) return n;
+    PyErr_Format(PyExc_ValueError, "%s: %zd are more than a kernel can have", what, n);
+    return -1;
+}
+
+static int borrow_buffers(struct borrowed *b, PyObject *list) {
+    Py_ssize_t n = argument_count(list, "buffers");
     if (n < 0) return -1;
     b->views = PyMem_Calloc((size_t)n + 1, sizeof *b->views);
     b->buffers = PyMem_Calloc((size_t)n + 1, sizeof *b->buffers);
@@ -110,7 +118,7 @@ static int borrow_buffers(struct borrowed *b, PyObject *list) {
 }
 
 static int borrow_params(struct borrowed *b, PyObject *list) {
-    Py_ssize_t n = PySequence_Size(list);
+    Py_ssize_t n = argument_count(list, "params");
     if (n < 0) return -1;
     b->params = PyMem_Calloc((size_t)n + 1, sizeof *b->params);
     if (!b->params) return PyErr_NoMemory(), -1;
