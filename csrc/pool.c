@@ -7,8 +7,7 @@
 #include <stdlib.h>
 
 /* Windows are short: look for some tens of microseconds before sleeping. */
-#define SPINS     3000
-#define MAX_ITEMS 256
+#define SPINS 3000
 
 #if defined(__x86_64__) || defined(__i386__)
 static void relax(void) { __builtin_ia32_pause(); }
@@ -16,32 +15,54 @@ static void relax(void) { __builtin_ia32_pause(); }
 static void relax(void) {}
 #endif
 
-struct pool {
-    uint32_t workers;
-    pthread_t *thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    atomic_uint generation; /* number of the work at hand */
-    atomic_uint sleepers;
-    atomic_uint finished; /* workers through with this generation */
-    atomic_uint joined;   /* numbers handed to workers at their start */
-    atomic_bool stop;
-    atomic_uint claimed[MAX_ITEMS]; /* generation in which the item was last taken */
-    pool_fn *fn;
-    void *context;
-    uint32_t items;
+/* The items of one thread that nobody has taken yet, in one word: number of the work, end and
+ * begin. A late thread whose number is out of date cannot take anything. */
+struct share {
+    _Alignas(64) _Atomic uint64_t range;
 };
 
-/* Every thread begins with its own part of the items, whose state is in its core's cache, and
- * then helps the others. */
-static void take_items(struct pool *p, uint32_t self) {
-    const unsigned generation = atomic_load(&p->generation);
-    const uint32_t first = self * p->items / (p->workers + 1);
-    for (uint32_t k = 0; k < p->items; k++) {
-        const uint32_t item = first + k < p->items ? first + k : first + k - p->items;
-        if (atomic_load(&p->claimed[item]) != generation &&
-            atomic_exchange(&p->claimed[item], generation) != generation)
-            p->fn(p->context, item);
+struct pool {
+    _Alignas(64) atomic_uint generation; /* number of the work at hand */
+    atomic_uint sleepers;
+    atomic_uint joined; /* numbers handed to workers at their start */
+    atomic_bool stop;
+    uint32_t workers;
+    struct share *share;
+    pool_fn *fn;
+    void *context;
+    pthread_t *thread;
+    _Alignas(64) atomic_uint left; /* items not finished: the line that everybody writes */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+};
+
+static uint64_t range(uint32_t generation, uint32_t end, uint32_t begin) {
+    return (uint64_t)generation << 32 | end << 16 | begin;
+}
+
+/* Take an item of a share, its owner from the front, others from the back; false if none is left. */
+static bool take(struct share *s, uint32_t generation, bool own, uint32_t *item) {
+    uint64_t seen = atomic_load(&s->range);
+    for (;;) {
+        const uint32_t begin = seen & 0xffffu, end = seen >> 16 & 0xffffu;
+        if (seen >> 32 != generation || begin == end) return false;
+        *item = own ? begin : end - 1;
+        const uint64_t rest =
+            own ? range(generation, end, begin + 1) : range(generation, *item, begin);
+        if (atomic_compare_exchange_weak(&s->range, &seen, rest)) return true;
+    }
+}
+
+/* Every thread begins with its own items, whose state is in its core's cache, and then helps
+ * the others. Item i belongs to thread i mod threads. */
+static void work(struct pool *p, uint32_t self, uint32_t generation) {
+    const uint32_t threads = p->workers + 1;
+    for (uint32_t k = 0; k < threads; k++) {
+        const uint32_t owner = (self + k) % threads;
+        for (uint32_t i; take(&p->share[owner], generation, k == 0, &i);) {
+            p->fn(p->context, i * threads + owner);
+            atomic_fetch_sub(&p->left, 1);
+        }
     }
 }
 
@@ -60,17 +81,17 @@ static void wait_for_work(struct pool *p, unsigned seen) {
 static void *worker(void *arg) {
     struct pool *p = arg;
     const uint32_t self = atomic_fetch_add(&p->joined, 1) + 1;
-    for (unsigned seen = 0;; seen++) {
+    for (unsigned seen = 0;;) {
         wait_for_work(p, seen);
         if (atomic_load(&p->stop)) return NULL;
-        take_items(p, self);
-        atomic_fetch_add(&p->finished, 1);
+        seen = atomic_load(&p->generation);
+        work(p, self, seen);
     }
 }
 
 /* A worker that is about to sleep counts itself before it looks at the generation again. */
-static void announce(struct pool *p) {
-    atomic_fetch_add(&p->generation, 1);
+static void announce(struct pool *p, uint32_t generation) {
+    atomic_store(&p->generation, generation);
     if (!atomic_load(&p->sleepers)) return;
     pthread_mutex_lock(&p->lock);
     pthread_cond_broadcast(&p->wake);
@@ -78,42 +99,48 @@ static void announce(struct pool *p) {
 }
 
 enum error pool_create(struct pool **out, uint32_t threads) {
-    struct pool *p = *out = calloc(1, sizeof *p);
+    struct pool *p = *out = aligned_alloc(64, sizeof *p);
     if (!p) return ERROR_NO_MEMORY;
+    *p = (struct pool){.thread = calloc(threads, sizeof *p->thread),
+                       .share = aligned_alloc(64, threads * sizeof *p->share)};
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
-    p->thread = calloc(threads, sizeof *p->thread);
-    if (!p->thread) return ERROR_NO_MEMORY;
-    uint32_t started = 0;
-    while (started + 1 < threads && pthread_create(&p->thread[started], NULL, worker, p) == 0)
-        started++;
-    p->workers = started; /* fewer threads than asked for give the same bits */
+    if (!p->thread || !p->share) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < threads; i++) atomic_init(&p->share[i].range, 0);
+    while (p->workers + 1 < threads && pthread_create(&p->thread[p->workers], NULL, worker, p) == 0)
+        p->workers++; /* fewer threads than asked for give the same bits */
     return OK;
 }
 
 void pool_destroy(struct pool *p) {
     if (!p) return;
     atomic_store(&p->stop, true);
-    announce(p);
+    announce(p, atomic_load(&p->generation) + 1);
     for (uint32_t i = 0; i < p->workers; i++) pthread_join(p->thread[i], NULL);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);
+    free(p->share);
     free(p->thread);
     free(p);
 }
 
+/* Who finds nothing left to take is not waited for: a worker that the host runs late, or not at
+ * all, holds up nobody. */
 void pool_run(struct pool *p, pool_fn *fn, void *context, uint32_t items) {
-    if (p->workers == 0 || items > MAX_ITEMS) {
+    const uint32_t threads = p->workers + 1;
+    if (threads == 1 || items < 2) {
         for (uint32_t i = 0; i < items; i++) fn(context, i);
         return;
     }
+    const uint32_t generation = atomic_load(&p->generation) + 1;
     p->fn = fn;
     p->context = context;
-    p->items = items;
-    atomic_store(&p->finished, 0);
-    announce(p);
-    take_items(p, 0);
-    for (int i = 0; atomic_load(&p->finished) < p->workers; i++) {
+    atomic_store(&p->left, items);
+    for (uint32_t t = 0; t < threads; t++)
+        atomic_store(&p->share[t].range, range(generation, (items + threads - 1 - t) / threads, 0));
+    announce(p, generation);
+    work(p, 0, generation);
+    for (int i = 0; atomic_load(&p->left); i++) {
         if (i > SPINS) sched_yield();
         else relax();
     }
