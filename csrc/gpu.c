@@ -1,5 +1,5 @@
-/* The clockwork. SMs advance alone through windows of W cycles, then memory, then the
- * dispatcher: exact, because neither can answer within W (design 4). */
+/* The clockwork. SMs advance alone through windows of W cycles, memory beside or after them, then
+ * the dispatcher: exact, because none of them can answer within W (design 4). */
 #include "gpu.h"
 
 #include <stdio.h>
@@ -14,6 +14,12 @@
 #define MAX_WINDOW   128u
 #define POLL_WINDOWS 16u /* between two questions whether the user wants to stop */
 
+/* What the clock wants to know of a TPC's SMs after a window. */
+struct report {
+    _Alignas(64) uint64_t next; /* nothing happens before this cycle, replies to come apart */
+    bool finished, faulty;      /* a block has ended, an SM has stopped */
+};
+
 struct gpu {
     const struct launch *l;
     struct machine machine;
@@ -23,6 +29,8 @@ struct gpu {
     struct memsys *mem;
     struct pool *pool;
     struct dispatch dispatch;
+    struct report *reports; /* per TPC */
+    uint32_t tpcs;
     uint64_t window_end;
 };
 
@@ -176,7 +184,9 @@ static enum error create(struct gpu *g, struct outcome *out) {
     if ((e = create_local(g))) return e;
     g->sms = calloc(cfg->sm_count, sizeof *g->sms);
     g->ports = calloc(cfg->sm_count, sizeof *g->ports);
-    if (!g->sms || !g->ports) return ERROR_NO_MEMORY;
+    g->tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc;
+    g->reports = aligned_alloc(_Alignof(struct report), g->tpcs * sizeof *g->reports);
+    if (!g->sms || !g->ports || !g->reports) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < cfg->sm_count; i++)
         if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i]))) return e;
     if ((e = memsys_create(&g->mem, cfg, cfg->sm_count))) return e;
@@ -193,15 +203,50 @@ static void destroy(struct gpu *g) {
         for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) sm_free(&g->sms[i]);
     free(g->sms);
     free(g->ports);
+    free(g->reports);
     free(g->machine.local);
     program_free(&g->program);
 }
 
 /* ---- the clock ------------------------------------------------------------------------------------ */
 
-static void run_sm(void *context, uint32_t item) {
+/* When an SM has something to do, replies that it does not know of apart. */
+static uint64_t next_of_sm(const struct sm *sm) {
+    const uint64_t start = sm->pending_count ? sm->pending[0].cycle : NEVER;
+    return start < sm->next ? start : sm->next;
+}
+
+static uint32_t sms_of(const struct gpu *g, uint32_t tpc) {
+    const struct config *cfg = g->l->cfg;
+    const uint32_t left = cfg->sm_count - tpc * cfg->sms_per_tpc;
+    return left < cfg->sms_per_tpc ? left : cfg->sms_per_tpc;
+}
+
+static void report(struct gpu *g, uint32_t tpc) {
+    const struct sm *first = &g->sms[tpc * g->l->cfg->sms_per_tpc];
+    struct report r = {.next = NEVER};
+    for (const struct sm *sm = first; sm < first + sms_of(g, tpc); sm++) {
+        const uint64_t next = next_of_sm(sm);
+        if (next < r.next) r.next = next;
+        r.finished |= sm->finished_count != 0;
+        r.faulty |= sm->fault.code != OK;
+    }
+    g->reports[tpc] = r;
+}
+
+static void run_tpc(struct gpu *g, uint32_t tpc) {
+    struct sm *first = &g->sms[tpc * g->l->cfg->sms_per_tpc];
+    memsys_receive(g->mem, tpc, g->ports);
+    for (struct sm *sm = first; sm < first + sms_of(g, tpc); sm++)
+        if (sm->port->in_count || next_of_sm(sm) < g->window_end) sm_run(sm, g->window_end);
+    memsys_send(g->mem, tpc, g->ports, g->window_end);
+    report(g, tpc);
+}
+
+static void run_item(void *context, uint32_t item) {
     struct gpu *g = context;
-    sm_run(&g->sms[item], g->window_end);
+    if (item < g->tpcs) run_tpc(g, item);
+    else memsys_partition(g->mem, item - g->tpcs);
 }
 
 static uint32_t window_of(const struct gpu *g) {
@@ -215,7 +260,9 @@ static uint32_t window_of(const struct gpu *g) {
 /* The fault that happened first; SMs that ran on in its window do not matter. */
 static bool first_fault(const struct gpu *g, struct fault *out) {
     const struct fault *first = NULL;
-    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) {
+    bool faulty = false;
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) faulty |= g->reports[tpc].faulty;
+    for (uint32_t i = 0; faulty && i < g->l->cfg->sm_count; i++) {
         const struct fault *f = &g->sms[i].fault;
         if (f->code != OK && (!first || f->cycle < first->cycle)) first = f;
     }
@@ -223,26 +270,30 @@ static bool first_fault(const struct gpu *g, struct fault *out) {
     return first != NULL;
 }
 
-/* When the first SM has something to do, replies on their way to it apart. */
-static uint64_t next_of_sms(const struct gpu *g) {
-    uint64_t at = NEVER;
-    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) {
-        const struct sm *sm = &g->sms[i];
-        if (sm->next < at) at = sm->next;
-        if (sm->pending_count && sm->pending[0].cycle < at) at = sm->pending[0].cycle;
-    }
+/* Nothing happens before this cycle. */
+static uint64_t next_cycle(const struct gpu *g) {
+    uint64_t at = memsys_next_reply(g->mem);
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++)
+        if (g->reports[tpc].next < at) at = g->reports[tpc].next;
     return at;
 }
 
-/* Nothing happens before this cycle, if it is later than the window's end. */
-static uint64_t next_cycle(const struct gpu *g) {
-    uint64_t at = next_of_sms(g);
-    if (at <= g->window_end) return at; /* the usual case: no need to look at every reply */
-    if (memsys_next_event(g->mem) < at) at = memsys_next_event(g->mem);
-    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++)
-        for (uint32_t r = 0; r < g->ports[i].in_count; r++)
-            if (g->ports[i].in[r].cycle < at) at = g->ports[i].in[r].cycle;
-    return at;
+/* The end of the window that begins at t: W cycles after the first event, as far as replies are
+ * known. NEVER: nothing will happen any more. */
+static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
+    const uint64_t next = next_cycle(g), known = memsys_known(g->mem, t);
+    if (next == NEVER) return known;
+    const uint64_t end = (next > t ? next : t) + window;
+    return end < known ? end : known;
+}
+
+/* Blocks that have ended make room for others. */
+static void replace_blocks(struct gpu *g) {
+    bool finished = false;
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) finished |= g->reports[tpc].finished;
+    if (!finished) return;
+    dispatch_replace(&g->dispatch, g->sms);
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) report(g, tpc);
 }
 
 static enum error clock_run(struct gpu *g, struct fault *fault) {
@@ -250,20 +301,24 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
     const uint32_t window = window_of(g);
     uint64_t t = 0;
     dispatch_fill(&g->dispatch, g->sms);
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) report(g, tpc);
     for (uint32_t windows = 1; g->dispatch.finished < g->dispatch.total; windows++) {
-        g->window_end = t + window;
-        if (l->max_cycles && g->window_end > l->max_cycles) g->window_end = l->max_cycles;
-        pool_run(g->pool, run_sm, g, l->cfg->sm_count);
+        uint64_t end = window_end(g, t, window);
+        const bool last = l->max_cycles && t >= l->max_cycles;
+        /* One thread alone finds more in its core's cache if memory follows at once. */
+        if (memsys_lags(g->mem, t) && (l->threads < 2 || last || end < t + window)) {
+            memsys_catch_up(g->mem, g->ports, t, g->pool);
+            end = window_end(g, t, window);
+        }
+        if (end == NEVER) return diagnose_deadlock(g->sms, l->cfg->sm_count, fault);
+        if (last) return diagnose_limit(g->sms, l->cfg->sm_count, l->max_cycles, fault);
+        if (l->max_cycles && end > l->max_cycles) end = l->max_cycles;
+        g->window_end = end;
+        pool_run(g->pool, run_item, g, g->tpcs + memsys_begin(g->mem, t));
+        t = end;
         if (first_fault(g, fault)) return fault->code;
-        memsys_advance(g->mem, g->ports, g->window_end, g->pool);
-        dispatch_replace(&g->dispatch, g->sms);
-        t = g->window_end;
+        replace_blocks(g);
         if (g->dispatch.finished == g->dispatch.total) break;
-        const uint64_t next = next_cycle(g);
-        if (next == NEVER) return diagnose_deadlock(g->sms, l->cfg->sm_count, fault);
-        if (next > t) memsys_advance(g->mem, g->ports, t = next, g->pool); /* nothing in between */
-        if (l->max_cycles && t >= l->max_cycles)
-            return diagnose_limit(g->sms, l->cfg->sm_count, l->max_cycles, fault);
         if (l->interrupted && windows % POLL_WINDOWS == 0 && l->interrupted(l->context))
             return fault->code = ERROR_INTERRUPTED;
     }

@@ -8,7 +8,8 @@
 struct memdetail {
     struct xbar xbar;
     uint32_t count, rop_latency;
-    uint64_t t1;
+    uint64_t target;   /* the partitions have been, or in this pass are, simulated to this cycle */
+    uint64_t complete; /* target of the last pass */
     struct partition partition[];
 };
 
@@ -73,14 +74,15 @@ void memdetail_destroy(struct memdetail *m) {
     free(m);
 }
 
-/* A packet sent at t1 starts at tick ceil(t1) or later; from there, in ticks: */
-static uint64_t sent(const struct memdetail *m) { return clock_convert(&m->xbar.to_icnt, m->t1); }
-
-/* its head is at the slice after the crossbar, */
-static uint64_t arrivals(const struct memdetail *m) { return sent(m) + m->xbar.latency; }
+/* A packet sent at t starts at tick ceil(t) or later; its head is at the slice after the crossbar, */
+static uint64_t arrivals(const struct memdetail *m, uint64_t t) {
+    return clock_convert(&m->xbar.to_icnt, t) + m->xbar.latency;
+}
 
 /* it leaves the ROP one flit and the ROP's latency later, */
-static uint64_t horizon(const struct memdetail *m) { return arrivals(m) + 1 + m->rop_latency; }
+static uint64_t horizon(const struct memdetail *m, uint64_t t) {
+    return arrivals(m, t) + 1 + m->rop_latency;
+}
 
 /* and the reply crosses back, again in one flit or more. */
 uint32_t memdetail_min_reply(const struct memdetail *m) {
@@ -88,33 +90,55 @@ uint32_t memdetail_min_reply(const struct memdetail *m) {
     return (uint32_t)clock_convert(&m->xbar.to_shader, ticks) + m->xbar.pipeline;
 }
 
-uint32_t memdetail_partitions(const struct memdetail *m) { return m->count; }
-
-void memdetail_route(struct memdetail *m, struct port *ports, uint64_t t1) {
-    m->t1 = t1;
-    xbar_route(&m->xbar, ports, t1);
+uint32_t memdetail_begin(struct memdetail *m, uint64_t t, bool tpcs) {
+    const bool partitions = t > m->target;
+    m->complete = m->target;
+    m->target = t;
+    xbar_begin(&m->xbar, partitions, tpcs);
+    return partitions ? m->count : 0;
 }
+
+uint64_t memdetail_reached(const struct memdetail *m) { return m->target; }
 
 void memdetail_partition(struct memdetail *m, uint32_t partition) {
-    partition_run(&m->partition[partition], arrivals(m), horizon(m));
+    partition_run(&m->partition[partition], arrivals(m, m->target), horizon(m, m->target));
 }
 
-void memdetail_deliver(struct memdetail *m, struct port *ports) {
-    xbar_deliver(&m->xbar, ports, horizon(m) + m->xbar.latency);
+void memdetail_receive(struct memdetail *m, uint32_t tpc, struct port *ports) {
+    xbar_receive(&m->xbar, tpc, ports, horizon(m, m->complete) + m->xbar.latency);
+}
+
+void memdetail_send(struct memdetail *m, uint32_t tpc, struct port *ports, uint64_t t1) {
+    xbar_send(&m->xbar, tpc, ports, t1);
 }
 
 void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1) {
-    memdetail_route(m, ports, t1);
-    for (uint32_t p = 0; p < m->count; p++) memdetail_partition(m, p);
-    memdetail_deliver(m, ports);
+    for (uint32_t tpc = 0; tpc < m->xbar.tpcs; tpc++) memdetail_send(m, tpc, ports, t1);
+    const uint32_t partitions = memdetail_begin(m, t1, false);
+    for (uint32_t p = 0; p < partitions; p++) memdetail_partition(m, p);
+    memdetail_begin(m, t1, true);
+    for (uint32_t tpc = 0; tpc < m->xbar.tpcs; tpc++) memdetail_receive(m, tpc, ports);
 }
 
-uint64_t memdetail_next_event(const struct memdetail *m) {
-    const uint64_t from = m->xbar.in_flight ? m->t1 : m->xbar.held;
+uint64_t memdetail_known(const struct memdetail *m) {
+    const struct xbar *x = &m->xbar;
+    uint64_t from = UINT64_MAX;
+    for (uint32_t tpc = 0; tpc < x->tpcs; tpc++) {
+        const uint64_t sent = x->tpc[tpc].in_flight ? m->target : x->tpc[tpc].held;
+        if (sent < from) from = sent;
+    }
     return from == UINT64_MAX ? from : from + memdetail_min_reply(m);
 }
 
+uint64_t memdetail_next_reply(const struct memdetail *m) {
+    const uint64_t known = memdetail_known(m), tick = xbar_earliest(&m->xbar);
+    if (tick == XBAR_NEVER) return known;
+    const uint64_t cycle = clock_convert(&m->xbar.to_shader, tick + 1) + m->xbar.pipeline;
+    return cycle < known ? cycle : known;
+}
+
 void memdetail_drain(struct memdetail *m) {
+    xbar_begin(&m->xbar, true, false);
     for (uint32_t p = 0; p < m->count; p++) partition_run(&m->partition[p], XBAR_NEVER, XBAR_NEVER);
 }
 

@@ -1,6 +1,7 @@
 #include "memsys.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "memdetail.h"
 #include "memflat.h"
@@ -10,16 +11,24 @@ struct memsys {
     struct memdetail *detail; /* NULL: the flat model serves */
 };
 
+void port_trim(struct port *port) {
+    if (port->out_first < port->out_count && 2 * port->out_first < port->out_capacity) return;
+    port->out_count -= port->out_first;
+    memmove(port->out, port->out + port->out_first, port->out_count * sizeof *port->out);
+    port->out_first = 0;
+}
+
 enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports) {
     struct memsys *m = *out = calloc(1, sizeof *m);
     if (!m) return ERROR_NO_MEMORY;
-    return cfg->mem_model ? memdetail_create(&m->detail, cfg) : memflat_init(&m->flat, cfg, ports);
+    if (cfg->mem_model) return memdetail_create(&m->detail, cfg);
+    memflat_init(&m->flat, cfg, ports);
+    return OK;
 }
 
 void memsys_destroy(struct memsys *m) {
     if (!m) return;
     memdetail_destroy(m->detail);
-    memflat_free(&m->flat);
     free(m);
 }
 
@@ -27,20 +36,41 @@ uint32_t memsys_min_reply(const struct memsys *m) {
     return m->detail ? memdetail_min_reply(m->detail) : m->flat.cfg->flat_latency;
 }
 
-static void run_partition(void *context, uint32_t item) { memdetail_partition(context, item); }
-
-void memsys_advance(struct memsys *m, struct port *ports, uint64_t t1, struct pool *pool) {
-    if (!m->detail) {
-        memflat_advance(&m->flat, ports, t1);
-        return;
-    }
-    memdetail_route(m->detail, ports, t1);
-    pool_run(pool, run_partition, m->detail, memdetail_partitions(m->detail));
-    memdetail_deliver(m->detail, ports);
+uint32_t memsys_begin(struct memsys *m, uint64_t t) {
+    return m->detail ? memdetail_begin(m->detail, t, true) : 0;
 }
 
-uint64_t memsys_next_event(const struct memsys *m) {
-    return m->detail ? memdetail_next_event(m->detail) : m->flat.next_cycle;
+void memsys_partition(struct memsys *m, uint32_t partition) {
+    memdetail_partition(m->detail, partition);
+}
+
+void memsys_receive(struct memsys *m, uint32_t tpc, struct port *ports) {
+    if (m->detail) memdetail_receive(m->detail, tpc, ports);
+}
+
+void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1) {
+    if (m->detail) memdetail_send(m->detail, tpc, ports, t1);
+}
+
+bool memsys_lags(const struct memsys *m, uint64_t t) {
+    return (m->detail ? memdetail_reached(m->detail) : m->flat.reached) < t;
+}
+
+static void run_partition(void *context, uint32_t item) { memdetail_partition(context, item); }
+
+void memsys_catch_up(struct memsys *m, struct port *ports, uint64_t t, struct pool *pool) {
+    if (m->detail) pool_run(pool, run_partition, m->detail, memdetail_begin(m->detail, t, false));
+    else memflat_advance(&m->flat, ports, t);
+}
+
+uint64_t memsys_known(const struct memsys *m, uint64_t t) {
+    if (m->detail) return memdetail_known(m->detail);
+    if (memsys_lags(m, t)) return 0;
+    return m->flat.next_reply == UINT64_MAX ? UINT64_MAX : t + m->flat.cfg->flat_latency;
+}
+
+uint64_t memsys_next_reply(const struct memsys *m) {
+    return m->detail ? memdetail_next_reply(m->detail) : m->flat.next_reply;
 }
 
 void memsys_finish(struct memsys *m, struct counters *into) {

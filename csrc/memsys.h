@@ -1,12 +1,11 @@
 /* The timestamped port between the SMs and the rest of the chip.
  *
- * The clockwork (gpu.c) advances every SM alone through a window [t0, t1) of at most
- * memsys_min_reply() cycles, then calls memsys_advance(.., t1), then the dispatcher.
- * A packet sent at cycle s never causes a reply before s + memsys_min_reply(), so every
- * reply for the next window is known when that window starts: memsys_advance must have
- * delivered all replies with cycle < t1 + memsys_min_reply() before it returns. It may
- * look at partitions up to t1 + (request latency), because nothing sent from t1 on can
- * arrive there earlier.
+ * The clockwork (gpu.c) advances every SM alone through a window [t, t1). A packet sent at
+ * cycle s never causes a reply before s + memsys_min_reply(), so the memory system, advanced to t0,
+ * knows every reply before t0 + memsys_min_reply(). It may lag: while SMs run from t to t1, the
+ * partitions serve what was sent before t, if t1 <= t0 + memsys_min_reply(). One pass does both,
+ * TPC by TPC and partition by partition on any thread: memsys_begin, then for each TPC
+ * memsys_receive, its SMs, memsys_send, and for each partition memsys_partition.
  *
  * Values: a partition reads and writes memory in order of arrival (cycle, SM, sequence);
  * loads put their lanes into access->data at that moment, the SM moves them to the
@@ -80,10 +79,13 @@ struct reply {
  * a place for replies (any order; the SM sorts). */
 struct port {
     struct packet *out;
-    uint32_t out_count, out_capacity;
+    uint32_t out_first, out_count, out_capacity; /* those from out_first on have yet to leave */
     struct reply *in;
     uint32_t in_count, in_capacity; /* capacity covers all credits: never overflows */
 };
+
+/* Packets from out_first on stay; the array's front is made free again. */
+void port_trim(struct port *port);
 
 struct memsys;
 
@@ -91,12 +93,25 @@ enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t
 void memsys_destroy(struct memsys *m);
 /* Least time from packet.cycle to reply.cycle. */
 uint32_t memsys_min_reply(const struct memsys *m);
-/* Take the packets with cycle < t1 from all ports (later ones stay, in order, for the next
- * window) and advance to cycle t1. */
-void memsys_advance(struct memsys *m, struct port *ports, uint64_t t1, struct pool *pool);
-/* Earliest cycle at which anything is left to do, packets still in ports included; UINT64_MAX
- * when nothing is in flight. */
-uint64_t memsys_next_event(const struct memsys *m);
+
+/* Begin a pass in which the SMs go on from cycle t; returns how many partitions take part, 0 if the
+ * memory system is there already. */
+uint32_t memsys_begin(struct memsys *m, uint64_t t);
+void memsys_partition(struct memsys *m, uint32_t partition);
+/* Put replies into the ports of a TPC, before its SMs run; take their packets with cycle < t1
+ * afterwards (later ones stay, in order, for the next window). */
+void memsys_receive(struct memsys *m, uint32_t tpc, struct port *ports);
+void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1);
+
+/* Between passes, the SMs being at cycle t: whether the memory system lags behind, */
+bool memsys_lags(const struct memsys *m, uint64_t t);
+/* a pass of its own to t, */
+void memsys_catch_up(struct memsys *m, struct port *ports, uint64_t t, struct pool *pool);
+/* the cycle before which every reply is known, UINT64_MAX when nothing is in flight, */
+uint64_t memsys_known(const struct memsys *m, uint64_t t);
+/* and a cycle before which no reply comes that the SMs do not know, packets still in ports
+ * included. */
+uint64_t memsys_next_reply(const struct memsys *m);
 /* After the last reply: let what is still on its way to DRAM arrive, and add the counters. */
 void memsys_finish(struct memsys *m, struct counters *into);
 

@@ -128,14 +128,15 @@ static enum error replay_init(struct replay *r, const struct config *cfg) {
     r->accesses = calloc(sms * credits, sizeof *r->accesses);
     r->senders = calloc(sms, sizeof *r->senders);
     r->ports = calloc(sms, sizeof *r->ports);
-    r->out = calloc(sms * credits, sizeof *r->out);
+    r->out = calloc(2 * sms * credits, sizeof *r->out);
     r->in = calloc(sms * credits, sizeof *r->in);
     if (!r->next || !r->index || !r->accesses || !r->senders || !r->ports || !r->out || !r->in)
         return ERROR_NO_MEMORY;
     for (size_t s = 0; s < sms; s++) {
-        r->ports[s].out = r->out + s * credits;
+        r->ports[s].out = r->out + 2 * s * credits;
         r->ports[s].in = r->in + s * credits;
-        r->ports[s].out_capacity = r->ports[s].in_capacity = r->how->credits;
+        r->ports[s].out_capacity = 2 * r->how->credits;
+        r->ports[s].in_capacity = r->how->credits;
         r->senders[s].packet = r->n;
         for (size_t i = 0; i < credits; i++)
             r->accesses[s * credits + i].pending = (uint16_t)(i + 1); /* links free ones */
@@ -240,7 +241,7 @@ static enum error replay_run(struct replay *r, const struct config *cfg) {
         }
         memdetail_advance(r->memory, r->ports, t1);
         note_replies(r, cfg, seen);
-        if (memdetail_next_event(r->memory) != UINT64_MAX) continue;
+        if (memdetail_known(r->memory) != UINT64_MAX) continue;
         const uint64_t next = next_packet(r, cfg);
         if (r->left && next > t1) memdetail_advance(r->memory, r->ports, t1 = next);
     }

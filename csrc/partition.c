@@ -34,9 +34,8 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
                                cfg->icnt_khz);
     for (uint32_t s = 0; s < p->slices; s++) {
         struct slice *slice = &p->slice[s];
-        uint32_t first = (n * p->slices + s) * x->tpcs;
-        slice->requests = &x->requests[first];
-        slice->replies = &x->replies[first];
+        slice->number = n * p->slices + s;
+        slice->requests = x->slice[slice->number].requests;
         slice->tpc = XBAR_NONE;
         enum error e = p->cached ? l2_init(&slice->l2, cfg) : OK;
         if (e) return e;
@@ -79,7 +78,7 @@ static void reply(struct partition *p, struct slice *s, uint32_t node, uint64_t 
     s->out_free = start + flits;
     p->stats.reply_flits += flits;
     r->tick = start + x->latency;
-    stream_append(&s->replies[r->tpc], x->pool, node);
+    xbar_return(x, s->number, node);
 }
 
 static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
@@ -119,7 +118,7 @@ static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
 static void slice_look(const struct partition *p, struct slice *s, uint64_t arrivals) {
     const struct xbar *x = p->xbar;
     uint64_t arrived;
-    const uint32_t tpc = stream_first(s->requests, x->tpcs, 1, &arrived);
+    const uint32_t tpc = stream_first(s->requests, x->tpcs, &arrived);
     s->tpc = XBAR_NONE;
     s->due = XBAR_NEVER;
     if (arrived >= arrivals) return;
@@ -234,6 +233,7 @@ static void advance_dram(struct partition *p, uint64_t tick) {
 }
 
 void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
+    for (uint32_t n = 0; n < p->slices; n++) xbar_collect(p->xbar, p->slice[n].number);
     for (uint32_t n = 0; n < p->slices; n++)
         if (p->slice[n].tpc == XBAR_NONE) slice_look(p, &p->slice[n], arrivals);
     for (;;) {

@@ -24,17 +24,18 @@ struct partition_stats {
 };
 
 struct slice {
-    struct stream *requests, *replies; /* per TPC */
-    uint64_t in_free, out_free;        /* ports */
-    uint64_t free;                     /* the pipeline behind the ROP */
-    uint64_t due;                      /* when the oldest request leaves the ROP */
-    uint32_t tpc;                      /* whose it is; XBAR_NONE: not looked for yet */
-    bool blocked;                      /* until the next completion */
+    struct stream *requests;    /* per TPC */
+    uint64_t in_free, out_free; /* ports */
+    uint64_t free;              /* the pipeline behind the ROP */
+    uint64_t due;               /* when the oldest request leaves the ROP */
+    uint32_t number;            /* of the slices of all partitions */
+    uint32_t tpc;               /* whose it is; XBAR_NONE: not looked for yet */
+    bool blocked;               /* until the next completion */
     struct l2 l2;
 };
 
 struct partition {
-    struct xbar *xbar; /* constants and the request pool; streams of its own slices */
+    struct xbar *xbar; /* constants, the request pool, its own slices' side */
     struct slice slice[PARTITION_MAX_SLICES];
     struct dram dram;
     uint64_t done; /* tick of the oldest completion; XBAR_NEVER: none known */
@@ -50,7 +51,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
                           uint32_t n);
 void partition_free(struct partition *p);
 /* Process every event before `end`; all requests that reach the slices before `arrivals`
- * are in their streams, and end <= arrivals + least time from there to the L2. */
+ * have been sent, and end <= arrivals + least time from there to the L2. */
 void partition_run(struct partition *p, uint64_t arrivals, uint64_t end);
 
 #endif

@@ -6,15 +6,54 @@
 
 #include "bits.h"
 
-static struct stream *new_streams(uint32_t count) {
-    struct stream *s = malloc(count * sizeof *s);
-    for (uint32_t i = 0; s && i < count; i++)
-        s[i] = (struct stream){XBAR_NEVER, XBAR_NONE, XBAR_NONE};
-    return s;
+/* ---- construction ------------------------------------------------------------------------ */
+
+static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
+
+static void clear(struct outbox *b, uint32_t side) {
+    b->side = side;
+    b->earliest = XBAR_NEVER;
+    for (uint32_t i = 0; i < b->count; i++) b->row[side][i] = (struct batch){XBAR_NONE, XBAR_NONE};
+}
+
+/* Rows of one writer share no line of the host's cache with those of others. */
+static uint8_t *place_outbox(struct outbox *b, uint32_t receivers, uint8_t *at) {
+    b->count = receivers;
+    for (uint32_t side = 2; side-- > 0;) {
+        b->row[side] = (struct batch *)(void *)at;
+        at += align64(receivers * sizeof(struct batch));
+        clear(b, side);
+    }
+    return at;
+}
+
+/* One arena: streams of a slice or a TPC lie together, and so do the batches it writes. */
+static bool place(struct xbar *x) {
+    const size_t requests = align64(x->tpcs * sizeof(struct stream)),
+                 replies = align64(x->slices * sizeof(struct stream)),
+                 to_tpcs = 2 * align64(x->tpcs * sizeof(struct batch)),
+                 to_slices = 2 * align64(x->slices * sizeof(struct batch)),
+                 slice = sizeof *x->slice + requests + to_tpcs,
+                 tpc = sizeof *x->tpc + replies + to_slices;
+    uint8_t *at = x->arena = aligned_alloc(64, x->slices * slice + x->tpcs * tpc);
+    if (!at) return false;
+    memset(at, 0, x->slices * slice + x->tpcs * tpc);
+    x->slice = (struct xbar_slice *)(void *)at, at += x->slices * sizeof *x->slice;
+    x->tpc = (struct xbar_tpc *)(void *)at, at += x->tpcs * sizeof *x->tpc;
+    for (uint32_t s = 0; s < x->slices; s++) {
+        x->slice[s].requests = (struct stream *)(void *)at, at += requests;
+        at = place_outbox(&x->slice[s].returned, x->tpcs, at);
+        for (uint32_t t = 0; t < x->tpcs; t++) x->slice[s].requests[t] = empty_stream;
+    }
+    for (uint32_t t = 0; t < x->tpcs; t++) {
+        x->tpc[t].replies = (struct stream *)(void *)at, at += replies;
+        at = place_outbox(&x->tpc[t].sent, x->slices, at);
+        for (uint32_t s = 0; s < x->slices; s++) x->tpc[t].replies[s] = empty_stream;
+    }
+    return true;
 }
 
 enum error xbar_init(struct xbar *x, const struct config *cfg) {
-    uint32_t tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc;
     *x = (struct xbar){
         .to_icnt = clock_ratio(cfg->shader_khz, cfg->icnt_khz),
         .to_shader = clock_ratio(cfg->icnt_khz, cfg->shader_khz),
@@ -23,120 +62,144 @@ enum error xbar_init(struct xbar *x, const struct config *cfg) {
         .header = cfg->packet_header,
         .pipeline = cfg->mem_pipeline,
         .sms = cfg->sm_count,
-        .tpcs = tpcs,
+        .tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc,
         .slices = cfg->partitions * cfg->l2_slices,
         .sms_per_tpc = cfg->sms_per_tpc,
-        .held = UINT64_MAX,
+        .sent = true, /* TPCs may send before the first pass */
     };
     addrmap_init(&x->map, cfg);
-    const uint32_t count = cfg->sm_count * (cfg->credits + PORT_EXTRA);
-    x->pool = malloc(count * sizeof *x->pool);
-    x->request_free = calloc(2 * tpcs, sizeof *x->request_free);
-    x->requests = new_streams(x->slices * tpcs);
-    x->replies = new_streams(x->slices * tpcs);
-    x->cursor = calloc(x->sms_per_tpc, sizeof *x->cursor);
-    if (!x->pool || !x->request_free || !x->requests || !x->replies || !x->cursor) {
+    const uint32_t share = cfg->sms_per_tpc * (cfg->credits + PORT_EXTRA);
+    x->pool = malloc((size_t)x->tpcs * share * sizeof *x->pool);
+    if (!x->pool || !place(x)) {
         xbar_free(x);
         return ERROR_NO_MEMORY;
     }
-    x->reply_free = x->request_free + tpcs;
-    x->free = XBAR_NONE;
-    x->capacity = count;
+    for (uint32_t t = 0; t < x->tpcs; t++) {
+        struct xbar_tpc *tpc = &x->tpc[t];
+        tpc->held = UINT64_MAX;
+        tpc->earliest = XBAR_NEVER;
+        tpc->free = XBAR_NONE;
+        tpc->fresh = t * share;
+        tpc->end = (t + 1) * share;
+    }
     return OK;
 }
 
 void xbar_free(struct xbar *x) {
     free(x->pool);
-    free(x->request_free);
-    free(x->requests);
-    free(x->replies);
-    free(x->cursor);
+    free(x->arena);
     memset(x, 0, sizeof *x);
 }
 
-static void route_packet(struct xbar *x, uint32_t tpc, const struct packet *p) {
-    uint32_t node = x->free, local, in_slice;
-    if (node != XBAR_NONE) x->free = x->pool[node].next;
-    else node = x->fresh++;
-    assert(node < x->capacity);
+/* ---- batches ------------------------------------------------------------------------------- */
+
+static void put(struct outbox *b, uint32_t receiver, struct request *pool, uint32_t node) {
+    struct batch *batch = &b->row[b->side][receiver];
+    pool[node].next = XBAR_NONE;
+    if (batch->head == XBAR_NONE) batch->head = node;
+    else pool[batch->tail].next = node;
+    batch->tail = node;
+    if (pool[node].tick < b->earliest) b->earliest = pool[node].tick;
+}
+
+void xbar_begin(struct xbar *x, bool slices, bool tpcs) {
+    x->collecting = slices && x->sent;
+    x->receiving = tpcs && x->returned;
+    if (x->collecting) x->sent = false, x->sending ^= 1;
+    if (x->receiving) x->returned = false, x->returning ^= 1;
+    x->sent |= tpcs;
+    x->returned |= slices;
+}
+
+void xbar_collect(struct xbar *x, uint32_t slice) {
+    struct xbar_slice *s = &x->slice[slice];
+    if (s->returned.side != x->returning) clear(&s->returned, x->returning);
+    for (uint32_t t = 0; x->collecting && t < x->tpcs; t++)
+        stream_splice(&s->requests[t], x->pool, x->tpc[t].sent.row[x->sending ^ 1][slice]);
+}
+
+void xbar_return(struct xbar *x, uint32_t slice, uint32_t node) {
+    put(&x->slice[slice].returned, x->pool[node].tpc, x->pool, node);
+}
+
+uint64_t xbar_earliest(const struct xbar *x) {
+    uint64_t earliest = XBAR_NEVER;
+    for (uint32_t s = 0; s < x->slices; s++)
+        if (x->slice[s].returned.earliest < earliest) earliest = x->slice[s].returned.earliest;
+    for (uint32_t t = 0; t < x->tpcs; t++)
+        if (x->tpc[t].earliest < earliest) earliest = x->tpc[t].earliest;
+    return earliest;
+}
+
+/* ---- requests ------------------------------------------------------------------------------ */
+
+static void send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
+    uint32_t node = tpc->free, local, in_slice;
+    if (node != XBAR_NONE) tpc->free = x->pool[node].next;
+    else node = tpc->fresh++;
+    assert(node < tpc->end);
     struct request *r = &x->pool[node];
-    x->in_flight++;
-    uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
-    uint32_t slice = addrmap_slice(&x->map, local, &in_slice);
-    slice += partition << x->map.slice_shift;
+    tpc->in_flight++;
+    const uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
+    const uint32_t slice = addrmap_slice(&x->map, local, &in_slice);
     r->access = p->access;
     r->addr = in_slice;
     r->lanes = p->lanes;
     r->sm = p->sm;
-    r->tpc = (uint16_t)tpc;
+    r->tpc = (uint16_t)(tpc - x->tpc);
     r->bytes = p->bytes;
     r->kind = p->access->kind;
 
     uint64_t start = clock_convert(&x->to_icnt, p->cycle);
-    if (start < x->request_free[tpc]) start = x->request_free[tpc];
-    x->request_free[tpc] = start + xbar_request_flits(x, r);
+    if (start < tpc->request_free) start = tpc->request_free;
+    tpc->request_free = start + xbar_request_flits(x, r);
     r->tick = start + x->latency;
-    stream_append(&x->requests[slice * x->tpcs + tpc], x->pool, node);
+    put(&tpc->sent, slice + (partition << x->map.slice_shift), x->pool, node);
 }
 
 /* Merge the sorted packets of the TPC's SMs by (cycle, SM). */
-static void route_tpc(struct xbar *x, struct port *ports, uint32_t first, uint32_t count,
-                      uint64_t t1) {
-    uint32_t tpc = first / x->sms_per_tpc;
-    memset(x->cursor, 0, count * sizeof *x->cursor);
+void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1) {
+    struct xbar_tpc *from = &x->tpc[tpc];
+    struct port *first = &ports[tpc * x->sms_per_tpc], *end = first + xbar_sms_of(x, tpc);
     for (;;) {
-        uint64_t best = t1;
-        uint32_t sm = XBAR_NONE;
-        for (uint32_t i = 0; i < count; i++) {
-            const struct port *port = &ports[first + i];
-            if (x->cursor[i] < port->out_count && port->out[x->cursor[i]].cycle < best) {
-                best = port->out[x->cursor[i]].cycle;
-                sm = i;
+        struct port *next = NULL;
+        from->held = UINT64_MAX;
+        for (struct port *p = first; p < end; p++)
+            if (p->out_first < p->out_count && p->out[p->out_first].cycle < from->held) {
+                next = p;
+                from->held = p->out[p->out_first].cycle;
             }
-        }
-        if (sm == XBAR_NONE) break;
-        route_packet(x, tpc, &ports[first + sm].out[x->cursor[sm]++]);
+        if (from->held >= t1) break;
+        send(x, from, &next->out[next->out_first++]);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        struct port *port = &ports[first + i];
-        port->out_count -= x->cursor[i];
-        if (!port->out_count) continue;
-        memmove(port->out, port->out + x->cursor[i], port->out_count * sizeof *port->out);
-        if (port->out[0].cycle < x->held) x->held = port->out[0].cycle;
-    }
+    for (struct port *p = first; p < end; p++) port_trim(p);
 }
 
-void xbar_route(struct xbar *x, struct port *ports, uint64_t t1) {
-    x->held = UINT64_MAX;
-    for (uint32_t first = 0; first < x->sms; first += x->sms_per_tpc) {
-        uint32_t left = x->sms - first;
-        route_tpc(x, ports, first, left < x->sms_per_tpc ? left : x->sms_per_tpc, t1);
-    }
-}
+/* ---- replies ------------------------------------------------------------------------------- */
 
-static void deliver_reply(struct xbar *x, struct port *ports, uint32_t node) {
+static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, uint32_t node) {
     struct request *r = &x->pool[node];
     uint64_t start = r->tick;
-    if (start < x->reply_free[r->tpc]) start = x->reply_free[r->tpc];
-    uint64_t end = start + xbar_reply_flits(x, r);
-    x->reply_free[r->tpc] = end;
+    if (start < tpc->reply_free) start = tpc->reply_free;
+    const uint64_t end = start + xbar_reply_flits(x, r);
+    tpc->reply_free = end;
     struct port *port = &ports[r->sm];
     assert(port->in_count < port->in_capacity);
     port->in[port->in_count++] =
         (struct reply){clock_convert(&x->to_shader, end) + x->pipeline, r->access};
-    r->next = x->free;
-    x->free = node;
-    x->in_flight--;
+    r->next = tpc->free;
+    tpc->free = node;
+    tpc->in_flight--;
 }
 
-void xbar_deliver(struct xbar *x, struct port *ports, uint64_t tick) {
-    for (uint32_t tpc = 0; tpc < x->tpcs; tpc++) {
-        struct stream *streams = &x->replies[tpc];
-        for (;;) {
-            uint64_t first;
-            const uint32_t slice = stream_first(streams, x->slices, x->tpcs, &first);
-            if (first >= tick) break;
-            deliver_reply(x, ports, stream_take(&streams[slice * x->tpcs], x->pool));
-        }
+void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tick) {
+    struct xbar_tpc *to = &x->tpc[tpc];
+    if (to->sent.side != x->sending) clear(&to->sent, x->sending);
+    for (uint32_t s = 0; x->receiving && s < x->slices; s++)
+        stream_splice(&to->replies[s], x->pool, x->slice[s].returned.row[x->returning ^ 1][tpc]);
+    for (;;) {
+        const uint32_t slice = stream_first(to->replies, x->slices, &to->earliest);
+        if (to->earliest >= tick) return;
+        deliver(x, to, ports, stream_take(&to->replies[slice], x->pool));
     }
 }

@@ -7,9 +7,14 @@
  * server that takes packets in order of arrival, ties by SM (requests) or slice (replies),
  * and its times depend on the packets alone, never on the window in which they were seen.
  *
- *   xbar_route     serial: SM ports -> TPC request ports -> one stream per (slice, TPC)
- *   slice side     parallel over partitions: takes requests, appends replies to its streams
- *   xbar_deliver   serial: reply streams -> TPC reply ports -> SM ports */
+ * TPCs and partitions are simulated side by side, each alone: they meet in batches, lists of
+ * requests that one side writes during a pass and the other takes over in the next. Batches
+ * come in pairs, so that both may happen at once.
+ *
+ *   xbar_send      TPC:   SM ports -> request port -> a batch per slice
+ *   xbar_collect   slice: batches of all TPCs -> a stream per TPC
+ *   xbar_return    slice: a batch per TPC
+ *   xbar_receive   TPC:   batches of all slices -> a stream per slice -> reply port -> SM ports */
 #ifndef SMMUX_XBAR_H
 #define SMMUX_XBAR_H
 
@@ -26,7 +31,7 @@
 #define XBAR_NEVER      (UINT64_MAX >> XBAR_INDEX_BITS)
 #define XBAR_INDEX_BITS 8 /* streams are compared as keys: tick, then index */
 
-/* A transaction on its way: from xbar_route to xbar_deliver. */
+/* A transaction on its way: from xbar_send to xbar_receive. */
 struct request {
     uint64_t tick; /* its head reaches the next port */
     struct access *access;
@@ -44,26 +49,71 @@ struct stream {
     uint32_t head, tail;
 };
 
+static const struct stream empty_stream = {XBAR_NEVER, XBAR_NONE, XBAR_NONE};
+
+/* Requests in order of time, from one side to the other. */
+struct batch {
+    uint32_t head, tail; /* XBAR_NONE: empty */
+};
+
+/* Where one TPC or slice writes: a batch per receiver in the current row. The other row is
+ * being read. */
+struct outbox {
+    _Alignas(64) struct batch *row[2];
+    uint32_t count, side; /* batches in a row; which row is current */
+    uint64_t earliest;    /* least tick in it */
+};
+
+/* What belongs to one TPC: its two ports, its streams of replies, its share of the pool. */
+struct xbar_tpc {
+    struct outbox sent;     /* per slice */
+    struct stream *replies; /* per slice */
+    uint64_t request_free, reply_free;
+    uint64_t held;             /* earliest packet that an SM holds ready for a later window */
+    uint64_t earliest;         /* tick of the first reply not yet handed over */
+    uint32_t in_flight;        /* packets sent and not yet answered */
+    uint32_t free, fresh, end; /* free nodes: a list, and those never used */
+};
+
+struct xbar_slice {
+    struct outbox returned;  /* per TPC */
+    struct stream *requests; /* per TPC */
+};
+
 struct xbar {
     struct clock_ratio to_icnt, to_shader;
     uint32_t latency, flit_shift, header, pipeline;
     uint32_t sms, tpcs, slices, sms_per_tpc;
     struct addrmap map;
     struct request *pool;
-    uint32_t free, fresh, capacity, in_flight; /* free nodes: a list, and those never used */
-    uint64_t held; /* earliest packet that an SM holds ready for a later window */
-    uint64_t *request_free, *reply_free; /* per TPC port */
-    struct stream *requests;             /* [slice][tpc] */
-    struct stream *replies;              /* [slice][tpc] */
-    uint32_t *cursor;                    /* per SM of a TPC, while routing */
+    struct xbar_tpc *tpc;
+    struct xbar_slice *slice;
+    void *arena;                 /* what the pointers of the two point into */
+    uint32_t sending, returning; /* rows that TPCs and slices write in this pass */
+    bool sent, returned;         /* there are rows that nobody has read yet */
+    bool collecting, receiving;  /* they are read in this pass */
 };
 
 enum error xbar_init(struct xbar *x, const struct config *cfg);
 void xbar_free(struct xbar *x);
-/* Send all packets with cycle < t1; later ones stay at the front of their port. */
-void xbar_route(struct xbar *x, struct port *ports, uint64_t t1);
-/* Hand over every reply whose head reaches its TPC before `tick`. */
-void xbar_deliver(struct xbar *x, struct port *ports, uint64_t tick);
+/* Before a pass in which slices, TPCs or both take part, one of them at most for the second time
+ * running. A slice collects first; a TPC receives first and sends last. */
+void xbar_begin(struct xbar *x, bool slices, bool tpcs);
+/* Slice: take over what the TPCs sent into its streams. */
+void xbar_collect(struct xbar *x, uint32_t slice);
+/* Slice: the request goes back, its head reaches the TPC at request.tick. */
+void xbar_return(struct xbar *x, uint32_t slice, uint32_t node);
+/* TPC: hand over every reply whose head reaches it before `tick`. */
+void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tick);
+/* TPC: send all packets with cycle < t1; later ones stay in their port. */
+void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1);
+/* Earliest tick of a reply on its way; XBAR_NEVER: there is none. Between passes only. */
+uint64_t xbar_earliest(const struct xbar *x);
+
+static inline uint32_t xbar_sms_of(const struct xbar *x, uint32_t tpc) {
+    const uint32_t left = x->sms - tpc * x->sms_per_tpc;
+    return left < x->sms_per_tpc ? left : x->sms_per_tpc;
+}
 
 /* At least one: with packet_header 0 the header travels beside the data. */
 static inline uint32_t xbar_flits(const struct xbar *x, uint32_t payload) {
@@ -83,28 +133,27 @@ static inline uint32_t xbar_reply_flits(const struct xbar *x, const struct reque
     return xbar_flits(x, r->kind == ACCESS_STORE ? 0 : r->bytes);
 }
 
-/* The stream with the earliest head, ties to the lower index; before XBAR_NEVER, else none.
- * stride: distance between streams. */
-static inline uint32_t stream_first(const struct stream *s, uint32_t count, uint32_t stride,
-                                    uint64_t *tick) {
+/* The stream with the earliest head, ties to the lower index; before XBAR_NEVER, else none. */
+static inline uint32_t stream_first(const struct stream *s, uint32_t count, uint64_t *tick) {
     uint64_t best = UINT64_MAX;
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t key = s[(size_t)i * stride].tick << XBAR_INDEX_BITS | i;
+        const uint64_t key = s[i].tick << XBAR_INDEX_BITS | i;
         best = key < best ? key : best;
     }
     *tick = best >> XBAR_INDEX_BITS;
     return (uint32_t)best & ((1u << XBAR_INDEX_BITS) - 1);
 }
 
-static inline void stream_append(struct stream *s, struct request *pool, uint32_t node) {
-    pool[node].next = XBAR_NONE;
+/* A whole batch at the end. */
+static inline void stream_splice(struct stream *s, struct request *pool, struct batch b) {
+    if (b.head == XBAR_NONE) return;
     if (s->tick == XBAR_NEVER) {
-        s->head = node;
-        s->tick = pool[node].tick;
+        s->head = b.head;
+        s->tick = pool[b.head].tick;
     } else {
-        pool[s->tail].next = node;
+        pool[s->tail].next = b.head;
     }
-    s->tail = node;
+    s->tail = b.tail;
 }
 
 static inline uint32_t stream_take(struct stream *s, const struct request *pool) {
