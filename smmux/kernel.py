@@ -200,7 +200,10 @@ def _options(machine: Gpu, schedule: str, max_registers: int | None, chosen: Map
     if schedule == "list":
         from smmux import _core
 
-        values["latencies"] = tuple((name, int(getattr(machine, f"lat_{name}"))) for name in _core.CLASSES)
+        beyond = {"global": machine.flat_latency}  # of an idle memory, behind the SM's port: lat_global ends there
+        values["latencies"] = tuple(
+            (name, int(getattr(machine, f"lat_{name}")) + beyond.get(name, 0)) for name in _core.CLASSES
+        )
     return Options(**{**values, **chosen})
 
 

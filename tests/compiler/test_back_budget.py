@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smmux import benchmarks, compiler, gpus
+from smmux import benchmarks, compiler, cuda, float32, gpus
 from smmux.compiler.options import Options
 from smmux.errors import CompileError
 from tests.compiler.back import TID, Builder, RandomKernel, compiled, imm
@@ -118,3 +118,20 @@ def test_compiling_leaves_what_was_prepared_as_it_was() -> None:
     again = compile_prepared(prepared, Options(max_registers=10))
     np.testing.assert_array_equal(first.code, again.code)
     assert first.local_bytes == again.local_bytes
+
+
+def test_loads_are_scheduled_for_the_latency_of_memory() -> None:
+    """Sixteen loads and their stores: with some 440 clk to wait, all loads go first."""
+
+    @cuda.jit
+    def copy(a, b):
+        i = cuda.threadIdx.x
+        tile = cuda.shared.array(16 * 64, float32)
+        for k in range(16):
+            tile[i + 64 * k] = a[i * 16 + k, 0]
+        b[i] = tile[i]
+
+    arguments = np.zeros((1024, 3), np.float32), np.zeros(64, np.float32)
+    for gpu in ("GTX285", "GTX480-48K", "K20c"):
+        ops = copy.compile(arguments, gpu, schedule="list").ops
+        assert ops.index("st.shared") > max(pc for pc, op in enumerate(ops) if op == "ld.global")

@@ -8,7 +8,7 @@ What does not fit even then goes to local memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from smmux.compiler.backend.coalesce import Classes, coalesce
@@ -26,8 +26,8 @@ __all__ = ["Allocated", "Search"]
 
 UNLIMITED = 1 << 30
 
-RELAXED = (0, 1, 2, 4, 8)
-"""How far below the budget the scheduler is held in turn: copies and holes in live ranges take the rest."""
+RESERVE = 4, 8
+"""Registers that the scheduler, and motion of invariants, leave alone where values go to local memory anyway."""
 
 MAX_ROUNDS = 8
 """Rounds of spilling; each leaves fewer long live ranges."""
@@ -92,13 +92,17 @@ class Search:
 
     def _first_fit(self, lowered: Function) -> Allocated | None:
         """What the scheduler makes under the loosest limit that fits; the last resort is program order."""
-        attempts = (self._finished(lowered, live) for live in self._limits())
-        return next((code for code in attempts if self._fits(code)), None)
-
-    def _limits(self) -> Iterator[int]:
-        if self.free:
-            yield from (self.limit - less for less in RELAXED if less < self.limit)
-        yield 0
+        if self.free and self._fits(code := self._finished(lowered, self.limit)):
+            return code
+        found = self._finished(lowered, 0)
+        if not self._fits(found):
+            return None
+        fitting, failing = 0, self.limit if self.free else 1
+        while failing - fitting > 1:  # copies and holes in live ranges take registers beyond those that it counts
+            live = (fitting + failing) // 2
+            code = self._finished(lowered, live)
+            fitting, failing, found = (live, failing, code) if self._fits(code) else (fitting, live, found)
+        return found
 
     def _bisect(self, most: int) -> Allocated | None:
         """The code with the most values in loops that fits, if none in addition does. A larger budget takes the same
@@ -117,9 +121,9 @@ class Search:
         """The cheapest code with values in local memory, of several that keep more or fewer invariants in registers."""
         found: list[Allocated] = []
         failure: CompileError | None = None
-        for held in sorted({min(held, most) for held in (most, self.limit, self.limit - RELAXED[-1], 0)}):
+        for held in sorted({min(held, most) for held in (most, self.limit, self.limit - RESERVE[1], 0)}):
             lowered, _ = self._lowered(held)
-            for live in (self.limit - RELAXED[-2], 0) if self.free else (0,):
+            for live in (self.limit - RESERVE[0], 0) if self.free else (0,):
                 try:
                     found.append(spilled(self._finished(lowered, live), self.limit))
                 except CompileError as error:
