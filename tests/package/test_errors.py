@@ -1,6 +1,7 @@
 """Exceptions: one tree, caught by the builtin one expects, with the place in the source."""
 
 import pickle
+import re
 import traceback
 
 import pytest
@@ -45,7 +46,7 @@ def test_compile_error_points_at_the_column(compile_error):
 
 def test_compile_error_is_printed_like_a_syntax_error(compile_error):
     printed = "".join(traceback.format_exception_only(compile_error))
-    assert printed.split("\n") == [
+    assert re.sub(r"\^+", "^", printed).split("\n") == [  # from Python 3.13 on the whole word is marked
         '  File "kernels.py", line 12',
         "    x = yield a",
         "        ^",
