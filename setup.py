@@ -31,7 +31,10 @@ def switch(name: str) -> bool:
 def compile_args() -> list[str]:
     """Compiler flags. Contraction is off: the same bits on every host, and no fused multiply-add unless written."""
     args = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-pthread", *WARNINGS]
-    args += ["-O0", "-g3"] if switch("DEBUG") or switch("COVERAGE") else ["-O2" if switch("PLAIN") else "-O3"]
+    if switch("DEBUG") or switch("COVERAGE"):
+        args += ["-O0" if switch("DEBUG") else "-Og", "-g3"]
+    else:
+        args += ["-O2" if switch("PLAIN") else "-O3"]
     if switch("DEBUG") or switch("CHECK") or switch("SANITIZE"):
         args += ["-UNDEBUG", "-DSMMUX_CHECK=1"]
     else:

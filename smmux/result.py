@@ -199,7 +199,7 @@ class Result(Mapping[str, int]):
     # ---- as data
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what ran, on what, and all counters."""
+        """Plain data: what ran, on what, all counters and, if the run was profiled, those of every source line."""
         return {
             "kernel": self.kernel,
             "gpu": self.gpu.name,
@@ -216,6 +216,7 @@ class Result(Mapping[str, int]):
             "shared_bytes": self.program.shared_bytes,
             "dynamic_bytes": self.program.dynamic_bytes,
             "counters": dict(self.counters),
+            "lines": self.lines() or None,
             "check": self.check,
             "findings": None if self.findings is None else [finding.to_dict() for finding in self.findings],
         }

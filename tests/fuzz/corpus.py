@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,12 +90,12 @@ def everything(x, y, n):
     cuda.threadfence()
 
 
-def record() -> list[Launch]:
-    """Launches of all benchmarks and variants at their tiny sizes, and of `everything`, on every machine in turn."""
+def record(names: Sequence[str] | None = None) -> list[Launch]:
+    """Launches of benchmarks (default: all) and variants at their tiny sizes, and of `everything`; machines in turn."""
     launches: list[Launch] = []
     machines = gpus.names()
     with _recording(launches):
-        for name in benchmarks.names():
+        for name in names or benchmarks.names():
             benchmark = benchmarks.get(name)
             problem = benchmark.problem("tiny")
             for variant in benchmark.variants:

@@ -16,18 +16,18 @@ ROOT = Path(__file__).parents[2]
 
 @cache
 def corpus():
-    return record()
+    return record(("MV", "RD"))
 
 
 def test_cases_are_rejected_or_run_and_do_the_same_again():
     found = Counter()
-    for number in range(300):
+    for number in range(150):
         outcome = run_case(11, number, corpus())
         assert run_case(11, number, corpus()) == outcome, number
         found[outcome.split()[-1]] += 1
-    assert found["ok"] > 5
-    assert found["CycleLimitError"] > 5
-    assert found["program"] > 20
+    assert found["ok"] > 3
+    assert found["CycleLimitError"] > 3
+    assert found["program"] > 10
     assert {"OutOfBoundsError", "ConfigError", "TypeError", "ValueError"} <= set(found)
 
 

@@ -96,6 +96,10 @@ def test_run_prints_json_alone(file, capsys):
     assert main([*command, "float32[64]=random", "float32[64]", "0.5"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["kernel"], data["gpu"], data["grid"]) == ("scale", "GTX480-48K", [2, 1, 1])
+    assert data["lines"] is None
+    assert main([*command, "--lines", "float32[64]=random", "float32[64]", "0.5"]) == 0
+    lines = json.loads(capsys.readouterr().out)["lines"]
+    assert lines["11"]["issued"] > 0
 
 
 @pytest.mark.parametrize(
