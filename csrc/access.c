@@ -40,7 +40,7 @@ static void load(struct access *a, uint32_t lanes) {
     const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0,
                    first = (uint32_t)__builtin_ctz(lanes);
     if (run) {
-        memcpy(a->data[0] + first, host_of(a, first), run * 4);
+        memcpy(access_row(a, 0) + first, host_of(a, first), run * 4);
         return;
     }
     const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
@@ -48,7 +48,7 @@ static void load(struct access *a, uint32_t lanes) {
         const uint32_t lane = (uint32_t)__builtin_ctz(left);
         const uint8_t *at = host_of(a, lane);
         for (uint32_t i = 0; i < words; i++)
-            a->data[i][lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
+            access_row(a, i)[lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
     }
 }
 
@@ -67,19 +67,22 @@ static void store(struct access *a, uint32_t lanes) {
     }
 }
 
+static void atomic(struct access *a, uint32_t lanes) {
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        const uint32_t old =
+            lane_atomic(host_of(a, lane), (enum atom_op)a->sub, a->data[0][lane], a->data[1][lane]);
+        if (a->dst[0] != OPERAND_NONE) access_row(a, 0)[lane] = old;
+    }
+}
+
 void access_perform(struct access *a, uint32_t lanes) {
     if (!lanes) return;
     switch (a->kind) {
     case ACCESS_LOAD:
     case ACCESS_TEXTURE: load(a, lanes); break;
     case ACCESS_STORE: store(a, lanes); break;
-    case ACCESS_ATOM:
-        for (uint32_t left = lanes; left; left &= left - 1) {
-            const uint32_t lane = (uint32_t)__builtin_ctz(left);
-            a->data[0][lane] = lane_atomic(host_of(a, lane), (enum atom_op)a->sub, a->data[0][lane],
-                                           a->data[1][lane]);
-        }
-        break;
+    case ACCESS_ATOM: atomic(a, lanes); break;
     default: break;
     }
 }

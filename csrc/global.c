@@ -65,9 +65,9 @@ static enum access_kind kind_of(uint32_t op) {
 static struct access *describe(struct memop *op, const struct buffer *buffer) {
     struct access *a = lsu_new_access(op->sm);
     memcpy(a->addr, op->addr, sizeof a->addr);
+    a->rows = op->w->rows;
     a->buffer = buffer;
     a->mask = op->active;
-    a->pc = op->pc;
     a->warp = (uint16_t)op->warp;
     a->width = op->u->width;
     a->sub = op->u->sub;
@@ -177,12 +177,10 @@ static void await(struct memop *op, struct access *a, uint32_t pending) {
     memop_set_ready(op, READY_PENDING, WAIT_GLOBAL);
 }
 
-static void write_back(struct sm *sm, const struct access *a, uint64_t t) {
+/* The loaded values, which are in the registers already, may be used from t on. */
+static void set_ready(struct sm *sm, const struct access *a, uint64_t t) {
     struct warp *w = &sm->warps[a->warp];
     for (uint32_t i = 0; i < 4 && a->dst[i] != OPERAND_NONE; i++) {
-        uint32_t *d = w->rows + a->dst[i] * 32u;
-        for (uint32_t lane = 0; lane < 32; lane++)
-            if (a->mask >> lane & 1) d[lane] = a->data[i][lane];
         w->ready[a->dst[i]] = t;
         w->producer[a->dst[i]] = WAIT_GLOBAL;
     }
@@ -218,7 +216,7 @@ bool memop_issue_global(struct memop *op) {
         await(op, a, pending);
     } else { /* every line was there */
         const uint32_t latency = cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1;
-        write_back(sm, a, op->t + latency + (n - 1) * cfg->issue_global);
+        set_ready(sm, a, op->t + latency + (n - 1) * cfg->issue_global);
         lsu_free_access(sm, a);
     }
     memop_next(op);
@@ -253,7 +251,7 @@ void lsu_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     if (--a->pending) return;
     if (a->dst[0] != OPERAND_NONE) {
         w->loads_pending--;
-        write_back(sm, a, t);
+        set_ready(sm, a, t);
     }
     w->accesses_pending--;
     wake(sm, a->warp, t);

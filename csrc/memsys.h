@@ -8,8 +8,8 @@
  * memsys_receive, its SMs, memsys_send, and for each partition memsys_partition.
  *
  * Values: a partition reads and writes memory in order of arrival (cycle, SM, sequence);
- * loads put their lanes into access->data at that moment, the SM moves them to the
- * registers when the last reply is in. Scheduling (FR-FCFS) decides only when replies leave.
+ * loads put their lanes into the registers at that moment, where the scoreboard keeps
+ * everybody away from them until the last reply is in. Scheduling (FR-FCFS) decides only when replies leave.
  */
 #ifndef SMMUX_MEMSYS_H
 #define SMMUX_MEMSYS_H
@@ -37,23 +37,31 @@ struct buffer {
 /* Loads with this flag copy the whole segment, as bytes, to access->data[0]: a cache line. */
 #define ACCESS_FILL 0x80u
 
-/* One memory instruction of one warp, alive until its last transaction is answered. */
+/* One memory instruction of one warp, alive until its last transaction is answered.
+ *
+ * Loaded values go to the warp's registers when the memory reads them: nobody looks at a
+ * register before its reply is in. */
 struct access {
-    uint32_t addr[32];    /* device address per lane */
-    uint32_t data[4][32]; /* store and atomic operands in, loaded values out; word-major */
+    uint32_t *rows; /* the registers: word i of a load goes to row dst[i] */
     const struct buffer *buffer;
-    uint32_t mask; /* lanes that take part */
-    uint32_t pc;
-    uint16_t warp;    /* warp slot in the SM */
-    uint16_t pending; /* transactions not yet answered */
-    uint16_t dst[4];  /* destination registers, OPERAND_NONE where unused */
-    uint8_t kind;     /* enum access_kind */
-    uint8_t width;    /* bytes per lane, 1..16 */
-    uint8_t sub;      /* enum atom_op */
-    uint8_t flags;    /* INSN_SIGNED */
-    uint8_t cache;    /* enum sm_cache_id this access fills, 0: none */
-    uint8_t miss;     /* its pending miss there */
+    uint32_t mask;                  /* lanes that take part */
+    uint16_t warp;                  /* warp slot in the SM */
+    uint16_t pending;               /* transactions not yet answered */
+    uint16_t dst[4];                /* destination registers, OPERAND_NONE where unused */
+    uint8_t kind;                   /* enum access_kind */
+    uint8_t width;                  /* bytes per lane, 1..16 */
+    uint8_t sub;                    /* enum atom_op */
+    uint8_t flags;                  /* INSN_SIGNED */
+    uint8_t cache;                  /* enum sm_cache_id this access fills, 0: none */
+    uint8_t miss;                   /* its pending miss there */
+    _Alignas(64) uint32_t addr[32]; /* device address per lane */
+    uint32_t data[4][32]; /* store and atomic operands, word-major; or the line of a fill */
 };
+
+/* Where word i of a load goes, one per lane. */
+static inline uint32_t *access_row(const struct access *a, uint32_t i) {
+    return a->rows + a->dst[i] * 32u;
+}
 
 /* One transaction: an aligned segment of device memory and the lanes it serves. */
 struct packet {

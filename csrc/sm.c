@@ -212,7 +212,10 @@ static void issue_slot(struct sm *sm, uint32_t index) {
 
 void sm_run(struct sm *sm, uint64_t end) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
-    for (uint32_t i = 0; i < sm->port->in_count; i++) heap_push(sm, sm->port->in[i]);
+    for (uint32_t i = 0; i < sm->port->in_count; i++) {
+        __builtin_prefetch(sm->port->in[i].access, 1);
+        heap_push(sm, sm->port->in[i]);
+    }
     sm->port->in_count = 0;
     while (sm->fault.code == OK) {
         uint32_t index = 0;

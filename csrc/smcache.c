@@ -97,7 +97,7 @@ static void copy_lanes(struct access *a, uint32_t lanes, const uint8_t *line, ui
         const uint32_t lane = bits_lowest(left);
         const uint8_t *at = line + (a->addr[lane] & (line_bytes - 1));
         for (uint32_t i = 0; i < words; i++)
-            a->data[i][lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
+            access_row(a, i)[lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
     }
 }
 
