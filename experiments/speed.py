@@ -1,31 +1,51 @@
 """Speed of the simulator: warp instructions per second of host time, benchmark by benchmark.
 
-Baselines of all benchmarks at their default size, functional and timed, on one processor; compiling and checking
-outputs is not counted. The best of five rounds counts, with --quick of two at the quick size.
-`speedup_2_threads` is the geometric mean of what a second host thread gains inside one simulation.
+Baselines of all benchmarks at their default size, functional and timed, on one processor and on two; compiling and
+checking outputs is not counted. The best of five rounds counts, with --quick of two at the quick size. Each
+measurement has a process of its own, whose peak memory (interpreter, arrays and reference included) is that of
+the record. Two threads must give the same bits as one: cycles, counters and outputs are compared.
+
+`speedup_2_threads` is the geometric mean of what a second host thread gains inside one simulation, over the larger
+runs: those of at least three million warp instructions; `speedup_2_threads_all` is that over all.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import multiprocessing
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from experiments import harness, runs
 from experiments.harness import Verdict
 from smmux import benchmarks, gpus
 from smmux.plot import geometric_mean
+from smmux.result import Result
 from smmux.sweep import Record, available_processors, product, sweep
 
 GPU = "GTX285-1100"
-ROUNDS = {"default": 5, "quick": 2}
+ROUNDS = {"default": 5, "quick": 2, "tiny": 1}
 """Rounds by size."""
+
+LARGE = 3_000_000
+"""Warp instructions of a larger run."""
 
 
 def measure(benchmark: str, host_threads: int, size: str) -> Record:
-    """The best of several rounds of one benchmark's baseline."""
+    """The best of several rounds of one benchmark's baseline, in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+        return process.submit(measure_here, benchmark, host_threads, size).result()
+
+
+def measure_here(benchmark: str, host_threads: int, size: str) -> Record:
+    """The same in this process, whose peak memory counts."""
     found = benchmarks.get(benchmark)
     problem = found.problem(size)
     kernel = found.kernel()
@@ -38,33 +58,76 @@ def measure(benchmark: str, host_threads: int, size: str) -> Record:
         seconds.append(time.perf_counter() - start)
         problem.check(arguments)
     best = min(seconds)
+    counted = result.counters
     return {
-        "instructions": result.counters["instructions"],
+        "instructions": counted["instructions"],
         "cycles": result.cycles,
+        "transactions": counted["transactions"],
         "seconds": best,
+        "mwips": counted["instructions"] / best / 1e6,
+        "ns_per_instruction": best / counted["instructions"] * 1e9,
         "cycles_per_second": result.cycles / best,
-        "transactions_per_second": result.counters["transactions"] / best,
-        "mwips": result.counters["instructions"] / best / 1e6,
-        "ns_per_instruction": best / result.counters["instructions"] * 1e9,
+        "transactions_per_second": counted["transactions"] / best,
+        "peak_memory_mb": peak_memory() / 1e6,
+        "bits": digest(result, arguments),
     }
 
 
+def peak_memory() -> int:
+    """The most bytes that this process has had in memory; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def digest(result: Result, arguments: Sequence[Any]) -> str:
+    """What must not depend on the number of host threads: cycles, counters and every array."""
+    found = hashlib.sha256(json.dumps([result.cycles, dict(result.counters)], sort_keys=True).encode())
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            found.update(np.ascontiguousarray(argument).tobytes())
+    return found.hexdigest()[:16]
+
+
 def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
-    """Measure one at a time, whatever jobs says; with two host threads only where there are two processors."""
+    """Measure one at a time, whatever jobs says; with two host threads only where there are two processors.
+
+    Raises AssertionError if two threads gave other bits than one.
+    """
     threads = (1, 2) if available_processors() > 1 else (1,)
     points = product(benchmark=benchmarks.names(), host_threads=threads, size=[runs.size(quick)])
-    return sweep(measure, points, jobs=1, description="speed")
+    records = sweep(measure, points, jobs=1, description="speed")
+    different = [r["benchmark"] for r in records if r["bits"] != _single(records, r["benchmark"])["bits"]]
+    assert not different, f"two host threads change the result of {', '.join(different)}"
+    return records
 
 
-def summary(records: Sequence[Record]) -> dict[str, float | None]:
+def _single(records: Sequence[Record], benchmark: str) -> Record:
+    """The record of one host thread."""
+    return next(r for r in records if r["benchmark"] == benchmark and r["host_threads"] == 1)
+
+
+def gain(records: Sequence[Record], record: Record) -> float:
+    """How many times faster than on one host thread."""
+    return float(_single(records, record["benchmark"])["seconds"] / record["seconds"])
+
+
+def summary(records: Sequence[Record]) -> dict[str, Any]:
     """The figures to watch from version to version."""
     single = [r for r in records if r["host_threads"] == 1]
-    double = {r["benchmark"]: r for r in records if r["host_threads"] == 2}
-    gains = [r["seconds"] / double[r["benchmark"]]["seconds"] for r in single if r["benchmark"] in double]
+    double = [r for r in records if r["host_threads"] == 2]
+    larger = [r for r in double if r["instructions"] >= LARGE]
     return {
         "mwips_geomean": geometric_mean(r["mwips"] for r in single),
         "mwips_min": min(r["mwips"] for r in single),
-        "speedup_2_threads": geometric_mean(gains) if gains else None,
+        "speedup_2_threads": geometric_mean(gain(records, r) for r in larger) if larger else None,
+        "speedup_2_threads_all": geometric_mean(gain(records, r) for r in double) if double else None,
+        "speedup_2_threads_of": ", ".join(r["benchmark"] for r in larger),
+        "same_bits": all(r["bits"] == _single(records, r["benchmark"])["bits"] for r in double) if double else None,
+        "peak_memory_mb": max(r["peak_memory_mb"] for r in records),
     }
 
 
@@ -80,14 +143,31 @@ def plot(records: Sequence[Record], ax: Any) -> Any:
 
 
 def table(records: Sequence[Record]) -> str:
-    """Rates per benchmark."""
+    """Rates per benchmark; gain is over one host thread."""
+    heads = ("", "threads", "instructions", "seconds", "M/s", "ns each", "Mcycles/s", "Mtrans/s", "MB", "gain")
     rows = [
-        (r["benchmark"], r["host_threads"], r["instructions"], r["seconds"], r["mwips"], r["ns_per_instruction"])
+        (
+            r["benchmark"],
+            r["host_threads"],
+            r["instructions"],
+            r["seconds"],
+            r["mwips"],
+            r["ns_per_instruction"],
+            r["cycles_per_second"] / 1e6,
+            r["transactions_per_second"] / 1e6,
+            r["peak_memory_mb"],
+            gain(records, r),
+        )
         for r in records
     ]
-    lines = (f"{name}: {'-' if value is None else format(value, '.3f')}" for name, value in summary(records).items())
-    rates = harness.table(("", "threads", "instructions", "seconds", "M/s", "ns each"), rows)
-    return rates + "\n\n" + "\n".join(lines)
+    lines = (f"{name}: {_shown(value)}" for name, value in summary(records).items())
+    return harness.table(heads, rows) + "\n\n" + "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
