@@ -1,20 +1,29 @@
-"""The card that the paper simulates for Figures 1, 14 and 15, and what it becomes when one assumption changes."""
+"""The card that the paper simulates for Figures 1, 14 and 15, those it measures on, and variants of both."""
 
 from __future__ import annotations
 
 from smmux import gpus
 from smmux.gpus import Gpu
 
-__all__ = ["GPU", "PERFECT_FETCH", "ROOMY", "card", "perfect_fetch", "roomy", "sensitivities"]
+__all__ = [
+    "GPU", "MEASURED", "PERFECT_FETCH", "ROOMY", "card", "half_lanes", "measured", "perfect_fetch", "roomy",
+    "sensitivities", "table1_bytes",
+]  # fmt: skip
 
 GPU = "GTX285-1100"
 PERFECT_FETCH = f"{GPU}, perfect fetch"
 ROOMY = f"{GPU}, roomy"
 
+MEASURED = ("GTX285", "GTX480-16K", "GTX480-48K")
+"""The cards of Figure 11; Figures 12 and 13 have the last two."""
+
 NS_SCALED = {
     "t_rrd": 11, "t_rcd": 17, "t_ras": 35, "t_rp": 14, "t_rc": 49, "t_cl": 14, "t_wl": 10, "t_wtr": 9, "t_wr": 16,
 }  # fmt: skip
 """DRAM timing of the 800 MHz part kept in nanoseconds at 1100 MHz, not in cycles (hw-parameters 8)."""
+
+ARITHMETIC = ("alu", "shift", "cvt", "imul", "imad", "idiv", "irem", "fadd", "fmul", "fmad", "bra")
+"""Classes of operations that hold a group of lanes."""
 
 
 def card() -> Gpu:
@@ -22,9 +31,9 @@ def card() -> Gpu:
     return gpus.get(GPU)
 
 
-def perfect_fetch() -> Gpu:
-    """The card without an instruction cache: every instruction is there."""
-    return card().replace(name=PERFECT_FETCH, icache_bytes=0)
+def perfect_fetch(gpu: str = GPU) -> Gpu:
+    """A card without an instruction cache: every instruction is there."""
+    return gpus.get(gpu).replace(name=f"{gpu}, perfect fetch", icache_bytes=0)
 
 
 def roomy() -> Gpu:
@@ -45,3 +54,28 @@ def sensitivities() -> list[Gpu]:
         "memory 60 clk farther": {"mem_pipeline": own.mem_pipeline + 60},
     }
     return [own.replace(name=f"{GPU}, {name}", **values) for name, values in changes.items()]
+
+
+def measured() -> list[Gpu]:
+    """The cards of Figure 11."""
+    return [gpus.get(name) for name in MEASURED]
+
+
+def table1_bytes(gpu: str) -> Gpu:
+    """A Fermi card on which a block holds its parameters and 16 bytes in shared memory, as in Table 1.
+
+    That is so on compute capability 1.x; on Fermi they lie in constant memory, and the arrays alone count.
+    """
+    old = gpus.get("GTX285")
+    return gpus.get(gpu).replace(name=f"{gpu}, Table 1 bytes", param_in_smem=1, smem_reserved=old.smem_reserved)
+
+
+def half_lanes(gpu: str = "GTX480-16K") -> Gpu:
+    """A Fermi card whose groups of lanes are half as wide: an instruction holds one for 4 clocks, as on GTX285."""
+    own = gpus.get(gpu)
+    twice = {name: 2 * getattr(own, f"issue_{name}") for name in ARITHMETIC}
+    return own.replace(
+        name=f"{gpu}, half the lanes",
+        issue_interval=2 * own.issue_interval,
+        **{f"issue_{name}": clocks for name, clocks in twice.items()},
+    )

@@ -21,6 +21,7 @@ from experiments import cards, harness, management, runs
 from experiments.cards import GPU, PERFECT_FETCH
 from experiments.harness import Verdict, verdict
 from experiments.runs import SCHEDULES, by_key, simulate_all
+from experiments.software import APPROACHES
 from experiments.speedups import (
     LIMITED,
     MEAN,
@@ -35,10 +36,13 @@ from experiments.speedups import (
 from smmux import benchmarks, multiplex
 from smmux import plot as figures
 from smmux.gpus import Gpu
+from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
 EXTRA = (2, 3)
 CO_EXTRA = 1  # what 16 kB allow
+TWICE = {"MV": 3, "SP": 3}
+"""Blocks beyond K that make 2 K of them, as many as two virtual ones in K, where that is not one."""
 SERIES = (("hw", 2), ("hw", 3), ("co_hw", CO_EXTRA))
 OTHER_BUILDS = {"MV": ("x_hoisted",), "STO": ("sha1_ring",), "CV": ("radius32",)}
 OTHERS = ("MM", "TP", "RD")  # which shared memory does not limit: they must not suffer
@@ -62,6 +66,21 @@ def points(gpu: Gpu, schedules: Sequence[str], size: str, builds: Sequence[str] 
     return made
 
 
+def beside(size: str) -> list[Record]:
+    """The software approaches on the same card, with as many virtual blocks as HW has at 2 K."""
+    made: list[Record] = []
+    for name in (*LIMITED, *OTHERS):
+        benchmark = benchmarks.get(name)
+        common: Any = {"benchmark": name, "build": benchmark.builds[0], "schedule": SCHEDULES[0], "size": size}
+        if name in LIMITED:
+            made += baseline_and((TWICE.get(name, 1),), gpu=cards.card(), **common)
+        for variant in APPROACHES:
+            if variant in benchmark.variants:
+                alone = {"gpu": cards.card(), "variant": variant, "management": "static", "extra_blocks": 0, "n": 2}
+                made.append({**common, **alone})
+    return made
+
+
 def machines(sensitivities: bool) -> list[Gpu]:
     """The machines of a run, the card first."""
     return [cards.card(), cards.perfect_fetch(), *(cards.sensitivities() if sensitivities else [])]
@@ -78,13 +97,19 @@ def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = Fals
         todo += baseline_and(EXTRA[:1], benchmark=name, build=build, schedule=SCHEDULES[0], gpu=card, size=size)
     for gpu in others:
         todo += points(gpu, SCHEDULES[:1], size)
+    todo += beside(size)
     return with_speedups(simulate_all(by_problem(todo), jobs, "fig14"))
+
+
+def drawn(records: Sequence[Record]) -> list[Record]:
+    """The records of the bars."""
+    return [r for r in records if (r["variant"], r["extra_blocks"]) in SERIES]
 
 
 def plot(records: Sequence[Record], ax: Any, schedule: str = SCHEDULES[0]) -> Any:
     """Grouped bars of one schedule; the paper's means are drawn over ours."""
     order = {(variant, extra): i for i, (variant, extra) in enumerate(SERIES)}
-    shown = [b for b in bars(records) if b["schedule"] == schedule]
+    shown = [b for b in bars(drawn(records)) if b["schedule"] == schedule]
     shown.sort(key=lambda b: ([*LIMITED, MEAN].index(b["benchmark"]), order[b["variant"], b["extra_blocks"]]))
     figures.grouped_bars(ax, shown, x="benchmark", hue="series", y="speedup", labels=True)
     last = len({b["benchmark"] for b in shown}) - 1
@@ -123,7 +148,7 @@ def table(records: Sequence[Record]) -> str:
                 rows.append(row(label, found, own[0]["residency"], own[0]["blocks"], registers, note))
         if not build:
             note = "paper: HW 1.53, CO-HW 1.42" if gpu == GPU else "perfect fetch"
-            rows.append(row(MEAN, means(records, gpu), None, None, "", note))
+            rows.append(row(MEAN, means(drawn(records), gpu), None, None, "", note))
     header = (
         "",
         *(f"{s} {v.upper().replace('_', '-')} K+{n}" for s, (v, n) in columns),
@@ -139,16 +164,18 @@ def sensitivity_table(records: Sequence[Record]) -> str:
     """Means on the machines that differ in one assumption."""
     rows = []
     for name in dict.fromkeys(r["gpu"] for r in records):
-        found = means(records, name)
+        found = means(drawn(records), name)
         rows.append((name, *(found[SCHEDULES[0], *series] for series in SERIES)))
     return harness.table(("mean speedup on", *(f"{v.upper().replace('_', '-')} K+{n}" for v, n in SERIES)), rows)
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
-    """Claims P3, P40, P41, P44 to P47, P54, P57 and P59, for the schedule `source`."""
+    """Claims P3, P40, P41, P44, P45, P47, P54, P56, P57 and P59, for the schedule `source`."""
     head = SCHEDULES[0]
     found = {
-        (b["benchmark"], b["variant"], b["extra_blocks"]): b["speedup"] for b in bars(records) if b["schedule"] == head
+        (b["benchmark"], b["variant"], b["extra_blocks"]): b["speedup"]
+        for b in bars(drawn(records))
+        if b["schedule"] == head
     }
     names = [name for name in LIMITED if any(key[0] == name for key in found)]
     best = {name: max(found[name, "hw", extra] for extra in EXTRA) for name in [*names, MEAN]}
@@ -160,7 +187,7 @@ def check(records: Sequence[Record]) -> list[Verdict]:
             "P3", best, (PAPER_MEAN, PAPER_MAX), set(names) == set(LIMITED), "; MV's part: DEVIATIONS D4"
         ),
         *_fft_blocks(own),
-        *_overlap(own),
+        *_against_software(own),
     ]
     if divided:
         made += [
@@ -169,8 +196,6 @@ def check(records: Sequence[Record]) -> list[Verdict]:
         ]
     return [
         *made,
-        verdict("P46", None, None, "needs the software variants"),
-        verdict("P47", None, None, "needs the software variants"),
         verdict("P54", *_region_calls(names)),
         verdict(
             "P57",
@@ -220,24 +245,56 @@ def _fft_blocks(own: Sequence[Record]) -> list[Verdict]:
     ]
 
 
-def _overlap(own: Sequence[Record]) -> list[Verdict]:
-    """Blocks in flight per SM while one of them holds memory."""
-    runs = [r for r in own if r["variant"] == "hw" and r["extra_blocks"] == EXTRA[-1]]  # MM, TP and RD have none
-    static = by_key((r for r in own if r["variant"] == "baseline"), "benchmark")
-    together = {r["benchmark"]: round(r["block_cycles"] / (r["cycles"] * cards.card().sm_count), 2) for r in runs}
-    before = {name: row["block_cycles"] / (row["cycles"] * cards.card().sm_count) for (name,), row in static.items()}
-    note = f"blocks in flight per SM on average, K+{EXTRA[-1]}; K without. For the barriers VTB is needed beside it"
-    more = all(together[name] > before[name] for name in together)
-    return [verdict("P41", together, None if more else False, note)]
+def _against_software(own: Sequence[Record]) -> list[Verdict]:
+    """Claims P41 and P47: HW with 2 K blocks beside K blocks of two virtual ones."""
+    found = by_key(own, "benchmark", "variant", "extra_blocks")
+    names = [name for name in LIMITED if (name, "vtb", 0) in found]
+    if not names:
+        return []
+    sms = cards.card().sm_count
+    triples = {
+        name: [found[name, "hw", TWICE.get(name, 1)], found[name, "vtb", 0], found[name, "vtb_pipe", 0]]
+        for name in names
+    }
+    flights, waits, ratios = {}, {}, {}
+    for name, runs_of in triples.items():
+        flights[name] = [round(max(r.get("n", 1), 1) * r["block_cycles"] / (r["cycles"] * sms), 2) for r in runs_of[:2]]
+        waits[name] = [round(r["idle_barrier"] / r["scheduler_cycles"], 3) for r in runs_of]
+        ratios[name] = [round(r["speedup"], 3) for r in runs_of]
+    less = [name for name, (hw, vtb, _) in waits.items() if hw < vtb]
+    means_of = [geometric_mean(row[i] for row in ratios.values()) for i in range(3)]
+    better = [name for name, (hw, vtb, pipe) in ratios.items() if hw > max(vtb, pipe)]
+    return [
+        verdict(
+            "P41",
+            waits,
+            len(less) > len(names) / 2,
+            "share of scheduler time idle at barriers, HW with 2 K blocks, VTB and VTB_pipe with two in K, same card; "
+            f"HW below VTB for {', '.join(less) or 'none'}. (Virtual) blocks in flight per SM, HW and VTB: "
+            + ", ".join(f"{name} {hw} {vtb}" for name, (hw, vtb) in flights.items()),
+        ),
+        verdict(
+            "P47",
+            ratios,
+            means_of[0] > max(means_of[1:]),
+            "speedups of the same three; means "
+            + ", ".join(f"{value:.3f}" for value in means_of)
+            + f"; HW above both for {', '.join(better) or 'none'}",
+        ),
+    ]
 
 
 def _unaffected(own: Sequence[Record]) -> list[Verdict]:
-    """MM, TP and RD under dynamic management."""
-    found = {r["benchmark"]: round(r["speedup"], 3) for r in own if r["benchmark"] in OTHERS and r["variant"] == "hw"}
+    """MM, TP and RD under dynamic management and as virtual blocks."""
+    found: dict[str, dict[str, float]] = {}
+    for r in own:
+        if r["benchmark"] in OTHERS and r["variant"] != "baseline":
+            found.setdefault(r["variant"], {})[r["benchmark"]] = round(r["speedup"], 3)
     if not found:
         return []
-    note = f"speedup of HW, K+{EXTRA[0]}; {UNAFFECTED:.0%} counts as unaffected (DEVIATIONS D13)"
-    return [verdict("P56", found, all(abs(value - 1) <= UNAFFECTED for value in found.values()), note)]
+    note = f"speedups, HW with K+{EXTRA[0]}; {UNAFFECTED:.0%} counts as unaffected (DEVIATIONS D13)"
+    values = [value for row in found.values() for value in row.values()]
+    return [verdict("P56", found, all(abs(value - 1) <= UNAFFECTED for value in values), note)]
 
 
 def _region_calls(names: Sequence[str]) -> tuple[dict[str, list[int]], bool, str]:
@@ -265,8 +322,8 @@ def _added_instructions(own: Sequence[Record]) -> tuple[dict[str, float], bool, 
 def summary(records: Sequence[Record]) -> Record:
     """Bars and means, beside the paper's."""
     return {
-        "speedups": bars(records),
-        "perfect_fetch": bars(records, PERFECT_FETCH),
+        "speedups": bars(drawn(records)),
+        "perfect_fetch": bars(drawn(records), PERFECT_FETCH),
         "paper": {"mean": PAPER_MEAN, "maximum": PAPER_MAX, "co_mean": PAPER_CO_MEAN, "co_maximum": PAPER_CO_MAX},
     }
 

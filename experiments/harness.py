@@ -25,7 +25,7 @@ from smmux import plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record, available_processors
 
-__all__ = ["Experiment", "Verdict", "main", "table", "verdict"]
+__all__ = ["Experiment", "Plot", "Verdict", "main", "table", "verdict"]
 
 Plot = Callable[[Sequence[Record], Any], Any]
 
@@ -87,7 +87,7 @@ class Experiment:
     check: Callable[[Sequence[Record]], Sequence[Verdict]]
     plots: Sequence[Plot]
     machines: Callable[..., Iterable[Gpu]]
-    sizes: Callable[..., Mapping[str, Any]]
+    sizes: Callable[..., Mapping[Any, Any]]
     options: Mapping[str, Callable[[Sequence[Record]], str] | None] = field(default_factory=dict)
     figsize: tuple[float, float] | None = None
 

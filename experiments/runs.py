@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ def size(quick: bool) -> str:
     return "quick" if quick else "default"
 
 
-def sizes(names: Iterable[str], quick: bool = False) -> dict[str, Mapping[str, int]]:
+def sizes(names: Iterable[str], quick: bool = False) -> dict[str, Mapping[str, float]]:
     """What the problem size means for each benchmark."""
     return {name: benchmarks.get(name).sizes[size(quick)] for name in names}
 
@@ -51,12 +52,14 @@ def simulate(
     gpu: str | Gpu,
     management: str = "static",
     extra_blocks: int = 0,
-    size: str = "default",
+    n: int | None = None,
+    size: str | Mapping[str, float] = "default",
     registers_of: str | Gpu | None = None,
     host_threads: int = 1,
 ) -> Record:
     """Run one kernel and check its outputs; what was found, as a flat record with all counters.
 
+    n: blocks that "vtb" combines. size: a name of `Benchmark.sizes`, or what such a name stands for.
     registers_of: the machine for which registers are budgeted, by default the one that runs.
     Raises `smmux.benchmarks.WrongOutputError` when the outputs differ from the reference.
     """
@@ -64,9 +67,10 @@ def simulate(
     found = benchmarks.get(benchmark)
     problem = PROBLEMS.get(found, size, build)
     arguments = problem.arguments()
-    result = found.kernel(variant, build).simulate(
-        problem.grid,
-        problem.block,
+    kernel, grid, block = found.launch(problem, variant, build, n)
+    result = kernel.simulate(
+        grid,
+        block,
         arguments,
         gpu=machine,
         schedule=schedule,
@@ -77,7 +81,7 @@ def simulate(
     )
     problem.check(arguments)
     return {
-        "threads": problem.threads,
+        "threads": math.prod(block),
         "time_us": result.time_us,
         "residency": result.residency,
         "static_residency": result.static_residency,
@@ -107,9 +111,9 @@ class Problems:
         self._made: OrderedDict[tuple[str, str, str], Future[Problem]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, benchmark: Benchmark, size: str, build: str) -> Problem:
-        """The problem of a benchmark's build at a named size."""
-        return self._get((benchmark.name, size, build), lambda: benchmark.problem(size, build))
+    def get(self, benchmark: Benchmark, size: str | Mapping[str, float], build: str) -> Problem:
+        """The problem of a benchmark's build at a size."""
+        return self._get((benchmark.name, str(size), build), lambda: benchmark.problem(size, build))
 
     def _get(self, key: tuple[str, str, str], make: Callable[[], Problem]) -> Problem:
         with self._lock:

@@ -20,6 +20,8 @@ __all__ = [
 LIMITED = benchmarks.names()[:7]
 """The benchmarks of Table 1 whose occupancy shared memory limits."""
 MEAN = "GM"
+MANAGED = ("hw", "co_hw")
+"""Variants for dynamic management."""
 
 SAME = ("benchmark", "build", "schedule", "gpu")
 
@@ -55,7 +57,7 @@ def with_speedups(records: Iterable[Record]) -> list[Record]:
 
 def bars(records: Iterable[Record], gpu: str = GPU) -> list[Record]:
     """What a figure shows: a record per benchmark and series, in the order of the records, and their means."""
-    kept = [r for r in records if r["variant"] != "baseline" and r["gpu"] == gpu and is_default(r)]
+    kept = [r for r in records if r["variant"] in MANAGED and r["gpu"] == gpu and is_default(r)]
     kept = [r for r in kept if r["benchmark"] in LIMITED]
     made = [_bar(r["benchmark"], r, r["speedup"]) for r in kept]
     for key in dict.fromkeys((b["schedule"], b["variant"], b["extra_blocks"]) for b in made):

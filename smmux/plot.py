@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,16 +45,19 @@ def grouped_bars(
     y: str,
     labels: bool = False,
     number: Callable[[float], str] = "{:.2f}".format,
+    marks: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Axes:
     """One group of bars per value of `x`, one bar in it per value of `hue`, of height `y`; both in order of appearance.
 
     Points that no record has are left out, the others of their group centred. labels: write each bar's value above it,
-    as `number` formats it.
+    as `number` formats it. marks: further columns, drawn over the bars of the records that have them; to each the
+    keywords of `Axes.plot`, with a label for the legend.
     """
     groups = list(dict.fromkeys(record[x] for record in records))
     series = list(dict.fromkeys(record[hue] for record in records))
     height = {(record[x], record[hue]): record[y] for record in records}
     width = 0.8 / len(series)
+    middles: dict[tuple[Any, Any], float] = {}
     within = {group: [name for name in series if (group, name) in height] for group in groups}
     for i, name in enumerate(series):
         present = [j for j, group in enumerate(groups) if name in within[group]]
@@ -71,6 +75,11 @@ def grouped_bars(
             texts = ax.bar_label(bars, fmt=number, fontsize=5, rotation=turned, padding=1.5, zorder=4)
             for text in texts:
                 text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.3})
+        for bar, j in zip(bars, present, strict=True):
+            middles[groups[j], name] = bar.get_x() + bar.get_width() / 2
+    for column, look in marks.items():
+        marked = [r for r in records if r.get(column) is not None]
+        ax.plot([middles[r[x], r[hue]] for r in marked], [r[column] for r in marked], **{"linestyle": "", **look})
     ax.set_xticks(range(len(groups)), [str(group) for group in groups])
     ax.tick_params(axis="x", length=0)
     ax.margins(x=0.02)

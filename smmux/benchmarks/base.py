@@ -15,8 +15,14 @@ from smmux.errors import Error
 
 __all__ = ["VARIANTS", "Benchmark", "Problem", "Table1", "WrongOutputError", "close", "eighths", "equal", "poisoned"]
 
-VARIANTS = ("baseline", "isolated", "hw", "co_hw")
+VARIANTS = ("baseline", "isolated", "hw", "vtb", "vtb_pipe", "co_hw", "co_vtb")
 """The kernel as written, and what the passes of `smmux.multiplex` make of it."""
+
+DIVIDED = ("co_hw", "co_vtb")
+"""Variants that need a declaration of what is private; of default builds only."""
+
+VIRTUAL = ("vtb", "vtb_pipe", "co_vtb")
+"""Variants whose thread blocks hold several of the baseline's."""
 
 
 class WrongOutputError(Error):
@@ -63,21 +69,24 @@ class Benchmark:
 
     kernels: the baseline of each build; the first build named is the default one.
     problems: makes the problem of a build from the sizes as keywords.
-    sizes: keywords of `problems` under the names "default", "quick" (about an eighth) and "tiny" (for tests).
+    sizes: keywords of `problems` under the names "default", "large" (for waves enough where four blocks are combined),
+    "quick" (about an eighth) and "tiny" (for tests).
     used: shapes of shared arrays, by name, of which the kernels use less than they declare; the variant "hw" allocates
-    what they use. divided: arguments of `multiplex.co_hw` for the default build, where the paper has a CO-HW form.
-    table1: what the paper prints. pointer_bytes: size of a pointer with which the paper's bytes come out.
+    what they use. divided: arguments of `multiplex.co_hw` and `co_vtb` for the default build, where the paper has them.
+    combined: thread blocks that the paper's VTB combines. table1: what the paper prints. pointer_bytes: size of a
+    pointer with which the paper's bytes come out.
     """
 
     name: str
     title: str
     kernels: Mapping[str, Any]
     problems: Callable[..., Problem]
-    sizes: Mapping[str, Mapping[str, int]]
+    sizes: Mapping[str, Mapping[str, float]]
     table1: Table1
     pointer_bytes: int = 8
     used: Mapping[str, int | tuple[int, ...]] = field(default_factory=dict)
     divided: Mapping[str, Any] = field(default_factory=dict)
+    combined: int = 2
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", MappingProxyType(dict(self.kernels)))
@@ -90,32 +99,57 @@ class Benchmark:
     @property
     def variants(self) -> tuple[str, ...]:
         """Variants of the default build."""
-        return tuple(name for name in VARIANTS if name != "co_hw" or self.divided)
+        return tuple(name for name in VARIANTS if name not in DIVIDED or self.divided)
 
-    def kernel(self, variant: str = "baseline", build: str | None = None) -> Any:
-        """The kernel of one of `VARIANTS` and a build (default: the first build)."""
+    def kernel(self, variant: str = "baseline", build: str | None = None, n: int | None = None) -> Any:
+        """The kernel of one of `VARIANTS` and a build (default: the first build).
+
+        n: blocks that "vtb" combines (default: as in the paper).
+        """
         build = build or self.builds[0]
-        variants = self.variants if build == self.builds[0] else VARIANTS[:3]
+        variants = [name for name in self.variants if name not in DIVIDED or build == self.builds[0]]
         if variant not in variants or build not in self.kernels:
             have = f"variants {', '.join(variants)} of builds {', '.join(self.builds)}"
             raise KeyError(f"{self.name} has no kernel {variant}/{build}; it has {have}")
-        return _made(self.kernels[build], variant, tuple((self.divided if variant == "co_hw" else self.used).items()))
+        declared = self.divided if variant in DIVIDED else self.used
+        return _made(self.kernels[build], variant, tuple(declared.items()), n or self.combined)
 
-    def problem(self, size: str | Mapping[str, int] = "default", build: str | None = None) -> Problem:
+    def launch(
+        self, problem: Problem, variant: str = "baseline", build: str | None = None, n: int | None = None
+    ) -> tuple[Any, tuple[int, ...], tuple[int, ...]]:
+        """The kernel of a variant as `kernel` gives it, with the grid and block that it takes for a problem."""
+        kernel = self.kernel(variant, build, n)
+        if variant not in VIRTUAL:
+            return kernel, problem.grid, problem.block
+        kernel = _fitted(kernel, problem.grid, problem.block)
+        return kernel, *kernel.geometry(problem.grid, problem.block)
+
+    def problem(self, size: str | Mapping[str, float] = "default", build: str | None = None) -> Problem:
         """The problem of a named size, or of the sizes given as a mapping."""
         sizes = self.sizes[size] if isinstance(size, str) else size
         return self.problems(build=build or self.builds[0], **sizes)
 
 
 @cache
-def _made(kernel: Any, variant: str, declared: tuple[tuple[str, Any], ...]) -> Any:
+def _made(kernel: Any, variant: str, declared: tuple[tuple[str, Any], ...], n: int) -> Any:
     from smmux import multiplex
 
-    if variant == "co_hw":
-        return multiplex.co_hw(kernel, **dict(declared))
+    if variant == "baseline":
+        return kernel
+    if variant == "isolated":
+        return multiplex.isolate(kernel)
     if variant == "hw":
         return multiplex.hw(kernel, dict(declared))
-    return multiplex.isolate(kernel) if variant == "isolated" else kernel
+    if variant == "vtb":
+        return multiplex.vtb(kernel, n)
+    if variant == "vtb_pipe":
+        return multiplex.vtb_pipe(kernel)
+    return (multiplex.co_hw if variant == "co_hw" else multiplex.co_vtb)(kernel, **dict(declared))
+
+
+@cache
+def _fitted(kernel: Any, grid: tuple[int, ...], block: tuple[int, ...]) -> Any:
+    return kernel.fitted(grid, block)
 
 
 def eighths(rng: np.random.Generator, shape: int | tuple[int, ...]) -> NDArray[np.float32]:

@@ -125,7 +125,12 @@ BENCHMARK = Benchmark(
         "as_sdk": histogram_as_sdk,
     },
     problems=problem,
-    sizes={"default": {"values": 1536 * VALUES}, "quick": {"values": 192 * VALUES}, "tiny": {"values": 2 * VALUES}},
+    sizes={
+        "default": {"values": 1536 * VALUES},
+        "large": {"values": 3072 * VALUES},
+        "quick": {"values": 192 * VALUES},
+        "tiny": {"values": 2 * VALUES},
+    },
     table1=Table1(bytes=8224, threads=64, blocks=1),
     divided={"array": "counters", "private": 112 * THREADS, "threads": THREADS},
 )

@@ -209,7 +209,8 @@ BENCHMARK = Benchmark(
     title="Marching cubes",
     kernels={"staged": generate_triangles},
     problems=problem,
-    sizes={"default": {"n": 128}, "quick": {"n": 64}, "tiny": {"n": 8}},
+    sizes={"default": {"n": 128}, "large": {"n": 128, "iso": 1.0}, "quick": {"n": 64}, "tiny": {"n": 8}},
     table1=Table1(bytes=9324, threads=32, blocks=1),
     divided={"array": "vertices", "private": 16, "threads": THREADS},  # the paper's Figure 6
+    combined=4,  # its Section 4.1
 )

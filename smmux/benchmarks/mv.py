@@ -113,6 +113,7 @@ BENCHMARK = Benchmark(
     problems=problem,
     sizes={
         "default": {"width": 1024, "height": 65536},
+        "large": {"width": 1024, "height": 131072},
         "quick": {"width": 1024, "height": 8192},
         "tiny": {"width": 64, "height": 64},
     },

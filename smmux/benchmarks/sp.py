@@ -94,6 +94,7 @@ BENCHMARK = Benchmark(
     problems=problem,
     sizes={
         "default": {"vectors": 2048, "elements": 4096, "blocks": 2048},
+        "large": {"vectors": 4096, "elements": 4096, "blocks": 4096},
         "quick": {"vectors": 256, "elements": 4096, "blocks": 256},
         "tiny": {"vectors": 3, "elements": 2048, "blocks": 2},
     },

@@ -36,6 +36,7 @@ class Expressions:
     path: tuple[int, ...]
     caller: Frame | None
     env: dict[str, Fact]
+    targets: dict[ast.AST, str]
     out: list[Event]
     read: set[Array]
     unread: set[Array]
@@ -153,7 +154,7 @@ class Expressions:
         """The declaration of a shared, per-thread or constant array."""
         for argument in node.args:
             self.eval(argument)
-        name = getattr(node, "target_name", space)
+        name = self.targets.get(node, space)
         space = "private" if space == "shared" and name in self.analysis.apart else space
         array = self.analysis.array(space, name, node, id(node))
         self.analysis.declared_in.setdefault(array, self.source)
@@ -162,7 +163,7 @@ class Expressions:
     def named(self, target: ast.expr, value: ast.expr) -> Fact:
         """Evaluate what is assigned; an array takes its name from the target."""
         if isinstance(value, ast.Call) and isinstance(target, ast.Name):
-            value.target_name = target.id  # type: ignore[attr-defined]
+            self.targets[value] = target.id
         return self.eval(value)
 
     # -- calls

@@ -83,6 +83,7 @@ class Frame(Expressions):
     ) -> None:
         self.analysis, self.source, self.path, self.caller = analysis, source, path, caller
         self.env = analysis.envs.setdefault(path, {})
+        self.targets: dict[ast.AST, str] = {}  # calls and the variable that each is assigned to
         self.out: list[Event] = []
         self.loops: list[tuple[ast.stmt, int]] = list(caller.loops) if caller else []
         self.reasons: list[tuple[ast.AST, FunctionSource, str]] = list(caller.reasons) if caller else []

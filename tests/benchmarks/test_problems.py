@@ -45,8 +45,8 @@ def test_default_grid_holds_eight_waves(name: str) -> None:
 def test_unknown_names_say_what_exists() -> None:
     with pytest.raises(KeyError, match="MV, FFT"):
         benchmarks.get("XX")
-    with pytest.raises(KeyError, match="isolated, hw of builds staged"):
-        benchmarks.get("FFT").kernel("vtb")
+    with pytest.raises(KeyError, match="isolated, hw, vtb, vtb_pipe of builds staged"):
+        benchmarks.get("FFT").kernel("co_vtb")
 
 
 def test_marching_cubes_table() -> None:

@@ -33,6 +33,15 @@ def test_labels_show_values() -> None:
     assert sorted(text.get_text() for text in ax.texts) == ["1.00", "2.00", "3.00"]
 
 
+def test_marks_lie_over_the_bars_that_have_them() -> None:
+    records = [{**RECORDS[0], "paper": 1.5}, RECORDS[1], {**RECORDS[2], "paper": None}]
+    ax = grouped_bars(
+        Figure().add_subplot(), records, x="kernel", hue="policy", y="time", marks={"paper": {"marker": "_"}}
+    )
+    bar = ax.containers[0][0]
+    assert [list(values) for values in ax.lines[0].get_data()] == [[bar.get_x() + bar.get_width() / 2], [1.5]]
+
+
 def test_reference_line_is_at_its_value_and_in_the_legend() -> None:
     ax = reference_line(Figure().add_subplot(), 1.5, "paper", between=(2.5, 3.5))
     assert list(ax.lines[0].get_xdata()) == [2.5, 3.5]

@@ -143,7 +143,7 @@ def _array(
 ) -> ir.Array:
     dtype = DTYPES[element.name]
     index = f.ctx.next_index(space)
-    name = name or getattr(node, "target_name", "") or f"{space.value}{index}"
+    name = name or f.targets.get(node) or f"{space.value}{index}"
     return ir.Array(
         space, index, name, dtype.size, elements, offset, signed=dtype.signed, dynamic=dynamic, loc=f.loc(node)
     )
@@ -159,7 +159,7 @@ def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> 
     if f.ctx.dry:
         return ArrayRef(LocalArray(f"{id(node)}", elements, element), element, extents, contiguous(extents))
     if key not in f.ctx.storage:
-        storage = LocalArray(getattr(node, "target_name", "local"), elements, element)
+        storage = LocalArray(f.targets.get(node, "local"), elements, element)
         if place in f.ctx.in_memory or elements > MAX_REGISTER_ARRAY:
             offset = f.ctx.place(ir.Space.LOCAL, size * elements)
             storage.memory = f.ctx.declare(_array(f, node, ir.Space.LOCAL, element, elements, offset))
@@ -373,7 +373,7 @@ def atomic(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], name: s
     address, offset = _address(f, place)
     dst = f.b.reg(MACHINE_TYPE[dtype.kind])
     mem = ir.Mem(target, 4, offset, atom=name)
-    dsts = () if getattr(node, "unused", False) else (dst,)
+    dsts = () if node in f.unused else (dst,)
     f.b.append(ir.Instr(f"atom.{target.space.value}", dsts, (address, *converted), f.b.loc, mem=mem))
     return result(dtype.kind, dst)
 

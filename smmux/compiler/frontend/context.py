@@ -119,6 +119,8 @@ class Frame:
         self.failed: dict[str, CompileError] = {}  # variables whose definition is in error
         self.forks: dict[str, CompileError] = {}  # variables that stand for several arrays: refused where paths join
         self.used: set[str] = set()  # variables read while inferring
+        self.targets: dict[ast.AST, str] = {}  # calls and the variable that each is assigned to
+        self.unused: set[ast.AST] = set()  # calls whose result nobody takes
         self.stale = False  # one of them has since got another type
         self.result: Anything | None = None  # joined type of the returns, while inferring
         self.loops: list[Loop] = []

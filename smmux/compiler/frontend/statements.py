@@ -30,7 +30,7 @@ def expression_statement(f: Frame, node: ast.Expr) -> None:
     if isinstance(node.value, ast.Constant):
         return
     if isinstance(node.value, ast.Call):
-        node.value.unused = True  # type: ignore[attr-defined]
+        f.unused.add(node.value)
     evaluate(f, node.value)
 
 
@@ -52,7 +52,7 @@ def annotated(f: Frame, node: ast.AnnAssign) -> None:
 def _named(f: Frame, target: ast.expr, value: ast.expr) -> Anything:
     """Evaluate; an array declared on the right takes its name from the left."""
     if isinstance(value, ast.Call) and isinstance(target, ast.Name):
-        value.target_name = target.id  # type: ignore[attr-defined]
+        f.targets[value] = target.id
     return evaluate(f, value)
 
 

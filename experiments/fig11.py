@@ -1,0 +1,293 @@
+"""Figure 11: speedup of VTB, VTB_pipe and CO-VTB over the baseline on GTX285 and GTX480 with 16 and 48 kB.
+
+Kernels are made by `smmux.multiplex` from the baselines: VTB combines two thread blocks (MC: four, as in the paper),
+VTB_pipe two, CO-VTB two where the paper has it. Schedule `list` heads, since the paper measured on cards; `source` is
+a mark over each bar. Where SP and HG hold more blocks on GTX480 than Table 1's bytes allow, a card on which those bytes
+count stands beside it; so do the cards with perfect instruction fetch, and one with half the lanes, for the paper's
+reason why threads matter more on GTX480.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+from experiments import cards, harness, measured, software, virtual
+from experiments.cards import MEASURED
+from experiments.harness import Verdict, verdict
+from experiments.runs import simulate_all
+from experiments.software import APPROACHES, BEST, HEAD, PAPER, SCHEDULES, bars, best, means, substituted
+from experiments.speedups import LIMITED, MEAN, by_problem, with_speedups
+from smmux import benchmarks
+from smmux import plot as figures
+from smmux.gpus import Gpu
+from smmux.sweep import Record
+
+TABLE1 = {"GTX480-16K": ("SP", "HG"), "GTX480-48K": ("HG",)}
+"""Benchmarks of which fewer blocks fit if Table 1's bytes count (tests/experiments/test_fig11.py)."""
+QUICK = ("FFT", "STO", "SP")
+"""Benchmarks of a quick run: most of its time goes into compiling."""
+PAPER_MAX = {"GTX285": 1.95, "GTX480": 2.19}
+TOLERANCE = 0.1  # relative, of a mean or maximum that counts as reproduced
+MUCH = 1.05  # times the better of VTB and VTB_pipe: "much better"
+
+
+def machines() -> list[Gpu]:
+    """The cards, and what the further runs are made on."""
+    return [
+        *cards.measured(),
+        *map(cards.perfect_fetch, MEASURED),
+        *map(cards.table1_bytes, TABLE1),
+        cards.half_lanes(),
+    ]
+
+
+def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
+    """Simulate; every record has its speedup over the baseline. quick: some benchmarks, in schedule `list`."""
+    if quick:
+        todo = [p for gpu in MEASURED for p in software.points(gpu, HEAD, quick, QUICK)]
+    else:
+        todo = [p for gpu, schedule in product(MEASURED, SCHEDULES) for p in software.points(gpu, schedule, quick)]
+        for name, affected in TABLE1.items():
+            todo += software.points(cards.table1_bytes(name), HEAD, quick, affected)
+        for machine in (cards.half_lanes(), *map(cards.perfect_fetch, MEASURED)):
+            todo += software.points(machine, HEAD, quick)
+    return with_speedups(simulate_all(by_problem(todo), jobs, "fig11"))
+
+
+def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
+    """Grouped bars of one card; the other schedule and the paper's means are marks."""
+    marks = {
+        SCHEDULES[1]: {"marker": "D", "color": "black", "markersize": 1.6, "label": f"schedule {SCHEDULES[1]}"},
+        "paper": {"marker": "_", "color": "crimson", "markersize": 5, "markeredgewidth": 1.2, "label": "paper"},
+    }
+    shown = bars(records, gpu)
+    figures.grouped_bars(ax, shown, x="benchmark", hue="series", y="speedup", marks=marks)
+    last = len({b["benchmark"] for b in shown}) - 1
+    ax.axhline(1, color="black", linewidth=0.5)
+    ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
+    ax.set_xlim(-0.5, last + 0.5)
+    ax.set_ylabel("Speedup")
+    ax.set_ylim(0, 1.1 * max(PAPER[gpu][BEST], *(b["speedup"] for b in shown)))
+    ax.set_title(gpu, loc="left", fontsize=7, pad=2)
+    if gpu == MEASURED[0]:
+        ax.legend(ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
+    return ax
+
+
+def table(records: Sequence[Record]) -> str:
+    """Speedups card by card, the paper's means beside ours."""
+    parts = []
+    for gpu in MEASURED:
+        other = f"{gpu}, Table 1 bytes"
+        rows = _rows(records, gpu)
+        rows += [(f"{row[0]}, Table 1 bytes", *row[1:]) for row in _rows(records, other) if row[0] != MEAN]
+        mixed = means(substituted(records, gpu, other), gpu)
+        if gpu in TABLE1 and mixed != means(records, gpu):
+            rows.append(
+                (f"{MEAN}, Table 1 bytes", None, None, *(mixed.get(a) for a in (*APPROACHES, BEST)), *[None] * 4)
+            )
+        rows.append(("paper", None, None, *(PAPER[gpu].get(a) for a in (*APPROACHES, BEST)), *[None] * 4))
+        columns = [*APPROACHES.values(), BEST]
+        parts.append(harness.table((gpu, "K", "registers", *columns, *(f"{SCHEDULES[1]}: {c}" for c in columns)), rows))
+    variations = [(name, means(records, name)) for name in _variations()]
+    if variations[0][1]:
+        rows = [(name, *(found.get(a) for a in (*APPROACHES, BEST))) for name, found in variations]
+        parts.append(harness.table(("means on", *APPROACHES.values(), BEST), rows))
+    on_card = measured.load()
+    return "\n\n".join([*parts, measured.table(on_card)] if on_card else parts)
+
+
+def _variations() -> list[str]:
+    """Machines on which all benchmarks run, beside the cards."""
+    return [*(cards.perfect_fetch(gpu).name for gpu in MEASURED), cards.half_lanes().name]
+
+
+def _rows(records: Sequence[Record], gpu: str) -> list[tuple[Any, ...]]:
+    """K, registers, and speedups in both schedules, of each benchmark and in the mean."""
+    found = [software.speedups(records, gpu, schedule) for schedule in SCHEDULES]
+    own = {
+        r["benchmark"]: r for r in records if r["variant"] == "baseline" and (r["gpu"], r["schedule"]) == (gpu, HEAD)
+    }
+    rows = []
+    for name in found[0]:
+        speedups = [row.get(a) for s in found for row in [s.get(name, {})] for a in APPROACHES]
+        tops = [max(s[name].values()) if name in s else None for s in found]
+        rows.append(
+            (name, own[name]["residency"], own[name]["registers"], *speedups[:3], tops[0], *speedups[3:], tops[1])
+        )
+    if rows:
+        both = [means(records, gpu, schedule) for schedule in SCHEDULES]
+        rows.append((MEAN, None, None, *(m.get(a) for m in both for a in (*APPROACHES, BEST))))
+    return rows
+
+
+def check(records: Sequence[Record]) -> list[Verdict]:
+    """Claims P1, P2, P28 to P33, P46 and P60, and those on the transformed kernels, for schedule `list`."""
+    complete = all(set(best(records, gpu)) == set(LIMITED) for gpu in MEASURED)
+    return [
+        _best_means(records, complete),
+        _maxima(records, complete),
+        *_orders(records),
+        *(_means_of("P30" if gpu.endswith("16K") else "P31", records, gpu, complete) for gpu in MEASURED[1:]),
+        _cards_in_order(records),
+        _lanes(records),
+        _collaborative(records),
+        _selection(records),
+        *virtual.check(records),
+    ]
+
+
+def _close(ours: Sequence[float], paper: Sequence[float]) -> tuple[bool, str]:
+    """Whether values are the paper's, and how far off they are."""
+    off = [value / expected - 1 for value, expected in zip(ours, paper, strict=True)]
+    note = ", ".join(f"{o:+.0%}" for o in off) + f"; up to {TOLERANCE:.0%} counts as reproduced"
+    return all(abs(o) <= TOLERANCE for o in off), note
+
+
+def _best_means(records: Sequence[Record], complete: bool) -> Verdict:
+    ours = [means(records, gpu)[BEST] for gpu in MEASURED]
+    close, note = _close(ours, [PAPER[gpu][BEST] for gpu in MEASURED])
+    return verdict("P1", [round(v, 3) for v in ours], close if complete else None, note)
+
+
+def _maxima(records: Sequence[Record], complete: bool) -> Verdict:
+    tops = {gpu: max(best(records, gpu).items(), key=lambda item: item[1]) for gpu in MEASURED}
+    fermi = max((tops[gpu] for gpu in MEASURED[1:]), key=lambda item: item[1])
+    ours = [tops[MEASURED[0]], fermi]
+    close, note = _close([v for _, v in ours], list(PAPER_MAX.values()))
+    return verdict("P2", [f"{v:.3f} ({name})" for name, v in ours], close if complete else None, note)
+
+
+def _means_of(claim: str, records: Sequence[Record], gpu: str, complete: bool) -> Verdict:
+    found = means(records, gpu)
+    close, note = _close([found[a] for a in PAPER[gpu]], list(PAPER[gpu].values()))
+    mixed = means(substituted(records, gpu, f"{gpu}, Table 1 bytes"), gpu)
+    more = ", ".join(f"{mixed[a]:.3f}" for a in PAPER[gpu])
+    return verdict(
+        claim,
+        [round(found[a], 3) for a in PAPER[gpu]],
+        close if complete else None,
+        f"{note}; CO-VTB over the three that have it; with Table 1's bytes: {more}",
+    )
+
+
+def _orders(records: Sequence[Record]) -> list[Verdict]:
+    """Claims P28 and P29."""
+    found = means(records, "GTX480-16K")
+    ordered = found["co_vtb"] > found["vtb_pipe"] > found["vtb"]
+    mc = {gpu: software.speedups(records, gpu).get("MC", {}) for gpu in MEASURED}
+    ratios = {gpu: round(row["vtb_pipe"] / row["vtb"], 3) for gpu, row in mc.items() if row}
+    others = software.speedups(records, "GTX480-16K")
+    exceptions = [name for name, row in others.items() if row["vtb_pipe"] <= row["vtb"]]
+    return [
+        verdict(
+            "P28",
+            {APPROACHES[a]: round(found[a], 3) for a in APPROACHES},
+            ordered,
+            "GTX480-16K; CO-VTB over the three that have it",
+        ),
+        verdict(
+            "P29",
+            ratios,
+            all(ratio <= 1 for ratio in ratios.values()) if ratios else None,
+            "MC: VTB_pipe over VTB, which combines four blocks; on GTX480-16K VTB_pipe is not better for "
+            + (", ".join(exceptions) or "none"),
+        ),
+    ]
+
+
+def _cards_in_order(records: Sequence[Record]) -> Verdict:
+    found = {gpu: means(records, gpu)[BEST] for gpu in MEASURED}
+    small, large = found["GTX480-16K"], found["GTX480-48K"]
+    return verdict(
+        "P32",
+        {gpu: round(value, 3) for gpu, value in found.items()},
+        small == max(found.values()) and large < small,
+        "means of the best approach",
+    )
+
+
+def _lanes(records: Sequence[Record]) -> Verdict:
+    """The same card and memory with groups of lanes half as wide."""
+    wide, narrow = (means(records, name) for name in ("GTX480-16K", cards.half_lanes().name))
+    if not narrow:
+        return verdict("P33", None, None, "not in quick runs")
+    own = best(records, "GTX480-16K")
+    theirs = best(records, cards.half_lanes().name)
+    less = [name for name in own if theirs[name] < own[name]]
+    return verdict(
+        "P33",
+        [round(wide[BEST], 3), round(narrow[BEST], 3)],
+        wide[BEST] > narrow[BEST],
+        "best mean on GTX480-16K, and on one whose instructions hold their lanes 4 clocks, all else equal; "
+        f"gains are smaller there for {', '.join(less) or 'none'}",
+    )
+
+
+def _collaborative(records: Sequence[Record]) -> Verdict:
+    """CO-VTB over the better of the two others."""
+    ratios: dict[str, dict[str, float]] = {}
+    for gpu in MEASURED:
+        for name, row in software.speedups(records, gpu).items():
+            if "co_vtb" in row:
+                ratio = row["co_vtb"] / max(row["vtb"], row["vtb_pipe"])
+                ratios.setdefault(name, {})[gpu] = round(ratio, 3)
+    values = [ratio for row in ratios.values() for ratio in row.values()]
+    better = sum(ratio >= MUCH for ratio in values)
+    return verdict(
+        "P46",
+        ratios,
+        better > len(values) / 2 if values else None,
+        f"CO-VTB over the better of VTB and VTB_pipe; {better} of {len(values)} above {MUCH}",
+    )
+
+
+def _selection(records: Sequence[Record]) -> Verdict:
+    """The best approach per benchmark against each single one, CO-VTB standing in where there is one."""
+    found = {}
+    for gpu in MEASURED:
+        own = means(records, gpu)
+        found[gpu] = round(own[BEST] / max(own[a] for a in APPROACHES if a in own), 3)
+    return verdict("P60", found, all(ratio > 1 for ratio in found.values()), "best mean over the highest single one")
+
+
+def summary(records: Sequence[Record]) -> Record:
+    """Bars of each card, means in both schedules, beside the paper's."""
+    return {
+        "speedups": {gpu: bars(records, gpu) for gpu in MEASURED},
+        "means": {gpu: {schedule: means(records, gpu, schedule) for schedule in SCHEDULES} for gpu in MEASURED},
+        "table1_bytes": {gpu: means(substituted(records, gpu, f"{gpu}, Table 1 bytes"), gpu) for gpu in TABLE1},
+        "half_lanes": means(records, cards.half_lanes().name),
+        "perfect_fetch": {gpu: means(records, cards.perfect_fetch(gpu).name) for gpu in MEASURED},
+        "paper": PAPER,
+        "hardware": measured.load(),
+    }
+
+
+EXPERIMENT = harness.Experiment(
+    name="fig11",
+    description=__doc__,
+    run=run,
+    table=table,
+    summary=summary,
+    check=check,
+    plots=[partial(plot, gpu=gpu) for gpu in MEASURED],
+    machines=machines,
+    sizes=lambda quick: {name: benchmarks.get(name).sizes[software.size(name, quick)] for name in LIMITED},
+    options={"stalls": software.stall_table},
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line."""
+    panels = [*EXPERIMENT.plots, *measured.panels()]
+    return harness.main(replace(EXPERIMENT, plots=panels, figsize=(3.33, 1.45 * len(panels))), argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""What was measured on a real card: medians in `hardware/*.csv`, drawn as the last panel of Figure 11.
+
+A row is one kernel under one carve-out of shared memory; columns: gpu, carveout_kb (shared memory that an SM offers),
+benchmark, variant (as in `smmux.benchmarks.VARIANTS`), n (thread blocks combined), repeats, median_us, min_us and
+speedup (median of the baseline under the same carve-out over its own). How they were taken is said in `hardware/`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from experiments import harness
+from experiments.harness import Plot
+from experiments.software import APPROACHES, BEST
+from experiments.speedups import LIMITED, MEAN
+from smmux import plot as figures
+from smmux.plot import geometric_mean
+from smmux.sweep import Record
+
+__all__ = ["FOLDER", "bars", "load", "panels", "plot", "table"]
+
+FOLDER = Path(__file__).with_name("hardware")
+NUMBERS = {"carveout_kb": int, "n": int, "repeats": int, "median_us": float, "min_us": float, "speedup": float}
+MARKERS = ("D", "o", "^", "v")
+
+
+def load(folder: Path = FOLDER) -> list[Record]:
+    """All rows, numbers as such; none where nothing was measured."""
+    made = []
+    for path in sorted(folder.glob("*.csv")):
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        made += [{name: NUMBERS.get(name, str)(value) for name, value in row.items()} for row in rows]
+    return made
+
+
+def speedups(measured: Sequence[Record], carveout: int) -> dict[tuple[str, str], float]:
+    """By benchmark and approach, with the means of each approach and of the best."""
+    here = {
+        (r["benchmark"], r["variant"]): r["speedup"]
+        for r in measured
+        if r["carveout_kb"] == carveout and r["variant"] in APPROACHES
+    }
+    names = [name for name in LIMITED if any(key[0] == name for key in here)]
+    made = {(name, a): here[name, a] for name in names for a in APPROACHES if (name, a) in here}
+    for a in APPROACHES:
+        own = [value for (_, approach), value in here.items() if approach == a]
+        if own:
+            made[MEAN, a] = geometric_mean(own)
+    made[MEAN, BEST] = geometric_mean(max(v for (n, _), v in here.items() if n == name) for name in names)
+    return made
+
+
+def bars(measured: Sequence[Record]) -> list[Record]:
+    """A record per benchmark and approach: speedup under the smallest carve-out, and the others in columns."""
+    smallest, *others = carveouts(measured)
+    beside = {kb: speedups(measured, kb) for kb in others}
+    return [
+        {
+            "benchmark": name,
+            "series": APPROACHES.get(approach, approach),
+            "speedup": value,
+            **{f"{kb} kB": found.get((name, approach)) for kb, found in beside.items()},
+        }
+        for (name, approach), value in speedups(measured, smallest).items()
+    ]
+
+
+def carveouts(measured: Sequence[Record]) -> list[int]:
+    """Sizes of shared memory in kB, the smallest first."""
+    return sorted({r["carveout_kb"] for r in measured})
+
+
+def panels() -> list[Plot]:
+    """The panel of what was measured, if anything was."""
+    measured = load()
+    return [partial(_panel, measured=measured)] if measured else []
+
+
+def _panel(_: Sequence[Record], ax: Any, measured: Sequence[Record]) -> Any:
+    return plot(measured, ax)
+
+
+def plot(measured: Sequence[Record], ax: Any) -> Any:
+    """Bars of the smallest carve-out, marks for the others."""
+    shown = bars(measured)
+    smallest, *others = carveouts(measured)
+    look = {"color": "black", "markersize": 2, "markerfacecolor": "white", "markeredgewidth": 0.5}
+    marks = {
+        f"{kb} kB": {"marker": marker, "label": f"{kb} kB", **look} for kb, marker in zip(others, MARKERS, strict=False)
+    }
+    figures.grouped_bars(ax, shown, x="benchmark", hue="series", y="speedup", marks=marks)
+    last = len({b["benchmark"] for b in shown}) - 1
+    ax.axhline(1, color="black", linewidth=0.5)
+    ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
+    ax.set_xlim(-0.5, last + 0.5)
+    ax.set_ylabel("Speedup")
+    card = ", ".join(dict.fromkeys(r["gpu"] for r in measured))
+    ax.set_title(f"{card}, measured, {smallest} kB", loc="left", fontsize=7, pad=2)
+    lines = [line for line in ax.lines if not line.get_label().startswith("_")]
+    ax.legend(handles=lines, ncols=len(lines), loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
+    return ax
+
+
+def table(measured: Sequence[Record]) -> str:
+    """Speedups by carve-out."""
+    found = {kb: speedups(measured, kb) for kb in carveouts(measured)}
+    names = list(dict.fromkeys(name for row in found.values() for name, _ in row))
+    columns = [(kb, a) for kb in found for a in (*APPROACHES, BEST) if any(approach == a for _, approach in found[kb])]
+    rows = [(name, *(found[kb].get((name, a)) for kb, a in columns)) for name in names]
+    card = ", ".join(dict.fromkeys(r["gpu"] for r in measured))
+    return harness.table((card, *(f"{APPROACHES.get(a, a)} {kb} kB" for kb, a in columns)), rows)

@@ -1,0 +1,118 @@
+"""The software approaches on the cards that the paper measures, for Figures 11 to 13: points, bars, means, tables.
+
+What was measured on cards is headed by schedule `list`: an assembler orders instructions for the card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from experiments import runs, stalls
+from experiments.speedups import LIMITED, MEAN, is_default
+from smmux import benchmarks
+from smmux.gpus import Gpu
+from smmux.plot import geometric_mean
+from smmux.sweep import Record
+
+__all__ = [
+    "APPROACHES", "BEST", "HEAD", "PAPER", "SCHEDULES", "bars", "best", "means", "points", "size", "speedups",
+    "stall_table", "substituted",
+]  # fmt: skip
+
+SCHEDULES = ("list", "source")
+HEAD = SCHEDULES[0]
+APPROACHES = {"vtb": "VTB", "vtb_pipe": "VTB_pipe", "co_vtb": "CO-VTB"}
+BEST = "best"
+
+PAPER: Mapping[str, Mapping[str, float]] = {
+    "GTX285": {BEST: 1.44},
+    "GTX480-16K": {"vtb": 1.42, "vtb_pipe": 1.60, "co_vtb": 1.61, BEST: 1.70},
+    "GTX480-48K": {"vtb": 1.09, "vtb_pipe": 1.22, "co_vtb": 1.14, BEST: 1.26},
+}
+"""Means that the paper gives; of CO-VTB over MC, STO and HG, which alone have it."""
+
+LARGE = ("MC",)
+"""Of which the default size has no eight waves where VTB combines four blocks on 48 kB."""
+
+
+def size(name: str, quick: bool) -> str:
+    """The size of a benchmark's problem."""
+    return "large" if name in LARGE and not quick else runs.size(quick)
+
+
+def points(gpu: str | Gpu, schedule: str, quick: bool, names: Iterable[str] = LIMITED, **rest: Any) -> list[Record]:
+    """The baseline of each benchmark and every approach that it has, as in the paper."""
+    made = []
+    for name in names:
+        benchmark = benchmarks.get(name)
+        common = {"benchmark": name, "build": benchmark.builds[0], "schedule": schedule, "gpu": gpu}
+        common |= {"size": size(name, quick), **rest}
+        made.append({**common, "variant": "baseline", "n": 1})
+        for approach in APPROACHES:
+            if approach in benchmark.variants:
+                made.append({**common, "variant": approach, "n": benchmark.combined if approach == "vtb" else 2})
+    return made
+
+
+def speedups(records: Iterable[Record], gpu: str, schedule: str = HEAD) -> dict[str, dict[str, float]]:
+    """Speedups by benchmark and approach, of the default builds of the benchmarks that shared memory limits."""
+    found: dict[str, dict[str, float]] = {}
+    for r in records:
+        wanted = (r["gpu"], r["schedule"]) == (gpu, schedule) and r["variant"] in APPROACHES
+        if wanted and r["benchmark"] in LIMITED and is_default(r):
+            found.setdefault(r["benchmark"], {})[r["variant"]] = r["speedup"]
+    return found
+
+
+def best(records: Iterable[Record], gpu: str, schedule: str = HEAD) -> dict[str, float]:
+    """The speedup of each benchmark's best approach."""
+    return {name: max(row.values()) for name, row in speedups(records, gpu, schedule).items()}
+
+
+def means(records: Iterable[Record], gpu: str, schedule: str = HEAD) -> dict[str, float]:
+    """Geometric means by approach, over the benchmarks that have it, and of the best ones."""
+    rows = speedups(records, gpu, schedule).values()
+    made = {a: geometric_mean(row[a] for row in rows if a in row) for a in APPROACHES if any(a in row for row in rows)}
+    return {**made, BEST: geometric_mean(max(row.values()) for row in rows)} if rows else {}
+
+
+def substituted(records: Iterable[Record], gpu: str, other: str) -> list[Record]:
+    """The records of a machine, with those benchmarks that another machine has taken from there."""
+    records = list(records)
+    theirs = [{**r, "gpu": gpu} for r in records if r["gpu"] == other]
+    there = {(r["benchmark"], r["schedule"]) for r in theirs}
+    return [r for r in records if r["gpu"] == gpu and (r["benchmark"], r["schedule"]) not in there] + theirs
+
+
+def bars(records: Sequence[Record], gpu: str) -> list[Record]:
+    """What a panel shows: a record per benchmark and approach, and the means; beside each the other schedule's."""
+    made = []
+    other = speedups(records, gpu, SCHEDULES[1])
+    for name, row in speedups(records, gpu).items():
+        made += [_bar(name, a, row[a], other.get(name, {}).get(a)) for a in APPROACHES if a in row]
+    of_means = means(records, gpu), means(records, gpu, SCHEDULES[1])
+    made += [
+        _bar(MEAN, a, value, of_means[1].get(a)) | {"paper": PAPER[gpu].get(a)} for a, value in of_means[0].items()
+    ]
+    return made
+
+
+def _bar(name: str, approach: str, speedup: float, other: float | None) -> Record:
+    label = APPROACHES.get(approach, approach)
+    return {"benchmark": name, "variant": approach, "series": label, "speedup": speedup, SCHEDULES[1]: other}
+
+
+def stall_table(records: Iterable[Record]) -> str:
+    """The stall breakdown of every point."""
+    header = ("", "machine", "schedule", "variant", "speedup")
+    return stalls.table(
+        records, lambda r: (*(r[name] for name in ("benchmark", "gpu", "schedule")), label(r), r["speedup"]), header
+    )
+
+
+def label(record: Record) -> str:
+    """The approach of a record, with the number of blocks combined where that is not two."""
+    variant: str = record["variant"]
+    name = APPROACHES.get(variant, variant)
+    return name if record["n"] <= 2 else f"{name} {record['n']}"

@@ -1,0 +1,180 @@
+"""Figure 11 as data: bars, means and verdicts from records whose answer is known, and what the design rests on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from experiments import cards, fig11, measured, runs, software, speedups
+from experiments.cards import MEASURED
+from experiments.software import BEST, HEAD, SCHEDULES
+from experiments.speedups import LIMITED, MEAN
+from smmux import benchmarks, gpus, models
+
+Rows = dict[str, dict[str, tuple[float, ...]]]
+
+
+def uniform(gpu: str, *row: float) -> Rows:
+    """Speedups of VTB, VTB_pipe and CO-VTB, the same for all benchmarks."""
+    return {gpu: dict.fromkeys(LIMITED, row)}
+
+
+AS_PAPER: Rows = {
+    "GTX285": {
+        "MV": (1.2, 1.35), "FFT": (1.2, 1.95), "MC": (1.2, 1.15, 1.6), "STO": (1.2, 1.3, 1.5), "SP": (1.2, 1.3),
+        "HG": (1.2, 1.2, 1.1), "CV": (1.2, 1.35),
+    },
+    "GTX480-16K": {
+        "MV": (1.42, 1.6), "FFT": (1.42, 2.19), "MC": (1.42, 1.4, 1.9), "STO": (1.42, 1.4, 1.6), "SP": (1.42, 1.6),
+        "HG": (1.42, 1.5, 1.4), "CV": (1.42, 1.6),
+    },
+    "GTX480-48K": {
+        "MV": (1.09, 1.22), "FFT": (1.09, 1.33), "MC": (1.09, 1.08, 1.25), "STO": (1.09, 1.2, 1.3), "SP": (1.09, 1.2),
+        "HG": (1.09, 1.2, 0.95), "CV": (1.09, 1.33),
+    },
+}  # fmt: skip
+"""Speedups of VTB, VTB_pipe and CO-VTB with the paper's means, maxima and orders."""
+
+
+def record(benchmark: str, gpu: str, schedule: str, variant: str, speedup: float) -> dict[str, Any]:
+    n = {"baseline": 1, "vtb": benchmarks.get(benchmark).combined}.get(variant, 2)
+    merged = variant != "baseline"
+    cycles = int(12000 / speedup)
+    return {
+        "benchmark": benchmark, "build": benchmarks.get(benchmark).builds[0], "gpu": gpu, "schedule": schedule,
+        "variant": variant, "n": n, "cycles": cycles, "residency": 1, "registers": 20 + merged, "local_bytes": 0,
+        "blocks": 100 // n, "block_cycles": cycles, "first_barrier_cycles": 100 // n * (160 if merged else 100),
+        "divergent_branches": 7, "barriers": 100 // n * (4 if merged else 2), "flight_cycles": cycles * (1 + merged),
+        "instructions": 1000 + 200 * (variant == "co_vtb"), "scheduler_cycles": 2 * cycles,
+        "issue_cycles": cycles // 2, "idle_no_block": 0, "idle_barrier": 10 * merged,
+    }  # fmt: skip
+
+
+def records(rows: Rows, schedules: tuple[str, ...] = SCHEDULES) -> list[dict[str, Any]]:
+    made = []
+    for gpu, found in rows.items():
+        for name, speedup in found.items():
+            variants = [v for v in ("baseline", "vtb", "vtb_pipe", "co_vtb") if v in benchmarks.get(name).variants]
+            for schedule in schedules:
+                pairs = zip(variants, (1.0, *speedup), strict=False)
+                made += [record(name, gpu, schedule, variant, value) for variant, value in pairs]
+    return speedups.with_speedups(made)
+
+
+@pytest.fixture
+def as_paper() -> list[dict[str, Any]]:
+    return records(AS_PAPER)
+
+
+def test_means_are_geometric_and_the_best_is_chosen_per_benchmark(as_paper: list[dict[str, Any]]) -> None:
+    found = software.means(as_paper, "GTX480-16K")
+    assert found["vtb"] == pytest.approx(1.42, abs=0.001)
+    assert found["vtb_pipe"] == pytest.approx((1.6**3 * 2.19 * 1.4**2 * 1.5) ** (1 / 7), abs=0.001)
+    assert found["co_vtb"] == pytest.approx((1.9 * 1.6 * 1.4) ** (1 / 3), abs=0.001)
+    assert found[BEST] == pytest.approx((1.6**4 * 2.19 * 1.9 * 1.5) ** (1 / 7), abs=0.001)
+    assert software.means(as_paper, "K20c") == {}
+
+
+def test_bars_have_the_other_schedule_and_the_papers_means_beside_them(as_paper: list[dict[str, Any]]) -> None:
+    shown = software.bars(as_paper, "GTX480-48K")
+    assert len(shown) == 7 * 2 + 3 + 4
+    assert all(b[SCHEDULES[1]] == pytest.approx(b["speedup"]) for b in shown)
+    assert [b["paper"] for b in shown if b["benchmark"] == MEAN] == [1.09, 1.22, 1.14, 1.26]
+    alone = software.bars(records(AS_PAPER, (HEAD,)), "GTX480-48K")
+    assert all(b[SCHEDULES[1]] is None for b in alone)
+
+
+def test_picture(as_paper: list[dict[str, Any]]) -> None:
+    figure = Figure()
+    for gpu in MEASURED:
+        ax = fig11.plot(as_paper, figure.add_subplot(), gpu)
+        assert [len(bars) for bars in ax.containers] == [8, 8, 4, 1]
+        marks = {line.get_label(): len(line.get_xdata()) for line in ax.lines}
+        assert marks[f"schedule {SCHEDULES[1]}"] == 21
+        assert marks["paper"] == len(software.PAPER[gpu])
+
+
+def test_verdicts_on_what_the_paper_says(as_paper: list[dict[str, Any]]) -> None:
+    slow = records(uniform(cards.half_lanes().name, 1.1, 1.2, 1.3), (HEAD,))
+    verdicts = {v.id: v for v in fig11.check(as_paper + slow)}
+    assert {claim for claim, v in verdicts.items() if not v.reproduced} == set()
+    assert {"P1", "P2", "P17", "P18", "P19", "P20", "P22", "P24", "P28", "P33", "P46", "P60"} <= set(verdicts)
+
+
+def test_verdicts_on_its_contrary() -> None:
+    slower = uniform("GTX480-16K", 0.9, 0.8, 0.7) | uniform("GTX480-48K", 1.0, 0.9, 0.8)
+    wrong = records(uniform("GTX285", 1.3, 1.2, 0.9) | slower)
+    for r in wrong:
+        if r["variant"] != "baseline":
+            r |= {"first_barrier_cycles": r["blocks"] * 190, "divergent_branches": 8, "barriers": 0, "flight_cycles": 1}
+    slow = records(uniform(cards.half_lanes().name, 2.0, 2.0, 2.0), (HEAD,))
+    verdicts = {v.id: v for v in fig11.check(wrong + slow)}
+    of_kernels = {"P17", "P18", "P25", "P26", "P27", "P29"}
+    assert {claim for claim, v in verdicts.items() if v.reproduced} == of_kernels
+
+
+def test_means_of_some_benchmarks_are_not_judged(as_paper: list[dict[str, Any]]) -> None:
+    some = [r for r in as_paper if r["benchmark"] in ("FFT", "HG")]
+    verdicts = {v.id: v.reproduced for v in fig11.check(some)}
+    assert [verdicts[claim] for claim in ("P1", "P2", "P29", "P30", "P31", "P33")] == [None] * 6
+
+
+def test_substituted_takes_only_what_the_other_machine_has(as_paper: list[dict[str, Any]]) -> None:
+    other = cards.table1_bytes("GTX480-16K").name
+    theirs = [
+        {**r, "gpu": other, "speedup": 3.0} for r in as_paper if r["benchmark"] == "SP" and r["gpu"] == MEASURED[1]
+    ]
+    mixed = software.speedups(software.substituted(as_paper + theirs, MEASURED[1], other), MEASURED[1])
+    own = software.speedups(as_paper, MEASURED[1])
+    assert mixed["SP"] == {"vtb": 3.0, "vtb_pipe": 3.0}
+    assert {name: row for name, row in mixed.items() if name != "SP"} == {n: r for n, r in own.items() if n != "SP"}
+
+
+def test_table1_bytes_change_the_residency_of_those_that_are_run_again() -> None:
+    for gpu in MEASURED[1:]:
+        changed = []
+        for name in LIMITED:
+            benchmark = benchmarks.get(name)
+            program = runs.program(benchmark)
+            fits = [
+                models.occupancy(benchmark.table1.threads, 0, program.shared_bytes, machine, parameters).blocks
+                for machine, parameters in (
+                    (gpu, 0),
+                    (cards.table1_bytes(gpu), program.param_bytes(benchmark.pointer_bytes)),
+                )
+            ]
+            changed += [name] * (fits[0] != fits[1])
+        assert tuple(changed) == fig11.TABLE1[gpu]
+
+
+def test_half_lanes_leave_the_memory_alone() -> None:
+    own, slow = gpus.get("GTX480-16K").to_dict(), cards.half_lanes().to_dict()
+    changed = {name: (own[name], slow[name]) for name in own if own[name] != slow[name]}
+    del changed["name"]
+    assert all(after == 2 * before for before, after in changed.values())
+    assert set(changed) == {"issue_interval", *(f"issue_{name}" for name in cards.ARITHMETIC)}
+
+
+HARDWARE = """gpu,carveout_kb,benchmark,variant,n,repeats,median_us,min_us,speedup
+Card,48,FFT,baseline,1,9,10.0,9.0,1.0
+Card,48,FFT,vtb,2,9,10.0,9.0,1.0
+Card,16,FFT,vtb,2,9,8.0,7.5,1.25
+Card,16,FFT,vtb_pipe,2,9,5.0,4.5,2.0
+Card,16,HG,vtb,2,9,10.0,9.0,0.8
+"""
+
+
+def test_panel_of_a_real_card(tmp_path: Path, as_paper: list[dict[str, Any]]) -> None:
+    assert measured.load(tmp_path) == []
+    (tmp_path / "card.csv").write_text(HARDWARE)
+    rows = measured.load(tmp_path)
+    assert rows[3]["speedup"] == 2.0
+    found = {(b["benchmark"], b["series"]): b["speedup"] for b in measured.bars(rows)}
+    assert found[MEAN, "VTB"] == pytest.approx(1.0)
+    assert found[MEAN, BEST] == pytest.approx(1.6**0.5)
+    ax = measured.plot(rows, Figure().add_subplot())
+    assert [len(bars) for bars in ax.containers] == [3, 2, 1]
+    assert "VTB_pipe 16 kB" in measured.table(rows)

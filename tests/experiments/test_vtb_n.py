@@ -1,0 +1,84 @@
+"""The sweep of N as data; that grids are large enough for it and for Figure 11."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from experiments import runs, software, vtb_n
+from experiments.cards import MEASURED
+from experiments.software import HEAD, SCHEDULES
+from experiments.speedups import LIMITED, MEAN
+from smmux import benchmarks, gpus, models
+from smmux.benchmarks import mc
+
+WAVES = 8
+
+
+def records(gains: dict[str, tuple[float, float, float]]) -> list[dict[str, Any]]:
+    made = []
+    for gpu in MEASURED:
+        for schedule in SCHEDULES:
+            for name, row in gains.items():
+                for n, speedup in zip((1, *vtb_n.COMBINED), (1.0, *row), strict=True):
+                    variant = "vtb" if n > 1 else "baseline"
+                    common = {"benchmark": name, "gpu": gpu, "schedule": schedule, "variant": variant, "n": n}
+                    made.append(common | {"speedup": speedup, "residency": 1, "registers": 20})
+    return made
+
+
+def test_verdict() -> None:
+    flat = dict.fromkeys(LIMITED, (1.2, 1.2, 1.2))
+    assert vtb_n.check(records(flat))[0].reproduced is False
+    assert vtb_n.check(records(flat | {"MC": (1.2, 1.3, 1.5)}))[0].reproduced is True
+    assert vtb_n.check(records(flat | {"MC": (1.2, 1.3, 1.5), "CV": (1.0, 1.0, 1.2)}))[0].reproduced is False
+
+
+def test_picture_and_table() -> None:
+    made = records({"MV": (1.2, 1.1, 1.0), "MC": (1.0, 1.2, 1.4)})
+    ax = vtb_n.plot(made, Figure().add_subplot(), MEASURED[0])
+    assert [len(bars) for bars in ax.containers] == [3, 3, 3]
+    assert vtb_n.speedups(made, MEASURED[0])[MEAN][4] == pytest.approx(1.4**0.5)
+    assert "1 2 3 4" in vtb_n.table(made)
+
+
+@cache
+def active_cells(n: int, iso: float = 0.2) -> int:
+    """Of MC's grid of n^3."""
+    return int(np.count_nonzero(mc.vertex_counts()[mc.cases(n, iso)]))
+
+
+BLOCKS: dict[str, Callable[..., float]] = {
+    "MV": lambda width, height: height / 32,
+    "FFT": lambda batch: batch,
+    "MC": lambda **size: active_cells(**size) / 32,
+    "STO": lambda windows: windows / 128,
+    "SP": lambda vectors, elements, blocks: blocks,
+    "HG": lambda values: values / 8192,
+    "CV": lambda width, height: (width / 16) * (height / 112),
+}
+
+
+@pytest.mark.parametrize("gpu", MEASURED)
+@pytest.mark.parametrize("name", LIMITED)
+def test_grids_hold_eight_waves(name: str, gpu: str) -> None:
+    """Virtual blocks of the largest residency; registers as the baseline needs them."""
+    benchmark, card = benchmarks.get(name), gpus.get(gpu)
+    problem = benchmark.problem("tiny")
+    budget = runs.register_budget(benchmark, card, benchmark.builds[0])
+    program = benchmark.kernel().compile(problem.arguments(), gpu=gpu, schedule=HEAD, max_registers=budget)
+    parameters = program.param_bytes(benchmark.pointer_bytes) if card.param_in_smem else 0
+
+    def wave(n: int) -> int:
+        fit = models.occupancy(n * problem.threads, program.nregs, program.shared_bytes, card, parameters)
+        return n * fit.blocks * card.sm_count
+
+    for n, size in ((benchmark.combined, software.size(name, False)), (max(vtb_n.COMBINED), vtb_n.size(name, gpu))):
+        assert BLOCKS[name](**benchmark.sizes[size]) >= WAVES * max(wave(k) for k in range(1, n + 1))
+    assert math.ceil(BLOCKS[name](**benchmark.sizes["tiny"])) == problem.blocks
