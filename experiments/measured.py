@@ -1,8 +1,7 @@
 """What was measured on a real card: medians in `hardware/*.csv`, drawn as the last panel of Figure 11.
 
-A row is one kernel under one carve-out of shared memory; columns: gpu, carveout_kb (shared memory that an SM offers),
-benchmark, variant (as in `smmux.benchmarks.VARIANTS`), n (thread blocks combined), repeats, median_us, min_us and
-speedup (median of the baseline under the same carve-out over its own). How they were taken is said in `hardware/`.
+A row is one kernel under one carve-out of shared memory (`hardware/measure.py` takes and explains them). Here count the
+columns gpu, carveout_kb, benchmark, variant (as in `smmux.benchmarks.VARIANTS`) and speedup.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from smmux.sweep import Record
 __all__ = ["FOLDER", "bars", "load", "panels", "plot", "table"]
 
 FOLDER = Path(__file__).with_name("hardware")
-NUMBERS = {"carveout_kb": int, "n": int, "repeats": int, "median_us": float, "min_us": float, "speedup": float}
 MARKERS = ("D", "o", "^", "v")
 
 
@@ -34,8 +32,17 @@ def load(folder: Path = FOLDER) -> list[Record]:
     for path in sorted(folder.glob("*.csv")):
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        made += [{name: NUMBERS.get(name, str)(value) for name, value in row.items()} for row in rows]
+        made += [{name: _number(value) for name, value in row.items()} for row in rows]
     return made
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def speedups(measured: Sequence[Record], carveout: int) -> dict[tuple[str, str], float]:

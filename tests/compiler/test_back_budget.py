@@ -22,7 +22,8 @@ KERNELS = [
     for name in benchmarks.names()
     for benchmark in [benchmarks.get(name)]
     for build in benchmark.builds
-    for variant in (benchmark.variants if build == benchmark.builds[0] else ("baseline", "isolated", "hw"))
+    for variant in ("baseline", "isolated", "hw", "co_hw")
+    if variant != "co_hw" or (benchmark.divided and build == benchmark.builds[0])
 ]
 
 

@@ -100,7 +100,8 @@ def record(names: Sequence[str] | None = None) -> list[Launch]:
             problem = benchmark.problem("tiny")
             for variant in benchmark.variants:
                 gpu = machines[len(launches) % len(machines)]
-                _launch(launches, benchmark.kernel(variant), problem.grid, problem.block, problem.arguments(), gpu)
+                kernel, grid, block = benchmark.launch(problem, variant)
+                _launch(launches, kernel, grid, block, problem.arguments(), gpu)
         x = np.arange(256, dtype=np.float32)
         for gpu in machines:
             _launch(launches, everything, 4, 64, (x, x.copy(), 200), gpu)
