@@ -1,0 +1,57 @@
+"""Launches as files, for replay.c: everything that smmux._core.launch was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from smmux import _core, benchmarks
+
+
+class _Recorded(Exception):
+    """Ends a launch whose arguments have been seen."""
+
+
+def words(*numbers: int) -> bytes:
+    """32-bit words as the core has them in memory."""
+    return np.array(numbers, np.uint32).tobytes()
+
+
+def record(path: Path, benchmark: str, size: str | dict[str, int], gpu: str, **options: Any) -> None:
+    """Write the launch of a benchmark's kernel to a file; options as for `Benchmark.kernel`."""
+    found = benchmarks.get(benchmark)
+    problem = found.problem(size)
+    seen: dict[str, Any] = {}
+
+    def launch(**arguments: Any) -> None:
+        seen.update(arguments)
+        raise _Recorded
+
+    with mock.patch.object(_core, "launch", launch):
+        try:
+            found.kernel(**options).simulate(problem.grid, problem.block, problem.arguments(), gpu=gpu)
+        except _Recorded:
+            pass
+    path.write_bytes(_serialised(seen))
+
+
+def _serialised(launch: dict[str, Any]) -> bytes:
+    code, uniforms, const = (bytes(launch[name]) for name in ("code", "uniforms", "const"))
+    meta, options, buffers = launch["meta"], launch["options"], launch["buffers"]
+    fields = ("nregs", "npreds", "shared_bytes", "dynamic_bytes", "local_bytes", "static_reserved")
+    parts = [
+        words(len(code) // 32, len(uniforms) // 8, len(launch["params"]), len(buffers), len(const)),
+        words(options["dynamic"], options["extra_blocks"], *(meta[name] for name in fields)),
+        words(*launch["grid"], *launch["block"]),
+        words(*launch["config"]),
+        code,
+        uniforms,
+        words(*launch["params"]),
+        const,
+    ]
+    for memory, address, size, writable in buffers:
+        parts += [words(address, size, int(writable)), bytes(memory[:size])]
+    return b"".join(parts)
