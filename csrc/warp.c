@@ -28,7 +28,7 @@ bool warp_reconverge(struct warp *w) {
 
 bool warp_branch(struct warp *w, uint32_t taken, uint32_t target, uint32_t reconvergence) {
     const uint32_t next = w->pc + 1, rest = w->mask & ~taken;
-    if (!taken || !rest) {
+    if (!taken || !rest || target == next) {
         warp_goto(w, taken ? target : next);
         return false;
     }

@@ -171,6 +171,18 @@ def test_divergent_branch_runs_both_sides_and_meets_again() -> None:
     assert counters["thread_instructions"] == 32 + 16 + 3 * 16 + 32  # the branch counts the lanes that take it
 
 
+def test_a_branch_to_the_next_instruction_splits_no_warp() -> None:
+    """Both ways are where lanes meet: none may go on alone, past it, and to a barrier."""
+    a = Assembler()
+    a("setp.lt.s32", d=0, a=LANEID, b=a.imm(16))
+    a("bra", guard=0, imm=2, aux=2)
+    a("bar.sync")
+    a("exit")
+    counters = a.run("GTX285")["counters"]
+    assert counters["divergent_branches"] == 0
+    assert counters["instructions"] == 4
+
+
 @pytest.mark.parametrize("schedulers", [1, 2, 4])
 @pytest.mark.parametrize("policy", [0, 1])
 def test_scheduler_time_is_accounted_for(schedulers: int, policy: int) -> None:
