@@ -95,6 +95,7 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
     Conditions around barriers do not count: what depends on them is computed by all virtual blocks or not at all.
     """
     found = set(seeds)
+    arrays = _local_arrays(source, tree)
     before = -1
     while before != len(found):
         before = len(found)
@@ -110,7 +111,7 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
             ):
                 found |= set(assigned_names([node]))
             elif isinstance(node, ast.Call) and names_in(*node.args) & found:
-                found |= {n for a in node.args if isinstance(a, ast.Name) for n in [a.id]} & _local_arrays(source, tree)
+                found |= {a.id for a in node.args if isinstance(a, ast.Name)} & arrays
     return found
 
 

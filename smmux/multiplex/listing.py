@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import itertools
 import types
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,8 +74,7 @@ class Program:
 
     def claim(self, wish: str, value: Any) -> str:
         """A global name for an object: the wish, or with a number behind it if that means something else."""
-        numbered = (f"{wish}_{i}" for i in range(2, 10000))
-        for name in (wish, *numbered):
+        for name in itertools.chain([wish], (f"{wish}_{i}" for i in itertools.count(2))):
             if name not in self.names or same(self.names[name], value):
                 break
         self.names[name] = value

@@ -45,21 +45,24 @@ def stage(source: FunctionSource, tree: ast.FunctionDef, registers: int = REGIST
     """Move the global loads of a kernel's first defines in front of their regions, in place."""
     analysis = analyse(source, tree)
     names = Names(source, tree)
-    for border in borders(analysis):
+    found = borders(analysis)
+    for i, border in enumerate(found):
         if border.begin:
-            _stage_region(analysis, names, border.block, border.position, registers)
+            ends = (b.position for b in found[i + 1 :] if b.block is border.block and not b.begin)
+            last = next(ends, len(border.block.pieces))
+            _stage_region(analysis, names, border.block, border.position, last, registers)
     if names.added:
         raise AssertionError("staging needs no new modules")
 
 
-def _stage_region(analysis: Analysis, names: Names, block: Block, position: int, registers: int) -> None:
-    """Split the defines at the beginning of a region."""
+def _stage_region(analysis: Analysis, names: Names, block: Block, position: int, last: int, registers: int) -> None:
+    """Split the defines at the beginning of a region, whose statements of the block end before the last position."""
     before: list[ast.stmt] = []
     within: list[ast.stmt] = []
     waiting: list[tuple[str, Array, tuple[ast.expr, ...], int]] = []
     used = 0
     count = 0
-    for piece in block.pieces[position:]:
+    for piece in block.pieces[position:last]:
         if not _define(piece):
             break
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
@@ -57,8 +58,9 @@ class Names:
 
     def new(self, *wishes: str) -> str:
         """The first of the wishes that is free, or the last with a number."""
-        numbered = (f"{wishes[-1]}_{i}" for i in range(2, 10000))
-        name = next(n for n in (*wishes, *numbered) if n not in self.taken and self.source.lookup(n) is MISSING)
+        numbered = (f"{wishes[-1]}_{i}" for i in itertools.count(2))
+        wanted = itertools.chain(wishes, numbered)
+        name = next(n for n in wanted if n not in self.taken and self.source.lookup(n) is MISSING)
         self.taken.add(name)
         return name
 

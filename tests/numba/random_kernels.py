@@ -212,6 +212,8 @@ class Writer:
     arrays: bool = True
     shared: bool = False  # shared arrays may be read
     outputs: bool = True
+    counting: bool = True  # there are counters that live from the first to the last statement
+    anew: bool = False  # every phase defines all shared arrays anew
     depth: int = 2  # of expressions
     loops: int = 0
     names: int = 0
@@ -392,10 +394,11 @@ class Writer:
 
     def phase(self, depth: int) -> list[Statement]:
         """Every thread writes its own words of shared memory; after a barrier all may be read."""
-        writes: list[Statement] = [f"s{kind}[t] = {self.stored(kind, 2)}" for kind in "iuf" if self.rng.randrange(2)]
+        kinds = [kind for kind in "iuf" if self.anew or self.rng.randrange(2)]
+        writes: list[Statement] = [f"s{kind}[t] = {self.stored(kind, 2)}" for kind in kinds]
         if self.rng.randrange(3) == 0:
             writes.append(Block(f"if {self.condition(1)}:", [f"si[t] = {self.value('i', 2)}"]))
-        if self.rng.randrange(3) == 0:
+        if self.counting and self.rng.randrange(3) == 0:
             writes.append(f"cuda.atomic.add(count, {self.index(4)}, {self.value('i', 1)})")
         self.shared = True
         reads = self.body(depth, 5)
@@ -460,13 +463,15 @@ def generate(rng: Random, depth: int = 2) -> Case:
         BARRIER,
     ]
     scope = {kind: [f"{kind}{j}" for j in range(VARIABLES)] + ["t", "g"] * (kind == "i") for kind in "iuf"}
-    writer = Writer(rng, scope, functions, depth=depth)
+    counting, anew = rng.randrange(2) == 0, rng.randrange(2) == 0
+    writer = Writer(rng, scope, functions, counting=counting, anew=anew, depth=depth)
     body = writer.kernel()
     body += [f"fo[g, {j}] = f{j}" for j in range(VARIABLES)]
     body += [f"io[g, {j}] += i{j}" for j in range(VARIABLES)] + [
         f"uo[{OUTPUTS} * g + {j}] = u{j}" for j in range(VARIABLES)
     ]
-    body.append(Block("if t < 4:", ["cuda.atomic.add(acc, 0, count[t])"]))
+    if counting:
+        body.append(Block("if t < 4:", ["cuda.atomic.add(acc, 0, count[t])"]))
     return Case(text, prologue, body, grid, block, rng.randrange(2**31))
 
 
