@@ -8,12 +8,16 @@
 
 /* ---- construction ------------------------------------------------------------------------------ */
 
+static bool is_shared(uint32_t op) {
+    return op == OP_LD_SHARED || op == OP_ST_SHARED || op == OP_ATOM_SHARED;
+}
+
 /* Bytes of the narrowest shared-memory access of the program, and whether it has atomics. */
 static uint32_t narrowest_access(const struct program *p, bool *atomics) {
     uint32_t narrowest = 4;
     for (uint32_t pc = 0; pc < p->count; pc++) {
         const struct uop *u = &p->code[pc];
-        if (u->op != OP_LD_SHARED && u->op != OP_ST_SHARED && u->op != OP_ATOM_SHARED) continue;
+        if (!is_shared(u->op)) continue;
         if (u->width < narrowest) narrowest = u->width;
         *atomics |= u->op == OP_ATOM_SHARED;
     }
@@ -86,33 +90,40 @@ static void forget(struct check *c) {
         memset(c->atomic[i], 0, c->piece_count * sizeof *c->atomic[i]);
     c->epoch = 1;
     for (uint32_t i = 0; i < MAX_BLOCKS; i++)
-        c->blocks[i] = (struct interval){.start = 1u << TAG_EPOCH};
+        c->blocks[i].start = 1u << TAG_EPOCH, c->blocks[i].fresh[0] = c->blocks[i].fresh[1] = 0;
     memset(c->synced, 0, sizeof c->synced);
 }
 
-/* The smallest tag of accesses from now on. */
-static uint32_t next_epoch(struct check *c) {
+uint32_t check_epoch(struct check *c) {
     if (++c->epoch == EPOCHS) forget(c);
     return c->epoch << TAG_EPOCH;
 }
 
 void check_start(struct sm *sm, const struct block *b) {
-    const uint32_t now = next_epoch(sm->check);
-    *interval_of(sm, b) = (struct interval){now, {now, now}};
+    const uint32_t now = check_epoch(sm->check);
+    *interval_of(sm, b) = (struct interval){.start = now, .fresh = {now, now}};
+    for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1)
+        sm->check->exits[__builtin_ctzll(slots)].late = 0;
 }
 
 void check_grant(struct sm *sm, const struct block *b) {
     struct interval *i = interval_of(sm, b);
-    i->start = i->fresh[1] = next_epoch(sm->check);
+    i->start = i->fresh[1] = check_epoch(sm->check);
 }
 
-void check_syncwarp(struct sm *sm, uint32_t warp) {
-    sm->check->synced[warp] = next_epoch(sm->check);
+/* A shared-memory instruction has been through races.c by now, which saw the flag itself. */
+void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t pc) {
+    const uint32_t op = sm->m->program->code[pc].op;
+    if (!is_shared(op)) sm->check->synced[warp] = check_epoch(sm->check);
 }
 
 /* ---- barriers that not all threads reach ------------------------------------------------------------ */
 
-void check_exit(struct sm *sm, uint32_t warp) { sm->check->exit_pc[warp] = sm->warps[warp].pc; }
+void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes) {
+    struct check *c = sm->check;
+    c->exits[warp].pc = sm->warps[warp].pc;
+    if (c->blocks[sm->warps[warp].block].met) c->exits[warp].late |= lanes;
+}
 
 /* Lanes of the warp that have exited. */
 static uint32_t exited_lanes(const struct sm *sm, const struct block *b, uint32_t warp) {
@@ -143,19 +154,27 @@ void check_arrival(struct sm *sm, uint32_t warp, uint64_t t) {
                                   .thread = {waiting_thread(sm, b), thread}});
 }
 
-void check_interval(struct sm *sm, const struct block *b, uint64_t t) {
-    struct interval *i = interval_of(sm, b);
-    i->start = next_epoch(sm->check);
-    if (b->barrier == BAR_ALLOC) i->fresh[1] = i->start;
+/* Report a thread that the barrier of the block does without, if there is one. */
+static void report_exit(struct sm *sm, const struct block *b, uint64_t t, bool late) {
     for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1) {
         const uint32_t warp = (uint32_t)__builtin_ctzll(slots);
-        const uint32_t exited = exited_lanes(sm, b, warp);
+        const uint32_t met = sm->check->exits[warp].late;
+        const uint32_t exited = exited_lanes(sm, b, warp) & (late ? met : ~met);
         if (!exited) continue;
         const uint32_t thread = first_thread(b, warp) + bits_lowest(exited);
         check_report(sm, b, t,
-                     (struct finding){.kind = FINDING_DIVERGENCE,
-                                      .pc = {sm->check->exit_pc[warp], b->barrier_pc},
+                     (struct finding){.kind = late ? FINDING_DIVERGENCE : FINDING_EARLY_EXIT,
+                                      .pc = {sm->check->exits[warp].pc, b->barrier_pc},
                                       .thread = {thread, waiting_thread(sm, b)}});
         return;
     }
+}
+
+void check_interval(struct sm *sm, const struct block *b, uint64_t t) {
+    struct interval *i = interval_of(sm, b);
+    i->start = check_epoch(sm->check);
+    i->met = true;
+    if (b->barrier == BAR_ALLOC) i->fresh[1] = i->start;
+    report_exit(sm, b, t, false);
+    report_exit(sm, b, t, true);
 }

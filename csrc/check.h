@@ -27,9 +27,10 @@ void check_grant(struct sm *sm, const struct block *b);
 void check_arrival(struct sm *sm, uint32_t warp, uint64_t t);
 /* All warps that live have arrived: what follows is ordered behind what was. */
 void check_interval(struct sm *sm, const struct block *b, uint64_t t);
-void check_exit(struct sm *sm, uint32_t warp);
-/* The threads of the warp synchronise: order in the strict form. */
-void check_syncwarp(struct sm *sm, uint32_t warp);
+/* Lanes of the warp are about to exit. */
+void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes);
+/* The threads of the warp have synchronised before the instruction: order in the strict form. */
+void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t pc);
 /* A shared-memory instruction with active lanes, before loads and stores are performed; addresses are those of the SM, shape is
  * that of struct smem_cost. */
 void check_access(const struct memop *op, const uint8_t shape[2]);

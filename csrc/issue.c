@@ -10,13 +10,15 @@ static uint32_t guarded(const struct warp *w, const struct uop *u) {
     return w->mask & (u->guard & GUARD_NOT ? ~p : p);
 }
 
-static void count_issue(struct sm *sm, uint32_t pc, uint32_t active) {
+static void count_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint32_t active) {
     const uint32_t lanes = bits_count(active);
     sm->count.instructions++;
     sm->count.thread_instructions += lanes;
     if (sm->pc_count) {
         sm->pc_count[pc].issued++;
         sm->pc_count[pc].threads += lanes;
+        if (sm->check && sm->m->program->code[pc].flags & INSN_SYNCWARP)
+            check_syncwarp(sm, warp, pc);
     }
 }
 
@@ -30,7 +32,7 @@ static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint
 
 static void issue_exit(struct sm *sm, uint32_t warp, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
-    if (sm->check && active) check_exit(sm, warp);
+    if (sm->check && active) check_exit(sm, warp, active);
     const bool alive = active ? warp_exit(w, active) : warp_goto(w, w->pc + 1);
     if (alive) warp_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
     else block_warp_exit(sm, warp, t);
@@ -81,7 +83,7 @@ bool issue_instruction(struct sm *sm, uint32_t warp, uint32_t scheduler, uint64_
     const uint32_t active = guarded(w, u);
     if (is_memory(u->op)) {
         if (!lsu_issue(sm, warp, u, active, s->unit[UNIT_LSU], t)) return false;
-        count_issue(sm, pc, active);
+        count_issue(sm, warp, pc, active);
         return true;
     }
     /* A multiplication takes the SFU if the SP is busy. */
@@ -89,7 +91,7 @@ bool issue_instruction(struct sm *sm, uint32_t warp, uint32_t scheduler, uint64_
     if (u->unit == UNIT_EITHER)
         unit = sm->unit_free[s->unit[UNIT_SP]] <= t ? s->unit[UNIT_SP] : s->unit[UNIT_SFU];
     sm->unit_free[unit] = t + u->interval;
-    count_issue(sm, pc, active);
+    count_issue(sm, warp, pc, active);
     switch (u->op) {
     case OP_BRA: issue_branch(sm, warp, u, active, t); return true;
     case OP_EXIT: issue_exit(sm, warp, active, t); return true;

@@ -291,6 +291,7 @@ void check_access(const struct memop *op, const uint8_t shape[2]) {
     const struct block *b = &op->sm->blocks[op->w->block];
     const struct interval *i = &c->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;
+    if (op->u->flags & INSN_SYNCWARP) c->synced[op->warp] = check_epoch(c);
     struct visit v = {
         .check = c,
         .op = op,

@@ -19,6 +19,7 @@ enum access_class { BY_STORE, BY_LOAD, BY_ATOMIC, ACCESS_CLASSES };
 struct interval {
     uint32_t start;    /* tags below are ordered by a barrier, or of another block */
     uint32_t fresh[2]; /* tags below do not initialise the static and the dynamic part */
+    bool met;          /* at a barrier, once at least */
 };
 
 /* The first tags of a piece: all that nearly every access looks at. */
@@ -39,7 +40,10 @@ struct check {
     uint16_t *pc[ACCESS_CLASSES][2];    /* of each tag: which instruction */
     struct interval blocks[MAX_BLOCKS]; /* by block slot */
     uint32_t synced[MAX_WARPS]; /* strict: the warp's own tags below are ordered by syncwarp */
-    uint32_t exit_pc[MAX_WARPS];
+    struct {
+        uint32_t pc;   /* of the last */
+        uint32_t late; /* lanes that have met others of their block before */
+    } exits[MAX_WARPS];
     struct findings findings;
 };
 
@@ -48,6 +52,8 @@ static inline uint32_t first_thread(const struct block *b, uint32_t warp) {
     return 32 * bits_count64(b->warp_slots & ((1ull << warp) - 1));
 }
 
+/* A new epoch: the smallest tag of accesses from now on. */
+uint32_t check_epoch(struct check *c);
 /* Count a finding of the block. */
 void check_report(struct sm *sm, const struct block *b, uint64_t t, struct finding found);
 

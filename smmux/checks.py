@@ -45,6 +45,9 @@ RECORD = np.dtype(
 )
 """struct finding."""
 
+BARRIER_KINDS = ("divergence", "early-exit")
+"""Kinds that are about barriers, not about a place in memory."""
+
 ACTIONS = {"ld.shared": "load", "st.shared": "store", "atom.shared": "atomic", "bar.sync": "barrier", "exit": "exit"}
 
 
@@ -104,8 +107,8 @@ class Finding:
     def element(self) -> str:
         """The place in shared memory, in words; empty for barriers."""
         if self.array is not None:
-            return f"{self.array}[{self.index}]" if self.index else f"{self.array}[0]"
-        return "" if self.kind == "divergence" else f"byte {self.address}"
+            return f"{self.array}[{self.index}]"
+        return "" if self.kind in BARRIER_KINDS else f"byte {self.address}"
 
     def __str__(self) -> str:
         sides = str(self.second) if self.kind == "uninitialised" else f"{self.first} and {self.second}"
@@ -191,7 +194,7 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
     )
     kind = _core.FINDINGS[record["kind"]][0]
     address = int(record["address"])
-    array, index = (None, None) if kind == "divergence" else _element(program, second.pc, address)
+    array, index = (None, None) if kind in BARRIER_KINDS else _element(program, second.pc, address)
     return Finding(
         kind=kind,
         first=first,

@@ -26,11 +26,15 @@ from smmux.compiler.program import (
     OPERAND_SPECIAL,
     OPERAND_UNIFORM,
     SIGNED,
+    SYNCWARP,
     UNIFORM,
 )
 from smmux.errors import CompileError
 
 __all__ = ["encode", "layout"]
+
+FLAGS = (INSN.names or ()).index("flags")
+"""Position of the flags in a row."""
 
 
 def layout(function: Function) -> list[Block]:
@@ -54,7 +58,7 @@ class _Jump:
 
 def encode(function: Function, order: list[Block], assignment: Assignment) -> tuple[NDArray[Any], NDArray[Any]]:
     """Code and uniform rows of a function laid out in `order` with its registers assigned."""
-    items, starts = _linear(function, order, assignment)
+    items, starts, synced = _linear(function, order, assignment)
     if len(items) > MAX_INSNS:
         raise CompileError(
             f"kernel {function.name!r} has {len(items)} instructions, {MAX_INSNS} is the most", function.filename
@@ -64,28 +68,35 @@ def encode(function: Function, order: list[Block], assignment: Assignment) -> tu
         encoder.jump(item, pc) if isinstance(item, _Jump) else encoder.instruction(item)
         for pc, item in enumerate(items)
     ]
+    for pc in synced:
+        rows[pc] = (*rows[pc][:FLAGS], rows[pc][FLAGS] | SYNCWARP, *rows[pc][FLAGS + 1 :])
     uniforms = np.array(list(encoder.uniforms), dtype=UNIFORM) if encoder.uniforms else np.zeros(0, UNIFORM)
     return np.array(rows, dtype=INSN), uniforms
 
 
 def _linear(
     function: Function, order: list[Block], assignment: Assignment
-) -> tuple[list[Instr | _Jump], dict[Block, int]]:
-    """Instructions and jumps in order, copies to themselves left out, and the pc at which each block starts."""
+) -> tuple[list[Instr | _Jump], dict[Block, int], list[int]]:
+    """Instructions and jumps in order, copies to themselves left out; the pc at which each block starts; and the pcs
+    that a syncwarp stands in front of, which is no instruction itself.
+    """
     meets = reconvergence(function)
     items: list[Instr | _Jump] = []
     starts: dict[Block, int] = {}
+    synced: list[int] = []
     for i, block in enumerate(order):
         starts[block] = len(items)
         following = order[i + 1] if i + 1 < len(order) else None
         for instr in block.instrs[:-1]:
             if not _vanishes(instr, assignment):
                 items.append(instr)
+            elif instr.op == "nop":
+                synced.append(len(items))
         jumps = _jumps(block.instrs[-1], following, meets.get(block))
         if len(jumps) == 2 and jumps[0].target is None and jumps[1].target in starts:
             jumps = _loop_end(jumps[0], jumps[1])
         items.extend(jumps)
-    return items, starts
+    return items, starts, [pc for pc in synced if pc < len(items)]
 
 
 def _vanishes(instr: Instr, assignment: Assignment) -> bool:

@@ -1,0 +1,347 @@
+"""`check="races"` as users meet it: lines and names, the kernels of seed 004, exceptions, HTML, command line."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smmux
+from smmux import benchmarks, cuda, float32, int32
+from smmux.checks import Findings, finding_info
+from tests.multiplex.kernels import kernel
+
+CHUNK = 256
+
+
+def chunks(count: int = 2, size: int = 0) -> np.ndarray[Any, Any]:
+    """Chunks whose maximum is nowhere special."""
+    return np.random.default_rng(4).integers(0, 1000, size or count * CHUNK).astype(np.int32)
+
+
+def line_of(kernel: Any, text: str) -> int:
+    """Line of the kernel's file that holds a text."""
+    number = next(i for i, line in enumerate(kernel.source.splitlines()) if text in line)
+    return int(kernel.function.__code__.co_firstlineno) + number
+
+
+@cuda.jit
+def first_try(a, out):
+    """Seed 004, try 1, its guard put right."""
+    tbmax = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    tid = cuda.grid(1)
+    if tid >= a.size:
+        return
+    if t == 0:
+        tbmax[0] = a[tid]
+    cuda.syncthreads()
+    if a[tid] > tbmax[0]:
+        tbmax[0] = a[tid]
+    cuda.syncthreads()
+    if t == 0:
+        out[cuda.blockIdx.x] = tbmax[0]
+
+
+@cuda.jit
+def second_try(a, out):
+    """Seed 004, try 2: every thread decides for itself how often to go round."""
+    tbmax = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    tid = cuda.grid(1)
+    if t == 0:
+        tbmax[0] = a[tid]
+    cuda.syncthreads()
+    while True:
+        mine = tbmax[0]
+        cuda.syncthreads()
+        if a[tid] > mine:
+            tbmax[0] = a[tid]
+        cuda.syncthreads()
+        if not a[tid] > tbmax[0]:
+            break
+    if t == 0:
+        out[cuda.blockIdx.x] = tbmax[0]
+
+
+@cuda.jit
+def third_try(a, out):
+    """Seed 004, try 3: all threads see the same maximum; of those that raise it any may win."""
+    tbmax = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    tid = cuda.grid(1)
+    if t == 0:
+        tbmax[0] = a[tid]
+    cuda.syncthreads()
+    while True:
+        mine = tbmax[0]
+        cuda.syncthreads()
+        if a[tid] > mine:
+            tbmax[0] = a[tid]
+        cuda.syncthreads()
+        if mine == tbmax[0]:
+            break
+    if t == 0:
+        out[cuda.blockIdx.x] = tbmax[0]
+
+
+def run(kernel: Any, a: np.ndarray[Any, Any], check: str | None = "races", **options: Any) -> smmux.Result:
+    out = np.full(-(-a.size // CHUNK), -1, np.int32)
+    result: smmux.Result = kernel.simulate(out.size, CHUNK, (a, out), check=check, **options)
+    if kernel is third_try:
+        assert out.tolist() == a.reshape(-1, CHUNK).max(1).tolist()
+    return result
+
+
+@pytest.mark.parametrize("check", ["races", "races-strict"])
+def test_the_first_try_is_a_race(check: str) -> None:
+    """S7: some threads compare while others store."""
+    found = run(first_try, chunks(), check).races
+    compare, store = line_of(first_try, "if a[tid] > tbmax"), line_of(first_try, "if a[tid] > tbmax") + 1
+    assert {frozenset(race.lines) for race in found} == {frozenset((compare, store))}
+    race = found[0]
+    assert {race.first.action, race.second.action} == {"load", "store"}
+    assert race.first.filename == race.second.filename == __file__
+    assert race.first.thread != race.second.thread
+    assert (race.array, race.index, race.element) == ("tbmax", 0, "tbmax[0]")
+    assert race.count >= 1
+
+
+def test_threads_that_return_before_a_barrier() -> None:
+    """Seed 004: the guard of try 1 in the last block."""
+    result = run(first_try, chunks(size=CHUNK + 100))
+    early = result.findings.of("early-exit")
+    assert [f.severity for f in early] == ["warning", "warning"]
+    assert early[0].block == (1, 0, 0)
+    assert early[0].first.line == line_of(first_try, "return") or early[0].first.action == "exit"
+
+
+@pytest.mark.parametrize("check", [None, "races"])
+def test_the_second_try_diverges(check: str | None) -> None:
+    """S8: an error with or without the check, once the threads of a warp part."""
+    with pytest.raises(smmux.BarrierError) as caught:
+        run(second_try, chunks(), check)
+    assert caught.value.line in range(line_of(second_try, "mine ="), line_of(second_try, "break"))
+
+
+def test_the_second_try_diverges_where_whole_warps_leave() -> None:
+    """S8: each warp holds one value. Those that are done leave while others go on to the next barrier."""
+    a = np.repeat(np.arange(2 * CHUNK // 32, dtype=np.int32) * 5 % 7, 32)
+    divergence = run(second_try, a).findings.errors
+    assert {finding.kind for finding in divergence} == {"divergence"}
+    assert {finding.first.action for finding in divergence} <= {"exit", "barrier"}
+    with pytest.raises(smmux.RaceError):
+        run(second_try, a).raise_for_findings()
+
+
+@pytest.mark.parametrize("check", ["races", "races-strict"])
+def test_the_third_try_is_no_race(check: str) -> None:
+    """S9: only write-write flags."""
+    result = run(third_try, chunks(), check)
+    assert not result.races
+    assert not result.findings.errors
+    [conflict] = result.findings
+    store = line_of(third_try, "if a[tid] > mine") + 1
+    assert (conflict.kind, conflict.lines, conflict.severity) == ("conflict", (store, store), "warning")
+    result.raise_for_findings()
+    with pytest.raises(smmux.RaceError):
+        result.raise_for_findings(warnings=True)
+
+
+FIRST_EXAMPLE = """
+def say(out):
+    x = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        x[0] = 1
+    BARRIER
+    out[cuda.threadIdx.x] = x[0]
+"""
+
+
+@pytest.mark.parametrize("barrier", ["cuda.syncthreads()", "cuda.threadfence()"])
+def test_the_barrier_is_required(barrier: str) -> None:
+    """S6. A fence is no barrier."""
+    made = kernel(FIRST_EXAMPLE.replace("BARRIER", barrier))
+    result = made.simulate(1, 64, (np.zeros(64, np.int32),), check="races")
+    assert bool(result.races) == (barrier != "cuda.syncthreads()")
+
+
+def test_atomics_and_equal_values_are_no_race() -> None:
+    made = kernel("""
+    def f(a, out):
+        hits = cuda.shared.array(2, int32)
+        flag = cuda.shared.array(1, int32)
+        t = cuda.threadIdx.x
+        if t < 2:
+            hits[t] = 0
+        flag[0] = 7
+        cuda.syncthreads()
+        cuda.atomic.add(hits, a[t] % 2, 1)
+        cuda.syncthreads()
+        out[t] = hits[t % 2] + flag[0]
+    """)
+    out = np.zeros(96, np.int32)
+    result = made.simulate(1, 96, (np.arange(96, dtype=np.int32), out), check="races-strict")
+    assert not result.findings
+    assert out.tolist() == [55] * 96
+
+
+def test_an_atomic_and_a_load_race() -> None:
+    made = kernel("""
+    def f(out):
+        hits = cuda.shared.array(1, int32)
+        t = cuda.threadIdx.x
+        if t == 0:
+            hits[0] = 0
+        cuda.syncthreads()
+        cuda.atomic.add(hits, 0, 1)
+        out[t] = hits[0]
+    """)
+    [race] = made.simulate(1, 64, (np.zeros(64, np.int32),), check="races").findings
+    assert {race.first.action, race.second.action} == {"atomic", "load"}
+
+
+STEPS = """
+def f(out):
+    s = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    s[t] = t
+    s[t + 32] = 0
+    cuda.syncwarp()
+    for d in (16, 8, 4, 2, 1):
+        x = s[t] + s[t + d]
+        SYNC
+        s[t] = x
+        cuda.syncwarp()
+    out[t] = s[t]
+"""
+
+
+@pytest.mark.parametrize("schedule", ["source", "list"])
+@pytest.mark.parametrize("sync", ["cuda.syncwarp()", "x = x"])
+def test_lockstep_is_order_unless_strict(sync: str, schedule: str) -> None:
+    made = kernel(STEPS.replace("SYNC", sync))
+    out = np.zeros(32, np.int32)
+    for check, races in (("races", False), ("races-strict", sync != "cuda.syncwarp()")):
+        result = made.simulate(1, 32, (out,), check=check, schedule=schedule)
+        assert bool(result.races) == races
+        assert out[0] == 496
+
+
+@cuda.jit
+def uninitialised(a):
+    tile = cuda.shared.array((4, 40), float32)
+    t = cuda.threadIdx.x
+    tile[1, t] = a[t]
+    cuda.syncthreads()
+    a[t] = tile[1, t + 1]
+
+
+def test_uninitialised_load() -> None:
+    """Only the last thread's neighbour has stored nothing."""
+    result = uninitialised.simulate(3, 32, (np.zeros(32, np.float32),), check="races")
+    [found] = result.findings
+    assert (found.kind, found.severity, found.count) == ("uninitialised", "error", 3)
+    assert found.second.thread == (31, 0, 0)
+    assert found.second.line == line_of(uninitialised, "t + 1")
+    assert (found.array, found.index) == ("tile", 72)
+    assert str(found) == (
+        f"uninitialised: load at {__file__}:{found.second.line} by thread (31, 0, 0), tile[72], "
+        "block (0, 0, 0), 3 times"
+    )
+
+
+def test_threads_and_blocks_have_three_dimensions() -> None:
+    made = kernel("""
+    def f(out):
+        s = cuda.shared.array(128, int32)
+        x, y, z = cuda.threadIdx.x, cuda.threadIdx.y, cuda.threadIdx.z
+        if x == 3 and y == 2 and z == 1 and cuda.blockIdx.y == 1:
+            out[0] = s[5]
+    """)
+    [found] = made.simulate((2, 2), (4, 4, 4), (np.zeros(1, np.int32),), gpu="GTX480-48K", check="races").findings
+    assert (found.second.thread, found.block[1]) == ((3, 2, 1), 1)
+
+
+# ---- results and options
+
+
+@pytest.fixture(scope="module")
+def racy() -> smmux.Result:
+    return run(first_try, chunks())
+
+
+def test_an_unchecked_run_says_nothing(racy: smmux.Result) -> None:
+    result = run(first_try, chunks(), None)
+    assert result.findings is None
+    for ask in (lambda: result.races, result.raise_for_findings):
+        with pytest.raises(smmux.ConfigError, match="check='races'"):
+            ask()
+    assert result.counters == racy.counters
+    assert result.to_dict()["findings"] is None
+
+
+@pytest.mark.parametrize("check", ["race", True, 1, ["races"], ""])
+def test_other_checks_are_refused(check: Any) -> None:
+    with pytest.raises(smmux.ConfigError, match="races, races-strict"):
+        run(third_try, chunks(), check)
+
+
+def test_an_exception_on_request(racy: smmux.Result) -> None:
+    with pytest.raises(smmux.RaceError, match="in kernel 'first_try'") as caught:
+        racy.raise_for_findings()
+    error = caught.value
+    assert error.findings == racy.findings.errors
+    assert str(racy.findings.errors[0]) in str(error)
+    assert (error.line, error.array) == (racy.races[0].second.line, "tbmax")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_findings_as_data_and_pages(racy: smmux.Result) -> None:
+    data = json.loads(racy.to_json())["findings"]
+    assert [entry["kind"] for entry in data] == [finding.kind for finding in racy.findings]
+    assert data[0]["first"]["line"] == racy.findings[0].first.line
+    page = racy._repr_html_()
+    assert "tbmax[0]" in page
+    assert str(racy.findings).count("\n") == len(racy.findings) - 1
+    clean = run(third_try, chunks()).findings.errors
+    assert (str(clean), clean._repr_html_()) == ("no findings", "<p>no findings</p>")
+    assert str(Findings([], lost=7)) == "and 7 more at further pairs of instructions"
+
+
+def test_kinds_are_described() -> None:
+    assert {severity for severity, _ in finding_info().values()} == {"error", "warning"}
+    assert len({doc for _, doc in finding_info().values()}) == len(finding_info())
+
+
+def test_results_of_checked_runs_survive_pickling(racy: smmux.Result) -> None:
+    again = pickle.loads(pickle.dumps(racy.findings))
+    assert again == racy.findings
+    assert again.lost == racy.findings.lost
+
+
+def test_command_line(tmp_path: Path) -> None:
+    source = "from smmux import cuda, int32\n" + "@cuda.jit" + FIRST_EXAMPLE
+    statuses = []
+    for barrier in ("cuda.syncthreads()", "pass"):
+        path = tmp_path / "say.py"
+        path.write_text(source.replace("BARRIER", barrier))
+        command = [sys.executable, "-m", "smmux", "run", f"{path}:say", "--grid", "1", "--block", "64", "int32[64]"]
+        done = subprocess.run([*command, "--check", "races"], capture_output=True, text=True)
+        statuses.append(done.returncode)
+        assert ("race: " in done.stdout, "no findings" in done.stdout) == (barrier == "pass", barrier != "pass")
+    assert statuses == [0, 1]
+
+
+def test_a_sweep_may_check() -> None:
+    """Records stay plain data."""
+    found = benchmarks.get("RD").kernel()
+    problem = benchmarks.get("RD").problem("tiny")
+    result = found.simulate(problem.grid, problem.block, problem.arguments(), check="races", host_threads=2)
+    assert not result.findings

@@ -1,0 +1,95 @@
+"""Definition of a data race in shared memory: every pair of accesses of a block, compared by eye.
+
+A kernel is a list of steps which all threads take in order; barriers are steps. What a machine finds must be among
+`races`, and for every byte that has a race it must find one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+WARP = 32
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction of every thread. op: "ld", "st", "atom", "barrier" or "syncwarp"; address: first byte that a
+    thread accesses, None where it takes no part."""
+
+    op: str
+    width: int = 4
+    address: Callable[[int], int | None] = lambda thread: None
+
+
+@dataclass(frozen=True)
+class Access:
+    """What one thread does to one byte. phase: how many syncwarps it has passed."""
+
+    step: int
+    op: str
+    thread: int
+    interval: int
+    phase: int
+
+    @property
+    def warp(self) -> int:
+        return self.thread // WARP
+
+
+def accesses(steps: Sequence[Step], threads: int) -> dict[int, list[Access]]:
+    """Accesses by byte."""
+    found: dict[int, list[Access]] = {}
+    interval = phase = 0
+    for number, step in enumerate(steps):
+        interval += step.op == "barrier"
+        phase += step.op == "syncwarp"
+        if step.op in ("barrier", "syncwarp"):
+            continue
+        for thread in range(threads):
+            first = step.address(thread)
+            for byte in range(first, first + step.width) if first is not None else ():
+                found.setdefault(byte, []).append(Access(number, step.op, thread, interval, phase))
+    return found
+
+
+def race(a: Access, b: Access, strict: bool) -> bool:
+    """Are these two accesses to one byte a race, all stores storing different values?"""
+    if a.thread == b.thread or a.interval != b.interval or a.op == b.op == "ld" or a.op == b.op == "atom":
+        return False
+    if a.warp != b.warp:
+        return True
+    if a.step == b.step:
+        return a.op == "st"
+    return strict and a.phase == b.phase
+
+
+def races(steps: Sequence[Step], threads: int, strict: bool) -> dict[int, set[tuple[str, frozenset[int]]]]:
+    """Kind and steps of all races, by byte; stores of one step conflict, all else races."""
+    found = {}
+    for byte, all_of_byte in accesses(steps, threads).items():
+        pairs = {
+            ("conflict" if a.op == "st" and a.step == b.step else "race", frozenset((a.step, b.step)))
+            for a, b in itertools.combinations(all_of_byte, 2)
+            if race(a, b, strict)
+        }
+        if pairs:
+            found[byte] = pairs
+    return found
+
+
+def uninitialised(steps: Sequence[Step], threads: int) -> tuple[set[int], set[int]]:
+    """Steps that read bytes which nobody has written: whatever the order, and in some order."""
+    surely, maybe = set(), set()
+    for all_of_byte in accesses(steps, threads).values():
+        for a in all_of_byte:
+            writers = [b for b in all_of_byte if b.op != "ld" and b is not a]
+            before = [b for b in writers if b.interval < a.interval or (b.warp == a.warp and b.step < a.step)]
+            same = [b for b in writers if b.interval == a.interval and (b.warp != a.warp or b.step == a.step)]
+            if a.op == "st" or before:
+                continue
+            maybe.add(a.step)
+            if not same:
+                surely.add(a.step)
+    return surely, maybe
