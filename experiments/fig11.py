@@ -23,7 +23,6 @@ from experiments.runs import simulate_all
 from experiments.software import APPROACHES, BEST, HEAD, PAPER, SCHEDULES, bars, best, means, substituted
 from experiments.speedups import LIMITED, MEAN, by_problem, with_speedups
 from smmux import benchmarks
-from smmux import plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 
@@ -61,19 +60,8 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 
 def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
     """Grouped bars of one card; the other schedule and the paper's means are marks."""
-    marks = {
-        SCHEDULES[1]: {"marker": "D", "color": "black", "markersize": 1.6, "label": f"schedule {SCHEDULES[1]}"},
-        "paper": {"marker": "_", "color": "crimson", "markersize": 5, "markeredgewidth": 1.2, "label": "paper"},
-    }
-    shown = bars(records, gpu)
-    figures.grouped_bars(ax, shown, x="benchmark", hue="series", y="speedup", marks=marks)
-    last = len({b["benchmark"] for b in shown}) - 1
-    ax.axhline(1, color="black", linewidth=0.5)
-    ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
-    ax.set_xlim(-0.5, last + 0.5)
-    ax.set_ylabel("Speedup")
-    ax.set_ylim(0, 1.1 * max(PAPER[gpu][BEST], *(b["speedup"] for b in shown)))
-    ax.set_title(gpu, loc="left", fontsize=7, pad=2)
+    paper = {"marker": "_", "color": "crimson", "markersize": 5, "markeredgewidth": 1.2, "label": "paper"}
+    software.plot_bars(ax, bars(records, gpu), gpu, {SCHEDULES[1]: software.MARK, "paper": paper})
     if gpu == MEASURED[0]:
         ax.legend(ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax

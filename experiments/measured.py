@@ -12,11 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments import harness
+from experiments import harness, software
 from experiments.harness import Plot
 from experiments.software import APPROACHES, BEST
 from experiments.speedups import LIMITED, MEAN
-from smmux import plot as figures
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
@@ -94,23 +93,20 @@ def _panel(_: Sequence[Record], ax: Any, measured: Sequence[Record]) -> Any:
 
 def plot(measured: Sequence[Record], ax: Any) -> Any:
     """Bars of the smallest carve-out, marks for the others."""
-    shown = bars(measured)
     smallest, *others = carveouts(measured)
     look = {"color": "black", "markersize": 2, "markerfacecolor": "white", "markeredgewidth": 0.5}
     marks = {
         f"{kb} kB": {"marker": marker, "label": f"{kb} kB", **look} for kb, marker in zip(others, MARKERS, strict=False)
     }
-    figures.grouped_bars(ax, shown, x="benchmark", hue="series", y="speedup", marks=marks)
-    last = len({b["benchmark"] for b in shown}) - 1
-    ax.axhline(1, color="black", linewidth=0.5)
-    ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
-    ax.set_xlim(-0.5, last + 0.5)
-    ax.set_ylabel("Speedup")
-    card = ", ".join(dict.fromkeys(r["gpu"] for r in measured))
-    ax.set_title(f"{card}, measured, {smallest} kB", loc="left", fontsize=7, pad=2)
+    software.plot_bars(ax, bars(measured), f"{card(measured)}, measured, {smallest} kB", marks)
     lines = [line for line in ax.lines if not line.get_label().startswith("_")]
     ax.legend(handles=lines, ncols=len(lines), loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
+
+
+def card(measured: Sequence[Record]) -> str:
+    """The names of the cards, in short: "H100" for "NVIDIA H100 80GB HBM3"."""
+    return ", ".join(dict.fromkeys(r["gpu"].removeprefix("NVIDIA ").split()[0] for r in measured))
 
 
 def table(measured: Sequence[Record]) -> str:
@@ -119,5 +115,4 @@ def table(measured: Sequence[Record]) -> str:
     names = list(dict.fromkeys(name for row in found.values() for name, _ in row))
     columns = [(kb, a) for kb in found for a in (*APPROACHES, BEST) if any(approach == a for _, approach in found[kb])]
     rows = [(name, *(found[kb].get((name, a)) for kb, a in columns)) for name in names]
-    card = ", ".join(dict.fromkeys(r["gpu"] for r in measured))
-    return harness.table((card, *(f"{APPROACHES.get(a, a)} {kb} kB" for kb, a in columns)), rows)
+    return harness.table((card(measured), *(f"{APPROACHES.get(a, a)} {kb} kB" for kb, a in columns)), rows)

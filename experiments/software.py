@@ -11,17 +11,33 @@ from typing import Any
 from experiments import runs, stalls
 from experiments.speedups import LIMITED, MEAN, is_default
 from smmux import benchmarks
+from smmux import plot as figures
 from smmux.gpus import Gpu
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
 __all__ = [
-    "APPROACHES", "BEST", "HEAD", "PAPER", "SCHEDULES", "bars", "best", "means", "points", "size", "speedups",
-    "stall_table", "substituted",
+    "APPROACHES",
+    "BEST",
+    "HEAD",
+    "MARK",
+    "PAPER",
+    "SCHEDULES",
+    "bars",
+    "best",
+    "means",
+    "plot_bars",
+    "points",
+    "size",
+    "speedups",
+    "stall_table",
+    "substituted",
 ]  # fmt: skip
 
 SCHEDULES = ("list", "source")
 HEAD = SCHEDULES[0]
+MARK = {"marker": "D", "color": "black", "markersize": 1.6, "label": f"schedule {SCHEDULES[1]}"}
+"""How the other schedule's values are drawn."""
 APPROACHES = {"vtb": "VTB", "vtb_pipe": "VTB_pipe", "co_vtb": "CO-VTB"}
 BEST = "best"
 
@@ -101,6 +117,26 @@ def bars(records: Sequence[Record], gpu: str) -> list[Record]:
 def _bar(name: str, approach: str, speedup: float, other: float | None) -> Record:
     label = APPROACHES.get(approach, approach)
     return {"benchmark": name, "variant": approach, "series": label, "speedup": speedup, SCHEDULES[1]: other}
+
+
+def plot_bars(
+    ax: Any, shown: Sequence[Record], title: str, marks: Mapping[str, Mapping[str, Any]], series: Sequence[str] = ()
+) -> Any:
+    """Grouped bars of speedups with marks over them; the last group, of the means, is set apart.
+
+    series: those to be drawn, by default the approaches and the best.
+    """
+    figures.grouped_bars(
+        ax, shown, x="benchmark", hue="series", y="speedup", marks=marks, series=series or [*APPROACHES.values()]
+    )
+    last = len({b["benchmark"] for b in shown}) - 1
+    ax.axhline(1, color="black", linewidth=0.5)
+    ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
+    ax.set_xlim(-0.5, last + 0.5)
+    ax.set_ylim(0, 1.08 * max(b[column] or 0 for b in shown for column in ("speedup", *marks) if column in b))
+    ax.set_ylabel("Speedup")
+    ax.set_title(title, loc="left", fontsize=7, pad=2)
+    return ax
 
 
 def stall_table(records: Iterable[Record]) -> str:

@@ -18,7 +18,6 @@ from experiments.runs import simulate_all
 from experiments.software import HEAD, SCHEDULES
 from experiments.speedups import LIMITED, MEAN, by_problem, with_speedups
 from smmux import benchmarks
-from smmux import plot as figures
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
@@ -68,14 +67,7 @@ def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
     ]
     if not shown:  # a quick run
         return ax
-    marks = {SCHEDULES[1]: {"marker": "D", "color": "black", "markersize": 1.6, "label": f"schedule {SCHEDULES[1]}"}}
-    figures.grouped_bars(ax, shown, x="benchmark", hue="series", y="speedup", marks=marks)
-    last = len(speedups(records, gpu)) - 1
-    ax.axhline(1, color="black", linewidth=0.5)
-    ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
-    ax.set_xlim(-0.5, last + 0.5)
-    ax.set_ylabel("Speedup of VTB")
-    ax.set_title(gpu, loc="left", fontsize=7, pad=2)
+    software.plot_bars(ax, shown, gpu, {SCHEDULES[1]: software.MARK}, series=[f"N = {n}" for n in COMBINED])
     if gpu == MEASURED[0]:
         ax.legend(ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax

@@ -46,15 +46,17 @@ def grouped_bars(
     labels: bool = False,
     number: Callable[[float], str] = "{:.2f}".format,
     marks: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    series: Sequence[str] = (),
 ) -> Axes:
     """One group of bars per value of `x`, one bar in it per value of `hue`, of height `y`; both in order of appearance.
 
     Points that no record has are left out, the others of their group centred. labels: write each bar's value above it,
     as `number` formats it. marks: further columns, drawn over the bars of the records that have them; to each the
-    keywords of `Axes.plot`, with a label for the legend.
+    keywords of `Axes.plot`, with a label for the legend. series: values of `hue` that come first, and keep their colour
+    where no record has them.
     """
     groups = list(dict.fromkeys(record[x] for record in records))
-    series = list(dict.fromkeys(record[hue] for record in records))
+    series = list(dict.fromkeys([*series, *(record[hue] for record in records)]))
     height = {(record[x], record[hue]): record[y] for record in records}
     width = 0.8 / len(series)
     middles: dict[tuple[Any, Any], float] = {}

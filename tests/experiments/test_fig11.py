@@ -176,5 +176,5 @@ def test_panel_of_a_real_card(tmp_path: Path, as_paper: list[dict[str, Any]]) ->
     assert found[MEAN, "VTB"] == pytest.approx(1.0)
     assert found[MEAN, BEST] == pytest.approx(1.6**0.5)
     ax = measured.plot(rows, Figure().add_subplot())
-    assert [len(bars) for bars in ax.containers] == [3, 2, 1]
+    assert [len(bars) for bars in ax.containers] == [3, 2, 0, 1]
     assert "VTB_pipe 16 kB" in measured.table(rows)
