@@ -15,11 +15,21 @@ struct visit {
     uint32_t tag;            /* of the instruction: lane 0 */
     uint32_t who;            /* bits of a tag that tell threads (unless strict: warps) apart */
     uint32_t base;           /* of the part in the SM's shared memory */
+    uint32_t skew;           /* of its pieces: the base's remainder */
     uint32_t pieces;         /* per lane, side by side */
     const uint32_t *data[4]; /* what a store stores */
 };
 
 /* ---- one lane, one piece: the definition ------------------------------------------------------------ */
+
+/* Pieces are counted from where the block's memory starts, which a small `smm_unit` puts anywhere. */
+static uint32_t piece_of(const struct visit *v, uint32_t address) {
+    return (address - v->skew) >> v->check->shift;
+}
+
+static uint32_t address_of(const struct visit *v, uint32_t piece) {
+    return (piece << v->check->shift) + v->skew;
+}
 
 static uint32_t *tag_at(const struct check *c, enum access_class class, uint32_t which,
                         uint32_t piece) {
@@ -67,7 +77,7 @@ static void found(const struct visit *v, enum finding_kind kind, uint32_t earlie
                  (struct finding){.kind = kind,
                                   .pc = {pc, v->op->pc},
                                   .thread = {thread_of(v, earlier), thread_of(v, v->tag | lane)},
-                                  .address = (piece << v->check->shift) - v->base});
+                                  .address = address_of(v, piece) - v->base});
 }
 
 /* Report this lane's access if nothing orders one of the class before it. One instruction that stores different
@@ -94,8 +104,7 @@ static void find_uninitialised(const struct visit *v, uint32_t piece, uint32_t l
 
 /* What the lane stores to a piece. */
 static uint32_t stored(const struct visit *v, uint32_t piece, uint32_t lane) {
-    const uint32_t at = (piece << v->check->shift) - v->op->addr[lane],
-                   bits = 8u << v->check->shift;
+    const uint32_t at = address_of(v, piece) - v->op->addr[lane], bits = 8u << v->check->shift;
     const uint32_t word = v->data[at / 4][lane] >> at % 4 * 8;
     return bits == 32 ? word : word & ((1u << bits) - 1);
 }
@@ -106,12 +115,12 @@ static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lan
     uint32_t there = 0;
     for (uint32_t other = lane; other-- > 0;) {
         if (!(v->op->active >> other & 1)) continue;
-        if (piece - (v->op->addr[other] >> shift) >= v->pieces) continue;
+        if (piece - piece_of(v, v->op->addr[other]) >= v->pieces) continue;
         if (stored(v, piece, other) != value)
             found(v, FINDING_CONFLICT, v->tag | other, v->op->pc, piece, lane);
         return;
     }
-    memcpy(&there, v->op->sm->shared + ((size_t)piece << shift), (size_t)1 << shift);
+    memcpy(&there, v->op->sm->shared + address_of(v, piece), (size_t)1 << shift);
     if (there != value) find_race(v, BY_STORE, piece, lane);
 }
 
@@ -141,7 +150,7 @@ static void visit_piece(const struct visit *v, uint32_t piece, uint32_t lane) {
 static void visit_lanes(const struct visit *v) {
     for (uint32_t left = v->op->active; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
-        const uint32_t first = v->op->addr[lane] >> v->check->shift;
+        const uint32_t first = piece_of(v, v->op->addr[lane]);
         for (uint32_t k = 0; k < v->pieces; k++) visit_piece(v, first + k, lane);
     }
 }
@@ -246,7 +255,7 @@ static void divide(const struct visit *v, uint32_t lanes, uint8_t shape, struct 
     const uint32_t shift = v->check->shift, width = v->op->u->width, lane0 = bits_lowest(lanes);
     const bool load = !v->data[0];
     h->lane0 = lane0;
-    h->first = v->op->addr[lane0] >> shift;
+    h->first = piece_of(v, v->op->addr[lane0]);
     h->spread = 2 - shift;
     h->row = true;
     h->count = 16 * v->pieces;
@@ -260,7 +269,7 @@ static void divide(const struct visit *v, uint32_t lanes, uint8_t shape, struct 
     h->count = 0;
     for (; lanes; lanes &= lanes - 1) {
         const uint32_t lane = bits_lowest(lanes);
-        h->piece[h->count] = v->op->addr[lane] >> shift;
+        h->piece[h->count] = piece_of(v, v->op->addr[lane]);
         __builtin_prefetch(&v->check->first[h->piece[h->count]], 1);
         h->lane[h->count++] = lane;
     }
@@ -303,6 +312,7 @@ void check_access(const struct memop *op, const uint8_t shape[2]) {
         .who = c->strict ? TAG_WARP | TAG_LANE : TAG_WARP,
         .base = dynamic ? b->dynamic_base : b->static_base,
         .pieces = op->u->width >> c->shift,
+        .skew = (dynamic ? b->dynamic_base : b->static_base) & ((1u << c->shift) - 1),
     };
     if (op->u->op == OP_ST_SHARED) memop_data_rows(op, v.data);
     if (c->atomics || !quiet(&v, shape)) visit_lanes(&v);
