@@ -45,7 +45,7 @@ def compile_args() -> list[str]:
         args += ["-g", *SANITIZERS]
     if switch("COVERAGE"):
         args += ["--coverage"]
-    if switch("PLAIN"):
+    if switch("PLAIN") or switch("COVERAGE"):
         args += ["-DSMMUX_NO_CLONES"]
     if switch("WERROR"):
         args += ["-Werror"]

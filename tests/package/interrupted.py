@@ -1,5 +1,6 @@
 """A process that never ends by itself: `python -m tests.package.interrupted PLACE` runs a kernel at that place."""
 
+import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -45,5 +46,6 @@ PLACES = {
 }
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     print("running", flush=True)
     PLACES[sys.argv[1]]()
