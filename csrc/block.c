@@ -17,7 +17,9 @@ static uint64_t reserve_warps(const struct sm *sm, uint32_t count) {
 
 void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle) {
     assert(sm->pending_count < MAX_BLOCKS);
-    sm->pending[sm->pending_count++] = (struct block_event){cycle, block};
+    uint32_t i = sm->pending_count++; /* the first blocks, given out one by one, may start later */
+    for (; i && sm->pending[i - 1].cycle > cycle; i--) sm->pending[i] = sm->pending[i - 1];
+    sm->pending[i] = (struct block_event){cycle, block};
 }
 
 /* A slot and warps for the block; which ones depends on this cycle, not on when it was announced. */

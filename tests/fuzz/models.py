@@ -42,7 +42,7 @@ def _occupancy(rng: Random, config: list[int]) -> None:
 def _bank_passes(rng: Random, config: list[int]) -> None:
     width = rng.choice((1, 2, 4, 8, 16, hostile(rng)))
     passes, ideal = _core.bank_passes(*_maybe_junk(rng, [config, _addresses(rng), width, hostile(rng)]))
-    assert ideal <= passes <= 128
+    assert ideal <= passes <= 160  # an access of 16 bytes that is not aligned lies in five words
 
 
 def _coalesce(rng: Random, config: list[int]) -> None:

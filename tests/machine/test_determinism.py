@@ -81,3 +81,13 @@ def test_windows_and_host_threads_give_the_same_bits(gpu: str, model: int) -> No
 def test_any_window(window: int, threads: int, blocks: int) -> None:
     machine = variant("GTX285", mem_model=1, sm_count=6)
     assert run(machine, window, threads, blocks) == run(machine, 0, 1, blocks)
+
+
+def test_first_blocks_that_start_after_later_ones() -> None:
+    """Given out slowly, the last of the first blocks starts when those that follow ended ones have long run."""
+    machine = variant("GTX285", mem_model=0, sm_count=2, sms_per_tpc=8, dispatch_interval=128, block_start=443)
+    a = Assembler()
+    a("mov.b32", d=0, a=TID_X)
+    a("exit")
+    runs = [a.run(machine, grid=(60, 1, 1), block=(32, 1, 1), window=window) for window in (0, 1, 8, 32)]
+    assert all(found == runs[0] for found in runs)
