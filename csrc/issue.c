@@ -2,6 +2,7 @@
 #include "bits.h"
 #include "check.h"
 #include "exec.h"
+#include "hints.h"
 #include "scoreboard.h"
 
 static uint32_t guarded(const struct warp *w, const struct uop *u) {
@@ -10,16 +11,16 @@ static uint32_t guarded(const struct warp *w, const struct uop *u) {
     return w->mask & (u->guard & GUARD_NOT ? ~p : p);
 }
 
-static void count_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint32_t active) {
-    const uint32_t lanes = bits_count(active);
+static void count_issue(struct sm *sm, uint32_t active) {
     sm->count.instructions++;
-    sm->count.thread_instructions += lanes;
-    if (sm->pc_count) {
-        sm->pc_count[pc].issued++;
-        sm->pc_count[pc].threads += lanes;
-        if (sm->check && sm->m->program->code[pc].flags & INSN_SYNCWARP)
-            check_syncwarp(sm, warp, pc);
-    }
+    sm->count.thread_instructions += active == ~0u ? 32 : bits_count(active);
+}
+
+/* What the counts per instruction and the checks want to know. */
+NOINLINE static void note_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint32_t active) {
+    sm->pc_count[pc].issued++;
+    sm->pc_count[pc].threads += bits_count(active);
+    if (sm->check && sm->m->program->code[pc].flags & INSN_SYNCWARP) check_syncwarp(sm, warp, pc);
 }
 
 static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
@@ -50,53 +51,92 @@ static void issue_membar(struct sm *sm, uint32_t warp, uint64_t t) {
     }
 }
 
+NOINLINE static bool issue_control(struct sm *sm, uint32_t warp, const struct uop *u,
+                                   uint32_t active, uint64_t t) {
+    switch (u->op) {
+    case OP_BRA: issue_branch(sm, warp, u, active, t); break;
+    case OP_EXIT: issue_exit(sm, warp, active, t); break;
+    case OP_BAR_SYNC: block_arrive(sm, warp, u, t); break;
+    default: issue_membar(sm, warp, t); break;
+    }
+    return sm->fault.code == OK;
+}
+
+NOINLINE static bool issue_division_by_zero(struct sm *sm, uint32_t warp, uint32_t lane,
+                                            uint64_t t) {
+    sm_fault(sm, warp, lane, t, ERROR_DIVISION_BY_ZERO);
+    return false;
+}
+
 static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
                       uint64_t t) {
     struct warp *w = &sm->warps[warp];
-    const struct program *p = sm->m->program;
-    const struct lanes lanes = {w->rows, p->uniforms, w->preds};
-    const uint32_t pc = w->pc;
+    const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
     uint32_t lane;
-    if ((u->cls == CLASS_IDIV || u->cls == CLASS_IREM) &&
-        divides_by_zero(u, &lanes, active, &lane)) {
-        sm_fault(sm, warp, lane, t, ERROR_DIVISION_BY_ZERO);
-        return false;
-    }
+    if ((u->cls == CLASS_IDIV || u->cls == CLASS_IREM) && divides_by_zero(u, &lanes, active, &lane))
+        return issue_division_by_zero(sm, warp, lane, t);
     if (active) exec_table[u->op](u, &lanes, active);
     if (u->dst_count) {
         w->ready[u->dst] = t + u->latency;
         w->producer[u->dst] = u->unit == UNIT_LSU ? WAIT_SHARED : WAIT_ALU;
     }
-    warp_goto(w, pc + 1);
+    warp_goto(w, w->pc + 1);
     warp_refresh(sm, warp, t, WAIT_ALU);
     return true;
 }
 
-static bool is_memory(uint32_t op) { return op >= OP_LD_GLOBAL && op <= OP_TEX; }
+/* A multiplication takes the SFU if the SP is busy. */
+static uint32_t unit_of(const struct sm *sm, const struct scheduler *s, const struct uop *u,
+                        uint64_t t) {
+    if (u->unit != UNIT_EITHER) return s->unit[u->unit];
+    return sm->unit_free[s->unit[UNIT_SP]] <= t ? s->unit[UNIT_SP] : s->unit[UNIT_SFU];
+}
 
-bool issue_instruction(struct sm *sm, uint32_t warp, uint32_t scheduler, uint64_t t) {
-    struct warp *w = &sm->warps[warp];
-    const struct program *p = sm->m->program;
+static bool is_memory(uint32_t op) { return op >= OP_LD_GLOBAL && op <= OP_TEX; }
+static bool is_control(uint32_t op) { return op >= OP_BRA && op <= OP_MEMBAR; }
+
+/* The warp's next instruction; false if it has to wait after all (credits) or faulted. */
+static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t,
+                                const bool counted) {
+    const struct warp *w = &sm->warps[warp];
     const uint32_t pc = w->pc;
-    const struct uop *u = &p->code[pc];
-    const struct scheduler *s = &sm->sched[scheduler];
+    const struct uop *u = &sm->m->program->code[pc];
     const uint32_t active = guarded(w, u);
     if (is_memory(u->op)) {
         if (!lsu_issue(sm, warp, u, active, s->unit[UNIT_LSU], t)) return false;
-        count_issue(sm, warp, pc, active);
+        count_issue(sm, active);
+        if (counted) note_issue(sm, warp, pc, active);
         return true;
     }
-    /* A multiplication takes the SFU if the SP is busy. */
-    uint32_t unit = s->unit[u->unit & 3];
-    if (u->unit == UNIT_EITHER)
-        unit = sm->unit_free[s->unit[UNIT_SP]] <= t ? s->unit[UNIT_SP] : s->unit[UNIT_SFU];
-    sm->unit_free[unit] = t + u->interval;
-    count_issue(sm, warp, pc, active);
-    switch (u->op) {
-    case OP_BRA: issue_branch(sm, warp, u, active, t); return true;
-    case OP_EXIT: issue_exit(sm, warp, active, t); return true;
-    case OP_BAR_SYNC: block_arrive(sm, warp, u, t); return sm->fault.code == OK;
-    case OP_MEMBAR: issue_membar(sm, warp, t); return true;
-    default: return issue_alu(sm, warp, u, active, t);
+    sm->unit_free[unit_of(sm, s, u, t)] = t + u->interval;
+    count_issue(sm, active);
+    if (counted) note_issue(sm, warp, pc, active);
+    if (is_control(u->op)) return issue_control(sm, warp, u, active, t);
+    return issue_alu(sm, warp, u, active, t);
+}
+
+static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool counted) {
+    const struct config *cfg = sm->m->cfg;
+    struct scheduler *s = &sm->sched[index];
+    const struct choice c = s->choice;
+    /* What the schedulers share, one may have taken from another. */
+    const bool own = sm->next_unit[c.warp] == UNIT_SP && cfg->sp_units >= cfg->schedulers;
+    sm->stale |= own ? 1u << index : ~0u;
+    if (c.t > s->slot) idle_account(sm, c.warp, s->slot, c.t);
+    s->slot = c.t;
+    for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, counted); issued++) {
+        if (issued) {
+            sm->count.dual_issued++;
+            return;
+        }
+        s->slot = c.t + cfg->issue_interval;
+        s->last = c.warp;
+        sm->count.issue_cycles += cfg->issue_interval;
+        if (cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) || sm->fault.code != OK)
+            return;
     }
 }
+
+void issue_slot(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false); }
+
+void issue_slot_counted(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, true); }

@@ -1,4 +1,5 @@
 /* The warp schedulers: which warp issues next, and when. */
+#include "hints.h"
 #include "sm.h"
 
 static uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -11,12 +12,8 @@ static uint64_t unit_free_at(const struct sm *sm, const struct scheduler *s, uin
     return min64(sm->unit_free[s->unit[UNIT_SP]], sm->unit_free[s->unit[UNIT_SFU]]);
 }
 
-uint64_t sched_issue_time(const struct sm *sm, const struct scheduler *s, uint32_t warp) {
-    uint64_t at = sm->ready_at[warp];
-    if (at == NEVER) return NEVER;
-    const uint64_t free_at = unit_free_at(sm, s, sm->next_unit[warp]);
-    if (free_at > at) at = free_at;
-    return at > s->slot ? at : s->slot;
+bool sched_can_issue(const struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t) {
+    return sm->ready_at[warp] <= t && unit_free_at(sm, s, sm->next_unit[warp]) <= t;
 }
 
 /* The waiting warps that are ready at cycle t; *wake is when the first of the others is. */
@@ -32,41 +29,36 @@ static uint64_t ready_by(const struct sm *sm, uint64_t waiting, uint64_t t, uint
     return found;
 }
 
-/* Those of the ready warps whose unit is free at cycle t; *freed is when the first of the others
- * can have its unit. */
+/* Those of the ready warps whose unit is free at cycle t. */
 static uint64_t with_unit(const struct sm *sm, const struct scheduler *s, uint64_t ready,
-                          uint64_t t, uint64_t *freed) {
-    static const uint8_t kinds[] = {UNIT_SP, UNIT_SFU, UNIT_LSU, UNIT_EITHER};
-    uint64_t able = 0, next = NEVER;
-    for (uint32_t i = 0; i < sizeof kinds; i++) {
-        const uint64_t users = ready & sm->users[kinds[i]];
-        if (!users) continue;
-        const uint64_t at = unit_free_at(sm, s, kinds[i]);
-        if (at <= t) able |= users;
-        else next = min64(next, at);
-    }
-    *freed = next;
-    return able;
+                          uint64_t t) {
+    const uint64_t sp = unit_free_at(sm, s, UNIT_SP) <= t ? ~0ull : 0;
+    const uint64_t sfu = unit_free_at(sm, s, UNIT_SFU) <= t ? ~0ull : 0;
+    const uint64_t lsu = unit_free_at(sm, s, UNIT_LSU) <= t ? ~0ull : 0;
+    const uint64_t *users = sm->users;
+    return ready & ((sp & users[UNIT_SP]) | (sfu & users[UNIT_SFU]) | (lsu & users[UNIT_LSU]) |
+                    ((sp | sfu) & users[UNIT_EITHER]));
 }
 
-/* The warps that can issue earliest, and when (*t); 0 if all of them sleep. */
-static uint64_t earliest(struct sm *sm, struct scheduler *s, uint64_t *t) {
-    uint64_t freed, at = s->slot;
-    if (s->wake <= at) { /* for good: slots never go back */
-        const uint64_t woken = ready_by(sm, s->waiting, at, &s->wake);
-        s->ready |= woken;
-        s->waiting &= ~woken;
-    }
-    uint64_t ready = s->ready, waiting = s->waiting, wake = s->wake;
-    uint64_t able = with_unit(sm, s, ready, at, &freed);
+/* When the first of the ready warps can have its unit. */
+static uint64_t first_unit(const struct sm *sm, const struct scheduler *s, uint64_t ready) {
+    static const uint8_t kinds[] = {UNIT_SP, UNIT_SFU, UNIT_LSU, UNIT_EITHER};
+    uint64_t first = NEVER;
+    for (uint32_t i = 0; i < sizeof kinds; i++)
+        if (ready & sm->users[kinds[i]]) first = min64(first, unit_free_at(sm, s, kinds[i]));
+    return first;
+}
+
+/* Nobody can issue in the slot: the warps that can issue earliest after it, and when (*t). */
+NOINLINE static uint64_t after_slot(const struct sm *sm, const struct scheduler *s, uint64_t *t) {
+    uint64_t ready = s->ready, waiting = s->waiting, wake = s->wake, able = 0;
     while (!able && (ready | waiting)) {
-        at = min64(wake, freed);
-        const uint64_t woken = wake <= at ? ready_by(sm, waiting, at, &wake) : 0;
+        *t = min64(wake, first_unit(sm, s, ready));
+        const uint64_t woken = wake <= *t ? ready_by(sm, waiting, *t, &wake) : 0;
         ready |= woken;
         waiting &= ~woken;
-        able = with_unit(sm, s, ready, at, &freed);
+        able = with_unit(sm, s, ready, *t);
     }
-    *t = at;
     return able;
 }
 
@@ -77,7 +69,7 @@ static uint32_t next_in_turn(const struct scheduler *s, uint64_t able) {
 }
 
 /* Greedy-then-oldest: the warp that issued last, else the oldest. */
-static uint32_t greedy(const struct sm *sm, const struct scheduler *s, uint64_t able) {
+NOINLINE static uint32_t greedy(const struct sm *sm, const struct scheduler *s, uint64_t able) {
     if (s->last < MAX_WARPS && (able >> s->last & 1)) return s->last;
     uint32_t oldest = lowest64(able);
     for (; able; able &= able - 1)
@@ -85,10 +77,15 @@ static uint32_t greedy(const struct sm *sm, const struct scheduler *s, uint64_t 
     return oldest;
 }
 
-struct choice sched_pick(struct sm *sm, uint32_t index) {
-    struct scheduler *s = &sm->sched[index];
-    uint64_t t;
-    const uint64_t able = earliest(sm, s, &t);
+struct choice sched_pick(struct sm *sm, struct scheduler *s) {
+    uint64_t t = s->slot;
+    if (s->wake <= t) { /* for good: slots never go back */
+        const uint64_t woken = ready_by(sm, s->waiting, t, &s->wake);
+        s->ready |= woken;
+        s->waiting &= ~woken;
+    }
+    uint64_t able = with_unit(sm, s, s->ready, t);
+    if (!able) able = after_slot(sm, s, &t);
     if (!able) return (struct choice){NEVER, 0};
     return (struct choice){t,
                            sm->m->cfg->sched_policy ? greedy(sm, s, able) : next_in_turn(s, able)};

@@ -70,9 +70,9 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     if (m->dynamic) smm_reserve(&sm->smm, p->meta.dynamic_bytes);
     for (uint32_t w = 0; w < MAX_WARPS; w++) sm->scheduler_of[w] = (uint8_t)(w % cfg->schedulers);
     for (uint32_t s = 0; s < cfg->schedulers; s++) {
-        sm->sched[s].unit[UNIT_SP] = s % cfg->sp_units;
-        sm->sched[s].unit[UNIT_SFU] = 4 + s % cfg->sfu_units;
-        sm->sched[s].unit[UNIT_LSU] = 8 + s % cfg->lsu_units;
+        sm->sched[s].unit[UNIT_SP] = (uint8_t)(s % cfg->sp_units);
+        sm->sched[s].unit[UNIT_SFU] = (uint8_t)(4 + s % cfg->sfu_units);
+        sm->sched[s].unit[UNIT_LSU] = (uint8_t)(8 + s % cfg->lsu_units);
         sm->sched[s].last = s + MAX_WARPS * cfg->schedulers; /* so that the first warp is first */
     }
     return smcache_init(sm);
@@ -148,70 +148,18 @@ static void reply_due(struct sm *sm) {
     lsu_reply(sm, &r);
 }
 
-/* ---- every scheduler clock is accounted for --------------------------------------------------- */
+/* ---- time --------------------------------------------------------------------------------- */
 
-static uint64_t *idle_counter(struct counters *c, enum wait kind) {
-    switch (kind) {
-    case WAIT_ALU: return &c->idle_alu;
-    case WAIT_SHARED: return &c->idle_shared;
-    case WAIT_GLOBAL: return &c->idle_global;
-    case WAIT_UNIT: return &c->idle_unit;
-    case WAIT_BARRIER: return &c->idle_barrier;
-    case WAIT_ALLOCATION: return &c->idle_allocation;
-    case WAIT_CREDITS: return &c->idle_credits;
-    case WAIT_FETCH: return &c->idle_fetch;
-    case WAIT_START: return &c->idle_no_block;
-    default: return &c->idle_other;
-    }
-}
-
-/* A block that starts ends an idle time that its elder warps' waits explain, if there are any. */
-static enum wait reason(const struct sm *sm, uint32_t warp) {
-    const enum wait kind = (enum wait)sm->wait[warp];
-    if (kind != WAIT_START) return kind;
-    for (uint32_t w = 0; w < sm->warp_limit; w++) {
-        const uint8_t state = sm->warps[w].state;
-        if (w != warp && state != WARP_FREE && state != WARP_STARTING && state != WARP_EXITED &&
-            sm->wait[w] != WAIT_START)
-            return (enum wait)sm->wait[w];
-    }
-    return WAIT_START;
-}
-
-/* [from, to) was idle until this warp issued: its wait first, then the unit's. */
-static void account_idle(struct sm *sm, uint32_t warp, uint64_t from, uint64_t to) {
-    uint64_t ready = sm->ready_at[warp];
-    if (to == from) return;
-    if (ready > from) *idle_counter(&sm->count, reason(sm, warp)) += ready - from;
-    else ready = from;
-    sm->count.idle_unit += to - ready;
-    if (sm->pc_count) sm->pc_count[sm->warps[warp].pc].idle += to - from;
-}
-
-static void issue_slot(struct sm *sm, uint32_t index) {
-    const struct config *cfg = sm->m->cfg;
-    struct scheduler *s = &sm->sched[index];
-    const struct choice c = s->choice;
-    /* What the schedulers share, one may have taken from another. */
-    sm->stale |=
-        sm->next_unit[c.warp] == UNIT_SP && cfg->sp_units >= cfg->schedulers ? 1u << index : ~0u;
-    account_idle(sm, c.warp, s->slot, c.t);
-    s->slot = c.t;
-    if (!issue_instruction(sm, c.warp, index, c.t)) return;
-    s->slot = c.t + cfg->issue_interval;
-    s->last = c.warp;
-    sm->count.issue_cycles += cfg->issue_interval;
-    if (cfg->issue_width == 2 && sm->ready_at[c.warp] <= c.t && sm->fault.code == OK) {
-        const struct scheduler at_slot = {.slot = c.t,
-                                          .unit = {s->unit[0], s->unit[1], s->unit[2], 0}};
-        if (sched_issue_time(sm, &at_slot, c.warp) == c.t &&
-            issue_instruction(sm, c.warp, index, c.t))
-            sm->count.dual_issued++;
-    }
+/* Deliver a reply or start a block, whichever is first. */
+static void event_due(struct sm *sm, uint64_t event) {
+    sm->now = event;
+    if (sm->reply_count && sm->replies[0].cycle == event) reply_due(sm);
+    else block_start_due(sm);
 }
 
 void sm_run(struct sm *sm, uint64_t end) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
+    void (*const issue)(struct sm *, uint32_t) = sm->pc_count ? issue_slot_counted : issue_slot;
     for (uint32_t i = 0; i < sm->port->in_count; i++) {
         __builtin_prefetch(sm->port->in[i].access, 1);
         heap_push(sm, sm->port->in[i]);
@@ -220,18 +168,16 @@ void sm_run(struct sm *sm, uint64_t end) {
     while (sm->fault.code == OK) {
         uint32_t index = 0;
         for (uint32_t s = 0; s < schedulers; s++) {
-            if (sm->stale >> s & 1) sm->sched[s].choice = sched_pick(sm, s);
+            if (sm->stale >> s & 1) sm->sched[s].choice = sched_pick(sm, &sm->sched[s]);
             if (sm->sched[s].choice.t < sm->sched[index].choice.t) index = s;
         }
         sm->stale = 0;
         const uint64_t t = sm->sched[index].choice.t, event = next_event(sm);
         if (event < end && event <= t) {
-            sm->now = event;
-            if (sm->reply_count && sm->replies[0].cycle == event) reply_due(sm);
-            else block_start_due(sm);
+            event_due(sm, event);
         } else if (t < end) {
             sm->now = t;
-            issue_slot(sm, index);
+            issue(sm, index);
         } else {
             sm->next = event < t ? event : t;
             return;

@@ -97,7 +97,7 @@ struct scheduler {
     uint64_t wake;        /* no waiting warp is ready before */
     struct choice choice; /* valid unless the SM's stale bit says otherwise */
     uint32_t last;        /* warp slot that issued last */
-    uint32_t unit[4];     /* index into unit_free for enum unit SP, SFU, LSU */
+    uint8_t unit[4];      /* index into unit_free for enum unit SP, SFU, LSU */
 };
 
 enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE_COUNT };
@@ -191,13 +191,15 @@ void sm_close(struct sm *sm, uint64_t end);
 void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum error code);
 
 /* What the scheduler would issue next (sched.c). */
-struct choice sched_pick(struct sm *sm, uint32_t index);
-/* When the warp could issue in the scheduler's slot or later: scoreboard, then unit. */
-uint64_t sched_issue_time(const struct sm *sm, const struct scheduler *s, uint32_t warp);
+struct choice sched_pick(struct sm *sm, struct scheduler *s);
+/* Are the warp's operands and its unit ready at cycle t? */
+bool sched_can_issue(const struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t);
+/* [from, to) was idle until this warp issued: its wait first, then the unit's (idle.c). */
+void idle_account(struct sm *sm, uint32_t warp, uint64_t from, uint64_t to);
 
-/* Issue the warp's next instruction at cycle t; false if it has to wait after all (credits) or
- * faulted. *unit is what it occupies (issue.c). */
-bool issue_instruction(struct sm *sm, uint32_t warp, uint32_t scheduler, uint64_t t);
+/* The scheduler's choice takes its slot (issue.c); the second form counts per instruction too. */
+void issue_slot(struct sm *sm, uint32_t scheduler);
+void issue_slot_counted(struct sm *sm, uint32_t scheduler);
 
 /* Blocks and barriers (block.c). */
 void block_start_due(struct sm *sm);
