@@ -6,16 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from experiments import harness, stalls
+from experiments import cards, harness, stalls
 from experiments.cards import MEASURED
-from experiments.runs import by_key, simulate_all
+from experiments.runs import simulate_all
 from experiments.software import HEAD, SCHEDULES
 from experiments.speedups import with_speedups
 from smmux import benchmarks, gpus
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 
-__all__ = ["SERIES", "curve", "machines", "mean", "plot", "ratios", "run", "stall_table", "table"]
+__all__ = [
+    "FETCHED",
+    "SERIES",
+    "SETTINGS",
+    "curve",
+    "machines",
+    "mean",
+    "plot",
+    "ratios",
+    "run",
+    "stall_table",
+    "table",
+]
 
 SERIES = {
     "16K_BL": ("GTX480-16K", "baseline"),
@@ -24,12 +36,15 @@ SERIES = {
     "48K_VTB_pipe": ("GTX480-48K", "vtb_pipe"),
 }
 """The paper's labels: card and variant."""
+FETCHED = f"{HEAD}, perfect fetch"
+SETTINGS = {**{schedule: (schedule, False) for schedule in SCHEDULES}, FETCHED: (HEAD, True)}
+"""Schedule, and whether every instruction is there when it is wanted."""
 LOOKS = dict(zip(SERIES, ("o--", "s--", "o-", "s-"), strict=True))
 
 
 def machines() -> list[Gpu]:
-    """The two cards."""
-    return [gpus.get(name) for name in MEASURED[1:]]
+    """The two cards, also with perfect fetch."""
+    return [make(name) for make in (gpus.get, cards.perfect_fetch) for name in MEASURED[1:]]
 
 
 def run(
@@ -39,39 +54,47 @@ def run(
     jobs: int | None,
     figure: str,
 ) -> list[Record]:
-    """Both variants on both cards in both schedules; every record has `size`, a key of sizes, `gflops` and `speedup`.
+    """Both variants on both cards in all settings; every record has `size`, a key of sizes, `gflops` and `speedup`.
 
     operations: floating-point operations of the problem of a size.
     """
     build = benchmarks.get(name).builds[0]
+    places = list(product(sizes, SETTINGS.values(), SERIES.values()))
     todo = [
-        {"benchmark": name, "build": build, "variant": variant, "gpu": gpu, "schedule": schedule, "size": sizes[key]}
-        for key, schedule, (gpu, variant) in product(sizes, SCHEDULES, SERIES.values())
+        {
+            "benchmark": name,
+            "build": build,
+            "variant": variant,
+            "gpu": cards.perfect_fetch(gpu) if fetched else gpus.get(gpu),
+            "schedule": schedule,
+            "size": sizes[key],
+        }
+        for key, (schedule, fetched), (gpu, variant) in places
     ]
-    records = simulate_all(todo, jobs, figure)
-    keys = [key for key in sizes for _ in range(len(SCHEDULES) * len(SERIES))]
-    sized = [{**r, "size": key} for r, key in zip(records, keys, strict=True)]
-    rates = [{**r, "gflops": operations(r["size"]) / r["time_us"] / 1e3} for r in sized]
-    return [r for key in sizes for r in with_speedups(r for r in rates if r["size"] == key)]
+    made = []
+    for record, (key, _, _) in zip(simulate_all(todo, jobs, figure), places, strict=True):
+        made.append({**record, "size": key, "gflops": operations(key) / record["time_us"] / 1e3})
+    return [r for key in sizes for r in with_speedups(r for r in made if r["size"] == key)]
 
 
-def curve(records: Sequence[Record], series: str, schedule: str = HEAD) -> dict[int, float]:
-    """GFLOPS by size."""
-    found = by_key((r for r in records if r["schedule"] == schedule), "gpu", "variant", "size")
+def curve(records: Sequence[Record], series: str, setting: str = HEAD) -> dict[int, float]:
+    """GFLOPS by size, in one of `SETTINGS`."""
     gpu, variant = SERIES[series]
-    return {size: r["gflops"] for (g, v, size), r in found.items() if (g, v) == (gpu, variant)}
+    schedule, fetched = SETTINGS[setting]
+    wanted = (cards.perfect_fetch(gpu).name if fetched else gpu, variant, schedule)
+    return {r["size"]: r["gflops"] for r in records if (r["gpu"], r["variant"], r["schedule"]) == wanted}
 
 
-def mean(records: Sequence[Record], series: str, schedule: str = HEAD) -> float:
+def mean(records: Sequence[Record], series: str, setting: str = HEAD) -> float:
     """The arithmetic mean over the sizes, as the paper's averages of rates are."""
-    rates = curve(records, series, schedule).values()
+    rates = curve(records, series, setting).values()
     return sum(rates) / len(rates)
 
 
-def ratios(records: Sequence[Record], series: str, over: str, schedule: str = HEAD) -> dict[int, float]:
+def ratios(records: Sequence[Record], series: str, over: str, setting: str = HEAD) -> dict[int, float]:
     """Rate of one series over that of another, by size."""
-    below = curve(records, over, schedule)
-    return {size: rate / below[size] for size, rate in curve(records, series, schedule).items()}
+    below = curve(records, over, setting)
+    return {size: rate / below[size] for size, rate in curve(records, series, setting).items()}
 
 
 def plot(records: Sequence[Record], ax: Any, schedule: str, label: str, name: Callable[[int], str] = str) -> Any:
@@ -88,16 +111,14 @@ def plot(records: Sequence[Record], ax: Any, schedule: str, label: str, name: Ca
 
 
 def table(records: Sequence[Record], label: str) -> str:
-    """GFLOPS and gains by size, in both schedules."""
+    """GFLOPS and gains by size, in all settings."""
     parts = []
-    for schedule in SCHEDULES:
-        columns = [curve(records, series, schedule) for series in SERIES]
-        columns += [ratios(records, f"{kb}_VTB_pipe", f"{kb}_BL", schedule) for kb in ("16K", "48K")]
-        sizes = list(columns[0])
-        rows = [(f"{size}", *(column[size] for column in columns)) for size in sizes]
+    for setting in SETTINGS:
+        columns = [curve(records, series, setting) for series in SERIES]
+        columns += [ratios(records, f"{kb}_VTB_pipe", f"{kb}_BL", setting) for kb in ("16K", "48K")]
+        rows = [(f"{size}", *(column[size] for column in columns)) for size in columns[0]]
         rows.append(("mean", *(sum(column.values()) / len(column) for column in columns)))
-        header = (f"{label}, {schedule}", *SERIES, "16K gain", "48K gain")
-        parts.append(harness.table(header, rows))
+        parts.append(harness.table((f"{label}, {setting}", *SERIES, "16K gain", "48K gain"), rows))
     return "\n\n".join(parts)
 
 

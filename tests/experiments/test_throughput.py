@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import fig12, fig13, throughput
+from experiments import cards, fig12, fig13, throughput
 from experiments.software import SCHEDULES
 
 
@@ -15,9 +15,10 @@ def records(rates: dict[str, float], sizes: tuple[int, ...]) -> list[dict[str, A
     """The same rate for all sizes, by series."""
     made = []
     for size in sizes:
-        for schedule in SCHEDULES:
+        for schedule, fetched in throughput.SETTINGS.values():
             for series, (gpu, variant) in throughput.SERIES.items():
-                common = {"gpu": gpu, "variant": variant, "schedule": schedule, "size": size, "blocks": size // 32}
+                name = cards.perfect_fetch(gpu).name if fetched else gpu
+                common = {"gpu": name, "variant": variant, "schedule": schedule, "size": size, "blocks": size // 32}
                 made.append({**common, "gflops": rates[series]})
     return made
 
@@ -61,6 +62,6 @@ def test_picture_has_a_line_per_series(figure: Any, rates: dict[str, float]) -> 
 def test_rate_counts_the_problems_operations() -> None:
     """A run of a few transforms: 51200 operations each, as the field counts them."""
     made = throughput.run("FFT", {4: {"batch": 4}}, lambda batch: fig13.FLOPS * batch, 1, "test")
-    assert len(made) == 2 * len(throughput.SERIES)
+    assert len(made) == len(throughput.SETTINGS) * len(throughput.SERIES)
     assert all(r["gflops"] == pytest.approx(4 * 51200 / r["time_us"] / 1e3) for r in made)
     assert {r["speedup"] for r in made if r["variant"] == "baseline"} == {1.0}
