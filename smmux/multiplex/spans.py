@@ -58,11 +58,13 @@ def spans(analysis: Analysis) -> Spans:
 def _crossing(state: Places, block: Block, around: Piece | None) -> Iterator[Piece]:
     """Statements with a region that begins or ends within; in place of one that leaves a loop, that loop."""
     for i, piece in enumerate(block.pieces):
+        leaves = around is not None and any(jump.kind != "return" for jump in escaping(piece.events))
         if not piece.uniform:
+            if leaves and around is not None and piece.blocks and state.open(block, i):
+                yield around
             continue
         if _crossed(state, block, i, piece):
-            jumps = any(jump.kind != "return" for jump in escaping(piece.events))
-            yield around if jumps and around is not None else piece
+            yield around if leaves and around is not None else piece
         for side in piece.sides:
             yield from _crossing(state, side, piece if piece.loops else around)
 

@@ -41,9 +41,14 @@ class NotStagedError(Exception):
     """A define that stays as it is."""
 
 
-def stage(source: FunctionSource, tree: ast.FunctionDef, registers: int = REGISTERS) -> None:
-    """Move the global loads of a kernel's first defines in front of their regions, in place."""
-    analysis = analyse(source, tree)
+def stage(
+    source: FunctionSource, tree: ast.FunctionDef, registers: int = REGISTERS, analysis: Analysis | None = None
+) -> None:
+    """Move the global loads of a kernel's first defines in front of their regions, in place.
+
+    analysis: of the tree, where the regions have been determined already.
+    """
+    analysis = analysis or analyse(source, tree)
     names = Names(source, tree)
     found = borders(analysis)
     for i, border in enumerate(found):

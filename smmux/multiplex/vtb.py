@@ -74,7 +74,9 @@ def prepared(kernel: Kernel, stage_registers: int) -> tuple[FunctionSource, ast.
     inline_barriers(source, tree, names)
     source = replace(source, captured=ChainMap(dict(names.added), source.captured))  # type: ignore[arg-type]
     if stage_registers:
-        stage(source, tree, stage_registers)
+        analysis = analyse(source, tree)
+        spans(analysis)  # regions that turns can be taken with, where these are larger
+        stage(source, tree, stage_registers, analysis)
     return source, tree, Names(source, tree)
 
 

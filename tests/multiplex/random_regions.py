@@ -60,6 +60,8 @@ class Case:
     grid: tuple[int, ...]
     block: tuple[int, ...]
     n: int
+    fit: bool  # transform for this launch alone
+    seed: int
 
     def arguments(self) -> list[Any]:
         """New arguments, always the same."""
@@ -215,4 +217,5 @@ def generate(rng: Random, depth: int = 2) -> Case:
     lines += ["sa[t] = x", BARRIER, "x = (x + sa[THREADS - 1 - t]) & 0xFFFF"] if rng.randrange(3) else []
     lines += ["out[4 * g] = x + y + z"]
     text = HEADER.format(threads=threads, half=max(1, threads // 2)) + textwrap.indent("\n".join(lines), "    ") + "\n"
-    return Case(text, grid, block, rng.randrange(1, 5))
+    n, fit = rng.randrange(1, 5), len(block) > 1 or rng.randrange(2) == 0
+    return Case(text, grid, block, n, fit, rng.randrange(2**31))
