@@ -101,7 +101,7 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
         before = len(found)
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
-                if names_in(node.value) & found:
+                if names_in(node.value) & found or _counts(source, node.value):
                     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                     found |= {n for t in targets for n in _roots(t)}
             elif isinstance(node, ast.For) and names_in(node.iter) & found:
@@ -122,6 +122,14 @@ def _roots(target: ast.expr) -> set[str]:
     while isinstance(target, ast.Subscript):
         target = target.value
     return names_in(target)
+
+
+def _counts(source: FunctionSource, value: ast.expr) -> bool:
+    """Whether a value is a count of threads, which virtual blocks have each for themselves."""
+    return any(
+        isinstance(n, ast.Call) and getattr(source.resolve(n.func), "__name__", "").startswith("syncthreads_")
+        for n in ast.walk(value)
+    )
 
 
 def _has_barrier(source: FunctionSource, node: ast.stmt) -> bool:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.errors import refuse
+from smmux.multiplex.live import escaping
 from smmux.multiplex.names import exposed, names_in
-from smmux.multiplex.strides import Stride, stride
+from smmux.multiplex.strides import Stride, counted, stride
 from smmux.multiplex.syntax import Names, expression, statement
 from smmux.multiplex.virtual import Indices
 from smmux.multiplex.walk import Analysis
@@ -42,22 +43,17 @@ class Diverging:
         self.keep_apart(piece, self.following)
         if isinstance(node, ast.If):
             return self.choice(piece, node, active, inside)
-        for jump in (n for n in ast.walk(node) if isinstance(n, ast.Break | ast.Continue)):
-            raise refuse(
-                self.source, jump, "a loop with barriers whose trips differ between blocks cannot be left or shortened"
-            )
-        if isinstance(node, ast.For):
-            found = stride(self.analysis, node, self.indices, self.varying)
-            if found is not None:
-                return self.strided(piece, node, found, active, inside)
-            raise refuse(
-                self.source,
-                node,
-                f"the trips of this loop with barriers (`{ast.unparse(node).splitlines()[0]}`) differ between the "
-                "virtual blocks of a thread block in a way that cannot be told in advance",
-            )
-        assert isinstance(node, ast.While)
-        return self.repeated(piece, node, active, inside)
+        for jump in escaping(piece.blocks[0].events):
+            if jump.kind != "return":
+                why = "a loop with barriers whose trips differ between blocks cannot be left or shortened"
+                raise refuse(self.source, jump.node, why)
+        if isinstance(node, ast.While):
+            return self.repeated(piece, node, active, inside)
+        assert isinstance(node, ast.For)
+        found = stride(self.analysis, node, self.indices, self.varying)
+        if found is not None:
+            return self.strided(piece, node, found, active, inside)
+        return self.counted(piece, node, active, inside)
 
     def keep_apart(self, piece: Piece, later: list[ast.stmt]) -> None:
         """Refuse what would change variables of virtual blocks that take no part."""
@@ -66,8 +62,8 @@ class Diverging:
             raise refuse(
                 self.source,
                 piece.node,
-                f"{', '.join(lost)} decides how often barriers are met, is assigned under "
-                f"`{ast.unparse(piece.node).splitlines()[0]}`, which differs between virtual blocks, and used later",
+                f"{', '.join(lost)} decides how often barriers are met, is used later, and is assigned under "
+                f"`{self.source.line(piece.node.lineno).strip()}`, which differs between virtual blocks",
             )
 
     def choice(self, piece: Piece, node: ast.If, active: str | None, inside: Inside) -> list[ast.stmt]:
@@ -106,14 +102,37 @@ class Diverging:
         target = ast.Name(first, ast.Store())
         return [at_place(ast.For(target, found.over, body, []), node)]
 
-    def repeated(self, piece: Piece, node: ast.While, active: str | None, inside: Inside) -> list[ast.stmt]:
+    def counted(self, piece: Piece, node: ast.For, active: str | None, inside: Inside) -> list[ast.stmt]:
+        """Any other loop over a range: as a while loop."""
+        found = counted(self.analysis, node, self.indices)
+        lost = names_in(node.target) & (set(assigned_names(node.body)) | exposed(self.source, self.following))
+        if found is None or lost or names_in(*found[1:]) & set(assigned_names(node.body)):
+            raise refuse(
+                self.source,
+                node,
+                f"the trips of this loop with barriers (`{self.source.line(node.lineno).strip()}`) differ between the "
+                "virtual blocks of a thread block in a way that cannot be followed",
+            )
+        start, stop, step = (copy.deepcopy(part) for part in found)
+        assert isinstance(node.target, ast.Name)
+        name = node.target.id
+        test = ast.Compare(ast.Name(name, ast.Load()), [ast.Lt()], [stop])
+        loop = at_place(ast.While(test, [], []), node)
+        assert isinstance(loop, ast.While)
+        begin = at_place(ast.Assign([ast.Name(name, ast.Store())], start), node)
+        advance = at_place(ast.AugAssign(ast.Name(name, ast.Store()), ast.Add(), step), node)
+        return [begin, *self.repeated(piece, loop, active, inside, advance)]
+
+    def repeated(
+        self, piece: Piece, node: ast.While, active: str | None, inside: Inside, *advance: ast.stmt
+    ) -> list[ast.stmt]:
         """A while loop goes on as long as any virtual block has to."""
         name, test = self.takes_part(copy.deepcopy(node.test), active, node)
         still = ast.BoolOp(ast.And(), [ast.Name(name, ast.Load()), copy.deepcopy(node.test)])
         again = at_place(ast.Assign([ast.Name(name, ast.Store())], still), node)
         anyone = expression(f"{self.indices.module}.syncthreads_or({name})")
         self.pending = False
-        body = [*inside(piece, piece.blocks[0], name), again]
+        body = [*inside(piece, piece.blocks[0], name), *advance, again]
         self.pending = False
         return [test, at_place(ast.While(anyone, body, []), node)]
 

@@ -15,7 +15,7 @@ from smmux.multiplex.syntax import expression
 from smmux.multiplex.virtual import Indices
 from smmux.multiplex.walk import Analysis, Frame
 
-__all__ = ["Stride", "stride"]
+__all__ = ["Stride", "counted", "stride"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,55 +32,66 @@ def stride(analysis: Analysis, node: ast.For, indices: Indices, varying: set[str
 
     varying: variables that can differ between virtual blocks.
     """
-    source, index = analysis.source, indices.index
-    call = node.iter
-    frame = Frame(analysis, source, ())
-    if not (isinstance(call, ast.Call) and frame.eval(call.func).const is range and isinstance(node.target, ast.Name)):
+    found = counted(analysis, node, indices)
+    if found is None or names_in(*found[1:]) & varying:
         return None
-    start, stop, step = _bounds(call)
-    if names_in(stop, step) & varying or not _positive(source, frame, step):
-        return None
-    defined = _definitions(source, analysis.body.body)
+    start, stop, step = found
+    frame = Frame(analysis, analysis.source, ())
 
     def constant(expr: ast.expr) -> int | None:
         value = frame.eval(expr).const
         return value if type(value) is int else None
 
-    form = linear(start, constant, defined)
-    factor = form.terms.get(index, 0)
-    rest = {name for text in form.terms if text != index for name in names_in(expression(text))}
-    if factor <= 0 or rest & varying:
+    form = linear(start, constant, _definitions(analysis.source, analysis.body.body))
+    own = [text for text in form.terms if indices.index in names_in(expression(text))]
+    others = Linear({text: f for text, f in form.terms.items() if text not in own}, form.constant)
+    if len(own) != 1 or form.terms[own[0]] <= 0 or names_in(others.node()) & varying:
         return None
-    others = Linear({text: f for text, f in form.terms.items() if text != index}, form.constant)
-    first = _product(indices.merge.n * factor, f"{indices.module}.blockIdx.{indices.grid_axis}")
+    factors = _factors(expression(own[0]))
+    sizes = [f for f in factors if not (isinstance(f, ast.Name) and f.id == indices.index)]
+    if len(sizes) != len(factors) - 1 or not all(_positive(analysis, indices, f) for f in sizes):
+        return None
+    per_block = [str(form.terms[own[0]])] * (form.terms[own[0]] != 1) + [ast.unparse(f) for f in sizes]
+    first = " * ".join([str(indices.merge.n), *per_block, f"{indices.module}.blockIdx.{indices.grid_axis}"])
     if others.terms or others.constant:
         first = f"{first} + {ast.unparse(others.node())}"
-    begin = expression(first)
-    over = ast.Call(copy.deepcopy(call.func), [begin, copy.deepcopy(stop), copy.deepcopy(step)], [])
-    return Stride(over, _product(factor, indices.block), stop)
+    assert isinstance(node.iter, ast.Call)
+    over = ast.Call(copy.deepcopy(node.iter.func), [expression(first), copy.deepcopy(stop), copy.deepcopy(step)], [])
+    return Stride(over, " * ".join([*per_block, indices.block]), stop)
 
 
-def _product(factor: int, text: str) -> str:
-    return text if factor == 1 else f"{factor} * {text}"
+def counted(analysis: Analysis, node: ast.For, indices: Indices) -> tuple[ast.expr, ast.expr, ast.expr] | None:
+    """Start, stop and positive step of a loop over a range, None for other loops."""
+    frame, call = Frame(analysis, analysis.source, ()), node.iter
+    if not (isinstance(call, ast.Call) and frame.eval(call.func).const is range and isinstance(node.target, ast.Name)):
+        return None
+    start, stop = (call.args[0], call.args[1]) if len(call.args) > 1 else (ast.Constant(0), call.args[0])
+    step = call.args[2] if len(call.args) > 2 else ast.Constant(1)
+    return (start, stop, step) if _positive(analysis, indices, step) else None
 
 
-def _bounds(call: ast.Call) -> tuple[ast.expr, ast.expr, ast.expr]:
-    zero, one = ast.Constant(0), ast.Constant(1)
-    if len(call.args) == 1:
-        return zero, call.args[0], one
-    return call.args[0], call.args[1], call.args[2] if len(call.args) > 2 else one
+def _factors(node: ast.expr) -> list[ast.expr]:
+    """The factors of a product."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _factors(node.left) + _factors(node.right)
+    return [node]
 
 
-def _positive(source: FunctionSource, frame: Frame, node: ast.expr) -> bool:
+def _positive(analysis: Analysis, indices: Indices, node: ast.expr) -> bool:
     """Whether an expression is certainly positive: constants, sizes of grid and block, their products and sums."""
-    value = frame.eval(node).const
+    value = Frame(analysis, analysis.source, ()).eval(node).const
     if value is not MISSING and isinstance(value, int):
         return value > 0
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):
-        return _positive(source, frame, node.left) and _positive(source, frame, node.right)
+        return _positive(analysis, indices, node.left) and _positive(analysis, indices, node.right)
     if isinstance(node, ast.Attribute):
-        place = source.resolve(node.value)
+        place = analysis.source.resolve(node.value)
         return isinstance(place, Dim3) and place.name in ("gridDim", "blockDim")
+    if isinstance(node, ast.Name):
+        if node.id == indices.size:
+            return True
+        defined = _definitions(analysis.source, analysis.body.body).get(node.id)
+        return defined is not None and _positive(analysis, indices, defined)
     return False
 
 

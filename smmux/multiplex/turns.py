@@ -75,6 +75,11 @@ class Turns(Diverging):
                 made.append(piece.node)
                 self.pending = False
                 continue
+            if (call := self.counts(piece.node)) is not None:
+                for turn in range(self.n):
+                    made += self.counted_by(piece.node, call, self.guard(str(turn), active))
+                self.pending = False
+                continue
             outer = self.following
             self.following = [p.node for p in block.pieces[i:]] + outer
             made += self.compound(piece, active)
@@ -135,6 +140,9 @@ class Turns(Diverging):
         """Refuse statements with barriers in them that are no loop or condition."""
         if not isinstance(node, ast.If | ast.For | ast.While):
             why = "a barrier that returns a value counts the threads of all virtual blocks"
+            raise refuse(self.source, node, why)
+        if any(counting(self.source, n) for head in heads(node) for n in ast.walk(head)):
+            why = "a condition on threads of the block counts those of all virtual blocks; assign it to a variable"
             raise refuse(self.source, node, why)
         if isinstance(node, ast.For | ast.While) and node.orelse:
             raise refuse(self.source, node, "else after a loop with barriers is not supported")
@@ -224,6 +232,8 @@ class Turns(Diverging):
             return self.guarded(part, guard)
         if is_barrier(piece):
             return [copy.deepcopy(node)]
+        if (call := self.counts(node)) is not None:
+            return self.counted_by(node, call, guard)
         self.check(node)
 
         def inside(piece: Piece, block: Block, guard: str | None) -> list[ast.stmt]:
@@ -247,6 +257,29 @@ class Turns(Diverging):
         made.orelse = inside(piece, piece.blocks[1], guard)
         return [made]
 
+    def counts(self, node: ast.stmt) -> ast.Call | None:
+        """The barrier of a statement `name = cuda.syncthreads_count(predicate)`, or of its like."""
+        value = node.value if isinstance(node, ast.Assign | ast.Expr) else None
+        simple = not isinstance(node, ast.Assign) or isinstance(node.targets[0], ast.Name) and len(node.targets) == 1
+        if not isinstance(value, ast.Call) or not simple or not counting(self.source, value):
+            return None
+        return value if len(value.args) == 1 and not value.keywords else None
+
+    def counted_by(self, node: ast.stmt, call: ast.Call, guard: str) -> list[ast.stmt]:
+        """A barrier that counts threads of one virtual block only."""
+        predicate = copy.deepcopy(call.args[0])
+        if self.source.resolve(call.func) is cuda.syncthreads_and:
+            own: ast.expr = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), expression(guard)), predicate])
+        else:
+            own = ast.BoolOp(ast.And(), [expression(guard), predicate])
+        counted = ast.Call(copy.deepcopy(call.func), [own], [])
+        if isinstance(node, ast.Expr):
+            return [at_place(ast.Expr(counted), node)]
+        assert isinstance(node, ast.Assign)
+        name = self.names.new("counted", "counted_threads")
+        mine = at_place(ast.Assign(copy.deepcopy(node.targets), ast.Name(name, ast.Load())), node)
+        return [at_place(ast.Assign([ast.Name(name, ast.Store())], counted), node), *self.under(guard, [mine])]
+
     def clobbered(self, pieces: Sequence[Piece]) -> set[str]:
         """Variables that all threads assign in a turn, whoever's it is."""
         found: set[str] = set()
@@ -260,6 +293,12 @@ class Turns(Diverging):
             for side in piece.blocks:
                 found |= self.clobbered(side.pieces)
         return found
+
+
+def counting(source: FunctionSource, node: ast.AST) -> bool:
+    """True for the call of a barrier that counts threads."""
+    barriers = (cuda.syncthreads_and, cuda.syncthreads_count, cuda.syncthreads_or)
+    return isinstance(node, ast.Call) and any(source.resolve(node.func) is b for b in barriers)
 
 
 def segments(pieces: Sequence[Piece]) -> list[list[Piece]]:

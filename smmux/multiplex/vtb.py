@@ -52,7 +52,7 @@ def vtb(
 def merged(kernel: Kernel, n: int, grid: Size | None, block: Size | None) -> Merge:
     """How blocks of a kernel are put together."""
     source = kernel.definition
-    if not 2 <= n <= MOST_THREADS:
+    if type(n) is not int or not 2 <= n <= MOST_THREADS:
         raise refuse(
             source, None, f"n, the number of virtual blocks in a thread block, has to be at least 2, not {n!r}"
         )

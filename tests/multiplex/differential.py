@@ -41,7 +41,9 @@ def difference(seed: int, simulated: bool) -> dict[str, str]:
     return {name: _outcome(case, kernel, name, expected[1], options, simulated) for name in SCHEMES}
 
 
-def _outcome(case: Case, kernel: Kernel, scheme: str, expected: object, options: dict[str, object], simulated: bool) -> str:
+def _outcome(
+    case: Case, kernel: Kernel, scheme: str, expected: object, options: dict[str, object], simulated: bool
+) -> str:
     try:
         made = SCHEMES[scheme](kernel)
         if case.fit or case.grid[0] % made.n:

@@ -128,15 +128,18 @@ class Writer:
         """A tree with a barrier in each step; how many is computed in a variable."""
         s, first = self.new("s"), self.rng.randrange(3)
         init = [f"{s} = HALF"]
-        loop = [f"while {s} > 0:", f"    if t < {s} and t + {s} < THREADS:", f"        sa[t] = (sa[t] + sa[t + {s}]) & 0xFFFF",
-                f"    {BARRIER}", f"    {s} //= 2"]  # fmt: skip
+        loop = [
+            f"while {s} > 0:", f"    if t < {s} and t + {s} < THREADS:",
+            f"        sa[t] = (sa[t] + sa[t + {s}]) & 0xFFFF", f"    {BARRIER}", f"    {s} //= 2",
+        ]  # fmt: skip
         store = ["sa[t] = x", BARRIER]
         return [*(init + store if first else store + init), *loop, f"{self.pick('x', 'y')} = sa[0]", BARRIER]
 
     def count_up(self) -> list[str]:
         """Shared atomics; commuting, so that their order does not matter."""
         return [
-            "if t < 4:", "    sc[t] = 0", BARRIER, "cuda.atomic.add(sc, x & 3, 1)", BARRIER, "y = (y + sc[t & 3]) & 0xFFFF", BARRIER
+            "if t < 4:", "    sc[t] = 0", BARRIER, "cuda.atomic.add(sc, x & 3, 1)", BARRIER,
+            "y = (y + sc[t & 3]) & 0xFFFF", BARRIER,
         ]  # fmt: skip
 
     def octets(self) -> list[str]:

@@ -17,9 +17,10 @@ class Simulator:
     """A running `worker.py`."""
 
     def __init__(self) -> None:
+        path = os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])  # kernels may import smmux
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "worker.py")],
-            env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"},
+            env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

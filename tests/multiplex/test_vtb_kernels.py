@@ -1,0 +1,226 @@
+"""VTB and VTB_pipe on kernels that people write: guards, early returns, shared work, counts; and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from smmux import multiplex
+from smmux.errors import LaunchError
+from smmux.multiplex import VirtualKernel
+from tests.multiplex.kernels import device, kernel
+
+PASSES: dict[str, Callable[..., VirtualKernel]] = {
+    "vtb": multiplex.vtb,
+    "vtb 3": lambda k, **sizes: multiplex.vtb(k, 3, **sizes),
+    "vtb_pipe": multiplex.vtb_pipe,
+}
+HEAD = """
+def f(a, o, n):
+    s = cuda.shared.array(N, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+"""
+
+
+def text(body: str) -> str:
+    """A kernel of a body."""
+    return HEAD + "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
+
+
+KERNELS = {
+    "guards": text("""
+if i < n:
+    s[t] = a[i]
+else:
+    s[t] = float32(0)
+cuda.syncthreads()
+if i < n:
+    o[i] = s[t] + s[N - 1 - t]
+"""),
+    "early return": text("""
+if i >= n:
+    return
+s[t] = a[i]
+cuda.syncthreads()
+o[i] = s[t] + a[i]
+"""),
+    "tree": text("""
+total = float32(0)
+for k in range(i, n, cuda.gridsize(1)):
+    total += a[k]
+step = N // 2
+s[t] = total
+cuda.syncthreads()
+while step > 0:
+    if t < step:
+        s[t] += s[t + step]
+    cuda.syncthreads()
+    step //= 2
+if t == 0:
+    cuda.atomic.add(o, 0, s[0])
+"""),
+    "shared work": text("""
+for first in range(cuda.blockIdx.x * cuda.blockDim.x, a.size - N + 1, cuda.gridDim.x * cuda.blockDim.x):
+    s[t] = a[first + t]
+    cuda.syncthreads()
+    o[first + t] += s[N - 1 - t] + first
+    cuda.syncthreads()
+"""),
+    "work of its own": text("""
+for k in range(cuda.blockIdx.x % 3, 4 + cuda.blockIdx.x):
+    s[t] = a[i] + k
+    cuda.syncthreads()
+    o[i] += s[N - 1 - t] * k
+    cuda.syncthreads()
+"""),
+    "while there is work": text("""
+item = cuda.blockIdx.x
+while item < 13:
+    s[t] = a[i] + item
+    cuda.syncthreads()
+    o[i] += s[N - 1 - t]
+    cuda.syncthreads()
+    item += cuda.gridDim.x
+"""),
+    "some blocks": text("""
+x = a[i]
+if cuda.blockIdx.x % 2:
+    s[t] = x
+    cuda.syncthreads()
+    x = s[N - 1 - t]
+else:
+    x += 1
+o[i] = x
+"""),
+    "counts": text("""
+large = cuda.syncthreads_count(a[i] > 100)
+s[t] = a[i]
+some = cuda.syncthreads_or(a[i] > 200)
+x = s[t ^ 1] + some
+every = cuda.syncthreads_and(a[i] > 120)
+o[i] = x + large * 1000 + every * 2
+"""),
+    "a block's threads through global memory": text("""
+o[i] = a[i] + 1
+cuda.syncthreads()
+s[t] = o[i - t + N - 1 - t]
+cuda.syncthreads()
+x = s[t ^ 1]
+cuda.syncthreads()
+o[i] = x
+"""),
+    "a counter that is needed again": text("""
+k = t
+s[t] = a[i]
+cuda.syncthreads()
+x = s[N - 1 - k]
+for k in range(2):
+    cuda.syncthreads()
+    s[t] += x
+o[i] = s[t] + k
+"""),
+}
+
+
+@pytest.mark.parametrize("scheme", PASSES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_outputs(name: str, scheme: str) -> None:
+    check(kernel(KERNELS[name], N=64), scheme, 6, 64)
+
+
+@pytest.mark.parametrize("scheme", PASSES)
+def test_virtual_blocks_within_a_warp(scheme: str) -> None:
+    check(kernel(KERNELS["guards"], N=20), scheme, 6, 20)
+
+
+def check(made: Any, scheme: str, grid: Any, block: Any, size: int = 384, dynshared: int = 0) -> None:
+    """Transformed for any launch and for this one, the kernel does what it did, without races."""
+
+    def arguments() -> tuple[Any, ...]:
+        return np.arange(size, dtype=np.float32), np.zeros(size, np.float32), 250
+
+    expected = arguments()
+    made.simulate(grid, block, expected, gpu="GTX480-16K", dynshared=dynshared)
+    assert expected[1].any()
+    for sizes in ({}, {"grid": grid, "block": block}):
+        found = arguments()
+        changed = PASSES[scheme](made, **sizes)
+        changed.simulate(*changed.geometry(grid, block), found, gpu="GTX480-16K", dynshared=dynshared, check="races")
+        assert all((x == y).all() for x, y in zip(found[:2], expected[:2], strict=True))
+
+
+THREE = """
+def f(a, o, n):
+    s = cuda.shared.array((4, 4, 8), float32)
+    x, y, z = cuda.grid(3)
+    w, h = cuda.gridsize(3)[0], cuda.gridsize(3)[1]
+    i = x + w * (y + h * z)
+    tx, ty, tz = cuda.threadIdx.x, cuda.threadIdx.y, cuda.threadIdx.z
+    s[tz, ty, tx] = a[i]
+    cuda.syncthreads()
+    o[i] = s[cuda.blockDim.z - 1 - tz, 3 - ty, 7 - tx]
+"""
+
+
+@pytest.mark.parametrize("scheme", PASSES)
+def test_three_dimensions(scheme: str) -> None:
+    check(kernel(THREE), scheme, (6, 2), (8, 4, 4), 12 * 128)
+
+
+@pytest.mark.parametrize("scheme", PASSES)
+def test_arrays_of_the_launch(scheme: str) -> None:
+    check(kernel(KERNELS["guards"].replace("array(N", "array(0"), N=64), scheme, 6, 64, dynshared=256)
+
+
+def test_device_functions_with_barriers_are_written_out() -> None:
+    exchange = device("""
+    def exchange(tile, t, x):
+        tile[t] = x
+        cuda.syncthreads()
+        y = tile[cuda.blockDim.x - 1 - t]
+        cuda.syncthreads()
+        return y
+    """)
+    made = kernel(text("x = 2 * exchange(s, t, a[i]) + 1\no[i] = x + exchange(s, t, x)"), N=64, exchange=exchange)
+    with pytest.raises(multiplex.MultiplexError, match="has to be a statement"):
+        multiplex.vtb(kernel(text("o[i] = a[i] * exchange(s, t, a[i])"), N=64, exchange=exchange))
+    for scheme in PASSES:
+        check(made, scheme, 6, 64)
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "why"),
+    [
+        ("o[i] = a[i]", 2, "no access to a shared array"),
+        ("for k in range(t):\n    s[t] = k\n    cuda.syncthreads()", 8, "trip count can differ between threads"),
+        (("for k in range(cuda.blockIdx.x, n, n):\n    s[t] = a[k]\n    cuda.syncthreads()\n    o[i] = s[t ^ 1]\n"
+         "    cuda.syncthreads()"), 6, "in a way that cannot be followed"),
+        (("k = cuda.blockIdx.x\nwhile k < 9:\n    s[t] = a[k]\n    cuda.syncthreads()\n    o[i] = s[t ^ 1]\n"
+         "    cuda.syncthreads()\n    k += 1\n    if k == n:\n        break"), 14, "cannot be left or shortened"),
+        (("while cuda.syncthreads_or(a[i] > 0):\n    s[t] = a[i]\n    cuda.syncthreads()\n    a[i] = s[t ^ 1]\n"
+         "    cuda.syncthreads()"), 6, "counts those of all virtual blocks"),
+        ("T = cuda.threadIdx\ns[T.x] = a[i]\ncuda.syncthreads()\no[i] = s[t]", 6, "with its component"),
+    ],
+)  # fmt: skip
+def test_refused(body: str, line: int, why: str) -> None:
+    for scheme in PASSES.values():
+        with pytest.raises(multiplex.MultiplexError, match=why) as caught:
+            scheme(kernel(text(body)))
+        assert (caught.value.filename, caught.value.lineno) == ("user.py", line)
+
+
+def test_warps_do_not_lie_in_two_virtual_blocks() -> None:
+    made = kernel(text("s[t] = a[i]\ncuda.syncwarp()\no[i] = s[t ^ 1]"), N=48)
+    with pytest.raises(LaunchError, match="48 threads of a block are no multiple of 32"):
+        multiplex.vtb(made).geometry(6, 48)
+    check(made, "vtb", 6, 32)
+
+
+def test_numbers_of_virtual_blocks() -> None:
+    for n in (1, 0, -2, 2.0, "2", True):
+        with pytest.raises(multiplex.MultiplexError, match="at least 2"):
+            multiplex.vtb(kernel(KERNELS["guards"]), n)  # type: ignore[arg-type]
