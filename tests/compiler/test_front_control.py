@@ -512,3 +512,20 @@ def test_tuples_of_arrays_live_through_loops():
     a, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
     run(kernel, 1, 8, out, a, 5)
     np.testing.assert_array_equal(out, a + 10)
+
+
+def test_barriers_count_whoever_is_left():
+    """Threads that have returned, the first one among them, are not counted."""
+    made = from_source(
+        "def f(out):\n"
+        "    t = cuda.threadIdx.x\n"
+        "    if t < 40:\n"
+        "        return\n"
+        "    out[t] = cuda.syncthreads_count(t % 2)\n"
+        "    out[t] += 100 * cuda.syncthreads_count(t > 60)\n",
+        {"cuda": cuda},
+    )
+    out = np.zeros(64, np.int32)
+    made.simulate(1, 64, (out,), check="races").raise_for_findings()
+    assert (out[40:] == 12 + 300).all()
+    assert not out[:40].any()

@@ -33,7 +33,7 @@ def difference(seed: int, simulated: bool) -> dict[str, str]:
     kernel = sources.load(case.text, filename, "smmux").kernel
     options = {"gpu": MACHINES[seed % 2], "max_cycles": 10**7, "check": "races"}
     expected = case.arguments()
-    kernel.simulate(case.grid, case.block, expected, **options)
+    kernel.simulate(case.grid, case.block, expected, **options).raise_for_findings()
     if simulated:
         found = simulator.shared().launch(case.text, filename, case.grid, case.block, case.arguments())
         if (found[1] != expected[1]).any():
@@ -53,7 +53,7 @@ def _outcome(
         return f"refused: {reason.msg}"
     arguments = case.arguments()
     try:
-        made.simulate(grid, block, arguments, **options)  # type: ignore[arg-type]
+        made.simulate(grid, block, arguments, **options).raise_for_findings()  # type: ignore[arg-type]
     except Error as reason:
         return f"fails: {reason}"
     if (arguments[1] != expected).any():

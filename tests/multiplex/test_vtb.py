@@ -19,7 +19,9 @@ def check_outputs(made: multiplex.VirtualKernel, problem: benchmarks.Problem, gp
     """Run for the problem; right, and without races."""
     arguments = problem.arguments()
     made = made.fitted(problem.grid, problem.block)
-    made.simulate(*made.geometry(problem.grid, problem.block), arguments, gpu=gpu, max_registers=32, check="races")
+    made.simulate(
+        *made.geometry(problem.grid, problem.block), arguments, gpu=gpu, max_registers=32, check="races"
+    ).raise_for_findings()
     problem.check(arguments)
 
 

@@ -149,7 +149,9 @@ def check(made: Any, scheme: str, grid: Any, block: Any, size: int = 384, dynsha
     for sizes in ({}, {"grid": grid, "block": block}):
         found = arguments()
         changed = PASSES[scheme](made, **sizes)
-        changed.simulate(*changed.geometry(grid, block), found, gpu="GTX480-16K", dynshared=dynshared, check="races")
+        changed.simulate(
+            *changed.geometry(grid, block), found, gpu="GTX480-16K", dynshared=dynshared, check="races"
+        ).raise_for_findings()
         assert all((x == y).all() for x, y in zip(found[:2], expected[:2], strict=True))
 
 

@@ -73,7 +73,7 @@ def block_count(flag):
     """Barrier of the block; the sum of the threads' flags."""
     counter = cuda.shared.array(1, int32)
     cuda.syncthreads()
-    cuda.atomic.exch(counter, 0, 0)  # by all threads: any of them may have left before
+    counter[0] = 0  # by all threads: any of them may have left before
     cuda.syncthreads()
     cuda.atomic.add(counter, 0, flag)
     cuda.syncthreads()
