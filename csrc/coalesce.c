@@ -3,31 +3,47 @@
 #include <assert.h>
 
 #include "bits.h"
+#include "clones.h"
 
-/* Which of the lanes address the aligned segment of `bytes` bytes at `base`. */
-static uint32_t lanes_in_segment(const uint32_t addr[32], uint32_t lanes, uint32_t base,
-                                 uint32_t bytes) {
-    uint32_t inside = 0;
+/* The lanes of one segment, and the address bits in which they differ from one of them. */
+struct group {
+    uint32_t lanes, differ;
+};
 
-    for (; lanes != 0; lanes &= lanes - 1) {
-        uint32_t lane = bits_lowest(lanes);
+/* Who shares the first address' aligned segment of ~keep + 1 bytes. Written so that compilers
+ * vectorise it. */
+CLONES static struct group segment_of(const uint32_t addr[32], uint32_t lanes, uint32_t first,
+                                      uint32_t keep) {
+    struct group found = {0, 0};
 
-        inside |= ((addr[lane] & ~(bytes - 1)) == base ? 1u : 0u) << lane;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t apart = addr[lane] ^ first;
+        const bool inside = (apart & keep) == 0 && (lanes & 1u << lane) != 0;
+
+        found.lanes |= inside ? 1u << lane : 0;
+        found.differ |= inside ? apart : 0;
     }
-    return inside;
+    return found;
 }
 
-/* CC 1.2/1.3: use half of the segment where that is enough, 128 -> 64 -> 32 bytes. */
-static struct segment shrink(const uint32_t addr[32], struct segment s) {
-    while (s.bytes > 32) {
-        uint32_t half = s.bytes / 2;
-        uint32_t low = lanes_in_segment(addr, s.lanes, s.addr, half);
+/* The segment of the lowest of the lanes. */
+static struct segment next_segment(const uint32_t addr[32], uint32_t lanes, uint32_t bytes,
+                                   bool shrink) {
+    const uint32_t first = addr[bits_lowest(lanes)];
+    const struct group found = segment_of(addr, lanes, first, ~(bytes - 1));
 
-        if (low != 0 && low != s.lanes) break;
-        if (low == 0) s.addr += half;
-        s.bytes = half;
-    }
-    return s;
+    /* CC 1.2/1.3: half of the segment where that is enough, 128 -> 64 -> 32 bytes. */
+    while (shrink && bytes > 32 && (found.differ & bytes / 2) == 0) bytes /= 2;
+    return (struct segment){first & ~(bytes - 1), bytes, found.lanes};
+}
+
+uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
+                        struct segment out[64]) {
+    uint32_t count = 0;
+
+    for (; mask != 0; mask &= ~out[count++].lanes)
+        out[count] = next_segment(addr, mask, bytes, false);
+    return count;
 }
 
 static uint32_t segment_bytes(const struct config *cfg, uint32_t width, bool store) {
@@ -42,11 +58,10 @@ static uint32_t lanes_per_request(const struct config *cfg, uint32_t width) {
 }
 
 /* All 32 lanes read consecutive words from a 128-byte boundary on. */
-static bool aligned_line(const uint32_t addr[32], uint32_t mask, uint32_t width) {
+CLONES static bool aligned_line(const uint32_t addr[32]) {
     uint32_t differ = addr[0] & 127;
 
-    if (width != 4 || mask != 0xffffffffu) return false;
-    for (uint32_t lane = 1; lane < 32; lane++) differ |= addr[lane] ^ (addr[0] + 4 * lane);
+    for (uint32_t lane = 0; lane < 32; lane++) differ |= addr[lane] ^ (addr[0] + 4 * lane);
     return differ == 0;
 }
 
@@ -68,19 +83,15 @@ uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t ma
     uint32_t count = 0;
 
     assert(width != 0 && width <= 16 && (width & (width - 1)) == 0);
-    if (aligned_line(addr, mask, width))
+    if (width == 4 && mask == 0xffffffffu && aligned_line(addr))
         return coalesce_line(addr[0], cfg->coalesce_rule == 13 ? 64 : bytes, out);
     for (uint32_t first = 0; first < 32; first += step) {
         uint32_t lanes = mask & group << first;
 
-        /* The next transaction serves the segment of the lowest lane still waiting. */
         while (lanes != 0) {
-            struct segment s = {addr[bits_lowest(lanes)] & ~(bytes - 1), bytes, 0};
-
-            s.lanes = lanes_in_segment(addr, lanes, s.addr, bytes);
             assert(count < COALESCE_MAX_SEGMENTS);
-            out[count++] = cfg->coalesce_rule == 13 ? shrink(addr, s) : s;
-            lanes &= ~s.lanes;
+            out[count] = next_segment(addr, lanes, bytes, cfg->coalesce_rule == 13);
+            lanes &= ~out[count++].lanes;
         }
     }
     return count;

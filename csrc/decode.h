@@ -20,12 +20,18 @@ struct uop {
     uint8_t sub;
     uint8_t width;
     uint8_t flags;
-    uint8_t unit;           /* enum unit */
-    uint8_t dst_count;      /* registers written */
-    uint8_t cls;            /* enum latency_class */
-    uint16_t d, a, b, c, q; /* rows (q: of a fourth data register); or numbers of predicates */
-    uint16_t dst;           /* the (first) entry of ready[] written */
-    uint16_t latency;       /* on this machine */
+    uint8_t unit;      /* enum unit */
+    uint8_t dst_count; /* registers written */
+    uint8_t cls;       /* enum latency_class */
+    uint16_t a;        /* rows, or numbers of predicates */
+    union {
+        struct {
+            uint16_t d, b, c, q;
+        };
+        uint16_t data[4]; /* of a memory access */
+    };
+    uint16_t dst;     /* the (first) entry of ready[] written */
+    uint16_t latency; /* on this machine */
     uint16_t interval;
     int32_t imm;
     int32_t aux;

@@ -73,7 +73,8 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
     a->sub = op->u->sub;
     a->flags = op->u->flags;
     a->kind = (uint8_t)kind_of(op->u->op);
-    memop_destinations(op, a->dst);
+    for (uint32_t i = 0; i < 4; i++)
+        a->dst[i] = i < op->u->dst_count ? op->u->data[i] : OPERAND_NONE;
     if (a->kind == ACCESS_STORE) {
         const uint32_t *rows[4];
         memop_data_rows(op, rows);
@@ -143,20 +144,6 @@ static uint32_t cache_of(const struct memop *op) {
                : 0;
 }
 
-/* Lines that the lanes touch, as segments. */
-static uint32_t lines(const struct memop *op, uint32_t bytes, struct segment seg[64]) {
-    uint32_t left = op->active, n = 0;
-    for (; left; n++) {
-        const uint32_t line = op->addr[__builtin_ctz(left)] & ~(bytes - 1);
-        uint32_t inside = 0;
-        for (uint32_t lane = 0; lane < 32; lane++)
-            inside |= ((op->addr[lane] & ~(bytes - 1)) == line ? 1u : 0u) << lane;
-        seg[n] = (struct segment){.addr = line, .bytes = bytes, .lanes = inside & left};
-        left &= ~inside;
-    }
-    return n;
-}
-
 static bool starve(struct memop *op) {
     warp_sleep(op->sm, op->warp, WAIT_CREDITS);
     op->sm->starved = true;
@@ -199,7 +186,7 @@ bool memop_issue_global(struct memop *op) {
     if (!global_addresses(op, &buffer)) return false;
     const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
     const uint32_t n =
-        cache ? lines(op, 1u << sm->caches[cache].cache.line_shift, seg)
+        cache ? coalesce_lines(op->addr, op->active, 1u << sm->caches[cache].cache.line_shift, seg)
               : coalesce(cfg, op->addr, op->active, op->u->width, !is_load(op->u->op), seg);
     const uint32_t need = cache ? smcache_missing(sm, cache, seg, n) : n;
     if (need == CACHE_NONE || sm->credits < (int32_t)(need < cfg->credits ? need : cfg->credits))

@@ -13,19 +13,8 @@
 
 void memop_data_rows(const struct memop *op, const uint32_t *rows[4]) {
     const struct lanes lanes = memop_lanes(op);
-    const uint16_t fields[4] = {op->u->d, op->u->b, op->u->c, op->u->q};
     for (uint32_t i = 0; i < memop_words(op->u->width); i++)
-        rows[i] = operand_row(&lanes, fields[i]);
-}
-
-uint32_t memop_destinations(const struct memop *op, uint16_t dst[4]) {
-    const struct uop *u = op->u;
-    const uint32_t words = u->dst_count;
-    dst[0] = words > 0 ? u->d : OPERAND_NONE;
-    dst[1] = words > 1 ? u->b : OPERAND_NONE;
-    dst[2] = words > 2 ? u->c : OPERAND_NONE;
-    dst[3] = words > 3 ? u->q : OPERAND_NONE;
-    return words;
+        rows[i] = operand_row(&lanes, op->u->data[i]);
 }
 
 /* ---- addresses ----------------------------------------------------------------------------------- */
@@ -65,17 +54,10 @@ bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t s
 void memop_charge(struct memop *op, uint32_t busy) { op->sm->unit_free[op->unit] = op->t + busy; }
 
 void memop_set_ready(struct memop *op, uint64_t at, enum wait kind) {
-    uint16_t dst[4];
-    const uint32_t n = memop_destinations(op, dst);
-    for (uint32_t i = 0; i < n; i++) {
-        op->w->ready[dst[i]] = at;
-        op->w->producer[dst[i]] = (uint8_t)kind;
+    for (uint32_t i = 0; i < op->u->dst_count; i++) {
+        op->w->ready[op->u->data[i]] = at;
+        op->w->producer[op->u->data[i]] = (uint8_t)kind;
     }
-}
-
-void memop_next(struct memop *op) {
-    warp_goto(op->w, op->pc + 1);
-    warp_refresh(op->sm, op->warp, op->t, WAIT_ALU);
 }
 
 /* ---- shared memory ----------------------------------------------------------------------------------- */
@@ -90,11 +72,16 @@ CLONES static void gather(uint32_t *d, const uint32_t *words, const uint32_t add
     }
 }
 
+/* Moved as one vector: for a memcpy compilers emit slow string instructions. */
+typedef uint32_t half_row __attribute__((vector_size(64), aligned(4), may_alias));
+
+static void copy_half(void *to, const void *from) { *(half_row *)to = *(const half_row *)from; }
+
 /* The same word for all of a half-warp, or words of a row. */
 static void load_half(uint32_t *d, const uint8_t *from, bool uniform) {
     uint32_t value;
     if (!uniform) {
-        memcpy(d, from, 16 * sizeof *d);
+        copy_half(d, from);
         return;
     }
     memcpy(&value, from, sizeof value);
@@ -102,16 +89,13 @@ static void load_half(uint32_t *d, const uint8_t *from, bool uniform) {
 }
 
 static void load_words(struct memop *op, const uint8_t *shared, const uint8_t shape[2]) {
-    const uint32_t low = shape[0] == HALF_ANY ? 0xffffu : 0;
-    const uint32_t high = shape[1] == HALF_ANY ? 0xffff0000u : 0;
-    const uint32_t scattered = op->active & (low | high);
-    uint16_t dst[4];
-    const uint32_t words = memop_destinations(op, dst);
-    for (uint32_t word = 0; word < words; word++) {
-        uint32_t *d = op->w->rows + dst[word] * 32u;
+    const uint32_t scattered = op->active & ((shape[0] == HALF_ANY ? 0xffffu : 0) |
+                                             (shape[1] == HALF_ANY ? 0xffff0000u : 0));
+    for (uint32_t word = 0; word < op->u->dst_count; word++) {
+        uint32_t *d = op->w->rows + op->u->data[word] * 32u;
         const uint8_t *at = shared + 4 * word;
-        if (!low) load_half(d, at + op->addr[0], shape[0] == HALF_UNIFORM);
-        if (!high) load_half(d + 16, at + op->addr[16], shape[1] == HALF_UNIFORM);
+        if (shape[0] != HALF_ANY) load_half(d, at + op->addr[0], shape[0] == HALF_UNIFORM);
+        if (shape[1] != HALF_ANY) load_half(d + 16, at + op->addr[16], shape[1] == HALF_UNIFORM);
         if (scattered) gather(d, (const uint32_t *)(const void *)shared, op->addr, word, scattered);
     }
 }
@@ -139,7 +123,7 @@ static void store_bytes(struct memop *op, uint8_t *shared, const uint32_t *row) 
 static void store_half(uint8_t *shared, const uint32_t addr[16], const uint32_t *row,
                        uint8_t shape) {
     if (shape == HALF_LINEAR) {
-        memcpy(shared + addr[0], row, 16 * sizeof *row);
+        copy_half(shared + addr[0], row);
         return;
     }
     for (uint32_t lane = 0; lane < 16; lane++) memcpy(shared + addr[lane], row + lane, sizeof *row);
@@ -259,12 +243,10 @@ static bool issue_const(struct memop *op) {
     if (op->active) {
         if (!memop_addresses(op, 0, m->program->constant_bytes, 0, ERROR_CONST_BOUNDS))
             return false;
-        uint16_t dst[4];
-        memop_destinations(op, dst);
         for (uint32_t word = 0; word < words; word++)
             for (uint32_t lane = 0; lane < 32; lane++)
                 if (op->active >> lane & 1)
-                    op->w->rows[dst[word] * 32u + lane] =
+                    op->w->rows[op->u->data[word] * 32u + lane] =
                         lane_load(m->program->constants + op->addr[lane] + 4 * word, op->u->width,
                                   op->u->flags & INSN_SIGNED);
         busy += (distinct_addresses(op) - 1) * m->cfg->const_clk_per_way;

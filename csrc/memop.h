@@ -3,7 +3,7 @@
 #define SMMUX_MEMOP_H
 
 #include "exec.h"
-#include "sm.h"
+#include "scoreboard.h"
 
 struct memop {
     struct sm *sm;
@@ -22,8 +22,6 @@ static inline struct lanes memop_lanes(const struct memop *op) {
 
 /* Rows of the data registers, in order. */
 void memop_data_rows(const struct memop *op, const uint32_t *rows[4]);
-/* Destination registers of a load (numbers), in order; returns how many. */
-uint32_t memop_destinations(const struct memop *op, uint16_t dst[4]);
 /* Fault at this instruction; false. */
 bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t address);
 /* Fill in op->addr, moved by shift. True if all active lanes are aligned and, before the move,
@@ -34,7 +32,12 @@ bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t s
 void memop_charge(struct memop *op, uint32_t busy);
 /* The destinations have their values at that cycle, or READY_PENDING. */
 void memop_set_ready(struct memop *op, uint64_t at, enum wait kind);
-void memop_next(struct memop *op);
+
+/* On with the next instruction. */
+static inline void memop_next(struct memop *op) {
+    warp_goto(op->w, op->pc + 1);
+    warp_refresh(op->sm, op->warp, op->t, WAIT_ALU);
+}
 
 /* Global, local and texture accesses (global.c). */
 bool memop_issue_global(struct memop *op);

@@ -9,6 +9,10 @@
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
+/* What is looked at again and again is small enough for the nearer caches of the host: this and
+ * the scoreboard, here of 32 warps with 64 registers and 8 predicates. */
+_Static_assert(sizeof(struct sm) + 32 * (64 + 8) * (sizeof(uint64_t) + 1) < 65536,
+               "hot state of an SM");
 _Static_assert(PORT_EXTRA == COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES, "see memsys.h");
 
 /* One arena per SM: nothing is allocated while it runs. */
@@ -30,6 +34,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
         align64(flights * sizeof(struct reply)),
         align64(flights * sizeof(struct waiter)),
         align64(flights * sizeof(uint16_t)),
+        warps * STACK_DEPTH * sizeof(struct stack_entry),
         m->per_pc ? align64(p->count * sizeof(struct pc_counters)) : 0,
     };
     size_t total = 0;
@@ -53,6 +58,9 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     sm->replies = (struct reply *)(void *)at, at += sizes[7];
     sm->waiters = (struct waiter *)(void *)at, at += sizes[8];
     sm->access_next = (uint16_t *)(void *)at, at += sizes[9];
+    for (size_t w = 0; w < warps; w++)
+        sm->warps[w].stack = (struct stack_entry *)(void *)at + w * STACK_DEPTH;
+    at += sizes[10];
     sm->pc_count = m->per_pc ? (struct pc_counters *)(void *)at : NULL;
     sm->stale = ~0u;
     if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))

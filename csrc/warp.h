@@ -30,10 +30,10 @@ struct warp {
     uint16_t accesses_pending; /* all accesses not yet answered */
     uint8_t state;             /* enum warp_state */
     uint32_t preds[MAX_PREDS];
-    uint32_t *rows;    /* [row_count][32] */
-    uint64_t *ready;   /* per register, then predicate: cycle of the value, READY_PENDING */
-    uint8_t *producer; /* enum wait of whoever writes it */
-    struct stack_entry stack[STACK_DEPTH];
+    uint32_t *rows;            /* [row_count][32] */
+    uint64_t *ready;           /* per register, then predicate: cycle of the value, READY_PENDING */
+    uint8_t *producer;         /* enum wait of whoever writes it */
+    struct stack_entry *stack; /* [STACK_DEPTH] */
 };
 
 /* The warp is where its lanes meet others, or has no lane left: on with those on the stack. */
