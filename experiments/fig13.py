@@ -37,10 +37,8 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 
 def plot(records: Sequence[Record], ax: Any, schedule: str) -> Any:
     """Rates over the batch, with the paper's averages."""
-    throughput.plot(records, ax, schedule, "Batch")
-    end = len(curve(records, "48K_BL", schedule)) - 1
-    for (name, rate), color in zip(PAPER.items(), ("C0", "C1", "black"), strict=True):
-        ax.plot((0, end), (rate, rate), ":", linewidth=0.8, color=color, label=f"paper, {name}")
+    levels = {f"paper, {name}": rate for name, rate in PAPER.items()}
+    throughput.plot(records, ax, schedule, "Batch", levels=levels)
     if schedule == SCHEDULES[0]:
         ax.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax

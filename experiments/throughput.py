@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 from experiments import cards, harness, stalls
@@ -97,13 +98,25 @@ def ratios(records: Sequence[Record], series: str, over: str, setting: str = HEA
     return {size: rate / below[size] for size, rate in curve(records, series, setting).items()}
 
 
-def plot(records: Sequence[Record], ax: Any, schedule: str, label: str, name: Callable[[int], str] = str) -> Any:
-    """A line per series over the size, `label` on the axis, sizes written as `name` gives them."""
+def plot(
+    records: Sequence[Record],
+    ax: Any,
+    schedule: str,
+    label: str,
+    name: Callable[[int], str] = str,
+    levels: Mapping[str, float] = MappingProxyType({}),
+) -> Any:
+    """A line per series over the size, `label` on the axis, sizes written as `name` gives them.
+
+    levels: rates that are drawn as dotted lines, by their label.
+    """
     for series, look in LOOKS.items():
         rates = curve(records, series, schedule)
         ax.plot(range(len(rates)), list(rates.values()), look, label=series, color="C0" if "BL" in series else "C1")
+    for (level, rate), color in zip(levels.items(), ("C0", "C1", "black"), strict=False):
+        ax.plot((0, len(rates) - 1), (rate, rate), ":", linewidth=0.9, color=color, label=level)
     ax.set_xticks(range(len(rates)), [name(size) for size in rates])
-    ax.set_ylim(0)
+    ax.set_ylim(0, 1.08 * max(rate for line in ax.lines for rate in line.get_ydata()))
     ax.set_ylabel("GFLOPS")
     ax.set_xlabel(label)
     ax.set_title(f"schedule: {schedule}", loc="left", fontsize=7, pad=2)
