@@ -44,7 +44,7 @@ def _core_in(path: Path) -> Path:
     found = [path] if path.is_file() else sorted(path.rglob("_core*.so"))
     if len(found) != 1:
         raise SystemExit(f"{path} holds {len(found)} cores, not one")
-    return found[0]
+    return found[0].resolve()
 
 
 def _compare(cores: list[Path], folder: Path) -> int:
