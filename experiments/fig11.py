@@ -140,7 +140,7 @@ def _close(ours: Sequence[float], paper: Sequence[float]) -> tuple[bool, str]:
 def _best_means(records: Sequence[Record], complete: bool) -> Verdict:
     ours = [means(records, gpu)[BEST] for gpu in MEASURED]
     close, note = _close(ours, [PAPER[gpu][BEST] for gpu in MEASURED])
-    return verdict("P1", [round(v, 3) for v in ours], close if complete else None, note)
+    return verdict("P1", [round(v, 3) for v in ours], close if complete else None, note + " (DEVIATIONS D14, D15)")
 
 
 def _maxima(records: Sequence[Record], complete: bool) -> Verdict:
@@ -148,7 +148,7 @@ def _maxima(records: Sequence[Record], complete: bool) -> Verdict:
     fermi = max((tops[gpu] for gpu in MEASURED[1:]), key=lambda item: item[1])
     ours = [tops[MEASURED[0]], fermi]
     close, note = _close([v for _, v in ours], list(PAPER_MAX.values()))
-    return verdict("P2", [f"{v:.3f} ({name})" for name, v in ours], close if complete else None, note)
+    return verdict("P2", [f"{v:.3f} ({name})" for name, v in ours], close if complete else None, note + " (D14)")
 
 
 def _means_of(claim: str, records: Sequence[Record], gpu: str, complete: bool) -> Verdict:
@@ -160,7 +160,7 @@ def _means_of(claim: str, records: Sequence[Record], gpu: str, complete: bool) -
         claim,
         [round(found[a], 3) for a in PAPER[gpu]],
         close if complete else None,
-        f"{note}; CO-VTB over the three that have it; with Table 1's bytes: {more}",
+        f"{note}; CO-VTB over the three that have it; with Table 1's bytes: {more} (DEVIATIONS D14 to D18)",
     )
 
 
@@ -177,7 +177,7 @@ def _orders(records: Sequence[Record]) -> list[Verdict]:
             "P28",
             {APPROACHES[a]: round(found[a], 3) for a in APPROACHES},
             ordered,
-            "GTX480-16K; CO-VTB over the three that have it",
+            "GTX480-16K; CO-VTB over the three that have it (DEVIATIONS D17, D18)",
         ),
         verdict(
             "P29",
@@ -231,7 +231,7 @@ def _collaborative(records: Sequence[Record]) -> Verdict:
         "P46",
         ratios,
         better > len(values) / 2 if values else None,
-        f"CO-VTB over the better of VTB and VTB_pipe; {better} of {len(values)} above {MUCH}",
+        f"CO-VTB over the better of VTB and VTB_pipe; {better} of {len(values)} above {MUCH} (DEVIATIONS D17)",
     )
 
 

@@ -144,7 +144,8 @@ def _idle(found: Found, names: Sequence[str]) -> Verdict:
         own,
         len(less) > len(names) / 2,
         f"idle time on {gpu}, VTB_pipe over VTB; less for {', '.join(less) or 'none'}. VTB of MC combines four blocks. "
-        "With perfect fetch: " + (", ".join(f"{name} {ratio}" for name, ratio in fetched.items()) or "not run"),
+        "DEVIATIONS D18. With perfect fetch: "
+        + (", ".join(f"{name} {ratio}" for name, ratio in fetched.items()) or "not run"),
     )
 
 

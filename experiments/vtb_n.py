@@ -106,7 +106,8 @@ def check(records: Sequence[Record]) -> list[Verdict]:
             gains,
             gaining == ["MC"],
             f"the better of N = 3 and 4 over N = 2; on average over the cards more than {GAIN:.0%} for "
-            + (", ".join(f"{name} {overall[name]:.2f}" for name in gaining) or "none"),
+            + (", ".join(f"{name} {overall[name]:.2f}" for name in gaining) or "none")
+            + " (DEVIATIONS D19)",
         )
     ]
 
