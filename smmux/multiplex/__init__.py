@@ -6,6 +6,9 @@
 [<Region of mv, lines 35-39: tile, 1 barrier inside, in each iteration of `for i in range(0, width, TILE)`>]
 >>> multiplex.hw(mv)
 <kernel mv_hw at ...>
+>>> pair = multiplex.vtb(mv)  # two thread blocks in one; print(pair.source) shows it
+>>> pair.geometry(64, 32)  # how to launch it where mv is launched with 64 blocks of 32 threads
+((32,), (64,))
 """
 
 from __future__ import annotations

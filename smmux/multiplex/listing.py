@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import enum
 import itertools
 import types
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import numpy as np
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.multiplex.printer import printed
+from smmux.multiplex.syntax import at, expression
 from smmux.types import Scalar
 
 __all__ = ["listing"]
@@ -93,7 +95,9 @@ class Program:
 
     def literal(self, value: Any) -> str | None:
         """A constant as an expression."""
-        if isinstance(value, float) and type(value) is float:
+        if isinstance(value, enum.Enum):
+            return self.literal(value.value)
+        if type(value) is float:
             return repr(value) if np.isfinite(value) else f'float("{value}")'
         if value is None or type(value) in (bool, int, str):
             return repr(value)
@@ -188,39 +192,45 @@ class Flattener(ast.NodeTransformer):
             value = self.source.resolve(prefix)
             if value is MISSING:
                 return whole
-            name = self.named("_".join([root.id, *(a.attr for a in attributes[:i])]), prefix, value)
+            wish = "_".join([root.id, *(a.attr for a in attributes[:i])])
+            name = self.named(wish, prefix, value, whole=i == len(attributes))
             if name is None:
                 continue
             if isinstance(prefix, ast.Name) and name == root.id:
                 return whole
-            new = ast.copy_location(ast.Name(name, ast.Load()), prefix)
+            new = at(expression(name), prefix)
             if i == len(attributes):
                 return new
             attributes[i].value = new
             return whole
         return whole
 
-    def named(self, wish: str, prefix: ast.expr, value: Any) -> str | None:
-        """The file's name for a captured object, None for one that has to be reached through its attributes."""
+    def named(self, wish: str, prefix: ast.expr, value: Any, whole: bool) -> str | None:
+        """The file's name for a captured object, None for one that has to be reached through its attributes.
+
+        whole: it is the object itself that the kernel uses, and not an attribute of it.
+        """
         program = self.program
         last = prefix.attr if isinstance(prefix, ast.Attribute) else wish
         if isinstance(prefix, ast.Name) and getattr(builtins, prefix.id, MISSING) is value:
             return prefix.id
         if isinstance(value, types.ModuleType):
-            mine = value.__name__.split(".")[0] in ("smmux", "numba") and value is not cuda
-            return None if mine else program.module(last, value)
+            known = value is cuda or value.__name__ in ("math", "numpy")
+            return program.module(last, value) if known or whole else None
         if isinstance(definition := getattr(value, "definition", None), FunctionSource):
             return program.function(definition)
         if isinstance(value, Scalar):
             return program.member("numba", value.name, last, value)
         if (text := program.constant(self.wish(wish), value)) is not None:
             return text
-        module = getattr(value, "__module__", None)
         for owner in (cuda, np):
             found = next((n for n, v in vars(owner).items() if v is value and not n.startswith("_")), None)
+            if found is not None and owner is cuda:
+                return f"{program.module('cuda', cuda)}.{found}"  # the simulator knows no other spelling
             if found is not None:
-                return program.member("numba.cuda" if owner is cuda else "numpy", found, last, value)
-        if isinstance(module, str) and hasattr(value, "__name__") and not module.startswith("smmux"):
+                return program.member("numpy", found, last, value)
+        module = getattr(value, "__module__", None)
+        if whole and isinstance(module, str) and hasattr(value, "__name__") and not module.startswith("smmux"):
             return program.member(module, value.__name__, last, value)
         return None
 
