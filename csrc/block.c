@@ -174,8 +174,10 @@ static void release(struct sm *sm, struct block *b, uint64_t t) {
 static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     const enum bar_option option = (enum bar_option)b->barrier;
     if (sm->check) check_interval(sm, b, t);
-    b->arrived = 0;
     sm->count.barriers++;
+    sm->count.barrier_wait_cycles += b->arrived * t - b->arrivals;
+    b->arrived = 0;
+    b->arrivals = 0;
     if (!b->synced) sm->count.first_barrier_cycles += t - b->start;
     b->synced = true;
     if (option == BAR_ALLOC && sm->m->dynamic) {
@@ -219,6 +221,7 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
     w->state = WARP_BARRIER;
     warp_goto(w, w->pc + 1);
     warp_sleep(sm, warp, WAIT_BARRIER);
+    b->arrivals += t;
     if (++b->arrived == b->warps_live) complete_barrier(sm, b, t);
 }
 

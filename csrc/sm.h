@@ -71,7 +71,8 @@ struct block {
     uint32_t accesses_pending;
     uint32_t static_base, dynamic_base; /* in the SM's shared memory */
     uint64_t start, arrival,
-        opened; /* cycles: block start, last arrival at an allocation, region start */
+        opened;        /* cycles: block start, last arrival at an allocation, region start */
+    uint64_t arrivals; /* sum of the cycles at which warps reached the barrier */
     uint64_t first_define, last_use; /* cycles of shared-memory accesses, NEVER and 0: none */
     uint64_t warp_slots;             /* bit per warp slot */
     uint32_t barrier_pc;

@@ -1,4 +1,4 @@
-"""`flight_cycles` and `first_barrier_cycles`: times summed over transactions and over blocks."""
+"""`flight_cycles`, `first_barrier_cycles`, `barrier_wait_cycles`: times summed over transactions, blocks, warps."""
 
 from __future__ import annotations
 
@@ -64,3 +64,38 @@ def test_what_comes_before_the_first_barrier_counts() -> None:
     assert until_barrier(20) - until_barrier(10) == 10 * MACHINES[0].lat_alu
     assert until_barrier(10) == until_barrier(10, barriers=3) == until_barrier(10, grid=5) / 5
     assert until_barrier(10, barriers=0) == 0
+
+
+def at_barriers(adds: int, warps: int = 2, barriers: int = 1, grid: int = 1, **allocation: int) -> int:
+    """Time that warps wait at barriers; before each barrier only the first warp does additions."""
+    a = Assembler()
+    a("mov.b32", d=0, a=TID_X)
+    a("setp.lt.s32", d=0, a=0, b=a.imm(32))
+    for _ in range(barriers):
+        beyond = len(a.rows) + 1 + adds
+        a("bra", guard=0, guard_not=True, imm=beyond, aux=beyond)
+        for _ in range(adds):
+            a("add.s32", d=0, a=0, b=0)
+        a("bar.sync", **allocation)
+        if allocation:
+            a("bar.sync", sub=2)
+    a("exit")
+    size = {"grid": (grid, 1, 1), "block": (32 * warps, 1, 1), "dynamic_bytes": allocation.get("imm", 0)}
+    found = a.run(MACHINES[0], **size, dynamic=int(bool(allocation)), extra_blocks=1)["counters"]
+    assert bool(found["allocation_waits"]) == bool(allocation)
+    return found["barrier_wait_cycles"]
+
+
+def test_all_but_the_last_warp_wait_at_a_barrier() -> None:
+    chain = 10 * MACHINES[0].lat_alu
+    for warps in (1, 2, 4):
+        assert at_barriers(20, warps) - at_barriers(10, warps) == (warps - 1) * chain
+    assert at_barriers(20, barriers=3) - at_barriers(10, barriers=3) == 3 * chain
+    assert at_barriers(20, grid=5) - at_barriers(10, grid=5) == 5 * chain
+
+
+def test_waiting_for_a_grant_is_not_waiting_at_a_barrier() -> None:
+    """Blocks that take turns with the whole memory: each waits for the other's release."""
+    whole = {"sub": 1, "imm": 16000}
+    chain = 10 * MACHINES[0].lat_alu
+    assert at_barriers(20, grid=60, **whole) - at_barriers(10, grid=60, **whole) == 60 * chain
