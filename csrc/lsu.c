@@ -62,18 +62,21 @@ void memop_set_ready(struct memop *op, uint64_t at, enum wait kind) {
 
 /* ---- shared memory ----------------------------------------------------------------------------------- */
 
-/* Word number `word` of every active lane's address. */
-CLONES static void gather(uint32_t *d, const uint32_t *words, const uint32_t addr[32],
-                          uint32_t word, uint32_t active) {
+/* A small `smm_unit` lets a block's memory start at any byte. */
+typedef uint32_t loose_word __attribute__((aligned(1), may_alias));
+
+/* The word at every active lane's address. */
+CLONES static void gather(uint32_t *d, const uint8_t *shared, const uint32_t addr[32],
+                          uint32_t active) {
     for (uint32_t lane = 0; lane < 32; lane++) {
         const bool on = active >> lane & 1;
-        const uint32_t value = words[on ? (addr[lane] >> 2) + word : 0];
+        const uint32_t value = *(const loose_word *)(shared + (on ? addr[lane] : 0));
         d[lane] = on ? value : d[lane];
     }
 }
 
 /* Moved as one vector: for a memcpy compilers emit slow string instructions. */
-typedef uint32_t half_row __attribute__((vector_size(64), aligned(4), may_alias));
+typedef uint32_t half_row __attribute__((vector_size(64), aligned(1), may_alias));
 
 static void copy_half(void *to, const void *from) { *(half_row *)to = *(const half_row *)from; }
 
@@ -96,7 +99,7 @@ static void load_words(struct memop *op, const uint8_t *shared, const uint8_t sh
         const uint8_t *at = shared + 4 * word;
         if (shape[0] != HALF_ANY) load_half(d, at + op->addr[0], shape[0] == HALF_UNIFORM);
         if (shape[1] != HALF_ANY) load_half(d + 16, at + op->addr[16], shape[1] == HALF_UNIFORM);
-        if (scattered) gather(d, (const uint32_t *)(const void *)shared, op->addr, word, scattered);
+        if (scattered) gather(d, at, op->addr, scattered);
     }
 }
 

@@ -54,7 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
-    parser.add_argument("--seconds", type=float, default=0, help="stop after so long; overrides --count")
+    parser.add_argument(
+        "--seconds", type=float, default=0, help="stop after so long, preparations included; overrides --count"
+    )
     parser.add_argument("--case", type=int, help="run one case and say what it is")
     parser.add_argument("--plant", type=int, help="this case kills its process: a test of the hunt itself")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -75,6 +77,7 @@ class _Worker:
     def start(self, first: int) -> None:
         """Run from that case on."""
         options = self.options
+        left = max(options.begin + options.seconds - time.monotonic(), 1e-3)
         self.first = first
         self.status.write_bytes(struct.pack("<q", first))
         self.seen, self.since = first, time.monotonic()
@@ -82,7 +85,7 @@ class _Worker:
             [
                 *(sys.executable, "-m", "tests.fuzz", "--child", str(self.folder), "--first", str(first)),
                 *("--count", str(options.first + options.count - first), "--step", str(options.jobs)),
-                *("--seed", str(options.seed), "--jobs", str(self.index), "--seconds", str(options.seconds)),
+                *("--seed", str(options.seed), "--jobs", str(self.index), "--seconds", str(options.seconds and left)),
                 *("--plant", str(-1 if options.plant is None else options.plant)),
             ],
             stdout=subprocess.DEVNULL,
@@ -118,8 +121,8 @@ class _Hunt:
         if options.seconds:
             options.count = 1 << 40
         self.troubles: list[int] = []
+        options.begin = time.monotonic()
         (folder / "corpus").write_bytes(pickle.dumps(record()))
-        self.begin = time.monotonic()
         self.workers = [_Worker(options, folder, index) for index in range(options.jobs)]
 
     def run(self) -> int:
@@ -159,7 +162,7 @@ class _Hunt:
         tally: Counter[str] = Counter()
         for worker in self.workers:
             tally.update(worker.tally)
-        seconds, cases = time.monotonic() - self.begin, sum(worker.cases for worker in self.workers)
+        seconds, cases = time.monotonic() - self.options.begin, sum(worker.cases for worker in self.workers)
         for name, count in tally.most_common():
             print(f"{count:9} {name}")
         print(

@@ -6,7 +6,7 @@ from random import Random
 
 from smmux import _core
 
-from .values import hostile, number
+from .values import hostile, log_uniform, number
 
 NAMES = tuple(row[0] for row in _core.CONFIG)
 RANGES = tuple((row[2], row[3]) for row in _core.CONFIG)
@@ -24,6 +24,9 @@ USUAL = {
     "const_miss": 2000,
     "block_start": 2000,
 }
+
+UNITS = ("smm_unit", "smm_unit", "smem_unit", "smem_reserved", "smem_bytes", "reg_unit", "warp_gran", "packet_header")
+"""What sizes are rounded to, or consist of: any number is legal, and addresses follow."""
 
 
 def small(config: list[int], rng: Random) -> list[int]:
@@ -48,6 +51,15 @@ def changed(rng: Random, config: list[int]) -> list[int]:
         low, high = RANGES[i]
         near = (config[i] + rng.choice((-1, 1)), config[i] * 2, config[i] // 2)
         config[i] = min(high, max(low, rng.choice(near))) if rng.random() < 0.4 else _legal(rng, NAMES[i])
+    return config
+
+
+def odd(rng: Random, config: list[int]) -> list[int]:
+    """A machine with units that are no powers of two."""
+    config = small(config, rng)
+    for name in rng.choices(UNITS, k=rng.choice((1, 1, 2, 4))):
+        low, high = RANGES[INDEX[name]]
+        config[INDEX[name]] = min(high, log_uniform(rng, low, high) | 1)
     return config
 
 
@@ -101,8 +113,10 @@ def illegal(rng: Random, config: list[int]) -> list[int]:
 def random_machine(rng: Random, config: list[int]) -> list[int]:
     """Mostly machines that exist."""
     kind = rng.random()
-    if kind < 0.45:
+    if kind < 0.35:
         return small(config, rng)
+    if kind < 0.5:
+        return odd(rng, config)
     if kind < 0.75:
         return changed(rng, config)
     return anything(rng) if kind < 0.95 else illegal(rng, config)
