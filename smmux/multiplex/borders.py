@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.errors import refuse
-from smmux.multiplex.events import Barrier, touches
+from smmux.multiplex.events import Barrier, Event, Touch, barriers, touches
 from smmux.multiplex.live import Places, endless, escaping, places
 from smmux.multiplex.walk import Analysis
 
-__all__ = ["Border", "borders", "is_barrier", "superfluous"]
-
-
-Stored = dict[tuple[int, int], bool]  # by id of the block, and position
+__all__ = ["Border", "borders", "conflict", "is_barrier", "ordered", "reached", "superfluous", "synchronises"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,60 +81,74 @@ def is_barrier(piece: Piece) -> bool:
 
 def superfluous(analysis: Analysis, found: list[Border]) -> dict[int, set[int]]:
     """Positions (by id of the block) of barriers between regions that order nothing that the borders do not."""
-    stored = _stored_before(analysis.body)
+    everything = ordered(analysis.body.events)
     gaps: dict[int, set[int]] = {}
     for block in analysis.body.walk():
         mine = [b for b in found if b.block is block]
+        elsewhere = everything if block is not analysis.body else []
         if mine:
-            dropped = {i for first, last in _gaps(block, mine) for i in _droppable(block, first, last, mine, stored)}
-            gaps[id(block)] = dropped
+            gaps[id(block)] = {i for gap in _gaps(block, mine) for i in _droppable(block, gap, elsewhere)}
     return gaps
 
 
-def _gaps(block: Block, mine: list[Border]) -> Iterator[tuple[int, int]]:
-    """Ranges of positions of a block that no region covers."""
-    start = 0 if mine[0].begin else None
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Positions of a block that no region covers, and whether a region ends in front of them, or begins behind them."""
+
+    positions: range
+    ends: bool
+    begins: bool
+
+
+def _gaps(block: Block, mine: list[Border]) -> Iterator[Gap]:
+    start, ends = (0 if mine[0].begin else None), False
     for border in mine:
         if border.begin and start is not None:
-            yield start, border.position
+            yield Gap(range(start, border.position), ends, True)
             start = None
         elif not border.begin:
-            start = border.position
+            start, ends = border.position, True
     if start is not None:
-        yield start, len(block.pieces)
+        yield Gap(range(start, len(block.pieces)), ends, False)
 
 
-def _droppable(block: Block, first: int, last: int, mine: list[Border], stored: Stored) -> Iterator[int]:
-    ends = any(b.position == first and not b.begin for b in mine)
-    begins = any(b.position == last and b.begin for b in mine)
-    for i in range(first, last):
-        if not is_barrier(block.pieces[i]):
-            continue
-        left, right = block.pieces[first:i], block.pieces[i + 1 : last]
-        if ends and not _memory(left) or begins and not _memory(right):
-            yield i
-        elif ends and begins and not _memory(left, stores=True) and not _memory(right, stores=True):
-            yield i
-        elif (ends or begins) and not stored[id(block), i]:
-            yield i
+def _droppable(block: Block, gap: Gap, elsewhere: list[Touch]) -> set[int]:
+    """Barriers of a gap whose order borders, or other barriers, make as well."""
+    dropped: set[int] = set()
+
+    def stays(i: int) -> bool:
+        return synchronises(block.pieces[i]) and i not in dropped
+
+    first, last = gap.positions.start, gap.positions.stop
+    for i in gap.positions:
+        if is_barrier(block.pieces[i]):
+            before = reached(block, range(i - 1, first - 1, -1), stays, [] if gap.ends else elsewhere)
+            after = reached(block, range(i + 1, last), stays, [] if gap.begins else elsewhere)
+            if not conflict(before, after):
+                dropped.add(i)
+    return dropped
 
 
-def _memory(pieces: list[Piece], stores: bool = False) -> bool:
-    """Whether statements access (or store to) global memory."""
-    return any(t.write or not stores for p in pieces for t in touches(p.events, "global"))
+def synchronises(piece: Piece) -> bool:
+    """Whether a statement has a barrier in it."""
+    return any(barriers(piece.events))
 
 
-def _stored_before(body: Block) -> Stored:
-    """For each position: can the kernel have stored to global memory before?"""
-    found: Stored = {}
+def reached(block: Block, positions: range, stays: Callable[[int], bool], elsewhere: list[Touch]) -> list[Touch]:
+    """Accesses that barriers order at some positions, up to one where a barrier stays, or else those elsewhere too."""
+    found: list[Touch] = []
+    for i in positions:
+        found += ordered(block.pieces[i].events)
+        if stays(i):
+            return found
+    return found + elsewhere
 
-    def visit(block: Block, before: bool) -> None:
-        for i, piece in enumerate(block.pieces):
-            found[id(block), i] = before
-            stores = _memory([piece], stores=True)
-            for side in piece.blocks:
-                visit(side, before or (piece.loops and stores))
-            before |= stores
 
-    visit(body, False)
-    return found
+def ordered(events: list[Event]) -> list[Touch]:
+    """Accesses to global memory, and to shared arrays that virtual blocks have of their own."""
+    return [*touches(events, "global"), *touches(events, "private")]
+
+
+def conflict(before: list[Touch], after: list[Touch]) -> bool:
+    """Whether the order of accesses matters; different parameters are taken to be different arrays."""
+    return any(a.array is b.array and (a.write or b.write) for a in before for b in after)

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.blocks import Block, Piece
+from smmux.multiplex.borders import synchronises
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import touches
 from smmux.multiplex.live import escaping
 from smmux.multiplex.names import names_in
-from smmux.multiplex.spans import Spans, synchronises
+from smmux.multiplex.spans import Spans
 
 __all__ = ["Control", "tainted"]
 

@@ -12,10 +12,11 @@ import copy
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.blocks import Block, Piece
+from smmux.multiplex.borders import synchronises
 from smmux.multiplex.events import Touch, touches
 from smmux.multiplex.live import escaping
 from smmux.multiplex.names import assigned, exposed, names_in
-from smmux.multiplex.spans import spans, synchronises
+from smmux.multiplex.spans import spans
 from smmux.multiplex.syntax import Names, at, element, expression, statement
 from smmux.multiplex.walk import Analysis, Frame, analyse
 

@@ -11,12 +11,11 @@ from typing import Any
 from smmux.kernel import Kernel
 from smmux.multiplex.annotated import overlapping
 from smmux.multiplex.blocks import Block, Piece
-from smmux.multiplex.borders import is_barrier
+from smmux.multiplex.borders import is_barrier, synchronises
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import touches
 from smmux.multiplex.geometry import Size, VirtualKernel
 from smmux.multiplex.peel import peel, works
-from smmux.multiplex.spans import synchronises
 from smmux.multiplex.stage import REGISTERS
 from smmux.multiplex.syntax import describe
 from smmux.multiplex.turns import Turns, segments

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smmux.multiplex.blocks import Block, Piece
-from smmux.multiplex.borders import borders, is_barrier
-from smmux.multiplex.events import Event, Touch, barriers, touches
+from smmux.multiplex.borders import borders, conflict, is_barrier, ordered, reached, synchronises
+from smmux.multiplex.events import Touch
 from smmux.multiplex.live import Places, escaping, places
 from smmux.multiplex.walk import Analysis
 
-__all__ = ["Spans", "spans", "synchronises"]
+__all__ = ["Spans", "spans"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def spans(analysis: Analysis) -> Spans:
             ranges.setdefault(id(border.block), []).append((starts.pop(id(border.block)), border.position))
     assert not starts
     found = Spans(ranges, set())
-    everything = _ordered(analysis.body.events)
+    everything = ordered(analysis.body.events)
     for block in analysis.body.walk():
         if found.of(block):
             _drop(found, block, everything if block is not analysis.body else [])
@@ -78,40 +78,20 @@ def _crossed(state: Places, block: Block, i: int, piece: Piece) -> bool:
     return ends or piece.loops and state.open_at_test(piece)
 
 
-def synchronises(piece: Piece) -> bool:
-    """Whether a statement has a barrier in it."""
-    return any(barriers(piece.events))
-
-
 def _drop(found: Spans, block: Block, elsewhere: list[Touch]) -> None:
     """Find barriers between the regions of a block that order no accesses to what is not had in turns."""
-    covered = {i for first, last in found.of(block) for i in range(first, last)}
+    ranges = found.of(block)
+    covered = {i for first, last in ranges for i in range(first, last)}
+    starts, ends = {first for first, _ in ranges}, {last - 1 for _, last in ranges}
+
+    def stays(i: int) -> bool:
+        piece = block.pieces[i]
+        return found.within(piece) or synchronises(piece) and id(piece) not in found.dropped
+
     for i, piece in enumerate(block.pieces):
         if i in covered or not is_barrier(piece):
-            continue
-        before = _reach(found, block, range(i - 1, -1, -1), elsewhere)
-        after = _reach(found, block, range(i + 1, len(block.pieces)), elsewhere)
-        if not _conflict(before, after):
+            continue  # turns have barriers between them, so that nothing reaches over a region
+        before = reached(block, range(i - 1, -1, -1), lambda k: k in starts or stays(k), elsewhere)
+        after = reached(block, range(i + 1, len(block.pieces)), lambda k: k in ends or stays(k), elsewhere)
+        if not conflict(before, after):
             found.dropped.add(id(piece))
-
-
-def _reach(found: Spans, block: Block, positions: range, elsewhere: list[Touch]) -> list[Touch]:
-    """Accesses that barriers order, between a place and the next one that stays; turns have barriers between them."""
-    edges = {first if positions.step < 0 else last - 1 for first, last in found.of(block)}
-    reached: list[Touch] = []
-    for k in positions:
-        piece = block.pieces[k]
-        reached += _ordered(piece.events)
-        if k in edges or found.within(piece) or synchronises(piece) and id(piece) not in found.dropped:
-            return reached
-    return reached + elsewhere
-
-
-def _ordered(events: list[Event]) -> list[Touch]:
-    """Accesses to global memory, and to shared arrays that virtual blocks have of their own."""
-    return [*touches(events, "global"), *touches(events, "private")]
-
-
-def _conflict(before: list[Touch], after: list[Touch]) -> bool:
-    """Whether the order of accesses matters."""
-    return any(a.array is b.array and (a.write or b.write) for a in before for b in after)

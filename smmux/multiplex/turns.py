@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.blocks import Block, Piece
-from smmux.multiplex.borders import is_barrier
+from smmux.multiplex.borders import is_barrier, synchronises
 from smmux.multiplex.control import Control, heads
 from smmux.multiplex.diverge import Diverging, at_place
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.names import exposed, names_in
-from smmux.multiplex.spans import Spans, synchronises
+from smmux.multiplex.spans import Spans
 from smmux.multiplex.syntax import Names, at, expression, statement
 from smmux.multiplex.virtual import Indices
 from smmux.multiplex.walk import Analysis

@@ -233,6 +233,29 @@ def test_a_barrier_that_orders_stores_stays() -> None:
     assert order == sorted(order)
 
 
+def test_a_barrier_between_loads_and_later_stores_stays() -> None:
+    """A permutation in place: the second warp is still loading when the first could store."""
+    made = kernel("""
+    def f(a, p):
+        tile = cuda.shared.array(64, int32)
+        t = cuda.threadIdx.x
+        tile[t] = p[t]
+        cuda.syncthreads()
+        k = tile[t]
+        for _ in range(t // 32 * 100):
+            k = (k * 5 + 3) & 63
+        x = a[k]
+        cuda.syncthreads()
+        a[t] = x
+    """)
+    expected = np.arange(64, dtype=np.float32), np.arange(64, dtype=np.int32)[::-1].copy()
+    made.simulate(1, 64, expected)
+    for change in (multiplex.hw, multiplex.isolate):
+        a = np.arange(64, dtype=np.float32)
+        change(made).simulate(1, 64, (a, expected[1]), management="dynamic")
+        assert (a == expected[0]).all()
+
+
 def test_index_computations_are_done_again_where_needed() -> None:
     text = """
     def f(a, out):
