@@ -55,9 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options.status = 0
         options.action(options)
-    except (smmux.Error, OSError, ValueError) as error:
+    except (smmux.Error, OSError, ValueError, MemoryError) as error:
         sys.stdout.flush()
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {str(error) or 'out of memory'}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -244,7 +244,10 @@ def _print_result(result: Result) -> None:
 
 
 def _dims(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(","))
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of N, X,Y and X,Y,Z") from None
 
 
 def _load(place: str) -> Any:

@@ -90,10 +90,10 @@ def launch(
     an option without meaning, and the other subclasses of KernelError for what goes wrong in the kernel.
     """
     machine = gpus.current() if gpu is None else gpus.get(gpu)
-    grid3, block3 = dim3("grid", grid), dim3("block", block)
     options = _options(management, extra_blocks, max_cycles, window, host_threads, profile, check)
     interrupt.poll()
     try:
+        grid3, block3 = dim3("grid", grid), dim3("block", block)
         _check_geometry(machine, grid3, block3)
         reserved = static_reserved(program, machine)
         _check_resources(program, machine, block3, reserved)
@@ -285,8 +285,7 @@ def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:
 def _check_resources(program: Program, gpu: Gpu, block: Dim3, reserved: int) -> None:
     shared = program.shared_bytes + program.dynamic_bytes + reserved
     if shared > gpu.smem_bytes:
-        beside = f" with {reserved} bytes of parameters and built-ins" if reserved else ""
-        raise LaunchError(f"a block needs {shared} bytes of shared memory{beside}, {gpu.name} has {gpu.smem_bytes}")
+        raise _too_much_shared(program, gpu, shared, reserved)
     if program.nregs > gpu.max_regs_thread:
         raise LaunchError(f"the kernel uses {program.nregs} registers, {gpu.name} allows {gpu.max_regs_thread}")
     threads = block[0] * block[1] * block[2]
@@ -294,6 +293,20 @@ def _check_resources(program: Program, gpu: Gpu, block: Dim3, reserved: int) -> 
         raise LaunchError(
             f"a block of {threads} threads needs {program.nregs} registers each, an SM of {gpu.name} has {gpu.regs_sm}"
         )
+
+
+def _too_much_shared(program: Program, gpu: Gpu, needed: int, reserved: int) -> LaunchError:
+    """The refusal, at the line of the largest array: the one to shrink."""
+    arrays = sorted(program.shared_arrays, key=lambda array: -array.nbytes)
+    parts = [f"{array.name!r} {array.nbytes}" for array in arrays[:4]]
+    parts += [f"{len(arrays) - 4} more arrays"] * (len(arrays) > 4)
+    parts += [f"parameters and built-ins {reserved}"] * (reserved > 0)
+    error = LaunchError(
+        f"a block needs {needed} bytes of shared memory ({', '.join(parts)}), {gpu.name} has {gpu.smem_bytes}"
+    )
+    if arrays and arrays[0].loc is not None:
+        error.line = arrays[0].loc.line
+    return error
 
 
 def _meta(program: Program, reserved: int) -> dict[str, int]:
@@ -308,9 +321,11 @@ def _meta(program: Program, reserved: int) -> dict[str, int]:
 
 
 def _locate(error: KernelError, program: Program, args: Sequence[Any]) -> KernelError:
-    """The error with what only the launch knows: kernel, file, and the array and element that an address means."""
+    """The error with what only the launch knows: kernel, file, and the array and element that an address means. What
+    concerns no line in particular is said of the kernel's `def`."""
     error.kernel = program.name
     error.filename = program.filename
+    error.line = error.line or program.line or None
     if error.array_index is None or error.address is None:
         if isinstance(error, OutOfBoundsError) and error.address is not None:
             error.element = f"byte {error.address}"

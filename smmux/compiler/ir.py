@@ -131,6 +131,11 @@ class Array:
     align: int = 256
     loc: Loc | None = None
 
+    @property
+    def nbytes(self) -> int:
+        """Size of the whole array."""
+        return self.element * self.elements
+
 
 @dataclass(frozen=True, slots=True)
 class Mem:
@@ -203,7 +208,7 @@ class Block:
 class Function:
     """A kernel in IR: blocks[0] is the entry; order is the source's order.
 
-    params: one per parameter word, in order; the word of an array is that array's `param`.
+    params: one per parameter word, in order; the word of an array is that array's `param`. line: that of the `def`.
     """
 
     name: str
@@ -217,6 +222,7 @@ class Function:
     param_words: int = 0
     params: list[Param] = field(default_factory=list)
     next_reg: int = 0
+    line: int = 0
 
     def reg(self, type: Type, name: str = "", variable: bool = False) -> Reg:
         """A new virtual register."""

@@ -94,7 +94,8 @@ class Program:
     code: array of INSN. uniforms: array of UNIFORM, the operands that are the same for every thread. nregs: 32-bit
     registers per thread. npreds: predicates per thread. shared_bytes, dynamic_bytes: shared memory per block, the
     part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the constant segment.
-    params: the parameter words. arrays: storage by which messages name an address.
+    params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if there
+    is no source.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Program:
     const: bytes = b""
     params: tuple[ParamWord, ...] = ()
     arrays: tuple[Array, ...] = ()
+    line: int = 0
 
     def __len__(self) -> int:
         return len(self.code)
@@ -125,6 +127,11 @@ class Program:
             width = pointer_bytes if word.type == "ptr" else 4
             size = -(-size // width) * width + width
         return size
+
+    @property
+    def shared_arrays(self) -> tuple[Array, ...]:
+        """The arrays in shared memory, in order of declaration."""
+        return tuple(array for array in self.arrays if array.space is Space.SHARED)
 
     @cached_property
     def ops(self) -> tuple[str, ...]:

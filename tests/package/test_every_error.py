@@ -138,9 +138,28 @@ def waits_for_each_other(a, n):
 
 @cuda.jit
 def too_much_shared(a, n):
-    tile = cuda.shared.array(5000, float32)
+    tile = cuda.shared.array(32, float32)
+    large = cuda.shared.array(5000, float32)  # here
     tile[0] = 1.0
-    a[0] = tile[0]
+    large[0] = 1.0
+    a[0] = tile[0] + large[0]
+
+
+@cuda.jit
+def too_much_dynamic(a, n):
+    large = smm.array((50, 100), float32)  # here
+    smm.alloc()
+    large[0, 0] = a[0]
+    smm.release()
+
+
+@cuda.jit
+def too_many_registers(a, n):  # here
+    own = cuda.local.array(64, float32)
+    for k in range(64):
+        own[k] = a[k]
+    for k in range(64):
+        a[63 - k] = own[k]
 
 
 @cuda.jit
@@ -174,7 +193,6 @@ TABLE = [
     (unreleased, smmux.AllocationError, "block ended holding shared memory", ANYWHERE, DYNAMIC),
     (runaway, smmux.CycleLimitError, "cycle limit reached: ", ANYWHERE, {"max_cycles": 3000}),
     (waits_for_each_other, smmux.DeadlockError, "for what block 0 holds", ANYWHERE, {"max_cycles": 20_000, **DYNAMIC}),
-    (too_much_shared, smmux.LaunchError, "a block needs 20028 bytes of shared memory", ANYWHERE, {}),
 ]
 BLOCK = 32
 
@@ -207,8 +225,7 @@ def test_it_is_named_and_nothing_else_breaks(kernel, error, message, place, opti
         assert found.thread is not None
     if place != ANYWHERE:
         assert (found.block, found.thread) == place
-    if error is not smmux.LaunchError:
-        assert found.kernel == kernel.__name__
+    assert found.kernel == kernel.__name__
     assert str(pickle.loads(pickle.dumps(found))) == str(found)
 
     out = np.zeros(96, np.float32)
@@ -217,10 +234,26 @@ def test_it_is_named_and_nothing_else_breaks(kernel, error, message, place, opti
     assert (out == 5).all()
 
 
-def test_a_block_larger_than_the_machine_allows_is_refused():
-    for block, message in [(513, "allows 512"), ((8, 8, 65), "allows 64")]:
-        with pytest.raises(smmux.LaunchError, match=message):
-            good.simulate(1, block, arguments(), gpu="GTX285")
+TOO_LARGE = [
+    (too_much_shared, 32, "20156 bytes of shared memory .'large' 20000, 'tile' 128, parameters and built-ins 28"),
+    (too_much_dynamic, 32, "20028 bytes of shared memory .'large' 20000, parameters"),
+    (too_many_registers, 512, "a block of 512 threads needs [67]. registers each, an SM of GTX285 has 16384"),
+    (too_many_registers, 513, "x is 513, GTX285 allows 512"),
+    (too_many_registers, (8, 8, 65), "z is 65, GTX285 allows 64"),
+    (too_many_registers, (32, 32), "has 1024 threads, GTX285 allows 512"),
+    (too_many_registers, 0, "block 0 has a dimension below 1"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "block", "message"), TOO_LARGE)
+def test_a_kernel_too_large_for_the_card_is_refused_at_its_line(kernel, block, message):
+    out, n = arguments()
+    with pytest.raises(smmux.LaunchError, match=message) as caught:
+        kernel.simulate(1, block, (out, n), gpu="GTX285")
+    line = marked_line(kernel)
+    assert (caught.value.line, caught.value.kernel) == (line, kernel.__name__)
+    assert f"{__file__}:{line}" in str(caught.value)
+    assert not out.any()
 
 
 def test_the_lines_at_which_warps_are_come_with_their_number():

@@ -117,6 +117,15 @@ def test_wrong_requests_end_with_one_line_and_status_1(arguments, message, capsy
     assert message in captured.err
 
 
+def test_what_fits_no_memory_is_one_line_too(file, capsys):
+    command = ["run", f"{file}:scale", "--grid", "2", "--block", "32"]
+    assert main([*command, "int32[99999999999999]", "int32[4]", "1"]) == 1
+    assert capsys.readouterr().err.startswith("error: ")
+    with pytest.raises(SystemExit):
+        main([*command[:3], "wide", *command[4:], "int32[64]", "int32[64]", "1"])
+    assert "'wide' is none of N, X,Y and X,Y,Z" in capsys.readouterr().err
+
+
 def test_a_wrong_kernel_name_lists_the_right_ones(file, capsys):
     assert main(["run", f"{file}:scales", "--grid", "1", "--block", "1"]) == 1
     assert "has no kernel 'scales'; it has scale" in capsys.readouterr().err

@@ -124,6 +124,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         bytes(function.const),
         _params(function),
         tuple(function.arrays),
+        function.line,
     )
 
 

@@ -64,7 +64,7 @@ class Context:
     def __init__(self, source: FunctionSource, options: Any, in_memory: frozenset[Any] = frozenset()) -> None:
         self.source = source
         self.options = options
-        self.function = ir.Function(source.name, source.filename)
+        self.function = ir.Function(source.name, source.filename, line=source.node.lineno)
         self.builder = Builder(self.function)
         self.env: Env = {}
         self.notes: dict[tuple[Any, ...], Note] = {}
