@@ -11,6 +11,11 @@ static bool is_possible(const struct cache_shape *s) {
            s->bytes % set == 0;
 }
 
+static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
+    c->number[index] = line;
+    c->lines[index] = (struct cache_line){.mshr = CACHE_NO_MSHR};
+}
+
 enum error cache_init(struct cache *c, const struct cache_shape *shape) {
     *c = (struct cache){0};
     if (!is_possible(shape)) return ERROR_BAD_CONFIG;
@@ -33,7 +38,7 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape) {
         cache_free(c);
         return ERROR_NO_MEMORY;
     }
-    cache_clear(c);
+    for (uint32_t i = 0; i < count; i++) cache_set(c, i, CACHE_NONE);
     return OK;
 }
 
@@ -44,16 +49,6 @@ void cache_free(struct cache *c) {
     c->lines = NULL;
     c->number = NULL;
     c->data = NULL;
-}
-
-static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
-    c->number[index] = line;
-    c->lines[index] = (struct cache_line){.mshr = CACHE_NO_MSHR};
-}
-
-void cache_clear(struct cache *c) {
-    for (uint32_t i = 0; i < c->sets * c->ways; i++) cache_set(c, i, CACHE_NONE);
-    c->clock = 0;
 }
 
 /* First way of the line's set. Hashing is GPGPU-Sim's "H" in spirit: two further digits of

@@ -42,7 +42,6 @@ struct cache {
 
 enum error cache_init(struct cache *c, const struct cache_shape *shape);
 void cache_free(struct cache *c);
-void cache_clear(struct cache *c);
 
 /* Index of the line, or CACHE_NONE. */
 uint32_t cache_find(const struct cache *c, uint32_t line);

@@ -93,7 +93,6 @@ struct sender {
     uint64_t next_free; /* earliest cycle of the next packet */
     uint64_t packet;    /* index of the next one, n: none left */
     uint32_t outstanding, head;
-    struct access *free;
 };
 
 struct replay {
@@ -171,14 +170,13 @@ static void sender_run(struct replay *r, uint16_t sm, uint64_t t1) {
     struct port *port = &r->ports[sm];
     const size_t base = (size_t)sm * r->how->credits;
     uint32_t used = 0; /* replies of port->in whose credit is back */
-    uint64_t credit = 0;
     while (s->packet < r->n) {
         const struct memory_packet *p = &r->packets[s->packet];
         uint64_t at = s->next_free > p->cycle ? s->next_free : p->cycle;
         while (used < port->in_count &&
                (port->in[used].cycle <= at || s->outstanding == r->how->credits)) {
             const uint32_t slot = (uint32_t)(port->in[used].access - (r->accesses + base));
-            credit = port->in[used].cycle;
+            const uint64_t credit = port->in[used].cycle;
             r->accesses[base + slot].pending = (uint16_t)s->head;
             s->head = slot;
             s->outstanding--;

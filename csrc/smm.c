@@ -3,6 +3,13 @@
 #include <assert.h>
 #include <string.h>
 
+/* Bytes rounded up to the unit. */
+static uint32_t rounded(const struct smm *smm, uint32_t bytes) {
+    uint32_t excess = bytes % smm->unit;
+
+    return excess == 0 ? bytes : bytes - excess + smm->unit;
+}
+
 void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit) {
     assert(unit != 0);
     memset(smm, 0, sizeof(*smm));
@@ -11,16 +18,10 @@ void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit) {
 }
 
 void smm_reserve(struct smm *smm, uint32_t dynamic_bytes) {
-    uint32_t bytes = smm_round(smm, dynamic_bytes);
+    uint32_t bytes = rounded(smm, dynamic_bytes);
 
     assert(smm->used == 0);
     smm->reserved = bytes < smm->capacity ? bytes : smm->capacity;
-}
-
-uint32_t smm_round(const struct smm *smm, uint32_t bytes) {
-    uint32_t excess = bytes % smm->unit;
-
-    return excess == 0 ? bytes : bytes - excess + smm->unit;
 }
 
 /* An entry that shares a byte with [start, start + size), or NULL. */
@@ -63,6 +64,29 @@ static bool highest_fit(const struct smm *smm, uint32_t size, uint32_t *start) {
     return false;
 }
 
+/* Entries are disjoint, rounded and inside the memory. */
+#ifdef SMMUX_CHECK
+static void check(const struct smm *smm) {
+    assert(smm->used <= SMM_ENTRIES && smm->capacity % smm->unit == 0);
+    for (uint32_t i = 0; i < smm->used; i++) {
+        const struct smm_entry *a = &smm->entry[i];
+
+        if (!a->valid) continue;
+        assert(a->size != 0 && a->size % smm->unit == 0 && a->start % smm->unit == 0);
+        assert(a->size <= smm->capacity && a->start <= smm->capacity - a->size);
+        assert(a->dynamic || a->start + a->size <= smm->capacity - smm->reserved);
+        for (uint32_t j = i + 1; j < smm->used; j++) {
+            const struct smm_entry *b = &smm->entry[j];
+
+            assert(!b->valid || a->start + a->size <= b->start || b->start + b->size <= a->start);
+            (void)b;
+        }
+    }
+}
+#else
+static void check(const struct smm *smm) { (void)smm; }
+#endif
+
 /* Fill the first invalid entry; false when the table is full. */
 static bool insert(struct smm *smm, struct smm_entry entry) {
     uint32_t i = 0;
@@ -71,8 +95,7 @@ static bool insert(struct smm *smm, struct smm_entry entry) {
     if (i == SMM_ENTRIES) return false;
     if (i == smm->used) smm->used++;
     smm->entry[i] = entry;
-    if (!entry.dynamic) smm->static_bytes += entry.size;
-    smm_check(smm);
+    check(smm);
     return true;
 }
 
@@ -82,14 +105,14 @@ bool smm_alloc_static(struct smm *smm, uint32_t block, uint32_t size, uint32_t *
         return true;
     }
     if (size > smm->capacity) return false;
-    size = smm_round(smm, size);
+    size = rounded(smm, size);
     if (!first_fit(smm, size, smm->capacity - smm->reserved, start)) return false;
     return insert(smm, (struct smm_entry){true, false, block, size, *start});
 }
 
 bool smm_alloc_dynamic(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start) {
     if (size > smm->capacity) return false;
-    size = smm_round(smm, size != 0 ? size : 1);
+    size = rounded(smm, size != 0 ? size : 1);
     if (!highest_fit(smm, size, start)) return false;
     return insert(smm, (struct smm_entry){true, true, block, size, *start});
 }
@@ -100,38 +123,8 @@ bool smm_release(struct smm *smm, uint32_t start) {
 
         if (!e->valid || e->start != start) continue;
         e->valid = false;
-        if (!e->dynamic) smm->static_bytes -= e->size;
-        smm_check(smm);
+        check(smm);
         return true;
     }
     return false;
 }
-
-uint32_t smm_static_bytes(const struct smm *smm) { return smm->static_bytes; }
-
-#ifdef SMMUX_CHECK
-void smm_check(const struct smm *smm) {
-    uint32_t static_bytes = 0;
-
-    assert(smm->used <= SMM_ENTRIES && smm->capacity % smm->unit == 0);
-    for (uint32_t i = 0; i < smm->used; i++) {
-        const struct smm_entry *a = &smm->entry[i];
-
-        if (!a->valid) continue;
-        assert(a->size != 0 && a->size % smm->unit == 0 && a->start % smm->unit == 0);
-        assert(a->size <= smm->capacity && a->start <= smm->capacity - a->size);
-        assert(a->dynamic || a->start + a->size <= smm->capacity - smm->reserved);
-        static_bytes += a->dynamic ? 0 : a->size;
-        for (uint32_t j = i + 1; j < smm->used; j++) {
-            const struct smm_entry *b = &smm->entry[j];
-
-            assert(!b->valid || a->start + a->size <= b->start || b->start + b->size <= a->start);
-            (void)b;
-        }
-    }
-    assert(static_bytes == smm->static_bytes);
-    (void)static_bytes;
-}
-#else
-void smm_check(const struct smm *smm) { (void)smm; }
-#endif

@@ -21,11 +21,10 @@ struct smm_entry {
 
 struct smm {
     struct smm_entry entry[SMM_ENTRIES];
-    uint32_t used;         /* entries from here on have never been valid */
-    uint32_t capacity;     /* bytes, a multiple of unit */
-    uint32_t unit;         /* bytes */
-    uint32_t reserved;     /* bytes at the top where no static entry may lie */
-    uint32_t static_bytes; /* sum of the valid static entries */
+    uint32_t used;     /* entries from here on have never been valid */
+    uint32_t capacity; /* bytes, a multiple of unit */
+    uint32_t unit;     /* bytes */
+    uint32_t reserved; /* bytes at the top where no static entry may lie */
 };
 
 /* An empty table; unit >= 1. */
@@ -36,8 +35,6 @@ void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit);
  * deadlock. Call it before the first allocation. */
 void smm_reserve(struct smm *smm, uint32_t dynamic_bytes);
 
-uint32_t smm_round(const struct smm *smm, uint32_t bytes);
-
 /* False when there is no place now. A static allocation of 0 bytes holds no entry and starts
  * at 0 (do not release it); a dynamic one takes at least one unit, so that its release has
  * something to match. */
@@ -46,11 +43,5 @@ bool smm_alloc_dynamic(struct smm *smm, uint32_t block, uint32_t size, uint32_t 
 
 /* False when no valid entry starts there. */
 bool smm_release(struct smm *smm, uint32_t start);
-
-uint32_t smm_static_bytes(const struct smm *smm);
-
-/* Asserts that entries are disjoint, rounded, inside the memory and counted; does nothing
- * unless built with SMMUX_CHECK. */
-void smm_check(const struct smm *smm);
 
 #endif

@@ -177,11 +177,6 @@ class Instr:
     other: Block | None = None
     attrs: dict[str, int] = field(default_factory=dict)
 
-    @property
-    def terminator(self) -> bool:
-        """True for the instruction that ends a block."""
-        return self.op in ("bra", "cbr", "exit")
-
     def copy(self, blocks: Mapping[Block | None, Block | None]) -> Instr:
         """The same instruction in a copy of its function, whose blocks stand for those of the function."""
         target, other = blocks.get(self.target), blocks.get(self.other)
@@ -219,7 +214,6 @@ class Function:
     dynamic_bytes: int = 0
     local_bytes: int = 0
     const: bytes = b""
-    param_words: int = 0
     params: list[Param] = field(default_factory=list)
     next_reg: int = 0
     line: int = 0

@@ -47,11 +47,10 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """`break`, `continue`, or `return`; of the kernel itself if `outermost`."""
+    """`break`, `continue`, or `return`."""
 
     kind: str
     node: ast.stmt
-    outermost: bool
 
 
 @dataclass(frozen=True, slots=True)

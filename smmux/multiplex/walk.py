@@ -254,7 +254,7 @@ class Frame(Expressions):
             if ("left by some", id(self.loops[-1][0])) not in self.analysis.flags:
                 self.analysis.flag("left by some", id(self.loops[-1][0]))
         kind = type(node).__name__.lower()
-        self.out = [*self.out, Jump(kind, node, self.caller is None)]
+        self.out = [*self.out, Jump(kind, node)]
 
     # -- control flow that differs between threads
 

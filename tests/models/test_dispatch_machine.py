@@ -16,7 +16,7 @@ from smmux.gpus import Gpu
 from tests.machine.assembler import CTAID_X, Assembler, variant
 
 INSN_DYNAMIC = 16
-PLAIN, ALLOC, RELEASE = range(3)
+ALLOC, RELEASE = 1, 2  # options of a barrier
 
 # Registers.
 DELAYS, OUT, COUNT, LEFT, WORD, EQUAL = range(6)

@@ -23,10 +23,6 @@ class Unknown(Exception):
     """Type inference reads a variable of which no definition has been seen yet."""
 
 
-class Demoted(Exception):
-    """A local array turned out to need memory; the function is lowered again."""
-
-
 @dataclass(frozen=True, slots=True)
 class Note:
     """A place where compiled Numba, which computes in int64 and float64, can get another value."""

@@ -71,5 +71,4 @@ def parameters(f: Frame, signature: Signature) -> dict[str, Anything]:
     words = _Words(f)
     bound = {name: words.take(type, name) for name, type in zip(names, signature.arguments, strict=False)}
     bound |= {name: lift(f, source.node, source.defaults[name]) for name in names[given:]}
-    f.ctx.function.param_words = words.word
     return bound
