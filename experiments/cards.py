@@ -6,12 +6,13 @@ from smmux import gpus
 from smmux.gpus import Gpu
 
 __all__ = [
-    "GPU", "MEASURED", "PERFECT_FETCH", "ROOMY", "card", "half_lanes", "measured", "perfect_fetch", "roomy",
-    "sensitivities", "table1_bytes",
+    "GPU", "HASHED", "MEASURED", "PERFECT_FETCH", "ROOMY", "card", "half_lanes", "hashed", "measured", "own_registers",
+    "perfect_fetch", "roomy", "sensitivities", "table1_bytes",
 ]  # fmt: skip
 
 GPU = "GTX285-1100"
 PERFECT_FETCH = f"{GPU}, perfect fetch"
+HASHED = f"{GPU}, hashed partitions"
 ROOMY = f"{GPU}, roomy"
 
 MEASURED = ("GTX285", "GTX480-16K", "GTX480-48K")
@@ -34,6 +35,16 @@ def card() -> Gpu:
 def perfect_fetch(gpu: str = GPU) -> Gpu:
     """A card without an instruction cache: every instruction is there."""
     return gpus.get(gpu).replace(name=f"{gpu}, perfect fetch", icache_bytes=0)
+
+
+def hashed(gpu: str = GPU) -> Gpu:
+    """A card that hashes blocks of addresses over its partitions, as Fermi does: no stride camps on one."""
+    return gpus.get(gpu).replace(name=f"{gpu}, hashed partitions", partition_hash=1)
+
+
+def own_registers(gpu: str) -> Gpu:
+    """A card under another name, for kernels compiled for the residency that their own shared memory allows."""
+    return gpus.get(gpu).replace(name=f"{gpu}, own registers")
 
 
 def roomy() -> Gpu:

@@ -3,8 +3,9 @@
 Kernels are made by `smmux.multiplex` from the baselines: VTB combines two thread blocks (MC: four, as in the paper),
 VTB_pipe two, CO-VTB two where the paper has it. Schedule `list` heads, since the paper measured on cards; `source` is
 a mark over each bar. Where SP and HG hold more blocks on GTX480 than Table 1's bytes allow, a card on which those bytes
-count stands beside it; so do the cards with perfect instruction fetch, and one with half the lanes, for the paper's
-reason why threads matter more on GTX480.
+count stands beside it; so do the cards with perfect instruction fetch, kernels compiled for the registers of their own
+residency instead of K+3 of the baseline, MV with addresses hashed over GTX285's partitions, and a GTX480 with half the
+lanes, for the paper's reason why threads matter more there.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ from smmux.sweep import Record
 
 TABLE1 = {"GTX480-16K": ("SP", "HG"), "GTX480-48K": ("HG",)}
 """Benchmarks of which fewer blocks fit if Table 1's bytes count (tests/experiments/test_fig11.py)."""
+BOUND = ("FFT", "MC", "STO", "HG", "CV")
+"""Benchmarks of which some variant needs more registers than K+3 blocks of the baseline leave it."""
+CAMPING = ("MV",)
+"""Benchmarks whose rows all lie in one partition where addresses are dealt out in order."""
+BESIDE = ("Table 1 bytes", "own registers", "hashed partitions")
+"""What stands beside a card, as its machines are named."""
 QUICK = ("FFT", "STO", "SP")
 """Benchmarks of a quick run: most of its time goes into compiling."""
 PAPER_MAX = {"GTX285": 1.95, "GTX480": 2.19}
@@ -41,6 +48,8 @@ def machines() -> list[Gpu]:
         *cards.measured(),
         *map(cards.perfect_fetch, MEASURED),
         *map(cards.table1_bytes, TABLE1),
+        *map(cards.own_registers, MEASURED),
+        cards.hashed(MEASURED[0]),
         cards.half_lanes(),
     ]
 
@@ -53,6 +62,9 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
         todo = [p for gpu, schedule in product(MEASURED, SCHEDULES) for p in software.points(gpu, schedule, quick)]
         for name, affected in TABLE1.items():
             todo += software.points(cards.table1_bytes(name), HEAD, quick, affected)
+        for name in MEASURED:
+            todo += software.points(cards.own_registers(name), HEAD, quick, BOUND, own_registers=True)
+        todo += software.points(cards.hashed(MEASURED[0]), HEAD, quick, CAMPING)
         for machine in (cards.half_lanes(), *map(cards.perfect_fetch, MEASURED)):
             todo += software.points(machine, HEAD, quick)
     return with_speedups(simulate_all(by_problem(todo), jobs, "fig11"))
@@ -71,15 +83,14 @@ def table(records: Sequence[Record]) -> str:
     """Speedups card by card, the paper's means beside ours."""
     parts = []
     for gpu in MEASURED:
-        other = f"{gpu}, Table 1 bytes"
         rows = _rows(records, gpu)
-        rows += [(f"{row[0]}, Table 1 bytes", *row[1:]) for row in _rows(records, other) if row[0] != MEAN]
-        mixed = means(substituted(records, gpu, other), gpu)
-        if gpu in TABLE1 and mixed != means(records, gpu):
-            rows.append(
-                (f"{MEAN}, Table 1 bytes", None, None, *(mixed.get(a) for a in (*APPROACHES, BEST)), *[None] * 4)
-            )
-        rows.append(("paper", None, None, *(PAPER[gpu].get(a) for a in (*APPROACHES, BEST)), *[None] * 4))
+        for other in BESIDE:
+            theirs = [(f"{row[0]}, {other}", *row[1:]) for row in _rows(records, f"{gpu}, {other}") if row[0] != MEAN]
+            if theirs:
+                mixed = means(substituted(records, gpu, f"{gpu}, {other}"), gpu)
+                mean = (f"{MEAN}, {other}", None, "", *(mixed.get(a) for a in (*APPROACHES, BEST)), *[None] * 4)
+                rows += [*theirs, mean]
+        rows.append(("paper", None, "", *(PAPER[gpu].get(a) for a in (*APPROACHES, BEST)), *[None] * 4))
         columns = [*APPROACHES.values(), BEST]
         parts.append(harness.table((gpu, "K", "registers", *columns, *(f"{SCHEDULES[1]}: {c}" for c in columns)), rows))
     variations = [(name, means(records, name)) for name in _variations()]
@@ -96,22 +107,26 @@ def _variations() -> list[str]:
 
 
 def _rows(records: Sequence[Record], gpu: str) -> list[tuple[Any, ...]]:
-    """K, registers, and speedups in both schedules, of each benchmark and in the mean."""
+    """K, registers of all variants, and speedups in both schedules, of each benchmark and in the mean."""
     found = [software.speedups(records, gpu, schedule) for schedule in SCHEDULES]
-    own = {
-        r["benchmark"]: r for r in records if r["variant"] == "baseline" and (r["gpu"], r["schedule"]) == (gpu, HEAD)
-    }
+    own = [r for r in records if (r["gpu"], r["schedule"]) == (gpu, HEAD)]
     rows = []
     for name in found[0]:
         speedups = [row.get(a) for s in found for row in [s.get(name, {})] for a in APPROACHES]
         tops = [max(s[name].values()) if name in s else None for s in found]
-        rows.append(
-            (name, own[name]["residency"], own[name]["registers"], *speedups[:3], tops[0], *speedups[3:], tops[1])
-        )
+        held = [r for r in own if r["benchmark"] == name]
+        registers = " ".join(_registers(r) for r in held)
+        rows.append((name, held[0]["residency"], registers, *speedups[:3], tops[0], *speedups[3:], tops[1]))
     if rows:
         both = [means(records, gpu, schedule) for schedule in SCHEDULES]
-        rows.append((MEAN, None, None, *(m.get(a) for m in both for a in (*APPROACHES, BEST))))
+        rows.append((MEAN, None, "", *(m.get(a) for m in both for a in (*APPROACHES, BEST))))
     return rows
+
+
+def _registers(record: Record) -> str:
+    """Registers of a thread, and bytes of local memory where they do not suffice."""
+    spilled = record["local_bytes"]
+    return f"{record['registers']}+{spilled}B" if spilled else str(record["registers"])
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
@@ -249,7 +264,12 @@ def summary(records: Sequence[Record]) -> Record:
     return {
         "speedups": {gpu: bars(records, gpu) for gpu in MEASURED},
         "means": {gpu: {schedule: means(records, gpu, schedule) for schedule in SCHEDULES} for gpu in MEASURED},
-        "table1_bytes": {gpu: means(substituted(records, gpu, f"{gpu}, Table 1 bytes"), gpu) for gpu in TABLE1},
+        "beside": {
+            other: means(substituted(records, gpu, other), gpu)
+            for gpu, kind in product(MEASURED, BESIDE)
+            for other in [f"{gpu}, {kind}"]
+            if software.speedups(records, other)
+        },
         "half_lanes": means(records, cards.half_lanes().name),
         "perfect_fetch": {gpu: means(records, cards.perfect_fetch(gpu).name) for gpu in MEASURED},
         "paper": PAPER,

@@ -5,7 +5,8 @@ regions (HW), and against K+1 blocks that hold part of it for good (CO-HW), on t
 paper's simulator runs PTX in program order (schedule `source`); `list` orders instructions as an assembler does for a
 card. The HW and CO-HW kernels are made by `smmux.multiplex`.
 
-The schedule `source` is also computed with perfect instruction fetch, for the default builds; with --sensitivities
+The schedule `source` is also computed with perfect instruction fetch, for the default builds, and for MV with
+addresses hashed over the memory partitions; VTB and VTB_pipe stand beside HW with as many blocks. With --sensitivities
 on machines that differ in one other assumption.
 """
 
@@ -17,11 +18,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments import cards, harness, management, runs
-from experiments.cards import GPU, PERFECT_FETCH
+from experiments import beside, cards, harness, management, runs
+from experiments.beside import OTHERS
+from experiments.cards import GPU, HASHED, PERFECT_FETCH
 from experiments.harness import Verdict, verdict
 from experiments.runs import SCHEDULES, by_key, simulate_all
-from experiments.software import APPROACHES
 from experiments.speedups import (
     LIMITED,
     MEAN,
@@ -36,19 +37,15 @@ from experiments.speedups import (
 from smmux import benchmarks, multiplex
 from smmux import plot as figures
 from smmux.gpus import Gpu
-from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
 EXTRA = (2, 3)
 CO_EXTRA = 1  # what 16 kB allow
-TWICE = {"MV": 3, "SP": 3}
-"""Blocks beyond K that make 2 K of them, as many as two virtual ones in K, where that is not one."""
 SERIES = (("hw", 2), ("hw", 3), ("co_hw", CO_EXTRA))
 OTHER_BUILDS = {"MV": ("x_hoisted",), "STO": ("sha1_ring",), "CV": ("radius32",)}
-OTHERS = ("MM", "TP", "RD")  # which shared memory does not limit: they must not suffer
+QUICK_BESIDE = ("FFT",)  # of which a quick run has the software approaches: most of its time goes into compiling
 PAPER_MEAN, PAPER_MAX = 1.53, 2.34
 PAPER_CO_MEAN, PAPER_CO_MAX = 1.42, 1.88
-UNAFFECTED = 0.05  # relative change of cycles that counts as none
 TOLERANCE = 0.1  # relative, of a mean or maximum that counts as reproduced
 
 
@@ -66,30 +63,15 @@ def points(gpu: Gpu, schedules: Sequence[str], size: str, builds: Sequence[str] 
     return made
 
 
-def beside(size: str) -> list[Record]:
-    """The software approaches on the same card, with as many virtual blocks as HW has at 2 K."""
-    made: list[Record] = []
-    for name in (*LIMITED, *OTHERS):
-        benchmark = benchmarks.get(name)
-        common: Any = {"benchmark": name, "build": benchmark.builds[0], "schedule": SCHEDULES[0], "size": size}
-        if name in LIMITED:
-            made += baseline_and((TWICE.get(name, 1),), gpu=cards.card(), **common)
-        for variant in APPROACHES:
-            if variant in benchmark.variants:
-                alone = {"gpu": cards.card(), "variant": variant, "management": "static", "extra_blocks": 0, "n": 2}
-                made.append({**common, **alone})
-    return made
-
-
 def machines(sensitivities: bool) -> list[Gpu]:
-    """The machines of a run, the card first."""
-    return [cards.card(), cards.perfect_fetch(), *(cards.sensitivities() if sensitivities else [])]
+    """The machines of a run, the card first, then the one that is for MV alone."""
+    return [cards.card(), cards.hashed(), cards.perfect_fetch(), *(cards.sensitivities() if sensitivities else [])]
 
 
 def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = False) -> list[Record]:
     """Simulate; every record has its speedup over the baseline."""
     size = runs.size(quick)
-    card, *others = machines(sensitivities)
+    card, hashed, *others = machines(sensitivities)
     todo = points(card, SCHEDULES, size)
     todo += points(card, SCHEDULES[:1], size, [build for builds in OTHER_BUILDS.values() for build in builds])
     for name in OTHERS:
@@ -97,7 +79,10 @@ def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = Fals
         todo += baseline_and(EXTRA[:1], benchmark=name, build=build, schedule=SCHEDULES[0], gpu=card, size=size)
     for gpu in others:
         todo += points(gpu, SCHEDULES[:1], size)
-    todo += beside(size)
+    todo += beside.points(size, QUICK_BESIDE) if quick else beside.points(size)
+    if not quick:
+        mv = benchmarks.get("MV")
+        todo += baseline_and(EXTRA, benchmark="MV", build=mv.builds[0], schedule=SCHEDULES[0], gpu=hashed, size=size)
     return with_speedups(simulate_all(by_problem(todo), jobs, "fig14"))
 
 
@@ -134,7 +119,7 @@ def table(records: Sequence[Record]) -> str:
         return (label, *(found.get((schedule, *series)) for schedule, series in columns), *rest)
 
     rows = []
-    for gpu, build in itertools.product((GPU, PERFECT_FETCH), ("", *sum(OTHER_BUILDS.values(), ()))):
+    for gpu, build in itertools.product((GPU, HASHED, PERFECT_FETCH), ("", *sum(OTHER_BUILDS.values(), ()))):
         for name in (*LIMITED, *OTHERS):
             own = [
                 r for r in records
@@ -144,9 +129,9 @@ def table(records: Sequence[Record]) -> str:
                 found = {(r["schedule"], r["variant"], r["extra_blocks"]): r["speedup"] for r in own}
                 label = " ".join([name, build]) if build else name
                 registers = ", ".join(str(r["registers"]) for r in own if r["variant"] == "baseline")
-                note = "" if gpu == GPU else "perfect fetch"
+                note = gpu.removeprefix(GPU).lstrip(", ")
                 rows.append(row(label, found, own[0]["residency"], own[0]["blocks"], registers, note))
-        if not build:
+        if not build and gpu != HASHED:
             note = "paper: HW 1.53, CO-HW 1.42" if gpu == GPU else "perfect fetch"
             rows.append(row(MEAN, means(drawn(records), gpu), None, None, "", note))
     header = (
@@ -157,13 +142,13 @@ def table(records: Sequence[Record]) -> str:
         "registers",
         "",
     )
-    return harness.table(header, rows)
+    return "\n\n".join(part for part in (harness.table(header, rows), beside.table(records)) if part)
 
 
 def sensitivity_table(records: Sequence[Record]) -> str:
     """Means on the machines that differ in one assumption."""
     rows = []
-    for name in dict.fromkeys(r["gpu"] for r in records):
+    for name in dict.fromkeys(r["gpu"] for r in records if r["gpu"] != HASHED):
         found = means(drawn(records), name)
         rows.append((name, *(found[SCHEDULES[0], *series] for series in SERIES)))
     return harness.table(("mean speedup on", *(f"{v.upper().replace('_', '-')} K+{n}" for v, n in SERIES)), rows)
@@ -187,7 +172,7 @@ def check(records: Sequence[Record]) -> list[Verdict]:
             "P3", best, (PAPER_MEAN, PAPER_MAX), set(names) == set(LIMITED), "; MV's part: DEVIATIONS D4"
         ),
         *_fft_blocks(own),
-        *_against_software(own),
+        *beside.check(own),
     ]
     if divided:
         made += [
@@ -203,7 +188,6 @@ def check(records: Sequence[Record]) -> list[Verdict]:
             (card.smem_bytes, 4 * card.regs_sm, card.dram_khz) == (16384, 65536, 1_100_000),
             "bytes, bytes, kHz",
         ),
-        *_unaffected(own),
         verdict("P59", *_added_instructions([r for r in own if r["benchmark"] in LIMITED])),
     ]
 
@@ -243,58 +227,6 @@ def _fft_blocks(own: Sequence[Record]) -> list[Verdict]:
             "two allocations of 8704 bytes never fit 16 kB; the sum of all regions is below the SMs' time",
         )
     ]
-
-
-def _against_software(own: Sequence[Record]) -> list[Verdict]:
-    """Claims P41 and P47: HW with 2 K blocks beside K blocks of two virtual ones."""
-    found = by_key(own, "benchmark", "variant", "extra_blocks")
-    names = [name for name in LIMITED if (name, "vtb", 0) in found]
-    if not names:
-        return []
-    sms = cards.card().sm_count
-    triples = {
-        name: [found[name, "hw", TWICE.get(name, 1)], found[name, "vtb", 0], found[name, "vtb_pipe", 0]]
-        for name in names
-    }
-    flights, waits, ratios = {}, {}, {}
-    for name, runs_of in triples.items():
-        flights[name] = [round(max(r.get("n", 1), 1) * r["block_cycles"] / (r["cycles"] * sms), 2) for r in runs_of[:2]]
-        waits[name] = [round(r["idle_barrier"] / r["scheduler_cycles"], 3) for r in runs_of]
-        ratios[name] = [round(r["speedup"], 3) for r in runs_of]
-    less = [name for name, (hw, vtb, _) in waits.items() if hw < vtb]
-    means_of = [geometric_mean(row[i] for row in ratios.values()) for i in range(3)]
-    better = [name for name, (hw, vtb, pipe) in ratios.items() if hw > max(vtb, pipe)]
-    return [
-        verdict(
-            "P41",
-            waits,
-            len(less) > len(names) / 2,
-            "share of scheduler time idle at barriers, HW with 2 K blocks, VTB and VTB_pipe with two in K, same card; "
-            f"HW below VTB for {', '.join(less) or 'none'}. (Virtual) blocks in flight per SM, HW and VTB: "
-            + ", ".join(f"{name} {hw} {vtb}" for name, (hw, vtb) in flights.items()),
-        ),
-        verdict(
-            "P47",
-            ratios,
-            means_of[0] > max(means_of[1:]),
-            "speedups of the same three; means "
-            + ", ".join(f"{value:.3f}" for value in means_of)
-            + f"; HW above both for {', '.join(better) or 'none'}",
-        ),
-    ]
-
-
-def _unaffected(own: Sequence[Record]) -> list[Verdict]:
-    """MM, TP and RD under dynamic management and as virtual blocks."""
-    found: dict[str, dict[str, float]] = {}
-    for r in own:
-        if r["benchmark"] in OTHERS and r["variant"] != "baseline":
-            found.setdefault(r["variant"], {})[r["benchmark"]] = round(r["speedup"], 3)
-    if not found:
-        return []
-    note = f"speedups, HW with K+{EXTRA[0]}; {UNAFFECTED:.0%} counts as unaffected (DEVIATIONS D13)"
-    values = [value for row in found.values() for value in row.values()]
-    return [verdict("P56", found, all(abs(value - 1) <= UNAFFECTED for value in values), note)]
 
 
 def _region_calls(names: Sequence[str]) -> tuple[dict[str, list[int]], bool, str]:

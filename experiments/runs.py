@@ -55,12 +55,14 @@ def simulate(
     n: int | None = None,
     size: str | Mapping[str, float] = "default",
     registers_of: str | Gpu | None = None,
+    own_registers: bool = False,
     host_threads: int = 1,
 ) -> Record:
     """Run one kernel and check its outputs; what was found, as a flat record with all counters.
 
     n: blocks that "vtb" combines. size: a name of `Benchmark.sizes`, or what such a name stands for.
-    registers_of: the machine for which registers are budgeted, by default the one that runs.
+    registers_of: the machine for which registers are budgeted, by default the one that runs. own_registers: budget them
+    for as many blocks as the variant's own shared memory allows, not for K+3 of the baseline.
     Raises `smmux.benchmarks.WrongOutputError` when the outputs differ from the reference.
     """
     machine = gpus.get(gpu)
@@ -68,6 +70,11 @@ def simulate(
     problem = PROBLEMS.get(found, size, build)
     arguments = problem.arguments()
     kernel, grid, block = found.launch(problem, variant, build, n)
+    budgeted = gpus.get(registers_of or machine)
+    if own_registers:
+        budget = launch.register_budget(kernel.compile(arguments), budgeted, block, extra=0)
+    else:
+        budget = register_budget(found, budgeted, build)
     result = kernel.simulate(
         grid,
         block,
@@ -76,7 +83,7 @@ def simulate(
         schedule=schedule,
         management=management,
         extra_blocks=extra_blocks,
-        max_registers=register_budget(found, gpus.get(registers_of or machine), build),
+        max_registers=budget,
         host_threads=host_threads,
     )
     problem.check(arguments)

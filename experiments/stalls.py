@@ -1,4 +1,4 @@
-"""Where the schedulers' time goes: the same breakdown for every figure (`--stalls`)."""
+"""Where the schedulers' time goes, and what warps wait for: the same breakdown for every figure (`--stalls`)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 from experiments import harness
 from smmux.sweep import Record
 
-__all__ = ["REASONS", "shares", "table"]
+__all__ = ["REASONS", "at_barriers", "for_memory", "shares", "table"]
 
 REASONS = (
     "issue", "alu", "shared", "global", "unit", "barrier", "allocation", "credits", "fetch", "no_block", "other",
 )  # fmt: skip
+WARP = 32
 
 
 def shares(record: Record) -> dict[str, float]:
@@ -21,10 +22,29 @@ def shares(record: Record) -> dict[str, float]:
     return {reason: record["issue_cycles" if reason == "issue" else f"idle_{reason}"] / total for reason in REASONS}
 
 
+def at_barriers(record: Record) -> float:
+    """Share of the warps' lives spent at barriers until the last warp of the block arrives.
+
+    A scheduler is hardly ever idle for a barrier alone: the warp that others wait for waits for something itself.
+    """
+    return float(record["barrier_wait_cycles"] / (record["block_cycles"] * record["threads"] / WARP or 1))
+
+
+def for_memory(record: Record) -> float:
+    """Share of the warps' lives spent waiting for a grant of shared memory."""
+    return float(record["allocation_wait_cycles"] / (record["block_cycles"] or 1))
+
+
 def table(records: Iterable[Record], labels: Callable[[Record], tuple[Any, ...]], header: tuple[str, ...]) -> str:
-    """A row per record, shares in percent. labels: the first cells of a record's row; header: their titles."""
+    """A row per record, shares in percent, of scheduler time and of the lives of warps.
+
+    labels: the first cells of a record's row; header: their titles.
+    """
     rows = []
     for record in records:
         found = shares(record)
-        rows.append((*labels(record), *(f"{100 * found[reason]:.1f}" for reason in REASONS)))
-    return "scheduler time in percent\n" + harness.table((*header, *REASONS), rows)
+        values = [*(found[reason] for reason in REASONS), at_barriers(record), for_memory(record)]
+        rows.append((*labels(record), *(f"{100 * value:.1f}" for value in values)))
+    return "scheduler time in percent; last, time of warps\n" + harness.table(
+        (*header, *REASONS, "warps at barriers", "for memory"), rows
+    )

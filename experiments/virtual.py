@@ -10,6 +10,7 @@ from experiments.cards import MEASURED
 from experiments.harness import Verdict, verdict
 from experiments.runs import by_key
 from experiments.software import HEAD
+from experiments.stalls import at_barriers
 from smmux import benchmarks, gpus, models, multiplex
 from smmux.multiplex import MultiplexError
 from smmux.sweep import Record
@@ -91,9 +92,7 @@ def _barriers(found: Found, names: Sequence[str]) -> Verdict:
         base, vtb = (found[gpu, name, variant] for variant in ("baseline", "vtb"))
         per_block = vtb["barriers"] / vtb["blocks"]
         made[name] = [round(base["barriers"] / base["blocks"], 1), round(per_block, 1)]
-    waits = {
-        name: found[gpu, name, "vtb"]["idle_barrier"] / found[gpu, name, "vtb"]["scheduler_cycles"] for name in names
-    }
+    waits = {name: at_barriers(found[gpu, name, "vtb"]) - at_barriers(found[gpu, name, "baseline"]) for name in names}
     registers = {
         name: found[gpu, name, "vtb"]["registers"] - found[gpu, name, "baseline"]["registers"] for name in names
     }
@@ -101,8 +100,8 @@ def _barriers(found: Found, names: Sequence[str]) -> Verdict:
         "P21",
         made,
         all(after >= before for before, after in made.values()) and all(share > 0 for share in waits.values()),
-        f"barriers of a thread block, baseline and VTB, on {gpu}; schedulers idle at them under VTB: "
-        + ", ".join(f"{name} {share:.0%}" for name, share in waits.items())
+        f"barriers of a thread block, baseline and VTB, on {gpu}; more of the warps' lives spent at them: "
+        + ", ".join(f"{name} {share:+.0%}" for name, share in waits.items())
         + "; registers more: "
         + ", ".join(f"{name} {more:+d}" for name, more in registers.items()),
     )

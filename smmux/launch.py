@@ -136,20 +136,20 @@ def static_reserved(program: Program, gpu: Gpu) -> int:
     return gpu.smem_reserved + (program.param_bytes(gpu.pointer_bytes) if gpu.param_in_smem else 0)
 
 
-def register_budget(program: Program, gpu: Gpu, block: int | Sequence[int]) -> int:
-    """The most registers per thread with which min(K+3, what the other resources allow) blocks reside on an SM.
+def register_budget(program: Program, gpu: Gpu, block: int | Sequence[int], extra: int = 3) -> int:
+    """The most registers per thread with which min(K+extra, what the other resources allow) blocks reside on an SM.
 
-    K is the static residency without regard to registers. Compiled to this budget, a kernel and its multiplexed
-    variants differ in shared memory alone, not in how registers limit them.
+    K is the static residency without regard to registers. Compiled to this budget, with K+3, a kernel and its
+    multiplexed variants differ in shared memory alone, not in how registers limit them.
     """
     x, y, z = dim3("block", block)
     config, threads = gpus.as_tuple(gpu), x * y * z
     held = program.shared_bytes + static_reserved(program, gpu)
     if program.dynamic_bytes:
-        wanted = _core.occupancy(config, threads, 0, held, program.dynamic_bytes, 3)["blocks"]
+        wanted = _core.occupancy(config, threads, 0, held, program.dynamic_bytes, extra)["blocks"]
     else:
         found = _core.occupancy(config, threads, 0, held)
-        wanted = min(found["blocks"] + 3, found["warps"], found["threads"], found["max_blocks"])
+        wanted = min(found["blocks"] + extra, found["warps"], found["threads"], found["max_blocks"])
     enough = (
         count
         for count in range(gpu.max_regs_thread, 0, -1)

@@ -49,7 +49,7 @@ def record(benchmark: str, gpu: str, schedule: str, variant: str, speedup: float
         "blocks": 100 // n, "block_cycles": cycles, "first_barrier_cycles": 100 // n * (160 if merged else 100),
         "divergent_branches": 7, "barriers": 100 // n * (4 if merged else 2), "flight_cycles": cycles * (1 + merged),
         "instructions": 1000 + 200 * (variant == "co_vtb"), "scheduler_cycles": 2 * cycles,
-        "issue_cycles": cycles // 2, "idle_no_block": 0, "idle_barrier": 10 * merged,
+        "issue_cycles": cycles // 2, "idle_no_block": 0, "threads": 32 * n, "barrier_wait_cycles": 10 * merged,
     }  # fmt: skip
 
 

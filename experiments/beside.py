@@ -1,0 +1,143 @@
+"""The software approaches on the simulated card, beside HW with as many blocks: points, table and claims of Figure 14.
+
+Two virtual blocks in each of K make 2 K; HW gets as many with K+1 (MV, SP: K+3). What both wait for is counted alike:
+time that warps spend at barriers until the last one arrives, and for grants of shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from experiments import cards, harness
+from experiments.cards import GPU, HASHED
+from experiments.harness import Verdict, verdict
+from experiments.runs import SCHEDULES, by_key
+from experiments.software import APPROACHES
+from experiments.speedups import LIMITED, MEAN, baseline_and, is_default
+from experiments.stalls import at_barriers, for_memory
+from smmux import benchmarks
+from smmux.plot import geometric_mean
+from smmux.sweep import Record
+
+__all__ = ["OTHERS", "check", "points", "table"]
+
+TWICE = {"MV": 3, "SP": 3}
+"""Blocks beyond K that make 2 K of them, as many as two virtual ones in K, where that is not one."""
+OTHERS = ("MM", "TP", "RD")
+"""Which shared memory does not limit; the paper leaves them out of its experiments for that (Section 6)."""
+UNAFFECTED = 0.05  # relative change of cycles that counts as none
+
+Found = dict[tuple[Any, ...], Record]
+
+
+def points(size: str, names: Iterable[str] = (*LIMITED, *OTHERS)) -> list[Record]:
+    """HW with 2 K blocks and the software approaches with two virtual blocks in K; of MV also without camping."""
+    made: list[Record] = []
+    for name in names:
+        benchmark = benchmarks.get(name)
+        common: Any = {"benchmark": name, "build": benchmark.builds[0], "schedule": SCHEDULES[0], "size": size}
+        for gpu in (cards.card(), cards.hashed()) if name == "MV" else (cards.card(),):
+            extras = [TWICE.get(name, 1)] if name in LIMITED else []
+            made += baseline_and(extras, gpu=gpu, **common)
+            alone = {"gpu": gpu, "management": "static", "extra_blocks": 0, "n": 2}
+            made += [{**common, **alone, "variant": v} for v in APPROACHES if v in benchmark.variants]
+    return made
+
+
+def in_flight(record: Record) -> float:
+    """Blocks, or virtual ones, of an SM on average."""
+    return float((record.get("n") or 1) * record["block_cycles"] / (record["cycles"] * cards.card().sm_count))
+
+
+def compared(own: Sequence[Record], gpu: str = GPU) -> dict[str, list[Record]]:
+    """HW, VTB and VTB_pipe of each benchmark that has all three, schedule `source`."""
+    head = [r for r in own if (r["gpu"], r["schedule"]) == (gpu, SCHEDULES[0]) and is_default(r)]
+    found: Found = by_key(head, "benchmark", "variant", "extra_blocks")
+    keys = {name: [(name, "hw", TWICE.get(name, 1)), (name, "vtb", 0), (name, "vtb_pipe", 0)] for name in LIMITED}
+    return {name: [found[key] for key in row] for name, row in keys.items() if all(key in found for key in row)}
+
+
+def table(own: Sequence[Record]) -> str:
+    """Speedups and waits of HW, VTB and VTB_pipe with 2 K blocks; empty where nothing was run."""
+    rows: list[tuple[Any, ...]] = []
+    for gpu in (GPU, HASHED):
+        triples = compared(own, gpu)
+        rows += [
+            (
+                name,
+                *(r["speedup"] for r in row),
+                *(round(in_flight(r), 2) for r in row[:2]),
+                *(f"{100 * at_barriers(r):.0f}" for r in row),
+                f"{100 * for_memory(row[0]):.0f}",
+                gpu.removeprefix(GPU).lstrip(", "),
+            )
+            for name, row in triples.items()
+        ]
+        if len(triples) > 1:
+            rows.append((MEAN, *_means(triples), *[None] * 6, ""))
+    header = ("HW at 2 K blocks beside software", "HW", "VTB", "VTB_pipe", "in flight HW", "VTB",
+              "% at barriers HW", "VTB", "VTB_pipe", "% for memory HW", "")  # fmt: skip
+    return harness.table(header, rows) if rows else ""
+
+
+def _means(triples: dict[str, list[Record]]) -> list[float]:
+    return [geometric_mean(row[i]["speedup"] for row in triples.values()) for i in range(3)]
+
+
+def check(own: Sequence[Record]) -> list[Verdict]:
+    """Claims P41, P47 and P56, of default builds on the card."""
+    triples = compared(own)
+    return [*([_waits(triples), _overheads(triples)] if triples else []), *_unaffected(own)]
+
+
+def _waits(triples: dict[str, list[Record]]) -> Verdict:
+    """Whether a barrier costs less where it concerns one block, and waiting for memory does not make up for it."""
+    waits = {name: [at_barriers(r) for r in row] for name, row in triples.items()}
+    total = {name: waits[name][0] + for_memory(row[0]) for name, row in triples.items()}
+    at_barrier = [name for name, (hw, vtb, _) in waits.items() if hw < vtb]
+    in_all = [name for name, (_, *software) in waits.items() if total[name] < min(software)]
+    return verdict(
+        "P41",
+        {name: [round(value, 3) for value in (*row, total[name])] for name, row in waits.items()},
+        len(at_barrier) == len(triples) and len(in_all) > len(triples) / 2,
+        "share of the warps' lives spent at barriers, HW with 2 K blocks, VTB and VTB_pipe with two in each of K, and "
+        f"with the wait for memory of HW; at barriers HW below VTB for {_listed(at_barrier)}, in all below both for "
+        f"{_listed(in_all)}. (Virtual) blocks in flight per SM, HW and VTB: "
+        + ", ".join(f"{name} {in_flight(hw):.2f} {in_flight(vtb):.2f}" for name, (hw, vtb, _) in triples.items()),
+    )
+
+
+def _overheads(triples: dict[str, list[Record]]) -> Verdict:
+    ratios = {name: [round(r["speedup"], 3) for r in row] for name, row in triples.items()}
+    means = _means(triples)
+    better = [name for name, (hw, *software) in ratios.items() if hw > max(software)]
+    return verdict(
+        "P47",
+        ratios,
+        means[0] > max(means[1:]),
+        "speedups of the same three; means "
+        + ", ".join(f"{value:.3f}" for value in means)
+        + f"; HW above both for {_listed(better)}",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _unaffected(own: Sequence[Record]) -> list[Verdict]:
+    """MM, TP and RD: nothing to gain by any approach, and nothing to lose by the one that needs no new blocks."""
+    found: dict[str, dict[str, float]] = {}
+    for r in own:
+        if r["benchmark"] in OTHERS and r["variant"] != "baseline":
+            found.setdefault(r["variant"], {})[r["benchmark"]] = round(r["speedup"], 3)
+    if not found:
+        return []
+    gains = [value for row in found.values() for value in row.values() if value > 1 + UNAFFECTED]
+    losses = [value for value in found.get("hw", {}).values() if value < 1 - UNAFFECTED]
+    note = (
+        f"speedups, HW with K+2. The paper leaves the three out; unaffected: HW changes less than {UNAFFECTED:.0%}, no "
+        "approach gains more. VTB and VTB_pipe would not be used where they lose (DEVIATIONS D13)"
+    )
+    return [verdict("P56", found, not gains and not losses, note)]
