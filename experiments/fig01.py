@@ -118,9 +118,9 @@ def plot(records: Sequence[Record], ax: Any, panel: str = next(iter(PANELS))) ->
     ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
     ax.set_xlim(-0.5, last + 0.5)
     ax.set_ylim(0, 112)
-    ax.set_ylabel("Lifetime (%)")
+    ax.set_ylabel("Share of lifetime (%)")
     ax.set_title(panel, loc="left", fontsize=7, pad=2)
-    ax.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
+    figures.legend(ax, ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 
 
@@ -218,6 +218,17 @@ def _global_memory(records: Sequence[Record]) -> Verdict:
     )
 
 
+def caption(records: Sequence[Record]) -> str:
+    """The means, and the benchmarks with the largest and smallest share."""
+    own, published = (series(records, "isolated", SCHEDULES[0], build) for build in ("default", "published"))
+    order = sorted(benchmarks.names(), key=own.__getitem__)
+    return (
+        f"Figure 1. Shared memory is in use for {own[MEAN]:.1%} of a block's life (geometric mean; paper "
+        f"{PAPER_MEAN:.1%}), most in {order[-1]} and least in {order[0]}; with loads inside regions, as "
+        f"published, for {published[MEAN]:.1%}."
+    )
+
+
 def summary(records: Sequence[Record]) -> Record:
     """The shares that are drawn, and their means."""
     drawn = {
@@ -233,6 +244,7 @@ EXPERIMENT = harness.Experiment(
     table=table,
     summary=summary,
     check=check,
+    caption=caption,
     plots=[partial(plot, panel=panel) for panel in PANELS],
     machines=machines,
     sizes=partial(runs.sizes, benchmarks.names()),

@@ -24,6 +24,7 @@ from experiments.runs import simulate_all
 from experiments.software import APPROACHES, BEST, HEAD, PAPER, SCHEDULES, bars, best, means, substituted
 from experiments.speedups import LIMITED, MEAN, by_problem, with_speedups
 from smmux import benchmarks
+from smmux import plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 
@@ -72,10 +73,13 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 
 def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
     """Grouped bars of one card; the other schedule and the paper's means are marks."""
-    paper = {"marker": "_", "color": "crimson", "markersize": 5, "markeredgewidth": 1.2, "label": "paper"}
+    from matplotlib.patheffects import withStroke
+
+    paper = {"marker": "_", "color": "black", "markersize": 6, "markeredgewidth": 1.4, "label": "paper", "zorder": 5}
+    paper["path_effects"] = [withStroke(linewidth=3, foreground="white")]
     software.plot_bars(ax, bars(records, gpu), gpu, {SCHEDULES[1]: software.MARK, "paper": paper})
     if gpu == MEASURED[0]:
-        ax.legend(ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
+        figures.legend(ax, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 
 
@@ -259,6 +263,16 @@ def _selection(records: Sequence[Record]) -> Verdict:
     return verdict("P60", found, all(ratio > 1 for ratio in found.values()), "best mean over the highest single one")
 
 
+def caption(records: Sequence[Record]) -> str:
+    """The means of the best approach."""
+    ours = ", ".join(f"{means(records, gpu)[BEST]:.2f} on {gpu}" for gpu in MEASURED)
+    paper = ", ".join(f"{PAPER[gpu][BEST]:.2f}" for gpu in MEASURED)
+    return (
+        f"Figure 11. The best software approach gains {ours} (geometric means, schedule {HEAD}; paper {paper}). Marks: "
+        f"the paper's means, and schedule {SCHEDULES[1]}."
+    )
+
+
 def summary(records: Sequence[Record]) -> Record:
     """Bars of each card, means in both schedules, beside the paper's."""
     return {
@@ -284,6 +298,7 @@ EXPERIMENT = harness.Experiment(
     table=table,
     summary=summary,
     check=check,
+    caption=caption,
     plots=[partial(plot, gpu=gpu) for gpu in MEASURED],
     machines=machines,
     sizes=lambda quick: {name: benchmarks.get(name).sizes[software.size(name, quick)] for name in LIMITED},

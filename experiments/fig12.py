@@ -72,6 +72,16 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     ]
 
 
+def caption(records: Sequence[Record]) -> str:
+    """Mean ratios to the baseline with 48 kB."""
+    small, large = (ratios(records, f"{kb}_VTB_pipe", "48K_BL").values() for kb in ("16K", "48K"))
+    return (
+        f"Figure 12. MV of width {WIDTH} on GTX480: VTB_pipe reaches {sum(small) / len(small):.2f} of the rate of the "
+        f"baseline with 48 kB if it has 16 kB, and {sum(large) / len(large):.2f} with 48 kB (means, schedule "
+        f"{SCHEDULES[0]}; paper about 1 and {PAPER_MEAN})."
+    )
+
+
 def summary(records: Sequence[Record]) -> Record:
     """Rates by setting and series."""
     return {s: {name: throughput.curve(records, name, s) for name in throughput.SERIES} for s in SETTINGS}
@@ -84,6 +94,7 @@ EXPERIMENT = harness.Experiment(
     table=partial(throughput.table, label="height"),
     summary=summary,
     check=check,
+    caption=caption,
     plots=[partial(plot, schedule=schedule) for schedule in SCHEDULES],
     machines=throughput.machines,
     sizes=sizes,

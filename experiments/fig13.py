@@ -81,6 +81,17 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     ]
 
 
+def caption(records: Sequence[Record]) -> str:
+    """Mean rates."""
+    names = ("16K_BL", "16K_VTB_pipe", "48K_BL", "48K_VTB_pipe")
+    rates = ", ".join(f"{name} {mean(records, name):.0f}" for name in names)
+    paper = ", ".join(f"{name} {rate:.0f}" for name, rate in PAPER.items())
+    return (
+        f"Figure 13. 1024-point FFTs on GTX480: {rates} GFLOPS on average (schedule {SCHEDULES[0]}; paper {paper}); "
+        f"with perfect instruction fetch 48K_BL {mean(records, '48K_BL', FETCHED):.0f}."
+    )
+
+
 def summary(records: Sequence[Record]) -> Record:
     """Rates by setting and series, beside the paper's averages."""
     rates = {s: {name: curve(records, name, s) for name in throughput.SERIES} for s in SETTINGS}
@@ -94,6 +105,7 @@ EXPERIMENT = harness.Experiment(
     table=partial(throughput.table, label="batch"),
     summary=summary,
     check=check,
+    caption=caption,
     plots=[partial(plot, schedule=schedule) for schedule in SCHEDULES],
     machines=throughput.machines,
     sizes=sizes,

@@ -100,13 +100,13 @@ def plot(records: Sequence[Record], ax: Any) -> Any:
     shown.sort(key=lambda b: (names.index(b["benchmark"]), b["extra_blocks"]))
     for bar in shown:
         bar["series"] = f"K+{bar['extra_blocks']}"
-    figures.grouped_bars(ax, shown, x="benchmark", hue="series", y="speedup", labels=True)
+    figures.grouped_bars(ax, shown, x="benchmark", hue="series", y="speedup", labels="inside")
     last = len({b["benchmark"] for b in shown}) - 1
     ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
     ax.set_xlim(-0.5, last + 0.5)
     ax.set_ylim(0, 1.2 * max(b["speedup"] for b in shown))
     ax.set_ylabel("Speedup over static")
-    ax.legend(ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0))
+    figures.legend(ax, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     return ax
 
 
@@ -119,11 +119,11 @@ def plot_curve(records: Sequence[Record], ax: Any, column: str = "speedup") -> A
         ax.plot(x, y, marker=markers[name], label=name, markersize=3, **bold)
     ax.set_xticks(range(max(BEYOND) + 1), ["K", *(f"+{n}" for n in (*PRINTED, *BEYOND))])
     ax.set_ylim(0)
-    ax.set_ylabel("Speedup over static" if column == "speedup" else "Waiting for memory")
+    ax.set_ylabel("Speedup over static" if column == "speedup" else "Waiting for memory (%)")
     if column == "speedup":
         ax.legend(ncols=4, loc="lower center", fontsize=6)
     else:
-        ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
         ax.set_xlabel("Blocks allowed on an SM")
     return ax
 
@@ -214,6 +214,16 @@ def _contention(found: dict[str, list[Record]]) -> Verdict:
     return verdict("P61", best, waits[-1] > 2 * waits[1] and gain <= SIMILAR, note)
 
 
+def caption(records: Sequence[Record]) -> str:
+    """The means, up to the largest number of blocks."""
+    rows = curves(records)[MEAN]
+    printed = ", ".join(f"{r['speedup']:.2f} with K+{r['extra_blocks']}" for r in rows[1 : len(PRINTED) + 1])
+    return (
+        f"Figure 15. Mean speedup {printed}; with K+{rows[-1]['extra_blocks']} {rows[-1]['speedup']:.2f}, and blocks "
+        f"wait for shared memory for {rows[-1]['wait']:.0%} of their time (K+1: {rows[1]['wait']:.0%})."
+    )
+
+
 def summary(records: Sequence[Record]) -> Record:
     """Bars; means and waiting times of the curves."""
     return {
@@ -231,6 +241,7 @@ EXPERIMENT = harness.Experiment(
     table=table,
     summary=summary,
     check=check,
+    caption=caption,
     plots=[plot, plot_curve, partial(plot_curve, column="wait")],
     machines=machines,
     sizes=partial(runs.sizes, LIMITED),

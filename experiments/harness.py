@@ -10,6 +10,7 @@ import math
 import os
 import platform
 import sys
+import textwrap
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,6 +36,9 @@ OPTIONS = {
     "everything": "also what the figure leaves out (takes longer)",
 }
 """Options that only some experiments have; each is a flag."""
+
+CAPTION_CHARACTERS, CAPTION_LINE = 22, 0.11
+"""Of the caption's font: characters in an inch, and height of a line in inches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,10 @@ class Experiment:
     name: of the files. description: the script's docstring, whose first paragraph is its help.
     run: makes the records; takes `quick`, `jobs` and those of `options` that concern it, as do machines and sizes, all
     by keyword and only those that they name. table: the text that sets paper and simulation side by side.
+    caption: what the picture shows, in a sentence with its numbers, written below it.
     options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
-    plots: panels from top to bottom, each drawing records on axes. figsize: in inches, by default one column wide.
+    plots: panels from top to bottom, each drawing records on axes. figsize: in inches without the
+    caption, by default one column wide.
     machines, sizes: recorded as provenance.
     """
 
@@ -85,6 +91,7 @@ class Experiment:
     table: Callable[[Sequence[Record]], str]
     summary: Callable[[Sequence[Record]], Mapping[str, Any]]
     check: Callable[[Sequence[Record]], Sequence[Verdict]]
+    caption: Callable[[Sequence[Record]], str]
     plots: Sequence[Plot]
     machines: Callable[..., Iterable[Gpu]]
     sizes: Callable[..., Mapping[Any, Any]]
@@ -93,14 +100,16 @@ class Experiment:
 
 
 def main(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
-    """Command line of an experiment: run it, print its table and verdicts, write NAME.json, .csv, .png and .pdf."""
+    """Command line of an experiment: run it, print table and verdicts, write NAME.json, .csv, .png and .pdf."""
     given = vars(_parser(experiment).parse_args(argv))
     out: Path = given.pop("out")
     started = time.perf_counter()
     records = _call(experiment.run, given)
     verdicts = experiment.check(records)
     more = [shown(records) for name, shown in experiment.options.items() if shown and given[name]]
+    caption = experiment.caption(records) + (" Quick run: smaller grids." if given.get("quick") else "")
     content = {
+        "caption": caption,
         "rows": records,
         "summary": dict(experiment.summary(records)),
         "claims": [asdict(v) for v in verdicts],
@@ -118,8 +127,8 @@ def main(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
     path = out / experiment.name
     path.with_suffix(".json").write_text(json.dumps(content, indent=1, default=_as_json) + "\n", encoding="utf-8")
     _write_csv(path.with_suffix(".csv"), records)
-    _write_figure(path, records, experiment.plots, experiment.figsize)
-    print("\n\n".join([experiment.table(records), *more]))
+    _write_figure(path, records, experiment, caption)
+    print("\n\n".join([caption, experiment.table(records), *more]))
     if verdicts:
         print()
         print(table(("claim", "verdict", "paper", "ours"), [(v.id, v.word, v.paper, v.ours) for v in verdicts]))
@@ -200,16 +209,18 @@ def _write_csv(path: Path, records: Sequence[Record]) -> None:
         writer.writerows(records)
 
 
-def _write_figure(
-    path: Path, records: Sequence[Record], plots: Sequence[Plot], size: tuple[float, float] | None
-) -> None:
+def _write_figure(path: Path, records: Sequence[Record], experiment: Experiment, caption: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     with figures.style():
-        figure = Figure(figsize=size)
+        figure = Figure(figsize=experiment.figsize)
         FigureCanvasAgg(figure)
-        for i, plot in enumerate(plots):
-            plot(records, figure.add_subplot(len(plots), 1, i + 1))
+        width, height = figure.get_size_inches()
+        lines = textwrap.wrap(caption, int(CAPTION_CHARACTERS * width))
+        figure.set_size_inches(width, height + CAPTION_LINE * len(lines))
+        for i, plot in enumerate(experiment.plots):
+            plot(records, figure.add_subplot(len(experiment.plots), 1, i + 1))
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=6, linespacing=1.3)
         figure.savefig(path.with_suffix(".png"))
         figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})

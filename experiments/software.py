@@ -127,7 +127,14 @@ def plot_bars(
     series: those to be drawn, by default the approaches and the best.
     """
     figures.grouped_bars(
-        ax, shown, x="benchmark", hue="series", y="speedup", marks=marks, series=series or [*APPROACHES.values()]
+        ax,
+        shown,
+        x="benchmark",
+        hue="series",
+        y="speedup",
+        labels="inside",
+        marks=marks,
+        series=series or [*APPROACHES.values()],
     )
     last = len({b["benchmark"] for b in shown}) - 1
     ax.axhline(1, color="black", linewidth=0.5)

@@ -131,12 +131,23 @@ def summary(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
+def caption(records: Sequence[Record]) -> str:
+    """The rates to watch."""
+    found = summary(records)
+    second = found["speedup_2_threads"]
+    return (
+        f"Speed of the simulator: {found['mwips_geomean']:.1f} million warp instructions per second of host time in "
+        f"the geometric mean, at least {found['mwips_min']:.1f}"
+        + (f"; a second host thread makes the larger runs {second:.2f} times as fast." if second else ".")
+    )
+
+
 def plot(records: Sequence[Record], ax: Any) -> Any:
     """Millions of warp instructions per second."""
     from smmux.plot import grouped_bars
 
     named = [{**r, "threads": f"{r['host_threads']} host thread{'s' * (r['host_threads'] > 1)}"} for r in records]
-    grouped_bars(ax, named, x="benchmark", hue="threads", y="mwips")
+    grouped_bars(ax, named, x="benchmark", hue="threads", y="mwips", labels="inside", number="{:.1f}".format)
     ax.set_ylabel("Warp instructions (M/s)")
     ax.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return ax
@@ -182,6 +193,7 @@ EXPERIMENT = harness.Experiment(
     table=table,
     summary=summary,
     check=check,
+    caption=caption,
     plots=[plot],
     machines=lambda: [gpus.get(GPU)],
     sizes=partial(runs.sizes, benchmarks.names()),

@@ -18,6 +18,7 @@ from experiments.runs import simulate_all
 from experiments.software import HEAD, SCHEDULES
 from experiments.speedups import LIMITED, MEAN, by_problem, with_speedups
 from smmux import benchmarks
+from smmux import plot as figures
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
@@ -69,7 +70,7 @@ def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
         return ax
     software.plot_bars(ax, shown, gpu, {SCHEDULES[1]: software.MARK}, series=[f"N = {n}" for n in COMBINED])
     if gpu == MEASURED[0]:
-        ax.legend(ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
+        figures.legend(ax, ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 
 
@@ -112,6 +113,15 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     ]
 
 
+def caption(records: Sequence[Record]) -> str:
+    """The means by number of virtual blocks."""
+    found = {gpu: speedups(records, gpu).get(MEAN) for gpu in MEASURED}
+    means = "; ".join(gpu + " " + ", ".join(f"{row[n]:.2f}" for n in COMBINED) for gpu, row in found.items() if row)
+    return (
+        f"VTB of {', '.join(map(str, COMBINED))} thread blocks gains, in the geometric mean: {means} (schedule {HEAD})."
+    )
+
+
 def summary(records: Sequence[Record]) -> Record:
     """Speedups by card, schedule, benchmark and N."""
     return {gpu: {schedule: speedups(records, gpu, schedule) for schedule in SCHEDULES} for gpu in MEASURED}
@@ -124,6 +134,7 @@ EXPERIMENT = harness.Experiment(
     table=table,
     summary=summary,
     check=check,
+    caption=caption,
     plots=[partial(plot, gpu=gpu) for gpu in MEASURED],
     machines=cards.measured,
     sizes=lambda quick: {

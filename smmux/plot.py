@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
 
-__all__ = ["HATCHES", "STYLE", "geometric_mean", "grouped_bars", "reference_line", "style"]
+__all__ = ["HATCHES", "STYLE", "geometric_mean", "grouped_bars", "legend", "reference_line", "style"]
 
 STYLE = Path(__file__).with_name("smmux.mplstyle")
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++", "")
@@ -43,22 +44,22 @@ def grouped_bars(
     x: str,
     hue: str,
     y: str,
-    labels: bool = False,
+    labels: bool | Literal["inside"] = False,
     number: Callable[[float], str] = "{:.2f}".format,
     marks: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     series: Sequence[str] = (),
 ) -> Axes:
     """One group of bars per value of `x`, one bar in it per value of `hue`, of height `y`; both in order of appearance.
 
-    Points that no record has are left out, the others of their group centred. labels: write each bar's value above it,
-    as `number` formats it. marks: further columns, drawn over the bars of the records that have them; to each the
-    keywords of `Axes.plot`, with a label for the legend. series: values of `hue` that come first, and keep their colour
-    where no record has them.
+    Points that no record has are left out, the others of their group centred. labels: write each bar's value above it
+    or, "inside", upright at its foot, as `number` formats it. marks: further columns, drawn over the bars of the
+    records that have them; to each the keywords of `Axes.plot`, with a label for the legend. series: values of `hue`
+    that come first, and keep their colour where no record has them.
     """
     groups = list(dict.fromkeys(record[x] for record in records))
     series = list(dict.fromkeys([*series, *(record[hue] for record in records)]))
     height = {(record[x], record[hue]): record[y] for record in records}
-    width = 0.8 / len(series)
+    width = 0.9 / len(series)
     middles: dict[tuple[Any, Any], float] = {}
     within = {group: [name for name in series if (group, name) in height] for group in groups}
     for i, name in enumerate(series):
@@ -73,10 +74,7 @@ def grouped_bars(
             edgecolor="black",
         )
         if labels:
-            turned = 90 if len(series) > 2 else 0
-            texts = ax.bar_label(bars, fmt=number, fontsize=5, rotation=turned, padding=1.5, zorder=4)
-            for text in texts:
-                text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.3})
+            _label(ax, bars, number, inside=labels == "inside", upright=len(series) > 2)
         for bar, j in zip(bars, present, strict=True):
             middles[groups[j], name] = bar.get_x() + bar.get_width() / 2
     for column, look in marks.items():
@@ -86,6 +84,33 @@ def grouped_bars(
     ax.tick_params(axis="x", length=0)
     ax.margins(x=0.02)
     return ax
+
+
+def _label(ax: Axes, bars: BarContainer, number: Callable[[float], str], *, inside: bool, upright: bool) -> None:
+    """Write the bars' heights above them or at their feet, upright where they are narrow."""
+    from matplotlib.patheffects import withStroke
+
+    if not inside:
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.3}
+        texts = ax.bar_label(bars, fmt=number, fontsize=5, rotation=90 if upright else 0, padding=1.5, zorder=4)
+        for text in texts:
+            text.set_bbox(box)
+        return
+    for bar in bars:
+        ax.annotate(
+            number(bar.get_height()), (bar.get_x() + bar.get_width() / 2, 0), xytext=(0.3, 2),
+            textcoords="offset points", rotation=90, ha="center", va="bottom", fontsize=5, zorder=4,
+            path_effects=[withStroke(linewidth=1.4, foreground="white")],
+        )  # fmt: skip
+
+
+def legend(ax: Axes, **look: Any) -> None:
+    """The legend with bars before lines and marks; `look` goes to `Axes.legend`."""
+    from matplotlib.container import BarContainer
+
+    named = list(zip(*ax.get_legend_handles_labels(), strict=True))
+    named.sort(key=lambda pair: not isinstance(pair[0], BarContainer))
+    ax.legend([handle for handle, _ in named], [label for _, label in named], **look)
 
 
 def reference_line(ax: Axes, y: float, label: str, between: tuple[float, float] | None = None) -> Axes:

@@ -45,6 +45,7 @@ def experiment(**changed: Any) -> harness.Experiment:
         "run": run,
         "table": lambda records: "the table",
         "summary": lambda records: {"mean": 2.5},
+        "caption": lambda records: "What is seen.",
         "check": lambda records: [harness.verdict("P6", [32], None, "why")],
         "plots": [lambda records, ax: ax.plot([r["x"] for r in records], [3, 4])],
         "machines": lambda: [gpus.get("GTX285")],
@@ -57,7 +58,8 @@ def experiment(**changed: Any) -> harness.Experiment:
 def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert harness.main(experiment(), ["--out", str(tmp_path / "new"), "--quick"]) == 0
     content = json.loads((tmp_path / "new" / "demo.json").read_text())
-    assert set(content) == {"rows", "summary", "claims", "provenance"}
+    assert content["caption"] == "What is seen. Quick run: smaller grids."
+    assert set(content) == {"caption", "rows", "summary", "claims", "provenance"}
     assert content["claims"][0]["reproduced"] is None
     assert content["provenance"]["machines"][0]["sm_count"] == 30
     assert content["provenance"]["quick"] is True

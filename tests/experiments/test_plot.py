@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from matplotlib.figure import Figure
 
@@ -28,8 +30,9 @@ def test_grouped_bars_have_the_records_heights_in_their_groups() -> None:
     assert p[0].get_facecolor() != q[0].get_facecolor()
 
 
-def test_labels_show_values() -> None:
-    ax = grouped_bars(Figure().add_subplot(), RECORDS, x="kernel", hue="policy", y="time", labels=True)
+@pytest.mark.parametrize("labels", [True, "inside"])
+def test_labels_show_values(labels: bool | Literal["inside"]) -> None:
+    ax = grouped_bars(Figure().add_subplot(), RECORDS, x="kernel", hue="policy", y="time", labels=labels)
     assert sorted(text.get_text() for text in ax.texts) == ["1.00", "2.00", "3.00"]
 
 
