@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from smmux.compiler.backend.affine import Analysis
 from smmux.compiler.backend.graph import Graph
-from smmux.compiler.ir import Array, Block, Function, Imm, Instr, Operand, Param, Reg, Space, Type
+from smmux.compiler.ir import Array, Function, Imm, Instr, Operand, Param, Reg, Space, Type
 
 __all__ = ["base_operand", "lower_addresses"]
 
@@ -36,45 +36,34 @@ class _Lowering:
         self.graph = Graph(function)
         self.defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
         self.analysis = Analysis(self.defs)
-        self.known: dict[Hashable, tuple[Operand, int]] = {}
+        self.known: dict[Hashable, Operand] = {}
         self.stems: dict[Reg, Operand] = {}
         self.behind: dict[Instr, list[Instr]] = {}
 
     def run(self) -> None:
-        """Dominator tree in preorder; addresses are known in the subtree of the block that computes them."""
-        stack: list[tuple[Block, list[Hashable] | None]] = [(self.graph.entry, None)]
-        while stack:
-            block, added = stack.pop()
-            if added is not None:
-                for key in added:
-                    del self.known[key]
-                continue
-            new: list[Hashable] = []
-            stack.append((block, new))
+        """Lower every access; addresses that dominating blocks have computed are known."""
+        for block in self.graph.scopes(self.known):
             out: list[Instr] = []
             for instr in block.instrs:
                 if instr.mem is not None and not instr.mem.lowered:
-                    self._lower(instr, out, new)
+                    self._lower(instr, out)
                 out.append(instr)
             block.instrs = out
-            stack.extend((child, None) for child in reversed(self.graph.children[block]))
         self._place_stems()
 
-    def _lower(self, instr: Instr, out: list[Instr], added: list[Hashable]) -> None:
+    def _lower(self, instr: Instr, out: list[Instr]) -> None:
         mem = instr.mem
         assert mem is not None
         form = self.analysis.byte_offset(instr)
         base = base_operand(mem.array)
         address: Operand = base or Imm(0, Type.U32)
-        held = 0
         if form.terms:
             key = (base, form.terms)
             if key not in self.known:
-                self.known[key] = self._address(instr, mem.array, base, out), 0
-                added.append(key)
-            address, held = self.known[key]
+                self.known[key] = self._address(instr, mem.array, base, out)
+            address = self.known[key]
         instr.srcs = (address, *instr.srcs[1:])
-        instr.mem = replace(mem, offset=(form.constant - held) & MASK, lowered=True)
+        instr.mem = replace(mem, offset=form.constant & MASK, lowered=True)
 
     def _address(self, instr: Instr, array: Array, base: Operand | None, out: list[Instr]) -> Operand:
         """Compute base + element * (index without its constant)."""

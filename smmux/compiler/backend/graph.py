@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from smmux.compiler.ir import Block, Function
 
@@ -91,6 +92,19 @@ class Graph:
             self.children[self.idom[block]].append(block)
         self._loops: list[Loop] | None = None
         self._depth: dict[Block, int] | None = None
+
+    def scopes(self, table: dict[Hashable, Any]) -> Iterator[Block]:
+        """The dominator tree in preorder; keys that are added to the table at a block go when its subtree is left."""
+        stack: list[tuple[Block, int | None]] = [(self.entry, None)]
+        while stack:
+            block, outer = stack.pop()
+            if outer is None:
+                stack.append((block, len(table)))
+                stack.extend((child, None) for child in reversed(self.children[block]))
+                yield block
+            else:
+                while len(table) > outer:
+                    table.popitem()
 
     def dominates(self, above: Block, below: Block) -> bool:
         """Whether every path from the entry to `below` passes `above`."""

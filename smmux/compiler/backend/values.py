@@ -36,18 +36,9 @@ class _Numbering:
         self.analysis = Analysis(self.defs)
 
     def run(self) -> None:
-        """Dominator tree in preorder; what a subtree added to the table goes when it is left."""
-        stack: list[tuple[Block, list[Hashable] | None]] = [(self.graph.entry, None)]
-        while stack:
-            block, added = stack.pop()
-            if added is not None:
-                for key in added:
-                    del self.table[key]
-                continue
-            new: list[Hashable] = []
-            stack.append((block, new))
-            self._block(block, new)
-            stack.extend((child, None) for child in reversed(self.graph.children[block]))
+        """Number the values of every block; those of the blocks that dominate it are known."""
+        for block in self.graph.scopes(self.table):
+            self._block(block)
         for block in self.graph.order:
             for instr in block.instrs:
                 if not isinstance(instr, Phi):
@@ -59,7 +50,7 @@ class _Numbering:
             operand = self.same[operand]
         return operand
 
-    def _block(self, block: Block, added: list[Hashable]) -> None:
+    def _block(self, block: Block) -> None:
         same = self.same
         kept: list[Instr] = []
         loads: dict[Hashable, Instr] = {}
@@ -69,9 +60,9 @@ class _Numbering:
             if instr.guard is not None and not self._guard(instr):
                 continue
             if isinstance(instr, Phi):
-                keep = self._phi(block, instr, added)
+                keep = self._phi(block, instr)
             elif is_pure(instr.op) and instr.guard is None:
-                keep = self._operation(instr, added, kept)
+                keep = self._operation(instr, kept)
             elif instr.mem is not None or instr.op in FENCES:
                 keep = self._memory(instr, loads)
             else:
@@ -100,21 +91,21 @@ class _Numbering:
                 self.same[dst] = Imm(0, dst.type)
         return executes
 
-    def _phi(self, block: Block, phi: Phi, added: list[Hashable]) -> bool:
+    def _phi(self, block: Block, phi: Phi) -> bool:
         others = {_key(src) for src in phi.srcs if src is not phi.dsts[0]}
         if len(others) == 1 and self._available(phi):
             self.same[phi.dsts[0]] = next(src for src in phi.srcs if src is not phi.dsts[0])
             return False
-        return self._share(("phi", id(block), *map(_key, phi.srcs)), phi, added)
+        return self._share(("phi", id(block), *map(_key, phi.srcs)), phi)
 
     def _available(self, phi: Phi) -> bool:
         """Whether its one source is already numbered: a value of a back edge may still turn out to be another."""
         source = next(src for src in phi.srcs if src is not phi.dsts[0])
         return not isinstance(source, Reg) or source in self.defs
 
-    def _operation(self, instr: Instr, added: list[Hashable], kept: list[Instr]) -> bool:
+    def _operation(self, instr: Instr, kept: list[Instr]) -> bool:
         if instr.op == "mad.lo.s32":
-            self._split(instr, added, kept)
+            self._split(instr, kept)
         dst = instr.dsts[0]
         if not instr.attrs:
             _order(instr)
@@ -128,24 +119,23 @@ class _Numbering:
                 instr.op, instr.srcs = found
                 _order(instr)
         attrs = tuple(sorted(instr.attrs.items())) if instr.attrs else ()
-        return self._share((instr.op, attrs, *map(_key, instr.srcs)), instr, added)
+        return self._share((instr.op, attrs, *map(_key, instr.srcs)), instr)
 
-    def _split(self, instr: Instr, added: list[Hashable], kept: list[Instr]) -> None:
+    def _split(self, instr: Instr, kept: list[Instr]) -> None:
         """Multiply and add apart: either may be shared, shifted or folded. `contract` joins what is left."""
         a, b, c = instr.srcs
         product = Instr("mul.lo.s32", (self.function.reg(instr.dsts[0].type),), (a, b), instr.loc)
-        if self._operation(product, added, kept):
+        if self._operation(product, kept):
             kept.append(product)
             self.defs[product.dsts[0]] = product
         instr.op, instr.srcs = "add.s32", (self._find(product.dsts[0]), c)
 
-    def _share(self, key: Hashable, instr: Instr, added: list[Hashable]) -> bool:
+    def _share(self, key: Hashable, instr: Instr) -> bool:
         known = self.table.get(key)
         if known is not None:
             self.same[instr.dsts[0]] = known
             return False
         self.table[key] = instr.dsts[0]
-        added.append(key)
         return True
 
     def _memory(self, instr: Instr, loads: dict[Hashable, Instr]) -> bool:
