@@ -216,8 +216,7 @@ def _coordinates(number: int, extent: Dim3) -> Dim3:
 
 def _element(program: Program, pc: int, address: int) -> tuple[str | None, int | None]:
     """Name and flat index of the element of a shared array that an instruction accesses."""
-    position = int(program.code["aux"][pc])
-    for array in program.arrays:
-        if array.space is Space.SHARED and array.index == position:
-            return array.name, (address - array.offset) // array.element
+    found = program.element(pc, address)
+    if found is not None and found[0].space is Space.SHARED:
+        return found[0].name, found[1] // found[0].element
     return None, None

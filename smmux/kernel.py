@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import update_wrapper
@@ -121,6 +122,12 @@ class Kernel:
 
         if isinstance(args, Signature):
             return args
+        try:
+            fits = 0 <= operator.index(dynshared) < 1 << 31
+        except TypeError:
+            fits = False
+        if not fits:
+            raise ConfigError(f"dynshared must be a number of bytes, not {dynshared!r}")
         if not isinstance(args, tuple | list):
             raise TypeError(
                 f"args is the tuple of {self.__name__}'s arguments, (a,) for one, not a {type(args).__name__}"
@@ -194,7 +201,7 @@ def _options(machine: Gpu, schedule: str, max_registers: int | None, chosen: Map
 
     values: dict[str, Any] = {
         "schedule": schedule,
-        "max_registers": max_registers or getattr(machine, "max_regs_thread", 124),
+        "max_registers": getattr(machine, "max_regs_thread", 124) if max_registers is None else max_registers,
     }
     values["fused_mad"] = bool(getattr(machine, "fused_mad", 0))
     if schedule == "list":

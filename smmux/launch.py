@@ -251,7 +251,7 @@ def _options(
         "extra_blocks": (extra_blocks, 0, 255),
         "max_cycles": (0 if max_cycles is None else max_cycles, 0 if max_cycles is None else 1, (1 << 63) - 1),
         "window": (window, 0, 1 << 20),
-        "threads": (host_threads, 1, 64),
+        "host_threads": (host_threads, 1, 64),
     }
     found = {"dynamic": int(management == "dynamic"), "per_pc": int(bool(profile)), "check": CHECKS[check]}
     for name, (value, low, high) in limits.items():
@@ -261,6 +261,7 @@ def _options(
             raise ConfigError(f"{name} must be an integer, not {value!r}") from None
         if not low <= found[name] <= high:
             raise ConfigError(f"{name} = {value} is outside {low}..{high}")
+    found["threads"] = found.pop("host_threads")
     return found
 
 
@@ -328,7 +329,7 @@ def _locate(error: KernelError, program: Program, args: Sequence[Any]) -> Kernel
     error.line = error.line or program.line or None
     if error.array_index is None or error.address is None:
         if isinstance(error, OutOfBoundsError) and error.address is not None:
-            error.element = f"byte {error.address}"
+            error.array, error.element = _in_block(program, error)
         return error
     arrays = [value for value in flatten(args) if isinstance(value, np.ndarray)]
     names = [word.name for word in program.params if word.type in ("ptr", "tex")]
@@ -338,6 +339,18 @@ def _locate(error: KernelError, program: Program, args: Sequence[Any]) -> Kernel
         low, _ = extent(array)
         error.element = _element(array, error.address - (array.ctypes.data - low))
     return error
+
+
+def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, str]:
+    """Array and element of an access to shared, local or constant memory."""
+    found = program.element(error.pc, error.address) if error.pc is not None and error.address is not None else None
+    if found is None:
+        return None, f"byte {error.address}"
+    array, offset = found
+    index, rest = divmod(offset, array.element)
+    if rest:
+        return array.name, f"byte {offset} of {array.element * array.elements}"
+    return array.name, f"flat index {index} of {array.elements}"
 
 
 def _element(array: NDArray[Any], offset: int) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+
+from smmux.errors import ConfigError
 
 __all__ = ["SCHEDULES", "Options"]
 
@@ -18,6 +21,8 @@ class Options:
     rather than to `mad` with a rounded product (CC 1.x). latencies: (class name, clk) pairs of `classes.def`, used by
     "list" alone. join: merge adjacent accesses into 64- and 128-bit ones. unroll_limit: operations a loop with a
     constant trip count may unroll to.
+
+    Raises ConfigError for a value without meaning.
     """
 
     schedule: str = "source"
@@ -29,6 +34,12 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
-            raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}")
-        if not 4 <= self.max_registers <= 255:
-            raise ValueError(f"max_registers must lie in 4..255, not {self.max_registers}")
+            raise ConfigError(f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}")
+        for name, low, high in (("max_registers", 4, 255), ("unroll_limit", 0, 1 << 20)):
+            value = getattr(self, name)
+            try:
+                fits = low <= operator.index(value) <= high
+            except TypeError:
+                fits = False
+            if not fits:
+                raise ConfigError(f"{name} must be an integer in {low}..{high}, not {value!r}")

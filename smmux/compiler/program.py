@@ -139,6 +139,16 @@ class Program:
         names = op_names()
         return tuple(names[code] for code in self.code["op"].tolist())
 
+    def element(self, pc: int, address: int) -> tuple[Array, int] | None:
+        """The shared, local or constant array that an instruction accesses, and the byte in it that an address of its
+        space means; None where there is no such array."""
+        space = self.ops[pc].split(".")[1] if "." in self.ops[pc] else ""
+        dynamic, position = bool(self.code["flags"][pc] & DYNAMIC), int(self.code["aux"][pc])
+        for array in self.arrays:
+            if (array.space.value, array.index) == (space, position) and array.dynamic == dynamic:
+                return array, address - array.offset
+        return None
+
     def listing(self, source: bool = True) -> str:
         """The program as text: one instruction a line in the manner of PTX, under the source lines it came from."""
         return "\n".join(_listing(self, source)) + "\n"

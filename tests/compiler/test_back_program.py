@@ -186,5 +186,5 @@ def test_nothing_crosses_a_barrier(schedule: str) -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(ValueError, match="schedule must be one of source, list"):
         Options(schedule="best")
-    with pytest.raises(ValueError, match="max_registers must lie in"):
+    with pytest.raises(ValueError, match="max_registers must be an integer in"):
         Options(max_registers=0)

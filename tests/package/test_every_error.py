@@ -256,6 +256,25 @@ def test_a_kernel_too_large_for_the_card_is_refused_at_its_line(kernel, block, m
     assert not out.any()
 
 
+@pytest.mark.parametrize(
+    ("kernel", "array", "element"),
+    [(shared_outside, "tile", "41 of 32"), (local_outside, "own", "41 of 4"), (const_outside, "table", "41 of 8")],
+)
+def test_the_element_outside_is_named_in_every_space(kernel, array, element):
+    with pytest.raises(smmux.OutOfBoundsError, match=f"'{array}', flat index {element}") as caught:
+        kernel.simulate(3, BLOCK, arguments(), gpu="GTX480-16K")
+    assert caught.value.array == array
+
+
+def test_shared_memory_given_at_launch_is_held_though_no_array_uses_it():
+    """CUDA reserves it for the block: eight blocks of 3,000 bytes do not fit into 16 kB."""
+    plain, holding = (good.simulate(3, BLOCK, arguments(), gpu="GTX480-16K", dynshared=n) for n in (0, 3000))
+    assert (plain.residency, holding.residency, holding.limiter) == (8, 5, "shared memory")
+    for wrong in (-1, 1.5, "8", 1 << 40):
+        with pytest.raises(smmux.ConfigError, match="dynshared"):
+            good.simulate(3, BLOCK, arguments(), dynshared=wrong)
+
+
 def test_the_lines_at_which_warps_are_come_with_their_number():
     @cuda.jit
     def two_loops(n):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from smmux import interrupt
 from smmux.compiler.backend.addresses import lower_addresses
 from smmux.compiler.backend.branches import simplify_branches
 from smmux.compiler.backend.budget import Search
@@ -80,6 +81,7 @@ LOWER: tuple[Pass, ...] = (
 def prepare(function: Function, options: Options) -> Function:
     """Run the passes that depend on the option `join` alone on a function, which is changed and returned."""
     for run in PREPARE:
+        interrupt.poll()
         run(function, options)
     return function
 
@@ -99,10 +101,12 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
     def lower(function: Function, live: int) -> int:
         most = hoist_invariants(function, live)
         for run in LOWER:
+            interrupt.poll()
             run(function, options)
         return max(most, hoist_invariants(function, live))
 
     def finish(function: Function, live: int) -> None:
+        interrupt.poll()
         if options.schedule == "list":
             schedule_blocks(function, dict(options.latencies), live)
         destruct(function)

@@ -8,7 +8,17 @@ conditions vanish and per-thread arrays become registers without passes of their
 from __future__ import annotations
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import builtin, calls, expressions, intrinsics, loops, mathematics, statements, variables
+from smmux.compiler.frontend import (
+    arrays,
+    builtin,
+    calls,
+    expressions,
+    intrinsics,
+    loops,
+    mathematics,
+    statements,
+    variables,
+)
 from smmux.compiler.frontend.cleanup import clean
 from smmux.compiler.frontend.context import Context, Frame, Note
 from smmux.compiler.frontend.infer import infer
@@ -60,6 +70,8 @@ def _lower_once(ctx: Context, signature: Signature) -> None:
     execute(f, ctx.source.node.body)
     if f.b.block is not None:
         f.b.exit()
+    if ctx.dynshared:
+        arrays.launch_offset(f)
     for instr in ctx.function.instrs():
         if instr.attrs.get("bytes") == intrinsics.ALL_DYNAMIC:
             instr.attrs["bytes"] = ctx.function.dynamic_bytes

@@ -108,7 +108,7 @@ def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dy
     key = ("shared", id(node), element, extents)
     if key not in f.ctx.storage and not f.ctx.dry:
         offset = (
-            _launch_offset(f)
+            launch_offset(f)
             if from_launch
             else f.ctx.place(ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic)
         )
@@ -123,8 +123,9 @@ def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dy
     return ArrayRef(storage, element, extents, contiguous(extents))
 
 
-def _launch_offset(f: Frame) -> int:
-    """Arrays of the bytes given at launch all begin at the same place, as `extern __shared__` ones do."""
+def launch_offset(f: Frame) -> int:
+    """Where the bytes given at launch lie. Their arrays all begin there, as `extern __shared__` ones do, and a block
+    holds them even if there is no such array."""
     key = "bytes given at launch"
     if key not in f.ctx.storage:
         f.ctx.storage[key] = f.ctx.place(ir.Space.SHARED, f.ctx.dynshared)
