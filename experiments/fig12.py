@@ -14,7 +14,7 @@ from typing import Any
 from experiments import harness, throughput
 from experiments.harness import Verdict, verdict
 from experiments.software import SCHEDULES
-from experiments.throughput import FETCHED, SETTINGS, ratios
+from experiments.throughput import FETCHED, ratios
 from smmux.sweep import Record
 
 WIDTH = 1024
@@ -36,10 +36,7 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 
 def plot(records: Sequence[Record], ax: Any, schedule: str) -> Any:
     """Rates over the height."""
-    throughput.plot(records, ax, schedule, "Height of the matrix", lambda height: f"{height // 1024}K")
-    if schedule == SCHEDULES[0]:
-        ax.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
-    return ax
+    return throughput.plot(records, ax, schedule, "Height of the matrix", lambda height: f"{height // 1024}K")
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
@@ -82,17 +79,12 @@ def caption(records: Sequence[Record]) -> str:
     )
 
 
-def summary(records: Sequence[Record]) -> Record:
-    """Rates by setting and series."""
-    return {s: {name: throughput.curve(records, name, s) for name in throughput.SERIES} for s in SETTINGS}
-
-
 EXPERIMENT = harness.Experiment(
     name="fig12",
     description=__doc__,
     run=run,
     table=partial(throughput.table, label="height"),
-    summary=summary,
+    summary=throughput.summary,
     check=check,
     caption=caption,
     plots=[partial(plot, schedule=schedule) for schedule in SCHEDULES],

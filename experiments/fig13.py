@@ -13,7 +13,7 @@ from typing import Any
 from experiments import harness, throughput
 from experiments.harness import Verdict, verdict
 from experiments.software import SCHEDULES
-from experiments.throughput import FETCHED, SETTINGS, curve, mean, ratios
+from experiments.throughput import FETCHED, curve, mean, ratios
 from smmux.sweep import Record
 
 BATCHES = (128, 256, 512, 1024, 2048)
@@ -38,10 +38,7 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 def plot(records: Sequence[Record], ax: Any, schedule: str) -> Any:
     """Rates over the batch, with the paper's averages."""
     levels = {f"paper, {name}": rate for name, rate in PAPER.items()}
-    throughput.plot(records, ax, schedule, "Batch", levels=levels)
-    if schedule == SCHEDULES[0]:
-        ax.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
-    return ax
+    return throughput.plot(records, ax, schedule, "Batch", levels=levels)
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
@@ -94,8 +91,7 @@ def caption(records: Sequence[Record]) -> str:
 
 def summary(records: Sequence[Record]) -> Record:
     """Rates by setting and series, beside the paper's averages."""
-    rates = {s: {name: curve(records, name, s) for name in throughput.SERIES} for s in SETTINGS}
-    return {**rates, "paper": PAPER}
+    return {**throughput.summary(records), "paper": PAPER}
 
 
 EXPERIMENT = harness.Experiment(

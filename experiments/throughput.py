@@ -27,6 +27,7 @@ __all__ = [
     "ratios",
     "run",
     "stall_table",
+    "summary",
     "table",
 ]
 
@@ -120,6 +121,8 @@ def plot(
     ax.set_ylabel("GFLOPS")
     ax.set_xlabel(label)
     ax.set_title(f"schedule: {schedule}", loc="left", fontsize=7, pad=2)
+    if schedule == SCHEDULES[0]:
+        ax.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 
 
@@ -133,6 +136,11 @@ def table(records: Sequence[Record], label: str) -> str:
         rows.append(("mean", *(sum(column.values()) / len(column) for column in columns)))
         parts.append(harness.table((f"{label}, {setting}", *SERIES, "16K gain", "48K gain"), rows))
     return "\n\n".join(parts)
+
+
+def summary(records: Sequence[Record]) -> Record:
+    """Rates by setting and series."""
+    return {s: {name: curve(records, name, s) for name in SERIES} for s in SETTINGS}
 
 
 def stall_table(records: Sequence[Record]) -> str:

@@ -13,9 +13,9 @@ from smmux.compiler.frontend import advice, arrays, variables
 from smmux.compiler.frontend.context import Edge, Frame
 from smmux.compiler.frontend.convert import cast_to, number
 from smmux.compiler.frontend.infer import infer
-from smmux.compiler.frontend.rules import CALLS, evaluate, execute, expression
+from smmux.compiler.frontend.rules import CALLS, evaluate, evaluate_all, execute, expression
 from smmux.compiler.frontend.source import FunctionSource, from_function
-from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Tuple, Value, type_name
+from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Value, type_name
 from smmux.types import Scalar
 
 MAX_DEPTH = 64
@@ -37,16 +37,7 @@ def call(f: Frame, node: ast.Call) -> Anything:
 
 
 def _arguments(f: Frame, node: ast.Call) -> tuple[list[Anything], dict[str, Anything]]:
-    arguments: list[Anything] = []
-    for argument in node.args:
-        if isinstance(argument, ast.Starred):
-            items = evaluate(f, argument.value)
-            if not isinstance(items, Tuple):
-                raise f.error(argument, "* needs a tuple")
-            arguments.extend(items.items)
-        else:
-            arguments.append(evaluate(f, argument))
-    keywords = {}
+    arguments, keywords = evaluate_all(f, node.args), {}
     for keyword in node.keywords:
         if keyword.arg is None:
             raise f.error(node, "** is not supported in a call")

@@ -12,7 +12,7 @@ import numpy as np
 from smmux.compiler.frontend import advice, arith, arrays, compare, variables
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import number, operand, promoted, strong, strong_kind, truth
-from smmux.compiler.frontend.rules import evaluate, expression
+from smmux.compiler.frontend.rules import evaluate, evaluate_all, expression
 from smmux.compiler.frontend.source import MISSING
 from smmux.compiler.frontend.values import Anything, ArrayRef, Kind, Static, Tuple, Value, constant, type_name, weak
 from smmux.language import Attribute, Dim3
@@ -97,16 +97,7 @@ def _captured_attribute(owner: Any, name: str) -> Any:
 @expression(ast.Tuple, ast.List)
 def sequence(f: Frame, node: ast.Tuple | ast.List) -> Tuple:
     """(a, b): a compile-time tuple of values."""
-    items: list[Anything] = []
-    for item in node.elts:
-        if isinstance(item, ast.Starred):
-            inner = evaluate(f, item.value)
-            if not isinstance(inner, Tuple):
-                raise f.error(item, "* needs a tuple")
-            items.extend(inner.items)
-        else:
-            items.append(evaluate(f, item))
-    return Tuple(tuple(items))
+    return Tuple(tuple(evaluate_all(f, node.elts)))
 
 
 @expression(ast.BinOp)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from smmux.compiler.frontend import advice
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.values import Anything
+from smmux.compiler.frontend.values import Anything, Tuple
 
 Expression = Callable[[Frame, Any], Anything]
 Statement = Callable[[Frame, Any], None]
@@ -56,6 +56,20 @@ def evaluate(f: Frame, node: ast.expr) -> Anything:
     if rule is None:
         raise f.error(node, advice.of_syntax(node))
     return rule(f, node)
+
+
+def evaluate_all(f: Frame, nodes: list[ast.expr]) -> list[Anything]:
+    """Lower the expressions of an argument list or tuple, * expanded."""
+    values: list[Anything] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            items = evaluate(f, node.value)
+            if not isinstance(items, Tuple):
+                raise f.error(node, "* needs a tuple")
+            values.extend(items.items)
+        else:
+            values.append(evaluate(f, node))
+    return values
 
 
 def execute(f: Frame, body: list[ast.stmt]) -> None:
