@@ -6,8 +6,8 @@
     python -m smmux run FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
     python -m smmux advise FILE.py:KERNEL --grid 4 --block 32,2 --gpu GTX480-16K ARGUMENT ...
 
-An argument of `run` and `advise` is an int, a float, `dtype[shape]` (zeros), `dtype[shape]=ones|arange|random`, or a
-file NAME.npy:
+An argument of `run` and `advise` is a number, True, False, None, `dtype[shape]` (zeros), `dtype[shape]=FILL` with ones,
+arange, random or a number for FILL, or a file NAME.npy:
 
     python -m smmux run kernels.py:saxpy --grid 8 --block 128 2.0 float32[1024]=arange float32[1024]
 """
@@ -17,6 +17,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
+import os
 import platform
 import re
 import runpy
@@ -30,7 +32,9 @@ from numpy.typing import NDArray
 
 import smmux
 from smmux import _core, gpus
+from smmux.advice import Advice
 from smmux.checks import CHECKS
+from smmux.kernel import Kernel
 from smmux.launch import DEFAULT_MAX_CYCLES
 from smmux.report import counters_page
 from smmux.result import Result, counter_info, line_counters
@@ -55,6 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options.status = 0
         options.action(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads the output has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (smmux.Error, OSError, ValueError, MemoryError) as error:
         sys.stdout.flush()
         print(f"error: {str(error) or 'out of memory'}", file=sys.stderr)
@@ -83,9 +90,14 @@ def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str) -> No
     """Options of the commands that launch a kernel of a file."""
     parser.usage = f"python -m smmux {name} FILE.py:KERNEL --grid DIMS --block DIMS [options] [ARGUMENT ...]"
     parser.set_defaults(arguments=[])
+    parser.epilog = __doc__[__doc__.index("An argument of") :]
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("kernel", metavar="FILE.py:KERNEL")
     parser.add_argument("--grid", required=True, type=_dims, help="blocks: N or X,Y or X,Y,Z")
     parser.add_argument("--block", required=True, type=_dims, help="threads per block: N or X,Y or X,Y,Z")
+    parser.add_argument(
+        "--dynshared", type=int, default=0, metavar="BYTES", help="of shared memory for arrays of shape 0"
+    )
     parser.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")
     parser.add_argument("--schedule", default=schedule, help="of the compiler: source or list (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON alone")
@@ -182,6 +194,7 @@ def _run(options: argparse.Namespace) -> None:
         management=options.management,
         extra_blocks=options.extra_blocks,
         schedule=options.schedule,
+        dynshared=options.dynshared,
         max_cycles=options.max_cycles,
         host_threads=options.host_threads,
         profile=options.lines or options.html is not None,
@@ -207,17 +220,23 @@ def _advise(options: argparse.Namespace) -> None:
         tuple(argument(text) for text in options.arguments),
         gpu=options.gpu,
         schedule=options.schedule,
+        dynshared=options.dynshared,
         divided=options.private,
         jobs=options.jobs,
     )
     if options.source:
-        options.source.write_text(advice.source)
+        options.source.write_text(_commented(advice), encoding="utf-8")
     if options.json:
         print(advice.to_json(indent=2))
         return
     print(advice)
     if advice.best and not options.source:
-        print(f"\n{advice.source}")
+        print(f"\n{_commented(advice)}")
+
+
+def _commented(advice: Advice) -> str:
+    """The source of the best kernel, under how to launch it."""
+    return "".join(f"# {line}\n" for line in (repr(advice)[1:-1], *advice.conclusion()[:1])) + advice.source
 
 
 def _private(text: str) -> dict[str, Any]:
@@ -227,6 +246,7 @@ def _private(text: str) -> dict[str, Any]:
 
 
 def _print_result(result: Result) -> None:
+    print(f"blocks resident on an SM on average: {result.achieved_residency:.2f}")
     print(
         "scheduler time: " + ", ".join(f"{name} {100 * share:.1f} %" for name, share in result.stalls.items() if share)
     )
@@ -255,22 +275,27 @@ def _load(place: str) -> Any:
     path, _, name = place.rpartition(":")
     if not path:
         raise ValueError(f"{place!r} is not FILE.py:KERNEL")
+    sys.path.insert(0, str(Path(path).resolve().parent))  # as `python FILE.py` does
     names = runpy.run_path(path)
-    if not hasattr(names.get(name), "simulate"):
-        kernels = ", ".join(found for found, value in names.items() if hasattr(value, "simulate"))
-        raise ValueError(f"{path} has no kernel {name!r}; it has {kernels or 'none'}")
-    return names[name]
+    kernels = {found: value for found, value in names.items() if isinstance(value, Kernel) and not value.device}
+    if name not in kernels:
+        numba = "; it is one of Numba's: import cuda from smmux" if hasattr(names.get(name), "py_func") else ""
+        raise ValueError(f"{path} has no kernel {name!r}; it has {', '.join(kernels) or 'none'}{numba}")
+    return kernels[name]
 
 
-_ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>\d+(,\d+)*)\](=(?P<fill>\w+))?")
+_ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>\d+(, ?\d+)*)\](=(?P<fill>.+))?")
+_WORDS = {"True": True, "False": False, "None": None}
 
 
 def argument(text: str) -> Any:
     """A kernel argument from its text on the command line.
 
-    >>> argument("7"), argument("0.5"), argument("int32[2,2]=arange").tolist()
-    (7, 0.5, [[0, 1], [2, 3]])
+    >>> argument("7"), argument("0.5"), argument("int32[2,2]=arange").tolist(), argument("float32[2]=-1.5").tolist()
+    (7, 0.5, [[0, 1], [2, 3]], [-1.5, -1.5])
     """
+    if text in _WORDS:
+        return _WORDS[text]
     if text.endswith(".npy"):
         return np.load(text)
     if match := _ARRAY.fullmatch(text):
@@ -280,21 +305,25 @@ def argument(text: str) -> Any:
             return convert(text)
         except ValueError:
             continue
-    raise ValueError(f"argument {text!r} is none of an int, a float, dtype[shape], dtype[shape]=fill or NAME.npy")
+    raise ValueError(
+        f"argument {text!r} is none of a number, True, False, None, dtype[shape], dtype[shape]=FILL and NAME.npy"
+    )
 
 
 def _array(dtype: str, shape: tuple[int, ...], fill: str) -> Any:
-    count = int(np.prod(shape))
+    count = math.prod(shape)
     fills: dict[str, Callable[[], NDArray[Any]]] = {
         "zeros": lambda: np.zeros(count),
         "ones": lambda: np.ones(count),
         "arange": lambda: np.arange(count),
         "random": lambda: np.random.default_rng(0).integers(0, 128, count) / (8 if dtype.startswith("float") else 1),
     }
-    if fill not in fills:
-        raise ValueError(f"{fill!r} is none of {', '.join(fills)}")
     try:
-        return fills[fill]().astype(dtype).reshape(shape)
+        made = fills[fill]() if fill in fills else np.full(count, float(fill))
+    except ValueError:
+        raise ValueError(f"{fill!r} is none of {', '.join(fills)} and a number") from None
+    try:
+        return made.astype(dtype).reshape(shape)
     except TypeError as error:
         raise ValueError(str(error)) from None
 

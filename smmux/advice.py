@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from smmux import gpus, multiplex
-from smmux.errors import Error, LaunchError
+from smmux.errors import CompileError, Error, LaunchError
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel
 from smmux.launch import Dim3, as_bytes, dim3, register_budget
@@ -37,6 +37,8 @@ VIRTUAL_BLOCKS = (2, 3, 4)
 EXTRA_BLOCKS = (1, 2, 3)
 Launch = tuple[Kernel, Dim3, Dim3]
 WORTH = 1.02  # a speedup below this is not worth another kernel
+ROUNDING = 1e-5  # differences of floats up to this share of the largest value come from the order of additions
+MANY_WAVES = 8  # with fewer, how the last wave of blocks fills the card decides
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,8 +47,10 @@ class Scheme:
 
     name: as in the paper. software: a rewriting of the kernel, for any card; otherwise it needs the paper's hardware.
     kernel, grid, block: what to launch instead. result: of the simulation. speedup: time of the baseline over time of
-    this. equal: whether every array held the same bits after it as after the baseline. refused: why the scheme does not
-    apply, empty where it does; the other fields are None then.
+    this. equal: whether every array held the same bits after it as after the baseline. difference: of arrays of floats
+    that did not, the largest one as a share of the array's largest value (infinite where others differ); sums that
+    atomics make in another order differ by rounding. refused: why the scheme does not apply, empty where it does; the
+    other fields are None then.
     """
 
     name: str
@@ -57,12 +61,18 @@ class Scheme:
     result: Result | None = None
     speedup: float | None = None
     equal: bool | None = None
+    difference: float | None = None
     refused: str = ""
 
     @property
     def source(self) -> str:
         """The kernel's Python text; empty where the scheme does not apply."""
         return self.kernel.source if self.kernel is not None else ""
+
+    @property
+    def right(self) -> bool:
+        """Whether the outputs are the baseline's but for rounding."""
+        return self.difference is not None and self.difference <= ROUNDING
 
     def __repr__(self) -> str:
         return f"<Scheme {self.name}: {self.verdict}>"
@@ -72,8 +82,11 @@ class Scheme:
         """What came of it, in a few words."""
         if self.refused:
             return f"does not apply: {self.refused}"
-        changed = "" if self.equal else "; OUTPUTS DIFFER from the baseline's"
-        return f"{self.speedup:.3f} x{changed}"
+        if self.equal:
+            return f"{self.speedup:.3f} x"
+        if self.right:
+            return f"{self.speedup:.3f} x; outputs differ by rounding ({self.difference:.0e})"
+        return f"{self.speedup:.3f} x; OUTPUTS DIFFER from the baseline's"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,6 +95,7 @@ class Advice:
 
     baseline: the kernel's own run. occupancy: blocks of an SM, by resource. region_share: time in shared-memory regions
     over the time that blocks live, None (with the reason in `unshared`) where the kernel has no regions to be found.
+    schedule, max_registers, dynshared: options of all the runs; `simulate` repeats any of them with these.
     """
 
     kernel: Kernel
@@ -92,10 +106,13 @@ class Advice:
     region_share: float | None
     unshared: str
     schemes: tuple[Scheme, ...]
+    schedule: str
+    max_registers: int
+    dynshared: int
 
     @property
     def best(self) -> Scheme | None:
-        """The fastest scheme for a card that exists, with equal outputs; None if none gains 2 %."""
+        """The fastest scheme for a card that exists, with the same outputs; None if none gains 2 %."""
         return self._best([scheme for scheme in self.schemes if scheme.software])
 
     @property
@@ -105,7 +122,7 @@ class Advice:
 
     @staticmethod
     def _best(schemes: Sequence[Scheme]) -> Scheme | None:
-        usable = [s for s in schemes if s.speedup is not None and s.equal and s.speedup >= WORTH]
+        usable = [s for s in schemes if s.speedup is not None and s.right and s.speedup >= WORTH]
         return max(usable, key=lambda scheme: scheme.speedup or 0, default=None)
 
     @property
@@ -115,11 +132,19 @@ class Advice:
 
     def rows(self) -> list[dict[str, Any]]:
         """One flat record per scheme, the baseline first."""
-        first = {"scheme": "baseline", "software": True, "speedup": 1.0, "equal": True, "refused": ""}
+        first = {
+            "scheme": "baseline",
+            "software": True,
+            "speedup": 1.0,
+            "equal": True,
+            "difference": 0.0,
+            "refused": "",
+        }
         rows = [{**first, **_numbers(self.baseline, self.grid, self.block)}]
         for s in self.schemes:
             row = {"scheme": s.name, "software": s.software, "speedup": s.speedup, "equal": s.equal}
-            rows.append({**row, "refused": s.refused, **_numbers(s.result, s.grid, s.block)})
+            row |= {"difference": s.difference, "refused": s.refused}
+            rows.append({**row, **_numbers(s.result, s.grid, s.block)})
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,6 +155,9 @@ class Advice:
             "blocks": self.occupancy.blocks,
             "limiter": self.occupancy.limiter,
             "region_share": self.region_share,
+            "schedule": self.schedule,
+            "max_registers": self.max_registers,
+            "dynshared": self.dynshared,
             "schemes": self.rows(),
             "best": self.best.name if self.best else None,
             "source": self.source,
@@ -153,9 +181,13 @@ class Advice:
     def __str__(self) -> str:
         lines = [*self.findings(), ""]
         for scheme in self.schemes:
+            if scheme.refused == self.unshared != "":
+                continue  # said of shared memory already
             run = scheme.result
             fits = f"{run.residency} x {run.threads} threads on an SM" if run is not None else ""
             lines.append(f"  {scheme.name:14}{scheme.verdict:12}{fits}".rstrip())
+        if not any(scheme.result for scheme in self.schemes):
+            lines.append("  no scheme applies")
         return "\n".join([*lines, "", *self.conclusion()])
 
     def findings(self) -> list[str]:
@@ -164,24 +196,35 @@ class Advice:
         limits = ", ".join(f"{name} {blocks}" for name, blocks in fits.limits.items() if blocks is not None)
         idle = sorted(((v, k) for k, v in run.stalls.items() if k != "issue" and v >= 0.01), reverse=True)
         shares = [f"{name.replace('_', ' ')} {100 * value:.0f} %" for value, name in idle]
-        share = f"is in use for {100 * self.region_share:.0f} % of a block's life" if self.region_share else ""
+        share = "cannot be multiplexed: " + self.unshared
+        if self.region_share is not None:
+            share = f"is in use for {100 * self.region_share:.0f} % of a block's life"
+        waves = run["blocks"] / (run.gpu.sm_count * (fits.blocks or 1))
+        hint = f"the grid fills the card {waves:.1f} times: a larger one says more of long runs"
         return [
             f"{self.kernel.__name__} on {run.gpu.name}: {run.time_us:,.2f} us, {run.cycles:,} cycles",
             f"an SM holds {fits.blocks} blocks, {fits.threads} threads: limited by {fits.limiter} ({limits})",
             f"schedulers issue for {100 * run.stalls['issue']:.0f} % of the time, else wait: {', '.join(shares)}",
-            f"shared memory {share or 'cannot be multiplexed: ' + self.unshared}",
+            f"shared memory {share}",
+            *([hint] if waves < MANY_WAVES else []),
         ]
 
     def conclusion(self) -> list[str]:
         """What to do."""
         lines = []
         if best := self.best:
-            lines.append(f"best: {best.name}, {best.speedup:.2f} x; launch {best.grid}, {best.block}")
+            lines.append(f"best: {best.name}, {best.speedup:.2f} x; {self._launch(best)}")
         else:
             lines.append("no scheme gains 2 %: keep the kernel as it is")
         if hard := self.best_hardware:
             lines.append(f"with the paper's hardware: {hard.name}, {hard.speedup:.2f} x")
         return lines
+
+    def _launch(self, scheme: Scheme) -> str:
+        """How to launch a scheme's kernel in the place of the baseline."""
+        after = f", 0, {self.dynshared}" if self.dynshared else ""
+        made = f"{getattr(scheme.kernel, '__name__', '')}[{scheme.grid}, {scheme.block}{after}]"
+        return f"launch {made} instead of {self.kernel.__name__}[{self.grid}, {self.block}{after}]"
 
     def _repr_html_(self) -> str:
         from smmux import report
@@ -199,6 +242,7 @@ def advise(
     divided: Mapping[str, Any] | None = None,
     schedule: str = "list",
     max_registers: int | None = None,
+    dynshared: int = 0,
     jobs: int | None = None,
     progress: bool | None = None,
 ) -> Advice:
@@ -207,16 +251,16 @@ def advise(
     divided: arguments of `multiplex.co_vtb` and `co_hw` that say which part of shared memory is private ("array",
     "private", ...), without which the collaborative schemes do not apply. schedule: as for `simulate`; "list" is what
     a card's assembler would do. max_registers: per thread; default: what lets K + 3 blocks reside, as in the
-    experiments. jobs: simulations at a time (default: one per processor). progress: show a bar (default: on a
-    terminal).
+    experiments. dynshared: as for `simulate`. jobs: simulations at a time (default: one per processor). progress: show
+    a bar (default: on a terminal).
 
     Raises what the kernel's own run raises; a scheme that cannot be applied is reported with its reason instead.
     """
     machine = gpus.current() if gpu is None else gpus.get(gpu)
     own = dim3("grid", grid), dim3("block", block)
-    program = kernel.compile(args, machine, schedule=schedule)
-    registers = max_registers or register_budget(program, machine, own[1])
-    common = {"gpu": machine, "schedule": schedule, "max_registers": registers}
+    program = kernel.compile(args, machine, schedule=schedule, dynshared=dynshared)
+    registers = register_budget(program, machine, own[1]) if max_registers is None else max_registers
+    common = {"gpu": machine, "schedule": schedule, "max_registers": registers, "dynshared": dynshared}
     attempts = _attempts(kernel, own, dict(divided or {}))
     outcomes = _run(attempts, partial(_try, args=args, options=common), jobs, progress)
     baseline, isolated, *others = outcomes
@@ -232,6 +276,9 @@ def advise(
         region_share=_region_share(isolated.result),
         unshared=_reason(isolated.error),
         schemes=tuple(_scheme(found, baseline) for found in others),
+        schedule=schedule,
+        max_registers=registers,
+        dynshared=dynshared,
     )
 
 
@@ -342,11 +389,24 @@ def _scheme(found: _Outcome, baseline: _Outcome) -> Scheme:
     if found.launch is None or found.result is None or baseline.result is None:
         return Scheme(name, software, refused=_reason(found.error))
     equal = all(a.tobytes() == b.tobytes() for a, b in zip(found.arrays, baseline.arrays, strict=True))
-    return Scheme(name, software, *found.launch, found.result, found.result.speedup(baseline.result), equal)
+    difference = max((_difference(a, b) for a, b in zip(found.arrays, baseline.arrays, strict=True)), default=0.0)
+    speedup = found.result.speedup(baseline.result)
+    return Scheme(name, software, *found.launch, found.result, speedup, equal, difference)
+
+
+def _difference(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """The largest difference of two arrays as a share of the largest value; infinite unless they are finite floats."""
+    if a.tobytes() == b.tobytes():
+        return 0.0
+    if a.dtype.kind != "f" or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return float("inf")
+    return float(np.abs(a.astype(np.float64) - b).max() / (np.abs(b).max() or 1))
 
 
 def _reason(error: Error | None) -> str:
     """An error in one line."""
+    if isinstance(error, CompileError) and error.text:
+        return f"{str(error).splitlines()[0]}: `{error.text.strip()}`"
     return " ".join(str(error).split()) if error is not None else ""
 
 

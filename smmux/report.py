@@ -34,7 +34,8 @@ def result_html(result: Result) -> str:
     head = (
         f"<b>{html.escape(result.kernel)}</b> on {html.escape(result.gpu.name)}: {result.cycles:,} cycles, "
         f"{result.time_us:,.2f} &micro;s; {result.residency} blocks per SM (limited by {html.escape(result.limiter)}, "
-        f"{result.static_residency} with static management); grid {result.grid}, block {result.block}"
+        f"{result.static_residency} with static management), {result.achieved_residency:.2f} on average; "
+        f"grid {result.grid}, block {result.block}"
     )
     parts = [f"<p>{head}</p>", _stalls(result), _heat_map(result)]
     if result.findings is not None:
@@ -113,11 +114,13 @@ def _heat_map(result: Result) -> str:
     if not lines:
         return ""
     names = list(line_counters())
-    hottest = max((counters["idle"] + counters["issued"] for counters in lines.values()), default=0) or 1
+    slot = result["issue_cycles"] / (result["instructions"] or 1)  # clocks of a scheduler per instruction
+    cost = {line: counters["idle"] + slot * counters["issued"] for line, counters in lines.items()}
+    hottest = max(cost.values()) or 1
     rows = []
     for line in range(min(lines), max(lines) + 1):
         counters = lines.get(line)
-        heat = (counters["idle"] + counters["issued"]) / hottest if counters else 0.0
+        heat = cost.get(line, 0) / hottest
         cells = "".join(
             f"<td style='text-align:right'>{counters[n]:,}</td>" if counters else "<td></td>" for n in names
         )

@@ -51,9 +51,10 @@ class Result(Mapping[str, int]):
     """The result of one run; as a mapping, its counters by name.
 
     counters: every counter of `counter_info`. residency: thread blocks of an SM that may be resident together, and the
-    resource (limiter) that sets it; static_residency: the same with static management, the paper's K. profile: array of
-    counters per instruction (rows) in the order of `line_counters` (columns), or None unless asked for. check: what
-    the run looked for, and findings: what it found, or None if nothing was looked for.
+    resource (limiter) that sets it (`achieved_residency` is how many were); static_residency: the same with static
+    management, the paper's K. profile: array of counters per instruction (rows) in the order of `line_counters`
+    (columns), or None unless asked for. check: what the run looked for, and findings: what it found, or None if nothing
+    was looked for.
     """
 
     kernel: str
@@ -140,6 +141,12 @@ class Result(Mapping[str, int]):
         return self.gpu.time_us(self.cycles)
 
     @property
+    def achieved_residency(self) -> float:
+        """Thread blocks resident on an SM, on average over SMs and time: below `residency` where the grid is small,
+        blocks start late or the last wave runs out."""
+        return self.counters["block_cycles"] / ((self.cycles * self.gpu.sm_count) or 1)
+
+    @property
     def stalls(self) -> dict[str, float]:
         """Where the schedulers' time went, as fractions that add up to 1: "issue", then the reasons for idling."""
         total = self.counters["scheduler_cycles"] or 1
@@ -199,7 +206,8 @@ class Result(Mapping[str, int]):
     # ---- as data
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what ran, on what, all counters and, if the run was profiled, those of every source line."""
+        """Plain data, as JSON gives it back: what ran, on what, all counters and, if the run was profiled, those of
+        every source line."""
         return {
             "kernel": self.kernel,
             "gpu": self.gpu.name,
@@ -211,12 +219,13 @@ class Result(Mapping[str, int]):
             "time_us": self.time_us,
             "residency": self.residency,
             "static_residency": self.static_residency,
+            "achieved_residency": self.achieved_residency,
             "limiter": self.limiter,
             "registers": self.program.nregs,
             "shared_bytes": self.program.shared_bytes,
             "dynamic_bytes": self.program.dynamic_bytes,
             "counters": dict(self.counters),
-            "lines": self.lines() or None,
+            "lines": {str(line): counters for line, counters in self.lines().items()} or None,
             "check": self.check,
             "findings": None if self.findings is None else [finding.to_dict() for finding in self.findings],
         }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import smmux
-from smmux import benchmarks, cuda, float32, multiplex
+from smmux import benchmarks, cuda, float32, int32, multiplex
 from smmux.__main__ import main
 from smmux.advice import Advice
 
@@ -140,6 +141,8 @@ def test_what_cannot_be_multiplexed(kernel, args, reason) -> None:
     assert advice.source == kernel.source
     assert "keep the kernel" in str(advice)
     assert "cannot be multiplexed" in str(advice)
+    assert str(advice).count("there is nothing to multiplex: `def scale(a):`") == 1, "once, not once per scheme"
+    assert "no scheme applies" in str(advice)
 
 
 def test_views_of_one_buffer_stay_so() -> None:
@@ -159,6 +162,39 @@ def test_views_of_one_buffer_stay_so() -> None:
     assert all(scheme.equal for scheme in advice.schemes if not scheme.refused)
 
 
+@cuda.jit
+def totals(a, out, flips):
+    words = cuda.shared.array(0, float32)
+    t = cuda.threadIdx.x
+    words[t] = a[cuda.grid(1)]
+    cuda.syncthreads()
+    cuda.atomic.add(out, t % 2, words[THREADS - 1 - t])
+    cuda.atomic.xor(flips, 0, int32(t))
+
+
+def test_sums_of_floats_in_another_order_are_right_and_memory_may_be_given_at_launch() -> None:
+    values = np.random.default_rng(0).random(60 * THREADS, np.float32)
+    args = (values, np.zeros(2, np.float32), np.zeros(1, np.int32))
+    advice = smmux.advise(totals, 60, THREADS, args, "GTX480-16K", dynshared=8192)
+    assert (advice.occupancy.blocks, advice.occupancy.limiter) == (2, "shared memory")
+    others = [scheme for scheme in advice.schemes if scheme.equal is False]
+    assert others
+    for scheme in others:
+        assert scheme.right
+        assert 0 < (scheme.difference or 0) < 1e-6
+        assert "rounding" in scheme.verdict
+    assert advice.to_dict()["dynshared"] == 8192
+    assert "the grid fills the card 2.0 times" in str(advice)
+
+
+def test_other_outputs_are_never_the_best(fft: Advice) -> None:
+    best = fft.best
+    assert best is not None
+    wrong = tuple(replace(s, equal=False, difference=0.01) if s is best else s for s in fft.schemes)
+    assert replace(fft, schemes=wrong).best != best
+    assert "OUTPUTS DIFFER" in str(replace(fft, schemes=wrong))
+
+
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, best = tmp_path / "kernels.py", tmp_path / "best.py"
     file.write_text(KERNELS)
@@ -167,7 +203,11 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "rotate on GTX480-16K" in out
     assert "best: " in out
-    assert "def rotate_" in best.read_text()
+    text = best.read_text()
+    assert text.startswith("# Advice rotate on GTX480-16K: VTB")
+    assert "launch rotate_vtb" in text
+    assert "instead of rotate[(240, 1, 1), (64, 1, 1)]" in text
+    compile(text, str(best), "exec")
     assert main(["advise", f"{file}:rotate", "--json", *words]) == 0
     assert json.loads(capsys.readouterr().out)["kernel"] == "rotate"
     assert main(["advise", f"{file}:rotate", "--private", "words=12", *words]) == 0

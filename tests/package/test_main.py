@@ -1,6 +1,8 @@
 """The command line."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +133,33 @@ def test_a_wrong_kernel_name_lists_the_right_ones(file, capsys):
     assert "has no kernel 'scales'; it has scale" in capsys.readouterr().err
 
 
+def test_device_functions_and_kernels_of_numba_are_none_that_run(tmp_path, capsys):
+    path = tmp_path / "others.py"
+    path.write_text(
+        "from smmux import cuda\n@cuda.jit(device=True)\ndef f(x):\n    return x\nclass k: py_func = None\n"
+    )
+    for name, message in [("f", "it has none"), ("k", "import cuda from smmux")]:
+        assert main(["run", f"{path}:{name}", "--grid", "1", "--block", "1"]) == 1
+        assert message in capsys.readouterr().err
+
+
+def test_modules_beside_the_file_are_found_and_bytes_given_at_launch_too(tmp_path, capsys):
+    (tmp_path / "beside_the_kernel.py").write_text("N = 32\n")
+    path = tmp_path / "uses.py"
+    path.write_text(
+        "from beside_the_kernel import N\nfrom smmux import cuda, float32\n@cuda.jit\ndef k(a):\n"
+        "    t = cuda.shared.array(0, float32)\n    t[cuda.threadIdx.x] = N\n    a[0] = t[0]\n"
+    )
+    assert main(["run", f"{path}:k", "--grid", "1", "--block", "32", "--dynshared", "128", "--json", "float32[1]"]) == 0
+    assert json.loads(capsys.readouterr().out)["shared_bytes"] == 128
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(file):
+    command = f"{sys.executable} -m smmux counters | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("per run:\n", "")
+
+
 def test_errors_of_kernels_are_reported_with_their_line(file, capsys):
     assert main(["run", f"{file}:scale", "--grid", "2", "--block", "32", "int32[64]", "int32[60]", "1"]) == 1
     error = capsys.readouterr().err
@@ -153,6 +182,9 @@ def test_unknown_options_are_refused(capsys):
         ("float32[3]", np.zeros(3, np.float32)),
         ("uint8[2,3]=arange", np.arange(6, dtype=np.uint8).reshape(2, 3)),
         ("int32[4]=ones", np.ones(4, np.int32)),
+        ("float32[2, 2]=-1.5", np.full((2, 2), -1.5, np.float32)),
+        ("True", True),
+        ("None", None),
     ],
 )
 def test_arguments_from_text(text, expected):
