@@ -15,67 +15,44 @@ _Static_assert(sizeof(struct sm) + 32 * (64 + 8) * (sizeof(uint64_t) + 1) < 6553
                "hot state of an SM");
 _Static_assert(PORT_EXTRA == COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES, "see memsys.h");
 
-/* One arena per SM: nothing is allocated while it runs. */
-enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port) {
-    const struct config *cfg = m->cfg;
-    const struct program *p = m->program;
-    const size_t warps = cfg->max_warps_sm, flights = cfg->credits + PORT_EXTRA;
-    const size_t rows = align64((size_t)p->row_count * 32 * 4);
-    const size_t ready = align64(p->ready_count * sizeof(uint64_t));
-    const size_t producer = align64(p->ready_count);
-    const size_t sizes[] = {
-        warps * rows,
-        warps * ready,
-        warps * producer,
-        align64(cfg->smem_bytes),
-        align64(flights * sizeof(struct access)),
-        align64(2 * flights * sizeof(struct packet)),
-        align64(flights * sizeof(struct reply)),
-        align64(flights * sizeof(struct reply)),
-        align64(flights * sizeof(struct waiter)),
-        align64(flights * sizeof(uint16_t)),
-        warps * STACK_DEPTH * sizeof(struct stack_entry),
-        m->per_pc ? align64(p->count * sizeof(struct pc_counters)) : 0,
-    };
-    size_t total = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) total += sizes[i];
-    memset(sm, 0, sizeof *sm);
-    uint8_t *at = sm->arena = calloc(1, total + 64);
-    if (!at) return ERROR_NO_MEMORY;
-    at += (64 - (size_t)at % 64) % 64;
-    for (size_t w = 0; w < warps; w++) {
-        sm->warps[w].rows = (uint32_t *)(void *)(at + w * rows);
-        sm->warps[w].ready = (uint64_t *)(void *)(at + sizes[0] + w * ready);
-        sm->warps[w].producer = at + sizes[0] + sizes[1] + w * producer;
-        sm->ready_at[w] = NEVER;
-    }
-    at += sizes[0] + sizes[1] + sizes[2];
-    sm->shared = at, at += sizes[3];
-    sm->port = port;
-    sm->accesses = (struct access *)(void *)at, at += sizes[4];
-    sm->port->out = (struct packet *)(void *)at, at += sizes[5];
-    sm->port->in = (struct reply *)(void *)at, at += sizes[6];
-    sm->replies = (struct reply *)(void *)at, at += sizes[7];
-    sm->waiters = (struct waiter *)(void *)at, at += sizes[8];
-    sm->access_next = (uint16_t *)(void *)at, at += sizes[9];
-    for (size_t w = 0; w < warps; w++)
-        sm->warps[w].stack = (struct stack_entry *)(void *)at + w * STACK_DEPTH;
-    at += sizes[10];
-    sm->pc_count = m->per_pc ? (struct pc_counters *)(void *)at : NULL;
-    sm->stale = ~0u;
-    if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))
-        return ERROR_NO_MEMORY;
-    sm->port->out_capacity = (uint32_t)(2 * flights);
-    sm->port->in_capacity = (uint32_t)flights;
-    for (uint32_t i = 0; i < flights; i++) {
-        sm->access_next[i] = (uint16_t)(i + 1);
-        sm->waiters[i].next = i + 1;
-    }
-    sm->id = id;
-    sm->m = m;
-    sm->credits = (int32_t)cfg->credits;
-    smm_init(&sm->smm, cfg->smem_bytes, cfg->smm_unit);
-    if (m->dynamic) smm_reserve(&sm->smm, p->meta.dynamic_bytes);
+/* The next part of an arena, on cache lines of its own; NULL where parts are only counted. */
+static void *part(uint8_t *arena, size_t *used, size_t count, size_t size) {
+    void *place = arena ? arena + *used : NULL;
+    *used += align64(count * size);
+    return place;
+}
+
+/* Gives an SM its arrays from an arena, or none from NULL; returns how many bytes they take. */
+static size_t lay_out(struct sm *sm, uint8_t *arena) {
+    const struct config *cfg = sm->m->cfg;
+    const struct program *p = sm->m->program;
+    const size_t flights = cfg->credits + PORT_EXTRA;
+    struct warp *end = sm->warps + cfg->max_warps_sm;
+    struct port *port = sm->port;
+    size_t used = 0;
+    for (struct warp *w = sm->warps; w < end; w++)
+        w->rows = part(arena, &used, p->row_count * 32, sizeof *w->rows);
+    for (struct warp *w = sm->warps; w < end; w++)
+        w->ready = part(arena, &used, p->ready_count, sizeof *w->ready);
+    for (struct warp *w = sm->warps; w < end; w++)
+        w->producer = part(arena, &used, p->ready_count, sizeof *w->producer);
+    sm->shared = part(arena, &used, cfg->smem_bytes, sizeof *sm->shared);
+    sm->accesses = part(arena, &used, flights, sizeof *sm->accesses);
+    port->out = part(arena, &used, 2 * flights, sizeof *port->out);
+    port->in = part(arena, &used, flights, sizeof *port->in);
+    sm->replies = part(arena, &used, flights, sizeof *sm->replies);
+    sm->waiters = part(arena, &used, flights, sizeof *sm->waiters);
+    sm->access_next = part(arena, &used, flights, sizeof *sm->access_next);
+    for (struct warp *w = sm->warps; w < end; w++)
+        w->stack = part(arena, &used, STACK_DEPTH, sizeof *w->stack);
+    sm->pc_count = sm->m->per_pc ? part(arena, &used, p->count, sizeof *sm->pc_count) : NULL;
+    port->out_capacity = (uint32_t)(2 * flights);
+    port->in_capacity = (uint32_t)flights;
+    return used;
+}
+
+static void start_schedulers(struct sm *sm) {
+    const struct config *cfg = sm->m->cfg;
     for (uint32_t w = 0; w < MAX_WARPS; w++) sm->scheduler_of[w] = (uint8_t)(w % cfg->schedulers);
     for (uint32_t s = 0; s < cfg->schedulers; s++) {
         sm->sched[s].unit[UNIT_SP] = (uint8_t)(s % cfg->sp_units);
@@ -83,6 +60,30 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
         sm->sched[s].unit[UNIT_LSU] = (uint8_t)(8 + s % cfg->lsu_units);
         sm->sched[s].last = s + MAX_WARPS * cfg->schedulers; /* so that the first warp is first */
     }
+}
+
+/* One arena per SM: nothing is allocated while it runs. */
+enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port) {
+    const struct config *cfg = m->cfg;
+    memset(sm, 0, sizeof *sm);
+    sm->id = id;
+    sm->m = m;
+    sm->port = port;
+    sm->arena = calloc(1, lay_out(sm, NULL) + 64);
+    if (!sm->arena) return ERROR_NO_MEMORY;
+    lay_out(sm, (uint8_t *)sm->arena + (64 - (size_t)sm->arena % 64) % 64);
+    if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))
+        return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < cfg->credits + PORT_EXTRA; i++) {
+        sm->access_next[i] = (uint16_t)(i + 1);
+        sm->waiters[i].next = i + 1;
+    }
+    for (uint32_t w = 0; w < cfg->max_warps_sm; w++) sm->ready_at[w] = NEVER;
+    sm->stale = ~0u;
+    sm->credits = (int32_t)cfg->credits;
+    smm_init(&sm->smm, cfg->smem_bytes, cfg->smm_unit);
+    if (m->dynamic) smm_reserve(&sm->smm, m->program->meta.dynamic_bytes);
+    start_schedulers(sm);
     return smcache_init(sm);
 }
 
