@@ -1,5 +1,7 @@
 #include "bind.h"
 
+#include <time.h>
+
 #include "gpu.h"
 
 int bind_append(PyObject *list, PyObject *item) {
@@ -45,6 +47,43 @@ PyObject *bind_raise(const struct fault *f) {
         Py_DECREF(exception);
     }
     return NULL;
+}
+
+/* ---- long runs ---------------------------------------------------------------------------- */
+
+#define POLL_MS 50
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    if (!timespec_get(&now, TIME_UTC)) return 0;
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void bind_pause(struct bind_pause *p, PyObject *poll) {
+    p->poll = poll == Py_None ? NULL : poll;
+    p->polled = now_ms();
+    p->thread = PyEval_SaveThread();
+}
+
+void bind_resume(struct bind_pause *p) { PyEval_RestoreThread(p->thread); }
+
+/* In the main thread signal handlers run, in any thread exceptions set from outside arrive. */
+static bool wants_to_stop(PyObject *poll) {
+    if (PyErr_CheckSignals() < 0) return true;
+    PyObject *found = poll ? PyObject_CallNoArgs(poll) : NULL;
+    Py_XDECREF(found);
+    return poll && !found;
+}
+
+bool bind_interrupted(void *context) {
+    struct bind_pause *p = context;
+    const int64_t now = now_ms();
+    if (now >= p->polled && now - p->polled < POLL_MS) return false;
+    p->polled = now;
+    PyEval_RestoreThread(p->thread);
+    const bool stop = wants_to_stop(p->poll);
+    p->thread = PyEval_SaveThread();
+    return stop;
 }
 
 /* ---- arguments --------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdbool.h>
 
 #include "config.h"
 #include "counters.h"
@@ -35,6 +36,18 @@ int bind_machine(PyObject *object, struct config *cfg);
 PyObject *bind_raise(const struct fault *f);
 
 PyObject *bind_counters(const struct counters *c);
+
+/* A run without the GIL, between bind_pause and bind_resume. Ctrl-C reaches it through bind_interrupted (the
+ * context is the pause): every 50 ms it takes the GIL back and calls poll(), which ends the run by raising.
+ * poll: may be NULL or None. */
+struct bind_pause {
+    PyObject *poll;
+    PyThreadState *thread;
+    int64_t polled; /* ms */
+};
+void bind_pause(struct bind_pause *p, PyObject *poll);
+void bind_resume(struct bind_pause *p);
+bool bind_interrupted(void *context);
 
 /* bind_launch.c, bind_models.c, bind_replay.c: functions of the module. */
 #define BIND_FUNCTION(name)                                                                        \

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "gpu.h"
 #include "occupancy.h"
@@ -18,9 +17,6 @@ struct borrowed {
     Py_ssize_t view_count;
     struct buffer *buffers;
     uint32_t *params;
-    PyObject *poll; /* called now and then, or NULL */
-    PyThreadState *thread;
-    int64_t polled; /* ms */
 };
 
 static void give_back(struct borrowed *b) {
@@ -174,34 +170,6 @@ static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
     return -1;
 }
 
-#define POLL_MS 50
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    if (!timespec_get(&now, TIME_UTC)) return 0;
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* In the main thread signal handlers run, in any thread exceptions set from outside arrive. */
-static bool wants_to_stop(PyObject *poll) {
-    if (PyErr_CheckSignals() < 0) return true;
-    PyObject *found = poll ? PyObject_CallNoArgs(poll) : NULL;
-    Py_XDECREF(found);
-    return poll && !found;
-}
-
-/* Ctrl-C reaches a long run through here: the only time the GIL is taken back. */
-static bool interrupted(void *context) {
-    struct borrowed *b = context;
-    const int64_t now = now_ms();
-    if (now >= b->polled && now - b->polled < POLL_MS) return false;
-    b->polled = now;
-    PyEval_RestoreThread(b->thread);
-    const bool stop = wants_to_stop(b->poll);
-    b->thread = PyEval_SaveThread();
-    return stop;
-}
-
 static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssize_t pc_bytes) {
     PyObject *counters = bind_counters(&out->counters);
     if (!counters) return NULL;
@@ -213,19 +181,19 @@ static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssiz
                          (unsigned long long)out->findings_lost);
 }
 
-static PyObject *run_borrowed(struct borrowed *b, bool per_pc) {
+static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
+    struct bind_pause pause;
     struct outcome out = {.fault = {.array = -1}};
     enum error e;
     if (per_pc) {
         out.pc = calloc(b->launch.code_count + 1, sizeof *out.pc);
         if (!out.pc) return PyErr_NoMemory();
     }
-    b->launch.interrupted = interrupted;
-    b->launch.context = b;
-    b->polled = now_ms();
-    b->thread = PyEval_SaveThread();
+    b->launch.interrupted = bind_interrupted;
+    b->launch.context = &pause;
+    bind_pause(&pause, poll);
     e = gpu_run(&b->launch, &out);
-    PyEval_RestoreThread(b->thread);
+    bind_resume(&pause);
     PyObject *result =
         e ? bind_raise(&out.fault)
           : outcome_dict(&out, out.pc ? (void *)out.pc : "",
@@ -255,13 +223,12 @@ PyObject *bind_launch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwa
                                      &constants, &PyDict_Type, &options, &poll))
         return NULL;
     l->cfg = &b.cfg;
-    b.poll = poll == Py_None ? NULL : poll;
     if (borrow_program(&b, code, uniforms, constants) == 0 && bind_config(config, &b.cfg) == 0 &&
         bind_words(grid, l->dims.grid, 3, "grid") == 0 &&
         bind_words(block, l->dims.block, 3, "block") == 0 && read_meta(&l->meta, meta) == 0 &&
         borrow_params(&b, params) == 0 && borrow_buffers(&b, buffers) == 0 &&
         read_options(l, options, &per_pc) == 0)
-        result = run_borrowed(&b, per_pc != 0);
+        result = run_borrowed(&b, poll, per_pc != 0);
     give_back(&b);
     return result;
 }

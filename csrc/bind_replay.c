@@ -27,29 +27,30 @@ static void raise_replay(enum error e) {
 }
 
 const char bind_dram_replay_doc[] =
-    PyDoc_STR("dram_replay($module, config, requests, done, log=...)\n--\n\n"
+    PyDoc_STR("dram_replay($module, config, requests, done, log=..., poll=None)\n--\n\n"
               "Serve DRAM requests on one channel; done: a uint64 per request. "
               "Returns the channel's statistics.");
 
 PyObject *bind_dram_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"config", "requests", "done", "log", NULL};
+    static char *names[] = {"config", "requests", "done", "log", "poll", NULL};
     static const size_t sizes[] = {sizeof(struct dram_replay_request), sizeof(uint64_t)};
-    PyObject *config, *result = NULL;
+    PyObject *config, *poll = NULL, *result = NULL;
     Py_buffer view[3] = {{.obj = NULL}};
     struct config cfg;
     struct dram_stats s;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*|w*:dram_replay", names, &config, &view[0],
-                                     &view[1], &view[2]))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*|w*O:dram_replay", names, &config,
+                                     &view[0], &view[1], &view[2], &poll))
         return NULL;
     const size_t n = (size_t)view[0].len / sizes[0];
     if (check_views(view, sizes, 2, n) == 0 && bind_machine(config, &cfg) == 0) {
         struct dram_log log = {.entries = view[2].buf,
                                .capacity =
                                    view[2].obj ? (size_t)view[2].len / sizeof *log.entries : 0};
-        enum error e;
-        Py_BEGIN_ALLOW_THREADS
-        e = dram_replay(&cfg, view[0].buf, n, view[1].buf, &s, view[2].obj ? &log : NULL);
-        Py_END_ALLOW_THREADS
+        struct bind_pause pause;
+        bind_pause(&pause, poll);
+        enum error e = dram_replay(&cfg, view[0].buf, n, view[1].buf, &s, view[2].obj ? &log : NULL,
+                                   &(struct replay_watch){bind_interrupted, &pause});
+        bind_resume(&pause);
         if (e) raise_replay(e);
         else
             result = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "reads", s.reads,
@@ -63,62 +64,68 @@ PyObject *bind_dram_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObject
 }
 
 const char bind_cache_replay_doc[] = PyDoc_STR(
-    "cache_replay($module, bytes, line, ways, sector, hashed, addresses, hit, write=...)\n--\n\n"
+    "cache_replay($module, bytes, line, ways, sector, hashed, addresses, hit, write=..., "
+    "poll=None)\n--\n\n"
     "Look up uint32 addresses in order; hit, write: a byte each. Returns how many dirty lines were "
     "evicted.");
 
 PyObject *bind_cache_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {
     static char *names[] = {"bytes",     "line", "ways",  "sector", "hashed",
-                            "addresses", "hit",  "write", NULL};
+                            "addresses", "hit",  "write", "poll",   NULL};
     static const size_t sizes[] = {sizeof(uint32_t), 1, 1};
     struct cache_shape shape = {0};
     int hashed;
     Py_buffer view[3] = {{.obj = NULL}};
+    PyObject *poll = NULL, *result = NULL;
     uint64_t evicted = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&O&py*w*|y*:cache_replay", names,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&O&py*w*|y*O:cache_replay", names,
                                      bind_uint32, &shape.bytes, bind_uint32, &shape.line,
                                      bind_uint32, &shape.ways, bind_uint32, &shape.sector, &hashed,
-                                     &view[0], &view[1], &view[2]))
+                                     &view[0], &view[1], &view[2], &poll))
         return NULL;
     shape.hashed = hashed != 0;
     const size_t n = (size_t)view[0].len / sizes[0];
-    enum error e = OK;
     if (check_views(view, sizes, 3, n) == 0) {
-        Py_BEGIN_ALLOW_THREADS
-        e = cache_replay(&shape, view[0].buf, view[2].buf, n, view[1].buf, &evicted);
-        Py_END_ALLOW_THREADS
+        struct bind_pause pause;
+        bind_pause(&pause, poll);
+        enum error e = cache_replay(&shape, view[0].buf, view[2].buf, n, view[1].buf, &evicted,
+                                    &(struct replay_watch){bind_interrupted, &pause});
+        bind_resume(&pause);
         if (e == ERROR_BAD_CONFIG) PyErr_SetString(PyExc_ValueError, "no cache has that shape");
-        else if (e) PyErr_NoMemory();
+        else if (e) raise_replay(e);
+        else result = PyLong_FromUnsignedLongLong(evicted);
     }
     release_views(view, 3);
-    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(evicted);
+    return result;
 }
 
 const char bind_memory_replay_doc[] = PyDoc_STR(
-    "memory_replay($module, config, packets, sent, replied, credits, interval, window=0)\n--\n\n"
+    "memory_replay($module, config, packets, sent, replied, credits, interval, window=0, "
+    "poll=None)\n--\n\n"
     "Send packets through the detailed memory system; sent, replied: a uint64 per packet. Returns "
     "its counters.");
 
 PyObject *bind_memory_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"config",  "packets",  "sent",   "replied",
-                            "credits", "interval", "window", NULL};
+    static char *names[] = {"config",   "packets", "sent", "replied", "credits",
+                            "interval", "window",  "poll", NULL};
     static const size_t sizes[] = {sizeof(struct memory_packet), sizeof(uint64_t),
                                    sizeof(uint64_t)};
-    PyObject *config, *result = NULL;
+    PyObject *config, *poll = NULL, *result = NULL;
     Py_buffer view[3] = {{.obj = NULL}};
     struct memory_replay how = {0};
     struct config cfg;
     struct counters counters = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*w*O&O&|O&:memory_replay", names, &config,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*w*O&O&|O&O:memory_replay", names, &config,
                                      &view[0], &view[1], &view[2], bind_uint32, &how.credits,
-                                     bind_uint32, &how.interval, bind_uint32, &how.window))
+                                     bind_uint32, &how.interval, bind_uint32, &how.window, &poll))
         return NULL;
     const size_t n = (size_t)view[0].len / sizes[0];
     if (check_views(view, sizes, 3, n) == 0 && bind_machine(config, &cfg) == 0) {
-        enum error e;
-        Py_BEGIN_ALLOW_THREADS
-        e = memory_replay(&cfg, &how, view[0].buf, n, view[1].buf, view[2].buf, &counters);
-        Py_END_ALLOW_THREADS
+        struct bind_pause pause;
+        bind_pause(&pause, poll);
+        enum error e = memory_replay(&cfg, &how, view[0].buf, n, view[1].buf, view[2].buf,
+                                     &counters, &(struct replay_watch){bind_interrupted, &pause});
+        bind_resume(&pause);
         if (e) raise_replay(e);
         else result = bind_counters(&counters);
     }

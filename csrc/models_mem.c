@@ -7,6 +7,11 @@
 #include "bits.h"
 #include "memdetail.h"
 
+#define WATCH_ITEMS  (1u << 14) /* a few ms of work */
+#define WATCH_CLOCKS (1u << 16)
+
+static bool stopped(const struct replay_watch *watch) { return watch->interrupted(watch->context); }
+
 /* --- one DRAM channel --------------------------------------------------------------- */
 
 static bool dram_request_good(const struct config *cfg, const struct dram_replay_request *r,
@@ -19,25 +24,28 @@ static bool dram_request_good(const struct config *cfg, const struct dram_replay
                255;
 }
 
-enum error dram_replay(const struct config *cfg, const struct dram_replay_request *requests,
-                       uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log) {
-    struct addrmap map;
-    struct dram dram;
-    enum error e = memdetail_check(cfg);
-    if (e) return e;
-    if (n >= 1u << 30) return ERROR_BAD_LAUNCH;
-    addrmap_init(&map, cfg);
-    e = dram_init(&dram, cfg, (uint32_t)n, 0);
-    if (e) return e;
-    dram.log = log;
+/* dram_advance in steps; false if the watch ends it. */
+static bool dram_run(struct dram *dram, uint64_t limit, const struct replay_watch *watch) {
+    while (dram->wake < limit && limit - dram->wake > WATCH_CLOCKS) {
+        if (stopped(watch)) return false;
+        dram_advance(dram, dram->wake + WATCH_CLOCKS);
+    }
+    dram_advance(dram, limit);
+    return true;
+}
+
+/* All requests into the channel, which serves those it can while they arrive. */
+static enum error dram_feed(struct dram *dram, const struct config *cfg,
+                            const struct dram_replay_request *requests, uint64_t n,
+                            const struct replay_watch *watch) {
     const uint32_t shift = bits_lowest(cfg->dram_burst_bytes);
+    struct addrmap map;
     uint64_t before = 0;
+    addrmap_init(&map, cfg);
     for (uint64_t i = 0; i < n; i++) {
         const struct dram_replay_request *r = &requests[i];
-        if (!dram_request_good(cfg, r, before)) {
-            dram_free(&dram);
-            return ERROR_BAD_LAUNCH;
-        }
+        if (!dram_request_good(cfg, r, before)) return ERROR_BAD_LAUNCH;
+        if (i % WATCH_ITEMS == 0 && stopped(watch)) return ERROR_INTERRUPTED;
         before = r->arrival;
         const struct dram_request request = {
             .arrival = r->arrival,
@@ -48,25 +56,42 @@ enum error dram_replay(const struct config *cfg, const struct dram_replay_reques
                 (uint8_t)(((r->address + r->bytes - 1u) >> shift) - (r->address >> shift) + 1),
             .write = r->write != 0,
         };
-        dram_advance(&dram, r->arrival); /* no further: what arrives later is not known */
-        dram_push(&dram, &request);
+        /* no further: what arrives later is not known */
+        if (!dram_run(dram, r->arrival, watch)) return ERROR_INTERRUPTED;
+        dram_push(dram, &request);
     }
-    dram_advance(&dram, DRAM_NEVER);
-    for (uint64_t clock; (clock = dram_done(&dram)) != DRAM_NEVER;) done[dram_pop(&dram)] = clock;
+    return dram_run(dram, DRAM_NEVER, watch) ? OK : ERROR_INTERRUPTED;
+}
+
+enum error dram_replay(const struct config *cfg, const struct dram_replay_request *requests,
+                       uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log,
+                       const struct replay_watch *watch) {
+    struct dram dram;
+    enum error e = memdetail_check(cfg);
+    if (e) return e;
+    if (n >= 1u << 30) return ERROR_BAD_LAUNCH;
+    e = dram_init(&dram, cfg, (uint32_t)n, 0);
+    if (e) return e;
+    dram.log = log;
+    e = dram_feed(&dram, cfg, requests, n, watch);
+    if (!e)
+        for (uint64_t clock; (clock = dram_done(&dram)) != DRAM_NEVER;)
+            done[dram_pop(&dram)] = clock;
     *stats = dram.stats;
     dram_free(&dram);
-    return OK;
+    return e;
 }
 
 /* --- one cache ---------------------------------------------------------------------- */
 
 enum error cache_replay(const struct cache_shape *shape, const uint32_t *addresses,
-                        const uint8_t *write, uint64_t n, uint8_t *hit, uint64_t *evicted) {
+                        const uint8_t *write, uint64_t n, uint8_t *hit, uint64_t *evicted,
+                        const struct replay_watch *watch) {
     struct cache c;
     enum error e = cache_init(&c, shape);
     if (e) return e;
     uint64_t dirty = 0;
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n && !e; i++) {
         const uint32_t line = addresses[i] >> c.line_shift;
         const uint32_t sector = cache_sectors(&c, addresses[i], 1);
         uint32_t at = cache_find(&c, line);
@@ -80,10 +105,11 @@ enum error cache_replay(const struct cache_shape *shape, const uint32_t *address
         hit[i] = (c.lines[at].valid & sector) != 0;
         c.lines[at].valid |= (uint8_t)sector;
         if (write && write[i]) c.lines[at].dirty |= (uint8_t)sector;
+        if (i % WATCH_ITEMS == 0 && stopped(watch)) e = ERROR_INTERRUPTED;
     }
     if (evicted) *evicted = dirty;
     cache_free(&c);
-    return OK;
+    return e;
 }
 
 /* --- the memory side ---------------------------------------------------------------- */
@@ -228,12 +254,18 @@ static uint64_t next_packet(const struct replay *r, const struct config *cfg) {
     return at;
 }
 
-static enum error replay_run(struct replay *r, const struct config *cfg) {
+static enum error replay_run(struct replay *r, const struct config *cfg,
+                             const struct replay_watch *watch) {
+    enum error e = OK;
     const uint32_t widest = memdetail_min_reply(r->memory);
     const uint32_t window = r->how->window && r->how->window < widest ? r->how->window : widest;
     uint32_t *seen = calloc(cfg->sm_count, sizeof *seen);
     if (!seen) return ERROR_NO_MEMORY;
     for (uint64_t t1 = window; r->left; t1 += window) {
+        if (stopped(watch)) {
+            e = ERROR_INTERRUPTED;
+            break;
+        }
         for (uint32_t sm = 0; sm < cfg->sm_count; sm++) {
             sender_run(r, (uint16_t)sm, t1);
             seen[sm] = r->ports[sm].in_count;
@@ -245,18 +277,19 @@ static enum error replay_run(struct replay *r, const struct config *cfg) {
         if (r->left && next > t1) memdetail_advance(r->memory, r->ports, t1 = next);
     }
     free(seen);
-    return OK;
+    return e;
 }
 
 enum error memory_replay(const struct config *cfg, const struct memory_replay *how,
                          const struct memory_packet *packets, uint64_t n, uint64_t *sent,
-                         uint64_t *replied, struct counters *counters) {
+                         uint64_t *replied, struct counters *counters,
+                         const struct replay_watch *watch) {
     struct replay r = {.how = how, .packets = packets, .n = n, .sent = sent, .replied = replied};
     if (!how->credits || how->credits > cfg->credits || n >= REPLAY_LAST ||
         (how->interval && n > REPLAY_LAST / how->interval))
         return ERROR_BAD_LAUNCH;
     enum error e = replay_init(&r, cfg);
-    if (!e) e = replay_run(&r, cfg);
+    if (!e) e = replay_run(&r, cfg, watch);
     if (!e) {
         memdetail_drain(r.memory);
         memdetail_counters(r.memory, counters);

@@ -24,15 +24,23 @@ struct dram_replay_request {
 /* Clocks and cycles of records lie below: minutes of simulated time. */
 #define REPLAY_LAST (1ull << 40)
 
+/* Asked now and then by a replay, which then ends with ERROR_INTERRUPTED. */
+struct replay_watch {
+    bool (*interrupted)(void *context);
+    void *context;
+};
+
 /* Serve n requests on one channel. done[i]: clock of the last data beat of request i.
  * log may be NULL. ERROR_BAD_LAUNCH: a request is out of order, empty, too long or too late. */
 enum error dram_replay(const struct config *cfg, const struct dram_replay_request *requests,
-                       uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log);
+                       uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log,
+                       const struct replay_watch *watch);
 
 /* Look up n byte addresses in order; a miss replaces. hit[i]: 1 or 0. evicted (or NULL): dirty
  * lines thrown out; write (or NULL): 1 where the access is a store. */
 enum error cache_replay(const struct cache_shape *shape, const uint32_t *addresses,
-                        const uint8_t *write, uint64_t n, uint8_t *hit, uint64_t *evicted);
+                        const uint8_t *write, uint64_t n, uint8_t *hit, uint64_t *evicted,
+                        const struct replay_watch *watch);
 
 /* 24 bytes, the layout of smmux.models_memory.PACKET. */
 struct memory_packet {
@@ -54,6 +62,7 @@ struct memory_replay {
  * counters: those of the memory system. ERROR_BAD_LAUNCH: malformed packet. */
 enum error memory_replay(const struct config *cfg, const struct memory_replay *how,
                          const struct memory_packet *packets, uint64_t n, uint64_t *sent,
-                         uint64_t *replied, struct counters *counters);
+                         uint64_t *replied, struct counters *counters,
+                         const struct replay_watch *watch);
 
 #endif

@@ -59,7 +59,13 @@ def bank_passes(
 def coalesce(
     config: Sequence[int], addresses: Sequence[int], width: int = 4, mask: int = 0xFFFFFFFF, store: bool = False
 ) -> list[tuple[int, int, int]]: ...
-def dram_replay(config: Sequence[int], requests: _Buffer, done: _Buffer, log: _Buffer = ...) -> dict[str, int]: ...
+def dram_replay(
+    config: Sequence[int],
+    requests: _Buffer,
+    done: _Buffer,
+    log: _Buffer = ...,
+    poll: Callable[[], None] | None = None,
+) -> dict[str, int]: ...
 def dram_map(config: Sequence[int], address: int) -> tuple[int, int, int, int, int]: ...
 def cache_replay(
     bytes: int,
@@ -70,6 +76,7 @@ def cache_replay(
     addresses: _Buffer,
     hit: _Buffer,
     write: _Buffer = ...,
+    poll: Callable[[], None] | None = None,
 ) -> int: ...
 def memory_replay(
     config: Sequence[int],
@@ -79,6 +86,7 @@ def memory_replay(
     credits: int,
     interval: int,
     window: int = 0,
+    poll: Callable[[], None] | None = None,
 ) -> dict[str, int]: ...
 
 @final

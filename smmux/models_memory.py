@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smmux import _core, gpus
+from smmux import _core, gpus, interrupt
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -158,12 +158,13 @@ class Dram:
             records["bytes"] = 64 if nbytes is None else _integers(nbytes, "nbytes")
         done = np.zeros(len(records), np.uint64)
         if not log:
-            return DramReplay(done, gpu=self.gpu, **_without(_core.dram_replay(self._config, records, done)))
+            found = _core.dram_replay(self._config, records, done, poll=interrupt.poll)
+            return DramReplay(done, gpu=self.gpu, **_without(found))
         commands = np.zeros(16 * len(records) + 64, COMMAND)
-        found = _core.dram_replay(self._config, records, done, commands)
+        found = _core.dram_replay(self._config, records, done, commands, poll=interrupt.poll)
         if found["commands"] > len(commands):
             commands = np.zeros(found["commands"], COMMAND)
-            found = _core.dram_replay(self._config, records, done, commands)
+            found = _core.dram_replay(self._config, records, done, commands, poll=interrupt.poll)
         return DramReplay(done, gpu=self.gpu, log=commands[: found["commands"]], **_without(found))
 
 
@@ -227,9 +228,9 @@ class Cache:
         hit = np.zeros(len(given), np.bool_)
         shape = (self.size, self.line, self.ways, self.sector or self.line, self.hashed)
         if write is None:
-            return CacheReplay(hit, _core.cache_replay(*shape, given, hit))
+            return CacheReplay(hit, _core.cache_replay(*shape, given, hit, poll=interrupt.poll))
         stores = np.ascontiguousarray(np.broadcast_to(np.asarray(write, bool), given.shape))
-        return CacheReplay(hit, _core.cache_replay(*shape, given, hit, stores))
+        return CacheReplay(hit, _core.cache_replay(*shape, given, hit, stores, poll=interrupt.poll))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -297,6 +298,7 @@ class Memory:
             self.gpu.credits if credits is None else credits,
             self.gpu.issue_global if interval is None else interval,
             window,
+            poll=interrupt.poll,
         )
         return MemoryReplay(sent, replied, counters, int(records["bytes"].sum(dtype=np.uint64)), self.gpu)
 

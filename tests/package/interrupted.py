@@ -1,5 +1,7 @@
-"""A process that never ends by itself: `python -m tests.package.interrupted PLACE` runs a kernel at that place."""
+"""A process that never ends by itself: `python -m tests.package.interrupted PLACE` runs a kernel at that place, or
+replays a model, and says so once it is under way."""
 
+import itertools
 import signal
 import sys
 import threading
@@ -7,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from smmux import cuda, float32, sweep
+from smmux import cuda, float32, interrupt, models, sweep
 
 
 @cuda.jit
@@ -37,15 +39,34 @@ def in_a_thread():
     thread.join()
 
 
+def replays():
+    requests = np.arange(4_000_000, dtype=np.uint32) * 8192
+    while True:
+        models.Dram("GTX285").replay(requests)
+
+
+def call_when_asked(function, times=5):
+    """Call it once a run has asked so often whether it is to end: five times are 0.2 s inside of the core."""
+    poll, calls = interrupt.poll, itertools.count(1)
+
+    def asked():
+        if next(calls) == times:
+            function()
+        poll()
+
+    interrupt.poll = asked
+
+
 PLACES = {
     "main": run,
     "two host threads": lambda: run(2),
     "sweep": in_a_sweep,
     "pool": in_a_pool,
     "thread": in_a_thread,
+    "replay": replays,
 }
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    print("running", flush=True)
+    call_when_asked(lambda: print("running", flush=True))
     PLACES[sys.argv[1]]()
