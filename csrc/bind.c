@@ -25,23 +25,31 @@ static const char *const error_names[ERROR_COUNT] = {
 };
 
 /* Calls smmux.errors.from_fault(name, details), which makes the exception. */
-static PyObject *exception_of(const struct fault *f) {
+static PyObject *exception_of(const struct outcome *out) {
+    const struct fault *f = &out->fault;
     PyObject *errors = PyImport_ImportModule("smmux.errors");
     if (!errors) return NULL;
     PyObject *exception = PyObject_CallMethod(
-        errors, "from_fault", "s{s:I,s:I,s:I,s:I,s:I,s:(III),s:(III),s:i,s:L,s:K,s:s}",
+        errors, "from_fault", "s{s:I,s:I,s:I,s:I,s:I,s:(III),s:(III),s:i,s:L,s:K,s:s,s:y#,s:K}",
         error_names[f->code], "pc", f->pc, "line", f->line, "sm", f->sm, "warp", f->warp, "lane",
         f->lane, "block", f->block[0], f->block[1], f->block[2], "thread", f->thread[0],
         f->thread[1], f->thread[2], "array", f->array, "address", (long long)f->address, "cycle",
-        (unsigned long long)f->cycle, "text", f->text);
+        (unsigned long long)f->cycle, "text", f->text, "findings",
+        out->findings ? (const void *)out->findings : "",
+        (Py_ssize_t)(out->finding_count * sizeof *out->findings), "findings_lost",
+        (unsigned long long)out->findings_lost);
     Py_DECREF(errors);
     return exception;
 }
 
 PyObject *bind_raise(const struct fault *f) {
-    if (f->code == ERROR_NO_MEMORY) return PyErr_NoMemory();
-    if (f->code == ERROR_INTERRUPTED && PyErr_Occurred()) return NULL;
-    PyObject *exception = exception_of(f);
+    return bind_raise_outcome(&(struct outcome){.fault = *f});
+}
+
+PyObject *bind_raise_outcome(const struct outcome *out) {
+    if (out->fault.code == ERROR_NO_MEMORY) return PyErr_NoMemory();
+    if (out->fault.code == ERROR_INTERRUPTED && PyErr_Occurred()) return NULL;
+    PyObject *exception = exception_of(out);
     if (exception) {
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
         Py_DECREF(exception);

@@ -32,8 +32,10 @@ int bind_words(PyObject *object, uint32_t *out, Py_ssize_t count, const char *wh
 int bind_config(PyObject *object, struct config *cfg);
 int bind_machine(PyObject *object, struct config *cfg);
 
-/* The one place where error codes become exceptions; returns NULL. */
+/* The one place where error codes become exceptions, with what checks had found until then; returns NULL. */
+struct outcome;
 PyObject *bind_raise(const struct fault *f);
+PyObject *bind_raise_outcome(const struct outcome *out);
 
 PyObject *bind_counters(const struct counters *c);
 

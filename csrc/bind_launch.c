@@ -195,7 +195,7 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
     e = gpu_run(&b->launch, &out);
     bind_resume(&pause);
     PyObject *result =
-        e ? bind_raise(&out.fault)
+        e ? bind_raise_outcome(&out)
           : outcome_dict(&out, out.pc ? (void *)out.pc : "",
                          out.pc ? (Py_ssize_t)(b->launch.code_count * sizeof *out.pc) : 0);
     free(out.pc);

@@ -330,9 +330,22 @@ static void add_counters(struct counters *into, const struct counters *from) {
 #include "counters.def"
 }
 
+/* Other SMs run on to the end of the window in which one faults: what they found later than that, and how often, is
+ * left out, as it depends on the window. */
+static uint32_t cut_findings(struct finding *rows, uint32_t count, uint64_t last) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (rows[i].cycle > last) continue;
+        rows[kept] = rows[i];
+        rows[kept++].count = 1;
+    }
+    return kept;
+}
+
 static enum error collect_findings(const struct gpu *g, struct outcome *out) {
     const uint32_t sms = g->l->cfg->sm_count;
     uint32_t count = 0;
+    struct fault fault;
     if (!g->machine.check) return OK;
     for (uint32_t i = 0; i < sms; i++) count += check_findings(g->sms[i].check)->count;
     out->findings = malloc((count + 1) * sizeof *out->findings);
@@ -342,6 +355,10 @@ static enum error collect_findings(const struct gpu *g, struct outcome *out) {
         memcpy(out->findings + out->finding_count, f->row, f->count * sizeof *f->row);
         out->finding_count += f->count;
         out->findings_lost += f->lost;
+    }
+    if (first_fault(g, &fault)) {
+        out->finding_count = cut_findings(out->findings, out->finding_count, fault.cycle);
+        out->findings_lost = 0;
     }
     return OK;
 }
@@ -373,9 +390,10 @@ enum error gpu_run(const struct launch *l, struct outcome *out) {
             &out->fault, e,
             "the shapes of caches, memory partitions or DRAM do not fit together (%u partitions)",
             l->cfg->partitions);
-    if (!e) e = clock_run(&g, &out->fault);
+    const bool complete = !e;
+    if (complete) e = clock_run(&g, &out->fault);
     if (!e) collect(&g, out);
-    if (!e) e = collect_findings(&g, out);
+    if (complete && collect_findings(&g, out) && !e) e = ERROR_NO_MEMORY;
     destroy(&g);
     return out->fault.code = e;
 }

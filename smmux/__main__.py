@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (smmux.Error, OSError, ValueError, MemoryError) as error:
         sys.stdout.flush()
-        print(f"error: {str(error) or 'out of memory'}", file=sys.stderr)
+        print(f"error: {str(error) or 'out of memory'}", *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

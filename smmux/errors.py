@@ -81,7 +81,9 @@ class KernelError(Error):
     """Something went wrong while a kernel ran, at a known instruction.
 
     Attributes (None where they do not apply): kernel, filename, line, array (name), address (byte offset in the array
-    or segment) and element (the same in words), block and thread (x, y, z), sm, warp (slot), lane, pc, cycle.
+    or segment) and element (the same in words), block and thread (x, y, z), sm, warp (slot), lane, pc, cycle. findings:
+    what the run's `check` had found before, each counted once per SM if other SMs may have run on (see
+    `Result.findings`); None if the run looked for nothing.
     """
 
     def __init__(self, message: str) -> None:
@@ -101,6 +103,7 @@ class KernelError(Error):
         self.lane: int | None = None
         self.pc: int | None = None
         self.cycle: int | None = None
+        self.findings: tuple[Any, ...] | None = None
 
     def __str__(self) -> str:
         text = self.message
@@ -163,8 +166,6 @@ class RaceError(KernelError):
     findings: all of them; the message and line, block and thread are those of the first.
     """
 
-    findings: tuple[Any, ...] = ()
-
     @classmethod
     def from_findings(cls, kernel: str, findings: tuple[Any, ...]) -> RaceError:
         """The exception for at least one finding."""
@@ -212,6 +213,7 @@ def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:
     index = fault.get("array", -1)
     error.array_index = index if isinstance(index, int) and index >= 0 else None
     error.cycle = error.cycle or None
+    error.findings = fault.get("findings", b""), fault.get("findings_lost", 0)  # the launch knows what they mean
     return error
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core, gpus, interrupt
-from smmux.checks import CHECKS
+from smmux.checks import CHECKS, Findings, from_core
 from smmux.errors import ConfigError, KernelError, LaunchError, OutOfBoundsError
 from smmux.gpus import Gpu
 from smmux.placement import extent, flatten, place
@@ -112,6 +112,7 @@ def launch(
             poll=interrupt.poll,
         )
     except KernelError as error:
+        error.findings = _findings(error, program, grid, block, check)
         raise _locate(error, program, args) from None
     return Result.from_core(found, program, machine, grid3, block3, management, extra_blocks, check)
 
@@ -319,6 +320,17 @@ def _meta(program: Program, reserved: int) -> dict[str, int]:
         "local_bytes": program.local_bytes,
         "static_reserved": reserved,
     }
+
+
+def _findings(error: KernelError, program: Program, grid: Any, block: Any, check: str | None) -> Findings | None:
+    """What the check had found when the run failed; it is also printed with the exception."""
+    records, lost = error.findings or (b"", 0)
+    if not check:
+        return None
+    found = from_core(records, lost, program, dim3("grid", grid), dim3("block", block)) if records else Findings()
+    if found:
+        error.add_note(f"check={check!r} had found:\n{found}")
+    return found
 
 
 def _locate(error: KernelError, program: Program, args: Sequence[Any]) -> KernelError:

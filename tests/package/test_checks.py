@@ -303,6 +303,47 @@ def test_an_exception_on_request(racy: smmux.Result) -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
+@cuda.jit
+def races_and_fails(a, out, limit):
+    """Neighbours race; block `limit` leaves the array, or nobody does and the kernel spins."""
+    tile = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    tile[t] = a[t]
+    other = tile[63 - t]
+    cuda.syncthreads()
+    if cuda.blockIdx.x == limit:
+        other += a[a.size + t]
+    while limit < 0:
+        other += limit
+    out[t] = other
+
+
+def failing(limit: int, **options: Any) -> smmux.KernelError:
+    with pytest.raises(smmux.KernelError) as caught:
+        races_and_fails.simulate(12, 64, (chunks(), chunks(), limit), gpu="GTX285-1100", max_cycles=5000, **options)
+    return caught.value
+
+
+@pytest.mark.parametrize(("limit", "kind"), [(7, smmux.OutOfBoundsError), (-1, smmux.CycleLimitError)])
+def test_what_was_found_before_a_fault_comes_with_the_exception(limit: int, kind: type[Exception]) -> None:
+    error = failing(limit, check="races")
+    assert isinstance(error, kind)
+    assert isinstance(error.findings, Findings)
+    [race] = error.findings
+    assert race.lines == (line_of(races_and_fails, "tile[t] = a[t]"), line_of(races_and_fails, "other = tile"))
+    assert f"check='races' had found:\n{race}" in error.__notes__[0]
+    assert pickle.loads(pickle.dumps(error)).findings == error.findings
+    for options in ({"window": 1}, {"window": 8, "host_threads": 2}):  # no further than the fault
+        assert failing(limit, check="races", **options).findings == error.findings
+
+
+def test_no_findings_without_a_check_and_none_without_a_finding() -> None:
+    assert failing(7).findings is None
+    with pytest.raises(smmux.LaunchError) as caught:
+        races_and_fails.simulate(0, 64, (chunks(), chunks(), 0), check="races")
+    assert caught.value.findings == ()
+
+
 def test_findings_as_data_and_pages(racy: smmux.Result) -> None:
     data = json.loads(racy.to_json())["findings"]
     assert [entry["kind"] for entry in data] == [finding.kind for finding in racy.findings]
