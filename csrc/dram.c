@@ -7,6 +7,8 @@
 
 static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+static inline uint32_t at_least(uint32_t a, uint32_t least) { return a > least ? a : least; }
+
 static struct dram_timing timing(const struct config *cfg) {
     struct dram_timing t = {
         .rcd = cfg->t_rcd,
@@ -18,7 +20,7 @@ static struct dram_timing timing(const struct config *cfg) {
         .cl = cfg->t_cl,
         .wl = cfg->t_wl,
         .burst = cfg->dram_burst_clk,
-        .ccd = cfg->t_ccd,
+        .ccd = at_least(cfg->t_ccd, cfg->dram_burst_clk), /* one burst at a time on the data bus */
         .ccdl = cfg->t_ccdl,
         .rtp = cfg->t_rtp,
         .rtpl = cfg->t_rtpl,
@@ -26,9 +28,10 @@ static struct dram_timing timing(const struct config *cfg) {
         .rfc = cfg->t_rfc,
     };
     /* Command to command, as GPGPU-Sim derives them (gpu-sim.h: tRTW, tWTR, tWTP); two
-     * clocks turn the bus round. */
+     * clocks turn the bus round. Never closer than any two column commands. */
     t.rtw = t.cl + t.burst + 2 > t.wl ? t.cl + t.burst + 2 - t.wl : 1;
-    t.wtr = t.wl + t.burst + cfg->t_wtr;
+    t.rtw = at_least(t.rtw, t.ccd);
+    t.wtr = at_least(t.wl + t.burst + cfg->t_wtr, t.ccd);
     t.wtp = t.wl + t.burst + cfg->t_wr;
     return t;
 }

@@ -132,12 +132,14 @@ FERMI: dict[str, Value] = {
 KEPLER: dict[str, Value] = {
     **FERMI,
     "icnt_khz": (706_000, "GS-KEP; BD-K20"),  # GS-KEP runs it at the core clock
-    "mem_pipeline": (54, "PPT; DER"),  # L2 hit 188 clk
+    "packet_header": (0, "GS-KEP; DER"),  # flits of 40 bytes there: 32 of data beside the header of 8
+    "mem_pipeline": (55, "PPT; DER"),  # L2 hit 188 clk
     "partitions": (5, "BD-K20; DER"),
     "atom_interval": (1, "MEM"),
     "l2_bytes": (1_310_720, "MEM"),
     "dram_return": (25, "PPT; DER"),  # global 331 clk
     "dram_khz": (1_300_000, "BD-K20; DER"),
+    "dram_window": (64, "GS-KEP"),
     "t_rcd": (15, "RAM1"),  # GDDR5_5000, tCK 0.8 ns
     "t_rp": (15, "RAM1"),
     "t_ras": (35, "RAM1"),

@@ -114,8 +114,12 @@ def test_no_timing_is_violated(name: str, mix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"t_rc": 70}, {"t_faw": 60}, {"t_rtpl": 12}, {"t_ccdl": 6}, {"dram_groups": 2}, {"dram_window": 1}]
-)
+    "change",
+    [
+        {"t_rc": 70}, {"t_faw": 60}, {"t_rtpl": 12}, {"t_ccdl": 6}, {"t_ccd": 20}, {"t_ccd": 1, "t_ccdl": 0},
+        {"t_cl": 2, "t_wl": 30, "t_ccd": 8}, {"dram_burst_clk": 4}, {"dram_groups": 2}, {"dram_window": 1},
+    ],
+)  # fmt: skip
 def test_no_timing_is_violated_in_variants(change: dict[str, int]) -> None:
     gpu = gpus.get("GTX480-48K").replace(**change)
     for mix in MIXES:

@@ -7,11 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smmux import gpus
+from smmux import cuda, gpus
 from smmux.models_memory import PACKET, PACKET_KINDS, Memory, MemoryReplay
 
 MACHINES = ("GTX285", "GTX285-1100", "GTX480-48K", "K20c")
 LOAD, STORE, ATOMIC, FETCH, TEXTURE = range(len(PACKET_KINDS))
+
+
+@cuda.jit
+def grid_stride_copy(source, target):
+    for i in range(cuda.grid(1), source.size, cuda.gridsize(1)):
+        target[i] = source[i]
 
 
 def packets(addresses: object, **fields: object) -> np.ndarray:
@@ -77,6 +83,19 @@ def test_a_streaming_copy_gets_70_to_95_percent_of_peak(name: str) -> None:
     gpu = gpus.get(name)
     replay = Memory(gpu).replay(copy(gpu, 16), credits=64, interval=4)
     assert 0.70 <= replay.share_of_peak <= 0.95
+
+
+@pytest.mark.parametrize("waves", [1, 5])
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_copy_kernel_gets_70_to_95_percent_of_peak(name: str, waves: int) -> None:
+    gpu = gpus.get(name)
+    source = np.arange(1 << 20, dtype=np.float32)
+    target = np.zeros_like(source)
+    grid = waves * gpu.sm_count * gpu.max_threads_sm // 256
+    result = grid_stride_copy.simulate(grid, 256, (source, target), gpu=gpu)
+    peak = gpu.partitions * gpu.dram_burst_bytes / gpu.dram_burst_clk * gpu.dram_khz
+    assert (source == target).all()
+    assert 0.70 <= 2 * source.nbytes / (result.time_us / 1000 * peak) <= 0.95
 
 
 def test_reads_of_the_papers_card_are_limited_by_the_ports_of_its_partitions() -> None:

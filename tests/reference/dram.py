@@ -112,6 +112,7 @@ class History:
             rules["row"] = b.row == row
             rules["tRCD"] = clock - b.activated >= t.rcd
             rules["tCCD"] = clock - max(self.read, self.written) >= t.ccd
+            rules["data bus"] = clock - (self.written if kind == WRITE else self.read) >= t.burst
             rules["tCCDL"] = clock - self.columns[t.group(bank)] >= t.ccdl
             if kind == READ:
                 rules["tWTR"] = clock - (self.written + t.wl + t.burst) >= t.wtr
