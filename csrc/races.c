@@ -18,6 +18,7 @@ struct visit {
     uint32_t skew;           /* of its pieces: the base's remainder */
     uint32_t pieces;         /* per lane, side by side */
     const uint32_t *data[4]; /* what a store stores */
+    bool recorded; /* a store whose tags are there already, since it races with nothing before it */
 };
 
 /* ---- one lane, one piece: the definition ------------------------------------------------------------ */
@@ -121,7 +122,7 @@ static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lan
         return;
     }
     memcpy(&there, v->op->sm->shared + address_of(v, piece), (size_t)1 << shift);
-    if (there != value) find_race(v, BY_STORE, piece, lane);
+    if (there != value && !v->recorded) find_race(v, BY_STORE, piece, lane);
 }
 
 static void visit_piece(const struct visit *v, uint32_t piece, uint32_t lane) {
@@ -276,7 +277,7 @@ static void divide(const struct visit *v, uint32_t lanes, uint8_t shape, struct 
 }
 
 /* True if there was nothing to report, and the accesses are recorded. */
-static bool quiet(const struct visit *v, const uint8_t shape[2]) {
+static bool quiet(struct visit *v, const uint8_t shape[2]) {
     const bool store = v->op->u->op == OP_ST_SHARED;
     const uint32_t lanes[2] = {v->op->active & 0xffffu, v->op->active & 0xffff0000u};
     struct half half[2];
@@ -290,6 +291,7 @@ static bool quiet(const struct visit *v, const uint8_t shape[2]) {
         if (lanes[i] && store) record_stores(v, &half[i]);
         else if (lanes[i] && (seen & (NEWS | CROWD) || v->check->strict))
             record_loads(v, &half[i], seen);
+    v->recorded = store;
     for (uint32_t i = 0; i < 2; i++)
         if (lanes[i] && store && !apart(v, &half[i])) return false;
     return true;

@@ -192,6 +192,25 @@ def test_atomics_and_equal_values_are_no_race() -> None:
     assert out.tolist() == [55] * 96
 
 
+@pytest.mark.parametrize("check", ["races", "races-strict"])
+@pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K"])
+def test_one_instruction_that_stores_one_value_is_no_conflict(check: str, gpu: str) -> None:
+    """Neither in memory that held another value, nor as the first store of all."""
+
+    @cuda.jit
+    def flag(out):
+        set = cuda.shared.array(2, int32)
+        t = cuda.threadIdx.x
+        set[t % 2] = 7
+        cuda.syncthreads()
+        set[t % 2] = 8
+        cuda.syncthreads()
+        out[t] = set[t % 2]
+
+    result = flag.simulate(1, 128, (np.zeros(128, np.int32),), gpu=gpu, check=check)
+    assert not result.findings
+
+
 def test_an_atomic_and_a_load_race() -> None:
     made = kernel("""
     def f(out):
