@@ -104,7 +104,7 @@ class Kernel:
         signature = self.signature(args, dynshared)
         program = self._compile(signature, _options(machine, schedule, max_registers, chosen))
         values = [a for a in args if a is not None]
-        return launch(program, signature, values, grid, block, machine, **rest)
+        return launch(program, values, grid, block, machine, **rest)
 
     def compile(
         self, args: Sequence[Any], gpu: str | Gpu | None = None,

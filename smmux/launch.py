@@ -61,7 +61,6 @@ class Arguments:
 
 def launch(
     program: Program,
-    signature: Any,
     args: Sequence[Any],
     grid: int | Sequence[int],
     block: int | Sequence[int],

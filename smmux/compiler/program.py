@@ -209,7 +209,7 @@ def _body(program: Program, insn: Any, op: str) -> str:
         atom = next(name for name, code in _core.ATOMS.items() if code == sub).lower()
         values = [operand(insn[f]) for f in "bc" if insn[f] != OPERAND_NONE]
         old = "_" if insn["d"] == OPERAND_NONE else operand(insn["d"])
-        return f"{op}.{atom} {', '.join([old, _address(operand, insn, op), *values])}"
+        return f"{op}.{atom} {', '.join([old, _address(operand, insn), *values])}"
     if op == "shfl":
         op = f"shfl.{SHFL_MODES[sub]}.b32"
     elif op == "vote.pred":
@@ -232,12 +232,12 @@ def _load_store(operand: _Operands, insn: Any, op: str) -> str:
     data = ", ".join(operand(insn[f]) for f in DATA_FIELDS[:words])
     vector = f".v{words}" if words > 1 else ""
     data = "{" + data + "}" if words > 1 else data
-    address = _address(operand, insn, op)
+    address = _address(operand, insn)
     left, right = (address, data) if op.startswith("st") else (data, address)
     return f"{op}{vector}.{kind} {left}, {right}"
 
 
-def _address(operand: _Operands, insn: Any, op: str) -> str:
+def _address(operand: _Operands, insn: Any) -> str:
     imm, base = int(insn["imm"]), int(insn["a"])
     dynamic = "smm:" if insn["flags"] & DYNAMIC else ""
     if base == OPERAND_NONE:

@@ -96,7 +96,7 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
     Conditions around barriers do not count: what depends on them is computed by all virtual blocks or not at all.
     """
     found = set(seeds)
-    arrays = _local_arrays(source, tree)
+    arrays = _local_arrays(tree)
     before = -1
     while before != len(found):
         before = len(found)
@@ -140,7 +140,7 @@ def _has_barrier(source: FunctionSource, node: ast.stmt) -> bool:
     )
 
 
-def _local_arrays(source: FunctionSource, tree: ast.FunctionDef) -> set[str]:
+def _local_arrays(tree: ast.FunctionDef) -> set[str]:
     return {
         t.id
         for n in ast.walk(tree)

@@ -93,7 +93,7 @@ def found_without(program: Program, name: str, variant: str, build: str, check: 
     _, problem, grid, block = made(name, variant, build)
     options = DYNAMIC if variant in ("hw", "co_hw") else {}
     try:
-        result = launch(program, None, problem.arguments(), grid, block, GPU, check=check, **options)
+        result = launch(program, problem.arguments(), grid, block, GPU, check=check, **options)
     except KernelError:
         return True
     return bool((result.findings or Findings()).errors)

@@ -426,7 +426,7 @@ def executed(program: Program, aliased: bool = True) -> list[Any]:
 def simulated(program: Program, aliased: bool = True) -> list[Any]:
     """Arguments after the program has run on the machine."""
     args = arguments(aliased)
-    launch(program, None, args, 1, THREADS, gpu="GTX285")
+    launch(program, args, 1, THREADS, gpu="GTX285")
     return args
 
 

@@ -21,7 +21,7 @@ from tests.package import programs
 
 
 def run(program, args, grid=1, block=32, gpu="GTX285", **options):
-    return launch(program, None, args, grid, block, gpu, **options)
+    return launch(program, args, grid, block, gpu, **options)
 
 
 def test_arrays_are_written_in_place():
@@ -43,7 +43,7 @@ def test_a_window_of_an_array_is_written_where_it_lies():
 
 def test_the_current_machine_is_used():
     with gpus.set_current("GTX480-48K"):
-        result = launch(programs.store_tid(), None, (np.zeros(32, np.int32), 0), 1, 32)
+        result = launch(programs.store_tid(), (np.zeros(32, np.int32), 0), 1, 32)
     assert result.gpu.name == "GTX480-48K"
 
 
@@ -264,7 +264,7 @@ def test_html_escapes_and_shows_every_counter():
 
 
 def test_wrong_names_are_told_with_the_right_ones():
-    result = launch(programs.store_tid(), None, (np.zeros(32, np.int32), 1), 1, 32, "GTX285")
+    result = launch(programs.store_tid(), (np.zeros(32, np.int32), 1), 1, 32, "GTX285")
     with pytest.raises(KeyError, match="there is no counter 'cylces'; did you mean 'cycles'"):
         result["cylces"]
     assert result.get("cylces") is None

@@ -17,10 +17,10 @@ out = np.zeros(64, np.int32)
 
 
 def once():
-    launch(good, None, (out, 1), 4, 64, "GTX285-1100", management="dynamic", profile=True)
+    launch(good, (out, 1), 4, 64, "GTX285-1100", management="dynamic", profile=True)
     for program, args, options in ((bad, (out, 1), {}), (spin, (), {"max_cycles": 500})):
         try:
-            launch(program, None, args, 1, 64, "GTX285-1100", **options)
+            launch(program, args, 1, 64, "GTX285-1100", **options)
         except smmux.KernelError:
             continue
         raise AssertionError("no fault")

@@ -46,7 +46,7 @@ class Allocated:
 
 def _allocated(function: Function) -> Allocated:
     order, graph = layout(function), Graph(function)
-    classes = coalesce(function, LiveRanges(function, graph, order))
+    classes = coalesce(LiveRanges(graph, order))
     return Allocated(function, order, graph, classes, allocate(classes))
 
 

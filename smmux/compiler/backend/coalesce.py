@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smmux.compiler.backend.live import LiveRanges, Segment
-from smmux.compiler.ir import Function, Reg, Type
+from smmux.compiler.ir import Reg, Type
 
 __all__ = ["Classes", "coalesce"]
 
@@ -64,7 +64,7 @@ def _union(first: Sequence[Segment], second: Sequence[Segment]) -> list[Segment]
     return merged
 
 
-def coalesce(function: Function, ranges: LiveRanges) -> Classes:
+def coalesce(ranges: LiveRanges) -> Classes:
     """Merge the ends of copies where possible and drop the copies that became moves to themselves."""
     classes = Classes(ranges)
     for _, instr in sorted(ranges.copies, key=lambda copy: -copy[0]):

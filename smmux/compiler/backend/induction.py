@@ -14,7 +14,7 @@ from smmux.compiler.backend.affine import Affine, Analysis, signed
 from smmux.compiler.backend.graph import Graph, Loop
 from smmux.compiler.backend.invariant import preheader
 from smmux.compiler.backend.phi import Phi, phis
-from smmux.compiler.ir import Array, Block, Function, Imm, Instr, Loc, Operand, Reg, Type
+from smmux.compiler.ir import Block, Function, Imm, Instr, Loc, Operand, Reg, Type
 
 __all__ = ["reduce_strength"]
 
@@ -142,12 +142,12 @@ class _Reduction:
         if key not in known:
             if len(known) >= MAX_ADDRESSES:
                 return
-            known[key] = self._address(mem.array, form, base, instr.loc)
+            known[key] = self._address(form, base, instr.loc)
         reg, constant = known[key]
         instr.srcs = (reg, *instr.srcs[1:])
         instr.mem = replace(mem, offset=(form.constant - constant) & MASK, lowered=True)
 
-    def _address(self, array: Array, form: Affine, base: Operand | None, loc: Loc | None) -> tuple[Reg, int]:
+    def _address(self, form: Affine, base: Operand | None, loc: Loc | None) -> tuple[Reg, int]:
         """A new address counter, and the constant part of the form that is not in it."""
         start = self._start(Affine(0, form.terms))
         constant = start.constant

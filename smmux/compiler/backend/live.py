@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from smmux.compiler.backend.graph import Graph
 from smmux.compiler.backend.ops import copy_of
 from smmux.compiler.backend.phi import Phi
-from smmux.compiler.ir import Block, Function, Instr, Reg
+from smmux.compiler.ir import Block, Instr, Reg
 
 __all__ = ["LiveRanges", "Segment", "bits", "liveness"]
 
@@ -77,16 +77,16 @@ def liveness(order: Sequence[Block]) -> tuple[dict[Block, int], dict[Block, int]
 class LiveRanges:
     """Segments of every register of a function whose reachable blocks lie in layout order `layout`."""
 
-    def __init__(self, function: Function, graph: Graph, layout: Sequence[Block]) -> None:
+    def __init__(self, graph: Graph, layout: Sequence[Block]) -> None:
         self.regs: dict[int, Reg] = {}
         self.segments: dict[int, list[Segment]] = {}
         self.copies: list[tuple[int, Instr]] = []  # (loop depth, instruction)
         self._next_value = 0
-        live_in, live_out = liveness(graph.order)
+        _, live_out = liveness(graph.order)
         values = self._number_values(graph)
         start = 0
         for block in layout:
-            self._scan(block, start, live_in[block], live_out[block], values[block])
+            self._scan(block, start, live_out[block], values[block])
             start += len(block.instrs)
         for segments in self.segments.values():
             segments.sort()
@@ -131,9 +131,7 @@ class LiveRanges:
         self._fixed = fixed
         return result
 
-    def _scan(
-        self, block: Block, first: int, live_in: int, live_out: int, values: tuple[list[int], dict[int, int]]
-    ) -> None:
+    def _scan(self, block: Block, first: int, live_out: int, values: tuple[list[int], dict[int, int]]) -> None:
         """Walk a block backwards and close a segment at each definition."""
         numbers, incoming = values
         regs, segments = self.regs, self.segments

@@ -36,7 +36,7 @@ MAX_REGISTER_ARRAY = 512  # elements; longer local arrays go to memory at once
 SPECIAL_BOUNDS = {"tid": (0, 1023), "ctaid": (0, 2**21 - 2), "ntid": (1, 1024), "nctaid": (1, 2**21 - 1)}
 
 
-def special(f: Frame, register: str, axis: str) -> Value:
+def special(register: str, axis: str) -> Value:
     """A component of threadIdx, blockIdx, blockDim or gridDim."""
     return result(Kind.INT32, ir.Special(ir.SpecialName(f"{register}.{axis}")), *SPECIAL_BOUNDS[register])
 
@@ -438,7 +438,7 @@ def _local_view(f: Frame, storage: LocalArray, element: Scalar) -> ir.Array | Lo
     )
 
 
-def local_elements(f: Frame, array: ArrayRef) -> list[tuple[Any, int]]:
+def local_elements(array: ArrayRef) -> list[tuple[Any, int]]:
     """Keys of the registers of a per-thread array."""
     storage = array.storage
     if isinstance(storage, LocalArray) and storage.memory is None:

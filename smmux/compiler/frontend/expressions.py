@@ -77,7 +77,7 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     if isinstance(owner.object, Dim3):
         if node.attr not in ("x", "y", "z"):
             raise f.error(node, f"{owner.object.name} has x, y and z, not {node.attr!r}")
-        return arrays.special(f, owner.object.register, node.attr)
+        return arrays.special(owner.object.register, node.attr)
     value = _captured_attribute(owner.object, node.attr)
     if value is MISSING:
         raise f.error(node, advice.of_attribute(owner.object, node.attr))
@@ -191,7 +191,7 @@ def _and_or(f: Frame, node: ast.BoolOp, left: Anything, right: ast.expr) -> Anyt
     condition = truth(f, node, left)
     if condition.known and not f.ctx.dry:
         return evaluate(f, right) if condition.const == conjunction else left
-    if harmless(f, right):
+    if harmless(right):
         other = evaluate(f, right)
         if _boolean(left) and _boolean(other):
             y = number(f, right, other)
@@ -211,7 +211,7 @@ def conditional(f: Frame, node: ast.IfExp) -> Anything:
     condition = truth(f, node.test, evaluate(f, node.test))
     if condition.known:
         return evaluate(f, node.body if condition.const else node.orelse)
-    if harmless(f, node.body) and harmless(f, node.orelse):
+    if harmless(node.body) and harmless(node.orelse):
         a, b = evaluate(f, node.body), evaluate(f, node.orelse)
         if isinstance(a, Value) and isinstance(b, Value):
             f.at(node)
@@ -270,7 +270,7 @@ HARMLESS = (
 HARMLESS_NODES = 12  # beyond that a branch is cheaper
 
 
-def harmless(f: Frame, node: ast.expr) -> bool:
+def harmless(node: ast.expr) -> bool:
     """True if an expression may be computed where its value is not wanted: it is short and touches no memory."""
     count = 0
     for inner in ast.walk(node):

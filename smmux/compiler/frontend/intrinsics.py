@@ -49,7 +49,7 @@ def grid(f: Frame, node: ast.AST, ndim: Anything) -> Anything:
     """Position in the grid."""
 
     def position(axis: str) -> Value:
-        block, size, thread = (arrays.special(f, register, axis) for register in ("ctaid", "ntid", "tid"))
+        block, size, thread = (arrays.special(register, axis) for register in ("ctaid", "ntid", "tid"))
         return arith.multiply_add(f, node, block, size, thread)
 
     return _per_axis(f, node, ndim, position)
@@ -60,7 +60,7 @@ def gridsize(f: Frame, node: ast.AST, ndim: Anything) -> Anything:
     """Threads of the grid."""
 
     def extent(axis: str) -> Value:
-        return arith.binary(f, node, "Mult", arrays.special(f, "nctaid", axis), arrays.special(f, "ntid", axis))
+        return arith.binary(f, node, "Mult", arrays.special("nctaid", axis), arrays.special("ntid", axis))
 
     return _per_axis(f, node, ndim, extent)
 

@@ -313,7 +313,7 @@ def _elements(f: Frame, node: ast.For | ast.While) -> Iterator[Key]:
     for name in sorted(names):
         value = f.ctx.env.get(f.key(name))
         for array in _arrays(value):
-            for key in arrays.local_elements(f, array):
+            for key in arrays.local_elements(array):
                 if key not in seen:
                     seen.add(key)
                     yield key
