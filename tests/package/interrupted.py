@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from smmux import cuda, float32, interrupt, models, sweep
+from smmux import benchmarks, compiler, cuda, float32, interrupt, models, sweep
 
 
 @cuda.jit
@@ -45,8 +45,25 @@ def replays():
         models.Dram("GTX285").replay(requests)
 
 
+def compiler_in_a_pool():
+    """What `advise` does for most of its time; no kernel runs."""
+    fft = benchmarks.get("FFT")
+    kernel, arguments = fft.kernel(), fft.problem("tiny").arguments()
+
+    def compile_for_ever():
+        while True:
+            compiler.clear_cache()
+            kernel.compile(arguments, schedule="list", max_registers=40)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(compile_for_ever).result()
+
+
 def call_when_asked(function, times=5):
-    """Call it once a run has asked so often whether it is to end: five times are 0.2 s inside of the core."""
+    """Call it once a run has asked so often whether it is to end: five times are 0.2 s inside of the core. The compiler
+    asks too, so `endless` is compiled before."""
+    for size in (32, 240 * 256):
+        endless.compile((np.zeros(size, np.float32),))
     poll, calls = interrupt.poll, itertools.count(1)
 
     def asked():
@@ -64,6 +81,7 @@ PLACES = {
     "pool": in_a_pool,
     "thread": in_a_thread,
     "replay": replays,
+    "compiler": compiler_in_a_pool,
 }
 
 if __name__ == "__main__":

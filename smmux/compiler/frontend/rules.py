@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from smmux import interrupt
 from smmux.compiler.frontend import advice
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.values import Anything, Tuple
@@ -14,6 +15,8 @@ Expression = Callable[[Frame, Any], Anything]
 Statement = Callable[[Frame, Any], None]
 CallRule = TypeVar("CallRule", bound=Callable[..., Anything])
 Call = Callable[..., Anything]  # (frame, node, *arguments, **keywords) -> value
+
+POLL = 64  # statements between two looks at Ctrl-C: unrolled kernels have ten thousands
 
 EXPRESSIONS: dict[type[ast.AST], Expression] = {}
 STATEMENTS: dict[type[ast.AST], Statement] = {}
@@ -79,6 +82,8 @@ def execute(f: Frame, body: list[ast.stmt]) -> None:
             return
         f.at(node)
         f.b.work += 1
+        if f.b.work % POLL == 0:
+            interrupt.poll()
         rule = STATEMENTS.get(type(node))
         if rule is None:
             raise f.error(node, advice.of_syntax(node))
