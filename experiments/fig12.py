@@ -14,7 +14,7 @@ from typing import Any
 from experiments import harness, throughput
 from experiments.harness import Verdict, verdict
 from experiments.software import SCHEDULES
-from experiments.throughput import FETCHED, ratios
+from experiments.throughput import FETCHED, SETTINGS, ratios
 from smmux.sweep import Record
 
 WIDTH = 1024
@@ -34,9 +34,9 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
     return throughput.run("MV", sizes(quick), lambda height: 2 * WIDTH * height, jobs, "fig12")
 
 
-def plot(records: Sequence[Record], ax: Any, schedule: str) -> Any:
+def plot(records: Sequence[Record], ax: Any, setting: str) -> Any:
     """Rates over the height."""
-    return throughput.plot(records, ax, schedule, "Height of the matrix", lambda height: f"{height // 1024}K")
+    return throughput.plot(records, ax, setting, "Height of the matrix", lambda height: f"{height // 1024}K")
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
@@ -87,11 +87,11 @@ EXPERIMENT = harness.Experiment(
     summary=throughput.summary,
     check=check,
     caption=caption,
-    plots=[partial(plot, schedule=schedule) for schedule in SCHEDULES],
+    plots=[partial(plot, setting=setting) for setting in SETTINGS],
     machines=throughput.machines,
     sizes=sizes,
     options={"stalls": throughput.stall_table},
-    figsize=(3.33, 3.2),
+    figsize=(3.33, 4.6),
 )
 
 

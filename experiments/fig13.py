@@ -13,7 +13,7 @@ from typing import Any
 from experiments import harness, throughput
 from experiments.harness import Verdict, verdict
 from experiments.software import SCHEDULES
-from experiments.throughput import FETCHED, curve, mean, ratios
+from experiments.throughput import FETCHED, SETTINGS, curve, mean, ratios
 from smmux.sweep import Record
 
 BATCHES = (128, 256, 512, 1024, 2048)
@@ -35,10 +35,10 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
     return throughput.run("FFT", sizes(quick), lambda batch: FLOPS * batch, jobs, "fig13")
 
 
-def plot(records: Sequence[Record], ax: Any, schedule: str) -> Any:
+def plot(records: Sequence[Record], ax: Any, setting: str) -> Any:
     """Rates over the batch, with the paper's averages."""
     levels = {f"paper, {name}": rate for name, rate in PAPER.items()}
-    return throughput.plot(records, ax, schedule, "Batch", levels=levels)
+    return throughput.plot(records, ax, setting, "Batch", levels=levels)
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
@@ -102,11 +102,11 @@ EXPERIMENT = harness.Experiment(
     summary=summary,
     check=check,
     caption=caption,
-    plots=[partial(plot, schedule=schedule) for schedule in SCHEDULES],
+    plots=[partial(plot, setting=setting) for setting in SETTINGS],
     machines=throughput.machines,
     sizes=sizes,
     options={"stalls": throughput.stall_table},
-    figsize=(3.33, 3.4),
+    figsize=(3.33, 4.8),
 )
 
 

@@ -179,17 +179,16 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     best = {name: max(found[name, "hw", extra] for extra in EXTRA) for name in [*names, MEAN]}
     divided = {name: found[name, "co_hw", CO_EXTRA] for name in [*names, MEAN] if (name, "co_hw", CO_EXTRA) in found}
     card = cards.card()
+    complete = set(names) == set(LIMITED) and all(r.get("size") != runs.size(quick=True) for r in records)
     own = [r for r in records if r["gpu"] == GPU and r["schedule"] == head and is_default(r)]
     made = [
-        _mean_and_maximum(
-            "P3", best, (PAPER_MEAN, PAPER_MAX), set(names) == set(LIMITED), "; MV's part: DEVIATIONS D4"
-        ),
+        _mean_and_maximum("P3", best, (PAPER_MEAN, PAPER_MAX), complete, "; MV's part: DEVIATIONS D4"),
         *_fft_blocks(own),
         *beside.check(own),
     ]
     if divided:
         made += [
-            _mean_and_maximum("P44", divided, (PAPER_CO_MEAN, PAPER_CO_MAX), len(divided) == 4, " (DEVIATIONS D7)"),
+            _mean_and_maximum("P44", divided, (PAPER_CO_MEAN, PAPER_CO_MAX), complete, " (DEVIATIONS D7)"),
             _collaborative(divided, best),
         ]
     return [
@@ -208,7 +207,7 @@ def check(records: Sequence[Record]) -> list[Verdict]:
 def _mean_and_maximum(
     claim: str, found: dict[str, float], paper: tuple[float, float], complete: bool, reason: str = ""
 ) -> Verdict:
-    """Whether mean and maximum are the paper's; the note says how far off they are."""
+    """Whether mean and maximum are the paper's; the note says how far off they are. complete: all at full size."""
     most = max((name for name in found if name != MEAN), key=found.__getitem__)
     ours = found[MEAN], found[most]
     off = [value / expected - 1 for value, expected in zip(ours, paper, strict=True)]

@@ -37,6 +37,8 @@ OPTIONS = {
 }
 """Options that only some experiments have; each is a flag."""
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
 CAPTION_CHARACTERS, CAPTION_LINE = 22, 0.11
 """Of the caption's font: characters in an inch, and height of a line in inches."""
 
@@ -104,7 +106,11 @@ def main(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
     given = vars(_parser(experiment).parse_args(argv))
     out: Path = given.pop("out")
     started = time.perf_counter()
-    records = _call(experiment.run, given)
+    try:
+        records = _call(experiment.run, given)
+    except KeyboardInterrupt:
+        print("interrupted, nothing written", file=sys.stderr)
+        return INTERRUPTED
     verdicts = experiment.check(records)
     more = [shown(records) for name, shown in experiment.options.items() if shown and given[name]]
     caption = experiment.caption(records) + (" Quick run: smaller grids." if given.get("quick") else "")
@@ -139,15 +145,27 @@ def main(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
 
 
 def _parser(experiment: Experiment) -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(description=(experiment.description or "").partition("\n\n")[0])
+    made = argparse.ArgumentParser(
+        prog=f"python -m experiments.{experiment.name}",
+        description=(experiment.description or "").partition("\n\n")[0],
+        epilog="Prints tables and the verdicts on the paper's claims; writes NAME.json, .csv, .png and .pdf into DIR.",
+    )
     made.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where files go (%(default)s)")
     made.add_argument("--quick", action="store_true", help="smaller grids, same code")
     for name in experiment.options:
         made.add_argument(f"--{name}", action="store_true", help=OPTIONS[name])
     made.add_argument(
-        "--jobs", type=int, default=available_processors(), metavar="N", help="simulations at a time (%(default)s)"
+        "--jobs", type=_count, default=available_processors(), metavar="N", help="simulations at a time (%(default)s)"
     )
     return made
+
+
+def _count(text: str) -> int:
+    """A number of simulations at a time."""
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return count
 
 
 def _call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:

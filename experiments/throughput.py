@@ -102,17 +102,17 @@ def ratios(records: Sequence[Record], series: str, over: str, setting: str = HEA
 def plot(
     records: Sequence[Record],
     ax: Any,
-    schedule: str,
+    setting: str,
     label: str,
     name: Callable[[int], str] = str,
     levels: Mapping[str, float] = MappingProxyType({}),
 ) -> Any:
     """A line per series over the size, `label` on the axis, sizes written as `name` gives them.
 
-    levels: rates that are drawn as dotted lines, by their label.
+    setting: of `SETTINGS`. levels: rates that are drawn as dotted lines, by their label.
     """
     for series, look in LOOKS.items():
-        rates = curve(records, series, schedule)
+        rates = curve(records, series, setting)
         ax.plot(range(len(rates)), list(rates.values()), look, label=series, color="C0" if "BL" in series else "C1")
     for (level, rate), color in zip(levels.items(), ("C0", "C1", "black"), strict=False):
         ax.plot((0, len(rates) - 1), (rate, rate), ":", linewidth=0.9, color=color, label=level)
@@ -120,8 +120,8 @@ def plot(
     ax.set_ylim(0, 1.08 * max(rate for line in ax.lines for rate in line.get_ydata()))
     ax.set_ylabel("GFLOPS")
     ax.set_xlabel(label)
-    ax.set_title(f"schedule: {schedule}", loc="left", fontsize=7, pad=2)
-    if schedule == SCHEDULES[0]:
+    ax.set_title(f"schedule: {setting}", loc="left", fontsize=7, pad=2)
+    if setting == HEAD:
         ax.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 

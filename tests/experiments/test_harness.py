@@ -86,6 +86,22 @@ def test_an_option_that_an_experiment_lacks_is_refused(tmp_path: Path) -> None:
         harness.main(experiment(options={}), ["--out", str(tmp_path), "--stalls"])
 
 
+@pytest.mark.parametrize("jobs", ["0", "-2", "x"])
+def test_jobs_is_a_number_of_simulations(tmp_path: Path, capsys: pytest.CaptureFixture[str], jobs: str) -> None:
+    with pytest.raises(SystemExit):
+        harness.main(experiment(), ["--out", str(tmp_path), "--jobs", jobs])
+    assert "argument --jobs" in capsys.readouterr().err
+
+
+def test_an_interrupted_run_says_so_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> list[dict[str, Any]]:
+        raise KeyboardInterrupt
+
+    assert harness.main(experiment(run=interrupted), ["--out", str(tmp_path / "new")]) == harness.INTERRUPTED
+    assert not (tmp_path / "new").exists()
+    assert capsys.readouterr().err == "interrupted, nothing written\n"
+
+
 def test_nothing_is_written_when_the_run_fails(tmp_path: Path) -> None:
     def wrong() -> list[dict[str, Any]]:
         raise WrongOutputError("MV: y")
