@@ -129,7 +129,9 @@ class Dram:
         self._config = gpus.as_tuple(self.gpu)
 
     def locate(self, address: int) -> Location:
-        """Partition, L2 slice, bank and row of a device address."""
+        """Partition, L2 slice, bank and row of a device address. Raises ValueError for one outside 32 bits."""
+        if not 0 <= address < 1 << 32:
+            raise ValueError(f"address {address} is outside 32 bits")
         return Location(*_core.dram_map(self._config, address))
 
     def replay(
@@ -143,29 +145,50 @@ class Dram:
     ) -> DramReplay:
         """Serve requests in the order given.
 
-        requests: addresses in the channel (see `locate`), or records of DRAM_REQUEST, then nothing else is given;
-        write: which are writes; arrival: command clock at which each reaches the channel, not decreasing; nbytes:
-        of each, inside one block of `partition_bytes` (default: 64). Raises ValueError for malformed requests.
+        requests: a vector of addresses in the channel (see `locate`), or records of DRAM_REQUEST, then nothing else
+        is given; write: which are writes; arrival: command clock at which each reaches the channel, not decreasing;
+        nbytes: of each, inside one block of `partition_bytes` (default: what is left of its aligned 64 bytes).
+        Raises ValueError, which names the first malformed request.
         """
         given = np.asarray(requests)
         if given.dtype == DRAM_REQUEST:
-            records = np.ascontiguousarray(given)
+            records = np.ascontiguousarray(_vector(given, "requests"))
         else:
-            records = np.zeros(_integers(given, "requests").shape, DRAM_REQUEST)
+            records = np.zeros(_vector(_integers(given, "requests", 32), "requests").shape, DRAM_REQUEST)
             records["address"] = given
             records["write"] = np.asarray(write, bool)
             records["arrival"] = _integers(arrival, "arrival")
-            records["bytes"] = 64 if nbytes is None else _integers(nbytes, "nbytes")
+            records["bytes"] = 64 - records["address"] % 64 if nbytes is None else _integers(nbytes, "nbytes", 16)
         done = np.zeros(len(records), np.uint64)
         if not log:
-            found = _core.dram_replay(self._config, records, done, poll=interrupt.poll)
-            return DramReplay(done, gpu=self.gpu, **_without(found))
+            return DramReplay(done, gpu=self.gpu, **_without(self._serve(records, done)))
         commands = np.zeros(16 * len(records) + 64, COMMAND)
-        found = _core.dram_replay(self._config, records, done, commands, poll=interrupt.poll)
+        found = self._serve(records, done, commands)
         if found["commands"] > len(commands):
             commands = np.zeros(found["commands"], COMMAND)
-            found = _core.dram_replay(self._config, records, done, commands, poll=interrupt.poll)
+            found = self._serve(records, done, commands)
         return DramReplay(done, gpu=self.gpu, log=commands[: found["commands"]], **_without(found))
+
+    def _serve(self, records: NDArray[np.void], *results: NDArray[Any]) -> dict[str, int]:
+        try:
+            return _core.dram_replay(self._config, records, *results, poll=interrupt.poll)
+        except ValueError as error:
+            raise ValueError(self._malformed(records) or str(error)) from None
+
+    def _malformed(self, records: NDArray[np.void]) -> str:
+        """What is wrong with the first of the requests that the core refuses; empty if with none."""
+        block, arrival, size = self.gpu.partition_bytes, records["arrival"], records["bytes"]
+        wrong = {
+            "arrives before the one before it": np.append(False, arrival[1:] < arrival[:-1]),
+            "arrives later than any clock": arrival >= 1 << 40,
+            "has no bytes": size == 0,
+            f"leaves its block of {block} bytes": records["address"] % block + size.astype(int) > block,
+        }
+        first = [(int(np.argmax(where)), what) for what, where in wrong.items() if where.any()]
+        if not first:
+            return ""
+        index, what = min(first)
+        return f"request {index} {what}: {size[index]} bytes at {records['address'][index]}, clock {arrival[index]}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,11 +245,14 @@ class Cache:
     def replay(self, addresses: ArrayLike, write: ArrayLike | None = None) -> CacheReplay:
         """Look up byte addresses in order; a miss brings in the sector. write: which accesses are stores.
 
-        Raises ValueError for a shape that no cache has.
+        Raises ValueError for addresses outside 32 bits and for a shape that no cache has.
         """
-        given = np.ascontiguousarray(_integers(addresses, "addresses"), np.uint32)
+        given = np.ascontiguousarray(_vector(_integers(addresses, "addresses", 32), "addresses"), np.uint32)
         hit = np.zeros(len(given), np.bool_)
-        shape = (self.size, self.line, self.ways, self.sector or self.line, self.hashed)
+        sizes = (self.size, self.line, self.ways, self.line if self.sector is None else self.sector)
+        if not all(0 < size < 1 << 32 for size in sizes):
+            raise ValueError(f"no cache has that shape: {self}")
+        shape = (*sizes, self.hashed)
         if write is None:
             return CacheReplay(hit, _core.cache_replay(*shape, given, hit, poll=interrupt.poll))
         stores = np.ascontiguousarray(np.broadcast_to(np.asarray(write, bool), given.shape))
@@ -288,7 +314,7 @@ class Memory:
         far SMs run ahead of the memory (0: as far as they can); it changes nothing. Raises ValueError for malformed
         packets and ConfigError for a machine that contradicts itself.
         """
-        records = np.ascontiguousarray(packets, PACKET)
+        records = np.ascontiguousarray(_vector(np.asarray(packets, PACKET), "packets"))
         sent, replied = np.zeros((2, len(records)), np.uint64)
         counters = _core.memory_replay(
             self._config,
@@ -303,12 +329,21 @@ class Memory:
         return MemoryReplay(sent, replied, counters, int(records["bytes"].sum(dtype=np.uint64)), self.gpu)
 
 
-def _integers(values: ArrayLike, name: str) -> NDArray[Any]:
+def _integers(values: ArrayLike, name: str, bits: int = 63) -> NDArray[Any]:
+    """Integers that are not negative and have no more bits than that."""
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise ValueError(f"{name} must be integers, not {array.dtype}")
-    if array.size and (array.min() < 0 or array.max() >= 1 << 63):
+    if array.size and array.min() < 0:
         raise ValueError(f"{name} must not be negative")
+    if array.size and int(array.max()) >= 1 << bits:
+        raise ValueError(f"{name} must be below 2**{bits}, not {array.max()}")
+    return array
+
+
+def _vector(array: NDArray[Any], name: str) -> NDArray[Any]:
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a vector, not of shape {array.shape}")
     return array
 
 

@@ -79,11 +79,21 @@ def test_caches_of_the_machines() -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", [Cache(1000), Cache(1024, line=96, ways=1), Cache(4096, line=512, sector=32, ways=1), Cache(512, ways=8)]
-)
+    "shape",
+    [
+        Cache(1000), Cache(1024, line=96, ways=1), Cache(4096, line=512, sector=32, ways=1), Cache(512, ways=8),
+        Cache(0), Cache(-4096), Cache(1 << 40), Cache(4096, sector=0), Cache(4096, ways=0),
+    ],
+)  # fmt: skip
 def test_impossible_shapes_are_refused(shape: Cache) -> None:
     with pytest.raises(ValueError, match="no cache has that shape"):
         shape.replay([0])
+
+
+@pytest.mark.parametrize("addresses", [[-1], [1 << 32], [[0, 4]], 0, [0.5]])
+def test_only_vectors_of_32_bit_addresses_are_looked_up(addresses: object) -> None:
+    with pytest.raises(ValueError, match="addresses must"):
+        Cache(1024).replay(addresses)
 
 
 @pytest.mark.slow

@@ -160,13 +160,37 @@ def test_every_parameter_matters(parameter: str) -> None:
     assert any((Dram(gpu).replay(r).done != Dram(variant).replay(r).done).any() for r in mixed)
 
 
-def test_malformed_requests_are_refused() -> None:
-    channel = Dram("GTX285")
-    for arguments in ({"arrival": [5, 4]}, {"nbytes": 0}, {"nbytes": 300}):
-        with pytest.raises(ValueError, match="malformed or out of order"):
-            channel.replay([0, 64], **arguments)
-    with pytest.raises(ValueError, match="integers"):
-        channel.replay([0.5])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"arrival": [5, 4]}, "request 1 arrives before"),
+        ({"arrival": [0, 1 << 41]}, "request 1 arrives later"),
+        ({"nbytes": 0}, "request 0 has no bytes"),
+        ({"nbytes": [64, 300]}, "request 1 leaves its block of 256 bytes"),
+        ({"nbytes": 1 << 16}, r"nbytes must be below 2\*\*16"),
+        ({"requests": [0, 1 << 32]}, r"requests must be below 2\*\*32"),
+        ({"requests": [-1]}, "not be negative"),
+        ({"requests": [0.5]}, "integers"),
+        ({"requests": [[0, 64]]}, r"vector, not of shape \(1, 2\)"),
+        ({"requests": 64}, "vector"),
+        ({"requests": np.zeros((1, 1), DRAM_REQUEST)}, "vector"),
+    ],
+)
+def test_malformed_requests_are_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Dram("GTX285").replay(**{"requests": [0, 64], **arguments})
+
+
+def test_any_address_is_a_request_by_default() -> None:
+    addresses = np.random.default_rng(5).integers(0, 1 << 32, 500)
+    found = Dram("GTX285").replay(addresses)
+    assert found.reads == np.where(addresses % 64 < 32, 2, 1).sum()
+
+
+@pytest.mark.parametrize("address", [-1, 1 << 32])
+def test_no_address_outside_32_bits_is_located(address: int) -> None:
+    with pytest.raises(ValueError, match="outside 32 bits"):
+        Dram("GTX285").locate(address)
 
 
 @pytest.mark.slow
