@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Mapping
 
-from smmux import smm
+from smmux import cuda, smm
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.multiplex.borders import Border, borders, superfluous
@@ -62,10 +62,20 @@ def isolate(kernel: Kernel) -> Kernel:
 
 
 def outline(kernel: Kernel) -> ast.FunctionDef:
-    """A copy of the kernel's tree."""
+    """A copy of the kernel's tree, its arrays declared by position: `array(64, float32)`, without keywords."""
+    source = kernel.definition
     if kernel.device:
-        raise refuse(kernel.definition, None, f"{kernel.__name__} is a device function; passes work on kernels")
-    return copy.deepcopy(kernel.definition.node)
+        raise refuse(source, None, f"{kernel.__name__} is a device function; passes work on kernels")
+    tree = copy.deepcopy(source.node)
+    for node in ast.walk(tree):
+        function = source.resolve(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and (function is cuda.shared.array or function is cuda.local.array):
+            given = {k.arg: k.value for k in node.keywords}
+            for name in ("shape", "dtype")[len(node.args) :]:
+                if name in given:
+                    node.args.append(given.pop(name))
+                    node.keywords = [k for k in node.keywords if k.arg in given]
+    return tree
 
 
 def _place(analysis: Analysis, barrier: Callable[[Border], ast.Call]) -> None:

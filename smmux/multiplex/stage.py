@@ -28,13 +28,17 @@ __all__ = ["REGISTERS", "stage"]
 REGISTERS = 64  # words per thread that staging may use: the largest tile of the benchmarks twice
 
 
+Waiting = tuple[str, Array, tuple[ast.expr, ...], int]
+"""A per-thread array in which elements of a shared array wait: name, that array, extents, words."""
+
+
 @dataclass(slots=True)
 class Split:
-    """A define in two parts, and the per-thread arrays between them: name, array whose elements wait, extents."""
+    """A define in two parts, and the per-thread arrays between them."""
 
     loads: list[ast.stmt] = field(default_factory=list)
     stores: list[ast.stmt] = field(default_factory=list)
-    waiting: list[tuple[str, Array, tuple[ast.expr, ...], int]] = field(default_factory=list)
+    waiting: list[Waiting] = field(default_factory=list)
 
 
 class NotStagedError(Exception):
@@ -64,7 +68,7 @@ def _stage_region(analysis: Analysis, names: Names, block: Block, position: int,
     """Split the defines at the beginning of a region, whose statements of the block end before the last position."""
     before: list[ast.stmt] = []
     within: list[ast.stmt] = []
-    waiting: list[tuple[str, Array, tuple[ast.expr, ...], int]] = []
+    waiting: list[Waiting] = []
     used = 0
     count = 0
     for piece in block.pieces[position:last]:
@@ -86,7 +90,7 @@ def _stage_region(analysis: Analysis, names: Names, block: Block, position: int,
         return
     start = block.body.index(block.pieces[position].node)
     block.body[start : start + count] = [*before, *within]
-    for name, array, extents, _ in waiting:
+    for name, array, extents, _ in reversed(waiting):
         _declare_waiting(analysis, name, array, extents)
 
 
@@ -118,7 +122,8 @@ class Splitter:
         self.frame = Frame(analysis, analysis.source, ())
         self.loops: list[tuple[ast.For, ast.expr, ast.expr, int]] = []  # extent, index, trips
         self.guarded = False
-        self.waiting: list[tuple[str, Array, tuple[ast.expr, ...], int]] = []
+        self.waiting: list[Waiting] = []
+        self.unused: list[Waiting] = []  # by this side of a branch, but by the other one
 
     def split(self, piece: Piece) -> Split:
         """The two parts; raises `NotStagedError` if there is nothing to stage, or if it is not safe."""
@@ -166,9 +171,10 @@ class Splitter:
         index = tuple(i for _, _, i, _ in self.loops) or (ast.Constant(0),)
         key = (array, tuple(map(ast.dump, extents)))
         size = math.prod(trips for _, _, _, trips in self.loops)
-        same = [w for w in self.waiting if (w[1], tuple(map(ast.dump, w[2]))) == key and self.guarded]
+        same = [w for w in self.unused if (w[1], tuple(map(ast.dump, w[2]))) == key]
         if same:
             name = same[0][0]
+            self.unused.remove(same[0])
         else:
             name = self.new_name(array)
             self.waiting.append((name, array, extents, size))
@@ -176,8 +182,7 @@ class Splitter:
 
     def new_name(self, array: Array) -> str:
         """`staged`, or with several arrays `staged_tile`."""
-        full = f"staged_{array.name}"
-        return self.names.new(full if len(self.analysis.shared) > 1 else "staged", full)
+        return self.names.new(f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged")
 
     def loop(self, node: ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """A loop of constant length, as two loops."""
@@ -234,7 +239,12 @@ class Splitter:
         if self.loads(node.test) or set(assigned_names([node])) & names_in(node.test):
             raise NotStagedError
         before, self.guarded = self.guarded, True
-        sides = [[self.one(inner) for inner in body] for body in (node.body, node.orelse)]
+        count, unused = len(self.waiting), self.unused
+        self.unused = list(unused)
+        sides = [[self.one(inner) for inner in node.body]]
+        left, self.unused = self.unused, [*unused, *self.waiting[count:]]
+        sides.append([self.one(inner) for inner in node.orelse])
+        self.unused = [w for w in unused if w in left and w in self.unused]
         self.guarded = before
         loads, stores = ([[s for part in side for s in part[k]] for side in sides] for k in (0, 1))
         if any(not _is_staged(s) for side in loads for s in side):
