@@ -42,7 +42,7 @@ def co_hw(
     name = kernel.definition.name
     found.tree.name += "_co_hw"
     describe(found.tree, f"{name}, with a private and a public part of {array}; the public part is held while in use.")
-    return made(kernel.definition, found.tree, found.names.added)
+    return made(found.source, found.tree, {})
 
 
 def co_vtb(

@@ -24,8 +24,9 @@ from smmux.multiplex.errors import refuse
 from smmux.multiplex.facts import Array
 from smmux.multiplex.inline import inline_accesses, inline_barriers
 from smmux.multiplex.layout import Layout, rows_first
-from smmux.multiplex.manage import declaration, outline
+from smmux.multiplex.manage import declaration
 from smmux.multiplex.names import names_in
+from smmux.multiplex.outline import outline
 from smmux.multiplex.parts import Parts
 from smmux.multiplex.streams import Streams, streams
 from smmux.multiplex.syntax import Names, at, call, expression, statement
@@ -64,15 +65,14 @@ def divided(kernel: Kernel, split: Split, *, allocate: bool) -> Divided:
     allocate: the public part is dynamic, with an allocating and a releasing barrier at the borders of its region;
     otherwise it is static, and its region has no more barriers than the source.
     """
-    tree = outline(kernel)
-    names = Names(kernel.definition, tree)
-    inline_barriers(kernel.definition, tree, names)
-    captured = ChainMap(names.added, kernel.definition.captured)  # type: ignore[arg-type]
-    source = replace(kernel.definition, captured=captured)
+    original, tree = outline(kernel)
+    names = Names(original, tree)
+    inline_barriers(original, tree, names)
+    source = replace(original, captured=ChainMap(names.added, original.captured))  # type: ignore[arg-type]
     division = Division(source, tree, names, split.array, allocate)
     division.write_out(split.shape, split.interleaved)
     division.divide(split.private, split.threads)
-    source = replace(source, captured=ChainMap(dict(names.added), kernel.definition.captured))  # type: ignore[arg-type]
+    source = replace(original, captured=ChainMap(dict(names.added), original.captured))  # type: ignore[arg-type]
     return Divided(source, tree, names, frozenset({split.array, *division.views()}))
 
 

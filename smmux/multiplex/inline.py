@@ -1,11 +1,11 @@
-"""Device functions that access shared arrays, or have barriers, written out at their calls."""
+"""Device functions that declare or access shared arrays, or have barriers, written out at their calls."""
 
 from __future__ import annotations
 
 import ast
 import copy
 from collections import ChainMap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from smmux import cuda
@@ -55,10 +55,9 @@ class Inliner:
                     self.body(getattr(node, inner))
             if isinstance(node, ast.For):
                 del self.around[len(self.around) - len(_names_in([node.target])) :]
-            if (first := self.taken_out(node)) is not None:
-                written_out = self.written_out(first, first.value)
-                self.body(written_out)
-                made += written_out
+            while taken_out := self.taken_out(node):
+                self.body(taken_out)
+                made += taken_out
             call = self.call_of(node)
             if call is None:
                 self.refuse_nested(node)
@@ -79,26 +78,36 @@ class Inliner:
         function = getattr(self.source.resolve(call.func), "definition", None)
         if not isinstance(function, FunctionSource):
             return None
-        given = any(isinstance(a, ast.Name) and a.id in self.arrays for a in call.args)
-        return function if given or self.barriers and has_barrier(function) else None
+        given = any(
+            isinstance(a, ast.Name) and a.id in self.arrays for a in [*call.args, *(k.value for k in call.keywords)]
+        )
+        if given or self.barriers and _calls(function, BARRIERS) or _calls(function, (cuda.shared.array,)):
+            return function
+        return None
 
-    def taken_out(self, node: ast.stmt) -> _Assignment | None:
-        """A call within the value of a statement, made a statement of its own, where that changes no order of loads."""
-        value = node.value if isinstance(node, ast.Assign | ast.AugAssign | ast.Return) else None
-        if value is None or self.call_of(node) is not None and not isinstance(node, ast.AugAssign):
-            return None
-        calls = [n for n in ast.walk(value) if isinstance(n, ast.Call) and self.function(n) is not None]
-        if len(calls) != 1 or any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(value)):
-            return None
-        inside = {id(n) for n in ast.walk(calls[0])}
-        rest = [n for n in ast.walk(node) if id(n) not in inside]
-        if any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) for n in rest):
-            return None
-        function = self.function(calls[0])
-        assert function is not None
-        name = self.names.new(f"{function.name}_value")
-        made = at(_Assignment([ast.Name(name, ast.Store())], calls[0]), node)
-        node.value = _Replacer(calls[0], at(ast.Name(name, ast.Load()), node)).visit(value)  # type: ignore[attr-defined]
+    def taken_out(self, node: ast.stmt) -> list[ast.stmt]:
+        """The first call in the expression of a statement, and the loads before it, as statements of their own."""
+        part = _expression_of(node)
+        value = getattr(node, part) if part else None
+        if value is None or self.call_of(node) is not None:
+            return []
+        order = list(_evaluated(value))
+        first = next((n for n in order if isinstance(n, ast.Call) and self.function(n) is not None), None)
+        if first is None or any(isinstance(n, ast.IfExp | ast.BoolOp) for n in order):
+            return []
+        arguments = {id(n) for n in ast.walk(first)}
+        before = [n for n in order[: order.index(first)] if id(n) not in arguments]
+        if any(isinstance(n, ast.Call) and hasattr(self.source.resolve(n.func), "definition") for n in before):
+            return []
+        loads = [n for n in before if isinstance(n, ast.Subscript)]
+        inner = {id(n) for load in loads for n in ast.walk(load) if n is not load}
+        made: list[ast.stmt] = []
+        for found in [*(load for load in loads if id(load) not in inner), first]:
+            function = self.function(found) if isinstance(found, ast.Call) else None
+            name = self.names.new(f"{function.name if function else _root(found)}_value")
+            made.append(at(ast.Assign([ast.Name(name, ast.Store())], found), node))
+            value = _Replacer(found, at(ast.Name(name, ast.Load()), node)).visit(value)
+        setattr(node, part, value)
         return made
 
     def refuse_nested(self, node: ast.stmt) -> None:
@@ -113,18 +122,18 @@ class Inliner:
         """What the call does, as statements of the caller."""
         function = self.function(call)
         assert function is not None
-        if call.keywords or len(call.args) != len(function.parameters):
-            raise refuse(self.source, call, f"give {function.name!r}, which {self.reason}, all arguments by position")
+        given = self.arguments(function, call)
         if function.fastmath and not self.source.fastmath:
             raise refuse(self.source, call, f"{function.name!r} {self.reason} and other arithmetic, fastmath=True")
-        body = _without_docstring(copy.deepcopy(function.node.body))
+        body = self.with_one_exit(function)
         returned = body.pop() if isinstance(body[-1], ast.Return) else None
-        if any(isinstance(n, ast.Return) for s in body for n in ast.walk(s)):
-            raise refuse(function, function.node, f"{function.name!r} {self.reason} and returns early")
         assigned = set(assigned_names(body))
         names: dict[str, ast.expr] = self.capture(function)
+        result = self.result(node, returned, assigned, function, given)
+        if result is not None:
+            names[result] = node.targets[0]  # type: ignore[attr-defined]
         made: list[ast.stmt] = []
-        for parameter, argument in zip(function.parameters, call.args, strict=True):
+        for parameter, argument in given.items():
             if parameter not in assigned and _simple(argument) and not assigned & _names_in([argument]):
                 names[parameter] = argument
                 continue
@@ -135,16 +144,60 @@ class Inliner:
         for name in dict.fromkeys(assigned_names(body)):
             if name in counters:
                 continue
-            names.setdefault(name, ast.Name(self.local(name, function), ast.Load()))
-        if returned is not None and isinstance(node, ast.Assign):
-            assert isinstance(returned, ast.Return)
-            assert returned.value is not None
-            body.append(at(ast.Assign(node.targets, returned.value), node))
+            if name not in names:
+                names[name] = ast.Name(self.local(name, function), ast.Load())
         renamer = _Renamer(names)
         made += [renamer.visit(s) for s in body]
+        if isinstance(node, ast.Assign) and result is None:
+            assert isinstance(returned, ast.Return)
+            assert returned.value is not None
+            made.append(at(ast.Assign(node.targets, renamer.visit(returned.value)), node))
         if function.filename != self.source.filename:
             made = [at(s, node) for s in made]
         return made
+
+    def with_one_exit(self, function: FunctionSource) -> list[ast.stmt]:
+        """The statements of a function, which ends with its only `return` if there is one."""
+        body = _without_docstring(copy.deepcopy(function.node.body))
+        if not any(_returns(node) for node in body[:-1]) and isinstance(body[-1], ast.Return) or not _returns(*body):
+            return body
+        name = self.names.new(f"{function.name}_value")
+        changed = _one_exit(body, name)
+        if changed is None:
+            raise refuse(function, function.node, f"{function.name!r} {self.reason} and returns within a loop")
+        value = any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function.node))
+        last = [at(ast.Return(ast.Name(name, ast.Load())), function.node)] if value else []
+        return [*changed, *last]
+
+    def arguments(self, function: FunctionSource, call: ast.Call) -> dict[str, ast.expr]:
+        """The argument for each parameter, given by position or by name, or its default."""
+        named = {k.arg: k.value for k in call.keywords}
+        by_name = dict(zip(function.parameters, call.args, strict=False)) | {n: v for n, v in named.items() if n}
+        for name, value in function.defaults.items():
+            if isinstance(value, int | float) and name not in by_name:
+                by_name[name] = at(ast.Constant(value), call)
+        starred = None in named or any(isinstance(a, ast.Starred) for a in call.args)
+        if starred or by_name.keys() != set(function.parameters) or len(call.args) > len(function.parameters):
+            why = f"give {function.name!r}, which {self.reason}, its arguments one by one"
+            raise refuse(self.source, call, why)
+        return {name: by_name[name] for name in function.parameters}
+
+    def result(
+        self,
+        node: ast.stmt,
+        returned: ast.stmt | None,
+        assigned: set[str],
+        function: FunctionSource,
+        given: dict[str, ast.expr],
+    ) -> str | None:
+        """The variable of a function that can be the one of the caller that its value is assigned to."""
+        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        value = returned.value if isinstance(returned, ast.Return) else None
+        if not isinstance(target, ast.Name) or not isinstance(value, ast.Name):
+            return None
+        others = _names_in(given.values()) | _names_in(function.node.body) - {value.id} | set(self.around)
+        mine = value.id in assigned and value.id not in given and target.id not in others
+        return value.id if mine else None
 
     def local(self, wish: str, function: FunctionSource) -> str:
         """A name for a variable of an inlined function: its own if that is free, or was its own before."""
@@ -173,10 +226,32 @@ class Inliner:
         return renamed
 
 
-class _Assignment(ast.Assign):
-    """name = call"""
+def _returns(*nodes: ast.stmt) -> bool:
+    """Whether statements have a `return` in them."""
+    return any(isinstance(n, ast.Return) for node in nodes for n in ast.walk(node))
 
-    value: ast.Call
+
+def _one_exit(body: list[ast.stmt], name: str) -> list[ast.stmt] | None:
+    """Statements that assign to a variable what they returned; None where that cannot be written with conditions."""
+    for i, node in enumerate(body):
+        if isinstance(node, ast.Return):
+            value = node.value
+            return [*body[:i], at(ast.Assign([ast.Name(name, ast.Store())], value), node) if value else ast.Pass()]
+        if not _returns(node):
+            continue
+        if not isinstance(node, ast.If):
+            return None
+        sides = [node.body, node.orelse]
+        open_ended = [k for k, side in enumerate(sides) if not side or not isinstance(side[-1], ast.Return)]
+        if len(open_ended) > 1:
+            return None
+        for k in open_ended:
+            sides[k] = sides[k] + body[i + 1 :]
+        then, otherwise = (_one_exit(side, name) for side in sides)
+        if then is None or otherwise is None:
+            return None
+        return [*body[:i], ast.copy_location(ast.If(node.test, then or [ast.Pass()], otherwise), node)]
+    return body
 
 
 class _Replacer(ast.NodeTransformer):
@@ -187,17 +262,38 @@ class _Replacer(ast.NodeTransformer):
         return self.new if node is self.node else self.generic_visit(node)
 
 
-def has_barrier(function: FunctionSource, depth: int = 0) -> bool:
-    """Whether a device function, or one that it calls, has a barrier."""
+def _calls(function: FunctionSource, wanted: tuple[object, ...], depth: int = 0) -> bool:
+    """Whether a device function, or one that it calls, calls one of the functions of the language."""
     for node in ast.walk(function.node):
         if isinstance(node, ast.Call):
             called = function.resolve(node.func)
-            if any(called is barrier for barrier in BARRIERS):
+            if any(called is one for one in wanted):
                 return True
             inner = getattr(called, "definition", None)
-            if isinstance(inner, FunctionSource) and depth < 64 and has_barrier(inner, depth + 1):
+            if isinstance(inner, FunctionSource) and depth < 64 and _calls(inner, wanted, depth + 1):
                 return True
     return False
+
+
+def _expression_of(node: ast.stmt) -> str:
+    """The field of a statement with an expression that is evaluated once, before all else that it does."""
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr):
+        return "value"
+    return "test" if isinstance(node, ast.If) else "iter" if isinstance(node, ast.For) else ""
+
+
+def _evaluated(node: ast.expr) -> Iterator[ast.AST]:
+    """Parts of an expression in the order in which they are evaluated."""
+    for child in ast.iter_child_nodes(node):
+        yield from _evaluated(child)  # type: ignore[arg-type]
+    yield node
+
+
+def _root(node: ast.AST) -> str:
+    """The array that an element is of."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else "loaded"
 
 
 class _Renamer(ast.NodeTransformer):

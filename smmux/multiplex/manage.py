@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Mapping
 
-from smmux import cuda, smm
+from smmux import smm
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.multiplex.borders import Border, borders, superfluous
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.facts import Array
+from smmux.multiplex.outline import outline
 from smmux.multiplex.stage import REGISTERS, stage
 from smmux.multiplex.syntax import Names, at, call, describe, expression, made
 from smmux.multiplex.walk import Analysis, analyse
 
-__all__ = ["hw", "isolate", "outline"]
+__all__ = ["declaration", "hw", "isolate"]
 
 Shape = int | tuple[int, ...]
 
@@ -30,8 +30,7 @@ def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_regis
 
     Raises `MultiplexError`, with file and line, where the kernel cannot be multiplexed.
     """
-    source = kernel.definition
-    tree = outline(kernel)
+    source, tree = outline(kernel)
     if stage_registers:
         stage(source, tree, stage_registers)
     analysis = analyse(source, tree)
@@ -50,8 +49,7 @@ def isolate(kernel: Kernel) -> Kernel:
     Such a barrier also waits for the block's own global loads; the time between two of them is counted as
     `region_cycles`. They replace the source's barriers at the borders; nothing else changes.
     """
-    source = kernel.definition
-    tree = outline(kernel)
+    source, tree = outline(kernel)
     analysis = analyse(source, tree)
     names = Names(source, tree)
     module = names.module("smm", smm)
@@ -59,23 +57,6 @@ def isolate(kernel: Kernel) -> Kernel:
     tree.name += "_isolated"
     describe(tree, f"{source.name}, with isolating barriers around each region.")
     return made(source, tree, names.added)
-
-
-def outline(kernel: Kernel) -> ast.FunctionDef:
-    """A copy of the kernel's tree, its arrays declared by position: `array(64, float32)`, without keywords."""
-    source = kernel.definition
-    if kernel.device:
-        raise refuse(source, None, f"{kernel.__name__} is a device function; passes work on kernels")
-    tree = copy.deepcopy(source.node)
-    for node in ast.walk(tree):
-        function = source.resolve(node.func) if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and (function is cuda.shared.array or function is cuda.local.array):
-            given = {k.arg: k.value for k in node.keywords}
-            for name in ("shape", "dtype")[len(node.args) :]:
-                if name in given:
-                    node.args.append(given.pop(name))
-                    node.keywords = [k for k in node.keywords if k.arg in given]
-    return tree
 
 
 def _place(analysis: Analysis, barrier: Callable[[Border], ast.Call]) -> None:
@@ -116,16 +97,10 @@ def _declare(analysis: Analysis, shapes: dict[str, Shape], function: str) -> Non
 
 
 def declaration(analysis: Analysis, array: Array) -> ast.Call:
-    """The call that declares a shared array, in the kernel and of known size."""
+    """The call that declares a shared array, of known size."""
     source: FunctionSource = analysis.declared_in[array]
     node = array.node
     assert isinstance(node, ast.Call)
-    if source is not analysis.source:
-        raise refuse(
-            source,
-            node,
-            f"the shared array is declared in {source.name!r}, a device function; declare it in the kernel and pass it",
-        )
     if len(node.args) != 2 or node.keywords:
         raise refuse(source, node, "cuda.shared.array takes a shape and a type")
     if isinstance(node.args[0], ast.Constant) and node.args[0].value == 0:

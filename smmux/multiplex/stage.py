@@ -182,7 +182,8 @@ class Splitter:
 
     def new_name(self, array: Array) -> str:
         """`staged`, or with several arrays `staged_tile`."""
-        return self.names.new(f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged")
+        full = f"staged_{array.name}"
+        return self.names.new(full if len(self.analysis.shared) > 1 else "staged", full)
 
     def loop(self, node: ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """A loop of constant length, as two loops."""

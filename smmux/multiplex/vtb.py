@@ -14,7 +14,7 @@ from smmux.multiplex.control import tainted
 from smmux.multiplex.errors import MultiplexError, refuse
 from smmux.multiplex.geometry import Merge, Size, VirtualKernel
 from smmux.multiplex.inline import inline_barriers
-from smmux.multiplex.manage import outline
+from smmux.multiplex.outline import outline
 from smmux.multiplex.spans import spans
 from smmux.multiplex.stage import REGISTERS, stage
 from smmux.multiplex.syntax import Names, at, describe
@@ -68,8 +68,7 @@ def merged(kernel: Kernel, n: int, grid: Size | None, block: Size | None) -> Mer
 
 def prepared(kernel: Kernel, stage_registers: int) -> tuple[FunctionSource, ast.FunctionDef, Names]:
     """A copy of a kernel's tree with functions that have barriers written out, and loads in front of regions."""
-    source = kernel.definition
-    tree = outline(kernel)
+    source, tree = outline(kernel)
     names = Names(source, tree)
     inline_barriers(source, tree, names)
     source = replace(source, captured=ChainMap(dict(names.added), source.captured))  # type: ignore[arg-type]

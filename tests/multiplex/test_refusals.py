@@ -79,18 +79,6 @@ def test_device_functions_are_no_kernels() -> None:
         multiplex.hw(device("def f(a):\n    a[0] = 0"))
 
 
-def test_arrays_that_are_not_declared_in_the_kernel() -> None:
-    helper = device("""
-    def exchange(x, t):
-        tile = cuda.shared.array(64, float32)
-        tile[t] = x
-        cuda.syncthreads()
-        return tile[63 - t]
-    """)
-    with pytest.raises(multiplex.MultiplexError, match="declare it in the kernel and pass it"):
-        multiplex.hw(kernel("def f(a):\n    t = cuda.threadIdx.x\n    a[t] = exchange(a[t], t)", exchange=helper))
-
-
 def test_arrays_of_the_launch_have_no_size() -> None:
     text = HEAD.replace("64", "0") + indented(EXCHANGE)
     with pytest.raises(multiplex.MultiplexError, match="give it a constant shape"):

@@ -189,7 +189,7 @@ def test_device_functions_with_barriers_are_written_out() -> None:
     """)
     made = kernel(text("x = 2 * exchange(s, t, a[i]) + 1\no[i] = x + exchange(s, t, x)"), N=64, exchange=exchange)
     with pytest.raises(multiplex.MultiplexError, match="has to be a statement"):
-        multiplex.vtb(kernel(text("o[i] = a[i] * exchange(s, t, a[i])"), N=64, exchange=exchange))
+        multiplex.vtb(kernel(text("o[i] = exchange(s, t, a[i]) if n else 0"), N=64, exchange=exchange))
     for scheme in PASSES:
         check(made, scheme, 6, 64)
 
