@@ -191,12 +191,19 @@ class Division:
         values = made.waiting.stores(nodes[0]) if made.waiting.fixed is not None else []
         public = [*values, *made.after, *made.rest]
         if self.allocate:
-            public = self.allocated(public, (made.after or made.rest or nodes)[0], nodes[-1])
+            early = 0 if values else self.without(public, set(made.parts.public.values()))
+            outside, public = public[:early], public[early:]
+            public = self.allocated(public, (public or nodes)[0], nodes[-1])
+            made.before += outside
             if stop < len(block.body) and is_barrier(block.pieces[stop]):
                 stop += 1  # the releasing barrier takes its place, the allocating one that of the one before
             if start and not made.before and is_barrier(block.pieces[start - 1]):
                 start -= 1
         block.body[start:stop] = [*made.before, *public]
+
+    def without(self, nodes: list[ast.stmt], public: set[str]) -> int:
+        """How many of the first statements do not access the public part, and need not wait for it."""
+        return next((i for i, node in enumerate(nodes) if names_in(node) & public), 0)
 
     def allocated(self, public: list[ast.stmt], first: ast.stmt, last: ast.stmt) -> list[ast.stmt]:
         """Statements between allocating and releasing barriers, which get lines of the source."""

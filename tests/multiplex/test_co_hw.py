@@ -94,6 +94,32 @@ for r in range(8):
 smm.release()"""
 
 
+def test_work_with_the_private_part_alone_does_not_hold_the_public_one() -> None:
+    made = kernel("""
+    def f(a, out, n):
+        words = cuda.shared.array((2, 64), float32)
+        i = cuda.threadIdx.x
+        words[0, i] = a[cuda.grid(1)]
+        cuda.syncthreads()
+        total = float32(0.0)
+        for k in range(n):
+            total += words[0, (i + k) % 64]
+        words[1, i] = total
+        cuda.syncthreads()
+        out[cuda.grid(1)] = words[1, 63 - i]
+    """)
+    divided = multiplex.co_hw(made, "words", 1)
+    text = body(divided)
+    assert (
+        text.index("total += words[0, (i + k) % 64]") < text.index("smm.alloc()") < text.index("words_public[0, i] =")
+    )
+    a, expected, found = np.arange(256, dtype=np.float32), np.zeros(256, np.float32), np.zeros(256, np.float32)
+    made.simulate(4, 64, (a, expected, 7))
+    result = divided.simulate(4, 64, (a, found, 7), management="dynamic", extra_blocks=1, check="races")
+    assert (found == expected).all()
+    assert not result.findings
+
+
 def test_loops_are_divided() -> None:
     made = multiplex.co_hw(kernel(SMALL), "tile", private=6)
     assert body(made) == SMALL_DIVIDED
