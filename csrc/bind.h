@@ -32,16 +32,17 @@ int bind_words(PyObject *object, uint32_t *out, Py_ssize_t count, const char *wh
 int bind_config(PyObject *object, struct config *cfg);
 int bind_machine(PyObject *object, struct config *cfg);
 
-/* The one place where error codes become exceptions, with what checks had found until then; returns NULL. */
+/* The one place where error codes become exceptions, with what checks had found until then; returns
+ * NULL. */
 struct outcome;
 PyObject *bind_raise(const struct fault *f);
 PyObject *bind_raise_outcome(const struct outcome *out);
 
 PyObject *bind_counters(const struct counters *c);
 
-/* A run without the GIL, between bind_pause and bind_resume. Ctrl-C reaches it through bind_interrupted (the
- * context is the pause): every 50 ms it takes the GIL back and calls poll(), which ends the run by raising.
- * poll: may be NULL or None. */
+/* A run without the GIL, between bind_pause and bind_resume. Ctrl-C reaches it through
+ * bind_interrupted (the context is the pause): every 50 ms it takes the GIL back and calls poll(),
+ * which ends the run by raising. poll: may be NULL or None. */
 struct bind_pause {
     PyObject *poll;
     PyThreadState *thread;

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "scoreboard.h"
 
-/* ---- start ------------------------------------------------------------------------------------ */
+/* ---- start ------------------------------------------------------------------------------- */
 
 static uint64_t reserve_warps(const struct sm *sm, uint32_t count) {
     uint64_t slots = 0;
@@ -22,7 +22,7 @@ void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle) {
     sm->pending[i] = (struct block_event){cycle, block};
 }
 
-/* A slot and warps for the block; which ones depends on this cycle, not on when it was announced. */
+/* A slot and warps for the block; which ones depends on this cycle, not on its announcement. */
 static struct block *place_block(struct sm *sm, struct block_event start) {
     uint32_t slot = 0;
     while (sm->blocks[slot].used) slot++;
@@ -87,7 +87,7 @@ static void start_block(struct sm *sm, struct block *b, uint64_t t) {
         }
 }
 
-/* ---- shared memory ------------------------------------------------------------------------------ */
+/* ---- shared memory ----------------------------------------------------------------------- */
 
 static void release_warps(struct sm *sm, const struct block *b, uint64_t at, enum wait kind) {
     for (uint32_t w = 0; w < sm->warp_limit; w++)
@@ -169,7 +169,7 @@ static void release(struct sm *sm, struct block *b, uint64_t t) {
     serve_queue(sm, t);
 }
 
-/* ---- barriers ------------------------------------------------------------------------------------- */
+/* ---- barriers ---------------------------------------------------------------------------- */
 
 static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     const enum bar_option option = (enum bar_option)b->barrier;
@@ -225,7 +225,7 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
     if (++b->arrived == b->warps_live) complete_barrier(sm, b, t);
 }
 
-/* ---- end -------------------------------------------------------------------------------------------- */
+/* ---- end --------------------------------------------------------------------------------- */
 
 static void finish(struct sm *sm, struct block *b, uint64_t t) {
     if (sm->m->static_smem) smm_release(&sm->smm, b->static_base);

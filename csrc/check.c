@@ -6,7 +6,7 @@
 
 #include "shadow.h"
 
-/* ---- construction ------------------------------------------------------------------------------ */
+/* ---- construction ------------------------------------------------------------------------ */
 
 static bool is_shared(uint32_t op) {
     return op == OP_LD_SHARED || op == OP_ST_SHARED || op == OP_ATOM_SHARED;
@@ -76,7 +76,7 @@ void check_report(struct sm *sm, const struct block *b, uint64_t t, struct findi
     findings_add(&sm->check->findings, &found);
 }
 
-/* ---- intervals ------------------------------------------------------------------------------------ */
+/* ---- intervals --------------------------------------------------------------------------- */
 
 static struct interval *interval_of(struct sm *sm, const struct block *b) {
     return &sm->check->blocks[b - sm->blocks];
@@ -117,7 +117,7 @@ void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t pc) {
     if (!is_shared(op)) sm->check->synced[warp] = check_epoch(sm->check);
 }
 
-/* ---- barriers that not all threads reach ------------------------------------------------------------ */
+/* ---- barriers that not all threads reach ------------------------------------------------- */
 
 void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes) {
     struct check *c = sm->check;

@@ -1,9 +1,10 @@
 /* Data races in shared memory, reads of what nobody wrote, barriers that not all threads reach.
  *
- * Each piece of shared memory has shadow records of who accessed it last. Two accesses by different threads of a
- * block race if a barrier does not order them and one of them writes; atomics do not race among themselves. The
- * threads of a warp run in lockstep on the modelled machines, so that a warp's instructions are ordered; the strict
- * form grants that only between a thread and itself and across cuda.syncwarp, as CC 7.x does.
+ * Each piece of shared memory has shadow records of who accessed it last. Two accesses by different
+ * threads of a block race if a barrier does not order them and one of them writes; atomics do not
+ * race among themselves. The threads of a warp run in lockstep on the modelled machines, so that a
+ * warp's instructions are ordered; the strict form grants that only between a thread and itself and
+ * across cuda.syncwarp, as CC 7.x does.
  *
  * Checks look on: they change no value and no cycle. */
 #ifndef SMMUX_CHECK_H
@@ -31,8 +32,8 @@ void check_interval(struct sm *sm, const struct block *b, uint64_t t);
 void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes);
 /* The threads of the warp have synchronised before the instruction: order in the strict form. */
 void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t pc);
-/* A shared-memory instruction with active lanes, before loads and stores are performed; addresses are those of the SM, shape is
- * that of struct smem_cost. */
+/* A shared-memory instruction with active lanes, before loads and stores are performed; addresses
+ * are those of the SM, shape is that of struct smem_cost. */
 void check_access(const struct memop *op, const uint8_t shape[2]);
 
 #endif

@@ -121,7 +121,7 @@ static void bank_plan(struct dram *d, uint32_t b) {
     if (d->ready[b] < d->row_bound) d->row_bound = d->ready[b];
 }
 
-/* --- window ----------------------------------------------------------------------- */
+/* ---- window ------------------------------------------------------------------------------ */
 
 /* Unlink and return the bank's oldest request to its open row, else its oldest. */
 static uint32_t window_take(struct dram *d, uint32_t b) {
@@ -176,7 +176,7 @@ static void admit(struct dram *d) {
     }
 }
 
-/* --- commands --------------------------------------------------------------------- */
+/* ---- commands ---------------------------------------------------------------------------- */
 
 /* Candidates are compared as keys: clock, then turn, which is the bank counted from d->first. */
 #define TURN_BITS 5

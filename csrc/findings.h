@@ -1,5 +1,5 @@
-/* What the checks of a run found: a bounded table of pairs of instructions, with how often each was seen and its
- * first example. One per SM, so the same whatever the windows and host threads. */
+/* What the checks of a run found: a bounded table of pairs of instructions, with how often each was
+ * seen and its first example. One per SM, so the same whatever the windows and host threads. */
 #ifndef SMMUX_FINDINGS_H
 #define SMMUX_FINDINGS_H
 

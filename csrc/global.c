@@ -5,7 +5,7 @@
 #include "memop.h"
 #include "scoreboard.h"
 
-/* ---- global and local memory --------------------------------------------------------------------------- */
+/* ---- global and local memory ------------------------------------------------------------- */
 
 static bool is_load(uint32_t op) { return op == OP_LD_GLOBAL || op == OP_LD_LOCAL || op == OP_TEX; }
 static bool is_store(uint32_t op) { return op == OP_ST_GLOBAL || op == OP_ST_LOCAL; }
@@ -211,7 +211,7 @@ bool memop_issue_global(struct memop *op) {
     return true;
 }
 
-/* ---- replies ---------------------------------------------------------------------------------------------- */
+/* ---- replies ----------------------------------------------------------------------------- */
 
 /* Warps that found too few credits or pending misses look again. */
 static void wake_starved(struct sm *sm, uint64_t t) {

@@ -34,7 +34,7 @@ struct gpu {
     uint64_t window_end;
 };
 
-/* ---- checks ------------------------------------------------------------------------------------ */
+/* ---- checks ------------------------------------------------------------------------------ */
 
 static enum error bad(struct fault *f, enum error code, const char *text, uint32_t value) {
     f->code = code;
@@ -103,7 +103,7 @@ static enum error check_launch(const struct launch *l, struct fault *f) {
     return OK;
 }
 
-/* ---- construction ------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------ */
 
 static uint32_t round_up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -208,7 +208,7 @@ static void destroy(struct gpu *g) {
     program_free(&g->program);
 }
 
-/* ---- the clock ------------------------------------------------------------------------------------ */
+/* ---- the clock --------------------------------------------------------------------------- */
 
 /* When an SM has something to do, replies that it does not know of apart. */
 static uint64_t next_of_sm(const struct sm *sm) {
@@ -330,8 +330,8 @@ static void add_counters(struct counters *into, const struct counters *from) {
 #include "counters.def"
 }
 
-/* Other SMs run on to the end of the window in which one faults: what they found later than that, and how often, is
- * left out, as it depends on the window. */
+/* Other SMs run on to the end of the window in which one faults: what they found later than that,
+ * and how often, is left out, as it depends on the window. */
 static uint32_t cut_findings(struct finding *rows, uint32_t count, uint64_t last) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {

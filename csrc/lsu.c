@@ -17,7 +17,7 @@ void memop_data_rows(const struct memop *op, const uint32_t *rows[4]) {
         rows[i] = operand_row(&lanes, op->u->data[i]);
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
+/* ---- addresses --------------------------------------------------------------------------- */
 
 bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t address) {
     sm_fault(op->sm, op->warp, lane, op->t, code);
@@ -49,7 +49,7 @@ bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t s
     return memop_fault(op, lane, offset >= room ? code : ERROR_MISALIGNED, (int32_t)offset);
 }
 
-/* ---- completion ------------------------------------------------------------------------------------ */
+/* ---- completion -------------------------------------------------------------------------- */
 
 void memop_charge(struct memop *op, uint32_t busy) { op->sm->unit_free[op->unit] = op->t + busy; }
 
@@ -60,7 +60,7 @@ void memop_set_ready(struct memop *op, uint64_t at, enum wait kind) {
     }
 }
 
-/* ---- shared memory ----------------------------------------------------------------------------------- */
+/* ---- shared memory ----------------------------------------------------------------------- */
 
 /* A small `smm_unit` lets a block's memory start at any byte. */
 typedef uint32_t loose_word __attribute__((aligned(1), may_alias));
@@ -226,7 +226,7 @@ static bool issue_shared(struct memop *op) {
     return true;
 }
 
-/* ---- constant memory ----------------------------------------------------------------------------------- */
+/* ---- constant memory --------------------------------------------------------------------- */
 
 /* One pass per distinct address (seed 004: best if all threads of a warp read the same item). */
 static uint32_t distinct_addresses(const struct memop *op) {

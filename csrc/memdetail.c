@@ -74,7 +74,7 @@ void memdetail_destroy(struct memdetail *m) {
     free(m);
 }
 
-/* A packet sent at t starts at tick ceil(t) or later; its head is at the slice after the crossbar, */
+/* A packet sent at t starts at tick ceil(t) or later; its head crosses to the slice, */
 static uint64_t arrivals(const struct memdetail *m, uint64_t t) {
     return clock_convert(&m->xbar.to_icnt, t) + m->xbar.latency;
 }

@@ -1,4 +1,5 @@
-/* One memory instruction while it issues: what lsu.c (shared, constant) and global.c have in common. */
+/* One memory instruction while it issues: what lsu.c (shared, constant) and global.c have in
+ * common. */
 #ifndef SMMUX_MEMOP_H
 #define SMMUX_MEMOP_H
 

@@ -9,7 +9,8 @@
  *
  * Values: a partition reads and writes memory in order of arrival (cycle, SM, sequence);
  * loads put their lanes into the registers at that moment, where the scoreboard keeps
- * everybody away from them until the last reply is in. Scheduling (FR-FCFS) decides only when replies leave.
+ * everybody away from them until the last reply is in. Scheduling (FR-FCFS) decides only when
+ * replies leave.
  */
 #ifndef SMMUX_MEMSYS_H
 #define SMMUX_MEMSYS_H

@@ -12,7 +12,7 @@
 
 static bool stopped(const struct replay_watch *watch) { return watch->interrupted(watch->context); }
 
-/* --- one DRAM channel --------------------------------------------------------------- */
+/* ---- one DRAM channel -------------------------------------------------------------------- */
 
 static bool dram_request_good(const struct config *cfg, const struct dram_replay_request *r,
                               uint64_t before) {
@@ -82,7 +82,7 @@ enum error dram_replay(const struct config *cfg, const struct dram_replay_reques
     return e;
 }
 
-/* --- one cache ---------------------------------------------------------------------- */
+/* ---- one cache --------------------------------------------------------------------------- */
 
 enum error cache_replay(const struct cache_shape *shape, const uint32_t *addresses,
                         const uint8_t *write, uint64_t n, uint8_t *hit, uint64_t *evicted,
@@ -112,7 +112,7 @@ enum error cache_replay(const struct cache_shape *shape, const uint32_t *address
     return e;
 }
 
-/* --- the memory side ---------------------------------------------------------------- */
+/* ---- the memory side --------------------------------------------------------------------- */
 
 /* An SM that sends its packets as early as order, credits and interval allow. */
 struct sender {

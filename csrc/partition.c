@@ -52,7 +52,7 @@ void partition_free(struct partition *p) {
     dram_free(&p->dram);
 }
 
-/* --- to and from DRAM --------------------------------------------------------------- */
+/* ---- to and from DRAM -------------------------------------------------------------------- */
 
 static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint32_t bytes,
                         bool write, uint32_t tag, uint64_t tick) {
@@ -112,7 +112,7 @@ static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
     }
 }
 
-/* --- requests ----------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------- */
 
 /* Find the oldest request and when it leaves the ROP. */
 static void slice_look(const struct partition *p, struct slice *s, uint64_t arrivals) {

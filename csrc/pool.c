@@ -40,7 +40,7 @@ static uint64_t range(uint32_t generation, uint32_t end, uint32_t begin) {
     return (uint64_t)generation << 32 | end << 16 | begin;
 }
 
-/* Take an item of a share, its owner from the front, others from the back; false if none is left. */
+/* Take an item of a share, its owner from the front, others from the back; false: none is left. */
 static bool take(struct share *s, uint32_t generation, bool own, uint32_t *item) {
     uint64_t seen = atomic_load(&s->range);
     for (;;) {

@@ -21,9 +21,9 @@ struct visit {
     bool recorded; /* a store whose tags are there already, since it races with nothing before it */
 };
 
-/* ---- one lane, one piece: the definition ------------------------------------------------------------ */
+/* ---- one lane, one piece: the definition ------------------------------------------------- */
 
-/* Pieces are counted from where the block's memory starts, which a small `smm_unit` puts anywhere. */
+/* Pieces count from the start of the block's memory, which a small `smm_unit` puts anywhere. */
 static uint32_t piece_of(const struct visit *v, uint32_t address) {
     return (address - v->skew) >> v->check->shift;
 }
@@ -52,7 +52,8 @@ static bool replaceable(const struct visit *v, uint32_t tag, uint32_t lane) {
     return v->check->strict && tag < v->synced && !((tag ^ v->tag) & TAG_WARP);
 }
 
-/* Strict: of two threads of a warp one makes way for a thread of another, since no syncwarp orders those. */
+/* Strict: of two threads of a warp one makes way for a thread of another, since no syncwarp orders
+ * those. */
 static void note(const struct visit *v, enum access_class class, uint32_t piece, uint32_t lane) {
     struct check *c = v->check;
     uint32_t *first = tag_at(c, class, 0, piece), *second = tag_at(c, class, 1, piece);
@@ -81,8 +82,8 @@ static void found(const struct visit *v, enum finding_kind kind, uint32_t earlie
                                   .address = address_of(v, piece) - v->base});
 }
 
-/* Report this lane's access if nothing orders one of the class before it. One instruction that stores different
- * values for several threads says that any of them may win. */
+/* Report this lane's access if nothing orders one of the class before it. One instruction that
+ * stores different values for several threads says that any of them may win. */
 static void find_race(const struct visit *v, enum access_class class, uint32_t piece,
                       uint32_t lane) {
     const struct check *c = v->check;
@@ -156,7 +157,7 @@ static void visit_lanes(const struct visit *v) {
     }
 }
 
-/* ---- the same for instructions with nothing to report, nearly all of them ----------------------------- */
+/* ---- the same for instructions with nothing to report, nearly all of them ---------------- */
 
 /* A half-warp: consecutive pieces from `first` on, or any 16 (several times, for wide accesses). */
 struct half {
@@ -242,7 +243,7 @@ static void record_stores(const struct visit *v, const struct half *h) {
         }
 }
 
-/* Are the tags that record_stores left all there? Else another lane has stored to the same piece. */
+/* Are the tags of record_stores all there? Else another lane has stored to the same piece. */
 static bool apart(const struct visit *v, const struct half *h) {
     const struct piece *first = v->check->first;
     uint32_t differ = 0;

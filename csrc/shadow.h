@@ -1,13 +1,14 @@
-/* Shadow memory: who last accessed each piece of an SM's shared memory, and when. Inside of check.h, for check.c
- * (blocks and barriers) and races.c (accesses). */
+/* Shadow memory: who last accessed each piece of an SM's shared memory, and when. Inside of
+ * check.h, for check.c (blocks and barriers) and races.c (accesses). */
 #ifndef SMMUX_SHADOW_H
 #define SMMUX_SHADOW_H
 
 #include "bits.h"
 #include "check.h"
 
-/* A tag says who accessed a piece: epoch | several | warp slot | lane, 0: nobody. The epoch counts barriers of the
- * SM, so that all tags of an earlier interval, or of an earlier block, are smaller than the interval's first. */
+/* A tag says who accessed a piece: epoch | several | warp slot | lane, 0: nobody. The epoch counts
+ * barriers of the SM, so that all tags of an earlier interval, or of an earlier block, are smaller
+ * than the interval's first. */
 #define TAG_LANE    0x1fu
 #define TAG_WARP    0x7e0u
 #define TAG_SEVERAL 0x800u /* the second tag is of the same interval */
@@ -27,9 +28,10 @@ struct piece {
     uint32_t store, load;
 };
 
-/* A piece is what the narrowest access of the program covers, so that byte stores by different threads into one word
- * are apart. Of each class two tags of different threads (of different warps, unless strict) are kept: whoever comes
- * next differs from one of them, so that no access that races with an earlier one is missed. */
+/* A piece is what the narrowest access of the program covers, so that byte stores by different
+ * threads into one word are apart. Of each class two tags of different threads (of different warps,
+ * unless strict) are kept: whoever comes next differs from one of them, so that no access that
+ * races with an earlier one is missed. */
 struct check {
     bool strict, atomics; /* atomics: the program has some */
     uint32_t shift;       /* log2 of the bytes of a piece */

@@ -94,7 +94,7 @@ void sm_free(struct sm *sm) {
     sm->arena = NULL;
 }
 
-/* ---- replies ------------------------------------------------------------------------------ */
+/* ---- replies ----------------------------------------------------------------------------- */
 
 /* A total order, so that it does not matter in which order replies of one cycle came. */
 static bool earlier(struct reply a, struct reply b) {
@@ -130,7 +130,7 @@ static uint64_t next_event(const struct sm *sm) {
     return reply < start ? reply : start;
 }
 
-/* ---- scoreboard ---------------------------------------------------------------------------- */
+/* ---- scoreboard -------------------------------------------------------------------------- */
 
 void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum error code) {
     const struct warp *w = &sm->warps[warp];
@@ -157,7 +157,7 @@ static void reply_due(struct sm *sm) {
     lsu_reply(sm, &r);
 }
 
-/* ---- time --------------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------------- */
 
 /* Deliver a reply or start a block, whichever is first. */
 static void event_due(struct sm *sm, uint64_t event) {

@@ -186,7 +186,7 @@ void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle);
 /* Scheduler time from the last issue to the end of the grid. */
 void sm_close(struct sm *sm, uint64_t end);
 
-/* ---- between the SM's own files --------------------------------------------------------- */
+/* ---- between the SM's own files ---------------------------------------------------------- */
 
 /* Record a fault at the warp's current instruction; the SM stops. */
 void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum error code);

@@ -9,7 +9,7 @@
 #include "lanes.h"
 #include "scoreboard.h"
 
-/* ---- construction -------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------ */
 
 static enum error init_one(struct sm *sm, enum sm_cache_id id, struct cache_shape shape,
                            uint32_t mshrs) {
@@ -45,7 +45,7 @@ void smcache_free(struct sm *sm) {
     for (int id = CACHE_DATA; id < CACHE_COUNT; id++) cache_free(&sm->caches[id].cache);
 }
 
-/* ---- pending misses -------------------------------------------------------------------------- */
+/* ---- pending misses ---------------------------------------------------------------------- */
 
 static uint32_t line_of(const struct sm_cache *c, uint32_t addr) {
     return addr >> c->cache.line_shift;
@@ -101,7 +101,7 @@ static void copy_lanes(struct access *a, uint32_t lanes, const uint8_t *line, ui
     }
 }
 
-/* ---- data and texture loads --------------------------------------------------------------------- */
+/* ---- data and texture loads -------------------------------------------------------------- */
 
 uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg,
                          uint32_t n) {
@@ -158,7 +158,7 @@ void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
     }
 }
 
-/* ---- instructions and constants --------------------------------------------------------------------- */
+/* ---- instructions and constants ---------------------------------------------------------- */
 
 bool smcache_fetch(struct sm *sm, uint32_t program_line) {
     struct sm_cache *c = &sm->caches[CACHE_CODE];
@@ -192,7 +192,7 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
     return misses * sm->m->cfg->const_miss;
 }
 
-/* ---- fills ---------------------------------------------------------------------------------------------- */
+/* ---- fills ------------------------------------------------------------------------------- */
 
 static void install(struct sm_cache *c, const struct miss *m, const struct access *fill) {
     const uint32_t index = cache_victim(&c->cache, m->line);

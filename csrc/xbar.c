@@ -91,7 +91,7 @@ void xbar_free(struct xbar *x) {
     memset(x, 0, sizeof *x);
 }
 
-/* ---- batches ------------------------------------------------------------------------------- */
+/* ---- batches ----------------------------------------------------------------------------- */
 
 static void put(struct outbox *b, uint32_t receiver, struct request *pool, uint32_t node) {
     struct batch *batch = &b->row[b->side][receiver];
@@ -131,7 +131,7 @@ uint64_t xbar_earliest(const struct xbar *x) {
     return earliest;
 }
 
-/* ---- requests ------------------------------------------------------------------------------ */
+/* ---- requests ---------------------------------------------------------------------------- */
 
 static void send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     uint32_t node = tpc->free, local, in_slice;
@@ -175,7 +175,7 @@ void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1) {
     for (struct port *p = first; p < end; p++) port_trim(p);
 }
 
-/* ---- replies ------------------------------------------------------------------------------- */
+/* ---- replies ----------------------------------------------------------------------------- */
 
 static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, uint32_t node) {
     struct request *r = &x->pool[node];
