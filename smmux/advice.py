@@ -185,7 +185,9 @@ class Advice:
                 continue  # said of shared memory already
             run = scheme.result
             fits = f"{run.residency} x {run.threads} threads on an SM" if run is not None else ""
-            lines.append(f"  {scheme.name:14}{scheme.verdict:12}{fits}".rstrip())
+            speedup, _, remark = scheme.verdict.partition("; ")
+            text = f"{speedup:12}{fits}" + (f"; {remark}" if remark else "")
+            lines.append(f"  {scheme.name:14}{text if run is not None else scheme.verdict}")
         if not any(scheme.result for scheme in self.schemes):
             lines.append("  no scheme applies")
         return "\n".join([*lines, "", *self.conclusion()])
@@ -193,17 +195,20 @@ class Advice:
     def findings(self) -> list[str]:
         """Sentences about the kernel as it is."""
         run, fits = self.baseline, self.occupancy
+        equal = [name for name, blocks in fits.limits.items() if blocks == fits.blocks]
+        limiter = ", ".join([fits.limiter, *(name for name in equal if name != fits.limiter)])
         limits = ", ".join(f"{name} {blocks}" for name, blocks in fits.limits.items() if blocks is not None)
         idle = sorted(((v, k) for k, v in run.stalls.items() if k != "issue" and v >= 0.01), reverse=True)
         shares = [f"{name.replace('_', ' ')} {100 * value:.0f} %" for value, name in idle]
         share = "cannot be multiplexed: " + self.unshared
         if self.region_share is not None:
-            share = f"is in use for {100 * self.region_share:.0f} % of a block's life"
+            percent = 100 * self.region_share
+            share = f"is in use for {percent:.{int(percent < 10)}f} % of a block's life"
         waves = run["blocks"] / (run.gpu.sm_count * (fits.blocks or 1))
         hint = f"the grid fills the card {waves:.1f} times: a larger one says more of long runs"
         return [
             f"{self.kernel.__name__} on {run.gpu.name}: {run.time_us:,.2f} us, {run.cycles:,} cycles",
-            f"an SM holds {fits.blocks} blocks, {fits.threads} threads: limited by {fits.limiter} ({limits})",
+            f"an SM holds {fits.blocks} blocks, {fits.threads} threads: limited by {limiter} ({limits})",
             f"schedulers issue for {100 * run.stalls['issue']:.0f} % of the time, else wait: {', '.join(shares)}",
             f"shared memory {share}",
             *([hint] if waves < MANY_WAVES else []),
