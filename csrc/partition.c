@@ -149,12 +149,31 @@ static bool covers(const struct request *r) {
 }
 
 /* The clocks for which a request holds the slice's pipeline. */
-static uint32_t occupancy(struct partition *p, const struct request *r) {
-    if (r->kind == ACCESS_ATOM) {
-        p->stats.atomics++;
-        return p->atom_interval * contention(r->access, r->lanes);
-    }
+static uint32_t occupancy(const struct partition *p, const struct request *r) {
     return p->cached && !p->texture_only ? (uint32_t)r->bytes >> p->xbar->flit_shift : 1;
+}
+
+static inline uint32_t first_lock(const struct request *r) { return r->addr >> ATOM_LOCK_SHIFT; }
+
+static inline uint32_t last_lock(const struct request *r) {
+    return (r->addr + r->bytes - 1u) >> ATOM_LOCK_SHIFT;
+}
+
+/* When the atomics before are done with the sectors of this one. */
+static uint64_t atom_unlocked(const struct slice *s, const struct request *r) {
+    uint64_t tick = 0;
+    for (uint32_t i = first_lock(r); i <= last_lock(r); i++)
+        if (s->unlocked[i % ATOM_LOCKS] > tick) tick = s->unlocked[i % ATOM_LOCKS];
+    return tick;
+}
+
+/* Lock them; returns when this one is done. */
+static uint64_t atom_lock(struct partition *p, struct slice *s, const struct request *r,
+                          uint64_t tick) {
+    const uint64_t done = tick + (uint64_t)p->atom_interval * contention(r->access, r->lanes);
+    for (uint32_t i = first_lock(r); i <= last_lock(r); i++) s->unlocked[i % ATOM_LOCKS] = done;
+    p->stats.atomics++;
+    return done;
 }
 
 static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t node, uint64_t tick) {
@@ -182,6 +201,11 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     struct stream *from = &s->requests[s->tpc];
     uint32_t node = from->head;
     struct request *r = &x->pool[node];
+    const bool atomic = r->kind == ACCESS_ATOM;
+    if (atomic && atom_unlocked(s, r) > tick) {
+        s->due = s->free = atom_unlocked(s, r);
+        return;
+    }
     uint64_t arrived = from->tick;
     uint32_t next = r->next; /* waiting in the L2 uses the link */
     enum l2_answer answer = L2_MISS;
@@ -200,8 +224,9 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     s->in_free = (arrived > s->in_free ? arrived : s->in_free) + flits;
     p->stats.request_flits += flits;
     s->free = tick + occupancy(p, r);
+    const uint64_t done = atomic ? atom_lock(p, s, r, tick) : tick;
     if (r->access->buffer && r->kind <= ACCESS_ATOM) access_perform(r->access, r->lanes);
-    if (answer == L2_HIT) reply(p, s, node, r->kind == ACCESS_ATOM ? s->free : tick);
+    if (answer == L2_HIT) reply(p, s, node, done);
     slice_look(p, s, arrivals);
 }
 

@@ -8,8 +8,9 @@
  *     -> DRAM latency -> FIFO and window of the channel -> reply -> slice output port
  *
  * Values are read and written when a packet leaves the request streams: in order of
- * arrival, ties by SM. Atomics take the slice for atom_interval per lane of the most
- * contended address; without L2 they read from DRAM, answer, and write back. */
+ * arrival, ties by SM. Atomics lock their 32-byte sectors [ATOM-STR] for atom_interval per
+ * lane of the most contended address, and one that finds a lock waits in the slice; without
+ * L2 they read from DRAM, answer, and write back. */
 #ifndef SMMUX_PARTITION_H
 #define SMMUX_PARTITION_H
 
@@ -18,6 +19,8 @@
 #include "xbar.h"
 
 #define PARTITION_MAX_SLICES 4u
+#define ATOM_LOCKS           64u /* of a slice: sectors this many apart share one */
+#define ATOM_LOCK_SHIFT      5
 
 struct partition_stats {
     uint64_t atomics, request_flits, reply_flits;
@@ -32,6 +35,7 @@ struct slice {
     uint32_t tpc;               /* whose it is; XBAR_NONE: not looked for yet */
     bool blocked;               /* until the next completion */
     struct l2 l2;
+    uint64_t unlocked[ATOM_LOCKS]; /* when the last atomic there is done */
 };
 
 struct partition {

@@ -169,9 +169,11 @@ class Dram:
             found = self._serve(records, done, commands)
         return DramReplay(done, gpu=self.gpu, log=commands[: found["commands"]], **_without(found))
 
-    def _serve(self, records: NDArray[np.void], *results: NDArray[Any]) -> dict[str, int]:
+    def _serve(self, records: NDArray[np.void], done: NDArray[np.uint64], *log: NDArray[np.void]) -> dict[str, int]:
         try:
-            return _core.dram_replay(self._config, records, *results, poll=interrupt.poll)
+            if log:
+                return _core.dram_replay(self._config, records, done, log[0], poll=interrupt.poll)
+            return _core.dram_replay(self._config, records, done, poll=interrupt.poll)
         except ValueError as error:
             raise ValueError(self._malformed(records) or str(error)) from None
 

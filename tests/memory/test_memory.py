@@ -228,6 +228,27 @@ def test_contended_atomics_serialise() -> None:
     assert Memory(gpu).replay(many).cycles >= 99 * gpu.atom_interval * 2
 
 
+@cuda.jit
+def count_atomically(counts):
+    for i in range(cuda.grid(1), counts.size, cuda.gridsize(1)):
+        cuda.atomic.add(counts, i, 1)
+
+
+@cuda.jit
+def count(counts):
+    for i in range(cuda.grid(1), counts.size, cuda.gridsize(1)):
+        counts[i] += 1
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_coalesced_atomics_cost_about_a_read_and_a_write(name: str) -> None:
+    gpu = gpus.get(name)
+    counts = np.zeros(1 << 16, np.int32)
+    cycles = [k.simulate(4 * gpu.sm_count, 256, (counts,), gpu=gpu).cycles for k in (count_atomically, count)]
+    assert (counts == 2).all()
+    assert 0.5 <= cycles[0] / cycles[1] <= 1.3
+
+
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [
