@@ -102,6 +102,13 @@ def test_headers_guard_themselves_by_name():
         assert f"#ifndef SMMUX_{path.stem.upper()}_H" in path.read_text(), path.name
 
 
+def test_the_map_of_the_core_has_every_file():
+    text = (ROOT / "csrc" / "README.md").read_text()
+    named = set(re.findall(r"`([\w*]+)\.(?:\[ch\]|[ch]|def)`", text))
+    files = {path.stem for path in (ROOT / "csrc").iterdir() if path.suffix != ".md"}
+    assert {stem for stem in files if not stem.startswith("bind")} == named - {"bind*"}
+
+
 def test_lower_layers_do_not_import_upper_ones():
     """Imports run one way, experiments -> smmux -> smmux._core, and the package needs no Numba."""
     for path in PYTHON_FILES:
