@@ -15,11 +15,14 @@ from smmux.multiplex.borders import is_barrier, synchronises
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import touches
 from smmux.multiplex.geometry import Size, VirtualKernel
+from smmux.multiplex.names import exposed
 from smmux.multiplex.peel import peel, works
+from smmux.multiplex.spread import Spread, spread
 from smmux.multiplex.stage import REGISTERS
 from smmux.multiplex.syntax import describe
 from smmux.multiplex.turns import Turns, segments
 from smmux.multiplex.vtb import finished, in_turns, merged, prepared
+from smmux.multiplex.walk import Frame
 
 __all__ = ["vtb_pipe"]
 
@@ -33,6 +36,8 @@ def vtb_pipe(
     virtual block 0 goes on to the next. What overlaps so is what stands under `with smmux.overlap():`, or without such
     annotations: all work between two regions; in front of the first one what follows the global loads, or these if
     nothing does. Of a region that contains its own loads the first are taken out for that purpose (loop peeling).
+    Beside a region that begins with a loop around barriers, such as a reduction tree, an annotated loop goes on by
+    shares; without annotation nothing overlaps there, since loads would have to come back before every barrier.
 
     The result is launched and printed as one of `vtb`; so are the arguments and errors.
     """
@@ -54,6 +59,7 @@ class Pipeline(Turns):
         super().__init__(*arguments)
         self.first = True  # no region has been met, nor a loop around one
         self.task: list[ast.stmt] = []  # what virtual block 1 does in the turn of virtual block 0
+        self.spread: Spread | None = None  # of the task, if it goes beside a loop with barriers
         self.annotated = self.find_annotations(self.analysis.body)
 
     def find_annotations(self, block: Block) -> bool:
@@ -74,9 +80,11 @@ class Pipeline(Turns):
         return super().inside(piece, block, active)
 
     def region(self, made: list[ast.stmt], before: list[Piece], pieces: Sequence[Piece], active: str | None) -> None:
-        start = len(before) if slot(self.proper(pieces)) is None else self.cut(before)
+        start = self.cut(before)
+        self.beside(self.proper(pieces), [piece.node for piece in before[start:]])
+        if not self.task:
+            start = len(before)
         made += self.common(before[:start], active)
-        self.task = [piece.node for piece in before[start:]]
         if self.task:
             run = copy.deepcopy(self.task)
             if start == 0 and active is None and made and self.guards(made[-1], "1"):
@@ -84,7 +92,21 @@ class Pipeline(Turns):
             else:
                 made += self.under(self.guard("0", active), run)
         self.take_turns(made, pieces, active)
-        self.first, self.task = False, []
+        self.first, self.task, self.spread = False, [], None
+
+    def beside(self, pieces: Sequence[Piece], task: list[ast.stmt]) -> None:
+        """Find out whether and where in a region of virtual block 0 there is time for a task of the other one."""
+        if not task or exposed(self.source, task) & self.clobbered(pieces):
+            return
+        frame = Frame(self.analysis, self.source, ())
+
+        def constant(node: ast.expr) -> int | None:
+            value = frame.eval(node).const
+            return value if type(value) is int else None
+
+        if slot(pieces) is None and self.annotated:
+            self.spread = spread(pieces, task, constant)
+        self.task = task if slot(pieces) is not None or self.spread is not None else []
 
     def guards(self, node: ast.stmt, turn: str) -> bool:
         """True for what one virtual block does alone, so that the other can work beside it."""
@@ -108,19 +130,25 @@ class Pipeline(Turns):
         made: list[ast.stmt] = []
         for i, part in enumerate(segments(pieces)):
             made += self.segment(part, self.guard("0", active))
-            if i != slot(pieces):
-                continue
-            if active is None and self.guards(made[-1], "0"):
-                made[-1].orelse = self.task  # type: ignore[attr-defined]
-            else:
-                made += self.under(self.guard("1", active), self.task)
+            if self.spread is not None and part[0].node is self.spread.loop:
+                assert isinstance(made[-1], ast.For)
+                self.alongside(made[-1].body, [self.spread.share], active)
+            elif i == slot(pieces):
+                self.alongside(made, self.task, active)
         return made
+
+    def alongside(self, made: list[ast.stmt], task: list[ast.stmt], active: str | None) -> None:
+        """A task of virtual block 1 beside what virtual block 0 does last."""
+        if active is None and self.guards(made[-1], "0"):
+            made[-1].orelse = task  # type: ignore[attr-defined]
+        else:
+            made += self.under(self.guard("1", active), task)
 
 
 def slot(pieces: Sequence[Piece]) -> int | None:
     """The segment of a region beside which the other virtual block works: the first use, as in Figure 5.
 
-    None for a region that meets barriers in a loop: the other virtual block would have to meet them too.
+    None for a region that begins with a loop around barriers: the other virtual block has to meet them too.
     """
     parts = segments(pieces)
     for i, part in enumerate(parts):

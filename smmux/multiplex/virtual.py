@@ -144,6 +144,18 @@ class Indices:
         self.used.add(name)
         return name
 
+    def define(self, tree: ast.FunctionDef) -> None:
+        """Put the definitions of the virtual indices at the beginning of a kernel's tree, behind its docstring."""
+        uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == self.thread]
+        other = [s for s in tree.body if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)]
+        alias = next((s for s in other if uses == [s.value]), None)  # `t = cuda.threadIdx.x` defines it
+        lines = self.prologue()
+        if alias is not None:
+            own = next(s for s in lines if isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == self.thread)
+            alias.value = at(own.value, alias)
+            lines.remove(own)
+        tree.body[1:1] = [at(node, tree.body[0]) for node in lines]
+
     def prologue(self) -> list[ast.stmt]:
         """Definitions of the virtual indices, and the guard against virtual blocks that the grid does not have."""
         n, real = self.merge.n, f"{self.module}.threadIdx.{self.axis}"

@@ -17,7 +17,7 @@ from smmux.multiplex.inline import inline_barriers
 from smmux.multiplex.outline import outline
 from smmux.multiplex.spans import spans
 from smmux.multiplex.stage import REGISTERS, stage
-from smmux.multiplex.syntax import Names, at, describe
+from smmux.multiplex.syntax import Names, describe
 from smmux.multiplex.turns import Turns
 from smmux.multiplex.virtual import Indices, thread_axis, uses_warps
 from smmux.multiplex.walk import analyse
@@ -104,8 +104,7 @@ def finished(
     source: FunctionSource, tree: ast.FunctionDef, names: Names, indices: Indices, again: partial[VirtualKernel]
 ) -> VirtualKernel:
     """The transformed kernel, its virtual indices defined, once it is certain that all threads meet its barriers."""
-    prologue = [at(node, tree.body[0]) for node in indices.prologue()]
-    tree.body[1:1] = prologue
+    indices.define(tree)
     captured = ChainMap(dict(names.added), source.captured)  # type: ignore[arg-type]
     made = replace(source, node=ast.fix_missing_locations(tree), captured=captured)
     try:

@@ -117,3 +117,62 @@ def test_first_loads_of_a_region_are_peeled() -> None:
     text = "\n".join(body_of(multiplex.vtb_pipe(benchmarks.get("HG").kernel("baseline", "as_sdk"), block=64).source))
     assert text.count("peeled[i] = data[block_id * VALUES + i * THREADS + t]") == 2
     assert text.count("count(counters, peeled[i], own)") == text.count("for i in range(16, 128):") == 2
+
+
+TREE = """
+def f(a, out):
+    sums = cuda.shared.array(128, float32)
+    t = cuda.threadIdx.x
+    own = cuda.local.array(4, float32)
+    with smmux.overlap():
+        for k in range(4):
+            own[k] = a[cuda.blockIdx.x, t + 32 * k] * 2
+    for k in range(4):
+        sums[t + 32 * k] = own[k]
+    for level in range(3):
+        cuda.syncthreads()
+        for i in range(t, 64 >> level, 32):
+            sums[i] += sums[i + (64 >> level)]
+    cuda.syncthreads()
+    if t == 0:
+        total = float32(0)
+        for i in range(16):
+            total += sums[i]
+        out[cuda.blockIdx.x] = total
+"""
+
+
+def test_an_annotated_loop_goes_on_beside_a_tree() -> None:
+    made = multiplex.vtb_pipe(kernel(TREE, smmux=smmux))
+    assert "for k in range(2 * level, min(2 * level + 2, 4)):" in made.source
+    a, out = np.arange(6 * 128, dtype=np.float32).reshape(6, 128), np.zeros(6, np.float32)
+    made.simulate(*made.geometry(6, 32), (a, out), check="races").raise_for_findings()
+    assert (out == 2 * a.sum(1)).all()
+
+
+def test_a_task_sees_its_own_values() -> None:
+    """What virtual block 0 assigns for all threads in its turn must not reach the work of the other one."""
+    text = """
+    def f(a, out):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        x = a[cuda.grid(1)]
+        step = 3
+        for _ in range(step):
+            x = x * 2
+        tile[t] = x
+        step = 32
+        cuda.syncthreads()
+        y = tile[t ^ 1]
+        while step > 0:
+            cuda.syncthreads()
+            if t < step:
+                tile[t] += tile[t + step]
+            step //= 2
+        cuda.syncthreads()
+        out[cuda.grid(1)] = tile[0] + y
+    """
+    made = multiplex.vtb_pipe(kernel(text))
+    a, out = np.arange(384, dtype=np.float32), np.zeros(384, np.float32)
+    made.simulate(*made.geometry(6, 64), (a, out), check="races").raise_for_findings()
+    assert (out == 8 * (a.reshape(6, 64).sum(1).repeat(64) + a.reshape(-1, 2)[:, ::-1].ravel())).all()
