@@ -7,7 +7,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from smmux.errors import CompileError, ConfigError, Error, did_you_mean
 from smmux.language import KernelOnlyError
@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from smmux.compiler.program import Program
     from smmux.compiler.signature import Signature
     from smmux.gpus import Gpu
+    from smmux.launch import LaunchOptions
     from smmux.result import Result
+
+    class SimulateOptions(LaunchOptions, total=False):
+        """Keywords of `Kernel.simulate` beside its own: of the launch, and of the compiler."""
+
+        join: bool
+        unroll_limit: int
+        fused_mad: bool
+        latencies: tuple[tuple[str, int], ...]
+
 
 __all__ = ["BoundKernel", "Kernel", "declare", "from_source"]
 
@@ -86,15 +96,18 @@ class Kernel:
         schedule: str = "source",
         max_registers: int | None = None,
         dynshared: int = 0,
-        **options: Any,
+        **options: Unpack[SimulateOptions],
     ) -> Result:
         """Run on a machine and return what happened.
 
         schedule: "source" keeps the program's order, "list" schedules for the machine's latencies. max_registers:
         32-bit registers per thread, None for the machine's limit. dynshared: bytes of shared memory for arrays of
         shape 0.
-        Other compiler options are those of `Options` (join, unroll_limit, ...), other keywords those of `launch`
-        (management, extra_blocks, max_cycles, ...).
+        Other keywords are those of `smmux.launch.launch` (management, extra_blocks, max_cycles, host_threads, profile,
+        check, ...) and of the compiler (`smmux.compiler.options.Options`: join, unroll_limit, ...).
+
+        Raises ConfigError for an option without meaning, CompileError for what the kernel language has not, LaunchError
+        for what does not fit the machine, and the other subclasses of KernelError for what goes wrong in the kernel.
         """
         from smmux import gpus
         from smmux.launch import launch

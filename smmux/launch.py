@@ -9,7 +9,7 @@ import operator
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ __all__ = [
     "DEFAULT_MAX_CYCLES",
     "MANAGEMENTS",
     "Arguments",
+    "LaunchOptions",
     "as_bytes",
     "dim3",
     "launch",
@@ -44,6 +45,18 @@ MANAGEMENTS = ("static", "dynamic")
 
 DEFAULT_MAX_CYCLES = 1_000_000_000
 """Cycle limit of a run that sets none: 0.7 s of a GTX285, against kernels that spin."""
+
+
+class LaunchOptions(TypedDict, total=False):
+    """The keywords of `launch`, which `kernel.simulate` passes on."""
+
+    management: str
+    extra_blocks: int
+    max_cycles: int | None
+    window: int
+    host_threads: int
+    profile: bool
+    check: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import pytest
 
 import smmux
 from smmux import _core
+from smmux.launch import LaunchOptions, launch
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,6 +59,10 @@ def test_import_is_cheap():
 def test_the_package_is_typed():
     assert (Path(smmux.__file__).parent / "py.typed").exists()
     assert (Path(smmux.__file__).parent / "_core.pyi").exists()
+
+
+def test_types_of_options_are_those_of_the_launch():
+    assert set(LaunchOptions.__annotations__) == set(launch.__kwdefaults__)
 
 
 def test_functions_of_the_core_have_signatures_and_docstrings():
