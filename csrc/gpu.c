@@ -31,6 +31,7 @@ struct gpu {
     struct dispatch dispatch;
     struct report *reports; /* per TPC */
     uint32_t tpcs;
+    uint32_t partitions; /* that take part in the pass */
     uint64_t window_end;
 };
 
@@ -243,10 +244,11 @@ static void run_tpc(struct gpu *g, uint32_t tpc) {
     report(g, tpc);
 }
 
+/* Partitions first: where all transactions go to one of them, it is the longest item of its pass. */
 static void run_item(void *context, uint32_t item) {
     struct gpu *g = context;
-    if (item < g->tpcs) run_tpc(g, item);
-    else memsys_partition(g->mem, item - g->tpcs);
+    if (item < g->partitions) memsys_partition(g->mem, item);
+    else run_tpc(g, item - g->partitions);
 }
 
 static uint32_t window_of(const struct gpu *g) {
@@ -314,7 +316,8 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         if (last) return diagnose_limit(g->sms, l->cfg->sm_count, l->max_cycles, fault);
         if (l->max_cycles && end > l->max_cycles) end = l->max_cycles;
         g->window_end = end;
-        pool_run(g->pool, run_item, g, g->tpcs + memsys_begin(g->mem, t));
+        g->partitions = memsys_begin(g->mem, t);
+        pool_run(g->pool, run_item, g, g->partitions + g->tpcs);
         t = end;
         if (first_fault(g, fault)) return fault->code;
         replace_blocks(g);
