@@ -24,7 +24,7 @@ from tqdm import tqdm
 from smmux import gpus, multiplex
 from smmux.errors import CompileError, Error, LaunchError
 from smmux.gpus import Gpu
-from smmux.kernel import Kernel
+from smmux.kernel import Kernel, definition_of
 from smmux.launch import Dim3, as_bytes, dim3, register_budget
 from smmux.models import Occupancy, occupancy
 from smmux.placement import extent, flatten, root
@@ -263,6 +263,7 @@ def advise(
     """
     machine = gpus.current() if gpu is None else gpus.get(gpu)
     own = dim3("grid", grid), dim3("block", block)
+    definition_of(kernel)
     program = kernel.compile(args, machine, schedule=schedule, dynshared=dynshared)
     registers = register_budget(program, machine, own[1]) if max_registers is None else max_registers
     common = {"gpu": machine, "schedule": schedule, "max_registers": registers, "dynshared": dynshared}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         latencies: tuple[tuple[str, int], ...]
 
 
-__all__ = ["BoundKernel", "Kernel", "declare", "from_source"]
+__all__ = ["BoundKernel", "Kernel", "declare", "definition_of", "from_source"]
 
 
 class Kernel:
@@ -225,6 +225,13 @@ def _options(machine: Gpu, schedule: str, max_registers: int | None, chosen: Map
             (name, int(getattr(machine, f"lat_{name}")) + beyond.get(name, 0)) for name in _core.CLASSES
         )
     return Options(**{**values, **chosen})
+
+
+def definition_of(kernel: Any) -> FunctionSource:
+    """The source of a kernel. Raises TypeError for what is none, such as a plain function or a kernel of Numba's."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"a kernel made by smmux.cuda.jit is needed, not a {type(kernel).__name__}")
+    return kernel.definition
 
 
 def declare(function: Any, *, device: bool = False, fastmath: bool = False) -> Kernel:

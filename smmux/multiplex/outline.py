@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.kernel import Kernel
+from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import barriers, touches
 from smmux.multiplex.inline import inline_accesses
@@ -26,7 +26,7 @@ def outline(kernel: Kernel) -> tuple[FunctionSource, ast.FunctionDef]:
     Arrays are declared by position, in the kernel itself: device functions that declare shared arrays are written out.
     In the last region, behind its barriers, `if a: return` becomes a condition on what follows.
     """
-    source = kernel.definition
+    source = definition_of(kernel)
     if kernel.device:
         raise refuse(source, None, f"{kernel.__name__} is a device function; passes work on kernels")
     tree = copy.deepcopy(source.node)

@@ -11,15 +11,12 @@ import ast
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import Border, borders, superfluous
 from smmux.multiplex.events import Event, barriers, touches
 from smmux.multiplex.walk import Analysis, analyse
-
-if TYPE_CHECKING:
-    from smmux.kernel import Kernel
 
 __all__ = ["Region", "Regions", "regions"]
 
@@ -68,7 +65,7 @@ class Regions(list[Region]):
 
 def regions(kernel: Kernel) -> Regions:
     """The shared-memory access regions of a kernel; raises `MultiplexError` where they cannot be told."""
-    analysis = analyse(kernel.definition)
+    analysis = analyse(definition_of(kernel))
     found = borders(analysis)
     dropped = superfluous(analysis, found)
     return Regions(_region(analysis, begin, end, dropped) for begin, end in paired(found))

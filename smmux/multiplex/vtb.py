@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.kernel import Kernel
+from smmux.kernel import Kernel, definition_of
 from smmux.launch import dim3
 from smmux.multiplex.control import tainted
 from smmux.multiplex.errors import MultiplexError, refuse
@@ -51,10 +51,10 @@ def vtb(
 
 def merged(kernel: Kernel, n: int, grid: Size | None, block: Size | None) -> Merge:
     """How blocks of a kernel are put together."""
-    source = kernel.definition
+    source = definition_of(kernel)
     if type(n) is not int or not 2 <= n <= MOST_THREADS:
         raise refuse(
-            source, None, f"n, the number of virtual blocks in a thread block, has to be at least 2, not {n!r}"
+            source, None, f"n, the number of virtual blocks in a thread block, is 2 to {MOST_THREADS}, not {n!r}"
         )
     old_grid = dim3("grid", grid) if grid is not None else None
     old_block = dim3("block", block) if block is not None else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from smmux import CompileError, multiplex, smm
@@ -77,6 +79,12 @@ def test_kernels_without_shared_arrays() -> None:
 def test_device_functions_are_no_kernels() -> None:
     with pytest.raises(multiplex.MultiplexError, match="is a device function"):
         multiplex.hw(device("def f(a):\n    a[0] = 0"))
+
+
+@pytest.mark.parametrize("scheme", [multiplex.hw, multiplex.vtb, multiplex.vtb_pipe, multiplex.regions])
+def test_other_things_are_no_kernels(scheme: Any) -> None:
+    with pytest.raises(TypeError, match="a kernel made by smmux.cuda.jit is needed, not a function"):
+        scheme(lambda a: a)
 
 
 def test_arrays_of_the_launch_have_no_size() -> None:

@@ -4,10 +4,13 @@ import contextlib
 import io
 import linecache
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from smmux.__main__ import main
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 
@@ -46,3 +49,35 @@ def test_commands_make_their_own_environment():
     commands = "".join(blocks("sh")).splitlines()
     assert len(commands) == 2
     assert all(command.startswith("python3 -m venv .venv && .venv/bin/pip install -e ") for command in commands)
+
+
+KERNELS = """
+from smmux import cuda, float32
+
+
+@cuda.jit
+def saxpy(a, x, y):
+    i = cuda.grid(1)
+    y[i] = a * x[i] + y[i]
+
+
+@cuda.jit
+def blur(x, y):
+    tile = cuda.shared.array((8, 32), float32)
+    i, j = cuda.threadIdx.y, cuda.threadIdx.x
+    row, column = cuda.blockIdx.y * 8 + i, cuda.blockIdx.x * 32 + j
+    tile[i, j] = x[row, column]
+    cuda.syncthreads()
+    y[row, column] = tile[i, j] + tile[i, (j + 1) % 32]
+"""
+
+
+def test_shell_commands_work(tmp_path, monkeypatch, capsys):
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    monkeypatch.chdir(tmp_path)
+    for command in "".join(blocks("bash")).splitlines():
+        words = shlex.split(command, comments=True)
+        assert words[:3] == ["python", "-m", "smmux"]
+        assert main(words[3:]) == 0, command
+    assert "def blur" in (tmp_path / "faster.py").read_text()
+    assert "faster.py" not in capsys.readouterr().err
