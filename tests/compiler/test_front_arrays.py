@@ -137,6 +137,52 @@ def test_local_arrays_are_registers_or_memory():
     assert memory.compile((second, a)).local_bytes == 24
 
 
+def test_elements_that_nobody_wrote_read_as_zero():
+    @cuda.jit
+    def straight(out, n):
+        x = cuda.local.array(4, float32)
+        out[0] = x[1]
+        if x[2] > n:
+            out[1] = 1.0
+        out[2] = x[3] * 2.0
+
+    @cuda.jit
+    def carried(out, n):
+        x = cuda.local.array(4, float32)
+        for _ in range(n + 1):
+            out[0] = x[0]
+            x[0] = x[3] + x[2]
+            x[3] = x[1] + x[3]
+        while x[0] < n:
+            x[0] += 1.0
+            x[1] = x[0]
+        out[2] = x[3]
+
+    @cuda.jit
+    def nested(out, n):
+        x = cuda.local.array(4, float32)
+        while x[2] < n:
+            x[2] += 1.0
+            for k in range(3):
+                x[3] = x[0] + x[1]
+                x[1] = x[3] + x[2] * 0.0
+            break
+        while x[0] < n:
+            x[0] += 1.0
+            while x[0] < n:
+                x[0] += 1.0
+                out[1] = x[1]
+        out[2] = x[3]
+
+    for kernel in (straight, carried, nested):
+        for schedule in ("source", "list"):
+            for n in (0, 3):
+                out = np.full(3, 9.0, np.float32)
+                kernel.simulate(1, 32, (out, n), schedule=schedule)
+                assert set(out) <= {0.0, 9.0}
+                assert out[2] == 0.0
+
+
 def test_register_arrays_live_through_loops_and_calls():
     @cuda.jit(device=True)
     def rotate(x, by):

@@ -8,7 +8,7 @@ block (Sreedhar et al. 1999, method I): always correct, and coalescing removes w
 from __future__ import annotations
 
 from smmux.compiler.backend.graph import Graph
-from smmux.compiler.backend.live import liveness
+from smmux.compiler.backend.live import liveness, reads
 from smmux.compiler.backend.ops import copy_of, move
 from smmux.compiler.backend.phi import Phi, phis
 from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type
@@ -17,7 +17,10 @@ __all__ = ["construct", "destruct"]
 
 
 def construct(function: Function) -> None:
-    """Rename variables so that every register has one definition, which dominates its uses."""
+    """Rename variables so that every register has one definition, which dominates its uses.
+
+    Elements of a local array that are read and never written have no definition at all, and read as 0.
+    """
     graph = Graph(function)
     homes: dict[Reg, list[Block]] = {}
     writes: dict[Reg, int] = {}
@@ -27,6 +30,9 @@ def construct(function: Function) -> None:
                 writes[dst] = writes.get(dst, 0) + 1
                 homes.setdefault(dst, []).append(block)
     variables = {reg: blocks for reg, blocks in homes.items() if reg.variable or writes[reg] > 1}
+    variables |= {
+        reg: [] for block in graph.order for instr in block.instrs for reg in reads(instr) if reg not in homes
+    }
     if variables:
         origin = _place_phis(function, graph, variables)
         _rename(function, graph, set(variables), origin)

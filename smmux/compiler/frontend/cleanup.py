@@ -32,12 +32,22 @@ def _reachable(function: ir.Function) -> None:
 
 
 def _forward(function: ir.Function, definitions: dict[ir.Reg, list[ir.Instr]]) -> None:
-    """A variable with one definition, from a value that does not change, is that value."""
+    """A variable with one definition, from a value that does not change, is that value.
+
+    Not if it is read further up, in the next iteration of a loop before which it has no value.
+    """
     forwarded: dict[ir.Reg, ir.Operand] = {}
+    first_read: dict[ir.Operand, int] = {}
+    position: dict[int, int] = {}
+    for place, instr in enumerate(function.instrs()):
+        position[id(instr)] = place
+        for source in instr.srcs:
+            first_read.setdefault(source, place)
     for reg, instrs in definitions.items():
         if reg.variable and len(instrs) == 1 and instrs[0].op in ("mov.b32", "mov.pred"):
             source = instrs[0].srcs[0]
-            if not isinstance(source, ir.Reg) or not source.variable:
+            carried = first_read.get(reg, len(position)) <= position[id(instrs[0])]
+            if not carried and not (isinstance(source, ir.Reg) and source.variable):
                 forwarded[reg] = source
 
     def final(operand: ir.Operand) -> ir.Operand:
