@@ -24,48 +24,33 @@ static uint32_t narrowest_access(const struct program *p, bool *atomics) {
     return narrowest;
 }
 
-static void *pieces_of(const struct check *c, size_t bytes) {
-    return calloc(c->piece_count + 1, bytes);
-}
-
-static bool allocate(struct check *c) {
-    bool complete = true;
-    c->first = pieces_of(c, sizeof *c->first);
-    c->second = pieces_of(c, sizeof *c->second);
-    for (uint32_t i = 0; i < 2; i++) {
-        if (c->atomics) {
-            c->atomic[i] = pieces_of(c, sizeof *c->atomic[i]);
-            complete &= c->atomic[i] != NULL;
-        }
-        for (uint32_t class = 0; class < (c->atomics ? ACCESS_CLASSES : BY_ATOMIC); class ++) {
-            c->pc[class][i] = pieces_of(c, sizeof *c->pc[class][i]);
-            complete &= c->pc[class][i] != NULL;
-        }
-    }
-    return complete && c->first && c->second;
-}
-
+/* One allocation, whose pages the host hands out when they are touched: second tags hardly ever
+ * are. */
 struct check *check_create(const struct machine *m, enum check_mode mode) {
-    struct check *c = calloc(1, sizeof *c);
+    bool atomics = false;
+    const uint32_t shift = (uint32_t)__builtin_ctz(narrowest_access(m->program, &atomics));
+    const size_t pieces = (m->cfg->smem_bytes >> shift) + 1;
+    const size_t each = sizeof(struct piece) + sizeof(struct piece_pc) +
+                        (atomics ? sizeof(uint32_t) + sizeof(uint16_t) : 0);
+    struct check *c = calloc(1, sizeof *c + 2 * pieces * each);
     if (!c) return NULL;
     c->strict = mode == CHECK_RACES_STRICT;
-    c->shift = (uint32_t)__builtin_ctz(narrowest_access(m->program, &c->atomics));
-    c->piece_count = m->cfg->smem_bytes >> c->shift;
-    if (allocate(c)) return c;
-    check_free(c);
-    return NULL;
+    c->atomics = atomics;
+    c->shift = shift;
+    c->piece_count = pieces;
+    c->first = (struct piece *)(c + 1);
+    c->second = c->first + pieces;
+    c->first_pc = (struct piece_pc *)(c->second + pieces);
+    c->second_pc = c->first_pc + pieces;
+    if (!atomics) return c;
+    c->atomic[0] = (uint32_t *)(c->second_pc + pieces);
+    c->atomic[1] = c->atomic[0] + pieces;
+    c->atomic_pc[0] = (uint16_t *)(c->atomic[1] + pieces);
+    c->atomic_pc[1] = c->atomic_pc[0] + pieces;
+    return c;
 }
 
-void check_free(struct check *check) {
-    if (!check) return;
-    for (uint32_t i = 0; i < 2; i++) {
-        free(check->atomic[i]);
-        for (uint32_t class = 0; class < ACCESS_CLASSES; class ++) free(check->pc[class][i]);
-    }
-    free(check->first);
-    free(check->second);
-    free(check);
-}
+void check_free(struct check *check) { free(check); }
 
 const struct findings *check_findings(const struct check *check) { return &check->findings; }
 

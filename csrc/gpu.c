@@ -177,7 +177,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
                                   .dims = l->dims,
                                   .buffers = l->buffers,
                                   .buffer_count = l->buffer_count,
-                                  .per_pc = out->pc || l->check,
+                                  .per_pc = out->pc != NULL,
                                   .check = l->check};
     g->machine.warps_per_block = round_up(threads, 32) / 32;
     join_views(l->buffers, l->buffer_count);

@@ -18,8 +18,10 @@ static void count_issue(struct sm *sm, uint32_t active) {
 
 /* What the counts per instruction and the checks want to know. */
 NOINLINE static void note_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint32_t active) {
-    sm->pc_count[pc].issued++;
-    sm->pc_count[pc].threads += bits_count(active);
+    if (sm->pc_count) {
+        sm->pc_count[pc].issued++;
+        sm->pc_count[pc].threads += bits_count(active);
+    }
     if (sm->check && sm->m->program->code[pc].flags & INSN_SYNCWARP) check_syncwarp(sm, warp, pc);
 }
 
@@ -97,7 +99,7 @@ static bool is_control(uint32_t op) { return op >= OP_BRA && op <= OP_MEMBAR; }
 
 /* The warp's next instruction; false if it has to wait after all (credits) or faulted. */
 static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t,
-                                const bool counted) {
+                                const bool observed) {
     const struct warp *w = &sm->warps[warp];
     const uint32_t pc = w->pc;
     const struct uop *u = &sm->m->program->code[pc];
@@ -105,17 +107,17 @@ static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32
     if (is_memory(u->op)) {
         if (!lsu_issue(sm, warp, u, active, s->unit[UNIT_LSU], t)) return false;
         count_issue(sm, active);
-        if (counted) note_issue(sm, warp, pc, active);
+        if (observed) note_issue(sm, warp, pc, active);
         return true;
     }
     sm->unit_free[unit_of(sm, s, u, t)] = t + u->interval;
     count_issue(sm, active);
-    if (counted) note_issue(sm, warp, pc, active);
+    if (observed) note_issue(sm, warp, pc, active);
     if (is_control(u->op)) return issue_control(sm, warp, u, active, t);
     return issue_alu(sm, warp, u, active, t);
 }
 
-static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool counted) {
+static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool observed) {
     const struct config *cfg = sm->m->cfg;
     struct scheduler *s = &sm->sched[index];
     const struct choice c = s->choice;
@@ -124,7 +126,7 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool co
     sm->stale |= own ? 1u << index : ~0u;
     if (c.t > s->slot) idle_account(sm, c.warp, s->slot, c.t);
     s->slot = c.t;
-    for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, counted); issued++) {
+    for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, observed); issued++) {
         if (issued) {
             sm->count.dual_issued++;
             return;
@@ -139,4 +141,4 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool co
 
 void issue_slot(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false); }
 
-void issue_slot_counted(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, true); }
+void issue_slot_observed(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, true); }

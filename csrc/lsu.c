@@ -172,11 +172,13 @@ static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
 /* What the counts per instruction and the checks want to know. */
 NOINLINE static void note_shared(struct memop *op, uint32_t passes, uint32_t ideal, uint32_t low,
                                  uint32_t high) {
-    struct pc_counters *n = &op->sm->pc_count[op->pc];
     const uint8_t shape[2] = {(uint8_t)low, (uint8_t)high};
-    n->passes += passes;
-    n->conflicts += passes - ideal;
-    n->bytes += bits_count(op->active) * op->u->width;
+    if (op->sm->pc_count) {
+        struct pc_counters *n = &op->sm->pc_count[op->pc];
+        n->passes += passes;
+        n->conflicts += passes - ideal;
+        n->bytes += bits_count(op->active) * op->u->width;
+    }
     if (op->sm->check) check_access(op, shape);
 }
 
@@ -186,7 +188,7 @@ static void count_shared(struct memop *op, struct smem_cost cost) {
     n->shared_passes += cost.passes;
     n->shared_conflicts += cost.passes - cost.ideal;
     n->shared_bytes += bits_count(op->active) * op->u->width;
-    if (op->sm->pc_count) note_shared(op, cost.passes, cost.ideal, cost.shape[0], cost.shape[1]);
+    if (op->sm->observed) note_shared(op, cost.passes, cost.ideal, cost.shape[0], cost.shape[1]);
 }
 
 /* What the regions of Figure 1 would be without barriers around them. */

@@ -34,9 +34,14 @@ static uint32_t address_of(const struct visit *v, uint32_t piece) {
 
 static uint32_t *tag_at(const struct check *c, enum access_class class, uint32_t which,
                         uint32_t piece) {
-    struct piece *p = which ? &c->second[piece] : &c->first[piece];
     if (class == BY_ATOMIC) return &c->atomic[which][piece];
-    return class == BY_STORE ? &p->store : &p->load;
+    return &(which ? c->second : c->first)[piece].tag[class];
+}
+
+static uint16_t *pc_at(const struct check *c, enum access_class class, uint32_t which,
+                       uint32_t piece) {
+    if (class == BY_ATOMIC) return &c->atomic_pc[which][piece];
+    return &(which ? c->second_pc : c->first_pc)[piece].pc[class];
 }
 
 /* Does a barrier, or the warp's own order, stand between the earlier access and this lane's? */
@@ -60,12 +65,12 @@ static void note(const struct visit *v, enum access_class class, uint32_t piece,
     const uint32_t tag = v->tag | lane;
     if (replaceable(v, *first, lane)) {
         *first = tag | (*first < v->start ? 0 : *first & TAG_SEVERAL);
-        c->pc[class][0][piece] = (uint16_t)v->op->pc;
+        *pc_at(c, class, 0, piece) = (uint16_t)v->op->pc;
     } else if (replaceable(v, *second, lane) ||
                (!((*first ^ *second) & TAG_WARP) && ((*first ^ tag) & TAG_WARP))) {
         *second = tag;
         *first |= TAG_SEVERAL;
-        c->pc[class][1][piece] = (uint16_t)v->op->pc;
+        *pc_at(c, class, 1, piece) = (uint16_t)v->op->pc;
     }
 }
 
@@ -89,7 +94,7 @@ static void find_race(const struct visit *v, enum access_class class, uint32_t p
     const struct check *c = v->check;
     if (class == BY_ATOMIC && !c->atomics) return;
     for (uint32_t which = 0; which < 2; which++) {
-        const uint32_t tag = *tag_at(c, class, which, piece), pc = c->pc[class][which][piece];
+        const uint32_t tag = *tag_at(c, class, which, piece), pc = *pc_at(c, class, which, piece);
         if (ordered(v, tag, lane)) continue;
         const bool same = class == BY_STORE && v->op->u->op == OP_ST_SHARED && pc == v->op->pc;
         found(v, same ? FINDING_CONFLICT : FINDING_RACE, tag, pc, piece, lane);
@@ -99,7 +104,7 @@ static void find_race(const struct visit *v, enum access_class class, uint32_t p
 
 static void find_uninitialised(const struct visit *v, uint32_t piece, uint32_t lane) {
     const struct check *c = v->check;
-    if (c->first[piece].store >= v->fresh) return;
+    if (c->first[piece].tag[BY_STORE] >= v->fresh) return;
     if (c->atomics && c->atomic[0][piece] >= v->fresh) return;
     found(v, FINDING_UNINITIALISED, v->tag | lane, v->op->pc, piece, lane);
 }
@@ -159,39 +164,44 @@ static void visit_lanes(const struct visit *v) {
 
 /* ---- the same for instructions with nothing to report, nearly all of them ---------------- */
 
-/* A half-warp: consecutive pieces from `first` on, or any 16 (several times, for wide accesses). */
+/* A half-warp: consecutive pieces from `first` on, or any (several times, for wide accesses). Lanes
+ * that take no part are as the lowest one that does. */
 struct half {
     bool row;
-    uint32_t first, count;  /* of a row */
-    uint32_t lane0, spread; /* lane of a row's piece i: lane0 + (i >> spread) */
-    uint32_t piece[16], lane[16];
+    uint32_t first, count; /* of a row */
+    uint32_t own, spread;  /* tag of a row's piece i: own + (i >> spread) */
+    uint32_t piece[16], tag[16];
 };
 
 #define TROUBLE 1u /* a race, or a load of what nobody wrote: look closer */
 #define NEWS    2u /* a load that is to be recorded as the first of its interval */
 #define CROWD   4u /* a load that is to be recorded as the second of its interval */
+#define SETTLED 8u /* a load with two before it */
 
 static inline uint32_t foreign(uint32_t tag, uint32_t start, uint32_t own, uint32_t who) {
     return (tag >= start ? 1u : 0u) & (((tag ^ own) & who) != 0 ? 1u : 0u);
 }
 
 static inline uint32_t look_load(const struct visit *v, struct piece p, uint32_t own) {
-    const uint32_t trouble = (p.store < v->fresh ? TROUBLE : 0) |
-                             foreign(p.store, v->start, own, v->who | TAG_SEVERAL) * TROUBLE;
-    return trouble | (p.load < v->start ? NEWS : 0) |
-           (p.load & TAG_SEVERAL ? 0 : foreign(p.load, v->start, own, v->who) * CROWD);
+    const uint32_t store = p.tag[BY_STORE], load = p.tag[BY_LOAD], who = v->who;
+    return (store < v->fresh ? TROUBLE : 0) |
+           foreign(store, v->start, own, who | TAG_SEVERAL) * TROUBLE |
+           (load < v->start      ? NEWS
+            : load & TAG_SEVERAL ? SETTLED
+                                 : ((load ^ own) & who ? CROWD : 0));
 }
 
 static inline uint32_t look_store(const struct visit *v, struct piece p, uint32_t own) {
-    return (foreign(p.store, v->start, own, v->who | TAG_SEVERAL) |
-            foreign(p.load, v->start, own, v->who | TAG_SEVERAL)) *
+    const uint32_t who = v->who | TAG_SEVERAL;
+    return (foreign(p.tag[BY_STORE], v->start, own, who) |
+            foreign(p.tag[BY_LOAD], v->start, own, who)) *
            TROUBLE;
 }
 
 CLONES static uint32_t look_at_row(const struct visit *visit, const struct half *h, bool store) {
     const struct visit v = *visit;
     const struct piece *p = v.check->first + h->first;
-    const uint32_t own = v.tag | h->lane0, spread = h->spread, count = h->count;
+    const uint32_t own = h->own, spread = h->spread, count = h->count;
     uint32_t seen = 0;
     if (store)
         for (uint32_t i = 0; i < count; i++) seen |= look_store(&v, p[i], own + (i >> spread));
@@ -200,14 +210,16 @@ CLONES static uint32_t look_at_row(const struct visit *visit, const struct half 
     return seen;
 }
 
-static uint32_t look_at_any(const struct visit *v, const struct half *h, bool store) {
+CLONES static uint32_t look_at_any(const struct visit *visit, const struct half *h, bool store) {
+    const struct visit v = *visit;
     uint32_t seen = 0;
-    for (uint32_t k = 0; k < v->pieces; k++)
-        for (uint32_t i = 0; i < h->count; i++) {
-            const struct piece p = v->check->first[h->piece[i] + k];
-            const uint32_t own = v->tag | h->lane[i];
-            seen |= store ? look_store(v, p, own) : look_load(v, p, own);
-        }
+    for (uint32_t k = 0; k < v.pieces; k++) {
+        const struct piece *p = v.check->first + k;
+        if (store)
+            for (uint32_t i = 0; i < 16; i++) seen |= look_store(&v, p[h->piece[i]], h->tag[i]);
+        else
+            for (uint32_t i = 0; i < 16; i++) seen |= look_load(&v, p[h->piece[i]], h->tag[i]);
+    }
     return seen;
 }
 
@@ -215,48 +227,65 @@ static uint32_t look(const struct visit *v, const struct half *h, bool store) {
     return h->row ? look_at_row(v, h, store) : look_at_any(v, h, store);
 }
 
-static void record_loads(const struct visit *v, const struct half *h, uint32_t seen) {
-    const uint32_t count = h->count, pieces = h->row ? 1 : v->pieces;
-    for (uint32_t k = 0; k < pieces; k++)
-        for (uint32_t i = 0; i < count; i++) {
-            const uint32_t piece = h->row ? h->first + i : h->piece[i] + k;
-            const uint32_t lane = h->row ? h->lane0 + (i >> h->spread) : h->lane[i];
-            struct piece *p = &v->check->first[piece];
-            if (v->check->strict || seen & CROWD) {
-                note(v, BY_LOAD, piece, lane);
-            } else if (p->load < v->start) {
-                p->load = v->tag | lane;
-                v->check->pc[BY_LOAD][0][piece] = (uint16_t)v->op->pc;
+/* Leave the tags of accesses that replace the first ones there. */
+CLONES static void record(const struct visit *v, const struct half *h, enum access_class class) {
+    const uint32_t own = h->own, spread = h->spread, count = h->count, pieces = v->pieces;
+    const uint16_t here = (uint16_t)v->op->pc;
+    struct piece *restrict p = v->check->first + (h->row ? h->first : 0);
+    struct piece_pc *restrict pc = v->check->first_pc + (h->row ? h->first : 0);
+    if (h->row)
+        for (uint32_t i = 0; i < count; i++)
+            p[i].tag[class] = own + (i >> spread), pc[i].pc[class] = here;
+    else
+        for (uint32_t k = 0; k < pieces; k++)
+            for (uint32_t i = 0; i < 16; i++) {
+                const uint32_t at = h->piece[i] + k;
+                p[at].tag[class] = h->tag[i], pc[at].pc[class] = here;
             }
-        }
 }
 
-static void record_stores(const struct visit *v, const struct half *h) {
-    const uint32_t count = h->count, pieces = h->row ? 1 : v->pieces;
-    struct piece *first = v->check->first;
-    uint16_t *pc = v->check->pc[BY_STORE][0];
+static void note_loads(const struct visit *v, const struct half *h) {
+    const uint32_t count = h->row ? h->count : 16, pieces = h->row ? 1 : v->pieces;
     for (uint32_t k = 0; k < pieces; k++)
-        for (uint32_t i = 0; i < count; i++) {
-            const uint32_t piece = h->row ? h->first + i : h->piece[i] + k;
-            first[piece].store = v->tag | (h->row ? h->lane0 + (i >> h->spread) : h->lane[i]);
-            pc[piece] = (uint16_t)v->op->pc;
-        }
+        for (uint32_t i = 0; i < count; i++)
+            note(v, BY_LOAD, h->row ? h->first + i : h->piece[i] + k,
+                 (h->row ? h->own + (i >> h->spread) : h->tag[i]) & TAG_LANE);
 }
 
-/* Are the tags of record_stores all there? Else another lane has stored to the same piece. */
+static void record_loads(const struct visit *v, const struct half *h, uint32_t seen) {
+    if (v->check->strict || (seen & CROWD) || (seen & NEWS && seen & SETTLED)) note_loads(v, h);
+    else if (seen & NEWS) record(v, h, BY_LOAD);
+}
+
+/* Are the tags that `record` left all there? Else another lane has stored to the same piece. */
 static bool apart(const struct visit *v, const struct half *h) {
     const struct piece *first = v->check->first;
     uint32_t differ = 0;
-    for (uint32_t i = 0; i < h->count; i++)
-        differ |= h->row ? first[h->first + i].store ^ (v->tag | (h->lane0 + (i >> h->spread)))
-                         : first[h->piece[i]].store ^ (v->tag | h->lane[i]);
+    if (h->row)
+        for (uint32_t i = 0; i < h->count; i++)
+            differ |= first[h->first + i].tag[BY_STORE] ^ (h->own + (i >> h->spread));
+    else
+        for (uint32_t i = 0; i < 16; i++) differ |= first[h->piece[i]].tag[BY_STORE] ^ h->tag[i];
     return !differ;
 }
 
-static void divide(const struct visit *v, uint32_t lanes, uint8_t shape, struct half *h) {
-    const uint32_t shift = v->check->shift, width = v->op->u->width, lane0 = bits_lowest(lanes);
+/* Pieces and tags of 16 lanes from lane0 on, of which `lanes` take part. */
+CLONES static void spell_out(struct half *h, const uint32_t addr[32], uint32_t lane0,
+                             uint32_t lanes, uint32_t skew, uint32_t shift, uint32_t tag) {
+    const uint32_t lead = bits_lowest(lanes), first = (addr[lead] - skew) >> shift;
+    for (uint32_t i = 0; i < 16; i++) {
+        const uint32_t lane = lane0 + i;
+        const bool on = lanes >> lane & 1;
+        h->piece[i] = on ? (addr[lane] - skew) >> shift : first;
+        h->tag[i] = tag | (on ? lane : lead);
+    }
+}
+
+static void divide(const struct visit *v, uint32_t lane0, uint32_t lanes, uint8_t shape,
+                   struct half *h) {
+    const uint32_t shift = v->check->shift, width = v->op->u->width;
     const bool load = !v->data[0];
-    h->lane0 = lane0;
+    h->own = v->tag | lane0;
     h->first = piece_of(v, v->op->addr[lane0]);
     h->spread = 2 - shift;
     h->row = true;
@@ -268,12 +297,10 @@ static void divide(const struct visit *v, uint32_t lanes, uint8_t shape, struct 
         return;
     }
     h->row = false;
-    h->count = 0;
-    for (; lanes; lanes &= lanes - 1) {
-        const uint32_t lane = bits_lowest(lanes);
-        h->piece[h->count] = piece_of(v, v->op->addr[lane]);
-        __builtin_prefetch(&v->check->first[h->piece[h->count]], 1);
-        h->lane[h->count++] = lane;
+    spell_out(h, v->op->addr, lane0, lanes, v->skew, shift, v->tag);
+    for (uint32_t i = 0; i < 16; i++) {
+        __builtin_prefetch(&v->check->first[h->piece[i]], 1);
+        __builtin_prefetch(&v->check->first_pc[h->piece[i]], 1);
     }
 }
 
@@ -282,16 +309,15 @@ static bool quiet(struct visit *v, const uint8_t shape[2]) {
     const bool store = v->op->u->op == OP_ST_SHARED;
     const uint32_t lanes[2] = {v->op->active & 0xffffu, v->op->active & 0xffff0000u};
     struct half half[2];
-    uint32_t seen = 0;
+    uint32_t seen[2] = {0, 0};
     for (uint32_t i = 0; i < 2; i++)
-        if (lanes[i]) divide(v, lanes[i], shape[i], &half[i]);
+        if (lanes[i]) divide(v, 16 * i, lanes[i], shape[i], &half[i]);
     for (uint32_t i = 0; i < 2; i++)
-        if (lanes[i]) seen |= look(v, &half[i], store);
-    if (seen & TROUBLE) return false;
+        if (lanes[i]) seen[i] = look(v, &half[i], store);
+    if ((seen[0] | seen[1]) & TROUBLE) return false;
     for (uint32_t i = 0; i < 2; i++)
-        if (lanes[i] && store) record_stores(v, &half[i]);
-        else if (lanes[i] && (seen & (NEWS | CROWD) || v->check->strict))
-            record_loads(v, &half[i], seen);
+        if (lanes[i] && store) record(v, &half[i], BY_STORE);
+        else if (lanes[i]) record_loads(v, &half[i], seen[i]);
     v->recorded = store;
     for (uint32_t i = 0; i < 2; i++)
         if (lanes[i] && store && !apart(v, &half[i])) return false;

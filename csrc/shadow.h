@@ -23,9 +23,13 @@ struct interval {
     bool met;          /* at a barrier, once at least */
 };
 
-/* The first tags of a piece: all that nearly every access looks at. */
+/* Tags of a piece and the instructions that left them, BY_STORE and BY_LOAD; apart, since nearly
+ * every access looks at first tags alone. */
 struct piece {
-    uint32_t store, load;
+    uint32_t tag[2];
+};
+struct piece_pc {
+    uint16_t pc[2];
 };
 
 /* A piece is what the narrowest access of the program covers, so that byte stores by different
@@ -38,8 +42,9 @@ struct check {
     uint32_t epoch;
     size_t piece_count;
     struct piece *first, *second;
-    uint32_t *atomic[2];                /* first and second tags of atomics */
-    uint16_t *pc[ACCESS_CLASSES][2];    /* of each tag: which instruction */
+    struct piece_pc *first_pc, *second_pc;
+    uint32_t *atomic[2]; /* first and second tags of atomics */
+    uint16_t *atomic_pc[2];
     struct interval blocks[MAX_BLOCKS]; /* by block slot */
     uint32_t synced[MAX_WARPS]; /* strict: the warp's own tags below are ordered by syncwarp */
     struct {

@@ -74,6 +74,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     lay_out(sm, (uint8_t *)sm->arena + (64 - (size_t)sm->arena % 64) % 64);
     if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))
         return ERROR_NO_MEMORY;
+    sm->observed = sm->pc_count || sm->check;
     for (uint32_t i = 0; i < cfg->credits + PORT_EXTRA; i++) {
         sm->access_next[i] = (uint16_t)(i + 1);
         sm->waiters[i].next = i + 1;
@@ -168,7 +169,7 @@ static void event_due(struct sm *sm, uint64_t event) {
 
 void sm_run(struct sm *sm, uint64_t end) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
-    void (*const issue)(struct sm *, uint32_t) = sm->pc_count ? issue_slot_counted : issue_slot;
+    void (*const issue)(struct sm *, uint32_t) = sm->observed ? issue_slot_observed : issue_slot;
     for (uint32_t i = 0; i < sm->port->in_count; i++) {
         __builtin_prefetch(sm->port->in[i].access, 1);
         heap_push(sm, sm->port->in[i]);

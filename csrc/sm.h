@@ -55,7 +55,7 @@ struct machine {
     uint32_t static_smem; /* bytes allocated at dispatch */
     uint32_t warps_per_block;
     bool per_pc;    /* count per instruction */
-    uint32_t check; /* enum check_mode; implies per_pc */
+    uint32_t check; /* enum check_mode */
 };
 
 struct block {
@@ -140,7 +140,8 @@ struct sm {
     const struct machine *m;
     struct counters count;
     struct pc_counters *pc_count; /* per instruction, NULL if not wanted */
-    struct check *check;          /* NULL if not wanted; implies pc_count */
+    struct check *check;          /* NULL if not wanted */
+    bool observed;                /* by either of them */
     /* warm */
     struct warp warps[MAX_WARPS];
     uint64_t age[MAX_WARPS]; /* order of start, for greedy-then-oldest */
@@ -198,9 +199,10 @@ bool sched_can_issue(const struct sm *sm, const struct scheduler *s, uint32_t wa
 /* [from, to) was idle until this warp issued: its wait first, then the unit's (idle.c). */
 void idle_account(struct sm *sm, uint32_t warp, uint64_t from, uint64_t to);
 
-/* The scheduler's choice takes its slot (issue.c); the second form counts per instruction too. */
+/* The scheduler's choice takes its slot (issue.c); the second form counts per instruction and
+ * checks too. */
 void issue_slot(struct sm *sm, uint32_t scheduler);
-void issue_slot_counted(struct sm *sm, uint32_t scheduler);
+void issue_slot_observed(struct sm *sm, uint32_t scheduler);
 
 /* Blocks and barriers (block.c). */
 void block_start_due(struct sm *sm);
