@@ -163,7 +163,7 @@ def test_elements_that_nobody_wrote_read_as_zero():
         x = cuda.local.array(4, float32)
         while x[2] < n:
             x[2] += 1.0
-            for k in range(3):
+            for _ in range(3):
                 x[3] = x[0] + x[1]
                 x[1] = x[3] + x[2] * 0.0
             break
