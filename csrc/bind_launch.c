@@ -173,12 +173,14 @@ static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
 static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssize_t pc_bytes) {
     PyObject *counters = bind_counters(&out->counters);
     if (!counters) return NULL;
-    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K}", "counters", counters, "residency",
-                         out->residency, "static_residency", out->static_residency, "limiter",
-                         limiter_name(out->limiter), "per_pc", pc, pc_bytes, "findings",
+    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K,s:{s:K,s:K}}", "counters", counters,
+                         "residency", out->residency, "static_residency", out->static_residency,
+                         "limiter", limiter_name(out->limiter), "per_pc", pc, pc_bytes, "findings",
                          out->findings ? (const void *)out->findings : "",
                          (Py_ssize_t)(out->finding_count * sizeof *out->findings), "findings_lost",
-                         (unsigned long long)out->findings_lost);
+                         (unsigned long long)out->findings_lost, "host", "windows",
+                         (unsigned long long)out->host.windows, "passes",
+                         (unsigned long long)out->host.passes);
 }
 
 static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
@@ -203,12 +205,13 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
     return result;
 }
 
-const char bind_launch_doc[] =
-    PyDoc_STR("launch($module, code, uniforms, meta, config, grid, block, params, "
-              "buffers, const, options, poll=None)\n--\n\n"
-              "Run one grid to its end; poll() is called now and then and ends the run by raising. "
-              "Returns counters (dict), residency, "
-              "static_residency, limiter, per_pc and findings (bytes).");
+const char bind_launch_doc[] = PyDoc_STR(
+    "launch($module, code, uniforms, meta, config, grid, block, params, "
+    "buffers, const, options, poll=None)\n--\n\n"
+    "Run one grid to its end; poll() is called now and then and ends the run by raising. "
+    "Returns counters (dict), residency, "
+    "static_residency, limiter, per_pc and findings (bytes); and host, windows and passes "
+    "of the simulation itself, which are no result.");
 
 PyObject *bind_launch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {
     static char *names[] = {"code",   "uniforms", "meta",  "config",  "grid", "block",

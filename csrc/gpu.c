@@ -33,6 +33,7 @@ struct gpu {
     uint32_t tpcs;
     uint32_t partitions; /* that take part in the pass */
     uint64_t window_end;
+    struct host_work host;
 };
 
 /* ---- checks ------------------------------------------------------------------------------ */
@@ -244,7 +245,8 @@ static void run_tpc(struct gpu *g, uint32_t tpc) {
     report(g, tpc);
 }
 
-/* Partitions first: where all transactions go to one of them, it is the longest item of its pass. */
+/* Partitions first: where all transactions go to one of them, it is the longest item of its pass.
+ */
 static void run_item(void *context, uint32_t item) {
     struct gpu *g = context;
     if (item < g->partitions) memsys_partition(g->mem, item);
@@ -310,6 +312,7 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         /* One thread alone finds more in its core's cache if memory follows at once. */
         if (memsys_lags(g->mem, t) && (l->threads < 2 || last || end < t + window)) {
             memsys_catch_up(g->mem, g->ports, t, g->pool);
+            g->host.passes++;
             end = window_end(g, t, window);
         }
         if (end == NEVER) return diagnose_deadlock(g->sms, l->cfg->sm_count, fault);
@@ -318,6 +321,8 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         g->window_end = end;
         g->partitions = memsys_begin(g->mem, t);
         pool_run(g->pool, run_item, g, g->partitions + g->tpcs);
+        g->host.passes++;
+        g->host.windows++;
         t = end;
         if (first_fault(g, fault)) return fault->code;
         replace_blocks(g);
@@ -380,6 +385,7 @@ static void collect(struct gpu *g, struct outcome *out) {
         }
     }
     out->counters.cycles = end;
+    out->host = g->host;
     memsys_finish(g->mem, &out->counters);
 }
 

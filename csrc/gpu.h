@@ -32,6 +32,12 @@ struct launch {
     void *context;
 };
 
+/* How the run was cut up for the host: of no result, and not the same for all threads and windows.
+ * Each pass takes the host threads over SMs, partitions or both, and ends when all have met. */
+struct host_work {
+    uint64_t windows, passes;
+};
+
 struct outcome {
     struct counters counters;
     uint32_t residency, static_residency; /* blocks per SM allowed, and K */
@@ -40,6 +46,7 @@ struct outcome {
     struct finding *findings;             /* of the checks, SM by SM; the caller frees them */
     uint32_t finding_count;
     uint64_t findings_lost; /* see findings.h */
+    struct host_work host;
     struct fault fault;
 };
 

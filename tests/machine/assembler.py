@@ -22,6 +22,8 @@ class Assembler:
 
     rows: list[dict[str, int]] = field(default_factory=list)
     uniforms: list[tuple[int, int]] = field(default_factory=list)
+    host: dict[str, int] = field(default_factory=dict)
+    """Windows and passes of the last run, which depend on the host threads."""
 
     def uniform(self, kind: str, value: int) -> int:
         """A uniform operand."""
@@ -89,7 +91,7 @@ class Assembler:
         }
         settings = {"dynamic": 0, "extra_blocks": 0, "max_cycles": 10_000_000, "window": 0, "threads": 1, "per_pc": 1}
         settings["check"] = 0
-        return _core.launch(
+        found = _core.launch(
             self.code(),
             np.array(self.uniforms, UNIFORM),
             meta,
@@ -101,6 +103,8 @@ class Assembler:
             const,
             settings | options,
         )
+        self.host = found.pop("host")
+        return found
 
 
 def variant(gpu: str, **changes: int) -> gpus.Gpu:

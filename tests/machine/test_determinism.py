@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smmux import gpus
+
 from .assembler import CTAID_X, TID_X, Assembler, variant
 
 ROUNDS = 6
@@ -91,3 +93,32 @@ def test_first_blocks_that_start_after_later_ones() -> None:
     a("exit")
     runs = [a.run(machine, grid=(60, 1, 1), block=(32, 1, 1), window=window) for window in (0, 1, 8, 32)]
     assert all(found == runs[0] for found in runs)
+
+
+def host_work(gpu: str, threads: int) -> tuple[int, int, int]:
+    """Cycles, windows and passes of a streaming copy: 240 blocks of 128 threads, eight words each."""
+    a = Assembler()
+    a("mad.lo.s32", d=0, a=CTAID_X, b=a.imm(1024), c=TID_X)
+    a("shl.b32", d=0, a=0, b=a.imm(2))
+    a("add.s32", d=1, a=0, b=a.param(0))
+    a("add.s32", d=2, a=0, b=a.param(1))
+    for turn in range(8):
+        a("ld.global", d=3, a=1, imm=turn * 512, width=4, aux=0)
+        a("st.global", d=3, a=2, imm=turn * 512, width=4, aux=1)
+    a("exit")
+    x, y = np.arange(240 * 1024, dtype=np.uint32), np.zeros(240 * 1024, np.uint32)
+    found = a.run(variant(gpu, mem_model=1), grid=(240, 1, 1), block=(128, 1, 1), buffers=(x, y), threads=threads)
+    assert np.array_equal(x, y)
+    return found["counters"]["cycles"], a.host["windows"], a.host["passes"]
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "GTX480-16K", "GTX480-48K"])
+def test_two_host_threads_meet_once_a_window(gpu: str) -> None:
+    """What a second thread gains hangs on it: windows as long as the machine allows, and memory beside the SMs, a
+    window behind. One thread alone lets memory follow in a pass of its own."""
+    window = min(128, gpus.get(gpu).block_start)
+    cycles, windows, passes = host_work(gpu, 2)
+    assert 10 < windows <= cycles / window + 2
+    assert windows <= passes <= windows + 2
+    assert host_work(gpu, 3) == (cycles, windows, passes)
+    assert host_work(gpu, 1)[2] >= 1.9 * windows
