@@ -242,6 +242,8 @@ def _commented(advice: Advice) -> str:
 def _private(text: str) -> dict[str, Any]:
     """`ARRAY=N` as arguments of the collaborative passes."""
     array, _, rows = text.partition("=")
+    if not array or not rows.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not ARRAY=N")
     return {"array": array, "private": int(rows)}
 
 

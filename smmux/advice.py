@@ -205,7 +205,7 @@ class Advice:
             percent = 100 * self.region_share
             share = f"is in use for {percent:.{int(percent < 10)}f} % of a block's life"
         waves = run["blocks"] / (run.gpu.sm_count * (fits.blocks or 1))
-        hint = f"the grid fills the card {waves:.1f} times: a larger one says more of long runs"
+        hint = f"the grid fills the card {waves:.2g} times: a larger one says more of long runs"
         return [
             f"{self.kernel.__name__} on {run.gpu.name}: {run.time_us:,.2f} us, {run.cycles:,} cycles",
             f"an SM holds {fits.blocks} blocks, {fits.threads} threads: limited by {limiter} ({limits})",

@@ -184,7 +184,7 @@ def test_sums_of_floats_in_another_order_are_right_and_memory_may_be_given_at_la
         assert 0 < (scheme.difference or 0) < 1e-6
         assert "rounding" in scheme.verdict
     assert advice.to_dict()["dynshared"] == 8192
-    assert "the grid fills the card 2.0 times" in str(advice)
+    assert "the grid fills the card 2 times" in str(advice)
 
 
 def test_other_outputs_are_never_the_best(fft: Advice) -> None:
@@ -212,3 +212,6 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["kernel"] == "rotate"
     assert main(["advise", f"{file}:rotate", "--private", "words=12", *words]) == 0
     assert "CO-VTB" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["advise", f"{file}:rotate", "--private", "words", *words])
+    assert "'words' is not ARRAY=N" in capsys.readouterr().err
