@@ -6,8 +6,10 @@ from pathlib import Path
 import hypothesis
 
 # Runs in CI are the same every time; by hand, hypothesis looks for new examples.
-hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
-hypothesis.settings.register_profile("dev", deadline=None)
+# A busy computer, or a sanitized core, makes no example too slow.
+PATIENT = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True, **PATIENT)
+hypothesis.settings.register_profile("dev", **PATIENT)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 os.environ.setdefault("MPLBACKEND", "Agg")

@@ -140,9 +140,12 @@ def test_compile_time_is_nearly_linear(schedule: str) -> None:
         return time.process_time() - start
 
     kernels = long_kernel(1500), long_kernel(3000)
-    short, long = (min(times) for times in zip(*(map(seconds, kernels) for _ in range(3)), strict=True))
-    assert short < 0.5
-    assert long / short < 3
+    best = [float("inf")] * 2
+    for _ in range(8):
+        best = [min(pair) for pair in zip(best, map(seconds, kernels), strict=True)]
+        if best[0] < 0.5 and best[1] < 3 * best[0]:
+            return
+    pytest.fail(f"best times {best}")
 
 
 def test_list_schedule_hides_latency() -> None:

@@ -20,7 +20,7 @@ def test_records_keep_the_points_order_whatever_finishes_first() -> None:
 
     def run(n: int) -> dict[str, int]:
         if n == 0:
-            assert first_waits.wait(10)
+            assert first_waits.wait(100)
         else:
             first_waits.set()
         return {"twice": 2 * n}

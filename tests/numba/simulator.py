@@ -48,7 +48,7 @@ class Simulator:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(100)
         self._process.stdout.close()
 
 
