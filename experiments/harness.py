@@ -84,6 +84,7 @@ class Experiment:
     options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
     plots: panels from top to bottom, each drawing records on axes. figsize: in inches without the
     caption, by default one column wide.
+    drawable: whether there are records for a panel, by its number from 0; those without are left out.
     machines, sizes: recorded as provenance.
     """
 
@@ -99,6 +100,7 @@ class Experiment:
     sizes: Callable[..., Mapping[Any, Any]]
     options: Mapping[str, Callable[[Sequence[Record]], str] | None] = field(default_factory=dict)
     figsize: tuple[float, float] | None = None
+    drawable: Callable[[Sequence[Record], int], bool] = lambda records, panel: True
 
 
 def main(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
@@ -234,11 +236,13 @@ def _write_figure(path: Path, records: Sequence[Record], experiment: Experiment,
     with figures.style():
         figure = Figure(figsize=experiment.figsize)
         FigureCanvasAgg(figure)
+        plots = [plot for i, plot in enumerate(experiment.plots) if experiment.drawable(records, i)]
         width, height = figure.get_size_inches()
+        height *= len(plots) / len(experiment.plots)
         lines = textwrap.wrap(caption, int(CAPTION_CHARACTERS * width))
         figure.set_size_inches(width, height + CAPTION_LINE * len(lines))
-        for i, plot in enumerate(experiment.plots):
-            plot(records, figure.add_subplot(len(experiment.plots), 1, i + 1))
+        for i, plot in enumerate(plots):
+            plot(records, figure.add_subplot(len(plots), 1, i + 1))
         figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=6, linespacing=1.3)
         figure.savefig(path.with_suffix(".png"))
         figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})

@@ -79,7 +79,8 @@ def grouped_bars(
             middles[groups[j], name] = bar.get_x() + bar.get_width() / 2
     for column, look in marks.items():
         marked = [r for r in records if r.get(column) is not None]
-        ax.plot([middles[r[x], r[hue]] for r in marked], [r[column] for r in marked], **{"linestyle": "", **look})
+        if marked:
+            ax.plot([middles[r[x], r[hue]] for r in marked], [r[column] for r in marked], **{"linestyle": "", **look})
     ax.set_xticks(range(len(groups)), [str(group) for group in groups])
     ax.tick_params(axis="x", length=0)
     ax.margins(x=0.02)

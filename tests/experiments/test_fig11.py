@@ -150,6 +150,14 @@ def test_table1_bytes_change_the_residency_of_those_that_are_run_again() -> None
         assert tuple(changed) == fig11.TABLE1[gpu]
 
 
+def test_own_registers_are_for_the_residency_of_the_variant() -> None:
+    """CV, 128 threads and K = 1 on GTX285: 16384 / (4 x 128) registers for K+3, 16384 / 256 for one block of VTB."""
+    common: dict[str, Any] = {"benchmark": "CV", "variant": "vtb", "build": "staged", "schedule": HEAD, "n": 2}
+    found = [runs.simulate(**common, gpu="GTX285", size="tiny", own_registers=own) for own in (False, True)]
+    assert [r["registers"] for r in found] == [32, 64]
+    assert [r["local_bytes"] > 0 for r in found] == [True, False]
+
+
 def test_half_lanes_leave_the_memory_alone() -> None:
     own, slow = gpus.get("GTX480-16K").to_dict(), cards.half_lanes().to_dict()
     changed = {name: (own[name], slow[name]) for name in own if own[name] != slow[name]}
