@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum finding_kind {
-#define FINDING(id, name, severity, doc) FINDING_##id,
+#define FINDING(id, name, severity, doc, remedy) FINDING_##id,
 #include "findings.def"
     FINDING_KIND_COUNT
 };

@@ -82,8 +82,9 @@ static PyObject *errors_table(void) {
 
 static PyObject *findings_table(void) {
     PyObject *list = PyList_New(0);
-#define FINDING(id, name, severity, doc)                                                           \
-    if (list && bind_append(list, Py_BuildValue("(sss)", name, severity, doc)) < 0) Py_CLEAR(list);
+#define FINDING(id, name, severity, doc, remedy)                                                   \
+    if (list && bind_append(list, Py_BuildValue("(ssss)", name, severity, doc, remedy)) < 0)       \
+        Py_CLEAR(list);
 #include "findings.def"
     return list;
 }

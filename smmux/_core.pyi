@@ -23,7 +23,7 @@ PC_COUNTERS: Final[list[tuple[str, str, str]]]
 """Counters per instruction: (name, unit, definition)."""
 ERRORS: Final[list[tuple[str, str, str]]]
 """Errors: (name, exception, message)."""
-FINDINGS: Final[list[tuple[str, str, str]]]
+FINDINGS: Final[list[tuple[str, str, str, str]]]
 """Kinds of findings of the checks: (name, severity, what it is)."""
 ATOMS: Final[dict[str, int]]
 """Atomic operations by name."""

@@ -10,11 +10,12 @@ the instructions of a warp as ordered, as warp-synchronous code does. "races-str
 from __future__ import annotations
 
 import html
+import linecache
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from smmux.compiler.ir import Space
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
 
-__all__ = ["CHECKS", "Access", "Finding", "Findings", "finding_info", "from_core"]
+__all__ = ["CHECKS", "Access", "Finding", "FindingInfo", "Findings", "finding_info", "from_core"]
 
 Dim3 = tuple[int, int, int]
 
@@ -51,10 +52,18 @@ BARRIER_KINDS = ("divergence", "early-exit")
 ACTIONS = {"ld.shared": "load", "st.shared": "store", "atom.shared": "atomic", "bar.sync": "barrier", "exit": "exit"}
 
 
+class FindingInfo(NamedTuple):
+    """What a kind of finding is: "error" or "warning", its definition, and what to do about it."""
+
+    severity: str
+    doc: str
+    remedy: str
+
+
 @cache
-def finding_info() -> Mapping[str, tuple[str, str]]:
-    """Severity and definition of every kind of finding."""
-    return {name: (severity, doc) for name, severity, doc in _core.FINDINGS}
+def finding_info() -> Mapping[str, FindingInfo]:
+    """Severity, definition and remedy of every kind of finding."""
+    return {name: FindingInfo(*info) for name, *info in _core.FINDINGS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,11 @@ class Access:
     line: int
     thread: Dim3
     pc: int
+
+    @property
+    def source(self) -> str:
+        """The text of the line; empty where the file cannot be read."""
+        return linecache.getline(self.filename, self.line).strip()
 
     def __str__(self) -> str:
         return f"{self.action} at {self.filename}:{self.line} by thread {self.thread}"
@@ -96,7 +110,12 @@ class Finding:
     @property
     def severity(self) -> str:
         """ "error", or "warning" for what may be meant so."""
-        return finding_info()[self.kind][0]
+        return finding_info()[self.kind].severity
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return finding_info()[self.kind].remedy
 
     @property
     def lines(self) -> tuple[int, int]:
@@ -113,7 +132,14 @@ class Finding:
     def __str__(self) -> str:
         sides = str(self.second) if self.kind == "uninitialised" else f"{self.first} and {self.second}"
         where = f", {self.element}" if self.element else ""
-        return f"{self.kind}: {sides}{where}, block {self.block}, {self.count} time{'s' * (self.count != 1)}"
+        kind = self.kind if self.severity == "error" else f"{self.kind} (warning)"
+        return f"{kind}: {sides}{where}, block {self.block}, {self.count} time{'s' * (self.count != 1)}"
+
+    def explain(self) -> str:
+        """The same, with the text of the lines and what to do."""
+        texts = {side.line: side.source for side in (self.first, self.second) if side.source}
+        lines = [f"{line:>6}  {text}" for line, text in sorted(texts.items())]
+        return "\n".join([str(self), *lines, f"    to do: {self.remedy}"])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -127,7 +153,7 @@ class Finding:
 
 
 class Findings(tuple[Finding, ...]):
-    """All findings of a run, errors first, then by source line; printing it shows one per line."""
+    """All findings of a run, errors first, then by source line; printing it explains each."""
 
     def __new__(cls, findings: Iterable[Finding] = (), lost: int = 0) -> Findings:
         """lost: accesses that were found too, at pairs of instructions for which the core had no room."""
@@ -147,20 +173,28 @@ class Findings(tuple[Finding, ...]):
         return Findings((f for f in self if f.severity == "error"), self.lost)
 
     def __str__(self) -> str:
-        lines = [str(finding) for finding in self]
+        lines = [finding.explain() for finding in self]
         if self.lost:
             lines.append(f"and {self.lost} more at further pairs of instructions")
         return "\n".join(lines) or "no findings"
 
+    def summary(self) -> str:
+        """How many there are, in words."""
+        errors = len(self.errors)
+        parts = [(errors, "error"), (len(self) - errors, "warning")]
+        return ", ".join(f"{n} {what}{'s' * (n != 1)}" for n, what in parts if n) or "no findings"
+
     def _repr_html_(self) -> str:
-        head = ("finding", "first", "second", "place", "block", "count")
+        head = ("finding", "first", "second", "place", "block", "count", "to do")
         rows = []
         for f in self:
             sides = [
-                f"{html.escape(Path(a.filename).name)}:{a.line} {a.action} {a.thread}" for a in (f.first, f.second)
+                f"{a.action} at {html.escape(Path(a.filename).name)}:{a.line} by {a.thread}<br>"
+                f"<code>{html.escape(a.source)}</code>"
+                for a in (f.first, f.second)
             ]
-            kind = f"<span title='{html.escape(finding_info()[f.kind][1])}'>{f.kind}</span>"
-            cells = [kind, *sides, html.escape(f.element), str(f.block), f"{f.count:,}"]
+            kind = f"<span title='{html.escape(finding_info()[f.kind].doc)}'>{f.kind}</span> ({f.severity})"
+            cells = [kind, *sides, html.escape(f.element), str(f.block), f"{f.count:,}", html.escape(f.remedy)]
             rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         if not rows:
             return "<p>no findings</p>"

@@ -260,9 +260,10 @@ class Result(Mapping[str, int]):
     # ---- as text
 
     def __repr__(self) -> str:
+        found = "" if self.findings is None else f", check {self.check}: {self.findings.summary()}"
         return (
             f"<Result {self.kernel} on {self.gpu.name}: {self.cycles} cycles, {self.time_us:.2f} us, "
-            f"{self.residency} blocks per SM ({self.limiter})>"
+            f"{self.residency} blocks per SM ({self.limiter}){found}>"
         )
 
     def _repr_html_(self) -> str:

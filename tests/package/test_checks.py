@@ -369,15 +369,18 @@ def test_findings_as_data_and_pages(racy: smmux.Result) -> None:
     assert data[0]["first"]["line"] == racy.findings[0].first.line
     page = racy._repr_html_()
     assert "tbmax[0]" in page
-    assert str(racy.findings).count("\n") == len(racy.findings) - 1
+    assert "to do: put cuda.syncthreads() between" in str(racy.findings)
+    assert f"{racy.findings[0].second.line}  {racy.findings[0].second.source}\n" in str(racy.findings)
+    assert (racy.findings.summary(), "1 error" in repr(racy)) == ("1 error, 1 warning", True)
     clean = run(third_try, chunks()).findings.errors
     assert (str(clean), clean._repr_html_()) == ("no findings", "<p>no findings</p>")
     assert str(Findings([], lost=7)) == "and 7 more at further pairs of instructions"
 
 
 def test_kinds_are_described() -> None:
-    assert {severity for severity, _ in finding_info().values()} == {"error", "warning"}
-    assert len({doc for _, doc in finding_info().values()}) == len(finding_info())
+    infos = finding_info().values()
+    assert {info.severity for info in infos} == {"error", "warning"}
+    assert len({info.doc for info in infos}) == len({info.remedy for info in infos}) == len(infos)
 
 
 def test_results_of_checked_runs_survive_pickling(racy: smmux.Result) -> None:
