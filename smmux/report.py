@@ -108,7 +108,9 @@ def _stalls(result: Result) -> str:
 
 
 def _heat_map(result: Result) -> str:
-    """Source lines, coloured by the scheduler time that each cost; empty unless the run was profiled."""
+    """Source lines, coloured by the scheduler time that each cost, or how to have them."""
+    if result.profile is None:
+        return "<p style='font-size:85%'>simulate(..., profile=True) shows here what each source line cost</p>"
     lines = result.lines()
     lines.pop(0, None)
     if not lines:

@@ -40,7 +40,7 @@ def in_a_thread():
 
 
 def replays():
-    requests = np.arange(4_000_000, dtype=np.uint32) * 8192
+    requests = np.arange(1_000_000, dtype=np.uint32) * 8192
     while True:
         models.Dram("GTX285").replay(requests)
 

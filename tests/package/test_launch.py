@@ -221,6 +221,17 @@ def test_result_as_data():
     )
 
 
+def test_a_profiled_result_comes_back_from_json_and_achieved_residency_is_measured():
+    """Six blocks on 30 SMs that each could hold eight."""
+    result = run(programs.store_tid(), (np.zeros(32, np.int32), 0), grid=6, profile=True)
+    assert json.loads(result.to_json()) == result.to_dict()
+    assert result.residency == 8
+    assert result.achieved_residency == result["block_cycles"] / (30 * result.cycles)
+    assert 0 < result.achieved_residency <= 6 / 30
+    assert "profile=True" not in result._repr_html_()
+    assert "profile=True" in run(programs.store_tid(), (np.zeros(32, np.int32), 0))._repr_html_()
+
+
 def test_counters_per_line_and_instruction_add_up():
     result = run(programs.store_tid(), (np.zeros(64, np.int32), 0), block=64, profile=True)
     lines = result.lines()
