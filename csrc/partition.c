@@ -208,6 +208,7 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     }
     uint64_t arrived = from->tick;
     uint32_t next = r->next; /* waiting in the L2 uses the link */
+    if (next != XBAR_NONE) request_prefetch(x->pool, next);
     enum l2_answer answer = L2_MISS;
     if (p->cached && (!p->texture_only || r->kind == ACCESS_TEXTURE))
         answer = serve_cached(p, n, node, tick);

@@ -114,8 +114,17 @@ void xbar_begin(struct xbar *x, bool slices, bool tpcs) {
 void xbar_collect(struct xbar *x, uint32_t slice) {
     struct xbar_slice *s = &x->slice[slice];
     if (s->returned.side != x->returning) clear(&s->returned, x->returning);
-    for (uint32_t t = 0; x->collecting && t < x->tpcs; t++)
-        stream_splice(&s->requests[t], x->pool, x->tpc[t].sent.row[x->sending ^ 1][slice]);
+    if (!x->collecting) return;
+    const uint32_t row = x->sending ^ 1;
+    for (uint32_t t = 0; t < x->tpcs; t++) {
+        const struct batch *b = &x->tpc[t].sent.row[row][slice];
+        if (b->head != XBAR_NONE) __builtin_prefetch(&x->pool[b->head]);
+    }
+    for (uint32_t t = 0; t < x->tpcs; t++) {
+        const struct batch *b = &x->tpc[t].sent.row[row][slice];
+        if (b->head != XBAR_NONE) request_prefetch(x->pool, b->head);
+        stream_splice(&s->requests[t], x->pool, *b);
+    }
 }
 
 void xbar_return(struct xbar *x, uint32_t slice, uint32_t node) {
@@ -142,7 +151,9 @@ static void send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     tpc->in_flight++;
     const uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
     const uint32_t slice = addrmap_slice(&x->map, local, &in_slice);
+    const struct buffer *b = p->access->buffer;
     r->access = p->access;
+    r->host = b ? (uintptr_t)b->host + p->addr - b->address : 0;
     r->addr = in_slice;
     r->lanes = p->lanes;
     r->sm = p->sm;

@@ -35,13 +35,26 @@
 struct request {
     uint64_t tick; /* its head reaches the next port */
     struct access *access;
-    uint32_t addr; /* in the slice */
+    uintptr_t host; /* where it begins in the host's memory, only to be prefetched */
+    uint32_t addr;  /* in the slice */
     uint32_t lanes;
     uint32_t next;
     uint16_t sm, tpc, bytes;
     uint8_t kind; /* enum access_kind */
     uint8_t want; /* L2 sectors it waits for */
 };
+
+/* Serving a request reads what lies in the host's memory or in the cache of another core: ask for
+ * it, and for the request behind, one request ahead. */
+static inline void request_prefetch(const struct request *pool, uint32_t node) {
+    const struct request *r = &pool[node];
+    const uint8_t *access = (const uint8_t *)r->access; /* its head and the addresses */
+    __builtin_prefetch((const void *)r->host);
+    __builtin_prefetch(access);
+    __builtin_prefetch(access + 64);
+    __builtin_prefetch(access + 128);
+    if (r->next != XBAR_NONE) __builtin_prefetch(&pool[r->next]);
+}
 
 /* Requests in order of time; tick is that of the head, XBAR_NEVER when empty. */
 struct stream {
