@@ -14,7 +14,7 @@ from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type
 
 __all__ = ["convert_ifs"]
 
-ARM_LIMIT = 4
+ARM_LIMIT = 5
 MEMORY_LIMIT = 2
 SELECT_LIMIT = 4
 
