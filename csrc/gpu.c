@@ -1,5 +1,8 @@
-/* The clockwork. SMs advance alone through windows of W cycles, memory beside or after them, then
- * the dispatcher: exact, because none of them can answer within W (design 4). */
+/* The clockwork. SMs advance alone through windows of W cycles, then the dispatcher looks: exact,
+ * because nothing that leaves an SM is answered within W. Memory follows in a pass of its own or,
+ * with several host threads, in the pass of the SMs' next window: it lags behind them by one. That
+ * too is exact as long as two windows are no longer than the fastest reply takes, and threads meet
+ * once a window instead of twice. */
 #include "gpu.h"
 
 #include <stdio.h>
@@ -309,7 +312,8 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
     for (uint32_t windows = 1; g->dispatch.finished < g->dispatch.total; windows++) {
         uint64_t end = window_end(g, t, window);
         const bool last = l->max_cycles && t >= l->max_cycles;
-        /* One thread alone finds more in its core's cache if memory follows at once. */
+        /* One thread alone finds more in its core's cache if memory follows at once; others wait
+         * for it where the lag would cut this window short. */
         if (memsys_lags(g->mem, t) && (l->threads < 2 || last || end < t + window)) {
             memsys_catch_up(g->mem, g->ports, t, g->pool);
             g->host.passes++;
