@@ -360,7 +360,7 @@ static enum error collect_findings(const struct gpu *g, struct outcome *out) {
     struct fault fault;
     if (!g->machine.check) return OK;
     for (uint32_t i = 0; i < sms; i++) count += check_findings(g->sms[i].check)->count;
-    out->findings = malloc((count + 1) * sizeof *out->findings);
+    out->findings = calloc(count + 1, sizeof *out->findings);
     if (!out->findings) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < sms; i++) {
         const struct findings *f = check_findings(g->sms[i].check);

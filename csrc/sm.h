@@ -147,13 +147,13 @@ struct sm {
     uint64_t age[MAX_WARPS]; /* order of start, for greedy-then-oldest */
     struct port *port;
     struct reply *replies; /* min-heap by cycle */
-    uint32_t reply_count;
     uint64_t port_free; /* packets leave in order */
     uint32_t seq;
     int32_t credits; /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;
     uint16_t *access_next; /* list of free accesses, apart: most are never touched */
     uint32_t access_free;
+    uint32_t reply_count;
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
     uint32_t waiter_free;      /* list through waiter.next */
@@ -166,6 +166,7 @@ struct sm {
     struct smm smm;
     uint32_t queue[MAX_BLOCKS]; /* FIFO of block slots that wait for shared memory */
     uint32_t queue_count;
+    uint32_t id;
     struct block_event pending[MAX_BLOCKS]; /* blocks to come, in order */
     uint32_t pending_count;
     struct block_event finished[MAX_BLOCKS];
@@ -174,7 +175,6 @@ struct sm {
     uint64_t last_activity; /* cycle of the last exit or acknowledgement */
     uint64_t next;          /* earliest cycle at which it can do something by itself */
     struct fault fault;     /* code != OK: this SM has stopped */
-    uint32_t id;
     void *arena; /* what the pointers above point into */
 };
 
