@@ -147,7 +147,7 @@ struct sm {
     uint64_t age[MAX_WARPS]; /* order of start, for greedy-then-oldest */
     struct port *port;
     struct reply *replies; /* min-heap by cycle */
-    uint64_t port_free; /* packets leave in order */
+    uint64_t port_free;    /* packets leave in order */
     uint32_t seq;
     int32_t credits; /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;
@@ -175,7 +175,7 @@ struct sm {
     uint64_t last_activity; /* cycle of the last exit or acknowledgement */
     uint64_t next;          /* earliest cycle at which it can do something by itself */
     struct fault fault;     /* code != OK: this SM has stopped */
-    void *arena; /* what the pointers above point into */
+    void *arena;            /* what the pointers above point into */
 };
 
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port);
