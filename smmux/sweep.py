@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -30,7 +30,7 @@ def product(**axes: Iterable[Any]) -> list[Record]:
 
 def sweep(
     run: Callable[..., Mapping[str, Any]],
-    points: Sequence[Mapping[str, Any]],
+    points: Iterable[Mapping[str, Any]],
     *,
     jobs: int | None = None,
     description: str = "",
@@ -42,6 +42,7 @@ def sweep(
     neither number nor text becomes text in the record, by its `name` if it has one: a machine is recorded by name.
     The first exception ends the sweep, with a note that says which point it was.
     """
+    points = list(points)
     jobs = jobs or available_processors()
     bar = tqdm(total=len(points), desc=description, disable=None if progress is None else not progress, leave=False)
     with bar, ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as pool:

@@ -13,7 +13,18 @@ from numpy.typing import DTypeLike, NDArray
 
 from smmux.errors import Error
 
-__all__ = ["VARIANTS", "Benchmark", "Problem", "Table1", "WrongOutputError", "close", "eighths", "equal", "poisoned"]
+__all__ = [
+    "VARIANTS",
+    "Benchmark",
+    "Problem",
+    "Table1",
+    "WrongOutputError",
+    "close",
+    "eighths",
+    "equal",
+    "multiples",
+    "poisoned",
+]
 
 VARIANTS = ("baseline", "isolated", "hw", "vtb", "vtb_pipe", "co_hw", "co_vtb")
 """The kernel as written, and what the passes of `smmux.multiplex` make of it."""
@@ -125,9 +136,25 @@ class Benchmark:
         return kernel, *kernel.geometry(problem.grid, problem.block)
 
     def problem(self, size: str | Mapping[str, float] = "default", build: str | None = None) -> Problem:
-        """The problem of a named size, or of the sizes given as a mapping."""
-        sizes = self.sizes[size] if isinstance(size, str) else size
-        return self.problems(build=build or self.builds[0], **sizes)
+        """The problem of a named size, or of the sizes given as a mapping; the default ones where it has none.
+
+        Raises KeyError for unknown names, ValueError for sizes that the kernel cannot take.
+        """
+        if isinstance(size, str):
+            sizes = self._one_of(self.sizes, "size", size)
+        else:
+            known = {name: None for named in self.sizes.values() for name in named}
+            for name in size:
+                self._one_of(known, "size", name)
+            sizes = {**self.sizes["default"], **size}
+        build = build or self.builds[0]
+        self._one_of(self.kernels, "build", build)
+        return self.problems(build=build, **sizes)
+
+    def _one_of(self, known: Mapping[str, Any], what: str, name: str) -> Any:
+        if name not in known:
+            raise KeyError(f"{self.name} has no {what} {name!r}; it has {', '.join(known)}")
+        return known[name]
 
 
 @cache
@@ -150,6 +177,13 @@ def _made(kernel: Any, variant: str, declared: tuple[tuple[str, Any], ...], n: i
 @cache
 def _fitted(kernel: Any, grid: tuple[int, ...], block: tuple[int, ...]) -> Any:
     return kernel.fitted(grid, block)
+
+
+def multiples(unit: int, **sizes: float) -> None:
+    """Raise ValueError unless the sizes are positive multiples of the unit: kernels as published check no borders."""
+    for name, size in sizes.items():
+        if size < unit or size % unit:
+            raise ValueError(f"{name} must be a positive multiple of {unit}, not {size}")
 
 
 def eighths(rng: np.random.Generator, shape: int | tuple[int, ...]) -> NDArray[np.float32]:

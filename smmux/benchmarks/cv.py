@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import cuda, float32, int32
-from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, poisoned
+from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, multiples, poisoned
 
 __all__ = ["BENCHMARK"]
 
@@ -104,6 +104,8 @@ def reference(image: NDArray[np.float32], taps: NDArray[np.float32]) -> NDArray[
 def problem(build: str, width: int, height: int) -> Problem:
     """An image whose width is a multiple of 16 and whose height is one of 8 RESULT."""
     result, _, radius = SHAPES[build]
+    multiples(COLUMNS, width=width)
+    multiples(result * ROWS, height=height)
     image = eighths(np.random.default_rng(7), (height, width))
     expected = reference(image, coefficients(radius)).ravel()
     return Problem(

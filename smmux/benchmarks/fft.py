@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from smmux import cuda, float32
-from smmux.benchmarks.base import Benchmark, Problem, Table1, close
+from smmux.benchmarks.base import Benchmark, Problem, Table1, close, multiples
 
 __all__ = ["BENCHMARK"]
 
@@ -143,6 +143,7 @@ def fft(real, imaginary):
 
 def problem(build: str, batch: int) -> Problem:
     """`batch` transforms of random signals."""
+    multiples(1, batch=batch)
     rng = np.random.default_rng(2)
     real = rng.standard_normal((batch, POINTS), dtype=np.float32)
     imaginary = rng.standard_normal((batch, POINTS), dtype=np.float32)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import cuda, uint8, uint32
-from smmux.benchmarks.base import Benchmark, Problem, Table1, equal, frozen, poisoned
+from smmux.benchmarks.base import Benchmark, Problem, Table1, equal, frozen, multiples, poisoned
 
 __all__ = ["BENCHMARK"]
 
@@ -106,6 +106,7 @@ def reference(data: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 def problem(build: str, values: int) -> Problem:
     """Uniform values 0..127; their number is a multiple of 8192."""
+    multiples(VALUES, values=values)
     data = frozen(np.random.default_rng(4).integers(0, BINS, values, dtype=np.uint32))
     expected = reference(data)
     blocks = values // VALUES

@@ -169,9 +169,13 @@ def reference(
 
 def problem(build: str, n: int, iso: float = 0.2) -> Problem:
     """The surface at `iso` on a grid of n^3 cells, n a power of two."""
+    if n < 2 or n & (n - 1):
+        raise ValueError(f"n must be a power of two from 2 on, not {n}")
     case = cases(n, iso)
     counts = vertex_counts()[case]
     cells = np.nonzero(counts)[0].astype(np.uint32)
+    if not len(cells):
+        raise ValueError(f"a grid of {n}^3 cells has no surface at {iso}")
     first_vertex = (np.cumsum(counts, dtype=np.uint32) - counts).astype(np.uint32)
     positions, normals = reference(cells, case[cells], n, iso)
     inputs = frozen(cells), frozen(first_vertex)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from smmux import cuda, float32
-from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, poisoned
+from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, multiples, poisoned
 
 __all__ = ["BENCHMARK"]
 
@@ -57,6 +57,7 @@ def matmul_as_sdk(c, a, b, width_a, width_b):
 
 def problem(build: str, height: int, inner: int, width: int) -> Problem:
     """A of height x inner times B of inner x width, all multiples of 16."""
+    multiples(TILE, height=height, inner=inner, width=width)
     rng = np.random.default_rng(8)
     a, b = eighths(rng, (height, inner)), eighths(rng, (inner, width))
     expected = (a.astype(np.float64) @ b).ravel()

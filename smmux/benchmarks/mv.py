@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import cuda, float32
-from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, poisoned
+from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, multiples, poisoned
 
 __all__ = ["BENCHMARK"]
 
@@ -91,6 +91,7 @@ def reference(a: NDArray[np.float32], x: NDArray[np.float32]) -> NDArray[np.floa
 
 def problem(build: str, width: int, height: int) -> Problem:
     """A of height x width, both multiples of 32."""
+    multiples(TILE, width=width, height=height)
     rng = np.random.default_rng(1)
     a, x = eighths(rng, (height, width)), eighths(rng, width)
     expected = reference(a, x)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import cuda, float32, int32
-from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, poisoned
+from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, multiples, poisoned
 
 __all__ = ["BENCHMARK"]
 
@@ -54,6 +54,7 @@ def reference(data: NDArray[np.float32], blocks: int) -> NDArray[np.float64]:
 
 def problem(build: str, elements: int, blocks: int) -> Problem:
     """`elements` numbers, any count, on a grid of `blocks`."""
+    multiples(1, elements=elements, blocks=blocks)
     data = eighths(np.random.default_rng(10), elements)
     expected = reference(data, blocks)
     return Problem(

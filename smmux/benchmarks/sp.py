@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from smmux import cuda, float32
-from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, poisoned
+from smmux.benchmarks.base import Benchmark, Problem, Table1, close, eighths, multiples, poisoned
 
 __all__ = ["BENCHMARK"]
 
@@ -73,6 +73,7 @@ def scalar_product_as_sdk(c, a, b, vectors, elements):
 
 def problem(build: str, vectors: int, elements: int, blocks: int) -> Problem:
     """`vectors` pairs of `elements` numbers on a grid of `blocks`."""
+    multiples(1, vectors=vectors, elements=elements, blocks=blocks)
     rng = np.random.default_rng(3)
     a, b = eighths(rng, (vectors, elements)), eighths(rng, (vectors, elements))
     expected = np.einsum("ij,ij->i", a, b, dtype=np.float64)

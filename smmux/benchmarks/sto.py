@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from smmux import cuda, int32, uint8, uint32
-from smmux.benchmarks.base import Benchmark, Problem, Table1, equal, frozen, poisoned
+from smmux.benchmarks.base import Benchmark, Problem, Table1, equal, frozen, multiples, poisoned
 
 __all__ = ["BENCHMARK"]
 
@@ -189,6 +189,7 @@ def md5(data, chunk, offset, windows, padding, digests):
 
 def problem(build: str, windows: int) -> Problem:
     """`windows` hashes, a multiple of 128, of a buffer whose byte i is i mod 256."""
+    multiples(THREADS, windows=windows)
     octets = np.arange(windows * OFFSET + CHUNK - OFFSET, dtype=np.uint32).astype(np.uint8)
     buffer = octets.tobytes()
     digest = hashlib.md5 if build == "md5" else hashlib.sha1

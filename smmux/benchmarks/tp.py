@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from smmux import cuda, float32
-from smmux.benchmarks.base import Benchmark, Problem, Table1, equal, frozen, poisoned
+from smmux.benchmarks.base import Benchmark, Problem, Table1, equal, frozen, multiples, poisoned
 
 __all__ = ["BENCHMARK"]
 
@@ -58,6 +58,7 @@ def transpose_as_sdk(out, matrix, width):
 
 def problem(build: str, width: int) -> Problem:
     """A square matrix; width is a multiple of 32."""
+    multiples(TILE, width=width)
     matrix = frozen(np.random.default_rng(9).random((width, width), dtype=np.float32))
     return Problem(
         grid=(width // TILE, width // TILE),

@@ -107,3 +107,38 @@ def test_comparisons() -> None:
         close("x", np.array([3.0, np.nan]), expected, 1e-6)
     with pytest.raises(WrongOutputError, match=r"1 of 2 elements differ, first at \(1,\)"):
         equal("x", np.array([1, 2]), np.array([1, 3]))
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "message"),
+    [
+        ("MV", {"width": 33}, "width must be a positive multiple of 32"),
+        ("MV", {"height": 0}, "height must be a positive multiple of 32"),
+        ("FFT", {"batch": 0}, "batch must be"),
+        ("MC", {"n": 12}, "power of two"),
+        ("MC", {"n": 8, "iso": 99.0}, "no surface"),
+        ("STO", {"windows": 100}, "multiple of 128"),
+        ("SP", {"vectors": -1}, "vectors must be"),
+        ("HG", {"values": 10_000}, "multiple of 8192"),
+        ("CV", {"width": 16, "height": 100}, "height must be a positive multiple of 112"),
+        ("MM", {"inner": 20}, "inner must be a positive multiple of 16"),
+        ("TP", {"width": 100}, "multiple of 32"),
+        ("RD", {"blocks": 0}, "blocks must be"),
+    ],
+)
+def test_sizes_that_the_kernel_cannot_take_are_refused(name: str, sizes: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        benchmarks.get(name).problem(sizes)
+
+
+def test_sizes_not_given_are_the_default_ones() -> None:
+    mv = benchmarks.get("MV")
+    problem = mv.problem({"height": 64})
+    assert problem.arguments()[0].shape == (64, mv.sizes["default"]["width"])
+    for unknown, message in (
+        (("huge",), "default, large"),
+        (({"depth": 3},), "height, width"),
+        (({}, "fast"), "as_sdk"),
+    ):
+        with pytest.raises(KeyError, match=message):
+            mv.problem(*unknown)

@@ -49,3 +49,10 @@ def test_an_error_names_its_point_and_stops_the_sweep() -> None:
         sweep(run, product(n=range(100)), jobs=1)
     assert caught.value.__notes__ == ["at n=0"]
     assert len(started) < 100
+
+
+def test_points_may_come_from_a_generator() -> None:
+    assert sweep(lambda n: {"double": 2 * n}, ({"n": n} for n in range(2))) == [
+        {"n": 0, "double": 0},
+        {"n": 1, "double": 2},
+    ]
