@@ -137,7 +137,7 @@ def test_sizes_not_given_are_the_default_ones() -> None:
     assert problem.arguments()[0].shape == (64, mv.sizes["default"]["width"])
     for unknown, message in (
         (("huge",), "default, large"),
-        (({"depth": 3},), "height, width"),
+        (({"depth": 3},), "width, height"),
         (({}, "fast"), "as_sdk"),
     ):
         with pytest.raises(KeyError, match=message):
