@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smmux import gpus
 from smmux.checks import CHECKS, RECORD
 from smmux.compiler.program import DYNAMIC, SYNCWARP
 from tests.reference import races as definition
 from tests.reference.races import Step
 
-from .assembler import CTAID_X, TID_X, Assembler
+from .assembler import CTAID_X, TID_X, Assembler, variant
 
 BYTES = 256
 KINDS = ("race", "conflict", "uninitialised", "divergence", "early-exit")
@@ -45,19 +46,26 @@ def programs(draw: st.DrawFn) -> list[tuple[str, tuple[int, int, int, int, int]]
     return [(op, draw(patterns(op)) if op in ("ld", "st", "atom") else (0, 0, 0, 0, 0)) for op in chosen]
 
 
-def step(op: str, pattern: tuple[int, int, int, int, int]) -> Step:
-    """The definition's view of an instruction."""
+def step(op: str, pattern: tuple[int, int, int, int, int], dynamic: bool = False) -> Step:
+    """The definition's view of an instruction; the dynamic part lies behind the static one."""
     width, scale, offset, mask, value = pattern
 
     def address(thread: int) -> int | None:
-        return (scale * thread + offset) % (BYTES // width * width) if thread & mask == value else None
+        return BYTES * dynamic + (scale * thread + offset) % BYTES if thread & mask == value else None
 
     return Step(op, width, address if width else lambda thread: None)
 
 
-def assemble(program: list[tuple[str, tuple[int, int, int, int, int]]]) -> tuple[Assembler, dict[int, int]]:
-    """The machine's view, and the step of each pc. Every thread stores a value of its own at every step."""
+def assemble(
+    program: list[tuple[str, tuple[int, int, int, int, int]]], rounds: int = 1, dynamic: int = 0
+) -> tuple[Assembler, dict[int, int]]:
+    """The machine's view, and the step of each pc. Every thread stores a value of its own at every step. dynamic: bit
+    per step that accesses the dynamic part; the program is between an allocation and a release then."""
     a, steps, pending = Assembler(), {}, 0
+    if dynamic:
+        a("bar.sync", sub=1, imm=BYTES)
+    a("mov.b32", d=8, a=a.imm(rounds))
+    start = len(a.rows)
     for number, (op, (width, scale, offset, mask, value)) in enumerate(program):
         if op == "syncwarp":
             pending = SYNCWARP
@@ -75,13 +83,19 @@ def assemble(program: list[tuple[str, tuple[int, int, int, int, int]]]) -> tuple
         for d in (4, 5, 6, 7):
             a("mul.lo.s32", d=d, a=TID_X, b=a.imm(0x01010101))
             a("add.s32", d=d, a=d, b=a.imm(fresh << 4))
+        space = DYNAMIC if dynamic >> number & 1 else 0
         if op == "atom":
-            pc = a("atom.shared", guard=0, a=0, b=4, width=4)
+            pc = a("atom.shared", guard=0, a=0, b=4, width=4, flags=space)
         else:
             data = {"d": 4, "b": 5, "c": 6, "q": 7}
             used = dict(list(data.items())[: max(1, width // 4)])
-            pc = a(f"{op}.shared", guard=0, a=0, width=width, **used)
+            pc = a(f"{op}.shared", guard=0, a=0, width=width, flags=space, **used)
         steps[pc] = number
+    a("add.s32", d=8, a=8, b=a.imm(-1), flags=pending)
+    a("setp.ne.s32", d=1, a=8, b=a.imm(0))
+    a("bra", guard=1, imm=start, aux=len(a.rows) + 1)
+    if dynamic:
+        a("bar.sync", sub=2)
     a("exit")
     return a, steps
 
@@ -104,6 +118,50 @@ def test_findings_are_the_definitions(program: Any, threads: int, check: str, gp
     read = {steps[pcs[0]] for kind, pcs, _ in found if kind == "uninitialised"}
     surely, maybe = definition.uninitialised(taken, threads)
     assert surely <= read <= maybe
+
+
+MACHINES = [  # in the second, blocks start at odd places; in the second and third, one after the other
+    gpus.get("GTX285"),
+    variant("GTX285", sm_count=3, smm_unit=1),
+    variant("GTX480-16K", sm_count=1, smm_unit=16),
+]
+
+
+@settings(max_examples=60)
+@given(
+    programs(), st.integers(1, 3), st.integers(0, 511), st.integers(0, 5), st.sampled_from(("races", "races-strict"))
+)
+def test_findings_in_loops_of_many_blocks_with_dynamic_memory(
+    program: Any, rounds: int, spaces: int, where: int, check: str
+) -> None:
+    """The same where steps come round again, blocks follow blocks in an SM and memory is allocated and released."""
+    a, steps = assemble(program, rounds, spaces)
+    options = {"dynamic": where // 3, "extra_blocks": where // 3, "check": CHECKS[check]}
+    grid = (1 if where % 3 == 0 else 30, 1, 1)
+    found = findings(
+        a.run(MACHINES[where % 3], grid=grid, block=(64, 1, 1), shared=BYTES + 3, dynamic_bytes=BYTES, **options)
+    )
+    taken = [step(op, pattern, bool(spaces >> i & 1)) for i, (op, pattern) in enumerate(program)]
+    count = len(taken)
+    expected = {
+        byte: {loop_pair(pair, taken, count) for pair in pairs}
+        for byte, pairs in definition.races(taken * rounds, 64, check == "races-strict").items()
+    }
+    got = {(kind, frozenset(steps[pc] for pc in pcs)) for kind, pcs, _ in found if kind in ("race", "conflict")}
+    assert got <= set().union(*expected.values())
+    for byte, pairs in expected.items():
+        if all(distinct(taken, 64, byte, pair) for pair in pairs):
+            assert got & pairs, byte
+    read = {steps[pcs[0]] for kind, pcs, _ in found if kind == "uninitialised"}
+    surely, maybe = definition.uninitialised(taken * rounds, 64)
+    assert {number % count for number in surely} <= read <= {number % count for number in maybe}
+
+
+def loop_pair(pair: tuple[str, frozenset[int]], taken: list[Step], count: int) -> tuple[str, frozenset[int]]:
+    """Steps of a round. Stores of one instruction conflict in whichever rounds."""
+    numbers = frozenset(number % count for number in pair[1])
+    alone = len(numbers) == 1 and taken[min(numbers)].op == "st"
+    return "conflict" if alone else pair[0], numbers
 
 
 def distinct(taken: list[Step], threads: int, byte: int, pair: tuple[str, frozenset[int]]) -> bool:
