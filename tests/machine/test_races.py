@@ -273,7 +273,7 @@ def test_findings_do_not_depend_on_the_host(gpu: str) -> None:
     expected = racing().run(gpu, check=1, **options)
     assert len(findings(expected)) > 3
     for window in (1, 32):
-        for threads in (1, 2):
+        for threads in (1, 2, 3):
             assert racing().run(gpu, check=1, window=window, threads=threads, **options) == expected
     plain = racing().run(gpu, **options)
     assert plain["counters"] == expected["counters"]
