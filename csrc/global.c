@@ -151,7 +151,7 @@ static bool starve(struct memop *op) {
     return false;
 }
 
-/* Texture values are those at launch: the launcher hands over a copy that nobody writes. */
+/* Texture values are those at launch: nobody may write the array (gpu.c). */
 static void read_now(struct access *a) { access_perform(a, a->mask); }
 
 static void await(struct memop *op, struct access *a, uint32_t pending) {

@@ -143,14 +143,42 @@ static bool same_memory(const struct buffer *a, const struct buffer *b) {
     return (uintptr_t)a->host - a->address == (uintptr_t)b->host - b->address;
 }
 
+/* Bytes of the host under two device addresses: two partitions might write them at once. */
+static bool torn(const struct buffer *a, const struct buffer *b) {
+    const uintptr_t at_a = (uintptr_t)a->host, at_b = (uintptr_t)b->host;
+    return (a->writable || b->writable) && !same_memory(a, b) && at_a < at_b + b->bytes &&
+           at_b < at_a + a->bytes;
+}
+
 /* Each view is put into the ring of the first one of its memory. */
-static void join_views(struct buffer *buffers, uint32_t count) {
+static enum error join_views(struct buffer *buffers, uint32_t count, struct fault *f) {
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t first = 0;
-        while (!same_memory(&buffers[first], &buffers[i])) first++;
+        uint32_t first = i;
+        for (uint32_t other = i; other-- > 0;) {
+            if (same_memory(&buffers[other], &buffers[i])) first = other;
+            if (torn(&buffers[other], &buffers[i]))
+                return bad(f, ERROR_BAD_LAUNCH, "array %u has memory of another at other addresses",
+                           i);
+        }
         buffers[i].next_view = first == i ? &buffers[i] : buffers[first].next_view;
         buffers[first].next_view = &buffers[i];
     }
+    return OK;
+}
+
+/* A texture is read when the instruction issues, whatever the partitions do then. */
+static enum error check_textures(const struct machine *m, struct fault *f) {
+    for (uint32_t pc = 0; pc < m->program->count; pc++) {
+        if (m->program->code[pc].op != OP_TEX) continue;
+        const uint32_t array = (uint32_t)m->program->code[pc].aux;
+        const struct buffer *texture = &m->buffers[array], *view = texture;
+        do {
+            if (view->writable)
+                return bad(f, ERROR_BAD_PROGRAM, "texture %u lies in memory that may be written",
+                           array);
+        } while ((view = view->next_view) != texture);
+    }
+    return OK;
 }
 
 static enum error create_local(struct gpu *g) {
@@ -184,7 +212,8 @@ static enum error create(struct gpu *g, struct outcome *out) {
                                   .per_pc = out->pc != NULL,
                                   .check = l->check};
     g->machine.warps_per_block = round_up(threads, 32) / 32;
-    join_views(l->buffers, l->buffer_count);
+    if ((e = join_views(l->buffers, l->buffer_count, &out->fault))) return e;
+    if ((e = check_textures(&g->machine, &out->fault))) return e;
     if ((e = admit(g, out))) return e;
     if ((e = create_local(g))) return e;
     g->sms = calloc(cfg->sm_count, sizeof *g->sms);

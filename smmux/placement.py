@@ -25,7 +25,9 @@ def flatten(args: Sequence[Any]) -> Iterator[Any]:
         if isinstance(arg, tuple | list):
             yield from flatten(arg)
         elif isinstance(arg, Texture):
-            yield np.array(arg)  # its values at launch
+            values = np.array(arg)  # those at launch, which nobody writes
+            values.flags.writeable = False
+            yield values
         elif hasattr(arg, "__array_interface__") and not isinstance(arg, np.ndarray | np.generic):
             yield np.asarray(arg)
         elif arg is not None:

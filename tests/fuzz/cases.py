@@ -120,6 +120,7 @@ def random_launch(rng: Random, corpus: list[Launch]) -> Launch:
     writer = programs.Writer(rng, rng.choice((1, 2, 8, 20, 60)), nregs, npreds, arrays + rng.randrange(2), arrays)
     code, uniforms = (programs.noise(rng), corpus[0].uniforms) if rng.random() < 0.05 else writer.code()
     addresses = [0x1000 * (i + 1) for i in range(arrays)]
+    constant = {int(row["aux"]) for row in code if row["op"] == programs.OPCODE["tex.1d"]} if rng.random() < 0.9 else ()
     launch = Launch(
         code=code,
         uniforms=uniforms,
@@ -135,7 +136,10 @@ def random_launch(rng: Random, corpus: list[Launch]) -> Launch:
         grid=[rng.choice((1, 2, 5, 40)), rng.choice((1, 1, 3)), 1],
         block=[rng.choice((1, 17, 32, 64, 100, 256)), rng.choice((1, 1, 1, 2)), 1],
         params=addresses + [hostile(rng) for _ in range(writer.params - arrays)],
-        buffers=[(rng.randbytes(rng.choice((0, 64, 256, 4096))), at, rng.random() < 0.95) for at in addresses],
+        buffers=[
+            (rng.randbytes(rng.choice((0, 64, 256, 4096))), at, i not in constant and rng.random() < 0.95)
+            for i, at in enumerate(addresses)
+        ],
         const=rng.randbytes(rng.choice((0, 4, 64, 1000))),
         options=dict(corpus[0].options),
     )

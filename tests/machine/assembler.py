@@ -77,7 +77,7 @@ class Assembler:
         """Run on a machine; `buffers` are NumPy arrays, whose device addresses become the first parameter words."""
         address, words, views = 0x1000, [], []
         for array in buffers:
-            views.append((array.reshape(-1).view(np.uint8), address, array.nbytes, True))
+            views.append((array.reshape(-1).view(np.uint8), address, array.nbytes, bool(array.flags.writeable)))
             words.append(address)
             address += -(-array.nbytes // 256) * 256
         machine = gpus.get(gpu)

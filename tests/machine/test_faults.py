@@ -167,6 +167,28 @@ def test_the_first_fault_in_time_is_reported_whatever_the_window() -> None:
     assert len(found) == 1
 
 
+def test_textures_lie_in_memory_that_nobody_writes() -> None:
+    """They are read when the instruction issues, while partitions write: the value would depend on the window."""
+    a = Assembler()
+    a("tex.1d", d=0, a=a.param(0), width=4, aux=0)
+    a("exit")
+    words = np.arange(128, dtype=np.uint32)
+    frozen = words[:64]
+    frozen.flags.writeable = False
+    a.run(buffers=(np.frombuffer(bytes(128), np.uint32),))
+    for buffers in ((words,), (frozen, words[64:])):  # to be written, itself or a view of the same array
+        with pytest.raises(errors.LaunchError, match="texture 0 lies in memory that may be written"):
+            a.run(buffers=buffers)
+
+
+def test_memory_has_one_device_address() -> None:
+    words = np.zeros(128, np.uint32)
+    a = Assembler()
+    a("exit")
+    with pytest.raises(errors.LaunchError, match="array 1 has memory of another at other addresses"):
+        a.run(buffers=(words, words))
+
+
 def test_faults_do_not_leak(tmp_path: object) -> None:
     """Memory in use after many failing runs is that after a few."""
     import resource

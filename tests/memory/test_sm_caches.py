@@ -17,6 +17,7 @@ LINE = 128
 def chase(gpu: gpus.Gpu, steps: int, stride: int, op: str, words: int = 1 << 14) -> dict[str, int]:
     """One thread follows pointers `stride` bytes apart around a ring of `words` words."""
     ring = ((np.arange(words) * 4 + stride) % (4 * words)).astype(np.uint32)
+    ring.flags.writeable = op != "tex.1d"
     a = Assembler()
     a("mov.b32", d=0, a=a.imm(0))
     for _ in range(steps):
