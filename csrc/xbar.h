@@ -35,8 +35,8 @@
 struct request {
     uint64_t tick; /* its head reaches the next port */
     struct access *access;
-    uintptr_t host; /* where it begins in the host's memory, only to be prefetched */
-    uint32_t addr;  /* in the slice */
+    const uint8_t *host; /* where it begins in the host's memory, only to be prefetched */
+    uint32_t addr;       /* in the slice */
     uint32_t lanes;
     uint32_t next;
     uint16_t sm, tpc, bytes;
@@ -49,7 +49,7 @@ struct request {
 static inline void request_prefetch(const struct request *pool, uint32_t node) {
     const struct request *r = &pool[node];
     const uint8_t *access = (const uint8_t *)r->access; /* its head and the addresses */
-    __builtin_prefetch((const void *)r->host);
+    __builtin_prefetch(r->host);
     __builtin_prefetch(access);
     __builtin_prefetch(access + 64);
     __builtin_prefetch(access + 128);
