@@ -224,5 +224,5 @@ def test_warps_do_not_lie_in_two_virtual_blocks() -> None:
 
 def test_numbers_of_virtual_blocks() -> None:
     for n in (1, 0, -2, 2.0, "2", True):
-        with pytest.raises(multiplex.MultiplexError, match="at least 2"):
+        with pytest.raises(multiplex.MultiplexError, match="is 2 to 1024"):
             multiplex.vtb(kernel(KERNELS["guards"]), n)  # type: ignore[arg-type]
