@@ -28,9 +28,21 @@ def test_verdicts_take_their_words_from_the_claims() -> None:
         harness.verdict("P99", 0, True)
 
 
+def test_numbers_are_compared_with_the_papers() -> None:
+    assert harness.paper("P3") == (1.53, 2.34)
+    assert harness.paper("P4") == (0.256,)
+    with pytest.raises(KeyError):
+        harness.paper("P61")
+    assert harness.close((1.4, 2.57), harness.paper("P3")) == (True, "-8.5%, +9.8%; up to 10% counts as reproduced")
+    assert not harness.close((1.53, 2.0), harness.paper("P3"))[0]
+
+
 def test_table_aligns_numbers_to_the_right() -> None:
     text = harness.table(("name", "value"), [("a", 1.5), ("bcdef", None), ("c", 22)])
     assert text.splitlines() == ["name   value", "-----  -----", "a      1.500", "bcdef      -", "c         22"]
+
+
+QUICK = "a quick run is not judged"
 
 
 def experiment(**changed: Any) -> harness.Experiment:
@@ -46,7 +58,7 @@ def experiment(**changed: Any) -> harness.Experiment:
         "table": lambda records: "the table",
         "summary": lambda records: {"mean": 2.5},
         "caption": lambda records: "What is seen.",
-        "check": lambda records: [harness.verdict("P6", [32], None, "why")],
+        "check": lambda records: [harness.verdict("P6", [32], True, "why"), harness.verdict("P7", [1], False)],
         "plots": [lambda records, ax: ax.plot([r["x"] for r in records], [3, 4])],
         "machines": lambda: [gpus.get("GTX285")],
         "sizes": lambda quick: {"MV": {"width": 64 if quick else 1024}},
@@ -60,7 +72,8 @@ def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.C
     content = json.loads((tmp_path / "new" / "demo.json").read_text())
     assert content["caption"] == "What is seen. Quick run: smaller grids."
     assert set(content) == {"caption", "rows", "summary", "claims", "provenance"}
-    assert content["claims"][0]["reproduced"] is None
+    assert [claim["reproduced"] for claim in content["claims"]] == [None, None]
+    assert [claim["note"] for claim in content["claims"]] == [f"{QUICK}; why", QUICK]
     assert content["provenance"]["machines"][0]["sm_count"] == 30
     assert content["provenance"]["quick"] is True
     assert content["provenance"]["sizes"] == {"MV": {"width": 64}}
@@ -71,7 +84,16 @@ def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.C
     printed = capsys.readouterr().out
     assert "the table" in printed
     assert "the stalls" not in printed
-    assert "not judged" in printed
+    assert printed.count("  not judged  ") == 2
+    assert "reproduced" not in printed
+
+
+def test_full_runs_are_judged_and_quick_ones_that_are_no_smaller(tmp_path: Path) -> None:
+    for changed, argument in (({}, []), ({"sizes": lambda: {}}, ["--quick"])):
+        harness.main(experiment(**changed), ["--out", str(tmp_path), *argument])
+        content = json.loads((tmp_path / "demo.json").read_text())
+        assert [claim["reproduced"] for claim in content["claims"]] == [True, False]
+        assert content["caption"] == "What is seen."
 
 
 def test_options_reach_the_run_and_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
