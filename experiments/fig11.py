@@ -139,7 +139,8 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     return [
         _best_means(records, complete),
         _maxima(records, complete),
-        *_orders(records),
+        _order(records),
+        _exception(records, complete),
         *(_means_of("P30" if gpu.endswith("16K") else "P31", records, gpu, complete) for gpu in MEASURED[1:]),
         _cards_in_order(records),
         _lanes(records),
@@ -183,29 +184,34 @@ def _means_of(claim: str, records: Sequence[Record], gpu: str, complete: bool) -
     )
 
 
-def _orders(records: Sequence[Record]) -> list[Verdict]:
-    """Claims P28 and P29."""
+def _order(records: Sequence[Record]) -> Verdict:
+    """The approaches in the mean."""
     found = means(records, "GTX480-16K")
-    ordered = found["co_vtb"] > found["vtb_pipe"] > found["vtb"]
-    mc = {gpu: software.speedups(records, gpu).get("MC", {}) for gpu in MEASURED}
-    ratios = {gpu: round(row["vtb_pipe"] / row["vtb"], 3) for gpu, row in mc.items() if row}
-    others = software.speedups(records, "GTX480-16K")
-    exceptions = [name for name, row in others.items() if row["vtb_pipe"] <= row["vtb"]]
-    return [
-        verdict(
-            "P28",
-            {APPROACHES[a]: round(found[a], 3) for a in APPROACHES},
-            ordered,
-            "GTX480-16K; CO-VTB over the three that have it (DEVIATIONS D17, D18)",
-        ),
-        verdict(
-            "P29",
-            ratios,
-            all(ratio <= 1 for ratio in ratios.values()) if ratios else None,
-            "MC: VTB_pipe over VTB, which combines four blocks; on GTX480-16K VTB_pipe is not better for "
-            + (", ".join(exceptions) or "none"),
-        ),
-    ]
+    return verdict(
+        "P28",
+        {APPROACHES[a]: round(found[a], 3) for a in APPROACHES},
+        found["co_vtb"] > found["vtb_pipe"] > found["vtb"],
+        "GTX480-16K; CO-VTB over the three that have it (DEVIATIONS D17, D18)",
+    )
+
+
+def _exception(records: Sequence[Record], complete: bool) -> Verdict:
+    """MC, and no other: one of several would be no exception."""
+    ratios = {
+        gpu: {name: round(row["vtb_pipe"] / row["vtb"], 3) for name, row in software.speedups(records, gpu).items()}
+        for gpu in MEASURED
+    }
+    found = {gpu: [name for name, ratio in row.items() if ratio <= 1] for gpu, row in ratios.items()}
+    return verdict(
+        "P29",
+        found,
+        all(names == ["MC"] for names in found.values()) if complete else None,
+        "those of which VTB_pipe is not better than VTB; VTB_pipe over VTB: "
+        + "; ".join(
+            gpu + " " + ", ".join(f"{name} {ratio}" for name, ratio in row.items()) for gpu, row in ratios.items()
+        )
+        + " (VTB of MC combines four blocks; DEVIATIONS D18)",
+    )
 
 
 def _cards_in_order(records: Sequence[Record]) -> Verdict:
