@@ -89,7 +89,7 @@ def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.C
 
 
 def test_full_runs_are_judged_and_quick_ones_that_are_no_smaller(tmp_path: Path) -> None:
-    for changed, argument in (({}, []), ({"sizes": lambda: {}}, ["--quick"])):
+    for changed, argument in (({}, []), ({"sizes": lambda quick: {}}, ["--quick"])):
         harness.main(experiment(**changed), ["--out", str(tmp_path), *argument])
         content = json.loads((tmp_path / "demo.json").read_text())
         assert [claim["reproduced"] for claim in content["claims"]] == [True, False]
