@@ -32,13 +32,16 @@ struct check *check_create(const struct machine *m, enum check_mode mode) {
     const size_t pieces = (m->cfg->smem_bytes >> shift) + 1;
     const size_t each = sizeof(struct piece) + sizeof(struct piece_pc) +
                         (atomics ? sizeof(uint32_t) + sizeof(uint16_t) : 0);
-    struct check *c = calloc(1, sizeof *c + 2 * pieces * each);
+    const bool strict = mode == CHECK_RACES_STRICT;
+    const size_t known = strict ? MAX_WARPS * sizeof *((struct check *)0)->known : 0;
+    struct check *c = calloc(1, sizeof *c + known + 2 * pieces * each);
     if (!c) return NULL;
-    c->strict = mode == CHECK_RACES_STRICT;
+    c->strict = strict;
+    c->known = (lane_epochs *)(c + 1);
     c->atomics = atomics;
     c->shift = shift;
     c->piece_count = pieces;
-    c->first = (struct piece *)(c + 1);
+    c->first = (struct piece *)((uint8_t *)(c + 1) + known);
     c->second = c->first + pieces;
     c->first_pc = (struct piece_pc *)(c->second + pieces);
     c->second_pc = c->first_pc + pieces;
@@ -76,7 +79,7 @@ static void forget(struct check *c) {
     c->epoch = 1;
     for (uint32_t i = 0; i < MAX_BLOCKS; i++)
         c->blocks[i].start = 1u << TAG_EPOCH, c->blocks[i].fresh[0] = c->blocks[i].fresh[1] = 0;
-    memset(c->synced, 0, sizeof c->synced);
+    if (c->strict) memset(c->known, 0, MAX_WARPS * sizeof *c->known);
 }
 
 uint32_t check_epoch(struct check *c) {
@@ -96,10 +99,20 @@ void check_grant(struct sm *sm, const struct block *b) {
     i->start = i->fresh[1] = check_epoch(sm->check);
 }
 
-/* A shared-memory instruction has been through races.c by now, which saw the flag itself. */
-void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t pc) {
-    const uint32_t op = sm->m->program->code[pc].op;
-    if (!is_shared(op)) sm->check->synced[warp] = check_epoch(sm->check);
+/* Whoever takes part knows afterwards what any of them did, and what any of them knew. Lanes that
+ * have exited count, as at barriers. */
+void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes) {
+    struct check *c = sm->check;
+    if (!c->strict) return;
+    const uint32_t together = lanes | ~sm->warps[warp].live, now = check_epoch(c);
+    uint32_t known[32] = {0};
+    for (uint32_t left = together; left; left &= left - 1) {
+        const uint32_t *its = c->known[warp][bits_lowest(left)];
+        for (uint32_t i = 0; i < 32; i++) known[i] = its[i] > known[i] ? its[i] : known[i];
+    }
+    for (uint32_t i = 0; i < 32; i++) known[i] = together >> i & 1 ? now : known[i];
+    for (uint32_t left = together; left; left &= left - 1)
+        memcpy(c->known[warp][bits_lowest(left)], known, sizeof known);
 }
 
 /* ---- barriers that not all threads reach ------------------------------------------------- */

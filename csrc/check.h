@@ -30,8 +30,8 @@ void check_arrival(struct sm *sm, uint32_t warp, uint64_t t);
 void check_interval(struct sm *sm, const struct block *b, uint64_t t);
 /* Lanes of the warp are about to exit. */
 void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes);
-/* The threads of the warp have synchronised before the instruction: order in the strict form. */
-void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t pc);
+/* Lanes of the warp have synchronised among themselves: order in the strict form. */
+void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes);
 /* A shared-memory instruction with active lanes, before loads and stores are performed; addresses
  * are those of the SM, shape is that of struct smem_cost. */
 void check_access(const struct memop *op, const uint8_t shape[2]);

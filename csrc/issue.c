@@ -17,12 +17,14 @@ static void count_issue(struct sm *sm, uint32_t active) {
 }
 
 /* What the counts per instruction and the checks want to know. */
-NOINLINE static void note_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint32_t active) {
+NOINLINE static void note_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint32_t active,
+                                uint32_t mask) {
     if (sm->pc_count) {
         sm->pc_count[pc].issued++;
         sm->pc_count[pc].threads += bits_count(active);
     }
-    if (sm->check && sm->m->program->code[pc].flags & INSN_SYNCWARP) check_syncwarp(sm, warp, pc);
+    if (sm->check && sm->m->program->code[pc].flags & INSN_SYNCWARP_BEHIND)
+        check_syncwarp(sm, warp, mask);
 }
 
 static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
@@ -103,16 +105,17 @@ static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32
     const struct warp *w = &sm->warps[warp];
     const uint32_t pc = w->pc;
     const struct uop *u = &sm->m->program->code[pc];
-    const uint32_t active = guarded(w, u);
+    const uint32_t active = guarded(w, u), mask = w->mask;
+    if (observed && u->flags & INSN_SYNCWARP && sm->check) check_syncwarp(sm, warp, mask);
     if (is_memory(u->op)) {
         if (!lsu_issue(sm, warp, u, active, s->unit[UNIT_LSU], t)) return false;
         count_issue(sm, active);
-        if (observed) note_issue(sm, warp, pc, active);
+        if (observed) note_issue(sm, warp, pc, active, mask);
         return true;
     }
     sm->unit_free[unit_of(sm, s, u, t)] = t + u->interval;
     count_issue(sm, active);
-    if (observed) note_issue(sm, warp, pc, active);
+    if (observed) note_issue(sm, warp, pc, active, mask);
     if (is_control(u->op)) return issue_control(sm, warp, u, active, t);
     return issue_alu(sm, warp, u, active, t);
 }

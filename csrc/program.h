@@ -60,6 +60,7 @@ enum insn_flags {
     INSN_NEGATE_QB = 8, /* second source predicate is negated */
     INSN_DYNAMIC = 16,  /* shared access to the part that bar.sync +1 allocates */
     INSN_SYNCWARP = 32, /* a syncwarp stands in front: order for the strict race check alone */
+    INSN_SYNCWARP_BEHIND = 64, /* a syncwarp stands behind */
 };
 
 enum bar_option { BAR_PLAIN, BAR_ALLOC, BAR_RELEASE };

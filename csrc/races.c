@@ -10,14 +10,14 @@ struct visit {
     struct check *check;
     const struct memop *op;
     const struct block *b;
-    uint32_t start, fresh;   /* of the block's interval */
-    uint32_t synced;         /* strict: of the warp */
-    uint32_t tag;            /* of the instruction: lane 0 */
-    uint32_t who;            /* bits of a tag that tell threads (unless strict: warps) apart */
-    uint32_t base;           /* of the part in the SM's shared memory */
-    uint32_t skew;           /* of its pieces: the base's remainder */
-    uint32_t pieces;         /* per lane, side by side */
-    const uint32_t *data[4]; /* what a store stores */
+    uint32_t start, fresh;       /* of the block's interval */
+    const uint32_t (*known)[32]; /* strict: of the warp */
+    uint32_t tag;                /* of the instruction: lane 0 */
+    uint32_t who;                /* bits of a tag that tell threads (unless strict: warps) apart */
+    uint32_t base;               /* of the part in the SM's shared memory */
+    uint32_t skew;               /* of its pieces: the base's remainder */
+    uint32_t pieces;             /* per lane, side by side */
+    const uint32_t *data[4];     /* what a store stores */
     bool recorded; /* a store whose tags are there already, since it races with nothing before it */
 };
 
@@ -44,17 +44,22 @@ static uint16_t *pc_at(const struct check *c, enum access_class class, uint32_t 
     return &(which ? c->second_pc : c->first_pc)[piece].pc[class];
 }
 
+/* Strict: has the lane met, since then, the lane of its warp that left the tag? */
+static bool known(const struct visit *v, uint32_t tag, uint32_t lane) {
+    return tag < v->known[lane][tag & TAG_LANE];
+}
+
 /* Does a barrier, or the warp's own order, stand between the earlier access and this lane's? */
 static bool ordered(const struct visit *v, uint32_t tag, uint32_t lane) {
     if (tag < v->start) return true;
     if ((tag ^ v->tag) & TAG_WARP) return false;
-    return !v->check->strict || (tag & TAG_LANE) == lane || tag < v->synced;
+    return !v->check->strict || (tag & TAG_LANE) == lane || known(v, tag, lane);
 }
 
 /* Not needed to find races any more, given this lane's access. */
 static bool replaceable(const struct visit *v, uint32_t tag, uint32_t lane) {
     if (tag < v->start || !((tag ^ (v->tag | lane)) & v->who)) return true;
-    return v->check->strict && tag < v->synced && !((tag ^ v->tag) & TAG_WARP);
+    return v->check->strict && !((tag ^ v->tag) & TAG_WARP) && known(v, tag, lane);
 }
 
 /* Strict: of two threads of a warp one makes way for a thread of another, since no syncwarp orders
@@ -329,14 +334,13 @@ void check_access(const struct memop *op, const uint8_t shape[2]) {
     const struct block *b = &op->sm->blocks[op->w->block];
     const struct interval *i = &c->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;
-    if (op->u->flags & INSN_SYNCWARP) c->synced[op->warp] = check_epoch(c);
     struct visit v = {
         .check = c,
         .op = op,
         .b = b,
         .start = i->start,
         .fresh = i->fresh[dynamic],
-        .synced = c->synced[op->warp],
+        .known = c->strict ? c->known[op->warp] : NULL,
         .tag = c->epoch << TAG_EPOCH | op->warp << 5,
         .who = c->strict ? TAG_WARP | TAG_LANE : TAG_WARP,
         .base = dynamic ? b->dynamic_base : b->static_base,

@@ -35,7 +35,9 @@ struct piece_pc {
 /* A piece is what the narrowest access of the program covers, so that byte stores by different
  * threads into one word are apart. Of each class two tags of different threads (of different warps,
  * unless strict) are kept: whoever comes next differs from one of them, so that no access that
- * races with an earlier one is missed. */
+ * races with an earlier one is missed (strict: unless only some lanes of a warp have met since). */
+typedef uint32_t lane_epochs[32][32];
+
 struct check {
     bool strict, atomics; /* atomics: the program has some */
     uint32_t shift;       /* log2 of the bytes of a piece */
@@ -46,7 +48,8 @@ struct check {
     uint32_t *atomic[2]; /* first and second tags of atomics */
     uint16_t *atomic_pc[2];
     struct interval blocks[MAX_BLOCKS]; /* by block slot */
-    uint32_t synced[MAX_WARPS]; /* strict: the warp's own tags below are ordered by syncwarp */
+    lane_epochs *known; /* strict, by warp: tags of a lane below known[warp][observer][lane] are
+                         * ordered before what the observer does */
     struct {
         uint32_t pc;   /* of the last */
         uint32_t late; /* lanes that have met others of their block before */

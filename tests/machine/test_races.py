@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from smmux import gpus
 from smmux.checks import CHECKS, RECORD
-from smmux.compiler.program import DYNAMIC, SYNCWARP
+from smmux.compiler.program import DYNAMIC, SYNCWARP, SYNCWARP_BEHIND
 from tests.reference import races as definition
 from tests.reference.races import Step
 
@@ -29,7 +29,13 @@ def findings(found: dict[str, Any]) -> list[tuple[str, tuple[int, int], int]]:
 
 @st.composite
 def patterns(draw: st.DrawFn, op: str) -> tuple[int, int, int, int, int]:
-    """(width, scale, offset, guard mask, guard value): thread t accesses scale * t + offset if t & mask == value."""
+    """(width, scale, offset, guard mask, guard value): thread t accesses scale * t + offset if t & mask == value, or
+    takes part in the syncwarp."""
+    if op == "barrier":
+        return 0, 0, 0, 0, 0
+    if op == "syncwarp":
+        mask = draw(st.sampled_from((0, 0, 0, 1, 15, 16)))
+        return 0, 0, 0, mask, draw(st.integers(0, 31)) & mask
     width = 4 if op == "atom" else draw(st.sampled_from((1, 2, 4, 8, 16)))
     scale = draw(st.sampled_from((0, 1, 1, 2, 3, 31))) * width
     offset = draw(st.integers(0, 7)) * width
@@ -43,7 +49,13 @@ def programs(draw: st.DrawFn) -> list[tuple[str, tuple[int, int, int, int, int]]
     chosen = draw(st.lists(ops, min_size=2, max_size=9))
     if not draw(st.booleans()):
         chosen = [op for op in chosen if op != "atom"]  # the quick way is closed to programs with atomics
-    return [(op, draw(patterns(op)) if op in ("ld", "st", "atom") else (0, 0, 0, 0, 0)) for op in chosen]
+    return [(op, draw(patterns(op))) for op in chosen]
+
+
+def all_meet(program: Any) -> bool:
+    """Do all lanes take part in every syncwarp? Where some do not, a race may go unseen: two tags are kept, and it may
+    be a third thread's access that nothing orders."""
+    return not any(op == "syncwarp" and pattern[3] for op, pattern in program)
 
 
 def step(op: str, pattern: tuple[int, int, int, int, int], dynamic: bool = False) -> Step:
@@ -53,7 +65,7 @@ def step(op: str, pattern: tuple[int, int, int, int, int], dynamic: bool = False
     def address(thread: int) -> int | None:
         return BYTES * dynamic + (scale * thread + offset) % BYTES if thread & mask == value else None
 
-    return Step(op, width, address if width else lambda thread: None)
+    return Step(op, width, address)
 
 
 def assemble(
@@ -67,8 +79,15 @@ def assemble(
     a("mov.b32", d=8, a=a.imm(rounds))
     start = len(a.rows)
     for number, (op, (width, scale, offset, mask, value)) in enumerate(program):
-        if op == "syncwarp":
+        if op == "syncwarp" and not mask:
             pending = SYNCWARP
+            continue
+        if op == "syncwarp":
+            a("and.b32", d=1, a=TID_X, b=a.imm(mask), flags=pending)
+            a("setp.eq.s32", d=0, a=1, b=a.imm(value))
+            a("bra", guard=0, guard_not=True, imm=len(a.rows) + 2, aux=len(a.rows) + 2)
+            a("nop", flags=SYNCWARP_BEHIND)
+            pending = 0
             continue
         flags, pending = pending, 0
         if op == "barrier":
@@ -112,7 +131,7 @@ def test_findings_are_the_definitions(program: Any, threads: int, check: str, gp
     got = {(kind, frozenset(steps[pc] for pc in pcs)) for kind, pcs, _ in found if kind in ("race", "conflict")}
     # The bytes of a thread's number repeat in its value: stores of one value are no race, whichever comes last.
     assert got <= set().union(*expected.values())
-    for byte, pairs in expected.items():
+    for byte, pairs in expected.items() if all_meet(program) else ():
         if all(distinct(taken, threads, byte, pair) for pair in pairs):
             assert got & pairs, byte
     read = {steps[pcs[0]] for kind, pcs, _ in found if kind == "uninitialised"}
@@ -149,7 +168,7 @@ def test_findings_in_loops_of_many_blocks_with_dynamic_memory(
     }
     got = {(kind, frozenset(steps[pc] for pc in pcs)) for kind, pcs, _ in found if kind in ("race", "conflict")}
     assert got <= set().union(*expected.values())
-    for byte, pairs in expected.items():
+    for byte, pairs in expected.items() if all_meet(program) else ():
         if all(distinct(taken, 64, byte, pair) for pair in pairs):
             assert got & pairs, byte
     read = {steps[pcs[0]] for kind, pcs, _ in found if kind == "uninitialised"}

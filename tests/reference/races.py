@@ -16,7 +16,7 @@ WARP = 32
 @dataclass(frozen=True)
 class Step:
     """One instruction of every thread. op: "ld", "st", "atom", "barrier" or "syncwarp"; address: first byte that a
-    thread accesses, None where it takes no part."""
+    thread accesses, None where it takes no part (in a syncwarp, too)."""
 
     op: str
     width: int = 4
@@ -25,13 +25,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Access:
-    """What one thread does to one byte. phase: how many syncwarps it has passed."""
+    """What one thread does to one byte."""
 
     step: int
     op: str
     thread: int
     interval: int
-    phase: int
 
     @property
     def warp(self) -> int:
@@ -41,20 +40,29 @@ class Access:
 def accesses(steps: Sequence[Step], threads: int) -> dict[int, list[Access]]:
     """Accesses by byte."""
     found: dict[int, list[Access]] = {}
-    interval = phase = 0
+    interval = 0
     for number, step in enumerate(steps):
         interval += step.op == "barrier"
-        phase += step.op == "syncwarp"
         if step.op in ("barrier", "syncwarp"):
             continue
         for thread in range(threads):
             first = step.address(thread)
             for byte in range(first, first + step.width) if first is not None else ():
-                found.setdefault(byte, []).append(Access(number, step.op, thread, interval, phase))
+                found.setdefault(byte, []).append(Access(number, step.op, thread, interval))
     return found
 
 
-def race(a: Access, b: Access, strict: bool) -> bool:
+def informed(a: Access, b: Access, steps: Sequence[Step]) -> bool:
+    """Does a chain of syncwarps lead from one access to a later one of another thread of the warp?"""
+    know = {a.thread}
+    lanes = range(a.warp * WARP, (a.warp + 1) * WARP)
+    for step in steps[a.step + 1 : b.step]:
+        met = {t for t in lanes if step.op == "syncwarp" and step.address(t) is not None}
+        know |= met if met & know else set()
+    return b.thread in know
+
+
+def race(a: Access, b: Access, steps: Sequence[Step], strict: bool) -> bool:
     """Are these two accesses to one byte a race, all stores storing different values?"""
     if a.thread == b.thread or a.interval != b.interval or a.op == b.op == "ld" or a.op == b.op == "atom":
         return False
@@ -62,7 +70,7 @@ def race(a: Access, b: Access, strict: bool) -> bool:
         return True
     if a.step == b.step:
         return a.op == "st"
-    return strict and a.phase == b.phase
+    return strict and not informed(a, b, steps)
 
 
 def races(steps: Sequence[Step], threads: int, strict: bool) -> dict[int, set[tuple[str, frozenset[int]]]]:
@@ -72,7 +80,7 @@ def races(steps: Sequence[Step], threads: int, strict: bool) -> dict[int, set[tu
         pairs = {
             ("conflict" if a.op == "st" and a.step == b.step else "race", frozenset((a.step, b.step)))
             for a, b in itertools.combinations(all_of_byte, 2)
-            if race(a, b, strict)
+            if race(a, b, steps, strict)
         }
         if pairs:
             found[byte] = pairs
