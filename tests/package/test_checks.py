@@ -253,6 +253,62 @@ def test_lockstep_is_order_unless_strict(sync: str, schedule: str) -> None:
         assert out[0] == 496
 
 
+BEHIND_A_SYNCWARP = {
+    "no lane stores behind it": """
+    x = out[t]
+    s[t] = x
+    cuda.syncwarp()
+    if t < n:
+        s[t + 32] = x
+    """,
+    "at the end of an arm": """
+    s[t] = t
+    if n == 0:
+        out[t], out[t + 32], out[t + 64] = 1, 2, 3
+        cuda.syncwarp()
+    """,
+    "alone in an arm": """
+    s[t] = t
+    if n == 0:
+        cuda.syncwarp()
+    """,
+    "in front of a loop": """
+    s[t] = t
+    if n == 0:
+        cuda.syncwarp()
+    for i in range(n):
+        out[t + i] = s[t ^ 1]
+    """,
+}
+
+
+@pytest.mark.parametrize("schedule", ["source", "list"])
+@pytest.mark.parametrize("way", BEHIND_A_SYNCWARP)
+def test_a_syncwarp_orders_those_who_have_come_by_it(way: str, schedule: str) -> None:
+    body = f"def f(out, n):\n    s = cuda.shared.array(64, int32)\n    t = cuda.threadIdx.x\n{BEHIND_A_SYNCWARP[way]}"
+    made = kernel(f"{body}\n    out[t] = s[t ^ 1]\n")
+    for n in (0, 4):
+        result = made.simulate(1, 32, (np.zeros(96, np.int32), n), check="races-strict", schedule=schedule)
+        assert bool(result.races) == (n > 0 and "no lane" not in way)
+
+
+def test_a_syncwarp_orders_those_who_take_part() -> None:
+    """The lower half-warp alone: it may load what its own lanes have stored, and no other."""
+    made = kernel("""
+    def f(out, mirror):
+        s = cuda.shared.array(32, int32)
+        t = cuda.threadIdx.x
+        s[t] = t
+        if t < 16:
+            cuda.syncwarp(0xFFFF)
+            out[t] = s[t ^ mirror]
+        out[t + 32] = t
+    """)
+    for mirror, races in ((1, False), (31, True)):
+        result = made.simulate(1, 32, (np.zeros(64, np.int32), mirror), check="races-strict")
+        assert bool(result.races) == races
+
+
 @cuda.jit
 def uninitialised(a):
     tile = cuda.shared.array((4, 40), float32)

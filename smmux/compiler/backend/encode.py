@@ -27,6 +27,7 @@ from smmux.compiler.program import (
     OPERAND_UNIFORM,
     SIGNED,
     SYNCWARP,
+    SYNCWARP_BEHIND,
     UNIFORM,
 )
 from smmux.errors import CompileError
@@ -68,41 +69,49 @@ def encode(function: Function, order: list[Block], assignment: Assignment) -> tu
         encoder.jump(item, pc) if isinstance(item, _Jump) else encoder.instruction(item)
         for pc, item in enumerate(items)
     ]
-    for pc in synced:
-        rows[pc] = (*rows[pc][:FLAGS], rows[pc][FLAGS] | SYNCWARP, *rows[pc][FLAGS + 1 :])
+    for pc, flag in synced:
+        rows[pc] = (*rows[pc][:FLAGS], rows[pc][FLAGS] | flag, *rows[pc][FLAGS + 1 :])
     uniforms = np.array(list(encoder.uniforms), dtype=UNIFORM) if encoder.uniforms else np.zeros(0, UNIFORM)
     return np.array(rows, dtype=INSN), uniforms
 
 
 def _linear(
     function: Function, order: list[Block], assignment: Assignment
-) -> tuple[list[Instr | _Jump], dict[Block, int], list[int]]:
+) -> tuple[list[Instr | _Jump], dict[Block, int], list[tuple[int, int]]]:
     """Instructions and jumps in order, copies to themselves left out; the pc at which each block starts; and the pcs
-    that a syncwarp stands in front of, which is no instruction itself.
+    of instructions that carry a syncwarp, each with the flag that says so.
     """
     meets = reconvergence(function)
     items: list[Instr | _Jump] = []
     starts: dict[Block, int] = {}
-    synced: list[int] = []
+    synced: list[tuple[int, int]] = []
     for i, block in enumerate(order):
         starts[block] = len(items)
+        waiting: Instr | None = None  # a syncwarp, which is no instruction itself
         following = order[i + 1] if i + 1 < len(order) else None
         for instr in block.instrs[:-1]:
-            if not _vanishes(instr, assignment):
+            if instr.op == "nop":
+                waiting = instr
+            elif not _vanishes(instr, assignment):
+                if waiting:
+                    synced.append((len(items), SYNCWARP))
+                    waiting = None
                 items.append(instr)
-            elif instr.op == "nop":
-                synced.append(len(items))
         jumps = _jumps(block.instrs[-1], following, meets.get(block))
         if len(jumps) == 2 and jumps[0].target is None and jumps[1].target in starts:
             jumps = _loop_end(jumps[0], jumps[1])
+        if waiting and jumps:
+            synced.append((len(items), SYNCWARP))
+        elif waiting:  # others may reach what follows: the last of the block carries it, which must have one then
+            if starts[block] == len(items):
+                items.append(waiting)
+            synced.append((len(items) - 1, SYNCWARP_BEHIND))
         items.extend(jumps)
-    return items, starts, [pc for pc in synced if pc < len(items)]
+    return items, starts, synced
 
 
 def _vanishes(instr: Instr, assignment: Assignment) -> bool:
-    """Fences of the compiler alone, and copies whose ends share a register."""
-    if instr.op == "nop":
-        return True
+    """Copies whose ends share a register."""
     if copy_of(instr) is None:
         return False
     source = instr.srcs[0]
