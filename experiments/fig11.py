@@ -240,7 +240,7 @@ def _lanes(records: Sequence[Record], complete: bool) -> Verdict:
         wide >= (1 + MARGIN) * narrow if complete else None,
         "best mean on GTX480-16K, and on one whose instructions hold their lanes 4 clocks, all else equal; less there "
         f"by {MARGIN:.0%} counts as the reason. {more}. On {other} {means(records, other)[BEST]:.3f}"
-        + ("; with perfect fetch {1:.3f}, and {0:.3f} on GTX480-16K".format(*fetched) if all(fetched) else "")
+        + "; with perfect fetch {1}, and {0} on GTX480-16K".format(*(f and f"{f:.3f}" for f in fetched))
         + " (DEVIATIONS D21)",
     )
 
