@@ -66,6 +66,16 @@ def test_baselines_are_their_own_unit(records: list[dict]) -> None:
     assert {r["speedup"] for r in records if r["variant"] == "baseline"} == {1.0}
 
 
+def test_instructions_are_added_to_every_benchmark_and_ipc_counts_them(records: list[dict]) -> None:
+    """FFT takes a quarter of the cycles for 1001 instead of 1000 instructions."""
+    found = {v.id: v for v in fig14.check(records)}["P59"]
+    assert (found.reproduced, found.ours["FFT"]) == (True, [1.001, 4.004, 4.0])
+    for r in records:
+        if r["benchmark"] == "HG":
+            r["instructions"] = 1000
+    assert {v.id: v for v in fig14.check(records)}["P59"].reproduced is False
+
+
 def test_picture_has_a_bar_per_point_perfect_fetch_and_the_papers_means(records: list[dict]) -> None:
     fetched = [r | {"gpu": cards.PERFECT_FETCH} for r in records if r["schedule"] == "source"]
     ax = fig14.plot(records + fetched, Figure().add_subplot())
