@@ -145,10 +145,39 @@ static uint32_t cache_of(const struct memop *op) {
                : 0;
 }
 
-static bool starve(struct memop *op) {
-    warp_sleep(op->sm, op->warp, WAIT_CREDITS);
-    op->sm->starved = true;
+/* Whether there are the credits, and in the cache the pending misses, that these segments take. */
+static bool has_room(const struct sm *sm, enum sm_cache_id cache, const struct segment *seg,
+                     uint32_t n) {
+    const uint32_t need = cache ? smcache_missing(sm, cache, seg, n) : n;
+    const uint32_t credits = sm->m->cfg->credits;
+    return need != CACHE_NONE && sm->credits >= (int32_t)(need < credits ? need : credits);
+}
+
+static void starve(struct sm *sm, uint32_t warp) {
+    warp_sleep(sm, warp, WAIT_CREDITS);
+    sm->starved |= 1ull << warp;
+}
+
+/* There is no room: the warp looks again after the next reply, but does not issue again only to
+ * find that there is still none. */
+static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n) {
+    struct claim *c = &op->sm->claims[op->warp];
+    c->cache = cache;
+    c->count = n;
+    memcpy(c->segment, seg, n * sizeof *seg);
+    op->sm->claiming |= 1ull << op->warp;
+    starve(op->sm, op->warp);
     return false;
+}
+
+bool lsu_starves(struct sm *sm, uint32_t warp) {
+    const struct claim *c = &sm->claims[warp];
+    if (has_room(sm, (enum sm_cache_id)c->cache, c->segment, c->count)) {
+        sm->claiming &= ~(1ull << warp);
+        return false;
+    }
+    starve(sm, warp);
+    return true;
 }
 
 /* Texture values are those at launch: nobody may write the array (gpu.c). */
@@ -189,9 +218,7 @@ bool memop_issue_global(struct memop *op) {
     const uint32_t n =
         cache ? coalesce_lines(op->addr, op->active, 1u << sm->caches[cache].cache.line_shift, seg)
               : coalesce(cfg, op->addr, op->active, op->u->width, !is_load(op->u->op), seg);
-    const uint32_t need = cache ? smcache_missing(sm, cache, seg, n) : n;
-    if (need == CACHE_NONE || sm->credits < (int32_t)(need < cfg->credits ? need : cfg->credits))
-        return starve(op);
+    if (!has_room(sm, cache, seg, n)) return claim(op, cache, seg, n);
     struct access *a = describe(op, buffer);
     count_global(op, n);
     if (op->u->op == OP_TEX) read_now(a);
@@ -213,13 +240,14 @@ bool memop_issue_global(struct memop *op) {
 
 /* ---- replies ----------------------------------------------------------------------------- */
 
-/* Warps that found too few credits or pending misses look again. */
+/* Warps that found too few credits or pending misses look again. Their operands are there. */
 static void wake_starved(struct sm *sm, uint64_t t) {
-    sm->starved = false;
-    for (uint32_t w = 0; w < sm->warp_limit; w++)
-        if (sm->warps[w].state == WARP_RUNNING && sm->ready_at[w] == NEVER &&
-            sm->wait[w] == WAIT_CREDITS)
-            warp_refresh(sm, w, t, WAIT_CREDITS);
+    for (; sm->starved; sm->starved &= sm->starved - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctzll(sm->starved);
+        if (sm->m->program->deps[sm->warps[w].pc].line == sm->fetched)
+            warp_wait(sm, w, t, WAIT_CREDITS);
+        else warp_refresh(sm, w, t, WAIT_CREDITS);
+    }
 }
 
 static void wake(struct sm *sm, uint32_t warp, uint64_t t) {

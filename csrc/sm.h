@@ -15,6 +15,7 @@
 #define MAX_BLOCKS     32u
 #define MAX_SCHEDULERS 4u
 #define MAX_MISSES     64u
+#define NO_MISS        0xffu
 #define LOCAL_BASE     0xc0000000u /* device address of local memory; arrays lie below */
 #define CODE_BASE      0xff000000u /* device address of the program */
 #define NEVER          UINT64_MAX
@@ -107,8 +108,8 @@ enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE
 struct miss {
     uint32_t line;    /* number */
     uint32_t waiters; /* list of accesses that want words of it */
-    bool used;
-    bool open; /* a store to the line closes it: later loads must ask again */
+    uint8_t next;     /* in its bucket, where it is while open; NO_MISS: the last one */
+    bool open;        /* a store to the line closes it: later loads must ask again */
 };
 
 /* Lanes of an access that wait for a line. */
@@ -117,11 +118,19 @@ struct waiter {
     uint32_t lanes, next;
 };
 
+/* The transactions of an access that found too few credits or pending misses. */
+struct claim {
+    uint32_t cache, count; /* enum sm_cache_id or 0; segments */
+    struct segment segment[COALESCE_MAX_SEGMENTS];
+};
+
 /* L1, texture, instruction or constant cache with its pending misses (smcache.c). */
 struct sm_cache {
     struct cache cache;
     bool present;
     uint32_t miss_limit, miss_count;
+    uint64_t miss_free;            /* bit per entry that is not in use */
+    uint8_t open_miss[MAX_MISSES]; /* the open ones, by a hash of the line */
     struct miss miss[MAX_MISSES];
 };
 
@@ -157,7 +166,9 @@ struct sm {
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
     uint32_t waiter_free;      /* list through waiter.next */
-    bool starved;              /* a warp waits for credits or pending misses */
+    struct claim *claims;      /* per warp */
+    uint64_t claiming;         /* warps with a claim, whose next instruction is that access, */
+    uint64_t starved;          /* and those of them that sleep until the next reply */
     uint64_t now;              /* cycle of the event being processed */
     uint64_t floor[MAX_WARPS]; /* earliest issue of a warp whose instruction is being fetched */
     uint8_t *shared;

@@ -16,6 +16,8 @@ static enum error init_one(struct sm *sm, enum sm_cache_id id, struct cache_shap
     struct sm_cache *c = &sm->caches[id];
     c->present = shape.bytes != 0;
     c->miss_limit = mshrs;
+    c->miss_free = ~0ull;
+    memset(c->open_miss, NO_MISS, sizeof c->open_miss);
     shape.sector = shape.line;
     return c->present ? cache_init(&c->cache, &shape) : OK;
 }
@@ -51,13 +53,23 @@ static uint32_t line_of(const struct sm_cache *c, uint32_t addr) {
     return addr >> c->cache.line_shift;
 }
 
+/* Strides of powers of two must not share a bucket: the upper bits of a product. */
+static uint8_t *bucket(struct sm_cache *c, uint32_t line) {
+    _Static_assert(MAX_MISSES == 64, "a bucket has six bits");
+    return &c->open_miss[line * 0x9e3779b1u >> 26];
+}
+
 static struct miss *find_miss(struct sm_cache *c, uint32_t line) {
-    for (uint32_t i = 0, left = c->miss_count; left; i++) {
-        if (!c->miss[i].used) continue;
-        if (c->miss[i].open && c->miss[i].line == line) return &c->miss[i];
-        left--;
-    }
-    return NULL;
+    uint32_t i = *bucket(c, line);
+    while (i != NO_MISS && c->miss[i].line != line) i = c->miss[i].next;
+    return i == NO_MISS ? NULL : &c->miss[i];
+}
+
+static void close_miss(struct sm_cache *c, struct miss *m) {
+    uint8_t *link = bucket(c, m->line);
+    while (&c->miss[*link] != m) link = &c->miss[*link].next;
+    *link = m->next;
+    m->open = false;
 }
 
 /* Ask for the line; there is a free entry. */
@@ -65,9 +77,11 @@ static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct 
                                uint32_t line, uint64_t at) {
     static const uint8_t kinds[CACHE_COUNT] = {0, ACCESS_LOAD, ACCESS_TEXTURE, ACCESS_FETCH, 0};
     struct sm_cache *c = &sm->caches[id];
-    uint32_t i = 0;
-    while (c->miss[i].used) i++;
-    c->miss[i] = (struct miss){.line = line, .waiters = CACHE_NONE, .used = true, .open = true};
+    const uint32_t i = (uint32_t)__builtin_ctzll(c->miss_free);
+    uint8_t *first = bucket(c, line);
+    c->miss[i] = (struct miss){.line = line, .waiters = CACHE_NONE, .next = *first, .open = true};
+    *first = (uint8_t)i;
+    c->miss_free &= c->miss_free - 1;
     c->miss_count++;
     struct access *a = lsu_new_access(sm);
     const uint32_t bytes = 1u << c->cache.line_shift;
@@ -154,7 +168,7 @@ void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
         const uint32_t line = line_of(c, seg[i].addr);
         struct miss *m = find_miss(c, line);
         cache_invalidate(&c->cache, line);
-        if (m) m->open = false;
+        if (m) close_miss(c, m);
     }
 }
 
@@ -224,9 +238,12 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     struct sm_cache *c = &sm->caches[fill->cache];
     struct miss *m = &c->miss[fill->miss];
     uint32_t list = reversed(sm, m->waiters);
-    if (m->open) install(c, m, fill);
+    if (m->open) {
+        install(c, m, fill);
+        close_miss(c, m);
+    }
     if (fill->cache == CACHE_CODE) sm->fetched = CACHE_NONE;
-    m->used = false;
+    c->miss_free |= 1ull << fill->miss;
     c->miss_count--;
     while (list != CACHE_NONE) {
         const struct waiter w = sm->waiters[list];
