@@ -10,22 +10,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from experiments import cards, harness
-from experiments.cards import GPU, HASHED
+from experiments.cards import CAMPING, GPU, HASHED
 from experiments.harness import MARGIN, Verdict, listed, verdict
 from experiments.runs import SCHEDULES, by_key
 from experiments.software import APPROACHES
-from experiments.speedups import LIMITED, MEAN, baseline_and, is_default
+from experiments.speedups import LIMITED, MEAN, OTHERS, baseline_and, is_default
 from experiments.stalls import at_barriers, for_memory
 from smmux import benchmarks
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
-__all__ = ["OTHERS", "check", "points", "table"]
-
-TWICE = {"MV": 3, "SP": 3}
-"""Blocks beyond K that make 2 K of them, as many as two virtual ones in K, where that is not one."""
-OTHERS = ("MM", "TP", "RD")
-"""Which shared memory does not limit; the paper leaves them out of its experiments for that (Section 6)."""
+__all__ = ["check", "doubling", "points", "table"]
 
 MOST = 3
 """Blocks beyond K that Figure 14 has at most."""
@@ -34,17 +29,22 @@ Found = dict[tuple[Any, ...], Record]
 
 
 def points(size: str, names: Iterable[str] = (*LIMITED, *OTHERS)) -> list[Record]:
-    """HW with 2 K blocks and the software approaches with two virtual blocks in K; of MV also without camping."""
+    """HW with 2 K blocks and the software approaches with two virtual blocks in K; of those that camp also hashed."""
     made: list[Record] = []
     for name in names:
         benchmark = benchmarks.get(name)
         common: Any = {"benchmark": name, "build": benchmark.builds[0], "schedule": SCHEDULES[0], "size": size}
-        for gpu in (cards.card(), cards.hashed()) if name == "MV" else (cards.card(),):
-            extras = [TWICE.get(name, 1)] if name in LIMITED else []
+        for gpu in (cards.card(), cards.hashed()) if name in CAMPING else (cards.card(),):
+            extras = [doubling(name)] if name in LIMITED else []
             made += baseline_and(extras, gpu=gpu, **common)
             alone = {"gpu": gpu, "management": "static", "extra_blocks": 0, "n": 2}
             made += [{**common, **alone, "variant": v} for v in APPROACHES if v in benchmark.variants]
     return made
+
+
+def doubling(name: str) -> int:
+    """Blocks beyond K that make 2 K of them, as many as two virtual ones in each of K: K itself."""
+    return benchmarks.get(name).table1.blocks
 
 
 def in_flight(record: Record) -> float:
@@ -56,7 +56,7 @@ def compared(own: Sequence[Record], gpu: str = GPU) -> dict[str, list[Record]]:
     """HW, VTB and VTB_pipe of each benchmark that has all three, schedule `source`."""
     head = [r for r in own if (r["gpu"], r["schedule"]) == (gpu, SCHEDULES[0]) and is_default(r)]
     found: Found = by_key(head, "benchmark", "variant", "extra_blocks")
-    keys = {name: [(name, "hw", TWICE.get(name, 1)), (name, "vtb", 0), (name, "vtb_pipe", 0)] for name in LIMITED}
+    keys = {name: [(name, "hw", doubling(name)), (name, "vtb", 0), (name, "vtb_pipe", 0)] for name in LIMITED}
     return {name: [found[key] for key in row] for name, row in keys.items() if all(key in found for key in row)}
 
 

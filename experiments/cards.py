@@ -6,8 +6,8 @@ from smmux import gpus
 from smmux.gpus import Gpu
 
 __all__ = [
-    "GPU", "HASHED", "MEASURED", "PERFECT_FETCH", "ROOMY", "card", "half_lanes", "hashed", "measured", "own_registers",
-    "perfect_fetch", "roomy", "sensitivities", "table1_bytes",
+    "CAMPING", "GPU", "HASHED", "MEASURED", "PERFECT_FETCH", "ROOMY", "card", "half_lanes", "hashed", "measured",
+    "own_registers", "perfect_fetch", "roomy", "sensitivities", "table1_bytes",
 ]  # fmt: skip
 
 GPU = "GTX285-1100"
@@ -35,6 +35,10 @@ def card() -> Gpu:
 def perfect_fetch(gpu: str = GPU) -> Gpu:
     """A card without an instruction cache: every instruction is there."""
     return gpus.get(gpu).replace(name=f"{gpu}, perfect fetch", icache_bytes=0)
+
+
+CAMPING = ("MV",)
+"""Benchmarks whose rows lie a multiple of all partitions apart: blocks in step read from one (DEVIATIONS D4)."""
 
 
 def hashed(gpu: str = GPU) -> Gpu:

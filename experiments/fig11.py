@@ -18,7 +18,7 @@ from itertools import product
 from typing import Any
 
 from experiments import cards, harness, measured, software, virtual
-from experiments.cards import MEASURED
+from experiments.cards import CAMPING, MEASURED
 from experiments.harness import MARGIN, Verdict, verdict
 from experiments.runs import simulate_all
 from experiments.software import APPROACHES, BEST, HEAD, PAPER, SCHEDULES, bars, best, means, substituted
@@ -32,8 +32,6 @@ TABLE1 = {"GTX480-16K": ("SP", "HG"), "GTX480-48K": ("HG",)}
 """Benchmarks of which fewer blocks fit if Table 1's bytes count (tests/experiments/test_fig11.py)."""
 BOUND = ("MV", "FFT", "MC", "STO", "HG", "CV")
 """Benchmarks of which some variant needs more registers than K+3 blocks of the baseline leave it."""
-CAMPING = ("MV",)
-"""Benchmarks whose rows all lie in one partition where addresses are dealt out in order."""
 BESIDE = ("Table 1 bytes", "own registers", "hashed partitions")
 """What stands beside a card, as its machines are named."""
 QUICK = ("FFT", "STO", "SP")

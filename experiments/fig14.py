@@ -19,13 +19,13 @@ from functools import partial
 from typing import Any
 
 from experiments import beside, cards, harness, management, runs
-from experiments.beside import OTHERS
-from experiments.cards import GPU, HASHED, PERFECT_FETCH
+from experiments.cards import CAMPING, GPU, HASHED, PERFECT_FETCH
 from experiments.harness import Verdict, verdict
 from experiments.runs import SCHEDULES, by_key, simulate_all
 from experiments.speedups import (
     LIMITED,
     MEAN,
+    OTHERS,
     bars,
     baseline_and,
     by_problem,
@@ -72,7 +72,7 @@ def points(gpu: Gpu, schedules: Sequence[str], size: str, builds: Sequence[str] 
 
 
 def machines(sensitivities: bool) -> list[Gpu]:
-    """The machines of a run, the card first, then the one that is for MV alone."""
+    """The machines of a run, the card first, then the one for the benchmarks that camp on a partition."""
     return [cards.card(), cards.hashed(), cards.perfect_fetch(), *(cards.sensitivities() if sensitivities else [])]
 
 
@@ -88,9 +88,9 @@ def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = Fals
     for gpu in others:
         todo += points(gpu, SCHEDULES[:1], size)
     todo += beside.points(size, QUICK_BESIDE) if quick else beside.points(size)
-    if not quick:
-        mv = benchmarks.get("MV")
-        todo += baseline_and(EXTRA, benchmark="MV", build=mv.builds[0], schedule=SCHEDULES[0], gpu=hashed, size=size)
+    for name in () if quick else CAMPING:
+        build = benchmarks.get(name).builds[0]
+        todo += baseline_and(EXTRA, benchmark=name, build=build, schedule=SCHEDULES[0], gpu=hashed, size=size)
     return with_speedups(simulate_all(by_problem(todo), jobs, "fig14"))
 
 

@@ -17,10 +17,11 @@ from functools import partial
 from typing import Any
 
 from experiments import cards, harness, runs
-from experiments.cards import GPU, PERFECT_FETCH, ROOMY
-from experiments.harness import Verdict, verdict
+from experiments.cards import CAMPING, GPU, PERFECT_FETCH, ROOMY
+from experiments.harness import MARGIN, Verdict, listed, verdict
 from experiments.runs import SCHEDULES, by_key, simulate_all
 from experiments.speedups import LIMITED, MEAN, bars, baseline_and, by_problem, means, stall_table, with_speedups
+from experiments.stalls import for_memory
 from smmux import benchmarks
 from smmux import plot as figures
 from smmux.gpus import Gpu
@@ -29,8 +30,6 @@ from smmux.sweep import Record
 
 PRINTED = (1, 2, 3)
 BEYOND = (4, 5, 6, 7, 8)
-ENOUGH = 1.05  # K+2 over K+1: by so much more that K+1 "does not suffice"
-SIMILAR = 0.05  # relative difference of what counts as similar
 
 
 def points(gpu: Gpu, schedules: Sequence[str], extras: Sequence[int], size: str) -> list[Record]:
@@ -51,7 +50,7 @@ def machines(sensitivities: bool) -> list[Gpu]:
 def run(
     quick: bool = False, jobs: int | None = None, sensitivities: bool = False, everything: bool = False
 ) -> list[Record]:
-    """Simulate; every record has its speedup over the baseline and `wait`, the blocks' time spent waiting.
+    """Simulate; every record has its speedup over the baseline and `wait`, of the blocks' lives for shared memory.
 
     everything: beyond K+3 in both schedules.
     """
@@ -66,12 +65,7 @@ def run(
     records = simulate_all(by_problem(todo), jobs, "fig15")
     alone = [r for r in records if r["variant"] == "baseline" and r["gpu"] == GPU]
     records += [{**r, "gpu": ROOMY} for r in alone]
-    return [{**r, "wait": wait(r)} for r in with_speedups(records)]
-
-
-def wait(record: Record) -> float:
-    """Share of the blocks' lifetime that passes between arrival at an allocation and its grant."""
-    return float(record["allocation_wait_cycles"] / (record["block_cycles"] or 1))
+    return [{**r, "wait": for_memory(r)} for r in with_speedups(records)]
 
 
 def curves(records: Sequence[Record], schedule: str = SCHEDULES[0]) -> dict[str, list[Record]]:
@@ -171,18 +165,19 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     found = curves(records)
     mean = [r["speedup"] for r in found[MEAN]]
     one, two, three = mean[1:4]
-    similar = abs(two / three - 1) <= SIMILAR
+    similar = abs(two / three - 1) <= MARGIN
     rest = [
-        geometric_mean(rows[n]["speedup"] for name, rows in found.items() if name not in ("MV", MEAN)) for n in PRINTED
+        geometric_mean(rows[n]["speedup"] for name, rows in found.items() if name not in (*CAMPING, MEAN))
+        for n in PRINTED
     ]
     return [
         verdict(
             "P42",
             [round(v, 3) for v in (one, two, three)],
-            max(two, three) / one >= ENOUGH and similar,
-            f"means; K+2 or K+3 {max(two, three) / one - 1:+.1%} over K+1 (counts from {ENOUGH - 1:.0%} on), "
-            f"K+3 {three / two - 1:+.1%} over K+2 (similar up to {SIMILAR:.0%}); without MV, whose K+2 is an accident "
-            f"(DEVIATIONS D4): {', '.join(f'{v:.3f}' for v in rest)}",
+            max(two, three) / one >= 1 + MARGIN and similar,
+            f"means; K+2 or K+3 {max(two, three) / one - 1:+.1%} over K+1 (counts from {MARGIN:.0%} on), "
+            f"K+3 {three / two - 1:+.1%} over K+2 (similar up to {MARGIN:.0%}); without {listed(CAMPING)}, whose K+2 "
+            f"is an accident (DEVIATIONS D4): {', '.join(f'{v:.3f}' for v in rest)}",
         ),
         _who_gains(found),
         _contention(found),
@@ -192,7 +187,7 @@ def check(records: Sequence[Record]) -> list[Verdict]:
 def _who_gains(found: dict[str, list[Record]]) -> Verdict:
     """FFT and MC: no step down and a gain from K+1 to K+3; HG and MV: none beyond K+1."""
     steps = {name: [round(r["speedup"], 3) for r in found[name][1:4]] for name in ("FFT", "MC", "HG", "MV")}
-    slack = 1 - SIMILAR / 5
+    slack = 1 - MARGIN / 5
     rises = {name: max(b, c) > a / slack and min(b, c) >= a * slack for name, (a, b, c) in steps.items()}
     expected = {"FFT": True, "MC": True, "HG": False, "MV": False}
     off = [name for name in expected if rises[name] != expected[name]]
@@ -206,12 +201,12 @@ def _contention(found: dict[str, list[Record]]) -> Verdict:
     fall = {name: rows[-1]["speedup"] / max(r["speedup"] for r in rows) - 1 for name, rows in found.items()}
     waits = [r["wait"] for r in found[MEAN]]
     gain = max(r["speedup"] for r in found[MEAN]) / max(r["speedup"] for r in found[MEAN][: len(PRINTED) + 1]) - 1
-    falling = [name for name in found if fall[name] < -SIMILAR / 2]
+    falling = [name for name in found if fall[name] < -MARGIN / 2]
     note = (
         f"number of extra blocks that is best; beyond K+3 the mean gains {gain:.1%}, while blocks wait {waits[-1]:.0%} "
         f"of their time for memory at K+8 ({waits[1]:.0%} at K+1). At K+8 past it: {', '.join(falling) or 'none'}"
     )
-    return verdict("P61", best, waits[-1] > 2 * waits[1] and gain <= SIMILAR, note)
+    return verdict("P61", best, waits[-1] > 2 * waits[1] and gain <= MARGIN, note)
 
 
 def caption(records: Sequence[Record]) -> str:

@@ -14,13 +14,13 @@ from typing import Any
 from experiments import harness, runs
 from experiments.harness import Verdict, verdict
 from experiments.runs import program
+from experiments.speedups import LIMITED
 from smmux import benchmarks, gpus, models
 from smmux.benchmarks import Benchmark
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 
 GPU = "GTX285"
-LIMITED = ("MV", "FFT", "MC", "STO", "SP", "HG", "CV")  # the paper's first category
 
 
 def row(benchmark: Benchmark, gpu: Gpu) -> Record:

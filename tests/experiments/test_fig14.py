@@ -41,7 +41,7 @@ def with_software(records: list[dict]) -> list[dict]:
     for name in speedups.LIMITED:
         row = (200, 250, 240) if name == "FFT" else (95, 110, 90)
         made += [record(name, "source", "baseline", 0, 400 if name == "FFT" else 100)]
-        own = (("hw", beside.TWICE.get(name, 1)), ("vtb", 0), ("vtb_pipe", 0))
+        own = (("hw", beside.doubling(name)), ("vtb", 0), ("vtb_pipe", 0))
         made += [record(name, "source", "hw", beside.MOST, row[0])]
         for (variant, extra), found in zip(own, row, strict=True):
             made.append(record(name, "source", variant, extra, found))
