@@ -11,6 +11,7 @@ from dataclasses import replace
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, FunctionSource, assigned_names
 from smmux.multiplex.errors import refuse
+from smmux.multiplex.expressions import ATOMICS
 from smmux.multiplex.syntax import Names, at
 
 __all__ = ["inline_accesses", "inline_barriers"]
@@ -55,6 +56,9 @@ class Inliner:
                     self.body(getattr(node, inner))
             if isinstance(node, ast.For):
                 del self.around[len(self.around) - len(_names_in([node.target])) :]
+            index, node = self.loaded_first(node)
+            self.body(index)
+            made += index
             while taken_out := self.taken_out(node):
                 self.body(taken_out)
                 made += taken_out
@@ -85,30 +89,59 @@ class Inliner:
             return function
         return None
 
+    def inlined(self, *nodes: ast.AST) -> list[ast.Call]:
+        """Calls in expressions that have to be written out."""
+        inside = (n for node in nodes for n in ast.walk(node))
+        return [n for n in inside if isinstance(n, ast.Call) and self.function(n) is not None]
+
+    def loaded_first(self, node: ast.stmt) -> tuple[list[ast.stmt], ast.stmt]:
+        """`a[i] += f(a)` as `a[i] = a[i] + f(a)`, in the order of evaluation, behind statements that compute i once."""
+        if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Subscript):
+            return [], node
+        if not self.inlined(node.target, node.value):
+            return [], node
+        made: list[ast.stmt] = []
+        part: ast.expr = node.target
+        while isinstance(part, ast.Subscript):
+            indices = list(part.slice.elts) if isinstance(part.slice, ast.Tuple) else [part.slice]
+            changing = [i for i in indices if any(isinstance(n, ast.Call | ast.Subscript) for n in ast.walk(i))]
+            made[:0] = [self.put_in_front(found, node, ("index", f"{_root(part)}_index")) for found in changing]
+            part = part.value
+        if not self.inlined(node.value):
+            return made, node
+        loaded = copy.deepcopy(node.target)
+        loaded.ctx = ast.Load()
+        value = ast.BinOp(loaded, node.op, node.value)
+        return made, ast.copy_location(ast.Assign([node.target], ast.copy_location(value, node)), node)
+
+    def put_in_front(self, found: ast.expr, node: ast.stmt, wishes: tuple[str, ...]) -> ast.stmt:
+        """A variable in the place of a part of a statement, and the assignment to it."""
+        name = self.names.new(*wishes)
+        _Replacer(found, at(ast.Name(name, ast.Load()), node)).visit(node)
+        return at(ast.Assign([ast.Name(name, ast.Store())], found), node)
+
+    def depends(self, node: ast.AST) -> bool:
+        """Whether it matters when a part of an expression is evaluated: loads, atomics, calls of device functions."""
+        if isinstance(node, ast.Subscript):
+            return not (isinstance(node.value, ast.Attribute) and node.value.attr == "shape")
+        function = self.source.resolve(node.func) if isinstance(node, ast.Call) else None
+        return hasattr(function, "definition") or id(function) in ATOMICS or any(function is b for b in BARRIERS)
+
     def taken_out(self, node: ast.stmt) -> list[ast.stmt]:
-        """The first call in the expression of a statement, and the loads before it, as statements of their own."""
+        """The first call in the expression of a statement, and what is evaluated before it, as statements."""
         part = _expression_of(node)
         value = getattr(node, part) if part else None
         if value is None or self.call_of(node) is not None:
             return []
         order = list(_evaluated(value))
         first = next((n for n in order if isinstance(n, ast.Call) and self.function(n) is not None), None)
-        if first is None or any(isinstance(n, ast.IfExp | ast.BoolOp) for n in order):
+        if first is None or any(map(_skips, order)):
             return []
         arguments = {id(n) for n in ast.walk(first)}
-        before = [n for n in order[: order.index(first)] if id(n) not in arguments]
-        if any(isinstance(n, ast.Call) and hasattr(self.source.resolve(n.func), "definition") for n in before):
-            return []
-        loads = [n for n in before if isinstance(n, ast.Subscript)]
+        loads = [n for n in order[: order.index(first)] if id(n) not in arguments and self.depends(n)]
         inner = {id(n) for load in loads for n in ast.walk(load) if n is not load}
-        made: list[ast.stmt] = []
-        for found in [*(load for load in loads if id(load) not in inner), first]:
-            function = self.function(found) if isinstance(found, ast.Call) else None
-            name = self.names.new(f"{function.name if function else _root(found)}_value")
-            made.append(at(ast.Assign([ast.Name(name, ast.Store())], found), node))
-            value = _Replacer(found, at(ast.Name(name, ast.Load()), node)).visit(value)
-        setattr(node, part, value)
-        return made
+        outer = [load for load in loads if id(load) not in inner and isinstance(load, ast.expr)]
+        return [self.put_in_front(found, node, (f"{_root(found)}_value",)) for found in [*outer, first]]
 
     def refuse_nested(self, node: ast.stmt) -> None:
         """Calls within expressions are not written out."""
@@ -162,9 +195,10 @@ class Inliner:
         if not any(_returns(node) for node in body[:-1]) and isinstance(body[-1], ast.Return) or not _returns(*body):
             return body
         name = self.names.new(f"{function.name}_value")
-        changed = _one_exit(body, name)
-        if changed is None:
-            raise refuse(function, function.node, f"{function.name!r} {self.reason} and returns within a loop")
+        try:
+            changed = _one_exit(body, name)
+        except _ManyExitsError as reason:
+            raise refuse(function, reason.node, f"{function.name!r} {self.reason} and {reason}") from None
         value = any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function.node))
         last = [at(ast.Return(ast.Name(name, ast.Load())), function.node)] if value else []
         return [*changed, *last]
@@ -231,27 +265,43 @@ def _returns(*nodes: ast.stmt) -> bool:
     return any(isinstance(n, ast.Return) for node in nodes for n in ast.walk(node))
 
 
-def _one_exit(body: list[ast.stmt], name: str) -> list[ast.stmt] | None:
-    """Statements that assign to a variable what they returned; None where that cannot be written with conditions."""
+class _ManyExitsError(Exception):
+    """A `return` that conditions around what follows cannot replace."""
+
+    def __init__(self, node: ast.stmt, why: str) -> None:
+        super().__init__(why)
+        self.node = node
+
+
+def _one_exit(body: list[ast.stmt], name: str) -> list[ast.stmt]:
+    """Statements that assign to a variable what they returned."""
     for i, node in enumerate(body):
         if isinstance(node, ast.Return):
             value = node.value
             return [*body[:i], at(ast.Assign([ast.Name(name, ast.Store())], value), node) if value else ast.Pass()]
         if not _returns(node):
             continue
+        exits = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
         if not isinstance(node, ast.If):
-            return None
+            raise _ManyExitsError(exits[0], "returns within a loop; keep the value and return it at the end")
         sides = [node.body, node.orelse]
-        open_ended = [k for k, side in enumerate(sides) if not side or not isinstance(side[-1], ast.Return)]
-        if len(open_ended) > 1:
-            return None
-        for k in open_ended:
+        going_on = [k for k, side in enumerate(sides) if not _always_returns(side)]
+        if len(going_on) > 1:
+            where = f"returns within `if {ast.unparse(node.test)}:` under a further condition"
+            raise _ManyExitsError(exits[0], f"{where}; keep the value and return it at the end")
+        for k in going_on:
             sides[k] = sides[k] + body[i + 1 :]
         then, otherwise = (_one_exit(side, name) for side in sides)
-        if then is None or otherwise is None:
-            return None
         return [*body[:i], ast.copy_location(ast.If(node.test, then or [ast.Pass()], otherwise), node)]
     return body
+
+
+def _always_returns(body: list[ast.stmt]) -> bool:
+    """Whether no way leads to the end of a statement list."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return _always_returns(last.body) and _always_returns(last.orelse)
+    return isinstance(last, ast.Return)
 
 
 class _Replacer(ast.NodeTransformer):
@@ -277,7 +327,7 @@ def _calls(function: FunctionSource, wanted: tuple[object, ...], depth: int = 0)
 
 def _expression_of(node: ast.stmt) -> str:
     """The field of a statement with an expression that is evaluated once, before all else that it does."""
-    if isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr):
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr):
         return "value"
     return "test" if isinstance(node, ast.If) else "iter" if isinstance(node, ast.For) else ""
 
@@ -289,8 +339,15 @@ def _evaluated(node: ast.expr) -> Iterator[ast.AST]:
     yield node
 
 
+def _skips(node: ast.AST) -> bool:
+    """Whether parts of an expression are evaluated under a condition."""
+    return isinstance(node, ast.IfExp | ast.BoolOp) or isinstance(node, ast.Compare) and len(node.ops) > 1
+
+
 def _root(node: ast.AST) -> str:
-    """The array that an element is of."""
+    """The name of an element's array, or of the function that is called."""
+    if isinstance(node, ast.Call):
+        return node.func.attr if isinstance(node.func, ast.Attribute) else _root(node.func)
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else "loaded"

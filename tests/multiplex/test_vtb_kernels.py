@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -192,6 +193,73 @@ def test_device_functions_with_barriers_are_written_out() -> None:
         multiplex.vtb(kernel(text("o[i] = exchange(s, t, a[i]) if n else 0"), N=64, exchange=exchange))
     for scheme in PASSES:
         check(made, scheme, 6, 64)
+
+
+PUSH = """
+def push(tile, o, i, t, x):
+    tile[t] = x
+    cuda.syncthreads()
+    o[i] += tile[cuda.blockDim.x - 1 - t]
+    cuda.syncthreads()
+    return o[i]
+"""
+
+
+def test_what_is_evaluated_before_a_call_stays_before_it() -> None:
+    body = """
+    o[i] = t
+    o[cuda.grid(1)] += push(s, o, i, t, a[i]) * 2
+    o[i] -= a[i] + cuda.atomic.add(o, i, 1) + next_to(o, i) - push(s, o, i, t, o[i])
+    """
+    after = device("def next_to(o, i):\n    return o[i] + 1")
+    made = kernel(text(textwrap.dedent(body)), push=device(PUSH), next_to=after)
+    for scheme in PASSES:
+        check(made, scheme, 6, 64)
+    assert "\n    o_value = o[index]\n" in multiplex.vtb(made).fitted(6, 64).source
+
+
+@pytest.mark.parametrize(
+    ("exit", "line", "why"),
+    [
+        ("for k in range(2):\n        if x < k:\n            return x", 5, "returns within a loop"),
+        (
+            "if n > 0:\n        if n > 1:\n            return x\n        x += 1",
+            5,
+            "within `if n > 0:` under a further cond",
+        ),
+    ],
+)
+def test_functions_with_exits_that_conditions_cannot_replace(exit: str, line: int, why: str) -> None:
+    function = device(f"""
+def push(tile, t, x, n):
+    {exit}
+    tile[t] = x
+    cuda.syncthreads()
+    return tile[63 - t]
+""")
+    with pytest.raises(multiplex.MultiplexError, match=why) as caught:
+        multiplex.vtb(kernel(text("o[i] = push(s, t, a[i], n)"), push=function))
+    assert (caught.value.filename, caught.value.lineno) == ("user.py", line)
+
+
+@pytest.mark.parametrize("limit", [249, 250])
+def test_functions_whose_conditions_all_return(limit: int) -> None:
+    function = device(
+        """
+def push(tile, t, x, n):
+    if n > LIMIT:
+        if t > 5:
+            return x
+        else:
+            return x + 1
+    tile[t] = x
+    cuda.syncthreads()
+    return tile[63 - t]
+""",
+        LIMIT=limit,
+    )
+    for scheme in PASSES:
+        check(kernel(text("o[i] = push(s, t, a[i], n)"), push=function), scheme, 6, 64)
 
 
 @pytest.mark.parametrize(
