@@ -9,7 +9,7 @@ from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import synchronises
 from smmux.multiplex.errors import refuse
-from smmux.multiplex.events import touches
+from smmux.multiplex.events import BARRIERS, COUNTING, calls, touches
 from smmux.multiplex.live import escaping
 from smmux.multiplex.names import names_in
 from smmux.multiplex.spans import Spans
@@ -95,49 +95,39 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
 
     Conditions around barriers do not count: what depends on them is computed by all virtual blocks or not at all.
     """
-    found = set(seeds)
+    counted = [n for n in ast.walk(tree) if isinstance(n, ast.Assign | ast.AugAssign | ast.AnnAssign)]
+    counted = [n for n in counted if any(calls(source, inner, COUNTING) for inner in ast.walk(n))]
+    found = seeds.union(*map(_changed, counted))  # each virtual block has a count of its own
     arrays = _local_arrays(tree)
     before = -1
     while before != len(found):
         before = len(found)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
-                if names_in(node.value) & found or _counts(source, node.value):
-                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                    found |= {n for t in targets for n in _roots(t)}
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and names_in(node.value) & found:
+                found |= _changed(node)
             elif isinstance(node, ast.For) and names_in(node.iter) & found:
                 found |= names_in(node.target)
-            elif (
-                isinstance(node, ast.If | ast.While) and names_in(node.test) & found and not _has_barrier(source, node)
-            ):
-                found |= set(assigned_names([node]))
+            elif isinstance(node, ast.If | ast.While) and names_in(node.test) & found:
+                if not any(calls(source, inner, BARRIERS) for inner in ast.walk(node)):
+                    found |= set(assigned_names([node]))
             elif isinstance(node, ast.Call) and names_in(*node.args) & found:
                 found |= {a.id for a in node.args if isinstance(a, ast.Name)} & arrays
     return found
 
 
-def _roots(target: ast.expr) -> set[str]:
+def _changed(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> set[str]:
     """Names that an assignment changes."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {name for target in targets for name in _roots(target)}
+
+
+def _roots(target: ast.expr) -> set[str]:
+    """Names that an assignment to a target changes."""
     if isinstance(target, ast.Tuple | ast.List):
         return {n for item in target.elts for n in _roots(item)}
     while isinstance(target, ast.Subscript):
         target = target.value
     return names_in(target)
-
-
-def _counts(source: FunctionSource, value: ast.expr) -> bool:
-    """Whether a value is a count of threads, which virtual blocks have each for themselves."""
-    return any(
-        isinstance(n, ast.Call) and getattr(source.resolve(n.func), "__name__", "").startswith("syncthreads_")
-        for n in ast.walk(value)
-    )
-
-
-def _has_barrier(source: FunctionSource, node: ast.stmt) -> bool:
-    return any(
-        isinstance(n, ast.Call) and getattr(source.resolve(n.func), "__name__", "").startswith("syncthreads")
-        for n in ast.walk(node)
-    )
 
 
 def _local_arrays(tree: ast.FunctionDef) -> set[str]:

@@ -6,10 +6,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.facts import Array
 
 __all__ = [
+    "BARRIERS",
+    "COUNTING",
     "Alternatives",
     "Barrier",
     "Called",
@@ -18,9 +21,21 @@ __all__ = [
     "Loop",
     "Touch",
     "barriers",
+    "calls",
     "flat",
     "touches",
 ]
+
+COUNTING = (cuda.syncthreads_and, cuda.syncthreads_count, cuda.syncthreads_or)
+BARRIERS = (cuda.syncthreads, *COUNTING)
+
+
+def calls(source: FunctionSource, node: ast.AST, functions: tuple[object, ...]) -> bool:
+    """True for a call of one of these functions of the language."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = source.resolve(node.func)
+    return any(called is function for function in functions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from smmux.compiler.frontend.source import MISSING as UNRESOLVED
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.language import Attribute, Dim3
 from smmux.multiplex.errors import refuse
-from smmux.multiplex.events import Alternatives, Barrier, Called, Event, Touch
+from smmux.multiplex.events import BARRIERS, Alternatives, Barrier, Called, Event, Touch
 from smmux.multiplex.facts import CONSTANT_OPERATIONS, MISSING, UNIFORM, VARYING, Array, Fact, join, known
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Expressions:
             return self.declare(space, node)
         if (managed := _entry(MANAGED, function)) is not None:
             raise refuse(self.source, node, f"the kernel manages shared memory itself: {managed} stands here")
-        if function in (cuda.syncthreads, cuda.syncthreads_count, cuda.syncthreads_and, cuda.syncthreads_or):
+        if any(function is barrier for barrier in BARRIERS):
             return self.barrier(node)
         definition = getattr(function, "definition", None)
         if isinstance(definition, FunctionSource):

@@ -11,12 +11,12 @@ from dataclasses import replace
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, FunctionSource, assigned_names
 from smmux.multiplex.errors import refuse
+from smmux.multiplex.events import BARRIERS, calls
 from smmux.multiplex.expressions import ATOMICS
+from smmux.multiplex.names import device_function
 from smmux.multiplex.syntax import Names, at
 
 __all__ = ["inline_accesses", "inline_barriers"]
-
-BARRIERS = (cuda.syncthreads, cuda.syncthreads_and, cuda.syncthreads_count, cuda.syncthreads_or)
 
 
 def inline_accesses(source: FunctionSource, tree: ast.FunctionDef, names: Names, arrays: set[str]) -> None:
@@ -79,8 +79,8 @@ class Inliner:
 
     def function(self, call: ast.Call) -> FunctionSource | None:
         """The device function of a call with one of the arrays among the arguments."""
-        function = getattr(self.source.resolve(call.func), "definition", None)
-        if not isinstance(function, FunctionSource):
+        function = device_function(self.source, call)
+        if function is None:
             return None
         given = any(
             isinstance(a, ast.Name) and a.id in self.arrays for a in [*call.args, *(k.value for k in call.keywords)]
@@ -125,7 +125,7 @@ class Inliner:
         if isinstance(node, ast.Subscript):
             return not (isinstance(node.value, ast.Attribute) and node.value.attr == "shape")
         function = self.source.resolve(node.func) if isinstance(node, ast.Call) else None
-        return hasattr(function, "definition") or id(function) in ATOMICS or any(function is b for b in BARRIERS)
+        return hasattr(function, "definition") or id(function) in ATOMICS or calls(self.source, node, BARRIERS)
 
     def taken_out(self, node: ast.stmt) -> list[ast.stmt]:
         """The first call in the expression of a statement, and what is evaluated before it, as statements."""
@@ -315,13 +315,11 @@ class _Replacer(ast.NodeTransformer):
 def _calls(function: FunctionSource, wanted: tuple[object, ...], depth: int = 0) -> bool:
     """Whether a device function, or one that it calls, calls one of the functions of the language."""
     for node in ast.walk(function.node):
-        if isinstance(node, ast.Call):
-            called = function.resolve(node.func)
-            if any(called is one for one in wanted):
-                return True
-            inner = getattr(called, "definition", None)
-            if isinstance(inner, FunctionSource) and depth < 64 and _calls(inner, wanted, depth + 1):
-                return True
+        if calls(function, node, wanted):
+            return True
+        inner = device_function(function, node) if isinstance(node, ast.Call) else None
+        if inner is not None and depth < 64 and _calls(inner, wanted, depth + 1):
+            return True
     return False
 
 

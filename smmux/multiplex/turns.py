@@ -17,6 +17,7 @@ from smmux.multiplex.borders import is_barrier, synchronises
 from smmux.multiplex.control import Control, heads
 from smmux.multiplex.diverge import Diverging, at_place
 from smmux.multiplex.errors import refuse
+from smmux.multiplex.events import COUNTING, calls
 from smmux.multiplex.names import exposed, names_in
 from smmux.multiplex.spans import Spans
 from smmux.multiplex.syntax import Names, at, expression, statement
@@ -116,7 +117,7 @@ class Turns(Diverging):
             return False
         if isinstance(value.func, ast.Attribute) and value.func.attr == "view":
             return True
-        return any(self.source.resolve(value.func) is function for function in DECLARATIONS)
+        return calls(self.source, value, DECLARATIONS)
 
     def compound(self, piece: Piece, active: str | None) -> list[ast.stmt]:
         """A statement with regions or barriers in it."""
@@ -141,7 +142,7 @@ class Turns(Diverging):
         if not isinstance(node, ast.If | ast.For | ast.While):
             why = "a barrier that returns a value counts the threads of all virtual blocks"
             raise refuse(self.source, node, why)
-        if any(counting(self.source, n) for head in heads(node) for n in ast.walk(head)):
+        if any(calls(self.source, n, COUNTING) for head in heads(node) for n in ast.walk(head)):
             why = "a condition on threads of the block counts those of all virtual blocks; assign it to a variable"
             raise refuse(self.source, node, why)
         if isinstance(node, ast.For | ast.While) and node.orelse:
@@ -261,7 +262,7 @@ class Turns(Diverging):
         """The barrier of a statement `name = cuda.syncthreads_count(predicate)`, or of its like."""
         value = node.value if isinstance(node, ast.Assign | ast.Expr) else None
         simple = not isinstance(node, ast.Assign) or isinstance(node.targets[0], ast.Name) and len(node.targets) == 1
-        if not isinstance(value, ast.Call) or not simple or not counting(self.source, value):
+        if not isinstance(value, ast.Call) or not simple or not calls(self.source, value, COUNTING):
             return None
         return value if len(value.args) == 1 and not value.keywords else None
 
@@ -293,12 +294,6 @@ class Turns(Diverging):
             for side in piece.blocks:
                 found |= self.clobbered(side.pieces)
         return found
-
-
-def counting(source: FunctionSource, node: ast.AST) -> bool:
-    """True for the call of a barrier that counts threads."""
-    barriers = (cuda.syncthreads_and, cuda.syncthreads_count, cuda.syncthreads_or)
-    return isinstance(node, ast.Call) and any(source.resolve(node.func) is b for b in barriers)
 
 
 def segments(pieces: Sequence[Piece]) -> list[list[Piece]]:

@@ -195,6 +195,22 @@ def test_device_functions_with_barriers_are_written_out() -> None:
         check(made, scheme, 6, 64)
 
 
+def test_functions_that_are_only_called_like_barriers() -> None:
+    rounds = device("def syncthreads2(n):\n    return n % 3 + 1")
+    body = """
+m = 1
+if cuda.blockIdx.x % 2 == 1:
+    m = syncthreads2(n)
+for k in range(m):
+    s[t] = a[i] + k
+    cuda.syncthreads()
+    o[i] += s[cuda.blockDim.x - 1 - t]
+    cuda.syncthreads()
+"""
+    for scheme in PASSES:
+        check(kernel(text(body), syncthreads2=rounds), scheme, 6, 64)
+
+
 PUSH = """
 def push(tile, o, i, t, x):
     tile[t] = x
