@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = [
     "RaceError",
     "did_you_mean",
     "from_fault",
+    "integer",
 ]
 
 
@@ -180,6 +182,18 @@ class RaceError(KernelError):
 
     def __str__(self) -> str:
         return f"{self.message}, in kernel {self.kernel!r}" if self.findings else super().__str__()
+
+
+def integer(name: str, value: Any, low: int, high: int, unit: str = "", meaning: str = "") -> int:
+    """The value of an option or parameter as an int; ConfigError unless it is an integer from low to high."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ConfigError(f"{name} must be an integer, not {value!r}") from None
+    if not low <= number <= high:
+        remark = f" ({meaning})" * bool(meaning)
+        raise ConfigError(f"{name} = {' '.join(filter(None, (str(number), unit)))} is outside {low}..{high}{remark}")
+    return number
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

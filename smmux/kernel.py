@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import html
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
-from smmux.errors import CompileError, ConfigError, Error, did_you_mean
+from smmux.errors import CompileError, ConfigError, Error, did_you_mean, integer
 from smmux.language import KernelOnlyError
 
 if TYPE_CHECKING:
@@ -135,12 +134,7 @@ class Kernel:
 
         if isinstance(args, Signature):
             return args
-        try:
-            fits = 0 <= operator.index(dynshared) < 1 << 31
-        except TypeError:
-            fits = False
-        if not fits:
-            raise ConfigError(f"dynshared must be a number of bytes, not {dynshared!r}")
+        integer("dynshared", dynshared, 0, (1 << 31) - 1)
         if not isinstance(args, tuple | list):
             raise TypeError(
                 f"args is the tuple of {self.__name__}'s arguments, (a,) for one, not a {type(args).__name__}"

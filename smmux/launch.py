@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from smmux import _core, gpus, interrupt
 from smmux.checks import CHECKS, Findings, from_core
-from smmux.errors import ConfigError, KernelError, LaunchError, OutOfBoundsError
+from smmux.errors import ConfigError, KernelError, LaunchError, OutOfBoundsError, integer
 from smmux.gpus import Gpu
 from smmux.placement import extent, flatten, place
 from smmux.result import Result
@@ -260,22 +260,15 @@ def _options(
         raise ConfigError("extra_blocks needs management='dynamic': static management stays at K blocks")
     if check not in tuple(CHECKS):
         raise ConfigError(f"check must be None or one of {', '.join(filter(None, CHECKS))}, not {check!r}")
-    limits = {
-        "extra_blocks": (extra_blocks, 0, 255),
-        "max_cycles": (0 if max_cycles is None else max_cycles, 0 if max_cycles is None else 1, (1 << 63) - 1),
-        "window": (window, 0, 1 << 20),
-        "host_threads": (host_threads, 1, 64),
+    return {
+        "dynamic": int(management == "dynamic"),
+        "per_pc": int(bool(profile)),
+        "check": CHECKS[check],
+        "extra_blocks": integer("extra_blocks", extra_blocks, 0, 255),
+        "max_cycles": 0 if max_cycles is None else integer("max_cycles", max_cycles, 1, (1 << 63) - 1),
+        "window": integer("window", window, 0, 1 << 20),
+        "threads": integer("host_threads", host_threads, 1, 64),
     }
-    found = {"dynamic": int(management == "dynamic"), "per_pc": int(bool(profile)), "check": CHECKS[check]}
-    for name, (value, low, high) in limits.items():
-        try:
-            found[name] = operator.index(value)
-        except TypeError:
-            raise ConfigError(f"{name} must be an integer, not {value!r}") from None
-        if not low <= found[name] <= high:
-            raise ConfigError(f"{name} = {value} is outside {low}..{high}")
-    found["threads"] = found.pop("host_threads")
-    return found
 
 
 def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:
@@ -373,7 +366,7 @@ def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, st
     array, offset = found
     index, rest = divmod(offset, array.element)
     if rest:
-        return array.name, f"byte {offset} of {array.element * array.elements}"
+        return array.name, f"byte {offset} of {array.nbytes}"
     return array.name, f"flat index {index} of {array.elements}"
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 
-from smmux.errors import ConfigError
+from smmux.errors import ConfigError, integer
 
 __all__ = ["SCHEDULES", "Options"]
 
@@ -36,10 +35,4 @@ class Options:
         if self.schedule not in SCHEDULES:
             raise ConfigError(f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}")
         for name, low, high in (("max_registers", 4, 255), ("unroll_limit", 0, 1 << 20)):
-            value = getattr(self, name)
-            try:
-                fits = low <= operator.index(value) <= high
-            except TypeError:
-                fits = False
-            if not fits:
-                raise ConfigError(f"{name} must be an integer in {low}..{high}, not {value!r}")
+            integer(name, getattr(self, name), low, high)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from smmux import _core
-from smmux.errors import ConfigError, did_you_mean
+from smmux.errors import ConfigError, did_you_mean, integer
 from smmux.gpus.sources import CHANGED
 
 __all__ = ["PARAMETERS", "Gpu", "Parameter", "Value", "as_tuple", "build"]
@@ -63,16 +62,8 @@ class Gpu(_Parameters):
 
     def __post_init__(self) -> None:
         for parameter in PARAMETERS.values():
-            value = getattr(self, parameter.name)
-            try:
-                number = operator.index(value)
-            except TypeError:
-                raise ConfigError(f"{self.name}: {parameter.name} must be an integer, not {value!r}") from None
-            if not parameter.min <= number <= parameter.max:
-                raise ConfigError(
-                    f"{self.name}: {parameter.name} = {number} {parameter.unit} is outside "
-                    f"{parameter.min}..{parameter.max} ({parameter.doc})"
-                )
+            name, value = f"{self.name}: {parameter.name}", getattr(self, parameter.name)
+            number = integer(name, value, parameter.min, parameter.max, parameter.unit, parameter.doc)
             object.__setattr__(self, parameter.name, number)
         _check_together(self)
 

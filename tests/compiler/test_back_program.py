@@ -189,5 +189,7 @@ def test_nothing_crosses_a_barrier(schedule: str) -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(ValueError, match="schedule must be one of source, list"):
         Options(schedule="best")
-    with pytest.raises(ValueError, match="max_registers must be an integer in"):
+    with pytest.raises(ValueError, match="max_registers = 0 is outside 4..255"):
         Options(max_registers=0)
+    with pytest.raises(ValueError, match="max_registers must be an integer, not 3.0"):
+        Options(max_registers=3.0)  # type: ignore[arg-type]

@@ -124,7 +124,7 @@ def test_kernels_too_large_for_the_machine_are_refused(facts, block, message):
         ({"management": "dynamic", "extra_blocks": -1}, "extra_blocks = -1 is outside 0..255"),
         ({"max_cycles": 0}, "max_cycles = 0 is outside 1.."),
         ({"window": 0.5}, "window must be an integer, not 0.5"),
-        ({"host_threads": 0}, "threads = 0 is outside 1..64"),
+        ({"host_threads": 0}, "host_threads = 0 is outside 1..64"),
         ({"gpu": "GTX999"}, "unknown gpu 'GTX999'"),
     ],
 )
