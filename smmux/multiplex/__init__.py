@@ -13,9 +13,10 @@
 What is known of a kernel: `walk` (with `expressions` and `facts`) finds what differs between threads and what each
 statement does to memory (`events`, `blocks`); `live`, `borders`, `spans` and `regions` say where shared memory matters.
 What becomes of it: `outline` and `inline` bring it to one form; `manage` and `stage` make `hw`; `turns`, `virtual`,
-`control`, `diverge` and `strides` make `vtb`, with `peel` and `annotated` `vtb_pipe`; `division` (`layout`, `uses`,
-`parts`, `streams`, `waiting`) makes `co_hw` and `co_vtb`. `syntax`, `names`, `linear` and `effects` serve all of them,
-`printer` and `listing` write the result.
+`control`, `diverge` and `strides` make `vtb`, with `geometry` for its launch, and with `pipe`, `peel`, `spread` and
+`annotated` `vtb_pipe`; `division` (`layout`, `uses`, `parts`, `streams`, `waiting`) and `collaborate` make `co_hw` and
+`co_vtb`. `syntax`, `names`, `linear`, `effects` and `errors` serve all of them, `printer` and `listing` write the
+result.
 """
 
 from __future__ import annotations

@@ -97,11 +97,6 @@ class Division:
         self.declaration = declaration(self.analysis, self.array)
         self.frame = Frame(self.analysis, self.source, ())
 
-    def constant(self, node: ast.expr) -> int | None:
-        """The value of a constant integer expression."""
-        value = self.frame.eval(node).const
-        return value if type(value) is int else None
-
     @property
     def shape(self) -> tuple[int, ...]:
         """The declared shape."""
@@ -157,7 +152,7 @@ class Division:
             own, other = self.ratio(view)
             views[name] = own // other
         slots = self.shape[0] // rows
-        rows_first(Layout(self.source, self.names, self.constant, views, rows, stride), self.tree)
+        rows_first(Layout(self.source, self.names, self.frame.integer, views, rows, stride), self.tree)
         self.declaration.args[0] = at(expression(f"({rows}, {slots})"), self.declaration)
         self.analyse()
 
@@ -218,7 +213,7 @@ class Division:
         if not arrays:
             return None
         node = arrays[0].node
-        size = self.constant(node.args[0]) if isinstance(node, ast.Call) and node.args else None
+        size = self.frame.integer(node.args[0]) if isinstance(node, ast.Call) and node.args else None
         return -1 if size is None or len(arrays) > 1 else size
 
     def region(self) -> tuple[Border, Border]:
@@ -245,7 +240,7 @@ class Division:
                 bounds.update(dict.fromkeys(names_in(*node.targets), (0, threads - 1)))
         stores = Counter(n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         bounds = {name: ends for name, ends in bounds.items() if stores[name] == 1}
-        return Parts(self.source, self.names, limit, public, self.constant, bounds)
+        return Parts(self.source, self.names, limit, public, self.frame.integer, bounds)
 
     def declare(self, private: int, parts: Parts, waiting: Waiting) -> None:
         """The declarations of both parts, of their views, and of the registers that hold waiting values."""

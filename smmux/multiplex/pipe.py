@@ -98,14 +98,8 @@ class Pipeline(Turns):
         """Find out whether and where in a region of virtual block 0 there is time for a task of the other one."""
         if not task or exposed(self.source, task) & self.clobbered(pieces):
             return
-        frame = Frame(self.analysis, self.source, ())
-
-        def constant(node: ast.expr) -> int | None:
-            value = frame.eval(node).const
-            return value if type(value) is int else None
-
         if slot(pieces) is None and self.annotated:
-            self.spread = spread(pieces, task, constant)
+            self.spread = spread(pieces, task, Frame(self.analysis, self.source, ()).integer)
         self.task = task if slot(pieces) is not None or self.spread is not None else []
 
     def guards(self, node: ast.stmt, turn: str) -> bool:

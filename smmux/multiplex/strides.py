@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.language import Dim3
-from smmux.multiplex.facts import MISSING
 from smmux.multiplex.linear import Linear, linear
 from smmux.multiplex.names import names_in
 from smmux.multiplex.syntax import expression
@@ -36,12 +35,7 @@ def stride(analysis: Analysis, node: ast.For, indices: Indices, varying: set[str
     if found is None or names_in(*found[1:]) & varying:
         return None
     start, stop, step = found
-    frame = Frame(analysis, analysis.source, ())
-
-    def constant(expr: ast.expr) -> int | None:
-        value = frame.eval(expr).const
-        return value if type(value) is int else None
-
+    constant = Frame(analysis, analysis.source, ()).integer
     form = linear(start, constant, _definitions(analysis.source, analysis.body.body))
     own = [text for text in form.terms if indices.index in names_in(expression(text))]
     others = Linear({text: f for text, f in form.terms.items() if text not in own}, form.constant)
@@ -79,8 +73,8 @@ def _factors(node: ast.expr) -> list[ast.expr]:
 
 def _positive(analysis: Analysis, indices: Indices, node: ast.expr) -> bool:
     """Whether an expression is certainly positive: constants, sizes of grid and block, their products and sums."""
-    value = Frame(analysis, analysis.source, ()).eval(node).const
-    if value is not MISSING and isinstance(value, int):
+    value = Frame(analysis, analysis.source, ()).integer(node)
+    if value is not None:
         return value > 0
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):
         return _positive(analysis, indices, node.left) and _positive(analysis, indices, node.right)

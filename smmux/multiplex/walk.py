@@ -91,6 +91,11 @@ class Frame(Expressions):
         self.unread: set[Array] = caller.unread if caller else set()  # since they were stored to
         self.result: Fact | None = None
 
+    def integer(self, node: ast.expr) -> int | None:
+        """The value of a constant integer expression, None for all others."""
+        value = self.eval(node).const
+        return value if type(value) is int else None
+
     # -- variables
 
     def assign(self, name: str, fact: Fact) -> None:
