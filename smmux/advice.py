@@ -78,15 +78,20 @@ class Scheme:
         return f"<Scheme {self.name}: {self.verdict}>"
 
     @property
+    def remark(self) -> str:
+        """What there is to say of the outputs; empty where they are the baseline's."""
+        if self.refused or self.equal:
+            return ""
+        if self.right:
+            return f"outputs differ by rounding ({self.difference:.0e})"
+        return "OUTPUTS DIFFER from the baseline's"
+
+    @property
     def verdict(self) -> str:
         """What came of it, in a few words."""
         if self.refused:
             return f"does not apply: {self.refused}"
-        if self.equal:
-            return f"{self.speedup:.3f} x"
-        if self.right:
-            return f"{self.speedup:.3f} x; outputs differ by rounding ({self.difference:.0e})"
-        return f"{self.speedup:.3f} x; OUTPUTS DIFFER from the baseline's"
+        return "; ".join(filter(None, (f"{self.speedup:.3f} x", self.remark)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -183,11 +188,11 @@ class Advice:
         for scheme in self.schemes:
             if scheme.refused == self.unshared != "":
                 continue  # said of shared memory already
-            run = scheme.result
-            fits = f"{run.residency} x {run.threads} threads on an SM" if run is not None else ""
-            speedup, _, remark = scheme.verdict.partition("; ")
-            text = f"{speedup:12}{fits}" + (f"; {remark}" if remark else "")
-            lines.append(f"  {scheme.name:14}{text if run is not None else scheme.verdict}")
+            said = scheme.verdict
+            if (run := scheme.result) is not None:
+                speedup, fits = f"{scheme.speedup:.3f} x", f"{run.residency} x {run.threads} threads on an SM"
+                said = "; ".join(filter(None, (f"{speedup:12}{fits}", scheme.remark)))
+            lines.append(f"  {scheme.name:14}{said}")
         if not any(scheme.result for scheme in self.schemes):
             lines.append("  no scheme applies")
         return "\n".join([*lines, "", *self.conclusion()])
@@ -394,16 +399,19 @@ def _scheme(found: _Outcome, baseline: _Outcome) -> Scheme:
     name, software = found.attempt.name, found.attempt.software
     if found.launch is None or found.result is None or baseline.result is None:
         return Scheme(name, software, refused=_reason(found.error))
-    equal = all(a.tobytes() == b.tobytes() for a, b in zip(found.arrays, baseline.arrays, strict=True))
-    difference = max((_difference(a, b) for a, b in zip(found.arrays, baseline.arrays, strict=True)), default=0.0)
+    differences = [_difference(a, b) for a, b in zip(found.arrays, baseline.arrays, strict=True)]
+    equal = all(d is None for d in differences)
+    difference = max((d or 0.0 for d in differences), default=0.0)
     speedup = found.result.speedup(baseline.result)
     return Scheme(name, software, *found.launch, found.result, speedup, equal, difference)
 
 
-def _difference(a: NDArray[Any], b: NDArray[Any]) -> float:
-    """The largest difference of two arrays as a share of the largest value; infinite unless they are finite floats."""
+def _difference(a: NDArray[Any], b: NDArray[Any]) -> float | None:
+    """The largest difference of two arrays as a share of the largest value, None if they hold the same bits; infinite
+    unless they are finite floats.
+    """
     if a.tobytes() == b.tobytes():
-        return 0.0
+        return None
     if a.dtype.kind != "f" or not (np.isfinite(a).all() and np.isfinite(b).all()):
         return float("inf")
     return float(np.abs(a.astype(np.float64) - b).max() / (np.abs(b).max() or 1))
