@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from smmux import cuda, float32, int32
 from smmux.kernel import Kernel
+from tests.numba import sources
 
 N = 64
 RADIUS = 3
+MATMUL = Path(__file__).parents[1] / "numba" / "examples" / "matmul.py"
+fast_matmul = sources.load(MATMUL.read_text(), str(MATMUL), "smmux").fast_matmul
 
 
 @dataclass(frozen=True)
@@ -47,30 +51,6 @@ def stencil(a, o):
     for off in range(-RADIUS, RADIUS + 1):
         acc += s[i + off]
     o[g] = acc
-
-
-@cuda.jit
-def fast_matmul(A, B, C):
-    sA = cuda.shared.array(shape=(8, 8), dtype=float32)
-    sB = cuda.shared.array(shape=(8, 8), dtype=float32)
-    x, y = cuda.grid(2)
-    tx = cuda.threadIdx.x
-    ty = cuda.threadIdx.y
-    bpg = cuda.gridDim.x
-    tmp = float32(0.0)
-    for i in range(bpg):
-        sA[ty, tx] = 0
-        sB[ty, tx] = 0
-        if y < A.shape[0] and (tx + i * 8) < A.shape[1]:
-            sA[ty, tx] = A[y, tx + i * 8]
-        if x < B.shape[1] and (ty + i * 8) < B.shape[0]:
-            sB[ty, tx] = B[ty + i * 8, x]
-        cuda.syncthreads()
-        for j in range(8):
-            tmp += sA[ty, j] * sB[j, tx]
-        cuda.syncthreads()
-    if y < C.shape[0] and x < C.shape[1]:
-        C[y, x] = tmp
 
 
 @cuda.jit
