@@ -196,17 +196,17 @@ def _who_gains(found: dict[str, list[Record]]) -> Verdict:
 
 
 def _contention(found: dict[str, list[Record]]) -> Verdict:
-    """The best of each curve; that waiting grows with the number of blocks, and that these gain nothing any more."""
+    """That blocks wait ever longer, and that the curve of the means has a turning point, behind which it falls."""
     best = {name: max(rows, key=lambda r: r["speedup"])["extra_blocks"] for name, rows in found.items()}
     fall = {name: rows[-1]["speedup"] / max(r["speedup"] for r in rows) - 1 for name, rows in found.items()}
-    waits = [r["wait"] for r in found[MEAN]]
-    gain = max(r["speedup"] for r in found[MEAN]) / max(r["speedup"] for r in found[MEAN][: len(PRINTED) + 1]) - 1
-    falling = [name for name in found if fall[name] < -MARGIN / 2]
+    first, last = found[MEAN][1], found[MEAN][-1]
+    falling = [f"{name} {fall[name]:+.1%}" for name in found if name != MEAN and fall[name] <= -MARGIN / 2]
     note = (
-        f"number of extra blocks that is best; beyond K+3 the mean gains {gain:.1%}, while blocks wait {waits[-1]:.0%} "
-        f"of their time for memory at K+8 ({waits[1]:.0%} at K+1). At K+8 past it: {', '.join(falling) or 'none'}"
+        f"number of extra blocks that is best; from there to K+{last['extra_blocks']} the mean changes by "
+        f"{fall[MEAN]:+.1%} (a fall counts from {MARGIN:.0%} on), while blocks wait {last['wait']:.0%} of their time "
+        f"for memory (K+1: {first['wait']:.0%}); falling: {listed(falling)} (DEVIATIONS D4, D23)"
     )
-    return verdict("P61", best, waits[-1] > 2 * waits[1] and gain <= MARGIN, note)
+    return verdict("P61", best, last["wait"] > 2 * first["wait"] and fall[MEAN] <= -MARGIN, note)
 
 
 def caption(records: Sequence[Record]) -> str:

@@ -58,6 +58,14 @@ def test_verdicts_on_its_contrary() -> None:
     assert {v.id: v.reproduced for v in fig15.check(found)} == {"P42": False, "P43": False, "P61": False}
 
 
+def test_contention_needs_a_turning_point() -> None:
+    """Blocks wait ever longer, but those that wait slow nobody down."""
+    level = (1.0, 1.2, 1.4, 1.41, 1.42, 1.42, 1.42, 1.42, 1.41)
+    found = {v.id: v for v in fig15.check(records(dict.fromkeys(LIMITED, level), tuple(0.05 * n for n in STEPS)))}
+    assert found["P61"].reproduced is False
+    assert "the mean changes by -0.7%" in found["P61"].note
+
+
 def test_pictures(as_paper: list[dict[str, Any]]) -> None:
     figure = Figure()
     bars = fig15.plot(as_paper, figure.add_subplot())
