@@ -118,8 +118,8 @@ void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, ui
 
 /* The memory phase will want these bytes of the host, which most likely are in no cache. */
 static void prefetch(const struct buffer *b, uint32_t addr) {
-    const uint32_t at = addr - b->address; /* a segment may begin before the array */
-    if (at < b->bytes) __builtin_prefetch((const uint8_t *)b->host + at);
+    const uint8_t *at = buffer_at(b, addr);
+    if (at) __builtin_prefetch(at);
 }
 
 static uint32_t send_all(struct memop *op, struct access *a, const struct segment *seg, uint32_t n,

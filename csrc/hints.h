@@ -2,12 +2,7 @@
 #ifndef SMMUX_HINTS_H
 #define SMMUX_HINTS_H
 
-#if defined(__GNUC__)
 #define ALWAYS_INLINE inline __attribute__((always_inline)) /* an inner function, instantiated */
 #define NOINLINE      __attribute__((noinline))             /* rare: keeps its registers out */
-#else
-#define ALWAYS_INLINE inline
-#define NOINLINE
-#endif
 
 #endif

@@ -16,6 +16,7 @@
 #define SMMUX_MEMSYS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "config.h"
@@ -34,6 +35,12 @@ struct buffer {
     /* The next view of the same memory, round to this one: views share lines. By gpu.c. */
     const struct buffer *next_view;
 };
+
+/* Where the host keeps a device address; NULL outside the array, where a segment may begin. */
+static inline uint8_t *buffer_at(const struct buffer *b, uint32_t address) {
+    const uint32_t offset = address - b->address;
+    return offset < b->bytes ? b->host + offset : NULL;
+}
 
 /* Loads with this flag copy the whole segment, as bytes, to access->data[0]: a cache line. */
 #define ACCESS_FILL 0x80u

@@ -153,7 +153,7 @@ static void send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     const uint32_t slice = addrmap_slice(&x->map, local, &in_slice);
     const struct buffer *b = p->access->buffer;
     r->access = p->access;
-    r->host = b && p->addr - b->address < b->bytes ? b->host + (p->addr - b->address) : NULL;
+    r->host = b ? buffer_at(b, p->addr) : NULL;
     r->addr = in_slice;
     r->lanes = p->lanes;
     r->sm = p->sm;
