@@ -19,11 +19,33 @@ static int check_views(const Py_buffer *views, const size_t *sizes, int count, s
     return 0;
 }
 
-static void raise_replay(enum error e) {
-    struct fault f = {.code = e, .array = -1};
-    if (e == ERROR_BAD_LAUNCH)
-        PyErr_SetString(PyExc_ValueError, "a record is malformed or out of order");
-    else bind_raise(&f);
+static void raise_error(enum error e) { bind_raise(&(struct fault){.code = e, .array = -1}); }
+
+/* ValueError that names the record and what it holds. */
+static void raise_refusal(const struct replay_refusal *r, const char *noun, uint32_t bytes,
+                          uint32_t address, uint64_t time) {
+    PyErr_Format(PyExc_ValueError, "%s %llu %s: %u bytes at %u, time %llu", noun,
+                 (unsigned long long)r->index, r->what, bytes, address, (unsigned long long)time);
+}
+
+static void raise_requests(enum error e, const struct replay_refusal *r,
+                           const struct dram_replay_request *all) {
+    if (e != ERROR_BAD_LAUNCH) raise_error(e);
+    else if (r->index == REPLAY_WHOLE) PyErr_SetString(PyExc_ValueError, r->what);
+    else {
+        const struct dram_replay_request *one = &all[r->index];
+        raise_refusal(r, "request", one->bytes, one->address, one->arrival);
+    }
+}
+
+static void raise_packets(enum error e, const struct replay_refusal *r,
+                          const struct memory_packet *all) {
+    if (e != ERROR_BAD_LAUNCH) raise_error(e);
+    else if (r->index == REPLAY_WHOLE) PyErr_SetString(PyExc_ValueError, r->what);
+    else {
+        const struct memory_packet *one = &all[r->index];
+        raise_refusal(r, "packet", one->bytes, one->address, one->cycle);
+    }
 }
 
 const char bind_dram_replay_doc[] =
@@ -38,6 +60,7 @@ PyObject *bind_dram_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     Py_buffer view[3] = {{.obj = NULL}};
     struct config cfg;
     struct dram_stats s;
+    struct replay_refusal refused;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*|w*O:dram_replay", names, &config,
                                      &view[0], &view[1], &view[2], &poll))
         return NULL;
@@ -49,9 +72,9 @@ PyObject *bind_dram_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObject
         struct bind_pause pause;
         bind_pause(&pause, poll);
         enum error e = dram_replay(&cfg, view[0].buf, n, view[1].buf, &s, view[2].obj ? &log : NULL,
-                                   &(struct replay_watch){bind_interrupted, &pause});
+                                   &(struct replay_watch){bind_interrupted, &pause}, &refused);
         bind_resume(&pause);
-        if (e) raise_replay(e);
+        if (e) raise_requests(e, &refused, view[0].buf);
         else
             result = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "reads", s.reads,
                                    "writes", s.writes, "activates", s.activates, "precharges",
@@ -92,7 +115,7 @@ PyObject *bind_cache_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObjec
                                     &(struct replay_watch){bind_interrupted, &pause});
         bind_resume(&pause);
         if (e == ERROR_BAD_CONFIG) PyErr_SetString(PyExc_ValueError, "no cache has that shape");
-        else if (e) raise_replay(e);
+        else if (e) raise_error(e);
         else result = PyLong_FromUnsignedLongLong(evicted);
     }
     release_views(view, 3);
@@ -115,6 +138,7 @@ PyObject *bind_memory_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObje
     struct memory_replay how = {0};
     struct config cfg;
     struct counters counters = {0};
+    struct replay_refusal refused;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oy*w*w*O&O&|O&O:memory_replay", names, &config,
                                      &view[0], &view[1], &view[2], bind_uint32, &how.credits,
                                      bind_uint32, &how.interval, bind_uint32, &how.window, &poll))
@@ -123,10 +147,11 @@ PyObject *bind_memory_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObje
     if (check_views(view, sizes, 3, n) == 0 && bind_machine(config, &cfg) == 0) {
         struct bind_pause pause;
         bind_pause(&pause, poll);
-        enum error e = memory_replay(&cfg, &how, view[0].buf, n, view[1].buf, view[2].buf,
-                                     &counters, &(struct replay_watch){bind_interrupted, &pause});
+        enum error e =
+            memory_replay(&cfg, &how, view[0].buf, n, view[1].buf, view[2].buf, &counters,
+                          &(struct replay_watch){bind_interrupted, &pause}, &refused);
         bind_resume(&pause);
-        if (e) raise_replay(e);
+        if (e) raise_packets(e, &refused, view[0].buf);
         else result = bind_counters(&counters);
     }
     release_views(view, 3);

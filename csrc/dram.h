@@ -44,12 +44,14 @@ struct dram_timing {
     uint32_t refi, rfc;                  /* refresh; refi 0: none */
 };
 
+#define DRAM_MAX_BURSTS UINT8_MAX
+
 struct dram_request {
     uint64_t arrival; /* never before that of the request pushed before */
     uint32_t tag;     /* the caller's */
     uint32_t row;
     uint8_t bank;
-    uint8_t bursts; /* column commands, at least 1 */
+    uint8_t bursts; /* column commands, 1 to DRAM_MAX_BURSTS */
     bool write;
 };
 

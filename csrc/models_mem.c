@@ -14,14 +14,21 @@ static bool stopped(const struct replay_watch *watch) { return watch->interrupte
 
 /* ---- one DRAM channel -------------------------------------------------------------------- */
 
-static bool dram_request_good(const struct config *cfg, const struct dram_replay_request *r,
-                              uint64_t before) {
-    uint32_t block = cfg->partition_bytes;
-    return r->arrival >= before && r->arrival < REPLAY_LAST && r->bytes &&
-           r->address % block + r->bytes <= block &&
-           (r->address + r->bytes - 1) / cfg->dram_burst_bytes -
-                   r->address / cfg->dram_burst_bytes <
-               255;
+static uint32_t bursts_of(const struct config *cfg, const struct dram_replay_request *r) {
+    const uint32_t shift = bits_lowest(cfg->dram_burst_bytes);
+    return ((r->address + r->bytes - 1u) >> shift) - (r->address >> shift) + 1;
+}
+
+/* NULL if nothing is wrong with the request. */
+static const char *request_fault(const struct config *cfg, const struct dram_replay_request *r,
+                                 uint64_t before) {
+    const uint32_t block = cfg->partition_bytes;
+    if (r->arrival < before) return "arrives before the one before it";
+    if (r->arrival >= REPLAY_LAST) return "arrives later than any clock";
+    if (!r->bytes) return "has no bytes";
+    if (r->address % block + r->bytes > block) return "leaves its block of partition_bytes";
+    if (bursts_of(cfg, r) > DRAM_MAX_BURSTS) return "has more bursts than a channel takes at once";
+    return NULL;
 }
 
 /* dram_advance in steps; false if the watch ends it. */
@@ -37,14 +44,14 @@ static bool dram_run(struct dram *dram, uint64_t limit, const struct replay_watc
 /* All requests into the channel, which serves those it can while they arrive. */
 static enum error dram_feed(struct dram *dram, const struct config *cfg,
                             const struct dram_replay_request *requests, uint64_t n,
-                            const struct replay_watch *watch) {
-    const uint32_t shift = bits_lowest(cfg->dram_burst_bytes);
+                            const struct replay_watch *watch, struct replay_refusal *refused) {
     struct addrmap map;
     uint64_t before = 0;
     addrmap_init(&map, cfg);
     for (uint64_t i = 0; i < n; i++) {
         const struct dram_replay_request *r = &requests[i];
-        if (!dram_request_good(cfg, r, before)) return ERROR_BAD_LAUNCH;
+        *refused = (struct replay_refusal){i, request_fault(cfg, r, before)};
+        if (refused->what) return ERROR_BAD_LAUNCH;
         if (i % WATCH_ITEMS == 0 && stopped(watch)) return ERROR_INTERRUPTED;
         before = r->arrival;
         const struct dram_request request = {
@@ -52,8 +59,7 @@ static enum error dram_feed(struct dram *dram, const struct config *cfg,
             .tag = (uint32_t)i,
             .row = bit_field_of(&map.row, r->address),
             .bank = (uint8_t)bit_field_of(&map.bank, r->address),
-            .bursts =
-                (uint8_t)(((r->address + r->bytes - 1u) >> shift) - (r->address >> shift) + 1),
+            .bursts = (uint8_t)bursts_of(cfg, r),
             .write = r->write != 0,
         };
         /* no further: what arrives later is not known */
@@ -65,15 +71,16 @@ static enum error dram_feed(struct dram *dram, const struct config *cfg,
 
 enum error dram_replay(const struct config *cfg, const struct dram_replay_request *requests,
                        uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log,
-                       const struct replay_watch *watch) {
+                       const struct replay_watch *watch, struct replay_refusal *refused) {
     struct dram dram;
     enum error e = memdetail_check(cfg);
     if (e) return e;
+    *refused = (struct replay_refusal){REPLAY_WHOLE, "2**30 requests or more"};
     if (n >= 1u << 30) return ERROR_BAD_LAUNCH;
     e = dram_init(&dram, cfg, (uint32_t)n, 0);
     if (e) return e;
     dram.log = log;
-    e = dram_feed(&dram, cfg, requests, n, watch);
+    e = dram_feed(&dram, cfg, requests, n, watch, refused);
     if (!e)
         for (uint64_t clock; (clock = dram_done(&dram)) != DRAM_NEVER;)
             done[dram_pop(&dram)] = clock;
@@ -146,6 +153,26 @@ static void replay_free(struct replay *r) {
     free(r->in);
 }
 
+/* NULL if nothing is wrong with the packet. */
+static const char *packet_fault(const struct config *cfg, const struct memory_packet *p) {
+    if (p->sm >= cfg->sm_count) return "is of no SM of the machine";
+    if (!bits_is_power_of_two(p->bytes) || p->bytes < 4 || p->bytes > 256)
+        return "must have 4 to 256 bytes, a power of two";
+    if (p->address % p->bytes) return "is not at a multiple of its bytes";
+    if (p->kind > ACCESS_TEXTURE) return "is of no kind";
+    if (p->lanes > 32) return "has more than 32 lanes";
+    return p->cycle >= REPLAY_LAST ? "is sent later than any cycle" : NULL;
+}
+
+static enum error check_packets(const struct config *cfg, const struct memory_packet *packets,
+                                uint64_t n, struct replay_refusal *refused) {
+    for (uint64_t i = 0; i < n; i++) {
+        *refused = (struct replay_refusal){i, packet_fault(cfg, &packets[i])};
+        if (refused->what) return ERROR_BAD_LAUNCH;
+    }
+    return OK;
+}
+
 static enum error replay_init(struct replay *r, const struct config *cfg) {
     const size_t sms = cfg->sm_count, credits = r->how->credits;
     r->next = malloc((size_t)(r->n + 1) * sizeof *r->next);
@@ -169,10 +196,6 @@ static enum error replay_init(struct replay *r, const struct config *cfg) {
     }
     for (uint64_t i = r->n; i-- > 0;) {
         const struct memory_packet *p = &r->packets[i];
-        if (p->sm >= sms || !bits_is_power_of_two(p->bytes) || p->bytes < 4 || p->bytes > 256 ||
-            p->address % p->bytes || p->kind > ACCESS_TEXTURE || p->lanes > 32 ||
-            p->cycle >= REPLAY_LAST)
-            return ERROR_BAD_LAUNCH;
         r->next[i] = r->senders[p->sm].packet;
         r->senders[p->sm].packet = i;
     }
@@ -283,12 +306,14 @@ static enum error replay_run(struct replay *r, const struct config *cfg,
 enum error memory_replay(const struct config *cfg, const struct memory_replay *how,
                          const struct memory_packet *packets, uint64_t n, uint64_t *sent,
                          uint64_t *replied, struct counters *counters,
-                         const struct replay_watch *watch) {
+                         const struct replay_watch *watch, struct replay_refusal *refused) {
     struct replay r = {.how = how, .packets = packets, .n = n, .sent = sent, .replied = replied};
+    *refused = (struct replay_refusal){REPLAY_WHOLE, "credits beyond the machine's, or too late"};
     if (!how->credits || how->credits > cfg->credits || n >= REPLAY_LAST ||
         (how->interval && n > REPLAY_LAST / how->interval))
         return ERROR_BAD_LAUNCH;
-    enum error e = replay_init(&r, cfg);
+    enum error e = check_packets(cfg, packets, n, refused);
+    if (!e) e = replay_init(&r, cfg);
     if (!e) e = replay_run(&r, cfg, watch);
     if (!e) {
         memdetail_drain(r.memory);

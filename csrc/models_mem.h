@@ -30,11 +30,19 @@ struct replay_watch {
     void *context;
 };
 
+/* What is wrong where a replay ends with ERROR_BAD_LAUNCH: with the record of that index, or
+ * (REPLAY_WHOLE) with no one of them. */
+#define REPLAY_WHOLE UINT64_MAX
+struct replay_refusal {
+    uint64_t index;
+    const char *what;
+};
+
 /* Serve n requests on one channel. done[i]: clock of the last data beat of request i.
  * log may be NULL. ERROR_BAD_LAUNCH: a request is out of order, empty, too long or too late. */
 enum error dram_replay(const struct config *cfg, const struct dram_replay_request *requests,
                        uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log,
-                       const struct replay_watch *watch);
+                       const struct replay_watch *watch, struct replay_refusal *refused);
 
 /* Look up n byte addresses in order; a miss replaces. hit[i]: 1 or 0. evicted (or NULL): dirty
  * lines thrown out; write (or NULL): 1 where the access is a store. */
@@ -63,6 +71,6 @@ struct memory_replay {
 enum error memory_replay(const struct config *cfg, const struct memory_replay *how,
                          const struct memory_packet *packets, uint64_t n, uint64_t *sent,
                          uint64_t *replied, struct counters *counters,
-                         const struct replay_watch *watch);
+                         const struct replay_watch *watch, struct replay_refusal *refused);
 
 #endif

@@ -170,27 +170,9 @@ class Dram:
         return DramReplay(done, gpu=self.gpu, log=commands[: found["commands"]], **_without(found))
 
     def _serve(self, records: NDArray[np.void], done: NDArray[np.uint64], *log: NDArray[np.void]) -> dict[str, int]:
-        try:
-            if log:
-                return _core.dram_replay(self._config, records, done, log[0], poll=interrupt.poll)
-            return _core.dram_replay(self._config, records, done, poll=interrupt.poll)
-        except ValueError as error:
-            raise ValueError(self._malformed(records) or str(error)) from None
-
-    def _malformed(self, records: NDArray[np.void]) -> str:
-        """What is wrong with the first of the requests that the core refuses; empty if with none."""
-        block, arrival, size = self.gpu.partition_bytes, records["arrival"], records["bytes"]
-        wrong = {
-            "arrives before the one before it": np.append(False, arrival[1:] < arrival[:-1]),
-            "arrives later than any clock": arrival >= 1 << 40,
-            "has no bytes": size == 0,
-            f"leaves its block of {block} bytes": records["address"] % block + size.astype(int) > block,
-        }
-        first = [(int(np.argmax(where)), what) for what, where in wrong.items() if where.any()]
-        if not first:
-            return ""
-        index, what = min(first)
-        return f"request {index} {what}: {size[index]} bytes at {records['address'][index]}, clock {arrival[index]}"
+        if log:
+            return _core.dram_replay(self._config, records, done, log[0], poll=interrupt.poll)
+        return _core.dram_replay(self._config, records, done, poll=interrupt.poll)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

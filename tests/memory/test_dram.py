@@ -166,7 +166,7 @@ def test_every_parameter_matters(parameter: str) -> None:
         ({"arrival": [5, 4]}, "request 1 arrives before"),
         ({"arrival": [0, 1 << 41]}, "request 1 arrives later"),
         ({"nbytes": 0}, "request 0 has no bytes"),
-        ({"nbytes": [64, 300]}, "request 1 leaves its block of 256 bytes"),
+        ({"nbytes": [64, 300]}, "request 1 leaves its block of partition_bytes: 300 bytes at 64, time 0"),
         ({"nbytes": 1 << 16}, r"nbytes must be below 2\*\*16"),
         ({"requests": [0, 1 << 32]}, r"requests must be below 2\*\*32"),
         ({"requests": [-1]}, "not be negative"),
@@ -179,6 +179,13 @@ def test_every_parameter_matters(parameter: str) -> None:
 def test_malformed_requests_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Dram("GTX285").replay(**{"requests": [0, 64], **arguments})
+
+
+def test_no_request_has_more_bursts_than_the_channel_counts() -> None:
+    gpu = gpus.get("GTX285").replace(partition_bytes=8192, dram_burst_bytes=16)
+    assert Dram(gpu).replay([0], nbytes=255 * 16).reads == 255
+    with pytest.raises(ValueError, match="request 1 has more bursts"):
+        Dram(gpu).replay([0, 0], nbytes=[16, 255 * 16 + 1])
 
 
 def test_any_address_is_a_request_by_default() -> None:

@@ -267,9 +267,23 @@ def test_every_parameter_matters(parameter: str, value: int) -> None:
     assert any((Memory(gpu).replay(t).replied != Memory(variant).replay(t).replied).any() for t in traces)
 
 
-def test_malformed_packets_and_machines_are_refused() -> None:
-    for bad in ({"bytes": 48}, {"address": 16}, {"sm": 30}, {"kind": 5}, {"bytes": 2}):
-        with pytest.raises(ValueError, match="malformed"):
-            Memory("GTX285").replay(packets([0], **bad))
-    with pytest.raises(ValueError, match="malformed"):
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"bytes": 48}, "packet 1 must have 4 to 256 bytes"),
+        ({"bytes": 2}, "packet 1 must have 4 to 256 bytes"),
+        ({"address": 16}, "packet 1 is not at a multiple of its bytes: 32 bytes at 16, time 0"),
+        ({"sm": 30}, "packet 1 is of no SM"),
+        ({"kind": 5}, "packet 1 is of no kind"),
+        ({"lanes": 33}, "packet 1 has more than 32 lanes"),
+        ({"cycle": 1 << 40}, "packet 1 is sent later"),
+    ],
+)
+def test_malformed_packets_are_refused(bad: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Memory("GTX285").replay(np.concatenate([packets([0]), packets([0], **bad)]))
+
+
+def test_malformed_replays_and_machines_are_refused() -> None:
+    with pytest.raises(ValueError, match="credits"):
         Memory("GTX285").replay(packets([0]), credits=0)
