@@ -5,6 +5,8 @@ from typing import Any, Final, final
 
 # Anything with the buffer protocol; NumPy declares it for type checkers only from Python 3.12 on.
 _Buffer = Any
+# Called now and then by long runs, which end by the exception that it raises.
+_Poll = Callable[[], object]
 
 BUILD: Final[str]
 """Compiler and variant of the core."""
@@ -24,7 +26,7 @@ PC_COUNTERS: Final[list[tuple[str, str, str]]]
 ERRORS: Final[list[tuple[str, str, str]]]
 """Errors: (name, exception, message)."""
 FINDINGS: Final[list[tuple[str, str, str, str]]]
-"""Kinds of findings of the checks: (name, severity, what it is)."""
+"""Kinds of findings of the checks: (name, severity, what it is, what to do about it)."""
 ATOMS: Final[dict[str, int]]
 """Atomic operations by name."""
 SPECIALS: Final[dict[str, int]]
@@ -43,7 +45,7 @@ def launch(
     buffers: Sequence[tuple[_Buffer, int, int, bool]],
     const: _Buffer,
     options: dict[str, int],
-    poll: Callable[[], object] | None = None,
+    poll: _Poll | None = None,
 ) -> dict[str, Any]: ...
 def occupancy(
     config: Sequence[int],
@@ -64,7 +66,7 @@ def dram_replay(
     requests: _Buffer,
     done: _Buffer,
     log: _Buffer = ...,
-    poll: Callable[[], None] | None = None,
+    poll: _Poll | None = None,
 ) -> dict[str, int]: ...
 def dram_map(config: Sequence[int], address: int) -> tuple[int, int, int, int, int]: ...
 def cache_replay(
@@ -76,7 +78,7 @@ def cache_replay(
     addresses: _Buffer,
     hit: _Buffer,
     write: _Buffer = ...,
-    poll: Callable[[], None] | None = None,
+    poll: _Poll | None = None,
 ) -> int: ...
 def memory_replay(
     config: Sequence[int],
@@ -86,7 +88,7 @@ def memory_replay(
     credits: int,
     interval: int,
     window: int = 0,
-    poll: Callable[[], None] | None = None,
+    poll: _Poll | None = None,
 ) -> dict[str, int]: ...
 
 @final
