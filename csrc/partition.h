@@ -19,8 +19,13 @@
 #include "xbar.h"
 
 #define PARTITION_MAX_SLICES 4u
-#define ATOM_LOCKS           64u /* of a slice: sectors this many apart share one */
-#define ATOM_LOCK_SHIFT      5
+
+/* Locks of a slice; sectors this many apart share one. [EST] Nobody tells how many there are: the
+ * atomics in flight on a slice should rarely meet by chance, and its state should fit a few lines
+ * of the host's cache. A histogram of 2^15 values takes as long with 4096 locks where it has 1024
+ * counters, on all machines; with 65536, 5 % less on GT200 and as long elsewhere. */
+#define ATOM_LOCKS      64u
+#define ATOM_LOCK_SHIFT 5 /* 32-byte sectors [ATOM-STR] */
 
 struct partition_stats {
     uint64_t atomics, request_flits, reply_flits;

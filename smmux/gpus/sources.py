@@ -29,6 +29,7 @@ TITLES: dict[str, str] = {
     "GEM5": "gem5, GDDR5_4000_2x32 (src/mem/DRAMInterface.py)",
     "SDK-R": "Harris: Optimizing Parallel Reduction in CUDA (measured on a G80)",
     "SDK-T": "Ruetsch and Micikevicius: Optimizing Matrix Transpose in CUDA",
+    "ATOM-STR": "strobe.cc: CUDA atomics (measurements of a GTX275)",
     "SHOC": "SHOC benchmark results of named cards (vetter/shoc, commit 0aea03b)",
     "DQ285": "deviceQuery output of a GTX285",
     "DQ480": "deviceQuery output of a GTX480",

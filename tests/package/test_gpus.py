@@ -5,6 +5,7 @@ import dataclasses
 import pickle
 import re
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,21 @@ def test_every_value_is_in_range_and_has_a_known_source(gpu):
         assert unit
         assert doc
         assert all(key in gpus.TITLES and key != gpus.CHANGED for key in keys(gpu.sources[name])), name
+
+
+def test_sources_in_comments_have_a_title():
+    root = Path(__file__).parents[2]
+    texts = [
+        path.read_text() for path in (*(root / "smmux/gpus").glob("*.py"), *(root / "smmux/compiler").rglob("*.py"))
+    ]
+    texts += ["\n".join(re.findall(r"/\*.*?\*/", p.read_text(), re.DOTALL)) for p in (root / "csrc").glob("*.[chd]*")]
+    found = {
+        key
+        for text in texts
+        for key in re.findall(r"(?<![\w\])])\[([A-Z][A-Z0-9]+(?:-[A-Z0-9]+)?)(?: [^\[\]:]*)?\]", text)
+    }
+    assert {"ATOM-STR", "EST", "PG55", "GMB"} <= found
+    assert found <= set(gpus.TITLES)
 
 
 def test_every_source_has_a_title_and_no_two_share_one():

@@ -1,7 +1,7 @@
 """If-conversion: arms of a few cheap operations are executed by all lanes, and their results selected.
 
-Conservative, as nvcc's is at this length: an arm holds at most `ARM_LIMIT` operations, of which `MEMORY_LIMIT` loads or
-stores, which get the condition as their guard. Division, barriers, atomics and cross-lane operations stay in branches.
+An arm holds at most `ARM_LIMIT` operations, of which `MEMORY_LIMIT` loads or stores, which get the condition as their
+guard. Division, barriers, atomics and cross-lane operations stay in branches.
 """
 
 from __future__ import annotations
@@ -15,8 +15,15 @@ from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type
 __all__ = ["convert_ifs"]
 
 ARM_LIMIT = 5
+"""Operations of an arm. nvcc predicates up to 7 instructions where it expects many warps to diverge, else up to 4
+[PG55 5.4.2]. How it expects that is not told: one number between the two [EST], the least with which the index tests
+of CO-VTB do not diverge."""
+
 MEMORY_LIMIT = 2
+"""Loads and stores among them [EST]: as many as `counters[i] += 1` has."""
+
 SELECT_LIMIT = 4
+"""Variables that the arms leave different, a selection each [EST]: as many as the lower number of [PG55 5.4.2]."""
 
 
 def convert_ifs(function: Function) -> None:
