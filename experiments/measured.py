@@ -19,7 +19,7 @@ from experiments.speedups import LIMITED, MEAN
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
-__all__ = ["FOLDER", "bars", "load", "panels", "plot", "table"]
+__all__ = ["FOLDER", "bars", "caption", "load", "panels", "plot", "table"]
 
 FOLDER = Path(__file__).with_name("hardware")
 MARKERS = ("D", "o", "^", "v")
@@ -102,6 +102,15 @@ def plot(measured: Sequence[Record], ax: Any) -> Any:
     lines = [line for line in ax.lines if not line.get_label().startswith("_")]
     ax.legend(handles=lines, ncols=len(lines), loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
+
+
+def caption(measured: Sequence[Record]) -> str:
+    """What the panel shows; empty where there is none."""
+    if not measured:
+        return ""
+    smallest, *others = carveouts(measured)
+    more = f" (marks: {' and '.join(map(str, others))} kB)" if others else ""
+    return f" Last panel: {card(measured)}, measured, with {smallest} kB of shared memory{more}."
 
 
 def card(measured: Sequence[Record]) -> str:

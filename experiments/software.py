@@ -36,7 +36,10 @@ __all__ = [
 
 SCHEDULES = ("list", "source")
 HEAD = SCHEDULES[0]
-MARK = {"marker": "D", "color": "black", "markersize": 1.6, "label": f"schedule {SCHEDULES[1]}"}
+MARK = {
+    "marker": "D", "color": "black", "markersize": 2.2, "markeredgecolor": "white", "markeredgewidth": 0.3, "zorder": 6,
+    "label": f"schedule {SCHEDULES[1]}",
+}  # fmt: skip
 """How the other schedule's values are drawn."""
 APPROACHES = {"vtb": "VTB", "vtb_pipe": "VTB_pipe", "co_vtb": "CO-VTB"}
 BEST = "best"
@@ -140,7 +143,6 @@ def plot_bars(
     ax.axhline(1, color="black", linewidth=0.5)
     ax.axvline(last - 0.5, color="0.6", linewidth=0.5)
     ax.set_xlim(-0.5, last + 0.5)
-    ax.set_ylim(0, 1.08 * max(b[column] or 0 for b in shown for column in ("speedup", *marks) if column in b))
     ax.set_ylabel("Speedup")
     ax.set_title(title, loc="left", fontsize=7, pad=2)
     return ax

@@ -122,7 +122,9 @@ def plot(
     ax.set_xlabel(label)
     ax.set_title(f"schedule: {setting}", loc="left", fontsize=7, pad=2)
     if setting == HEAD:
-        ax.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
+        ax.legend(
+            ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6, handlelength=2.5, columnspacing=0.7
+        )
     return ax
 
 

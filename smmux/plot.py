@@ -12,11 +12,15 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.backend_bases import RendererBase
     from matplotlib.container import BarContainer
+    from matplotlib.patches import Rectangle
 
 __all__ = ["HATCHES", "STYLE", "geometric_mean", "grouped_bars", "legend", "reference_line", "style"]
 
 STYLE = Path(__file__).with_name("smmux.mplstyle")
+LABEL_POINTS, CHARACTER = 5, 0.5
+"""Size of a bar's label, and how long its characters are on average, of that size."""
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++", "")
 
 
@@ -52,15 +56,16 @@ def grouped_bars(
     """One group of bars per value of `x`, one bar in it per value of `hue`, of height `y`; both in order of appearance.
 
     Points that no record has are left out, the others of their group centred. labels: write each bar's value above it
-    or, "inside", upright at its foot, as `number` formats it. marks: further columns, drawn over the bars of the
-    records that have them; to each the keywords of `Axes.plot`, with a label for the legend. series: values of `hue`
-    that come first, and keep their colour where no record has them.
+    or, "inside", upright at its foot, or above it where it is shorter than the label, as `number` formats it; "inside"
+    the axis begins at 0 and ends over what is highest. marks: further columns, drawn over the bars of the records that
+    have them; to each the keywords of `Axes.plot`, with a label for the legend. series: values of `hue` that come
+    first, and keep their colour where no record has them.
     """
     groups = list(dict.fromkeys(record[x] for record in records))
     series = list(dict.fromkeys([*series, *(record[hue] for record in records)]))
     height = {(record[x], record[hue]): record[y] for record in records}
     width = 0.9 / len(series)
-    middles: dict[tuple[Any, Any], float] = {}
+    drawn: dict[tuple[Any, Any], Rectangle] = {}
     within = {group: [name for name in series if (group, name) in height] for group in groups}
     for i, name in enumerate(series):
         present = [j for j, group in enumerate(groups) if name in within[group]]
@@ -73,36 +78,52 @@ def grouped_bars(
             hatch=HATCHES[i % len(HATCHES)],
             edgecolor="black",
         )
-        if labels:
-            _label(ax, bars, number, inside=labels == "inside", upright=len(series) > 2)
-        for bar, j in zip(bars, present, strict=True):
-            middles[groups[j], name] = bar.get_x() + bar.get_width() / 2
+        if labels is True:
+            _label_above(ax, bars, number, upright=len(series) > 2)
+        drawn |= {(groups[j], name): bar for j, bar in zip(present, bars, strict=True)}
     for column, look in marks.items():
-        marked = [r for r in records if r.get(column) is not None]
+        marked = {(r[x], r[hue]): r[column] for r in records if r.get(column) is not None}
         if marked:
-            ax.plot([middles[r[x], r[hue]] for r in marked], [r[column] for r in marked], **{"linestyle": "", **look})
+            ax.plot([_middle(drawn[key]) for key in marked], list(marked.values()), **{"linestyle": "", **look})
     ax.set_xticks(range(len(groups)), [str(group) for group in groups])
     ax.tick_params(axis="x", length=0)
     ax.margins(x=0.02)
+    if labels == "inside":
+        shown = {(r[x], r[hue]): [r[y], *(r[m] for m in marks if r.get(m) is not None)] for r in records}
+        ax.set_ylim(0, 1.08 * max(map(max, shown.values())))
+        for key, values in shown.items():
+            _label_inside(ax, drawn[key], number(height[key]), values)
     return ax
 
 
-def _label(ax: Axes, bars: BarContainer, number: Callable[[float], str], *, inside: bool, upright: bool) -> None:
-    """Write the bars' heights above them or at their feet, upright where they are narrow."""
-    from matplotlib.patheffects import withStroke
+def _middle(bar: Rectangle) -> float:
+    return bar.get_x() + bar.get_width() / 2
 
-    if not inside:
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.3}
-        texts = ax.bar_label(bars, fmt=number, fontsize=5, rotation=90 if upright else 0, padding=1.5, zorder=4)
-        for text in texts:
-            text.set_bbox(box)
-        return
-    for bar in bars:
-        ax.annotate(
-            number(bar.get_height()), (bar.get_x() + bar.get_width() / 2, 0), xytext=(0.3, 2),
-            textcoords="offset points", rotation=90, ha="center", va="bottom", fontsize=5, zorder=4,
-            path_effects=[withStroke(linewidth=1.4, foreground="white")],
-        )  # fmt: skip
+
+def _label_above(ax: Axes, bars: BarContainer, number: Callable[[float], str], *, upright: bool) -> None:
+    """Write the bars' heights above them, upright where they are narrow."""
+    texts = ax.bar_label(bars, fmt=number, fontsize=LABEL_POINTS, rotation=90 if upright else 0, padding=1.5, zorder=4)
+    for text in texts:
+        text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.3})
+
+
+def _label_inside(ax: Axes, bar: Rectangle, label: str, values: Sequence[float]) -> None:
+    """Write at a bar's foot, or above `values`, the bar's and those of its marks, where that would hide one of them."""
+    from matplotlib.patheffects import withStroke
+    from matplotlib.transforms import Bbox
+
+    def place(renderer: RendererBase) -> Bbox:
+        """A point: found when the label is drawn, since axes have their size only then."""
+        foot, *ends = (ax.transData.transform((_middle(bar), value)) for value in (0, *values))
+        length = renderer.points_to_pixels(LABEL_POINTS * (1 + CHARACTER * len(label)))
+        hidden = min(y for _, y in ends) < foot[1] + length
+        x, y = max(ends, key=lambda end: end[1]) if hidden else foot
+        return Bbox.from_extents(x, y, x, y)
+
+    ax.annotate(
+        label, (0, 0), xycoords=place, xytext=(0.3, 2.5), textcoords="offset points", rotation=90, ha="center",
+        va="bottom", fontsize=LABEL_POINTS, zorder=4, path_effects=[withStroke(linewidth=1.4, foreground="white")],
+    )  # fmt: skip
 
 
 def legend(ax: Axes, **look: Any) -> None:

@@ -219,3 +219,5 @@ def test_panel_of_a_real_card(tmp_path: Path, as_paper: list[dict[str, Any]]) ->
     ax = measured.plot(rows, Figure().add_subplot())
     assert [len(bars) for bars in ax.containers] == [3, 2, 0, 1]
     assert "VTB_pipe 16 kB" in measured.table(rows)
+    assert measured.caption(rows) == " Last panel: Card, measured, with 16 kB of shared memory (marks: 48 kB)."
+    assert measured.caption([]) == ""

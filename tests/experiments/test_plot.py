@@ -45,6 +45,19 @@ def test_marks_lie_over_the_bars_that_have_them() -> None:
     assert [list(values) for values in ax.lines[0].get_data()] == [[bar.get_x() + bar.get_width() / 2], [1.5]]
 
 
+@pytest.mark.parametrize(("first", "mark", "foot"), [(0.2, None, 0.2), (1.5, 0.2, 1.5), (0.2, 0.8, 0.8), (1.5, 2.0, 0)])
+def test_a_label_inside_hides_neither_a_short_bar_nor_a_mark(first: float, mark: float | None, foot: float) -> None:
+    """Of axes that end at 3.2 and are about 1.5 inches high, a label takes up to 0.4 at the foot."""
+    records = [{"x": 0, "hue": "a", "y": first, "mark": mark}, {"x": 1, "hue": "a", "y": 3.0}]
+    with style():
+        figure = Figure(figsize=(3, 2))
+        ax = figure.add_subplot()
+        grouped_bars(ax, records, x="x", hue="hue", y="y", labels="inside", marks={"mark": {"marker": "D"}})
+        figure.draw_without_rendering()
+    begins = [ax.transData.inverted().transform((0, text.get_window_extent().y0))[1] for text in ax.texts]
+    assert begins == pytest.approx([foot, 0], abs=0.1)
+
+
 def test_reference_line_is_at_its_value_and_in_the_legend() -> None:
     ax = reference_line(Figure().add_subplot(), 1.5, "paper", between=(2.5, 3.5))
     assert list(ax.lines[0].get_xdata()) == [2.5, 3.5]
