@@ -118,8 +118,9 @@ def test_threads_that_return_before_a_barrier() -> None:
     result = run(first_try, chunks(size=CHUNK + 100))
     early = result.findings.of("early-exit")
     assert [f.severity for f in early] == ["warning", "warning"]
-    assert early[0].block == (1, 0, 0)
-    assert early[0].first.line == line_of(first_try, "return") or early[0].first.action == "exit"
+    assert {(f.block, f.first.thread, f.first.action) for f in early} == {((1, 0, 0), (100, 0, 0), "exit")}
+    guard, first = line_of(first_try, "if tid >= a.size"), line_of(first_try, "tbmax[0] = a[tid]")
+    assert [f.lines for f in early] == [(guard, first + 1), (guard, first + 4)]  # the return is its guard's branch
 
 
 @pytest.mark.parametrize("check", [None, "races"])

@@ -41,7 +41,12 @@ def seconds_to_end(place):
 
 @pytest.mark.parametrize("place", interrupted.PLACES)
 def test_ctrl_c_ends_the_process_within_a_second(place):
-    assert any(seconds_to_end(place) < 1.0 for _ in range(5))  # one is enough: the computer may be busy
+    """In one of five tries, since the computer may be busy; it never takes ten."""
+    tries = []
+    while len(tries) < 5 and min(tries, default=10) >= 1:
+        tries.append(seconds_to_end(place))
+        assert tries[-1] < 10
+    assert min(tries) < 1
 
 
 def test_an_exception_set_for_a_thread_ends_its_run(monkeypatch):
