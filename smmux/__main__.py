@@ -278,7 +278,13 @@ def _load(place: str) -> Any:
     if not path:
         raise ValueError(f"{place!r} is not FILE.py:KERNEL")
     sys.path.insert(0, str(Path(path).resolve().parent))  # as `python FILE.py` does
-    names = runpy.run_path(path)
+    try:
+        names = runpy.run_path(path)
+    except smmux.Error:
+        raise
+    except SyntaxError as error:  # of the file, or of one that it imports
+        place = ":".join(str(part) for part in (error.filename or path, error.lineno) if part is not None)
+        raise ValueError(f"{place}: {error.msg}") from None
     kernels = {found: value for found, value in names.items() if isinstance(value, Kernel) and not value.device}
     if name not in kernels:
         numba = "; it is one of Numba's: import cuda from smmux" if hasattr(names.get(name), "py_func") else ""

@@ -128,6 +128,17 @@ def test_what_fits_no_memory_is_one_line_too(file, capsys):
     assert "'wide' is none of N, X,Y and X,Y,Z" in capsys.readouterr().err
 
 
+def test_a_file_that_is_no_python_is_one_line_with_its_place(tmp_path, capsys):
+    """Also where the file only imports it, and where it has no lines."""
+    for name, source in (("broken", "x = 1\ny = (0\n"), ("importing", "import broken\n"), ("binary", "x\0\n")):
+        (tmp_path / f"{name}.py").write_text(source)
+        assert main(["run", f"{tmp_path / name}.py:f", "--grid", "1", "--block", "1"]) == 1
+        place = "binary.py: " if name == "binary" else "broken.py:2: "
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: {tmp_path / place}")
+        assert error.count("\n") == 1
+
+
 def test_a_wrong_kernel_name_lists_the_right_ones(file, capsys):
     assert main(["run", f"{file}:scales", "--grid", "1", "--block", "1"]) == 1
     assert "has no kernel 'scales'; it has scale" in capsys.readouterr().err
