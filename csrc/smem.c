@@ -64,24 +64,36 @@ static struct glance glance_at(const uint32_t addr[32], uint32_t mask) {
     return (struct glance){seen.apart & mask, seen.bent & mask};
 }
 
-/* `ones` from the first bank that a lane addresses on, of all lanes; at most 32 banks. */
-CLONES static uint32_t banks_of(const uint32_t addr[32], uint32_t lanes, const struct geometry *g,
-                                uint32_t ones) {
-    const uint32_t shift = g->bank_shift, mask = g->bank_mask;
-    uint32_t banks = 0;
+/* What a request asks for, if a lane's words lie in one row and in `ones` banks side by side. */
+struct survey {
+    uint32_t banks;   /* a bit each, of at most 32 */
+    uint32_t strayed; /* address bits in which a lane differs from the lowest one */
+};
 
-    for (uint32_t lane = 0; lane < 32; lane++)
-        banks |= (lanes >> lane & 1 ? ones : 0) << (addr[lane] >> shift & mask);
-    return banks;
+CLONES static struct survey survey_of(const uint32_t addr[32], uint32_t lanes,
+                                      const struct geometry *g, uint32_t ones) {
+    const uint32_t shift = g->bank_shift, mask = g->bank_mask & 31,
+                   first = addr[bits_lowest(lanes)];
+    struct survey found = {0, 0};
+
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t on = lanes >> lane & 1 ? ~0u : 0;
+
+        found.banks |= (on & ones) << (addr[lane] >> shift & mask);
+        found.strayed |= on & (addr[lane] ^ first);
+    }
+    return found;
 }
 
-/* Do the lanes address banks of their own? */
-static bool distinct_banks(const struct geometry *g, const uint32_t addr[32], uint32_t lanes,
-                           uint32_t width) {
-    const uint32_t each = width >> g->bank_shift ? width >> g->bank_shift : 1;
+/* Bank words of an access. */
+static uint32_t bank_words(const struct geometry *g, uint32_t width) {
+    return width >> g->bank_shift ? width >> g->bank_shift : 1;
+}
 
-    if (g->bank_mask > 31 || each > g->bank_mask + 1) return false; /* not asked */
-    return bits_count(banks_of(addr, lanes, g, (1u << each) - 1)) == each * bits_count(lanes);
+/* Do the lanes, of which there is one at least, address banks of their own? */
+static bool distinct_banks(const struct geometry *g, uint32_t banks, uint32_t lanes,
+                           uint32_t each) {
+    return g->bank_mask <= 31 && bits_count(banks) == each * bits_count(lanes);
 }
 
 /* The half-warp asks for one word, or for consecutive ones. */
@@ -92,7 +104,7 @@ static bool one_pass(const struct geometry *g, const struct glance *seen, uint32
 }
 
 /* The lanes less those that ask for the same word as a lower one of a half-warp that agrees. */
-static uint32_t askers(const struct glance *seen, uint32_t mask) {
+static uint32_t without_copies(const struct glance *seen, uint32_t mask) {
     const uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
 
     return (seen->apart & 0xffffu ? low : low & (0u - low)) |
@@ -108,7 +120,7 @@ static uint32_t broadcast_passes(const struct geometry *g, const uint32_t addr[3
     uint64_t banks = 0;
     uint32_t passes = 0;
 
-    if (distinct_banks(g, addr, lanes, 4)) return 1;
+    if (distinct_banks(g, survey_of(addr, lanes, g, 1).banks, lanes, 1)) return 1;
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         uint32_t lane = bits_lowest(rest);
         uint32_t bank = addr[lane] >> 2 & g->bank_mask;
@@ -162,6 +174,49 @@ static struct smem_cost cost_cc1(const struct geometry *g, const struct glance *
     return cost;
 }
 
+/* How often the lanes, one after another, ask a bank for another row than before: of the bank
+ * where that is most often. Up to 2 it is how many rows that bank is asked for. No branches: the
+ * host could not guess them. */
+static uint32_t row_changes(const struct geometry *g, const uint32_t addr[32], uint32_t lanes) {
+    struct {
+        uint32_t row, changes;
+    } bank[SMEM_MAX_BANKS];
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i <= g->bank_mask; i++) {
+        bank[i].row = UINT32_MAX;
+        bank[i].changes = 0;
+    }
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t from = lanes >> lane & 1 ? lane : bits_lowest(lanes);
+        const uint32_t i = addr[from] >> g->bank_shift & g->bank_mask;
+        const uint32_t row = addr[from] >> g->row_shift;
+        const uint32_t changes = bank[i].changes + (bank[i].row != row);
+
+        bank[i].row = row;
+        bank[i].changes = changes;
+        most = changes > most ? changes : most;
+    }
+    return most;
+}
+
+/* The passes of a request that takes one or two; 0: look closer. */
+static uint32_t few_passes(const struct geometry *g, const uint32_t addr[32], uint32_t lanes,
+                           uint32_t width) {
+    const uint32_t each = bank_words(g, width);
+    uint32_t changes;
+
+    /* A lane's words lie in one row and several banks: the first may stand for all. */
+    if (each > g->bank_mask + 1 || (addr[bits_lowest(lanes)] & (width - 1)) != 0) return 0;
+    if ((lanes & (lanes - 1)) == 0) return 1;
+    const struct survey seen = survey_of(addr, lanes, g, (1u << each) - 1);
+
+    if (seen.strayed >> g->row_shift == 0) return 1;
+    if (distinct_banks(g, seen.banks, lanes, each)) return 1;
+    changes = row_changes(g, addr, lanes);
+    return changes <= 2 ? changes : 0;
+}
+
 /* Most distinct rows that the lanes' accesses ask of one bank. */
 static uint32_t row_passes(const struct geometry *g, const uint32_t addr[32], uint32_t lanes,
                            uint32_t width) {
@@ -171,8 +226,9 @@ static uint32_t row_passes(const struct geometry *g, const uint32_t addr[32], ui
     uint32_t row[64];
     uint32_t nodes = 0, most = 0;
     uint32_t step = 1u << g->bank_shift;
+    const uint32_t quick = few_passes(g, addr, lanes, width);
 
-    if (distinct_banks(g, addr, lanes, width)) return 1;
+    if (quick) return quick;
     memset(head, 0, g->bank_mask + 1);
     memset(count, 0, g->bank_mask + 1);
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -204,9 +260,8 @@ static struct smem_cost cost_cc2(const struct geometry *g, const struct glance *
     uint32_t group = 0xffffffffu >> (32 - lanes_per_request);
     struct smem_cost cost = {.passes = 0};
 
-    if (width < 16) mask = askers(seen, mask);
     for (uint32_t lane = 0; lane < 32; lane += lanes_per_request) {
-        uint32_t lanes = mask & group << lane;
+        const uint32_t lanes = without_copies(seen, mask & group << lane);
 
         if (lanes == 0) continue;
         cost.passes += row_passes(g, addr, lanes, width);
@@ -224,7 +279,7 @@ static struct smem_cost cost_cc2(const struct geometry *g, const struct glance *
 /* CC 3.x: one request up to 64 bits, two half-warps for 128 bits (256 bytes a pass). */
 static struct smem_cost cost_cc3(const struct geometry *g, const struct glance *seen,
                                  const uint32_t addr[32], uint32_t mask, uint32_t width) {
-    const uint32_t lanes = askers(seen, mask);
+    const uint32_t lanes = without_copies(seen, mask);
     const uint32_t request[2] = {width == 16 ? lanes & 0xffffu : lanes,
                                  width == 16 ? lanes & 0xffff0000u : 0};
     struct smem_cost cost = {.passes = 0};
