@@ -10,7 +10,7 @@ static uint8_t *host_of(const struct access *a, uint32_t lane) {
 
 /* Neighbouring lanes on consecutive words, the common case: how many, 0 if they are not. */
 CLONES static uint32_t consecutive_words(const uint32_t addr[32], uint32_t lanes) {
-    const uint32_t first = (uint32_t)__builtin_ctz(lanes), run = lanes >> first;
+    const uint32_t first = bits_lowest(lanes), run = lanes >> first;
     const uint32_t base = addr[first] - 4 * first;
     uint32_t differ = run & (run + 1);
     for (uint32_t lane = 0; lane < 32; lane++)
@@ -32,36 +32,52 @@ static void fill(struct access *a) {
     } while (b != a->buffer);
 }
 
-static void load(struct access *a, uint32_t lanes) {
-    if (a->flags & ACCESS_FILL) {
-        fill(a);
+/* The word at every lane's address. */
+CLONES static void gather(uint32_t *row, const uint8_t *from, uint32_t base,
+                          const uint32_t addr[32], uint32_t lanes) {
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const bool on = lanes >> lane & 1;
+        const uint32_t value = *(const loose_word *)(from + (on ? addr[lane] - base : 0));
+        row[lane] = on ? value : row[lane];
+    }
+}
+
+static void read_words(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
+    const uint32_t run = consecutive_words(a->addr, lanes), first = bits_lowest(lanes);
+    uint32_t *row = access_row(a, 0);
+    if (run) memcpy(row + first, from + (a->addr[first] - base), run * sizeof *row);
+    else gather(row, from, base, a->addr, lanes);
+}
+
+void access_read(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
+    if (a->width == 4) {
+        read_words(a, lanes, from, base);
         return;
     }
-    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0,
-                   first = (uint32_t)__builtin_ctz(lanes);
-    if (run) {
-        memcpy(access_row(a, 0) + first, host_of(a, first), run * 4);
-        return;
-    }
-    const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
+    const uint32_t words = a->width < 4 ? 1 : a->width / 4;
     for (uint32_t left = lanes; left; left &= left - 1) {
-        const uint32_t lane = (uint32_t)__builtin_ctz(left);
-        const uint8_t *at = host_of(a, lane);
+        const uint32_t lane = bits_lowest(left);
+        const uint8_t *at = from + (a->addr[lane] - base);
         for (uint32_t i = 0; i < words; i++)
             access_row(a, i)[lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
     }
 }
 
+static void load(struct access *a, uint32_t lanes) {
+    if (a->flags & ACCESS_FILL) fill(a);
+    else access_read(a, lanes, a->buffer->host, a->buffer->address);
+}
+
 static void store(struct access *a, uint32_t lanes) {
     const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0,
-                   first = (uint32_t)__builtin_ctz(lanes);
+                   first = bits_lowest(lanes);
     if (run) {
         memcpy(host_of(a, first), a->data[0] + first, run * 4);
         return;
     }
     const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
     for (uint32_t left = lanes; left; left &= left - 1) {
-        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        const uint32_t lane = bits_lowest(left);
         uint8_t *at = host_of(a, lane);
         for (uint32_t i = 0; i < words; i++) lane_store(at + 4 * i, a->width, a->data[i][lane]);
     }
@@ -69,7 +85,7 @@ static void store(struct access *a, uint32_t lanes) {
 
 static void atomic(struct access *a, uint32_t lanes) {
     for (uint32_t left = lanes; left; left &= left - 1) {
-        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        const uint32_t lane = bits_lowest(left);
         const uint32_t old =
             lane_atomic(host_of(a, lane), (enum atom_op)a->sub, a->data[0][lane], a->data[1][lane]);
         if (a->dst[0] != OPERAND_NONE) access_row(a, 0)[lane] = old;

@@ -10,6 +10,9 @@
 #include "program.h"
 #include "special.h"
 
+/* A word at any address. */
+typedef uint32_t loose_word __attribute__((aligned(1), may_alias));
+
 static inline uint32_t lane_load(const uint8_t *at, uint32_t width, bool is_signed) {
     uint32_t word = 0;
     uint16_t half;

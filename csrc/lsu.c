@@ -62,10 +62,7 @@ void memop_set_ready(struct memop *op, uint64_t at, enum wait kind) {
 
 /* ---- shared memory ----------------------------------------------------------------------- */
 
-/* A small `smm_unit` lets a block's memory start at any byte. */
-typedef uint32_t loose_word __attribute__((aligned(1), may_alias));
-
-/* The word at every active lane's address. */
+/* The word at every active lane's address: with a small `smm_unit` any byte. */
 CLONES static void gather(uint32_t *d, const uint8_t *shared, const uint32_t addr[32],
                           uint32_t active) {
     for (uint32_t lane = 0; lane < 32; lane++) {

@@ -105,14 +105,10 @@ static void await(struct sm *sm, struct miss *m, struct access *a, uint32_t lane
     m->waiters = i;
 }
 
-static void copy_lanes(struct access *a, uint32_t lanes, const uint8_t *line, uint32_t line_bytes) {
-    const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
-    for (uint32_t left = lanes; left; left &= left - 1) {
-        const uint32_t lane = bits_lowest(left);
-        const uint8_t *at = line + (a->addr[lane] & (line_bytes - 1));
-        for (uint32_t i = 0; i < words; i++)
-            access_row(a, i)[lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
-    }
+static void read_line(const struct sm_cache *c, const struct access *a, uint32_t lanes,
+                      const uint8_t *line) {
+    const uint32_t inside = (1u << c->cache.line_shift) - 1;
+    access_read(a, lanes, line, a->addr[bits_lowest(lanes)] & ~inside);
 }
 
 /* ---- data and texture loads -------------------------------------------------------------- */
@@ -147,9 +143,7 @@ uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
         const uint32_t line = line_of(c, seg[i].addr), index = cache_find(&c->cache, line);
         if (index != CACHE_NONE) {
             cache_touch(&c->cache, index);
-            if (c->cache.data)
-                copy_lanes(a, seg[i].lanes, cache_data(&c->cache, index),
-                           1u << c->cache.line_shift);
+            if (c->cache.data) read_line(c, a, seg[i].lanes, cache_data(&c->cache, index));
             hits++;
             continue;
         }
@@ -250,9 +244,7 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
         sm->waiters[list].next = sm->waiter_free;
         sm->waiter_free = list;
         list = w.next;
-        if (c->cache.data)
-            copy_lanes(w.access, w.lanes, (const uint8_t *)fill->data[0],
-                       1u << c->cache.line_shift);
+        if (c->cache.data) read_line(c, w.access, w.lanes, (const uint8_t *)fill->data[0]);
         lsu_segment_done(sm, w.access, t);
     }
     if (fill->cache == CACHE_CODE) wake_fetchers(sm, t);
