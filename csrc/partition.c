@@ -35,7 +35,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
     for (uint32_t s = 0; s < p->slices; s++) {
         struct slice *slice = &p->slice[s];
         slice->number = n * p->slices + s;
-        slice->requests = x->slice[slice->number].requests;
+        slice->requests = &x->slice[slice->number].requests;
         slice->tpc = XBAR_NONE;
         enum error e = p->cached ? l2_init(&slice->l2, cfg) : OK;
         if (e) return e;
@@ -118,12 +118,12 @@ static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
 static void slice_look(const struct partition *p, struct slice *s, uint64_t arrivals) {
     const struct xbar *x = p->xbar;
     uint64_t arrived;
-    const uint32_t tpc = stream_first(s->requests, x->tpcs, &arrived);
+    const uint32_t tpc = streams_first(s->requests, &arrived);
     s->tpc = XBAR_NONE;
     s->due = XBAR_NEVER;
     if (arrived >= arrivals) return;
     s->tpc = tpc;
-    const struct request *r = &x->pool[s->requests[s->tpc].head];
+    const struct request *r = &x->pool[s->requests->stream[tpc].head];
     uint64_t start = arrived > s->in_free ? arrived : s->in_free;
     s->due = start + xbar_request_flits(x, r) + p->rop_latency;
     if (s->due < s->free) s->due = s->free;
@@ -198,15 +198,14 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     struct slice *s = &p->slice[n];
     const struct xbar *x = p->xbar;
     uint64_t tick = s->due;
-    struct stream *from = &s->requests[s->tpc];
-    uint32_t node = from->head;
+    uint32_t node = s->requests->stream[s->tpc].head;
     struct request *r = &x->pool[node];
     const bool atomic = r->kind == ACCESS_ATOM;
     if (atomic && atom_unlocked(s, r) > tick) {
         s->due = s->free = atom_unlocked(s, r);
         return;
     }
-    uint64_t arrived = from->tick;
+    uint64_t arrived = streams_tick(s->requests, s->tpc);
     uint32_t next = r->next; /* waiting in the L2 uses the link */
     if (next != XBAR_NONE) request_prefetch(x->pool, next);
     enum l2_answer answer = L2_MISS;
@@ -219,8 +218,7 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
         s->blocked = true;
         return;
     }
-    from->head = next;
-    from->tick = next == XBAR_NONE ? XBAR_NEVER : x->pool[next].tick;
+    streams_set(s->requests, s->tpc, x->pool, next);
     uint32_t flits = xbar_request_flits(x, r);
     s->in_free = (arrived > s->in_free ? arrived : s->in_free) + flits;
     p->stats.request_flits += flits;

@@ -32,7 +32,7 @@ struct partition_stats {
 };
 
 struct slice {
-    struct stream *requests;    /* per TPC */
+    struct streams *requests;   /* per TPC */
     uint64_t in_free, out_free; /* ports */
     uint64_t free;              /* the pipeline behind the ROP */
     uint64_t due;               /* when the oldest request leaves the ROP */

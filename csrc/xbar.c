@@ -27,10 +27,28 @@ static uint8_t *place_outbox(struct outbox *b, uint32_t receivers, uint8_t *at) 
     return at;
 }
 
+static uint32_t leaves_of(uint32_t streams) {
+    uint32_t leaves = 1;
+    while (leaves < streams) leaves *= 2;
+    return leaves;
+}
+
+static size_t size_of_streams(uint32_t count) {
+    return align64(2 * leaves_of(count) * sizeof(uint64_t) + count * sizeof(struct batch));
+}
+
+static uint8_t *place_streams(struct streams *s, uint32_t count, uint8_t *at) {
+    s->leaves = leaves_of(count);
+    s->key = (uint64_t *)(void *)at;
+    s->stream = (struct batch *)(void *)(s->key + 2 * s->leaves);
+    for (uint32_t k = 0; k < 2 * s->leaves; k++) s->key[k] = UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++) streams_set(s, i, NULL, XBAR_NONE);
+    return at + size_of_streams(count);
+}
+
 /* One arena: streams of a slice or a TPC lie together, and so do the batches it writes. */
 static bool place(struct xbar *x) {
-    const size_t requests = align64(x->tpcs * sizeof(struct stream)),
-                 replies = align64(x->slices * sizeof(struct stream)),
+    const size_t requests = size_of_streams(x->tpcs), replies = size_of_streams(x->slices),
                  to_tpcs = 2 * align64(x->tpcs * sizeof(struct batch)),
                  to_slices = 2 * align64(x->slices * sizeof(struct batch)),
                  slice = sizeof *x->slice + requests + to_tpcs,
@@ -41,14 +59,12 @@ static bool place(struct xbar *x) {
     x->slice = (struct xbar_slice *)(void *)at, at += x->slices * sizeof *x->slice;
     x->tpc = (struct xbar_tpc *)(void *)at, at += x->tpcs * sizeof *x->tpc;
     for (uint32_t s = 0; s < x->slices; s++) {
-        x->slice[s].requests = (struct stream *)(void *)at, at += requests;
+        at = place_streams(&x->slice[s].requests, x->tpcs, at);
         at = place_outbox(&x->slice[s].returned, x->tpcs, at);
-        for (uint32_t t = 0; t < x->tpcs; t++) x->slice[s].requests[t] = empty_stream;
     }
     for (uint32_t t = 0; t < x->tpcs; t++) {
-        x->tpc[t].replies = (struct stream *)(void *)at, at += replies;
+        at = place_streams(&x->tpc[t].replies, x->slices, at);
         at = place_outbox(&x->tpc[t].sent, x->slices, at);
-        for (uint32_t s = 0; s < x->slices; s++) x->tpc[t].replies[s] = empty_stream;
     }
     return true;
 }
@@ -123,7 +139,7 @@ void xbar_collect(struct xbar *x, uint32_t slice) {
     for (uint32_t t = 0; t < x->tpcs; t++) {
         const struct batch *b = &x->tpc[t].sent.row[row][slice];
         if (b->head != XBAR_NONE) request_prefetch(x->pool, b->head);
-        stream_splice(&s->requests[t], x->pool, *b);
+        streams_splice(&s->requests, t, x->pool, *b);
     }
 }
 
@@ -207,10 +223,12 @@ void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tic
     struct xbar_tpc *to = &x->tpc[tpc];
     if (to->sent.side != x->sending) clear(&to->sent, x->sending);
     for (uint32_t s = 0; x->receiving && s < x->slices; s++)
-        stream_splice(&to->replies[s], x->pool, x->slice[s].returned.row[x->returning ^ 1][tpc]);
+        streams_splice(&to->replies, s, x->pool, x->slice[s].returned.row[x->returning ^ 1][tpc]);
     for (;;) {
-        const uint32_t slice = stream_first(to->replies, x->slices, &to->earliest);
+        const uint32_t slice = streams_first(&to->replies, &to->earliest);
         if (to->earliest >= tick) return;
-        deliver(x, to, ports, stream_take(&to->replies[slice], x->pool));
+        const uint32_t node = to->replies.stream[slice].head;
+        streams_set(&to->replies, slice, x->pool, x->pool[node].next);
+        deliver(x, to, ports, node);
     }
 }

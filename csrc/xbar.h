@@ -56,17 +56,18 @@ static inline void request_prefetch(const struct request *pool, uint32_t node) {
     if (r->next != XBAR_NONE) __builtin_prefetch(&pool[r->next]);
 }
 
-/* Requests in order of time; tick is that of the head, XBAR_NEVER when empty. */
-struct stream {
-    uint64_t tick;
-    uint32_t head, tail;
-};
-
-static const struct stream empty_stream = {XBAR_NEVER, XBAR_NONE, XBAR_NONE};
-
-/* Requests in order of time, from one side to the other. */
+/* Requests in order of time: a stream, or what goes from one side to the other in a pass. */
 struct batch {
     uint32_t head, tail; /* XBAR_NONE: empty */
+};
+
+/* Streams of requests, each in order of time, and which of their heads is the earliest: a
+ * tournament of keys, tick and index of a stream, so that ties go to the lower index. Stream i's
+ * is key[leaves + i], the smaller one of key[2 * k] and key[2 * k + 1] is key[k]. */
+struct streams {
+    uint64_t *key;
+    struct batch *stream;
+    uint32_t leaves; /* a power of two */
 };
 
 /* Where one TPC or slice writes: a batch per receiver in the current row. The other row is
@@ -80,7 +81,7 @@ struct outbox {
 /* What belongs to one TPC: its two ports, its streams of replies, its share of the pool. */
 struct xbar_tpc {
     struct outbox sent;     /* per slice */
-    struct stream *replies; /* per slice */
+    struct streams replies; /* per slice */
     uint64_t request_free, reply_free;
     uint64_t held;             /* earliest packet that an SM holds ready for a later window */
     uint64_t earliest;         /* tick of the first reply not yet handed over */
@@ -90,7 +91,7 @@ struct xbar_tpc {
 
 struct xbar_slice {
     struct outbox returned;  /* per TPC */
-    struct stream *requests; /* per TPC */
+    struct streams requests; /* per TPC */
 };
 
 struct xbar {
@@ -146,34 +147,37 @@ static inline uint32_t xbar_reply_flits(const struct xbar *x, const struct reque
     return xbar_flits(x, r->kind == ACCESS_STORE ? 0 : r->bytes);
 }
 
-/* The stream with the earliest head, ties to the lower index; before XBAR_NEVER, else none. */
-static inline uint32_t stream_first(const struct stream *s, uint32_t count, uint64_t *tick) {
-    uint64_t best = UINT64_MAX;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t key = s[i].tick << XBAR_INDEX_BITS | i;
-        best = key < best ? key : best;
+/* Tick of a stream's head, XBAR_NEVER: it is empty. */
+static inline uint64_t streams_tick(const struct streams *s, uint32_t i) {
+    return s->key[s->leaves + i] >> XBAR_INDEX_BITS;
+}
+
+/* The stream with the earliest head and its tick; XBAR_NEVER, any stream: all are empty. */
+static inline uint32_t streams_first(const struct streams *s, uint64_t *tick) {
+    *tick = s->key[1] >> XBAR_INDEX_BITS;
+    return (uint32_t)s->key[1] & ((1u << XBAR_INDEX_BITS) - 1);
+}
+
+/* The stream begins with that request from now on. */
+static inline void streams_set(struct streams *s, uint32_t i, const struct request *pool,
+                               uint32_t head) {
+    const uint64_t tick = head == XBAR_NONE ? XBAR_NEVER : pool[head].tick;
+    uint32_t k = s->leaves + i;
+    s->stream[i].head = head;
+    s->key[k] = tick << XBAR_INDEX_BITS | i;
+    for (; k > 1; k /= 2) {
+        const uint64_t a = s->key[k], b = s->key[k ^ 1];
+        s->key[k / 2] = a < b ? a : b;
     }
-    *tick = best >> XBAR_INDEX_BITS;
-    return (uint32_t)best & ((1u << XBAR_INDEX_BITS) - 1);
 }
 
 /* A whole batch at the end. */
-static inline void stream_splice(struct stream *s, struct request *pool, struct batch b) {
+static inline void streams_splice(struct streams *s, uint32_t i, struct request *pool,
+                                  struct batch b) {
     if (b.head == XBAR_NONE) return;
-    if (s->tick == XBAR_NEVER) {
-        s->head = b.head;
-        s->tick = pool[b.head].tick;
-    } else {
-        pool[s->tail].next = b.head;
-    }
-    s->tail = b.tail;
-}
-
-static inline uint32_t stream_take(struct stream *s, const struct request *pool) {
-    uint32_t node = s->head;
-    s->head = pool[node].next;
-    s->tick = s->head == XBAR_NONE ? XBAR_NEVER : pool[s->head].tick;
-    return node;
+    if (s->stream[i].head == XBAR_NONE) streams_set(s, i, pool, b.head);
+    else pool[s->stream[i].tail].next = b.head;
+    s->stream[i].tail = b.tail;
 }
 
 #endif
