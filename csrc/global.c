@@ -170,13 +170,30 @@ static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment
     return false;
 }
 
-bool lsu_starves(struct sm *sm, uint32_t warp) {
-    const struct claim *c = &sm->claims[warp];
-    if (has_room(sm, (enum sm_cache_id)c->cache, c->segment, c->count)) {
+static bool can_serve(const struct sm *sm, const struct claim *c) {
+    return has_room(sm, (enum sm_cache_id)c->cache, c->segment, c->count);
+}
+
+/* One warp after the other would take the slot and find no room: those whose turn comes next sleep
+ * at once. */
+static void starve_next(struct sm *sm, struct scheduler *s) {
+    const uint64_t able = sched_able(sm, s);
+    uint64_t hungry = 0;
+    for (uint64_t left = able & sm->claiming; left; left &= left - 1)
+        if (!can_serve(sm, &sm->claims[__builtin_ctzll(left)])) hungry |= left & (0 - left);
+    if (!hungry) return;
+    for (hungry = sched_before(sm, s, hungry, able & ~hungry); hungry; hungry &= hungry - 1)
+        starve(sm, (uint32_t)__builtin_ctzll(hungry));
+}
+
+bool lsu_starves(struct sm *sm, uint32_t warp, uint64_t t) {
+    struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
+    if (can_serve(sm, &sm->claims[warp])) {
         sm->claiming &= ~(1ull << warp);
         return false;
     }
     starve(sm, warp);
+    if (s->slot == t) starve_next(sm, s); /* else it was to issue beside another instruction */
     return true;
 }
 

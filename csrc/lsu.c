@@ -263,7 +263,7 @@ static bool issue_const(struct memop *op) {
 
 bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
                uint64_t t) {
-    if ((sm->claiming >> warp & 1) && lsu_starves(sm, warp)) return false;
+    if ((sm->claiming >> warp & 1) && lsu_starves(sm, warp, t)) return false;
     struct memop op; /* not initialised as a whole: the addresses need no zeros */
     op.sm = sm;
     op.w = &sm->warps[warp];

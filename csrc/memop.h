@@ -42,7 +42,8 @@ static inline void memop_next(struct memop *op) {
 
 /* Global, local and texture accesses (global.c). */
 bool memop_issue_global(struct memop *op);
-/* Whether there is still no room for the access that the warp has a claim for; then it sleeps. */
-bool lsu_starves(struct sm *sm, uint32_t warp);
+/* Whether there is still no room at cycle t for the access that the warp has a claim for; then it
+ * sleeps. */
+bool lsu_starves(struct sm *sm, uint32_t warp, uint64_t t);
 
 #endif

@@ -77,14 +77,40 @@ NOINLINE static uint32_t greedy(const struct sm *sm, const struct scheduler *s, 
     return oldest;
 }
 
-struct choice sched_pick(struct sm *sm, struct scheduler *s) {
-    uint64_t t = s->slot;
-    if (s->wake <= t) { /* for good: slots never go back */
-        const uint64_t woken = ready_by(sm, s->waiting, t, &s->wake);
+uint64_t sched_able(struct sm *sm, struct scheduler *s) {
+    if (s->wake <= s->slot) { /* for good: slots never go back */
+        const uint64_t woken = ready_by(sm, s->waiting, s->slot, &s->wake);
         s->ready |= woken;
         s->waiting &= ~woken;
     }
-    uint64_t able = with_unit(sm, s, s->ready, t);
+    return with_unit(sm, s, s->ready, s->slot);
+}
+
+/* Those of the warps that are older than another one. */
+static uint64_t elders(const struct sm *sm, uint64_t warps, uint32_t than) {
+    uint64_t found = 0;
+    for (; warps; warps &= warps - 1) {
+        const uint32_t w = lowest64(warps);
+        if (sm->age[w] < sm->age[than]) found |= 1ull << w;
+    }
+    return found;
+}
+
+uint64_t sched_before(const struct sm *sm, const struct scheduler *s, uint64_t warps,
+                      uint64_t others) {
+    if (!others) return warps;
+    const bool known = s->last < MAX_WARPS;
+    if (sm->m->cfg->sched_policy) {
+        const uint64_t last = known ? 1ull << s->last : 0;
+        return others & last ? 0 : (warps & last) | elders(sm, warps, greedy(sm, s, others));
+    }
+    const uint64_t first = 1ull << next_in_turn(s, others), below = first - 1;
+    const uint64_t passed = known ? (2ull << s->last) - 1 : 0; /* their turn is after all others' */
+    return warps & (first & passed ? ~passed | below : ~passed & below);
+}
+
+struct choice sched_pick(struct sm *sm, struct scheduler *s) {
+    uint64_t t = s->slot, able = sched_able(sm, s);
     if (!able) able = after_slot(sm, s, &t);
     if (!able) return (struct choice){NEVER, 0};
     return (struct choice){t,

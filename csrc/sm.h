@@ -205,6 +205,12 @@ void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum 
 
 /* What the scheduler would issue next (sched.c). */
 struct choice sched_pick(struct sm *sm, struct scheduler *s);
+/* The warps that can issue in the scheduler's slot. */
+uint64_t sched_able(struct sm *sm, struct scheduler *s);
+/* Those of some warps that could take the slot whose turn comes before that of any others that
+ * could. */
+uint64_t sched_before(const struct sm *sm, const struct scheduler *s, uint64_t warps,
+                      uint64_t others);
 /* Are the warp's operands and its unit ready at cycle t? */
 bool sched_can_issue(const struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t);
 /* [from, to) was idle until this warp issued: its wait first, then the unit's (idle.c). */
