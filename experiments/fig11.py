@@ -21,7 +21,7 @@ from experiments import cards, harness, measured, software, virtual
 from experiments.cards import CAMPING, MEASURED
 from experiments.harness import MARGIN, Verdict, verdict
 from experiments.runs import simulate_all
-from experiments.software import APPROACHES, BEST, HEAD, PAPER, SCHEDULES, bars, best, means, substituted
+from experiments.software import APPROACHES, BEST, CLAIMS, HEAD, SCHEDULES, bars, best, means, substituted
 from experiments.speedups import LIMITED, MEAN, by_problem, with_speedups
 from smmux import benchmarks
 from smmux import plot as figures
@@ -36,9 +36,6 @@ BESIDE = ("Table 1 bytes", "own registers", "hashed partitions")
 """What stands beside a card, as its machines are named."""
 QUICK = ("FFT", "STO", "SP")
 """Benchmarks of a quick run: most of its time goes into compiling."""
-PAPER_MAX = {"GTX285": 1.95, "GTX480": 2.19}
-TOLERANCE = 0.1  # relative, of a mean or maximum that counts as reproduced
-MUCH = 1.05  # times the better of VTB and VTB_pipe: "much better"
 
 
 def machines() -> list[Gpu]:
@@ -92,7 +89,7 @@ def table(records: Sequence[Record]) -> str:
                 mixed = means(substituted(records, gpu, f"{gpu}, {other}"), gpu)
                 mean = (f"{MEAN}, {other}", None, "", *(mixed.get(a) for a in (*APPROACHES, BEST)), *[None] * 4)
                 rows += [*theirs, mean]
-        rows.append(("paper", None, "", *(PAPER[gpu].get(a) for a in (*APPROACHES, BEST)), *[None] * 4))
+        rows.append(("paper", None, "", *(software.paper(gpu).get(a) for a in (*APPROACHES, BEST)), *[None] * 4))
         columns = [*APPROACHES.values(), BEST]
         parts.append(harness.table((gpu, "K", "registers", *columns, *(f"{SCHEDULES[1]}: {c}" for c in columns)), rows))
     variations = [(name, means(records, name)) for name in _variations()]
@@ -139,7 +136,7 @@ def check(records: Sequence[Record]) -> list[Verdict]:
         _maxima(records, complete),
         _order(records),
         _exception(records, complete),
-        *(_means_of("P30" if gpu.endswith("16K") else "P31", records, gpu, complete) for gpu in MEASURED[1:]),
+        *(_means_of(claim, records, gpu, complete) for gpu, claim in CLAIMS.items()),
         _cards_in_order(records, complete),
         _lanes(records, complete),
         _collaborative(records),
@@ -148,16 +145,9 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     ]
 
 
-def _close(ours: Sequence[float], paper: Sequence[float]) -> tuple[bool, str]:
-    """Whether values are the paper's, and how far off they are."""
-    off = [value / expected - 1 for value, expected in zip(ours, paper, strict=True)]
-    note = ", ".join(f"{o:+.0%}" for o in off) + f"; up to {TOLERANCE:.0%} counts as reproduced"
-    return all(abs(o) <= TOLERANCE for o in off), note
-
-
 def _best_means(records: Sequence[Record], complete: bool) -> Verdict:
     ours = [means(records, gpu)[BEST] for gpu in MEASURED]
-    close, note = _close(ours, [PAPER[gpu][BEST] for gpu in MEASURED])
+    close, note = harness.close(ours, harness.paper("P1"))
     return verdict("P1", [round(v, 3) for v in ours], close if complete else None, note + " (DEVIATIONS D14, D15)")
 
 
@@ -165,18 +155,19 @@ def _maxima(records: Sequence[Record], complete: bool) -> Verdict:
     tops = {gpu: max(best(records, gpu).items(), key=lambda item: item[1]) for gpu in MEASURED}
     fermi = max((tops[gpu] for gpu in MEASURED[1:]), key=lambda item: item[1])
     ours = [tops[MEASURED[0]], fermi]
-    close, note = _close([v for _, v in ours], list(PAPER_MAX.values()))
+    close, note = harness.close([v for _, v in ours], harness.paper("P2"))
     return verdict("P2", [f"{v:.3f} ({name})" for name, v in ours], close if complete else None, note + " (D14)")
 
 
 def _means_of(claim: str, records: Sequence[Record], gpu: str, complete: bool) -> Verdict:
     found = means(records, gpu)
-    close, note = _close([found[a] for a in PAPER[gpu]], list(PAPER[gpu].values()))
+    columns = software.paper(gpu)
+    close, note = harness.close([found[a] for a in columns], list(columns.values()))
     mixed = means(substituted(records, gpu, f"{gpu}, Table 1 bytes"), gpu)
-    more = ", ".join(f"{mixed[a]:.3f}" for a in PAPER[gpu])
+    more = ", ".join(f"{mixed[a]:.3f}" for a in columns)
     return verdict(
         claim,
-        [round(found[a], 3) for a in PAPER[gpu]],
+        [round(found[a], 3) for a in columns],
         close if complete else None,
         f"{note}; CO-VTB over the three that have it; with Table 1's bytes: {more} (DEVIATIONS D14 to D18)",
     )
@@ -252,12 +243,12 @@ def _collaborative(records: Sequence[Record]) -> Verdict:
                 ratio = row["co_vtb"] / max(row["vtb"], row["vtb_pipe"])
                 ratios.setdefault(name, {})[gpu] = round(ratio, 3)
     values = [ratio for row in ratios.values() for ratio in row.values()]
-    better = sum(ratio >= MUCH for ratio in values)
+    better = sum(ratio >= 1 + MARGIN for ratio in values)
     return verdict(
         "P46",
         ratios,
         better > len(values) / 2 if values else None,
-        f"CO-VTB over the better of VTB and VTB_pipe; {better} of {len(values)} above {MUCH} (DEVIATIONS D17)",
+        f"CO-VTB over the better of VTB and VTB_pipe; {better} of {len(values)} above {1 + MARGIN} (DEVIATIONS D17)",
     )
 
 
@@ -273,7 +264,7 @@ def _selection(records: Sequence[Record]) -> Verdict:
 def caption(records: Sequence[Record]) -> str:
     """The means of the best approach, and what the marks are."""
     ours = ", ".join(f"{means(records, gpu)[BEST]:.2f} on {gpu}" for gpu in MEASURED)
-    paper = ", ".join(f"{PAPER[gpu][BEST]:.2f}" for gpu in MEASURED)
+    paper = ", ".join(f"{mean:.2f}" for mean in harness.paper("P1"))
     return (
         f"Figure 11. Speedup over the baseline. The best approach of each benchmark gains {ours} in the geometric mean "
         f"(GM; schedule {HEAD}; paper {paper}). Diamonds: schedule {SCHEDULES[1]}; dashes: the paper's means."
@@ -294,7 +285,7 @@ def summary(records: Sequence[Record]) -> Record:
         },
         "half_lanes": means(records, cards.half_lanes().name),
         "perfect_fetch": {gpu: means(records, cards.perfect_fetch(gpu).name) for gpu in MEASURED},
-        "paper": PAPER,
+        "paper": {gpu: software.paper(gpu) for gpu in MEASURED},
         "hardware": measured.load(),
     }
 

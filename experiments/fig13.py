@@ -20,9 +20,12 @@ BATCHES = (128, 256, 512, 1024, 2048)
 QUICK_BATCHES = (128, 256)
 FLOPS = 5 * 1024 * 10
 """Of one transform, as the field counts them: 5 n log2 n."""
-PAPER = {"48K_BL": 168.3, "48K_VTB_pipe": 205.9, "CUFFT": 72.4}
-PAPER_MAX, PAPER_MEAN = 1.33, 205.9 / 168.3
-TOLERANCE = 0.1  # relative, of a rate or gain that counts as reproduced
+
+
+def paper() -> dict[str, float]:
+    """The averages that the paper gives, in GFLOPS."""
+    base, cufft = harness.paper("P38")
+    return {"48K_BL": base, "48K_VTB_pipe": harness.paper("P39")[1], "CUFFT": cufft}
 
 
 def sizes(quick: bool = False) -> dict[int, dict[str, int]]:
@@ -37,8 +40,14 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 
 def plot(records: Sequence[Record], ax: Any, setting: str) -> Any:
     """Rates over the batch, with the paper's averages."""
-    levels = {f"paper, {name}": rate for name, rate in PAPER.items()}
+    levels = {f"paper, {name}": rate for name, rate in paper().items()}
     return throughput.plot(records, ax, setting, "Batch", levels=levels)
+
+
+def mean_gain(records: Sequence[Record], setting: str) -> float:
+    """Of VTB_pipe over the baseline with 48 kB."""
+    gains = ratios(records, "48K_VTB_pipe", "48K_BL", setting).values()
+    return sum(gains) / len(gains)
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
@@ -46,34 +55,30 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     small, large = curve(records, "16K_BL"), curve(records, "48K_BL")
     complete = len(large) == len(BATCHES)
     growth = {batch: round(rate / next(iter(small.values())), 2) for batch, rate in small.items()}
-    gains = list(ratios(records, "48K_VTB_pipe", "48K_BL").values())
-    ours = [max(gains), sum(gains) / len(gains), mean(records, "48K_VTB_pipe")]
-    off = [o / p - 1 for o, p in zip(ours, (PAPER_MAX, PAPER_MEAN, PAPER["48K_VTB_pipe"]), strict=True)]
-    base = mean(records, "48K_BL")
-
-    def mean_gain(setting: str) -> float:
-        found = ratios(records, "48K_VTB_pipe", "48K_BL", setting)
-        return sum(found.values()) / len(found)
-
+    theirs = paper()
+    base, pipe = mean(records, "48K_BL"), mean(records, "48K_VTB_pipe")
+    largest = max(ratios(records, "48K_VTB_pipe", "48K_BL").values())
+    average, in_order, fetched = (mean_gain(records, setting) for setting in SETTINGS)
+    wanted = (harness.paper("P39")[0], theirs["48K_VTB_pipe"], theirs["48K_VTB_pipe"] / theirs["48K_BL"])
+    as_fast, rate_note = harness.close([base], [theirs["48K_BL"]])
+    gaining, gain_note = harness.close((largest, pipe, average), wanted)
     faster = all(rate > small[batch] for batch, rate in large.items())
     return [
         verdict("P37", growth, None, "CUFFT is not modelled; rate of the 16K baseline over that of the smallest batch"),
         verdict(
             "P38",
-            round(base, 1),
-            faster and abs(base / PAPER["48K_BL"] - 1) <= TOLERANCE if complete else None,
-            f"GFLOPS, {base / PAPER['48K_BL'] - 1:+.0%}, up to {TOLERANCE:.0%} counts as reproduced; above 16K for "
+            [round(base, 1), None],
+            faster and as_fast and base > theirs["CUFFT"] if complete else None,
+            f"GFLOPS, {rate_note}; above 16K for "
             + ("every batch" if faster else "some batches only")
-            + f"; {mean(records, '48K_BL', FETCHED):.1f} with perfect fetch (DEVIATIONS D14)",
+            + f"; {mean(records, '48K_BL', FETCHED):.1f} with perfect fetch. CUFFT is the paper's (DEVIATIONS D14)",
         ),
         verdict(
             "P39",
-            [round(value, 3) for value in ours],
-            all(abs(o) <= TOLERANCE for o in off) if complete else None,
-            "largest and mean gain, mean GFLOPS: "
-            + ", ".join(f"{o:+.0%}" for o in off)
-            + f"; mean gain in schedule {SCHEDULES[1]} {mean_gain(SCHEDULES[1]):.3f}, with perfect fetch "
-            + f"{mean_gain(FETCHED):.3f} (DEVIATIONS D14)",
+            [round(largest, 3), round(pipe, 1)],
+            gaining if complete else None,
+            f"largest gain, mean GFLOPS, and mean gain ({average:.3f}): {gain_note}; mean gain in schedule "
+            f"{SCHEDULES[1]} {in_order:.3f}, with perfect fetch {fetched:.3f} (DEVIATIONS D14)",
         ),
     ]
 
@@ -82,16 +87,16 @@ def caption(records: Sequence[Record]) -> str:
     """Mean rates."""
     names = ("16K_BL", "16K_VTB_pipe", "48K_BL", "48K_VTB_pipe")
     rates = ", ".join(f"{name} {mean(records, name):.0f}" for name in names)
-    paper = ", ".join(f"{name} {rate:.0f}" for name, rate in PAPER.items())
+    theirs = ", ".join(f"{name} {rate:.0f}" for name, rate in paper().items())
     return (
-        f"Figure 13. 1024-point FFTs on GTX480: {rates} GFLOPS on average (schedule {SCHEDULES[0]}; paper {paper}); "
+        f"Figure 13. 1024-point FFTs on GTX480: {rates} GFLOPS on average (schedule {SCHEDULES[0]}; paper {theirs}); "
         f"with perfect instruction fetch 48K_BL {mean(records, '48K_BL', FETCHED):.0f}."
     )
 
 
 def summary(records: Sequence[Record]) -> Record:
     """Rates by setting and series, beside the paper's averages."""
-    return {**throughput.summary(records), "paper": PAPER}
+    return {**throughput.summary(records), "paper": paper()}
 
 
 EXPERIMENT = harness.Experiment(

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments import runs, stalls
+from experiments import harness, runs, stalls
+from experiments.cards import MEASURED
 from experiments.speedups import LIMITED, MEAN, is_default
 from smmux import benchmarks
 from smmux import plot as figures
@@ -19,13 +20,14 @@ from smmux.sweep import Record
 __all__ = [
     "APPROACHES",
     "BEST",
+    "CLAIMS",
     "HEAD",
     "MARK",
-    "PAPER",
     "SCHEDULES",
     "bars",
     "best",
     "means",
+    "paper",
     "plot_bars",
     "points",
     "size",
@@ -44,12 +46,8 @@ MARK = {
 APPROACHES = {"vtb": "VTB", "vtb_pipe": "VTB_pipe", "co_vtb": "CO-VTB"}
 BEST = "best"
 
-PAPER: Mapping[str, Mapping[str, float]] = {
-    "GTX285": {BEST: 1.44},
-    "GTX480-16K": {"vtb": 1.42, "vtb_pipe": 1.60, "co_vtb": 1.61, BEST: 1.70},
-    "GTX480-48K": {"vtb": 1.09, "vtb_pipe": 1.22, "co_vtb": 1.14, BEST: 1.26},
-}
-"""Means that the paper gives; of CO-VTB over MC, STO and HG, which alone have it."""
+CLAIMS = {"GTX480-16K": "P30", "GTX480-48K": "P31"}
+"""Claims that give the means of each approach on a card."""
 
 LARGE = ("MC",)
 """Of which the default size has no eight waves where VTB combines four blocks on 48 kB."""
@@ -58,6 +56,13 @@ LARGE = ("MC",)
 def size(name: str, quick: bool) -> str:
     """The size of a benchmark's problem."""
     return "large" if name in LARGE and not quick else runs.size(quick)
+
+
+def paper(gpu: str) -> dict[str, float]:
+    """Means that the paper gives for a card; of CO-VTB over MC, STO and HG, which alone have it."""
+    if gpu in CLAIMS:
+        return dict(zip((*APPROACHES, BEST), harness.paper(CLAIMS[gpu]), strict=True))
+    return {BEST: harness.paper("P1")[MEASURED.index(gpu)]}
 
 
 def points(gpu: str | Gpu, schedule: str, quick: bool, names: Iterable[str] = LIMITED, **rest: Any) -> list[Record]:
@@ -112,7 +117,7 @@ def bars(records: Sequence[Record], gpu: str) -> list[Record]:
         made += [_bar(name, a, row[a], other.get(name, {}).get(a)) for a in APPROACHES if a in row]
     of_means = means(records, gpu), means(records, gpu, SCHEDULES[1])
     made += [
-        _bar(MEAN, a, value, of_means[1].get(a)) | {"paper": PAPER[gpu].get(a)} for a, value in of_means[0].items()
+        _bar(MEAN, a, value, of_means[1].get(a)) | {"paper": paper(gpu).get(a)} for a, value in of_means[0].items()
     ]
     return made
 

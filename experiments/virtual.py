@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments import cards
 from experiments.cards import MEASURED
-from experiments.harness import MARGIN, Verdict, listed, verdict
+from experiments.harness import MARGIN, Verdict, listed, paper, verdict
 from experiments.runs import by_key
 from experiments.software import SCHEDULES
 from experiments.stalls import at_barriers
@@ -65,7 +65,7 @@ def _fft(found: Found) -> list[Verdict]:
             all(r["residency"] == 1 for r in own.values()) and max(together.values()) <= 1,
             "blocks in flight per SM on average: never two",
         ),
-        verdict("P18", [size, block[0]], (size, block[0]) == (8736, 128), "bytes, threads"),
+        verdict("P18", [size, block[0]], (size, block[0]) == paper("P18"), "bytes, threads"),
         verdict(
             "P19",
             phases,
@@ -189,7 +189,7 @@ def _division(found: Found) -> list[Verdict]:
     size = [kernel.compile(problem.arguments()).shared_bytes, block[0]]
     tested = all(registers > 0 and issued >= MARGIN for registers, issued in costs.values())
     return [
-        verdict("P26", size, size == [15360, 64], "bytes, threads"),
+        verdict("P26", size, tuple(size) == paper("P26"), "bytes, threads"),
         verdict(
             "P27",
             costs,

@@ -95,7 +95,7 @@ def test_picture(as_paper: list[dict[str, Any]]) -> None:
         assert [len(bars) for bars in ax.containers] == [8, 8, 4, 1]
         marks = {line.get_label(): len(line.get_xdata()) for line in ax.lines}
         assert marks[f"schedule {SCHEDULES[1]}"] == 21
-        assert marks["paper"] == len(software.PAPER[gpu])
+        assert marks["paper"] == len(software.paper(gpu))
 
 
 def test_verdicts_on_what_the_paper_says(as_paper: list[dict[str, Any]]) -> None:
