@@ -46,6 +46,8 @@ MARGIN = 0.05
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
+TEXT_COLUMNS = 120
+"""Of the terminal, for sentences; tables are as wide as they are."""
 CAPTION_CHARACTERS, CAPTION_LINE = 22, 0.11
 """Of the caption's font: characters in an inch, and height of a line in inches."""
 
@@ -164,12 +166,23 @@ def main(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
     _write_figure(path, records, experiment, caption)
     print("\n\n".join([caption, experiment.table(records), *more]))
     if verdicts:
-        print()
-        print(table(("claim", "verdict", "paper", "ours"), [(v.id, v.word, v.paper, v.ours) for v in verdicts]))
-        for v in verdicts:
-            print(f"{v.id}: {v.text}" + (f" [{v.note}]" if v.note else ""))
+        print("", *map(_spelled, verdicts), _count_of(verdicts), sep="\n")
     print(f"\n{path}.json .csv .png .pdf", file=sys.stderr)
     return 0
+
+
+def _spelled(found: Verdict) -> str:
+    """The verdict in a few lines: claim, numbers, note."""
+    numbers = [f"{whose}: {_cell(v)}" for whose, v in (("paper", found.paper), ("ours", found.ours)) if v is not None]
+    parts = textwrap.wrap(f"{found.id} {found.word}: {found.text}", TEXT_COLUMNS, subsequent_indent="  ")
+    for part in filter(None, ("; ".join(numbers), found.note)):
+        parts += textwrap.wrap(part, TEXT_COLUMNS, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join(parts)
+
+
+def _count_of(verdicts: Sequence[Verdict]) -> str:
+    words = [found.word for found in verdicts]
+    return "claims: " + ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
 
 
 def _has_quick_size(experiment: Experiment) -> bool:
@@ -242,7 +255,10 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "-" if math.isnan(value) else f"{value:.3f}"
     if isinstance(value, (list, tuple)):
-        return ", ".join(_cell(v) for v in value)
+        return listed(_cell(v) for v in value)
+    if isinstance(value, Mapping):
+        inner = {key: f"({_cell(v)})" if isinstance(v, Mapping) else _cell(v) for key, v in value.items()}
+        return "; ".join(f"{key} {text}" for key, text in inner.items()) or "none"
     return str(value)
 
 

@@ -84,7 +84,7 @@ def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.C
     printed = capsys.readouterr().out
     assert "the table" in printed
     assert "the stalls" not in printed
-    assert printed.count("  not judged  ") == 2
+    assert "claims: 2 not judged" in printed
     assert "reproduced" not in printed
 
 
@@ -94,6 +94,16 @@ def test_full_runs_are_judged_and_quick_ones_that_are_no_smaller(tmp_path: Path)
         content = json.loads((tmp_path / "demo.json").read_text())
         assert [claim["reproduced"] for claim in content["claims"]] == [True, False]
         assert content["caption"] == "What is seen."
+
+
+def test_claims_are_spelled_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = harness.verdict("P58", {"MV": {"a": 1.5}, "FFT": [1, None], "RD": {}, "HG": []}, True, "why " * 40)
+    harness.main(experiment(check=lambda records: [found]), ["--out", str(tmp_path)])
+    text, numbers, *note, count = capsys.readouterr().out.rstrip().splitlines()[-5:]
+    assert text == "P58 reproduced: CO-VTB of MC: an edge below 16 is private, else public"
+    assert numbers == "  ours: MV (a 1.500); FFT 1, -; RD (none); HG none"
+    assert [line[:5] for line in note] == ["  why", "  why"]
+    assert count == "claims: 1 reproduced"
 
 
 def test_options_reach_the_run_and_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
