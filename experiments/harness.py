@@ -105,10 +105,12 @@ class Experiment:
     """A figure or table: what to run, what to print, what to draw, what to judge.
 
     name: of the files. description: the script's docstring, whose first paragraph is its help.
-    run: makes the records; takes `quick`, `jobs` and those of `options` that concern it, as do machines and sizes, all
-    by keyword and only those that they name. table: the text that sets paper and simulation side by side.
+    run: makes the records; takes `quick`, `jobs` and those of `options` and `arguments` that concern it, as do machines
+    and sizes, all by keyword and only those that they name.
+    table: the text that sets paper and simulation side by side.
     caption: what the picture shows, in a sentence with its numbers, written below it.
     options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
+    arguments: others, which have values; by name, as `argparse.ArgumentParser.add_argument` takes them.
     plots: panels from top to bottom, each drawing records on axes. figsize: in inches without the
     caption, by default one column wide.
     drawable: whether there are records for a panel, by its number from 0; those without are left out.
@@ -126,6 +128,7 @@ class Experiment:
     machines: Callable[..., Iterable[Gpu]]
     sizes: Callable[..., Mapping[Any, Any]]
     options: Mapping[str, Callable[[Sequence[Record]], str] | None] = field(default_factory=dict)
+    arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     figsize: tuple[float, float] | None = None
     drawable: Callable[[Sequence[Record], int], bool] = lambda records, panel: True
 
@@ -206,6 +209,8 @@ def _parser(experiment: Experiment) -> argparse.ArgumentParser:
     made.add_argument("--quick", action="store_true", help="smaller grids, same code")
     for name in experiment.options:
         made.add_argument(f"--{name}", action="store_true", help=OPTIONS[name])
+    for name, how in experiment.arguments.items():
+        made.add_argument(f"--{name}", **how)
     made.add_argument(
         "--jobs", type=_count, default=available_processors(), metavar="N", help="simulations at a time (%(default)s)"
     )

@@ -1,16 +1,19 @@
 """Speed of the simulator: warp instructions per second of host time, benchmark by benchmark.
 
-Baselines of all benchmarks at their default size, functional and timed, on one processor and on two; compiling and
-checking outputs is not counted. The best of five rounds counts, with --quick of two at the quick size. Each
-measurement has a process of its own, whose peak memory (interpreter, arrays and reference included) is that of
-the record. Two threads must give the same bits as one: cycles, counters and outputs are compared.
+Baselines of all benchmarks at their default size, functional and timed, with one host thread and with two, on the
+machines that --gpu names; compiling and checking outputs is not counted. The best of five rounds counts, with --quick
+of two at the quick size. Each measurement has a process of its own, whose peak memory (interpreter, arrays and
+reference included) is that of the record. Two threads must give the same bits as one: cycles, counters and outputs are
+compared.
 
 `speedup_2_threads` is the geometric mean of what a second host thread gains inside one simulation, over the larger
-runs: those of at least three million warp instructions; `speedup_2_threads_all` is that over all.
+runs: those of at least three million warp instructions; `speedup_2_threads_all` is that over all. The summary is that
+of the first machine; those of all are in its `machines`.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import multiprocessing
@@ -24,13 +27,15 @@ from typing import Any
 import numpy as np
 
 from experiments import harness, runs
+from experiments.cards import GPU
 from experiments.harness import Verdict
 from smmux import benchmarks, gpus
+from smmux import plot as figures
+from smmux.errors import ConfigError
 from smmux.plot import geometric_mean
 from smmux.result import Result
 from smmux.sweep import Record, available_processors, product, sweep
 
-GPU = "GTX285-1100"
 ROUNDS = {"default": 5, "quick": 2, "tiny": 1}
 """Rounds by size."""
 
@@ -38,23 +43,23 @@ LARGE = 3_000_000
 """Warp instructions of a larger run."""
 
 
-def measure(benchmark: str, host_threads: int, size: str) -> Record:
+def measure(benchmark: str, host_threads: int, size: str, gpu: str = GPU) -> Record:
     """The best of several rounds of one benchmark's baseline, in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
-        return process.submit(measure_here, benchmark, host_threads, size).result()
+        return process.submit(measure_here, benchmark, host_threads, size, gpu).result()
 
 
-def measure_here(benchmark: str, host_threads: int, size: str) -> Record:
+def measure_here(benchmark: str, host_threads: int, size: str, gpu: str = GPU) -> Record:
     """The same in this process, whose peak memory counts."""
     found = benchmarks.get(benchmark)
     problem = found.problem(size)
     kernel = found.kernel()
-    kernel.simulate(1, problem.block, problem.arguments(), gpu=GPU)  # compiles; a block alone takes no time
+    kernel.simulate(1, problem.block, problem.arguments(), gpu=gpu)  # compiles; a block alone takes no time
     seconds = []
     for _ in range(ROUNDS[size]):
         arguments = problem.arguments()
         start = time.perf_counter()
-        result = kernel.simulate(problem.grid, problem.block, arguments, gpu=GPU, host_threads=host_threads)
+        result = kernel.simulate(problem.grid, problem.block, arguments, gpu=gpu, host_threads=host_threads)
         seconds.append(time.perf_counter() - start)
         problem.check(arguments)
     best = min(seconds)
@@ -92,31 +97,45 @@ def digest(result: Result, arguments: Sequence[Any]) -> str:
     return found.hexdigest()[:16]
 
 
-def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
+def run(quick: bool = False, jobs: int | None = None, gpu: Sequence[str] = (GPU,)) -> list[Record]:
     """Measure one at a time, whatever jobs says; with two host threads only where there are two processors.
 
-    Raises AssertionError if two threads gave other bits than one.
+    gpu: names of machines. Raises AssertionError if two threads gave other bits than one.
     """
     threads = (1, 2) if available_processors() > 1 else (1,)
-    points = product(benchmark=benchmarks.names(), host_threads=threads, size=[runs.size(quick)])
+    points = product(
+        gpu=dict.fromkeys(gpu), benchmark=benchmarks.names(), host_threads=threads, size=[runs.size(quick)]
+    )
     records = sweep(measure, points, jobs=1, description="speed")
-    different = [r["benchmark"] for r in records if r["bits"] != _single(records, r["benchmark"])["bits"]]
+    different = [f"{r['benchmark']} on {r['gpu']}" for r in records if r["bits"] != _single(records, r)["bits"]]
     assert not different, f"two host threads change the result of {', '.join(different)}"
     return records
 
 
-def _single(records: Sequence[Record], benchmark: str) -> Record:
+def _single(records: Sequence[Record], record: Record) -> Record:
     """The record of one host thread."""
-    return next(r for r in records if r["benchmark"] == benchmark and r["host_threads"] == 1)
+    same = ("gpu", "benchmark")
+    return next(r for r in records if r["host_threads"] == 1 and all(r[name] == record[name] for name in same))
 
 
 def gain(records: Sequence[Record], record: Record) -> float:
     """How many times faster than on one host thread."""
-    return float(_single(records, record["benchmark"])["seconds"] / record["seconds"])
+    return float(_single(records, record)["seconds"] / record["seconds"])
+
+
+def machines(records: Sequence[Record]) -> dict[str, list[Record]]:
+    """The records of each machine, in their order."""
+    return {name: [r for r in records if r["gpu"] == name] for name in dict.fromkeys(r["gpu"] for r in records)}
 
 
 def summary(records: Sequence[Record]) -> dict[str, Any]:
-    """The figures to watch from version to version."""
+    """The figures to watch from version to version: of the first machine, and of each."""
+    found = {name: _summary(own) for name, own in machines(records).items()}
+    return {**next(iter(found.values())), "machines": found}
+
+
+def _summary(records: Sequence[Record]) -> dict[str, Any]:
+    """Of one machine."""
     single = [r for r in records if r["host_threads"] == 1]
     double = [r for r in records if r["host_threads"] == 2]
     larger = [r for r in double if r["instructions"] >= LARGE]
@@ -126,59 +145,78 @@ def summary(records: Sequence[Record]) -> dict[str, Any]:
         "speedup_2_threads": geometric_mean(gain(records, r) for r in larger) if larger else None,
         "speedup_2_threads_all": geometric_mean(gain(records, r) for r in double) if double else None,
         "speedup_2_threads_of": ", ".join(r["benchmark"] for r in larger),
-        "same_bits": all(r["bits"] == _single(records, r["benchmark"])["bits"] for r in double) if double else None,
+        "same_bits": all(r["bits"] == _single(records, r)["bits"] for r in double) if double else None,
         "peak_memory_mb": max(r["peak_memory_mb"] for r in records),
     }
 
 
 def caption(records: Sequence[Record]) -> str:
     """The rates to watch."""
-    found = summary(records)
-    second = found["speedup_2_threads"]
+    found = summary(records)["machines"]
     return (
-        f"Speed of the simulator: {found['mwips_geomean']:.1f} million warp instructions per second of host time in "
-        f"the geometric mean, at least {found['mwips_min']:.1f}"
-        + (f"; a second host thread makes the larger runs {second:.2f} times as fast." if second else ".")
+        "Speed of the simulator, in millions of warp instructions per second of host time: "
+        + "; ".join(f"{name} {_rates(own)}" for name, own in found.items())
+        + "."
     )
 
 
-def plot(records: Sequence[Record], ax: Any) -> Any:
-    """Millions of warp instructions per second."""
-    from smmux.plot import grouped_bars
+def _rates(found: Record) -> str:
+    second = found["speedup_2_threads"]
+    return (
+        f"{found['mwips_geomean']:.1f} in the geometric mean, {found['mwips_min']:.1f} at least"
+        + (f", larger runs {second:.2f} times as fast with a second host thread" if second else "")
+    )  # fmt: skip
 
-    named = [{**r, "threads": f"{r['host_threads']} host thread{'s' * (r['host_threads'] > 1)}"} for r in records]
-    grouped_bars(ax, named, x="benchmark", hue="threads", y="mwips", labels="inside", number="{:.1f}".format)
+
+def plot(records: Sequence[Record], ax: Any, panel: int = 0) -> Any:
+    """Millions of warp instructions per second on one machine, by its number."""
+    name, own = list(machines(records).items())[panel]
+    named = [{**r, "threads": f"{r['host_threads']} host thread{'s' * (r['host_threads'] > 1)}"} for r in own]
+    figures.grouped_bars(ax, named, x="benchmark", hue="threads", y="mwips", labels="inside", number="{:.1f}".format)
     ax.set_ylabel("Warp instructions (M/s)")
-    ax.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    ax.set_title(name, loc="left", fontsize=7, pad=2)
+    if panel == 0:
+        ax.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
 
 
 def table(records: Sequence[Record]) -> str:
-    """Rates per benchmark; gain is over one host thread."""
-    heads = ("", "threads", "instructions", "seconds", "M/s", "ns each", "Mcycles/s", "Mtrans/s", "MB", "gain")
-    rows = [
-        (
-            r["benchmark"],
-            r["host_threads"],
-            r["instructions"],
-            r["seconds"],
-            r["mwips"],
-            r["ns_per_instruction"],
-            r["cycles_per_second"] / 1e6,
-            r["transactions_per_second"] / 1e6,
-            r["peak_memory_mb"],
-            gain(records, r),
-        )
-        for r in records
-    ]
-    lines = (f"{name}: {_shown(value)}" for name, value in summary(records).items())
-    return harness.table(heads, rows) + "\n\n" + "\n".join(lines)
+    """Rates per benchmark, machine by machine; gain is over one host thread."""
+    heads = ("threads", "instructions", "seconds", "M/s", "ns each", "Mcycles/s", "Mtrans/s", "MB", "gain")
+    parts = []
+    for name, own in machines(records).items():
+        rows = [
+            (
+                r["benchmark"],
+                r["host_threads"],
+                r["instructions"],
+                r["seconds"],
+                r["mwips"],
+                r["ns_per_instruction"],
+                r["cycles_per_second"] / 1e6,
+                r["transactions_per_second"] / 1e6,
+                r["peak_memory_mb"],
+                gain(own, r),
+            )
+            for r in own
+        ]
+        parts.append(harness.table((name, *heads), rows))
+        parts.append("\n".join(f"{key}: {_shown(value)}" for key, value in _summary(own).items()))
+    return "\n\n".join(parts)
 
 
 def _shown(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _gpu(text: str) -> str:
+    """The name of a machine."""
+    try:
+        return gpus.get(text).name
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def check(records: Sequence[Record]) -> list[Verdict]:
@@ -194,9 +232,20 @@ EXPERIMENT = harness.Experiment(
     summary=summary,
     check=check,
     caption=caption,
-    plots=[plot],
-    machines=lambda: [gpus.get(GPU)],
+    plots=[partial(plot, panel=panel) for panel in range(len(gpus.names()))],
+    machines=lambda gpu: [gpus.get(name) for name in dict.fromkeys(gpu)],
     sizes=partial(runs.sizes, benchmarks.names()),
+    arguments={
+        "gpu": {
+            "nargs": "+",
+            "type": _gpu,
+            "default": [GPU],
+            "metavar": "NAME",
+            "help": f"machines to simulate, of {', '.join(gpus.names())} ({GPU})",
+        }
+    },
+    figsize=(3.33, 2.0 * len(gpus.names())),
+    drawable=lambda records, panel: panel < len(machines(records)),
 )
 
 

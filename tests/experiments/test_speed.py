@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from experiments import speed
 
 
-def record(benchmark: str, threads: int, seconds: float, instructions: int = 10**6, bits: str = "a") -> dict[str, Any]:
+def record(
+    benchmark: str, threads: int, seconds: float, instructions: int = 10**6, bits: str = "a", gpu: str = speed.GPU
+) -> dict[str, Any]:
     """What `measure` finds, of a run that long."""
     return {
-        "benchmark": benchmark, "host_threads": threads, "instructions": instructions, "seconds": seconds,
+        "gpu": gpu, "benchmark": benchmark, "host_threads": threads, "instructions": instructions, "seconds": seconds,
         "mwips": instructions / seconds / 1e6, "ns_per_instruction": seconds / instructions * 1e9,
         "cycles_per_second": 1e6, "transactions_per_second": 2e6, "peak_memory_mb": 100.0 * threads, "bits": bits,
     }  # fmt: skip
@@ -28,6 +33,40 @@ def test_summary_is_geometric_means_and_the_gain_is_that_of_larger_runs() -> Non
     assert (found["mwips_geomean"], found["mwips_min"]) == (4.0, 1.0)
     assert (found["speedup_2_threads"], found["speedup_2_threads_all"]) == (2.0, 1.0)
     assert (found["speedup_2_threads_of"], found["same_bits"], found["peak_memory_mb"]) == ("MV", True, 200.0)
+
+
+OTHER = [record("MV", 1, 8.0, 4 * 10**6, gpu="GTX480-16K"), record("TP", 1, 0.5, gpu="GTX480-16K")]
+
+
+def test_machines_have_tables_summaries_and_panels_of_their_own() -> None:
+    found = speed.summary(RECORDS + OTHER)
+    assert found | {"machines": None} == speed.summary(RECORDS) | {"machines": None}
+    assert {name: row["mwips_geomean"] for name, row in found["machines"].items()} == {
+        speed.GPU: 4.0,
+        "GTX480-16K": 1.0,
+    }
+    text = speed.table(RECORDS + OTHER)
+    assert text.count("mwips_geomean") == 2
+    titles = [speed.plot(RECORDS + OTHER, Figure().add_subplot(), panel).get_title(loc="left") for panel in (0, 1)]
+    assert titles == [speed.GPU, "GTX480-16K"]
+    assert [speed.EXPERIMENT.drawable(RECORDS + OTHER, panel) for panel in range(3)] == [True, True, False]
+    assert "GTX480-16K 1.0 in the geometric mean, 0.5 at least" in speed.caption(RECORDS + OTHER)
+
+
+def test_machines_are_named_on_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured(run: Any, points: list[dict[str, Any]], **_: Any) -> list[dict[str, Any]]:
+        return [record(p["benchmark"], p["host_threads"], 1.0, gpu=p["gpu"]) for p in points]
+
+    monkeypatch.setattr(speed, "sweep", measured)
+    assert speed.main(["--gpu", "gtx480-16k", "GTX480-48K", "GTX480-16K", "--out", str(tmp_path)]) == 0
+    content = json.loads((tmp_path / "speed.json").read_text())
+    assert list(content["summary"]["machines"]) == ["GTX480-16K", "GTX480-48K"]
+    assert [machine["name"] for machine in content["provenance"]["machines"]] == ["GTX480-16K", "GTX480-48K"]
+    with pytest.raises(SystemExit):
+        speed.main(["--gpu", "GTX999"])
+    assert "unknown gpu 'GTX999'" in capsys.readouterr().err
 
 
 def test_one_processor_has_no_gain() -> None:
@@ -51,6 +90,8 @@ def test_other_bits_on_two_threads_are_an_error(monkeypatch: pytest.MonkeyPatch)
 
 def test_measures_in_a_process_of_its_own() -> None:
     found = [speed.measure("CV", threads, "tiny") for threads in (1, 2)]
+    found.append(speed.measure("CV", 1, "tiny", "GTX480-16K"))
     assert found[0]["bits"] == found[1]["bits"]
+    assert found[0]["cycles"] != found[2]["cycles"]
     assert found[0]["seconds"] > 0
     assert found[0]["peak_memory_mb"] > 10
