@@ -71,13 +71,13 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     w->depth = 0;
     w->loads_pending = w->accesses_pending = 0;
     w->state = WARP_RUNNING;
-    sm->age[slot] = sm->starts++;
 }
 
 static void start_block(struct sm *sm, struct block *b, uint64_t t) {
     uint32_t thread = 0;
     b->started = true;
     b->start = t;
+    sm->order[sm->order_count++] = b->warp_slots;
     if (sm->check) check_start(sm, b);
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
@@ -227,7 +227,15 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
 
 /* ---- end --------------------------------------------------------------------------------- */
 
+static void forget_order(struct sm *sm, uint64_t warp_slots) {
+    uint32_t i = 0;
+    while (sm->order[i] != warp_slots) i++;
+    sm->order_count--;
+    memmove(sm->order + i, sm->order + i + 1, (sm->order_count - i) * sizeof *sm->order);
+}
+
 static void finish(struct sm *sm, struct block *b, uint64_t t) {
+    forget_order(sm, b->warp_slots);
     if (sm->m->static_smem) smm_release(&sm->smm, b->static_base);
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if (b->warp_slots >> w & 1) sm->warps[w].state = WARP_FREE;

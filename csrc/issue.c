@@ -120,13 +120,21 @@ static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32
     return issue_alu(sm, warp, u, active, t);
 }
 
+/* The schedulers that must choose again now that this one takes a unit: itself, and those whose
+ * choice wants that unit. Others lose nothing but warps that they did not choose. */
+static uint32_t contenders(const struct sm *sm, uint32_t index) {
+    const uint32_t taken = sm->common_units & sm->sched[index].choice.units;
+    uint32_t bits = 1u << index;
+    for (uint32_t s = 0; taken && s < sm->m->cfg->schedulers; s++)
+        if (sm->sched[s].choice.units & taken) bits |= 1u << s;
+    return bits;
+}
+
 static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool observed) {
     const struct config *cfg = sm->m->cfg;
     struct scheduler *s = &sm->sched[index];
     const struct choice c = s->choice;
-    /* What the schedulers share, one may have taken from another. */
-    const bool own = sm->next_unit[c.warp] == UNIT_SP && cfg->sp_units >= cfg->schedulers;
-    sm->stale |= own ? 1u << index : ~0u;
+    sm->stale |= cfg->issue_width < 2 ? contenders(sm, index) : ~0u;
     if (c.t > s->slot) idle_account(sm, c.warp, s->slot, c.t);
     s->slot = c.t;
     for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, observed); issued++) {

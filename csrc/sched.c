@@ -68,13 +68,12 @@ static uint32_t next_in_turn(const struct scheduler *s, uint64_t able) {
     return lowest64(after ? after : able);
 }
 
-/* Greedy-then-oldest: the warp that issued last, else the oldest. */
-NOINLINE static uint32_t greedy(const struct sm *sm, const struct scheduler *s, uint64_t able) {
+/* Greedy-then-oldest: the warp that issued last, else the first one of the oldest block. */
+static uint32_t greedy(const struct sm *sm, const struct scheduler *s, uint64_t able) {
+    const uint64_t *block = sm->order;
     if (s->last < MAX_WARPS && (able >> s->last & 1)) return s->last;
-    uint32_t oldest = lowest64(able);
-    for (; able; able &= able - 1)
-        if (sm->age[lowest64(able)] < sm->age[oldest]) oldest = lowest64(able);
-    return oldest;
+    while (!(*block & able)) block++;
+    return lowest64(*block & able);
 }
 
 uint64_t sched_able(struct sm *sm, struct scheduler *s) {
@@ -88,12 +87,10 @@ uint64_t sched_able(struct sm *sm, struct scheduler *s) {
 
 /* Those of the warps that are older than another one. */
 static uint64_t elders(const struct sm *sm, uint64_t warps, uint32_t than) {
+    const uint64_t *block = sm->order, bit = 1ull << than;
     uint64_t found = 0;
-    for (; warps; warps &= warps - 1) {
-        const uint32_t w = lowest64(warps);
-        if (sm->age[w] < sm->age[than]) found |= 1ull << w;
-    }
-    return found;
+    for (; !(*block & bit); block++) found |= *block;
+    return warps & (found | (*block & (bit - 1)));
 }
 
 uint64_t sched_before(const struct sm *sm, const struct scheduler *s, uint64_t warps,
@@ -112,7 +109,7 @@ uint64_t sched_before(const struct sm *sm, const struct scheduler *s, uint64_t w
 struct choice sched_pick(struct sm *sm, struct scheduler *s) {
     uint64_t t = s->slot, able = sched_able(sm, s);
     if (!able) able = after_slot(sm, s, &t);
-    if (!able) return (struct choice){NEVER, 0};
-    return (struct choice){t,
-                           sm->m->cfg->sched_policy ? greedy(sm, s, able) : next_in_turn(s, able)};
+    if (!able) return (struct choice){.t = NEVER};
+    const uint32_t warp = sm->m->cfg->sched_policy ? greedy(sm, s, able) : next_in_turn(s, able);
+    return (struct choice){t, warp, s->units[sm->next_unit[warp]]};
 }

@@ -52,13 +52,26 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     return used;
 }
 
+static void note_units(struct sm *sm, struct scheduler *s, uint32_t *taken) {
+    uint32_t all = 0;
+    for (uint32_t kind = UNIT_SP; kind <= UNIT_LSU; kind++) {
+        s->units[kind] = (uint16_t)(1u << s->unit[kind]);
+        all |= s->units[kind];
+    }
+    s->units[UNIT_EITHER] = s->units[UNIT_SP] | s->units[UNIT_SFU];
+    sm->common_units |= *taken & all;
+    *taken |= all;
+}
+
 static void start_schedulers(struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
+    uint32_t taken = 0;
     for (uint32_t w = 0; w < MAX_WARPS; w++) sm->scheduler_of[w] = (uint8_t)(w % cfg->schedulers);
     for (uint32_t s = 0; s < cfg->schedulers; s++) {
         sm->sched[s].unit[UNIT_SP] = (uint8_t)(s % cfg->sp_units);
         sm->sched[s].unit[UNIT_SFU] = (uint8_t)(4 + s % cfg->sfu_units);
         sm->sched[s].unit[UNIT_LSU] = (uint8_t)(8 + s % cfg->lsu_units);
+        note_units(sm, &sm->sched[s], &taken);
         sm->sched[s].last = s + MAX_WARPS * cfg->schedulers; /* so that the first warp is first */
     }
 }

@@ -89,6 +89,7 @@ struct block_event {
 struct choice {
     uint64_t t;
     uint32_t warp;
+    uint32_t units; /* bit per unit_free that it may take */
 };
 
 /* Its warps are bits of masks: ready ones want a slot and their unit, waiting ones are ready at
@@ -96,10 +97,11 @@ struct choice {
 struct scheduler {
     uint64_t slot; /* earliest next issue */
     uint64_t ready, waiting;
-    uint64_t wake;        /* no waiting warp is ready before */
-    struct choice choice; /* valid unless the SM's stale bit says otherwise */
-    uint32_t last;        /* warp slot that issued last */
-    uint8_t unit[4];      /* index into unit_free for enum unit SP, SFU, LSU */
+    uint64_t wake;              /* no waiting warp is ready before */
+    struct choice choice;       /* valid unless the SM's stale bit says otherwise */
+    uint32_t last;              /* warp slot that issued last */
+    uint8_t unit[4];            /* index into unit_free for enum unit SP, SFU, LSU */
+    uint16_t units[UNIT_COUNT]; /* bits of those that an enum unit may take */
 };
 
 enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE_COUNT };
@@ -142,9 +144,12 @@ struct sm {
     uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER for a sleeping warp */
     uint8_t wait[MAX_WARPS];      /* enum wait */
     uint8_t next_unit[MAX_WARPS];
-    uint32_t fetched;    /* line of the program, the most recently used one, or CACHE_NONE */
-    uint32_t stale;      /* bit per scheduler: its choice must be made again */
-    uint32_t warp_limit; /* warp slots in use are below */
+    uint32_t fetched;      /* line of the program, the most recently used one, or CACHE_NONE */
+    uint32_t stale;        /* bit per scheduler: its choice must be made again */
+    uint32_t common_units; /* bits of unit_free that several schedulers take */
+    uint32_t warp_limit;   /* warp slots in use are below */
+    uint32_t order_count;
+    uint64_t order[MAX_BLOCKS]; /* warp slots of the blocks that have started, oldest first */
     uint8_t scheduler_of[MAX_WARPS];
     const struct machine *m;
     struct counters count;
@@ -153,7 +158,6 @@ struct sm {
     bool observed;                /* by either of them */
     /* warm */
     struct warp warps[MAX_WARPS];
-    uint64_t age[MAX_WARPS]; /* order of start, for greedy-then-oldest */
     struct port *port;
     struct reply *replies; /* min-heap by cycle */
     uint64_t port_free;    /* packets leave in order */
@@ -182,7 +186,6 @@ struct sm {
     uint32_t pending_count;
     struct block_event finished[MAX_BLOCKS];
     uint32_t finished_count;
-    uint64_t starts;        /* blocks started so far */
     uint64_t last_activity; /* cycle of the last exit or acknowledgement */
     uint64_t next;          /* earliest cycle at which it can do something by itself */
     struct fault fault;     /* code != OK: this SM has stopped */
