@@ -17,25 +17,19 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from experiments import cards, harness, measured, software, virtual
+from experiments import cards, harness, measured, runs, software, virtual
 from experiments.cards import CAMPING, MEASURED
 from experiments.harness import MARGIN, Verdict, verdict
 from experiments.runs import simulate_all
 from experiments.software import APPROACHES, BEST, CLAIMS, HEAD, SCHEDULES, bars, best, means, substituted
-from experiments.speedups import LIMITED, MEAN, by_problem, with_speedups
-from smmux import benchmarks
+from experiments.speedups import LIMITED, MEAN, SOME, by_problem, with_speedups
+from smmux import benchmarks, gpus, models
 from smmux import plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 
-TABLE1 = {"GTX480-16K": ("SP", "HG"), "GTX480-48K": ("HG",)}
-"""Benchmarks of which fewer blocks fit if Table 1's bytes count (tests/experiments/test_fig11.py)."""
-BOUND = ("MV", "FFT", "MC", "STO", "HG", "CV")
-"""Benchmarks of which some variant needs more registers than K+3 blocks of the baseline leave it."""
 BESIDE = ("Table 1 bytes", "own registers", "hashed partitions")
 """What stands beside a card, as its machines are named."""
-QUICK = ("FFT", "STO", "SP")
-"""Benchmarks of a quick run: most of its time goes into compiling."""
 
 
 def machines() -> list[Gpu]:
@@ -43,7 +37,7 @@ def machines() -> list[Gpu]:
     return [
         *cards.measured(),
         *map(cards.perfect_fetch, MEASURED),
-        *map(cards.table1_bytes, TABLE1),
+        *map(cards.table1_bytes, MEASURED[1:]),
         *map(cards.own_registers, MEASURED),
         cards.hashed(MEASURED[0]),
         cards.half_lanes(),
@@ -53,17 +47,29 @@ def machines() -> list[Gpu]:
 def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
     """Simulate; every record has its speedup over the baseline. quick: some benchmarks, in schedule `list`."""
     if quick:
-        todo = [p for gpu in MEASURED for p in software.points(gpu, HEAD, quick, QUICK)]
+        todo = [p for gpu in MEASURED for p in software.points(gpu, HEAD, quick, SOME)]
     else:
         todo = [p for gpu, schedule in product(MEASURED, SCHEDULES) for p in software.points(gpu, schedule, quick)]
-        for name, affected in TABLE1.items():
-            todo += software.points(cards.table1_bytes(name), HEAD, quick, affected)
+        for name in MEASURED[1:]:
+            todo += software.points(cards.table1_bytes(name), HEAD, quick, table1_matters(name))
         for name in MEASURED:
-            todo += software.points(cards.own_registers(name), HEAD, quick, BOUND, own_registers=True)
+            todo += software.points(cards.own_registers(name), HEAD, quick, own_registers=True)
         todo += software.points(cards.hashed(MEASURED[0]), HEAD, quick, CAMPING, own_registers=True)
         for machine in (cards.half_lanes(), *map(cards.perfect_fetch, MEASURED)):
             todo += software.points(machine, HEAD, quick)
     return with_speedups(simulate_all(by_problem(todo), jobs, "fig11"))
+
+
+def table1_matters(gpu: str) -> list[str]:
+    """The benchmarks of which fewer blocks fit a Fermi card if Table 1's bytes count, not those of arrays alone."""
+
+    def blocks(name: str, machine: Gpu) -> int:
+        benchmark = benchmarks.get(name)
+        program = runs.program(benchmark)
+        parameters = program.param_bytes(benchmark.pointer_bytes) if machine.param_in_smem else 0
+        return models.occupancy(benchmark.table1.threads, 0, program.shared_bytes, machine, parameters).blocks
+
+    return [name for name in LIMITED if blocks(name, cards.table1_bytes(gpu)) < blocks(name, gpus.get(gpu))]
 
 
 def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:

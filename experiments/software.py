@@ -49,13 +49,10 @@ BEST = "best"
 CLAIMS = {"GTX480-16K": "P30", "GTX480-48K": "P31"}
 """Claims that give the means of each approach on a card."""
 
-LARGE = ("MC",)
-"""Of which the default size has no eight waves where VTB combines four blocks on 48 kB."""
-
 
 def size(name: str, quick: bool) -> str:
-    """The size of a benchmark's problem."""
-    return "large" if name in LARGE and not quick else runs.size(quick)
+    """The size of a benchmark's problem: large where VTB combines more than two blocks, for eight waves of them."""
+    return "large" if benchmarks.get(name).combined > 2 and not quick else runs.size(quick)
 
 
 def paper(gpu: str) -> dict[str, float]:

@@ -16,17 +16,15 @@ from experiments.cards import MEASURED
 from experiments.harness import MARGIN, Verdict, verdict
 from experiments.runs import simulate_all
 from experiments.software import HEAD, SCHEDULES
-from experiments.speedups import LIMITED, MEAN, by_problem, with_speedups
+from experiments.speedups import LIMITED, MEAN, SOME, by_problem, with_speedups
 from smmux import benchmarks
 from smmux import plot as figures
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
 COMBINED = (2, 3, 4)
-LARGE = {"GTX285": ("MV", "SP"), "GTX480-48K": ("MV", "MC", "SP", "HG")}
+LARGE = {"GTX285": ("MV", "SP"), "GTX480-48K": ("MC", "SP", "HG")}
 """Of which the default size has no eight waves for N = 4 (tests/experiments/test_vtb_n.py)."""
-QUICK = ("MV", "STO", "SP")
-"""Benchmarks of a quick run: most of its time goes into compiling."""
 
 
 def size(name: str, gpu: str, quick: bool = False) -> str:
@@ -38,7 +36,7 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
     """Simulate; every record has its speedup over the baseline. quick: some, on GTX480-16K, in schedule `list`."""
     todo: list[Record] = []
     places = [(MEASURED[1], HEAD)] if quick else product(MEASURED, SCHEDULES)
-    for (gpu, schedule), name in product(places, QUICK if quick else LIMITED):
+    for (gpu, schedule), name in product(places, SOME if quick else LIMITED):
         common = {"benchmark": name, "build": benchmarks.get(name).builds[0], "schedule": schedule, "gpu": gpu}
         common |= {"size": size(name, gpu, quick)}
         todo.append({**common, "variant": "baseline", "n": 1})

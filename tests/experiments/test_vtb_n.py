@@ -79,6 +79,10 @@ def test_grids_hold_eight_waves(name: str, gpu: str) -> None:
         fit = models.occupancy(n * problem.threads, program.nregs, program.shared_bytes, card, parameters)
         return n * fit.blocks * card.sm_count
 
-    for n, size in ((benchmark.combined, software.size(name, False)), (max(vtb_n.COMBINED), vtb_n.size(name, gpu))):
-        assert BLOCKS[name](**benchmark.sizes[size]) >= WAVES * max(wave(k) for k in range(1, n + 1))
+    def holds(size: str, n: int) -> bool:
+        return BLOCKS[name](**benchmark.sizes[size]) >= WAVES * max(wave(k) for k in range(1, n + 1))
+
+    assert holds(software.size(name, False), benchmark.combined)
+    assert holds(vtb_n.size(name, gpu), max(vtb_n.COMBINED))
+    assert (vtb_n.size(name, gpu) == "large") != holds("default", max(vtb_n.COMBINED))
     assert math.ceil(BLOCKS[name](**benchmark.sizes["tiny"])) == problem.blocks
