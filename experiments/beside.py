@@ -69,7 +69,7 @@ def table(own: Sequence[Record]) -> str:
             (
                 name,
                 *(r["speedup"] for r in row),
-                *(round(in_flight(r), 2) for r in row[:2]),
+                *(f"{in_flight(r):.2f}" for r in row[:2]),
                 *(f"{100 * at_barriers(r):.0f}" for r in row),
                 f"{100 * for_memory(row[0]):.0f}",
                 gpu.removeprefix(GPU).lstrip(", "),

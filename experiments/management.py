@@ -59,7 +59,7 @@ def _split_of_6_kb() -> Verdict:
     starts = sorted(entry.start for entry in table.entries)
     return verdict(
         "P48",
-        {"static": static, "split": sum(p is not None for p in private), "starts": starts},
+        {"static": static, "split": sum(p is not None for p in private), "starting at": starts},
         (static, starts, public[2]) == (2, [0, 4 * KB, 8 * KB, 12 * KB, 14 * KB], None),
         "Figure 10 prints 14436 for 14336; public parts are placed from the top down, the paper's from below",
     )
@@ -85,7 +85,12 @@ def _waiting() -> Verdict:
     first = table.alloc_static(0, 9 * KB)
     refused = table.alloc_static(1, 9 * KB), table.alloc_dynamic(0, 9 * KB)
     freed = table.release(first or 0)
-    return verdict("P50", [refused, freed], refused == (None, None) and table.alloc_static(1, 9 * KB) == 0)
+    return verdict(
+        "P50",
+        {"refused": [start is None for start in refused], "released": freed},
+        refused == (None, None) and freed and table.alloc_static(1, 9 * KB) == 0,
+        "9 kB asked for at a start and at an allocation while a block holds 9 of 16 kB; then it gives them back",
+    )
 
 
 @cuda.jit

@@ -156,7 +156,7 @@ def test_what_shared_memory_does_not_limit_neither_gains_nor_loses(cycles: dict[
 def test_claims_about_management_hold() -> None:
     verdicts = {v.id: v for v in management.check()}
     assert {claim: v.reproduced for claim, v in verdicts.items()} == {f"P{n}": True for n in (*range(48, 54), 58)}
-    assert verdicts["P48"].ours == {"static": 2, "split": 3, "starts": [0, 4096, 8192, 12288, 14336]}
+    assert verdicts["P48"].ours == {"static": 2, "split": 3, "starting at": [0, 4096, 8192, 12288, 14336]}
 
 
 def test_points_of_a_problem_are_neighbours_and_unique() -> None:
