@@ -88,14 +88,14 @@ def table(records: Sequence[Record]) -> str:
     """Speedups card by card, the paper's means beside ours."""
     parts = []
     for gpu in MEASURED:
-        rows = _rows(records, gpu)
+        paper = software.paper(gpu)
+        rows = [*_rows(records, gpu), ("paper", None, "", *(paper.get(a) for a in (*APPROACHES, BEST)), *[None] * 4)]
         for other in BESIDE:
             theirs = [(f"{row[0]}, {other}", *row[1:]) for row in _rows(records, f"{gpu}, {other}") if row[0] != MEAN]
             if theirs:
                 mixed = means(substituted(records, gpu, f"{gpu}, {other}"), gpu)
                 mean = (f"{MEAN}, {other}", None, "", *(mixed.get(a) for a in (*APPROACHES, BEST)), *[None] * 4)
                 rows += [*theirs, mean]
-        rows.append(("paper", None, "", *(software.paper(gpu).get(a) for a in (*APPROACHES, BEST)), *[None] * 4))
         columns = [*APPROACHES.values(), BEST]
         parts.append(harness.table((gpu, "K", "registers", *columns, *(f"{SCHEDULES[1]}: {c}" for c in columns)), rows))
     variations = [(name, means(records, name)) for name in _variations()]
@@ -162,7 +162,9 @@ def _maxima(records: Sequence[Record], complete: bool) -> Verdict:
     fermi = max((tops[gpu] for gpu in MEASURED[1:]), key=lambda item: item[1])
     ours = [tops[MEASURED[0]], fermi]
     close, note = harness.close([v for _, v in ours], harness.paper("P2"))
-    return verdict("P2", [f"{v:.3f} ({name})" for name, v in ours], close if complete else None, note + " (D14)")
+    return verdict(
+        "P2", [f"{v:.3f} ({name})" for name, v in ours], close if complete else None, note + " (DEVIATIONS D14)"
+    )
 
 
 def _means_of(claim: str, records: Sequence[Record], gpu: str, complete: bool) -> Verdict:
@@ -264,7 +266,12 @@ def _selection(records: Sequence[Record]) -> Verdict:
     for gpu in MEASURED:
         own = means(records, gpu)
         found[gpu] = round(own[BEST] / max(own[a] for a in APPROACHES if a in own), 3)
-    return verdict("P60", found, all(ratio > 1 for ratio in found.values()), "best mean over the highest single one")
+    return verdict(
+        "P60",
+        found,
+        all(ratio > 1 for ratio in found.values()),
+        "best mean over the highest single one (DEVIATIONS D14, D18)",
+    )
 
 
 def caption(records: Sequence[Record]) -> str:
