@@ -215,8 +215,8 @@ def caption(records: Sequence[Record]) -> str:
     printed = ", ".join(f"{r['speedup']:.2f} with K+{r['extra_blocks']}" for r in rows[1 : len(PRINTED) + 1])
     return (
         f"Figure 15. Geometric mean of the speedups {printed}; with K+{rows[-1]['extra_blocks']} "
-        f"{rows[-1]['speedup']:.2f}, and blocks wait for shared memory for {rows[-1]['wait']:.0%} of their time (K+1: "
-        f"{rows[1]['wait']:.0%}). Schedule {SCHEDULES[0]}."
+        f"{rows[-1]['speedup']:.2f}, and blocks wait for shared memory for {rows[-1]['wait']:.0%} of their time on "
+        f"average (K+1: {rows[1]['wait']:.0%}). Schedule {SCHEDULES[0]}."
     )
 
 

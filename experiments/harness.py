@@ -240,18 +240,19 @@ def _host() -> dict[str, Any]:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Columns of text, numbers to the right; floats with three digits after the point."""
+    """Columns of text, numbers to the right; floats with three digits after the point. Empty columns are left out."""
     cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max(len(row[i]) for row in [list(header), *cells]) for i in range(len(header))]
-    numeric = [all(_is_number(row[i]) for row in cells) for i in range(len(header))]
-    lines = []
-    for row in [list(header), ["-" * width for width in widths], *cells]:
-        parts = [
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(row, widths, numeric, strict=True)
-        ]
-        lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)
+    kept = [i for i in range(len(header)) if not cells or any(row[i] not in ("-", "") for row in cells)]
+    lines = [[row[i] for i in kept] for row in (list(header), *cells)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    numeric = [all(map(_is_number, column[1:])) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join("  ".join(_aligned(row, widths, numeric)).rstrip() for row in lines)
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterable[str]:
+    for text, width, right in zip(row, widths, numeric, strict=True):
+        yield text.rjust(width) if right else text.ljust(width)
 
 
 def _cell(value: Any) -> str:

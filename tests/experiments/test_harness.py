@@ -42,6 +42,12 @@ def test_table_aligns_numbers_to_the_right() -> None:
     assert text.splitlines() == ["name   value", "-----  -----", "a      1.500", "bcdef      -", "c         22"]
 
 
+def test_table_leaves_empty_columns_out() -> None:
+    rows = [("a", None, "", 1), ("b", float("nan"), "", None)]
+    assert harness.table(("name", "x", "y", "z"), rows).splitlines() == ["name  z", "----  -", "a     1", "b     -"]
+    assert harness.table(("name", "x"), []).splitlines() == ["name  x", "----  -"]
+
+
 QUICK = "a quick run is not judged"
 
 
