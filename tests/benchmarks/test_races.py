@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smmux import _core, benchmarks, multiplex
+from smmux import _core, benchmarks
 from smmux.benchmarks import Problem
+from smmux.benchmarks.base import DIVIDED, VIRTUAL
 from smmux.checks import Findings
 from smmux.compiler.program import ISOLATE, Program
 from smmux.errors import KernelError
 from smmux.launch import launch
 
 GPU = "GTX480-16K"  # holds the registers of every variant
-PASSES = ("vtb", "vtb_pipe", "co_vtb")
-BUILDS = [(name, build) for name in benchmarks.names() for build in benchmarks.get(name).builds]
 KERNELS = [
-    (name, variant, build)
-    for name, build in BUILDS
-    for variant in ("baseline", "isolated", "hw", "co_hw", *PASSES)
-    if not variant.startswith("co_") or (benchmarks.get(name).divided and build == benchmarks.get(name).builds[0])
+    (benchmark.name, variant, build)
+    for benchmark in map(benchmarks.get, benchmarks.names())
+    for build in benchmark.builds
+    for variant in benchmark.variants
+    if variant not in DIVIDED or build == benchmark.builds[0]
 ]
 DYNAMIC = {"management": "dynamic", "extra_blocks": 1}
 
@@ -34,12 +34,8 @@ DYNAMIC = {"management": "dynamic", "extra_blocks": 1}
 def made(name: str, variant: str, build: str) -> tuple[Any, Problem, Any, Any]:
     """Kernel, problem, grid and block of a variant."""
     benchmark, problem = benchmarks.get(name), benchmarks.get(name).problem("tiny", build)
-    if variant not in PASSES:
-        return benchmark.kernel(variant, build), problem, problem.grid, problem.block
-    declared = benchmark.divided if variant == "co_vtb" else {}
-    transform = getattr(multiplex, variant)
-    kernel = transform(benchmark.kernel("baseline", build), grid=problem.grid, block=problem.block, **declared)
-    return kernel, problem, *kernel.geometry(problem.grid, problem.block)
+    kernel, grid, block = benchmark.launch(problem, variant, build)
+    return kernel, problem, grid, block
 
 
 def is_default(name: str, build: str) -> bool:
@@ -59,7 +55,7 @@ def test_nothing_is_found_and_nothing_changes(name: str, variant: str, build: st
         problem.check(arguments)
         assert result.findings is not None
         assert not result.findings.errors
-        assert {finding.kind for finding in result.findings} <= ({"early-exit"} if variant in PASSES else set())
+        assert {finding.kind for finding in result.findings} <= ({"early-exit"} if variant in VIRTUAL else set())
         assert result.counters == kernel.simulate(grid, block, problem.arguments(), gpu=GPU, **options).counters
 
 
@@ -136,7 +132,7 @@ def test_a_missing_barrier_is_found(name: str, variant: str) -> None:
 ODD = ("CV", "radius32")  # one block at this size: its virtual neighbour is beyond the grid
 
 
-@pytest.mark.parametrize(("name", "variant", "build"), [k for k in KERNELS if not (k[::2] == ODD and k[1] in PASSES)])
+@pytest.mark.parametrize(("name", "variant", "build"), [k for k in KERNELS if not (k[::2] == ODD and k[1] in VIRTUAL)])
 @pytest.mark.slow
 def test_a_missing_barrier_of_any_kernel_is_found(name: str, variant: str, build: str) -> None:
     missed(name, variant, build)

@@ -12,53 +12,37 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from smmux import benchmarks, multiplex
+from smmux import benchmarks
+from smmux.benchmarks import Problem
 from smmux.errors import Error
 
 GPUS = ("GTX285-1100", "GTX480-16K")
-PASSES = ("vtb", "vtb_pipe", "co_vtb")
-VARIANTS = ("baseline", "hw", "co_hw", *PASSES)
 DYNAMIC = {"management": "dynamic", "extra_blocks": 1}
 BAR = 2.0
 
 
-def kernel_of(name: str, variant: str, problem: Any) -> Any:
-    """The variant's kernel; None where the benchmark declares no private part."""
-    benchmark = benchmarks.get(name)
-    if variant.startswith("co_") and not benchmark.divided:
-        return None
-    if variant not in PASSES:
-        return benchmark.kernel(variant)
-    declared = benchmark.divided if variant == "co_vtb" else {}
-    return getattr(multiplex, variant)(benchmark.kernel(), grid=problem.grid, block=problem.block, **declared)
-
-
-def seconds(kernel: Any, problem: Any, gpu: str, check: str | None, options: dict[str, Any]) -> tuple[float, int]:
+def seconds(launched: Any, problem: Problem, gpu: str, check: str | None, options: Any) -> tuple[float, int]:
     """Processor time and cycles of one run."""
+    kernel, grid, block = launched
     arguments = problem.arguments()
-    grid, block = problem.grid, problem.block
-    if hasattr(kernel, "geometry"):
-        grid, block = kernel.geometry(grid, block)
     start = time.process_time()
     result = kernel.simulate(grid, block, arguments, gpu=gpu, check=check, **options)
     return time.process_time() - start, result.cycles
 
 
 def ratio(name: str, variant: str, gpu: str, size: str, rounds: int) -> tuple[float, float] | None:
-    """Least time with the check over the least without, and the latter; None where the variant does not exist."""
+    """Least time with the check over the least without, and the latter; None where the machine cannot hold it."""
     problem = benchmarks.get(name).problem(size)
-    kernel = kernel_of(name, variant, problem)
-    if kernel is None:
-        return None
+    launched = benchmarks.get(name).launch(problem, variant)
     options = DYNAMIC if variant in ("hw", "co_hw") else {}
     try:
-        seconds(kernel, problem, gpu, None, options)  # compiles
+        seconds(launched, problem, gpu, None, options)  # compiles
     except Error:
         return None  # too large for the machine
     plain, checked = [], []
     for _ in range(rounds):
-        plain.append(seconds(kernel, problem, gpu, None, options))
-        checked.append(seconds(kernel, problem, gpu, "races", options))
+        plain.append(seconds(launched, problem, gpu, None, options))
+        checked.append(seconds(launched, problem, gpu, "races", options))
     assert len({cycles for _, cycles in plain + checked}) == 1, "the check changes cycles"
     return min(checked)[0] / min(plain)[0], min(plain)[0]
 
@@ -67,7 +51,7 @@ def measured(names: Sequence[str], size: str, rounds: int) -> Iterator[tuple[str
     """Label and ratio of every point, printed as they come."""
     for name in names:
         for gpu in GPUS:
-            for variant in VARIANTS:
+            for variant in benchmarks.get(name).variants:
                 if (found := ratio(name, variant, gpu, size, rounds)) is None:
                     continue
                 label = f"{name:4} {variant:9} {gpu:12}"
