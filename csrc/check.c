@@ -119,7 +119,8 @@ void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes) {
 
 void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes) {
     struct check *c = sm->check;
-    c->exits[warp].pc = sm->warps[warp].pc;
+    for (uint32_t left = lanes; left; left &= left - 1)
+        c->exits[warp].pc[bits_lowest(left)] = (uint16_t)sm->warps[warp].pc;
     if (c->blocks[sm->warps[warp].block].met) c->exits[warp].late |= lanes;
 }
 
@@ -152,18 +153,31 @@ void check_arrival(struct sm *sm, uint32_t warp, uint64_t t) {
                                   .thread = {waiting_thread(sm, b), thread}});
 }
 
-/* Report a thread that the barrier of the block does without, if there is one. */
-static void report_exit(struct sm *sm, const struct block *b, uint64_t t, bool late) {
+/* Lanes that took a way to an exit behind the barrier; the order of programs is the source's. */
+static uint32_t gone_round(const struct check *c, uint32_t warp, uint32_t exited, uint32_t pc) {
+    uint32_t lanes = 0;
+    for (uint32_t left = exited; left; left &= left - 1)
+        if (c->exits[warp].pc[bits_lowest(left)] > pc) lanes |= left & (0u - left);
+    return lanes;
+}
+
+/* Report a thread that the barrier of the block does without, if there is one: that returned in
+ * front of it, or diverged. */
+static void report_exit(struct sm *sm, const struct block *b, uint64_t t, bool diverged) {
+    const struct check *c = sm->check;
     for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1) {
         const uint32_t warp = (uint32_t)__builtin_ctzll(slots);
-        const uint32_t met = sm->check->exits[warp].late;
-        const uint32_t exited = exited_lanes(sm, b, warp) & (late ? met : ~met);
-        if (!exited) continue;
-        const uint32_t thread = first_thread(b, warp) + bits_lowest(exited);
-        check_report(sm, b, t,
-                     (struct finding){.kind = late ? FINDING_DIVERGENCE : FINDING_EARLY_EXIT,
-                                      .pc = {sm->check->exits[warp].pc, b->barrier_pc},
-                                      .thread = {thread, waiting_thread(sm, b)}});
+        const uint32_t exited = exited_lanes(sm, b, warp);
+        const uint32_t astray =
+            exited & (c->exits[warp].late | gone_round(c, warp, exited, b->barrier_pc));
+        const uint32_t lanes = diverged ? astray : exited & ~astray;
+        if (!lanes) continue;
+        const uint32_t lane = bits_lowest(lanes);
+        check_report(
+            sm, b, t,
+            (struct finding){.kind = diverged ? FINDING_DIVERGENCE : FINDING_EARLY_EXIT,
+                             .pc = {c->exits[warp].pc[lane], b->barrier_pc},
+                             .thread = {first_thread(b, warp) + lane, waiting_thread(sm, b)}});
         return;
     }
 }

@@ -92,8 +92,14 @@ static void found(const struct visit *v, enum finding_kind kind, uint32_t earlie
                                   .address = address_of(v, piece) - v->base});
 }
 
-/* Report this lane's access if nothing orders one of the class before it. One instruction that
- * stores different values for several threads says that any of them may win. */
+/* Copies of an unrolled loop are one line. */
+static bool same_line(const struct visit *v, uint32_t pc) {
+    const struct program *p = v->op->sm->m->program;
+    return pc == v->op->pc || (p->line[pc] && p->line[pc] == p->line[v->op->pc]);
+}
+
+/* Report this lane's access if nothing orders one of the class before it. One line that stores
+ * different values of several threads says that any of them may win. */
 static void find_race(const struct visit *v, enum access_class class, uint32_t piece,
                       uint32_t lane) {
     const struct check *c = v->check;
@@ -101,8 +107,8 @@ static void find_race(const struct visit *v, enum access_class class, uint32_t p
     for (uint32_t which = 0; which < 2; which++) {
         const uint32_t tag = *tag_at(c, class, which, piece), pc = *pc_at(c, class, which, piece);
         if (ordered(v, tag, lane)) continue;
-        const bool same = class == BY_STORE && v->op->u->op == OP_ST_SHARED && pc == v->op->pc;
-        found(v, same ? FINDING_CONFLICT : FINDING_RACE, tag, pc, piece, lane);
+        const bool any = class == BY_STORE && v->op->u->op == OP_ST_SHARED && same_line(v, pc);
+        found(v, any ? FINDING_CONFLICT : FINDING_RACE, tag, pc, piece, lane);
         return;
     }
 }
@@ -128,43 +134,56 @@ static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lan
     for (uint32_t other = lane; other-- > 0;) {
         if (!(v->op->active >> other & 1)) continue;
         if (piece - piece_of(v, v->op->addr[other]) >= v->pieces) continue;
-        if (stored(v, piece, other) != value)
-            found(v, FINDING_CONFLICT, v->tag | other, v->op->pc, piece, lane);
-        return;
+        if (stored(v, piece, other) == value) return;
+        found(v, FINDING_CONFLICT, v->tag | other, v->op->pc, piece, lane);
+        break;
     }
     memcpy(&there, v->op->sm->shared + address_of(v, piece), (size_t)1 << shift);
     if (there != value && !v->recorded) find_race(v, BY_STORE, piece, lane);
 }
 
-static void visit_piece(const struct visit *v, uint32_t piece, uint32_t lane) {
+/* To exchange without looking at what was there is to store. */
+static bool reads(const struct uop *u) { return u->sub != ATOM_EXCH || u->dst_count; }
+
+static void examine(const struct visit *v, uint32_t piece, uint32_t lane) {
     switch (v->op->u->op) {
     case OP_LD_SHARED:
         find_uninitialised(v, piece, lane);
         find_race(v, BY_STORE, piece, lane);
         find_race(v, BY_ATOMIC, piece, lane);
-        note(v, BY_LOAD, piece, lane);
         break;
     case OP_ST_SHARED:
         find_overwritten(v, piece, lane);
         find_race(v, BY_LOAD, piece, lane);
         find_race(v, BY_ATOMIC, piece, lane);
-        note(v, BY_STORE, piece, lane);
         break;
     default:
-        find_uninitialised(v, piece, lane);
+        if (reads(v->op->u)) find_uninitialised(v, piece, lane);
         find_race(v, BY_STORE, piece, lane);
         find_race(v, BY_LOAD, piece, lane);
-        note(v, BY_ATOMIC, piece, lane);
         break;
     }
 }
 
-static void visit_lanes(const struct visit *v) {
+static void record_piece(const struct visit *v, uint32_t piece, uint32_t lane) {
+    const uint32_t op = v->op->u->op;
+    note(v, op == OP_LD_SHARED ? BY_LOAD : op == OP_ST_SHARED ? BY_STORE : BY_ATOMIC, piece, lane);
+}
+
+typedef void visit_fn(const struct visit *v, uint32_t piece, uint32_t lane);
+
+static void visit_pieces(const struct visit *v, visit_fn *visit) {
     for (uint32_t left = v->op->active; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         const uint32_t first = piece_of(v, v->op->addr[lane]);
-        for (uint32_t k = 0; k < v->pieces; k++) visit_piece(v, first + k, lane);
+        for (uint32_t k = 0; k < v->pieces; k++) visit(v, first + k, lane);
     }
+}
+
+/* All lanes look at what was there before any of them. */
+static void visit_lanes(const struct visit *v) {
+    visit_pieces(v, examine);
+    visit_pieces(v, record_piece);
 }
 
 /* ---- the same for instructions with nothing to report, nearly all of them ---------------- */

@@ -51,8 +51,8 @@ struct check {
     lane_epochs *known; /* strict, by warp: tags of a lane below known[warp][observer][lane] are
                          * ordered before what the observer does */
     struct {
-        uint32_t pc;   /* of the last */
-        uint32_t late; /* lanes that have met others of their block before */
+        uint32_t late;   /* lanes that have met others of their block before */
+        uint16_t pc[32]; /* per lane */
     } exits[MAX_WARPS];
     struct findings findings;
 };
