@@ -58,6 +58,17 @@ def test_verdicts_on_its_contrary() -> None:
     assert {v.id: v.reproduced for v in fig15.check(found)} == {"P42": False, "P43": False, "P61": False}
 
 
+def test_means_are_judged_without_the_accident_of_camping_too(as_paper: list[dict[str, Any]]) -> None:
+    own = [r for r in as_paper if (r["benchmark"], r["schedule"], r["gpu"]) == ("MV", "source", cards.GPU)]
+    hashed = [r | {"gpu": cards.HASHED, "speedup": 40.0 ** r["extra_blocks"]} for r in own]
+    assert fig15.without_camping(as_paper) == pytest.approx([r["speedup"] for r in fig15.curves(as_paper)[MEAN][1:4]])
+    rest = 1.2**5 * 1.1
+    assert fig15.without_camping(as_paper + hashed)[0] == pytest.approx((rest * 40) ** (1 / 7))
+    found = {v.id: v for v in fig15.check(as_paper + hashed)}
+    assert (found["P42"].reproduced, found["P43"].reproduced) == (False, True)
+    assert "GM, MV hashed" in fig15.table([*as_paper, *hashed, *(r | {"gpu": cards.PERFECT_FETCH} for r in as_paper)])
+
+
 def test_contention_needs_a_turning_point() -> None:
     """Blocks wait ever longer, but those that wait slow nobody down."""
     level = (1.0, 1.2, 1.4, 1.41, 1.42, 1.42, 1.42, 1.42, 1.41)
