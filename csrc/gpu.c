@@ -14,7 +14,7 @@
 #include "occupancy.h"
 #include "pool.h"
 
-#define MAX_WINDOW   128u
+#define MAX_WINDOW   512u
 #define POLL_WINDOWS 16u /* between two questions whether the user wants to stop */
 
 /* What the clock wants to know of a TPC's SMs after a window. */
@@ -285,10 +285,14 @@ static void run_item(void *context, uint32_t item) {
     else run_tpc(g, item - g->partitions);
 }
 
+/* How long a window may be. Each touches all SMs, so that longer ones are cheaper; blocks that end
+ * matter outside their SM only while others are to take their place. */
 static uint32_t window_of(const struct gpu *g) {
     const struct launch *l = g->l;
+    const bool replaced = g->dispatch.next < g->dispatch.total;
     uint32_t w = memsys_min_reply(g->mem);
-    if (l->cfg->block_start < w) w = l->cfg->block_start;
+    if (l->threads > 1) w = (w + 1) / 2; /* memory may lag behind by one */
+    if (replaced && l->cfg->block_start < w) w = l->cfg->block_start;
     if (w > MAX_WINDOW) w = MAX_WINDOW;
     return l->window && l->window < w ? l->window : w;
 }
@@ -334,11 +338,11 @@ static void replace_blocks(struct gpu *g) {
 
 static enum error clock_run(struct gpu *g, struct fault *fault) {
     const struct launch *l = g->l;
-    const uint32_t window = window_of(g);
     uint64_t t = 0;
     dispatch_fill(&g->dispatch, g->sms);
     for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) report(g, tpc);
     for (uint32_t windows = 1; g->dispatch.finished < g->dispatch.total; windows++) {
+        const uint32_t window = window_of(g);
         uint64_t end = window_end(g, t, window);
         const bool last = l->max_cycles && t >= l->max_cycles;
         /* One thread alone finds more in its core's cache if memory follows at once; others wait
