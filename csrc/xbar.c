@@ -10,21 +10,31 @@
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
-static void clear(struct outbox *b, uint32_t side) {
+static void begin_row(struct outbox *b, uint32_t side) {
     b->side = side;
     b->earliest = XBAR_NEVER;
-    for (uint32_t i = 0; i < b->count; i++) b->row[side][i] = (struct batch){XBAR_NONE, XBAR_NONE};
 }
 
 /* Rows of one writer share no line of the host's cache with those of others. */
 static uint8_t *place_outbox(struct outbox *b, uint32_t receivers, uint8_t *at) {
-    b->count = receivers;
     for (uint32_t side = 2; side-- > 0;) {
         b->row[side] = (struct batch *)(void *)at;
         at += align64(receivers * sizeof(struct batch));
-        clear(b, side);
     }
+    begin_row(b, 0);
     return at;
+}
+
+static size_t size_of_marks(uint32_t writers, uint32_t receivers) {
+    return 2 * receivers * align64(writers);
+}
+
+static uint8_t *place_marks(struct marks *m, uint32_t writers, uint32_t receivers, uint8_t *at) {
+    m->writers = writers;
+    m->stride = (uint32_t)align64(writers);
+    m->row[0] = at;
+    m->row[1] = at + receivers * m->stride;
+    return at + size_of_marks(writers, receivers);
 }
 
 static uint32_t leaves_of(uint32_t streams) {
@@ -52,10 +62,12 @@ static bool place(struct xbar *x) {
                  to_tpcs = 2 * align64(x->tpcs * sizeof(struct batch)),
                  to_slices = 2 * align64(x->slices * sizeof(struct batch)),
                  slice = sizeof *x->slice + requests + to_tpcs,
-                 tpc = sizeof *x->tpc + replies + to_slices;
-    uint8_t *at = x->arena = aligned_alloc(64, x->slices * slice + x->tpcs * tpc);
+                 tpc = sizeof *x->tpc + replies + to_slices,
+                 marks = size_of_marks(x->tpcs, x->slices) + size_of_marks(x->slices, x->tpcs),
+                 total = x->slices * slice + x->tpcs * tpc + marks;
+    uint8_t *at = x->arena = aligned_alloc(64, total);
     if (!at) return false;
-    memset(at, 0, x->slices * slice + x->tpcs * tpc);
+    memset(at, 0, total);
     x->slice = (struct xbar_slice *)(void *)at, at += x->slices * sizeof *x->slice;
     x->tpc = (struct xbar_tpc *)(void *)at, at += x->tpcs * sizeof *x->tpc;
     for (uint32_t s = 0; s < x->slices; s++) {
@@ -66,6 +78,8 @@ static bool place(struct xbar *x) {
         at = place_streams(&x->tpc[t].replies, x->slices, at);
         at = place_outbox(&x->tpc[t].sent, x->slices, at);
     }
+    at = place_marks(&x->to_slice, x->tpcs, x->slices, at);
+    place_marks(&x->to_tpc, x->slices, x->tpcs, at);
     return true;
 }
 
@@ -109,13 +123,36 @@ void xbar_free(struct xbar *x) {
 
 /* ---- batches ----------------------------------------------------------------------------- */
 
-static void put(struct outbox *b, uint32_t receiver, struct request *pool, uint32_t node) {
+static uint8_t *marks_of(const struct marks *m, uint32_t side, uint32_t receiver) {
+    return m->row[side] + receiver * m->stride;
+}
+
+/* Into a batch of the outbox; `mark` is the writer's at the receiver. */
+static void put(struct outbox *b, uint8_t *mark, uint32_t receiver, struct request *pool,
+                uint32_t node) {
     struct batch *batch = &b->row[b->side][receiver];
     pool[node].next = XBAR_NONE;
-    if (batch->head == XBAR_NONE) batch->head = node;
-    else pool[batch->tail].next = node;
+    if (*mark) pool[batch->tail].next = node;
+    else batch->head = node;
+    *mark = 1;
     batch->tail = node;
     if (pool[node].tick < b->earliest) b->earliest = pool[node].tick;
+}
+
+/* Who has written to the receiver, in order; returns how many have, and unmarks them. */
+static uint32_t take_marks(const struct marks *m, uint32_t side, uint32_t receiver,
+                           uint8_t writers[1 << XBAR_INDEX_BITS]) {
+    uint8_t *marks = marks_of(m, side, receiver);
+    uint32_t count = 0;
+    for (uint32_t first = 0; first < m->writers; first += 8) {
+        uint64_t left; /* eight marks, lowest first */
+        memcpy(&left, marks + first, sizeof left);
+        if (!left) continue;
+        memset(marks + first, 0, sizeof left);
+        for (; left; left &= left - 1)
+            writers[count++] = (uint8_t)(first + (uint32_t)__builtin_ctzll(left) / 8);
+    }
+    return count;
 }
 
 void xbar_begin(struct xbar *x, bool slices, bool tpcs) {
@@ -129,22 +166,24 @@ void xbar_begin(struct xbar *x, bool slices, bool tpcs) {
 
 void xbar_collect(struct xbar *x, uint32_t slice) {
     struct xbar_slice *s = &x->slice[slice];
-    if (s->returned.side != x->returning) clear(&s->returned, x->returning);
+    if (s->returned.side != x->returning) begin_row(&s->returned, x->returning);
     if (!x->collecting) return;
     const uint32_t row = x->sending ^ 1;
-    for (uint32_t t = 0; t < x->tpcs; t++) {
-        const struct batch *b = &x->tpc[t].sent.row[row][slice];
-        if (b->head != XBAR_NONE) __builtin_prefetch(&x->pool[b->head]);
-    }
-    for (uint32_t t = 0; t < x->tpcs; t++) {
-        const struct batch *b = &x->tpc[t].sent.row[row][slice];
-        if (b->head != XBAR_NONE) request_prefetch(x->pool, b->head);
-        streams_splice(&s->requests, t, x->pool, *b);
+    uint8_t writer[1 << XBAR_INDEX_BITS];
+    const uint32_t count = take_marks(&x->to_slice, row, slice, writer);
+    for (uint32_t i = 0; i < count; i++)
+        __builtin_prefetch(&x->pool[x->tpc[writer[i]].sent.row[row][slice].head]);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct batch b = x->tpc[writer[i]].sent.row[row][slice];
+        request_prefetch(x->pool, b.head);
+        streams_splice(&s->requests, writer[i], x->pool, b);
     }
 }
 
 void xbar_return(struct xbar *x, uint32_t slice, uint32_t node) {
-    put(&x->slice[slice].returned, x->pool[node].tpc, x->pool, node);
+    struct outbox *b = &x->slice[slice].returned;
+    const uint32_t tpc = x->pool[node].tpc;
+    put(b, marks_of(&x->to_tpc, b->side, tpc) + slice, tpc, x->pool, node);
 }
 
 uint64_t xbar_earliest(const struct xbar *x) {
@@ -166,7 +205,8 @@ static void send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     struct request *r = &x->pool[node];
     tpc->in_flight++;
     const uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
-    const uint32_t slice = addrmap_slice(&x->map, local, &in_slice);
+    const uint32_t slice =
+        addrmap_slice(&x->map, local, &in_slice) + (partition << x->map.slice_shift);
     const struct buffer *b = p->access->buffer;
     r->access = p->access;
     r->host = b ? buffer_at(b, p->addr) : NULL;
@@ -181,7 +221,7 @@ static void send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     if (start < tpc->request_free) start = tpc->request_free;
     tpc->request_free = start + xbar_request_flits(x, r);
     r->tick = start + x->latency;
-    put(&tpc->sent, slice + (partition << x->map.slice_shift), x->pool, node);
+    put(&tpc->sent, marks_of(&x->to_slice, tpc->sent.side, slice) + r->tpc, slice, x->pool, node);
 }
 
 /* Merge the sorted packets of the TPC's SMs by (cycle, SM). */
@@ -221,9 +261,15 @@ static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, ui
 
 void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tick) {
     struct xbar_tpc *to = &x->tpc[tpc];
-    if (to->sent.side != x->sending) clear(&to->sent, x->sending);
-    for (uint32_t s = 0; x->receiving && s < x->slices; s++)
-        streams_splice(&to->replies, s, x->pool, x->slice[s].returned.row[x->returning ^ 1][tpc]);
+    if (to->sent.side != x->sending) begin_row(&to->sent, x->sending);
+    if (x->receiving) {
+        const uint32_t row = x->returning ^ 1;
+        uint8_t writer[1 << XBAR_INDEX_BITS];
+        const uint32_t count = take_marks(&x->to_tpc, row, tpc, writer);
+        for (uint32_t i = 0; i < count; i++)
+            streams_splice(&to->replies, writer[i], x->pool,
+                           x->slice[writer[i]].returned.row[row][tpc]);
+    }
     for (;;) {
         const uint32_t slice = streams_first(&to->replies, &to->earliest);
         if (to->earliest >= tick) return;

@@ -58,7 +58,7 @@ static inline void request_prefetch(const struct request *pool, uint32_t node) {
 
 /* Requests in order of time: a stream, or what goes from one side to the other in a pass. */
 struct batch {
-    uint32_t head, tail; /* XBAR_NONE: empty */
+    uint32_t head, tail; /* a stream without any: XBAR_NONE */
 };
 
 /* Streams of requests, each in order of time, and which of their heads is the earliest: a
@@ -74,8 +74,15 @@ struct streams {
  * being read. */
 struct outbox {
     _Alignas(64) struct batch *row[2];
-    uint32_t count, side; /* batches in a row; which row is current */
-    uint64_t earliest;    /* least tick in it */
+    uint32_t side;     /* which row is current */
+    uint64_t earliest; /* least tick in it */
+};
+
+/* Who has written to whom, for both rows: a byte per writer in the line of a receiver, who looks
+ * only at the batches that are marked and unmarks them. */
+struct marks {
+    uint8_t *row[2];
+    uint32_t writers, stride; /* bytes in use of a receiver's line, and from line to line */
 };
 
 /* What belongs to one TPC: its two ports, its streams of replies, its share of the pool. */
@@ -102,6 +109,7 @@ struct xbar {
     struct request *pool;
     struct xbar_tpc *tpc;
     struct xbar_slice *slice;
+    struct marks to_slice, to_tpc;
     void *arena;                 /* what the pointers of the two point into */
     uint32_t sending, returning; /* rows that TPCs and slices write in this pass */
     bool sent, returned;         /* there are rows that nobody has read yet */
@@ -174,7 +182,6 @@ static inline void streams_set(struct streams *s, uint32_t i, const struct reque
 /* A whole batch at the end. */
 static inline void streams_splice(struct streams *s, uint32_t i, struct request *pool,
                                   struct batch b) {
-    if (b.head == XBAR_NONE) return;
     if (s->stream[i].head == XBAR_NONE) streams_set(s, i, pool, b.head);
     else pool[s->stream[i].tail].next = b.head;
     s->stream[i].tail = b.tail;
