@@ -4,6 +4,8 @@
 
 #include "bits.h"
 
+#define WAY_BITS 6 /* up to 64 ways */
+
 static bool is_possible(const struct cache_shape *s) {
     const uint64_t set = (uint64_t)s->ways * s->line;
     return bits_is_power_of_two(s->line) && bits_is_power_of_two(s->sector) &&
@@ -76,18 +78,18 @@ uint32_t cache_find(const struct cache *c, uint32_t line) {
     return CACHE_NONE;
 }
 
+/* Compared as keys, last use and then way: which is the oldest no host can predict. Empty ways have
+ * never been used. */
 uint32_t cache_victim(const struct cache *c, uint32_t line) {
-    uint32_t first = first_way(c, line), victim = CACHE_NONE;
+    const uint32_t first = first_way(c, line);
     uint64_t oldest = UINT64_MAX;
-    for (uint32_t i = first; i < first + c->ways; i++) {
-        const struct cache_line *l = &c->lines[i];
-        if (c->number[i] == CACHE_NONE) return i;
-        if (l->mshr == CACHE_NO_MSHR && l->used < oldest) {
-            oldest = l->used;
-            victim = i;
-        }
+    for (uint32_t way = 0; way < c->ways; way++) {
+        const struct cache_line *l = &c->lines[first + way];
+        const uint64_t tied = l->mshr == CACHE_NO_MSHR ? 0 : UINT64_MAX;
+        const uint64_t key = (l->used << WAY_BITS | way) | tied;
+        oldest = key < oldest ? key : oldest;
     }
-    return victim;
+    return oldest == UINT64_MAX ? CACHE_NONE : first + (uint32_t)(oldest & ((1u << WAY_BITS) - 1));
 }
 
 void cache_put(struct cache *c, uint32_t index, uint32_t line) {

@@ -102,11 +102,20 @@ static void count_global(struct memop *op, uint32_t n) {
     }
 }
 
+/* The memory phase will want these bytes of the host, which most likely are in no cache. */
+static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
+    for (uint32_t line = 0; line < bytes; line += 64) {
+        const uint8_t *at = buffer_at(b, addr + line);
+        if (at) __builtin_prefetch(at);
+    }
+}
+
 /* Packets leave in order, one per issue interval. */
 void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
               uint64_t at) {
     if (sm->port_free > at) at = sm->port_free;
     sm->port_free = at + sm->m->cfg->issue_global;
+    if (a->buffer) prefetch(a->buffer, addr, bytes);
     sm->port->out[sm->port->out_count++] = (struct packet){.cycle = at,
                                                            .access = a,
                                                            .addr = addr,
@@ -116,18 +125,11 @@ void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, ui
                                                            .sm = (uint16_t)sm->id};
 }
 
-/* The memory phase will want these bytes of the host, which most likely are in no cache. */
-static void prefetch(const struct buffer *b, uint32_t addr) {
-    const uint8_t *at = buffer_at(b, addr);
-    if (at) __builtin_prefetch(at);
-}
-
 static uint32_t send_all(struct memop *op, struct access *a, const struct segment *seg, uint32_t n,
                          uint64_t at) {
     struct counters *c = &op->sm->count;
     for (uint32_t i = 0; i < n; i++, at += op->sm->m->cfg->issue_global) {
         lsu_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
-        prefetch(a->buffer, seg[i].addr);
         c->transaction_bytes += seg[i].bytes;
     }
     c->transactions += n;
