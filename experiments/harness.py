@@ -137,14 +137,14 @@ def main(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
     """Command line of an experiment: run it, print table and verdicts, write NAME.json, .csv, .png and .pdf."""
     given = vars(_parser(experiment).parse_args(argv))
     out: Path = given.pop("out")
+    quick = bool(given["quick"]) and _has_quick_size(experiment)
     started = time.perf_counter()
     try:
         records = _call(experiment.run, given)
+        verdicts = [_unjudged(v) if quick else v for v in experiment.check(records)]  # some of which run a few blocks
     except KeyboardInterrupt:
         print("interrupted, nothing written", file=sys.stderr)
         return INTERRUPTED
-    quick = bool(given.get("quick")) and _has_quick_size(experiment)
-    verdicts = [_unjudged(v) if quick else v for v in experiment.check(records)]
     more = [shown(records) for name, shown in experiment.options.items() if shown and given[name]]
     caption = experiment.caption(records) + (" Quick run: smaller grids." if quick else "")
     content = {
@@ -167,7 +167,7 @@ def main(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
     path.with_suffix(".json").write_text(json.dumps(content, indent=1, default=_as_json) + "\n", encoding="utf-8")
     _write_csv(path.with_suffix(".csv"), records)
     _write_figure(path, records, experiment, caption)
-    print("\n\n".join([caption, experiment.table(records), *more]))
+    print("\n\n".join([textwrap.fill(caption, TEXT_COLUMNS), experiment.table(records), *more]))
     if verdicts:
         print("", *map(_spelled, verdicts), _count_of(verdicts), sep="\n")
     print(f"\n{path}.json .csv .png .pdf", file=sys.stderr)

@@ -131,11 +131,14 @@ def test_jobs_is_a_number_of_simulations(tmp_path: Path, capsys: pytest.CaptureF
     assert "argument --jobs" in capsys.readouterr().err
 
 
-def test_an_interrupted_run_says_so_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted() -> list[dict[str, Any]]:
+@pytest.mark.parametrize("part", ["run", "check"])
+def test_an_interrupted_run_says_so_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str
+) -> None:
+    def interrupted(*_: Any) -> list[Any]:
         raise KeyboardInterrupt
 
-    assert harness.main(experiment(run=interrupted), ["--out", str(tmp_path / "new")]) == harness.INTERRUPTED
+    assert harness.main(experiment(**{part: interrupted}), ["--out", str(tmp_path / "new")]) == harness.INTERRUPTED
     assert not (tmp_path / "new").exists()
     assert capsys.readouterr().err == "interrupted, nothing written\n"
 
