@@ -4,13 +4,14 @@
 
 #include "bits.h"
 
-#define WAY_BITS 6 /* up to 64 ways */
+#define WAY_BITS 20 /* leaves 44 for the number of uses */
+#define MAX_WAYS (1u << WAY_BITS)
 
 static bool is_possible(const struct cache_shape *s) {
     const uint64_t set = (uint64_t)s->ways * s->line;
     return bits_is_power_of_two(s->line) && bits_is_power_of_two(s->sector) &&
            s->sector <= s->line && s->line / s->sector <= 8 && s->bytes && set &&
-           s->bytes % set == 0;
+           s->ways <= MAX_WAYS && s->bytes % set == 0;
 }
 
 static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
@@ -78,8 +79,8 @@ uint32_t cache_find(const struct cache *c, uint32_t line) {
     return CACHE_NONE;
 }
 
-/* Compared as keys, last use and then way: which is the oldest no host can predict. Empty ways have
- * never been used. */
+/* Without branches, as no host can predict which way is the oldest: keys of last use and way are
+ * compared. Empty ways have never been used. */
 uint32_t cache_victim(const struct cache *c, uint32_t line) {
     const uint32_t first = first_way(c, line);
     uint64_t oldest = UINT64_MAX;
@@ -89,7 +90,7 @@ uint32_t cache_victim(const struct cache *c, uint32_t line) {
         const uint64_t key = (l->used << WAY_BITS | way) | tied;
         oldest = key < oldest ? key : oldest;
     }
-    return oldest == UINT64_MAX ? CACHE_NONE : first + (uint32_t)(oldest & ((1u << WAY_BITS) - 1));
+    return oldest == UINT64_MAX ? CACHE_NONE : first + (uint32_t)(oldest & (MAX_WAYS - 1));
 }
 
 void cache_put(struct cache *c, uint32_t index, uint32_t line) {

@@ -291,7 +291,7 @@ static uint32_t window_of(const struct gpu *g) {
     const struct launch *l = g->l;
     const bool replaced = g->dispatch.next < g->dispatch.total;
     uint32_t w = memsys_min_reply(g->mem);
-    if (l->threads > 1) w = (w + 1) / 2; /* memory may lag behind by one */
+    if (l->threads > 1 && w > 1) w /= 2; /* memory may lag behind by one */
     if (replaced && l->cfg->block_start < w) w = l->cfg->block_start;
     if (w > MAX_WINDOW) w = MAX_WINDOW;
     return l->window && l->window < w ? l->window : w;
