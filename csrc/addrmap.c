@@ -19,6 +19,8 @@ static struct bit_field bit_field(uint32_t mask) {
     return f;
 }
 
+static uint64_t reciprocal(uint32_t d) { return ((1ull << ADDRMAP_RECIPROCAL_BITS) + d - 1) / d; }
+
 void addrmap_init(struct addrmap *m, const struct config *cfg) {
     *m = (struct addrmap){
         .partitions = cfg->partitions,
@@ -29,8 +31,10 @@ void addrmap_init(struct addrmap *m, const struct config *cfg) {
         .bank = bit_field(cfg->dram_bank_mask),
         .row = bit_field(cfg->dram_row_mask),
     };
+    m->per_partition = reciprocal(m->partitions);
     if (m->partitions < 2) return;
     while (m->chunk * m->partitions <= ADDRMAP_TABLE) m->chunk *= m->partitions;
+    m->per_chunk = reciprocal(m->chunk);
     for (uint32_t i = 1; i < m->chunk; i++) {
         uint32_t sum = m->digit_sum[i / m->partitions] + i % m->partitions;
         m->digit_sum[i] = (uint8_t)(sum % m->partitions);

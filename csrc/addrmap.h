@@ -29,8 +29,9 @@ struct bit_field {
 
 struct addrmap {
     uint32_t partitions, block_shift, slice_shift;
-    uint32_t hashed, chunk;           /* chunk: the table's size, a power of `partitions` */
-    uint8_t digit_sum[ADDRMAP_TABLE]; /* modulo partitions */
+    uint32_t hashed, chunk;            /* chunk: the table's size, a power of `partitions` */
+    uint64_t per_partition, per_chunk; /* 2^38 / partitions and / chunk, rounded up */
+    uint8_t digit_sum[ADDRMAP_TABLE];  /* modulo partitions */
     struct bit_field bank, row;
 };
 
@@ -43,14 +44,23 @@ static inline uint32_t bit_field_of(const struct bit_field *f, uint32_t addr) {
     return value;
 }
 
+/* n / d by multiplication: exact for n < 2^25 and d <= 4096, as n / 2^38 < 1 / d. */
+#define ADDRMAP_RECIPROCAL_BITS 38
+
+static inline uint32_t addrmap_divide(uint32_t n, uint64_t reciprocal) {
+    return (uint32_t)(n * reciprocal >> ADDRMAP_RECIPROCAL_BITS);
+}
+
 /* Partition of a device address; *local is its address there. */
 static inline uint32_t addrmap_partition(const struct addrmap *m, uint32_t addr, uint32_t *local) {
     uint32_t block = addr >> m->block_shift, inside = addr & ((1u << m->block_shift) - 1);
-    uint32_t quotient = block / m->partitions, partition = block - quotient * m->partitions;
-    if (m->hashed) {
-        uint32_t sum = partition;
-        for (uint32_t rest = quotient; rest; rest /= m->chunk) sum += m->digit_sum[rest % m->chunk];
-        partition = sum % m->partitions;
+    uint32_t quotient = addrmap_divide(block, m->per_partition);
+    uint32_t partition = block - quotient * m->partitions;
+    for (uint32_t rest = m->hashed ? quotient : 0; rest;) {
+        const uint32_t upper = addrmap_divide(rest, m->per_chunk);
+        partition += m->digit_sum[rest - upper * m->chunk];
+        if (partition >= m->partitions) partition -= m->partitions;
+        rest = upper;
     }
     *local = quotient << m->block_shift | inside;
     return partition;

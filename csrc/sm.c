@@ -116,31 +116,32 @@ static bool earlier(struct reply a, struct reply b) {
     return a.cycle != b.cycle ? a.cycle < b.cycle : a.access < b.access;
 }
 
-static void heap_push(struct sm *sm, struct reply r) {
-    uint32_t i = sm->reply_count++;
-    for (; i && earlier(r, sm->replies[(i - 1) / 2]); i = (i - 1) / 2)
-        sm->replies[i] = sm->replies[(i - 1) / 2];
+/* Nearly all come in order: look for the place from the back. */
+static void add_reply(struct sm *sm, struct reply r) {
+    uint32_t i = sm->reply_end++;
+    for (; i > sm->reply_first && earlier(r, sm->replies[i - 1]); i--)
+        sm->replies[i] = sm->replies[i - 1];
     sm->replies[i] = r;
 }
 
-static struct reply heap_pop(struct sm *sm) {
-    const struct reply top = sm->replies[0], last = sm->replies[--sm->reply_count];
-    uint32_t i = 0;
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= sm->reply_count) break;
-        if (child + 1 < sm->reply_count && earlier(sm->replies[child + 1], sm->replies[child]))
-            child++;
-        if (!earlier(sm->replies[child], last)) break;
-        sm->replies[i] = sm->replies[child];
-        i = child;
+static bool has_reply(const struct sm *sm) { return sm->reply_first < sm->reply_end; }
+
+/* Take those of a window over from the port; there is room for all once the first move up. */
+static void take_replies(struct sm *sm) {
+    struct port *port = sm->port;
+    if (!port->in_count) return;
+    sm->reply_end -= sm->reply_first;
+    memmove(sm->replies, sm->replies + sm->reply_first, sm->reply_end * sizeof *sm->replies);
+    sm->reply_first = 0;
+    for (uint32_t i = 0; i < port->in_count; i++) {
+        __builtin_prefetch(port->in[i].access, 1);
+        add_reply(sm, port->in[i]);
     }
-    sm->replies[i] = last;
-    return top;
+    port->in_count = 0;
 }
 
 static uint64_t next_event(const struct sm *sm) {
-    const uint64_t reply = sm->reply_count ? sm->replies[0].cycle : NEVER;
+    const uint64_t reply = has_reply(sm) ? sm->replies[sm->reply_first].cycle : NEVER;
     const uint64_t start = sm->pending_count ? sm->pending[0].cycle : NEVER;
     return reply < start ? reply : start;
 }
@@ -167,7 +168,7 @@ void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum 
 }
 
 static void reply_due(struct sm *sm) {
-    const struct reply r = heap_pop(sm);
+    const struct reply r = sm->replies[sm->reply_first++];
     if (r.cycle > sm->last_activity) sm->last_activity = r.cycle;
     lsu_reply(sm, &r);
 }
@@ -177,18 +178,14 @@ static void reply_due(struct sm *sm) {
 /* Deliver a reply or start a block, whichever is first. */
 static void event_due(struct sm *sm, uint64_t event) {
     sm->now = event;
-    if (sm->reply_count && sm->replies[0].cycle == event) reply_due(sm);
+    if (has_reply(sm) && sm->replies[sm->reply_first].cycle == event) reply_due(sm);
     else block_start_due(sm);
 }
 
 void sm_run(struct sm *sm, uint64_t end) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
     void (*const issue)(struct sm *, uint32_t) = sm->observed ? issue_slot_observed : issue_slot;
-    for (uint32_t i = 0; i < sm->port->in_count; i++) {
-        __builtin_prefetch(sm->port->in[i].access, 1);
-        heap_push(sm, sm->port->in[i]);
-    }
-    sm->port->in_count = 0;
+    take_replies(sm);
     while (sm->fault.code == OK) {
         uint32_t index = 0;
         for (uint32_t s = 0; s < schedulers; s++) {

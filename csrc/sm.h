@@ -159,14 +159,14 @@ struct sm {
     /* warm */
     struct warp warps[MAX_WARPS];
     struct port *port;
-    struct reply *replies; /* min-heap by cycle */
+    struct reply *replies; /* in order, from reply_first to reply_end */
     uint64_t port_free;    /* packets leave in order */
     uint32_t seq;
     int32_t credits; /* below 0 after an access of more transactions than there are credits */
     struct access *accesses;
     uint16_t *access_next; /* list of free accesses, apart: most are never touched */
     uint32_t access_free;
-    uint32_t reply_count;
+    uint32_t reply_first, reply_end;
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
     uint32_t waiter_free;      /* list through waiter.next */
