@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +151,11 @@ def test_nothing_is_written_when_the_run_fails(tmp_path: Path) -> None:
     with pytest.raises(WrongOutputError):
         harness.main(experiment(run=wrong), ["--out", str(tmp_path / "new")])
     assert not (tmp_path / "new").exists()
+
+
+def test_deviations_are_numbered_and_those_that_are_named_exist() -> None:
+    folder = Path(harness.__file__).parent
+    rows = re.findall(r"^\| (D\d+) \|", (folder / "DEVIATIONS.md").read_text(), re.MULTILINE)
+    assert rows == [f"D{n}" for n in range(1, len(rows) + 1)]
+    named = {d for file in folder.glob("*.py") for d in re.findall(r"\bD\d+\b", file.read_text())}
+    assert named <= set(rows)
