@@ -200,19 +200,24 @@ static uint32_t row_changes(const struct geometry *g, const uint32_t addr[32], u
     return most;
 }
 
+/* Do a lane's words, of which this is the first one's address, lie in one row and several banks?
+ * The first may stand for all then. */
+static bool is_whole(const struct geometry *g, uint32_t first, uint32_t width) {
+    return bank_words(g, width) <= g->bank_mask + 1 && (first & (width - 1)) == 0;
+}
+
 /* The passes of a request that takes one or two; 0: look closer. */
 static uint32_t few_passes(const struct geometry *g, const uint32_t addr[32], uint32_t lanes,
                            uint32_t width) {
     const uint32_t each = bank_words(g, width);
     uint32_t changes;
 
-    /* A lane's words lie in one row and several banks: the first may stand for all. */
-    if (each > g->bank_mask + 1 || (addr[bits_lowest(lanes)] & (width - 1)) != 0) return 0;
+    if (!is_whole(g, addr[bits_lowest(lanes)], width)) return 0;
     if ((lanes & (lanes - 1)) == 0) return 1;
-    const struct survey seen = survey_of(addr, lanes, g, (1u << each) - 1);
+    const struct survey found = survey_of(addr, lanes, g, (1u << each) - 1);
 
-    if (seen.strayed >> g->row_shift == 0) return 1;
-    if (distinct_banks(g, seen.banks, lanes, each)) return 1;
+    if (found.strayed >> g->row_shift == 0) return 1;
+    if (distinct_banks(g, found.banks, lanes, each)) return 1;
     changes = row_changes(g, addr, lanes);
     return changes <= 2 ? changes : 0;
 }
@@ -251,11 +256,21 @@ static uint32_t row_passes(const struct geometry *g, const uint32_t addr[32], ui
     return most;
 }
 
+/* Do both half-warps show a shape, and lie in one row? Their ends tell. */
+static bool in_one_row(const struct geometry *g, const uint8_t shape[2], const uint32_t addr[32],
+                       uint32_t width) {
+    const uint32_t strayed = (addr[0] ^ addr[15]) | (addr[0] ^ addr[16]) | (addr[0] ^ addr[31]);
+
+    return shape[0] != HALF_ANY && shape[1] != HALF_ANY && strayed >> g->row_shift == 0 &&
+           is_whole(g, addr[0], width);
+}
+
 /* CC 2.x: a warp's 32-bit access is one request, 64-bit two half-warps, 128-bit four
  * quarter-warps. For 128 bits "one must add 1" [PG55 G.4.3]; adding it per half-warp gives
  * 6 passes = 12 clk for a linear access, as measured (12.1 clk [GMB]). */
 static struct smem_cost cost_cc2(const struct geometry *g, const struct glance *seen,
-                                 const uint32_t addr[32], uint32_t mask, uint32_t width) {
+                                 const uint32_t addr[32], uint32_t mask, uint32_t width,
+                                 bool one_row) {
     uint32_t lanes_per_request = width <= 4 ? 32 : width == 8 ? 16 : 8;
     uint32_t group = 0xffffffffu >> (32 - lanes_per_request);
     struct smem_cost cost = {.passes = 0};
@@ -264,7 +279,7 @@ static struct smem_cost cost_cc2(const struct geometry *g, const struct glance *
         const uint32_t lanes = without_copies(seen, mask & group << lane);
 
         if (lanes == 0) continue;
-        cost.passes += row_passes(g, addr, lanes, width);
+        cost.passes += one_row ? 1 : row_passes(g, addr, lanes, width);
         cost.ideal++;
     }
     if (width == 16) {
@@ -278,7 +293,8 @@ static struct smem_cost cost_cc2(const struct geometry *g, const struct glance *
 
 /* CC 3.x: one request up to 64 bits, two half-warps for 128 bits (256 bytes a pass). */
 static struct smem_cost cost_cc3(const struct geometry *g, const struct glance *seen,
-                                 const uint32_t addr[32], uint32_t mask, uint32_t width) {
+                                 const uint32_t addr[32], uint32_t mask, uint32_t width,
+                                 bool one_row) {
     const uint32_t lanes = without_copies(seen, mask);
     const uint32_t request[2] = {width == 16 ? lanes & 0xffffu : lanes,
                                  width == 16 ? lanes & 0xffff0000u : 0};
@@ -286,7 +302,7 @@ static struct smem_cost cost_cc3(const struct geometry *g, const struct glance *
 
     for (uint32_t r = 0; r < 2; r++) {
         if (request[r] == 0) continue;
-        cost.passes += row_passes(g, addr, request[r], width);
+        cost.passes += one_row ? 1 : row_passes(g, addr, request[r], width);
         cost.ideal++;
     }
     return cost;
@@ -310,12 +326,17 @@ struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], 
     assert(bits_is_power_of_two(cfg->smem_banks) && cfg->smem_banks <= SMEM_MAX_BANKS);
     if (mask == 0) return (struct smem_cost){.passes = 0};
     seen = glance_at(addr, mask);
+    const uint8_t shape[2] = {shape_of(&seen, mask, 0), shape_of(&seen, mask, 1)};
     switch (cfg->smem_rule) {
     case 1: cost = cost_cc1(&g, &seen, addr, mask, width); break;
-    case 2: cost = cost_cc2(&g, &seen, addr, mask, width); break;
-    default: cost = cost_cc3(&g, &seen, addr, mask, width); break;
+    case 2:
+        cost = cost_cc2(&g, &seen, addr, mask, width, in_one_row(&g, shape, addr, width));
+        break;
+    default:
+        cost = cost_cc3(&g, &seen, addr, mask, width, in_one_row(&g, shape, addr, width));
+        break;
     }
-    cost.shape[0] = shape_of(&seen, mask, 0);
-    cost.shape[1] = shape_of(&seen, mask, 1);
+    cost.shape[0] = shape[0];
+    cost.shape[1] = shape[1];
     return cost;
 }
