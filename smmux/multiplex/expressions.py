@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import math
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from smmux import cuda, smm
 from smmux.compiler.frontend.source import MISSING as UNRESOLVED
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.language import Attribute, Dim3
+from smmux.multiplex.defines import Open
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import BARRIERS, Alternatives, Barrier, Called, Event, Touch
 from smmux.multiplex.facts import CONSTANT_OPERATIONS, MISSING, UNIFORM, VARYING, Array, Fact, join, known
@@ -40,6 +43,9 @@ class Expressions:
     out: list[Event]
     read: set[Array]
     unread: set[Array]
+    defining: Open
+    trips: list[float]
+    given: str
     reasons: list[tuple[ast.AST, FunctionSource, str]]
     result: Fact | None
 
@@ -138,10 +144,15 @@ class Expressions:
     def touch(self, array: Array, node: ast.AST, write: bool) -> bool:
         """An access to an array; True if equal indices give equal values in all threads of a block."""
         if array.space in ("shared", "private", "global"):
-            self.out = [*self.out, Touch(array, write, node, self.source, array not in self.read | self.unread)]
+            first = array not in self.read | self.unread
+            place = (self.path, id(node))
+            fresh = first and ("partial", (array, place)) not in self.analysis.flags
+            self.out = [*self.out, Touch(array, write, node, self.source, fresh)]
             if write:
+                self.define(array, node, place if first else None)
                 self.unread.add(array)
             else:
+                self.defining.pop(array, None)
                 self.read.add(array)
                 self.unread.discard(array)
         if write:
@@ -149,6 +160,15 @@ class Expressions:
         if array.space == "global":
             return ("stored", array) not in self.analysis.flags
         return array.space == "const"
+
+    def define(self, array: Array, node: ast.AST, begins: Hashable | None) -> None:
+        """A store, as part of the define that it begins or that goes on."""
+        if array.space == "global" or not isinstance(node, ast.Subscript):
+            return
+        if begins is not None:
+            self.defining[array] = self.analysis.defines.begin(array, begins)
+        for define in self.defining.get(array, {}).values():
+            define[self.given + ast.dump(node.slice)] = math.prod(self.trips)
 
     def declare(self, space: str, node: ast.Call) -> Fact:
         """The declaration of a shared, per-thread or constant array."""
@@ -212,6 +232,7 @@ class Expressions:
             raise refuse(self.source, node, f"{source.name!r} calls itself: recursion is not supported")
         assert isinstance(self, Frame)
         callee = Frame(self.analysis, source, (*self.path, id(node)), self)
+        callee.given = self.given + ast.dump(node)
         bound = dict(zip(source.parameters, (self.eval(a) for a in node.args), strict=False))
         bound |= {k.arg: self.eval(k.value) for k in node.keywords if k.arg is not None}
         for name in source.parameters:
@@ -231,25 +252,28 @@ class Expressions:
             self.env[name] = after
             self.analysis.changed = True
 
-    def iterated(self, node: ast.expr) -> tuple[bool, Fact, bool]:
-        """What a for loop runs over: is the number of trips uniform, what is an item, does every block make a trip."""
+    def iterated(self, node: ast.expr) -> tuple[bool, Fact, bool, float]:
+        """What a for loop runs over: is the number of trips uniform, what is an item, does every block make a trip,
+        how many does a thread make (infinite if that is not known).
+        """
         if isinstance(node, ast.Call) and self.eval(node.func).const is range:
             bounds = [self.eval(a) for a in node.args]
             uniform = all(b.uniform for b in bounds)
             values = [b.const for b in bounds]
             if all(isinstance(v, int) for v in values):
-                return True, UNIFORM, len(range(*values)) > 0
+                return True, UNIFORM, len(range(*values)) > 0, len(range(*values))
             # range(thread, constant, constant): the threads of a block share the work
             shared_out = len(bounds) == 3 and not bounds[0].uniform and all(isinstance(v, int) for v in values[1:])
-            return uniform, Fact(uniform), shared_out
+            trips = math.ceil(values[1] / values[2]) if shared_out and values[2] else math.inf
+            return uniform, Fact(uniform), shared_out, trips
         over = self.eval(node)
         if over.items:
             item: Fact | None = None
             for one in over.items:
                 item = join(item, one)
             assert item is not None
-            return True, item, True
-        return over.uniform, Fact(over.uniform, over.arrays), False
+            return True, item, True, len(over.items)
+        return over.uniform, Fact(over.uniform, over.arrays), False, math.inf
 
 
 def _entry(table: dict[Any, str], function: Any) -> str | None:

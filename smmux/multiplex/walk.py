@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.annotated import without_annotations
 from smmux.multiplex.blocks import Block, Piece
+from smmux.multiplex.defines import Defines, Open, merged
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import Alternatives, Event, Jump, Loop, touches
 from smmux.multiplex.expressions import Expressions
@@ -38,6 +40,7 @@ class Analysis:
     arrays: dict[tuple[str, int | str], Array] = field(default_factory=dict)
     declared_in: dict[Array, FunctionSource] = field(default_factory=dict)
     envs: dict[tuple[int, ...], dict[str, Fact]] = field(default_factory=dict)
+    defines: Defines = field(default_factory=Defines)
     flags: set[tuple[str, object]] = field(default_factory=set)
     changed: bool = False
 
@@ -66,10 +69,13 @@ def analyse(
     without_annotations(source, tree)
     for _ in range(MAX_WALKS):
         analysis.changed = False
+        analysis.defines = Defines()
         frame = Frame(analysis, source, ())
         for name in source.parameters:
             frame.assign(name, Fact(True, frozenset({analysis.array("global", name, tree, name)})))
         analysis.body = frame.block(tree.body)
+        for define in analysis.defines.partial():
+            analysis.flag("partial", define)
         if not analysis.changed:
             return analysis
     raise AssertionError("facts keep changing")
@@ -89,6 +95,9 @@ class Frame(Expressions):
         self.reasons: list[tuple[ast.AST, FunctionSource, str]] = list(caller.reasons) if caller else []
         self.read: set[Array] = caller.read if caller else set()  # since the last barrier
         self.unread: set[Array] = caller.unread if caller else set()  # since they were stored to
+        self.defining: Open = caller.defining if caller else {}
+        self.trips: list[float] = list(caller.trips) if caller else []  # of the loops without barriers around
+        self.given = ""  # text of the arguments, in a device function
         self.result: Fact | None = None
 
     def integer(self, node: ast.expr) -> int | None:
@@ -181,15 +190,19 @@ class Frame(Expressions):
         piece.uniform = self.enterable(test, piece.head)
         sides = []
         before, after = (set(self.read), set(self.unread)), []
+        defining, going_on = dict(self.defining), Open()
         with self.diverging(node, not test.uniform, "a condition that can differ between threads of a block"):
             for body in (node.body, node.orelse):
                 outer, self.out = self.out, []
                 _set(self.read, before[0])
                 _set(self.unread, before[1])
+                _set_defining(self.defining, defining)
                 side = self.block(body)
                 after.append((set(self.read), set(self.unread)))
+                going_on = merged(going_on, self.defining)
                 self.out = outer
                 sides.append(side)
+        _set_defining(self.defining, going_on)
         (read, unread), (other_read, other_unread) = after
         _set(self.read, read | other_read)
         # a use by some threads is a use by the block
@@ -205,11 +218,11 @@ class Frame(Expressions):
     def loop(self, node: ast.For | ast.While, piece: Piece) -> None:
         """for and while; the same number of times in all threads, or not."""
         if isinstance(node, ast.For):
-            uniform, item, piece.always = self.iterated(node.iter)
+            uniform, item, piece.always, trips = self.iterated(node.iter)
             why = "a loop whose trip count can differ between threads of a block"
         else:
             test = self.eval(node.test)
-            uniform, item = test.uniform, UNIFORM
+            uniform, item, trips = test.uniform, UNIFORM, math.inf
             piece.always = isinstance(test.const, int | float) and bool(test.const)
             why = "a loop whose condition can differ between threads of a block"
         piece.head = list(self.out)
@@ -227,6 +240,7 @@ class Frame(Expressions):
             }
         outer, self.out = self.out, []
         self.loops.append((node, len(self.reasons)))
+        self.trips.append(1 if synchronised else trips)
         with self.diverging(node, not uniform, why):
             if isinstance(node, ast.For):
                 self.bind(node.target, Fact(item.uniform and uniform, item.arrays, items=item.items))
@@ -234,6 +248,7 @@ class Frame(Expressions):
             if isinstance(node, ast.While):
                 self.eval(node.test)
         self.loops.pop()
+        self.trips.pop()
         if synchronised:
             for array in self.unread:
                 self.analysis.flag("unread", (self.path, id(node), array))
@@ -295,6 +310,12 @@ class Frame(Expressions):
         self.read.clear()
         for node, _ in self.loops:
             self.analysis.flag("barrier within", id(node))
+
+
+def _set_defining(kept: Open, content: Open) -> None:
+    """Replace the content of a table that callers share."""
+    kept.clear()
+    kept |= content
 
 
 def _set(kept: set[Array], content: set[Array]) -> None:

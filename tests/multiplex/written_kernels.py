@@ -234,6 +234,40 @@ def nested_tiles(a, o):
 
 
 @cuda.jit
+def two_steps(a, o):
+    u = cuda.shared.array(N + 2, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    u[t + 1] = a[i]
+    if t == 0:
+        u[0] = a[i + 1]
+        u[N + 1] = a[i + N - 2]
+    cuda.syncthreads()
+    x = u[t] + u[t + 1] + u[t + 2]
+    cuda.syncthreads()
+    u[t + 1] = x
+    cuda.syncthreads()
+    o[i] = u[t] + u[t + 1] + u[t + 2]
+
+
+@cuda.jit
+def many_steps(a, o, steps):
+    u = cuda.shared.array(N + 2, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    for j in range(t, N + 2, N):
+        u[j] = a[i - t + j - 1] if 0 < j <= N else cuda.blockIdx.x
+    cuda.syncthreads()
+    x = u[t + 1]
+    for _ in range(steps):
+        x = u[t] + u[t + 2]
+        cuda.syncthreads()
+        u[t + 1] = x
+        cuda.syncthreads()
+    o[i] = x
+
+
+@cuda.jit
 def through_global(a, o):
     s = cuda.shared.array(N, float32)
     t = cuda.threadIdx.x
@@ -275,6 +309,15 @@ def _csr() -> np.ndarray[Any, Any]:
     return np.concatenate([rows[a:b].sum(0) for a, b in zip(ROW_STARTS, ROW_STARTS[1:], strict=False)])
 
 
+def _stepped(edges: np.ndarray[Any, Any], steps: int, own: bool) -> np.ndarray[Any, Any]:
+    """Every block with its edges, after sums of neighbours."""
+    rows = ROWS
+    for _ in range(steps):
+        wide = np.hstack([edges[:, :1], rows, edges[:, 1:]])
+        rows = wide[:, :-2] + wide[:, 2:] + own * rows
+    return rows.ravel()
+
+
 SUM = ROWS.sum(1, keepdims=True)
 WRITTEN = [
     Written(stencil, 6, N, (X, ZEROS), _sums(384)),
@@ -290,5 +333,7 @@ WRITTEN = [
     Written(early_in_function, 6, N, (X, ZEROS, np.int32(1)), REVERSED),
     Written(else_return, 6, N, (X, ZEROS, np.int32(350)), np.where(PLACE < 350, REVERSED, -1)),
     Written(nested_tiles, (2, 2), (8, 8), (A.reshape(32, 32), np.zeros((32, 32), np.float32)), A.reshape(32, 32).T),
+    Written(two_steps, 6, N, (X, ZEROS), _stepped(ROWS[:, [1, N - 2]], 2, True)),
+    Written(many_steps, 6, N, (X, ZEROS, 3), _stepped(np.repeat(np.arange(6.0), 2).reshape(6, 2), 3, False)),
     Written(through_global, 6, N, (X, ZEROS), X + np.roll(REVERSED.reshape(6, N), -1, 1).ravel()),
 ]
