@@ -100,6 +100,9 @@ def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str) -> No
     )
     parser.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")
     parser.add_argument("--schedule", default=schedule, help="of the compiler: source or list (default: %(default)s)")
+    parser.add_argument(
+        "--max-cycles", type=int, default=DEFAULT_MAX_CYCLES, help="give up there (default: %(default)s)"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON alone")
 
 
@@ -122,7 +125,6 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     _add_launch(run, "run", "source")
     run.add_argument("--management", default="static", help="of shared memory: static or dynamic")
     run.add_argument("--extra-blocks", type=int, default=0, help="n of K+n with dynamic management")
-    run.add_argument("--max-cycles", type=int, default=DEFAULT_MAX_CYCLES, help="give up there (default: %(default)s)")
     run.add_argument("--host-threads", type=int, default=1, help="threads of this computer to use")
     run.add_argument(
         "--html", type=Path, metavar="PAGE.html", help="write the result there as a notebook would show it"
@@ -222,6 +224,7 @@ def _advise(options: argparse.Namespace) -> None:
         schedule=options.schedule,
         dynshared=options.dynshared,
         divided=options.private,
+        max_cycles=options.max_cycles,
         jobs=options.jobs,
     )
     if options.source:

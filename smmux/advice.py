@@ -25,7 +25,7 @@ from smmux import gpus, multiplex
 from smmux.errors import CompileError, Error, LaunchError
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel, definition_of
-from smmux.launch import Dim3, as_bytes, dim3, register_budget
+from smmux.launch import DEFAULT_MAX_CYCLES, Dim3, as_bytes, dim3, register_budget
 from smmux.models import Occupancy, occupancy
 from smmux.placement import extent, flatten, root
 from smmux.result import Result
@@ -38,6 +38,7 @@ EXTRA_BLOCKS = (1, 2, 3)
 Launch = tuple[Kernel, Dim3, Dim3]
 WORTH = 1.02  # a speedup below this is not worth another kernel
 ROUNDING = 1e-5  # differences of floats up to this share of the largest value come from the order of additions
+PATIENCE = 100  # times the cycles of the kernel itself, after which a scheme is given up
 MANY_WAVES = 8  # with fewer, how the last wave of blocks fills the card decides
 
 
@@ -253,6 +254,7 @@ def advise(
     schedule: str = "list",
     max_registers: int | None = None,
     dynshared: int = 0,
+    max_cycles: int | None = DEFAULT_MAX_CYCLES,
     jobs: int | None = None,
     progress: bool | None = None,
 ) -> Advice:
@@ -261,8 +263,9 @@ def advise(
     divided: arguments of `multiplex.co_vtb` and `co_hw` that say which part of shared memory is private ("array",
     "private", ...), without which the collaborative schemes do not apply. schedule: as for `simulate`; "list" is what
     a card's assembler would do. max_registers: per thread; default: what lets K + 3 blocks reside, as in the
-    experiments. dynshared: as for `simulate`. jobs: simulations at a time (default: one per processor). progress: show
-    a bar (default: on a terminal).
+    experiments. dynshared, max_cycles: as for `simulate`; schemes that take a hundred times as long as the kernel
+    itself are given up. jobs: simulations at a time (default: one per processor). progress: show a bar (default: on a
+    terminal).
 
     Raises what the kernel's own run raises; a scheme that cannot be applied is reported with its reason instead.
     """
@@ -272,12 +275,13 @@ def advise(
     program = kernel.compile(args, machine, schedule=schedule, dynshared=dynshared)
     registers = register_budget(program, machine, own[1]) if max_registers is None else max_registers
     common = {"gpu": machine, "schedule": schedule, "max_registers": registers, "dynshared": dynshared}
-    attempts = _attempts(kernel, own, dict(divided or {}))
-    outcomes = _run(attempts, partial(_try, args=args, options=common), jobs, progress)
-    baseline, isolated, *others = outcomes
+    first, *attempts = _attempts(kernel, own, dict(divided or {}))
+    baseline = _try(first, args, {**common, "max_cycles": max_cycles})
     if baseline.error is not None:
         raise baseline.error
     assert baseline.result is not None
+    patient = {**common, "max_cycles": min(PATIENCE * baseline.result.cycles, max_cycles or DEFAULT_MAX_CYCLES)}
+    isolated, *others = _run(attempts, partial(_try, args=args, options=patient), jobs, progress)
     return Advice(
         kernel=kernel,
         grid=own[0],

@@ -172,6 +172,30 @@ def totals(a, out, flips):
     cuda.atomic.xor(flips, 0, int32(t))
 
 
+@cuda.jit
+def waiting(a, flags):
+    words = cuda.shared.array(THREADS, float32)
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    words[t] = a[cuda.grid(1)]
+    cuda.syncthreads()
+    x = words[THREADS - 1 - t]
+    while b == 0 and cuda.atomic.add(flags, 0, 0) == 0:
+        x += words[t]
+    if b == 1:
+        cuda.atomic.add(flags, 0, 1)
+    a[cuda.grid(1)] = x
+
+
+def test_kernels_and_schemes_that_do_not_end() -> None:
+    args = np.zeros(2 * THREADS, np.float32), np.zeros(1, np.int32)
+    with pytest.raises(smmux.CycleLimitError):
+        smmux.advise(waiting, 1, THREADS, args, "GTX285", max_cycles=20_000)
+    advice = smmux.advise(waiting, 2, THREADS, args, "GTX285")
+    vtb = next(scheme for scheme in advice.schemes if scheme.name == "VTB")
+    assert "cycle limit reached" in vtb.refused
+    assert advice.best is None
+
+
 def test_sums_of_floats_in_another_order_are_right_and_memory_may_be_given_at_launch() -> None:
     values = np.random.default_rng(0).random(60 * THREADS, np.float32)
     args = (values, np.zeros(2, np.float32), np.zeros(1, np.int32))
