@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from smmux import cuda
@@ -29,7 +30,7 @@ REGISTERS = 64  # words per thread that staging may use: the largest tile of the
 
 
 Waiting = tuple[str, Array, tuple[ast.expr, ...], int]
-"""A per-thread array in which elements of a shared array wait: name, that array, extents, words."""
+"""Where elements of a shared array wait: name, that array, extents of a per-thread array (none: a variable), words."""
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ def _stage_region(analysis: Analysis, names: Names, block: Block, position: int,
         return
     start = block.body.index(block.pieces[position].node)
     block.body[start : start + count] = [*before, *within]
-    for name, array, extents, _ in reversed(waiting):
+    for name, array, extents, _ in reversed([w for w in waiting if w[2]]):
         _declare_waiting(analysis, name, array, extents)
 
 
@@ -123,6 +124,7 @@ class Splitter:
         self.loops: list[tuple[ast.For, ast.expr, ast.expr, int]] = []  # extent, index, trips
         self.guarded = False
         self.waiting: list[Waiting] = []
+        self.kinds: dict[str, tuple[Hashable, ...]] = {}  # of what waits: the array, extents, what it was loaded from
         self.unused: list[Waiting] = []  # by this side of a branch, but by the other one
 
     def split(self, piece: Piece) -> Split:
@@ -156,34 +158,34 @@ class Splitter:
         assert isinstance(target, ast.Subscript)
         if self.loads(target):
             raise NotStagedError
-        put, get = self.wait(array)
+        put, get = self.wait(array, node.value)
         load = ast.copy_location(ast.Assign([put], node.value), node)
         at(put, node)
         put.staged = True  # type: ignore[attr-defined]
         return [load], [ast.copy_location(ast.Assign([target], at(get, node)), node)]
 
-    def wait(self, array: Array) -> tuple[ast.expr, ast.expr]:
-        """A place in registers, to store to and to load from."""
-        if not self.loops and not self.guarded:
-            name = self.new_name(array)
-            return ast.Name(name, ast.Store()), ast.Name(name, ast.Load())
-        extents = tuple(extent for _, extent, _, _ in self.loops) or (ast.Constant(1),)
-        index = tuple(i for _, _, i, _ in self.loops) or (ast.Constant(0),)
-        key = (array, tuple(map(ast.dump, extents)))
-        size = math.prod(trips for _, _, _, trips in self.loops)
-        same = [w for w in self.unused if (w[1], tuple(map(ast.dump, w[2]))) == key]
+    def wait(self, array: Array, value: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """A place in registers, to store a value to and to load it from."""
+        extents = tuple(extent for _, extent, _, _ in self.loops)
+        index = tuple(i for _, _, i, _ in self.loops)
+        loaded = ast.dump(value.value) if isinstance(value, ast.Subscript) else ""
+        kind = (array, *map(ast.dump, extents), "" if extents else loaded)  # a variable has the type of what it is
+        same = [w for w in self.unused if self.kinds[w[0]] == kind and (extents or loaded)]
         if same:
             name = same[0][0]
             self.unused.remove(same[0])
         else:
             name = self.new_name(array)
-            self.waiting.append((name, array, extents, size))
+            self.kinds[name] = kind
+            if self.loops or self.guarded:
+                self.waiting.append((name, array, extents, math.prod(trips for _, _, _, trips in self.loops)))
+        if not extents:
+            return ast.Name(name, ast.Store()), ast.Name(name, ast.Load())
         return element(name, *index, store=True), element(name, *index)
 
     def new_name(self, array: Array) -> str:
         """`staged`, or with several arrays `staged_tile`."""
-        full = f"staged_{array.name}"
-        return self.names.new(full if len(self.analysis.shared) > 1 else "staged", full)
+        return self.names.new(f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged")
 
     def loop(self, node: ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """A loop of constant length, as two loops."""

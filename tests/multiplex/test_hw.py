@@ -184,13 +184,12 @@ def test_guards_are_kept() -> None:
         """,
         """
 tile = smm.array(64, float32)
-staged = cuda.local.array(1, float32)
 t = cuda.threadIdx.x
 if t < n:
-    staged[0] = a[t]
+    staged = a[t]
 smm.alloc()
 if t < n:
-    tile[t] = staged[0]
+    tile[t] = staged
 else:
     tile[t] = float32(0)
 cuda.syncthreads()
@@ -201,6 +200,28 @@ smm.release()
     a, out = np.arange(40, dtype=np.float32), np.zeros(64, np.float32)
     made.simulate(1, 64, (a, out, 40), management="dynamic")
     assert (out == np.r_[np.zeros(24), np.arange(39, -1, -1)]).all()
+
+
+def test_sides_of_a_guard_share_a_variable_where_its_type_is_the_same() -> None:
+    text = """
+    def f(a, b, out, n):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        if t < n:
+            tile[t] = a[t]
+        else:
+            tile[t] = {}
+        cuda.syncthreads()
+        out[t] = tile[63 - t]
+    """
+    a, b = np.arange(64, dtype=np.float32), np.arange(64, dtype=np.int32)
+    for other, line in (("a[t - n]", "smm.alloc()\ntile[t] = staged\n"), ("b[t]", "tile[t] = staged_2\n")):
+        plain = kernel(text.format(other))
+        made, out, expected = multiplex.hw(plain), np.zeros(64, np.float32), np.zeros(64, np.float32)
+        assert line in textwrap.dedent(body(made)).replace("    ", "")
+        made.simulate(1, 64, (a, b, out, 40), management="dynamic")
+        plain.simulate(1, 64, (a, b, expected, 40))
+        assert (out == expected).all()
 
 
 def test_loads_do_not_pass_stores() -> None:
