@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from smmux import multiplex
+from tests.multiplex.classic_kernels import CLASSIC
 from tests.multiplex.written_kernels import WRITTEN, Written
 from tests.numba import simulator
 
@@ -17,7 +18,7 @@ VIRTUAL: dict[str, Callable[..., multiplex.VirtualKernel]] = {
     "vtb 4": lambda kernel: multiplex.vtb(kernel, 4),
     "vtb_pipe": multiplex.vtb_pipe,
 }
-every = pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case.kernel.__name__)
+every = pytest.mark.parametrize("case", [*WRITTEN, *CLASSIC], ids=lambda case: case.kernel.__name__)
 
 
 def check(case: Written, arguments: Any, tolerance: float) -> None:

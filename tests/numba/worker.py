@@ -89,12 +89,13 @@ def find_shared_arrays() -> None:
     dynamic = kernelapi.FakeCUDAShared.array
 
     def array(self: Any, shape: Any, dtype: Any) -> Any:
+        dtype = numpy_support.as_dtype(dtype) if isinstance(dtype, types.Type) else dtype
         if shape == 0:
-            return dynamic(self, shape, numpy_support.as_dtype(dtype) if isinstance(dtype, types.Type) else dtype)
+            return dynamic(self, shape, dtype)
         place = sys._getframe(1)
         key = (place.f_code.co_filename, place.f_lineno)
         if key not in self._allocations:
-            self._allocations[key] = np.empty(shape, numpy_support.as_dtype(dtype))
+            self._allocations[key] = np.empty(shape, dtype)
         return self._allocations[key]
 
     kernelapi.FakeCUDAShared.array = array
