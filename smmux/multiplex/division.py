@@ -165,6 +165,10 @@ class Division:
             raise refuse(
                 self.source, self.declaration, f"private has to be 1 to {shape[0] - 1} of {shape[0]} leading indices"
             )
+        for name, (own, other) in ((n, self.ratio(view)) for n, view in self.views().items()):
+            if len(shape) == 1 and private * own % other:
+                why = f"private has to be a multiple of {other // own}: {name!r} sees {other // own} elements as one"
+                raise refuse(self.source, self.declaration, why)
         begin, end = self.region()
         taken, added, extents = set(self.names.taken), dict(self.names.added), (shape[0] - private, *shape[1:])
 

@@ -211,3 +211,19 @@ def test_refused_uses(statement: str, why: str) -> None:
     with pytest.raises(multiplex.MultiplexError, match=why) as caught:
         multiplex.co_hw(kernel(text, twice=twice), "tile", 4)
     assert (caught.value.filename, caught.value.lineno) == ("user.py", 8)
+
+
+def test_parts_of_an_array_with_views_hold_whole_elements_of_them() -> None:
+    text = """
+    def f(a, out):
+        raw = cuda.shared.array(64, uint8)
+        words = raw.view(uint32)
+        t = cuda.threadIdx.x
+        words[t] = a[t]
+        cuda.syncthreads()
+        out[t] = raw[4 * t]
+    """
+    for split in (multiplex.co_hw, multiplex.co_vtb):
+        with pytest.raises(multiplex.MultiplexError, match="multiple of 4: 'words' sees 4 elements as one") as caught:
+            split(kernel(text), "raw", 6)
+        assert caught.value.lineno == 3
