@@ -147,10 +147,13 @@ static uint32_t cache_of(const struct memop *op) {
                : 0;
 }
 
-/* Whether there are the credits, and in the cache the pending misses, that these segments take. */
-static bool has_room(const struct sm *sm, enum sm_cache_id cache, const struct segment *seg,
-                     uint32_t n) {
-    const uint32_t need = cache ? smcache_missing(sm, cache, seg, n) : n;
+/* Credits that these segments take, or CACHE_NONE: the cache has too many pending misses. */
+static uint32_t need_of(const struct sm *sm, enum sm_cache_id cache, const struct segment *seg,
+                        uint32_t n) {
+    return cache ? smcache_missing(sm, cache, seg, n) : n;
+}
+
+static bool has_room(const struct sm *sm, uint32_t need) {
     const uint32_t credits = sm->m->cfg->credits;
     return need != CACHE_NONE && sm->credits >= (int32_t)(need < credits ? need : credits);
 }
@@ -162,18 +165,26 @@ static void starve(struct sm *sm, uint32_t warp) {
 
 /* There is no room: the warp looks again after the next reply, but does not issue again only to
  * find that there is still none. */
-static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n) {
+static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n,
+                  uint32_t need) {
     struct claim *c = &op->sm->claims[op->warp];
     c->cache = cache;
     c->count = n;
+    c->need = need;
+    c->changes = op->sm->caches[cache].changes;
     memcpy(c->segment, seg, n * sizeof *seg);
     op->sm->claiming |= 1ull << op->warp;
     starve(op->sm, op->warp);
     return false;
 }
 
-static bool can_serve(const struct sm *sm, const struct claim *c) {
-    return has_room(sm, (enum sm_cache_id)c->cache, c->segment, c->count);
+static bool can_serve(const struct sm *sm, struct claim *c) {
+    const uint64_t changes = sm->caches[c->cache].changes;
+    if (c->changes != changes) {
+        c->need = need_of(sm, (enum sm_cache_id)c->cache, c->segment, c->count);
+        c->changes = changes;
+    }
+    return has_room(sm, c->need);
 }
 
 /* One warp after the other would take the slot and find no room: those whose turn comes next sleep
@@ -237,7 +248,8 @@ bool memop_issue_global(struct memop *op) {
     const uint32_t n =
         cache ? coalesce_lines(op->addr, op->active, 1u << sm->caches[cache].cache.line_shift, seg)
               : coalesce(cfg, op->addr, op->active, op->u->width, !is_load(op->u->op), seg);
-    if (!has_room(sm, cache, seg, n)) return claim(op, cache, seg, n);
+    const uint32_t need = need_of(sm, cache, seg, n);
+    if (!has_room(sm, need)) return claim(op, cache, seg, n, need);
     struct access *a = describe(op, buffer);
     count_global(op, n);
     if (op->u->op == OP_TEX) read_now(a);

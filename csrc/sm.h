@@ -123,6 +123,8 @@ struct waiter {
 /* The transactions of an access that found too few credits or pending misses. */
 struct claim {
     uint32_t cache, count; /* enum sm_cache_id or 0; segments */
+    uint32_t need;         /* credits, CACHE_NONE: too many misses are pending */
+    uint64_t changes;      /* of the cache, when that was so */
     struct segment segment[COALESCE_MAX_SEGMENTS];
 };
 
@@ -131,6 +133,7 @@ struct sm_cache {
     struct cache cache;
     bool present;
     uint32_t miss_limit, miss_count;
+    uint64_t changes;              /* of its lines and pending misses so far */
     uint64_t miss_free;            /* bit per entry that is not in use */
     uint8_t open_miss[MAX_MISSES]; /* the open ones, by a hash of the line */
     struct miss miss[MAX_MISSES];
