@@ -184,8 +184,9 @@ class Splitter:
         return element(name, *index, store=True), element(name, *index)
 
     def new_name(self, array: Array) -> str:
-        """`staged`, or with several arrays `staged_tile`."""
-        return self.names.new(f"staged_{array.name}" if len(self.analysis.shared) > 1 else "staged")
+        """`staged`, or with several arrays, or if the kernel has a variable of that name, `staged_tile`."""
+        full = len(self.analysis.shared) > 1 or "staged" in self.analysis.source.locals
+        return self.names.new(f"staged_{array.name}" if full else "staged")
 
     def loop(self, node: ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """A loop of constant length, as two loops."""
