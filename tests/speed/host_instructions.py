@@ -1,5 +1,5 @@
 """Host instructions that the core spends on one simulated warp instruction, counted by callgrind: a guard of speed that
-does not depend on how busy the computer is. Five short launches, a few seconds:
+does not depend on how busy the computer is. Six short launches, a few seconds:
 
     python -m tests.speed.host_instructions             compare with host_instructions.json, to within 5 %
     python -m tests.speed.host_instructions --update    write the figures of this compiler there
@@ -37,8 +37,9 @@ LAUNCHES = (
     ("MM", {"height": 64, "inner": 64, "width": 64}, "GTX285-1100"),
     ("RD", {"elements": 131072, "blocks": 15}, "GTX285-1100"),
     ("FFT", {"batch": 32}, "GTX480-16K"),
+    ("MM", {"height": 64, "inner": 64, "width": 64}, "GTX480-16K"),
 )
-"""Benchmark, size and machine: shared memory, arithmetic, global memory; both memory systems."""
+"""Benchmark, size and machine: shared, arithmetic, global memory; both memory systems and kinds of shared banks."""
 
 FLAGS = "-std=c11 -O3 -march=x86-64-v3 -DNDEBUG -DSMMUX_NO_CLONES -ffp-contract=off -fno-math-errno -w"
 """Those of setup.py, but for the one instruction set."""
