@@ -32,7 +32,26 @@ static void fill(struct access *a) {
     } while (b != a->buffer);
 }
 
-/* The word at every lane's address. */
+/* Consecutive words at once; false: they are not. */
+static bool read_run(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
+    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0,
+                   first = bits_lowest(lanes);
+    if (!run) return false;
+    memcpy(access_row(a, 0) + first, from + (a->addr[first] - base), run * 4);
+    return true;
+}
+
+static void read_lanes(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
+    const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        const uint8_t *at = from + (a->addr[lane] - base);
+        for (uint32_t i = 0; i < words; i++)
+            access_row(a, i)[lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
+    }
+}
+
+/* The word at every lane's address. Writes the other lanes too, with what they hold. */
 CLONES static void gather(uint32_t *row, const uint8_t *from, uint32_t base,
                           const uint32_t addr[32], uint32_t lanes) {
     for (uint32_t lane = 0; lane < 32; lane++) {
@@ -42,30 +61,17 @@ CLONES static void gather(uint32_t *row, const uint8_t *from, uint32_t base,
     }
 }
 
-static void read_words(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
-    const uint32_t run = consecutive_words(a->addr, lanes), first = bits_lowest(lanes);
-    uint32_t *row = access_row(a, 0);
-    if (run) memcpy(row + first, from + (a->addr[first] - base), run * sizeof *row);
-    else gather(row, from, base, a->addr, lanes);
-}
-
 void access_read(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
-    if (a->width == 4) {
-        read_words(a, lanes, from, base);
-        return;
-    }
-    const uint32_t words = a->width < 4 ? 1 : a->width / 4;
-    for (uint32_t left = lanes; left; left &= left - 1) {
-        const uint32_t lane = bits_lowest(left);
-        const uint8_t *at = from + (a->addr[lane] - base);
-        for (uint32_t i = 0; i < words; i++)
-            access_row(a, i)[lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
-    }
+    if (read_run(a, lanes, from, base)) return;
+    if (a->width == 4) gather(access_row(a, 0), from, base, a->addr, lanes);
+    else read_lanes(a, lanes, from, base);
 }
 
+/* Other lanes of the row belong to other transactions, which other host threads may serve. */
 static void load(struct access *a, uint32_t lanes) {
+    const struct buffer *b = a->buffer;
     if (a->flags & ACCESS_FILL) fill(a);
-    else access_read(a, lanes, a->buffer->host, a->buffer->address);
+    else if (!read_run(a, lanes, b->host, b->address)) read_lanes(a, lanes, b->host, b->address);
 }
 
 static void store(struct access *a, uint32_t lanes) {

@@ -134,7 +134,7 @@ void memsys_finish(struct memsys *m, struct counters *into);
 /* Functional effect of one transaction on memory and on access->data (access.c). */
 void access_perform(struct access *a, uint32_t lanes);
 /* Put what a load's lanes ask for into its registers; `from` holds the memory from device address
- * `base` on. At least one lane. */
+ * `base` on. At least one lane. For the SM alone, which owns the whole row. */
 void access_read(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base);
 
 #endif
