@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smmux import gpus
+from tests.fuzz.cases import run_launch
+from tests.fuzz.corpus import record
 
 from .assembler import CTAID_X, TID_X, Assembler, variant
 
@@ -123,3 +126,13 @@ def test_two_host_threads_meet_once_a_window(gpu: str) -> None:
     assert host_work(gpu, 3) == (cycles, windows, passes)
     _, windows, passes = host_work(gpu, 1)
     assert passes >= 1.9 * windows
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "K20c"])
+def test_transactions_of_one_load_served_by_several_host_threads(gpu: str) -> None:
+    """Words of a scattered load come from several partitions at a time and must not wipe each other out."""
+    launch = next(launch for launch in record(["MC"]) if launch.name.startswith("everything"))
+    launch.config = list(gpus.as_tuple(gpus.get(gpu)))
+    expected = run_launch(replace(launch, options=launch.options | {"threads": 1}))
+    for _ in range(25):
+        assert run_launch(replace(launch, options=launch.options | {"threads": 2})) == expected
