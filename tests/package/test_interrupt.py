@@ -79,11 +79,11 @@ def packets(count):
     return found
 
 
-REPLAYS = {
-    "dram": lambda: models.Dram("GTX285").replay(ADDRESSES[:1_000_000]),
-    "dram, far between": lambda: models.Dram("GTX285").replay(ADDRESSES[:1_000_000], arrival=np.arange(1_000_000) * 99),
-    "cache": lambda: models.Cache(16384).replay(ADDRESSES),
-    "memory": lambda: models.Memory("GTX285").replay(packets(1_000_000)),
+REPLAYS = {  # each of several times the tenth of a second after which it asks first
+    "dram": lambda: models.Dram("GTX285").replay(ADDRESSES),
+    "dram, far between": lambda: models.Dram("GTX285").replay(ADDRESSES, arrival=np.arange(len(ADDRESSES)) * 99),
+    "cache": lambda: models.Cache(16384, ways=128).replay(ADDRESSES),
+    "memory": lambda: models.Memory("GTX285").replay(packets(len(ADDRESSES))),
 }
 
 
