@@ -21,31 +21,14 @@ static int check_views(const Py_buffer *views, const size_t *sizes, int count, s
 
 static void raise_error(enum error e) { bind_raise(&(struct fault){.code = e, .array = -1}); }
 
-/* ValueError that names the record and what it holds. */
-static void raise_refusal(const struct replay_refusal *r, const char *noun, uint32_t bytes,
-                          uint32_t address, uint64_t time) {
-    PyErr_Format(PyExc_ValueError, "%s %llu %s: %u bytes at %u, time %llu", noun,
-                 (unsigned long long)r->index, r->what, bytes, address, (unsigned long long)time);
-}
-
-static void raise_requests(enum error e, const struct replay_refusal *r,
-                           const struct dram_replay_request *all) {
+/* Why a replay failed; ValueError that names the record and what it holds, if one is wrong. */
+static void raise_failure(enum error e, const struct replay_refusal *r, const char *noun) {
     if (e != ERROR_BAD_LAUNCH) raise_error(e);
     else if (r->index == REPLAY_WHOLE) PyErr_SetString(PyExc_ValueError, r->what);
-    else {
-        const struct dram_replay_request *one = &all[r->index];
-        raise_refusal(r, "request", one->bytes, one->address, one->arrival);
-    }
-}
-
-static void raise_packets(enum error e, const struct replay_refusal *r,
-                          const struct memory_packet *all) {
-    if (e != ERROR_BAD_LAUNCH) raise_error(e);
-    else if (r->index == REPLAY_WHOLE) PyErr_SetString(PyExc_ValueError, r->what);
-    else {
-        const struct memory_packet *one = &all[r->index];
-        raise_refusal(r, "packet", one->bytes, one->address, one->cycle);
-    }
+    else
+        PyErr_Format(PyExc_ValueError, "%s %llu %s: %u bytes at %u, time %llu", noun,
+                     (unsigned long long)r->index, r->what, r->bytes, r->address,
+                     (unsigned long long)r->time);
 }
 
 const char bind_dram_replay_doc[] =
@@ -74,7 +57,7 @@ PyObject *bind_dram_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObject
         enum error e = dram_replay(&cfg, view[0].buf, n, view[1].buf, &s, view[2].obj ? &log : NULL,
                                    &(struct replay_watch){bind_interrupted, &pause}, &refused);
         bind_resume(&pause);
-        if (e) raise_requests(e, &refused, view[0].buf);
+        if (e) raise_failure(e, &refused, "request");
         else
             result = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "reads", s.reads,
                                    "writes", s.writes, "activates", s.activates, "precharges",
@@ -151,7 +134,7 @@ PyObject *bind_memory_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObje
             memory_replay(&cfg, &how, view[0].buf, n, view[1].buf, view[2].buf, &counters,
                           &(struct replay_watch){bind_interrupted, &pause}, &refused);
         bind_resume(&pause);
-        if (e) raise_packets(e, &refused, view[0].buf);
+        if (e) raise_failure(e, &refused, "packet");
         else result = bind_counters(&counters);
     }
     release_views(view, 3);

@@ -50,7 +50,8 @@ static enum error dram_feed(struct dram *dram, const struct config *cfg,
     addrmap_init(&map, cfg);
     for (uint64_t i = 0; i < n; i++) {
         const struct dram_replay_request *r = &requests[i];
-        *refused = (struct replay_refusal){i, request_fault(cfg, r, before)};
+        *refused = (struct replay_refusal){i, request_fault(cfg, r, before), r->bytes, r->address,
+                                           r->arrival};
         if (refused->what) return ERROR_BAD_LAUNCH;
         if (i % WATCH_ITEMS == 0 && stopped(watch)) return ERROR_INTERRUPTED;
         before = r->arrival;
@@ -75,7 +76,7 @@ enum error dram_replay(const struct config *cfg, const struct dram_replay_reques
     struct dram dram;
     enum error e = memdetail_check(cfg);
     if (e) return e;
-    *refused = (struct replay_refusal){REPLAY_WHOLE, "2**30 requests or more"};
+    *refused = (struct replay_refusal){REPLAY_WHOLE, "2**30 requests or more", 0, 0, 0};
     if (n >= 1u << 30) return ERROR_BAD_LAUNCH;
     e = dram_init(&dram, cfg, (uint32_t)n, 0);
     if (e) return e;
@@ -167,7 +168,8 @@ static const char *packet_fault(const struct config *cfg, const struct memory_pa
 static enum error check_packets(const struct config *cfg, const struct memory_packet *packets,
                                 uint64_t n, struct replay_refusal *refused) {
     for (uint64_t i = 0; i < n; i++) {
-        *refused = (struct replay_refusal){i, packet_fault(cfg, &packets[i])};
+        const struct memory_packet *p = &packets[i];
+        *refused = (struct replay_refusal){i, packet_fault(cfg, p), p->bytes, p->address, p->cycle};
         if (refused->what) return ERROR_BAD_LAUNCH;
     }
     return OK;
@@ -308,7 +310,8 @@ enum error memory_replay(const struct config *cfg, const struct memory_replay *h
                          uint64_t *replied, struct counters *counters,
                          const struct replay_watch *watch, struct replay_refusal *refused) {
     struct replay r = {.how = how, .packets = packets, .n = n, .sent = sent, .replied = replied};
-    *refused = (struct replay_refusal){REPLAY_WHOLE, "credits beyond the machine's, or too late"};
+    *refused =
+        (struct replay_refusal){REPLAY_WHOLE, "credits beyond the machine's, or too late", 0, 0, 0};
     if (!how->credits || how->credits > cfg->credits || n >= REPLAY_LAST ||
         (how->interval && n > REPLAY_LAST / how->interval))
         return ERROR_BAD_LAUNCH;

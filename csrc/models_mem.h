@@ -36,6 +36,8 @@ struct replay_watch {
 struct replay_refusal {
     uint64_t index;
     const char *what;
+    uint32_t bytes, address; /* of that record, and its arrival or cycle */
+    uint64_t time;
 };
 
 /* Serve n requests on one channel. done[i]: clock of the last data beat of request i.
