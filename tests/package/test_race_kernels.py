@@ -48,6 +48,16 @@ def lockstep(body: str, threads: int = 64, gpu: str = "GTX480-16K") -> Case:
     return Case(body, NOTHING, RACE, threads, gpu)
 
 
+SUM_BY_ONE = """\
+s[t] = t
+cuda.syncthreads()
+if t == 0:
+    a = 0
+    for k in range(64):
+        a += s[k]
+    s[0] = a
+"""
+
 CASES = {
     # ---- neighbours
     "a neighbour in another warp": wrong("s[t] = t\nout[i] = s[(t + 32) % 64]", RACE),
@@ -57,30 +67,8 @@ CASES = {
     "one thread's value for all": right("if t == 0:\n    s[0] = n\ncuda.syncthreads()\nout[i] = s[0]"),
     "without the barrier": wrong("if t == 0:\n    s[0] = n\nout[i] = s[0]", RACE),
     "without it in a warp": lockstep("if t == 0:\n    s[0] = n\nout[i] = s[0]", threads=32),
-    "a sum by one thread": right("""
-        s[t] = t
-        cuda.syncthreads()
-        if t == 0:
-            a = 0
-            for k in range(64):
-                a += s[k]
-            s[0] = a
-        cuda.syncthreads()
-        out[i] = s[0]
-    """),
-    "a sum that others do not await": wrong(
-        """
-        s[t] = t
-        cuda.syncthreads()
-        if t == 0:
-            a = 0
-            for k in range(64):
-                a += s[k]
-            s[0] = a
-        out[i] = s[0]
-        """,
-        RACE,
-    ),
+    "a sum by one thread": right(SUM_BY_ONE + "cuda.syncthreads()\nout[i] = s[0]"),
+    "a sum that others do not await": wrong(SUM_BY_ONE + "out[i] = s[0]", RACE),
     # ---- loops
     "a loop with one barrier": wrong(
         "for k in range(n):\n    s[t] = k\n    cuda.syncthreads()\n    out[i] = s[63 - t]", RACE
