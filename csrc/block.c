@@ -234,6 +234,12 @@ static void forget_order(struct sm *sm, uint64_t warp_slots) {
     memmove(sm->order + i, sm->order + i + 1, (sm->order_count - i) * sizeof *sm->order);
 }
 
+/* What happens once the next block may have started is for later, when it is known. */
+void block_await_next(struct sm *sm, uint64_t end) {
+    const uint64_t start = end + sm->m->cfg->block_start;
+    if (sm->replaced && start < sm->reach) sm->reach = start;
+}
+
 static void finish(struct sm *sm, struct block *b, uint64_t t) {
     forget_order(sm, b->warp_slots);
     if (sm->m->static_smem) smm_release(&sm->smm, b->static_base);
@@ -245,6 +251,7 @@ static void finish(struct sm *sm, struct block *b, uint64_t t) {
     if (b->last_use > b->first_define)
         sm->count.shared_span_cycles += b->last_use - b->first_define;
     sm->finished[sm->finished_count++] = (struct block_event){t, b->id};
+    block_await_next(sm, t);
     if (t > sm->last_activity) sm->last_activity = t;
     serve_queue(sm, t);
 }

@@ -13,7 +13,7 @@ struct dispatch {
 
 /* Fill the empty machine, round robin over TPCs, one block per TPC and interval. */
 void dispatch_fill(struct dispatch *d, struct sm *sms);
-/* Replace the blocks that finished since the last call, in order of (cycle, SM). */
-void dispatch_replace(struct dispatch *d, struct sm *sms);
+/* Replace the blocks that have finished before cycle `end`, in order of (cycle, SM). */
+void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end);
 
 #endif

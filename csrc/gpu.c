@@ -20,6 +20,7 @@
 /* What the clock wants to know of a TPC's SMs after a window. */
 struct report {
     _Alignas(64) uint64_t next; /* nothing happens before this cycle, replies to come apart */
+    uint64_t reach;             /* all have run to this cycle */
     bool finished, faulty;      /* a block has ended, an SM has stopped */
 };
 
@@ -244,55 +245,55 @@ static void destroy(struct gpu *g) {
 
 /* ---- the clock --------------------------------------------------------------------------- */
 
-/* When an SM has something to do, replies that it does not know of apart. */
-static uint64_t next_of_sm(const struct sm *sm) {
-    const uint64_t start = sm->pending_count ? sm->pending[0].cycle : NEVER;
-    return start < sm->next ? start : sm->next;
-}
-
 static uint32_t sms_of(const struct gpu *g, uint32_t tpc) {
     const struct config *cfg = g->l->cfg;
     const uint32_t left = cfg->sm_count - tpc * cfg->sms_per_tpc;
     return left < cfg->sms_per_tpc ? left : cfg->sms_per_tpc;
 }
 
+static bool blocks_left(const struct gpu *g) { return g->dispatch.next < g->dispatch.total; }
+
 static void report(struct gpu *g, uint32_t tpc) {
     const struct sm *first = &g->sms[tpc * g->l->cfg->sms_per_tpc];
-    struct report r = {.next = NEVER};
+    struct report r = {.next = NEVER, .reach = NEVER};
     for (const struct sm *sm = first; sm < first + sms_of(g, tpc); sm++) {
-        const uint64_t next = next_of_sm(sm);
+        const uint64_t next = sm_next(sm);
         if (next < r.next) r.next = next;
+        if (sm->reach < r.reach) r.reach = sm->reach;
         r.finished |= sm->finished_count != 0;
         r.faulty |= sm->fault.code != OK;
     }
     g->reports[tpc] = r;
 }
 
-static void run_tpc(struct gpu *g, uint32_t tpc) {
+/* Its SMs go on to the end of the window, or until they need to know the next block. */
+static void run_tpc(void *context, uint32_t tpc) {
+    struct gpu *g = context;
     struct sm *first = &g->sms[tpc * g->l->cfg->sms_per_tpc];
-    memsys_receive(g->mem, tpc, g->ports);
+    if (g->reports[tpc].reach >= g->window_end) return;
     for (struct sm *sm = first; sm < first + sms_of(g, tpc); sm++)
-        if (sm->port->in_count || next_of_sm(sm) < g->window_end) sm_run(sm, g->window_end);
-    memsys_send(g->mem, tpc, g->ports, g->window_end);
+        if (sm->reach < g->window_end) sm_run(sm, g->window_end, blocks_left(g));
     report(g, tpc);
+    if (g->reports[tpc].reach >= g->window_end) memsys_send(g->mem, tpc, g->ports, g->window_end);
 }
 
 /* Partitions first: where all transactions go to one of them, it is the longest item of its pass.
  */
 static void run_item(void *context, uint32_t item) {
     struct gpu *g = context;
-    if (item < g->partitions) memsys_partition(g->mem, item);
-    else run_tpc(g, item - g->partitions);
+    if (item < g->partitions) {
+        memsys_partition(g->mem, item);
+        return;
+    }
+    memsys_receive(g->mem, item - g->partitions, g->ports);
+    run_tpc(g, item - g->partitions);
 }
 
-/* How long a window may be. Each touches all SMs, so that longer ones are cheaper; blocks that end
- * matter outside their SM only while others are to take their place. */
+/* How long a window may be. Each touches all SMs, so that longer ones are cheaper. */
 static uint32_t window_of(const struct gpu *g) {
     const struct launch *l = g->l;
-    const bool replaced = g->dispatch.next < g->dispatch.total;
     uint32_t w = memsys_min_reply(g->mem);
     if (l->threads > 1 && w > 1) w /= 2; /* memory may lag behind by one */
-    if (replaced && l->cfg->block_start < w) w = l->cfg->block_start;
     if (w > MAX_WINDOW) w = MAX_WINDOW;
     return l->window && l->window < w ? l->window : w;
 }
@@ -327,13 +328,28 @@ static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
     return end < known ? end : known;
 }
 
-/* Blocks that have ended make room for others. */
-static void replace_blocks(struct gpu *g) {
+/* Blocks that have ended make room for others, in an order that is known as far as all SMs have
+ * run; returns whether that is to the end of the window. */
+static bool replace_blocks(struct gpu *g) {
+    uint64_t reach = NEVER;
     bool finished = false;
-    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) finished |= g->reports[tpc].finished;
-    if (!finished) return;
-    dispatch_replace(&g->dispatch, g->sms);
-    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) report(g, tpc);
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) {
+        if (g->reports[tpc].reach < reach) reach = g->reports[tpc].reach;
+        finished |= g->reports[tpc].finished;
+    }
+    if (finished) dispatch_replace(&g->dispatch, g->sms, reach);
+    for (uint32_t tpc = 0; finished && tpc < g->tpcs; tpc++) report(g, tpc);
+    return reach >= g->window_end;
+}
+
+/* All SMs run to the end of the window; memory follows from where it is to its begin, t. An SM that
+ * waits for the next block goes on when those that are behind it have caught up. */
+static void run_window(struct gpu *g, uint64_t t) {
+    g->partitions = memsys_begin(g->mem, t);
+    pool_run(g->pool, run_item, g, g->partitions + g->tpcs);
+    g->host.passes++;
+    for (; !replace_blocks(g); g->host.passes++) pool_run(g->pool, run_tpc, g, g->tpcs);
+    g->host.windows++;
 }
 
 static enum error clock_run(struct gpu *g, struct fault *fault) {
@@ -356,13 +372,9 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         if (last) return diagnose_limit(g->sms, l->cfg->sm_count, l->max_cycles, fault);
         if (l->max_cycles && end > l->max_cycles) end = l->max_cycles;
         g->window_end = end;
-        g->partitions = memsys_begin(g->mem, t);
-        pool_run(g->pool, run_item, g, g->partitions + g->tpcs);
-        g->host.passes++;
-        g->host.windows++;
+        run_window(g, t);
         t = end;
         if (first_fault(g, fault)) return fault->code;
-        replace_blocks(g);
         if (g->dispatch.finished == g->dispatch.total) break;
         if (l->interrupted && windows % POLL_WINDOWS == 0 && l->interrupted(l->context))
             return fault->code = ERROR_INTERRUPTED;

@@ -182,9 +182,18 @@ static void event_due(struct sm *sm, uint64_t event) {
     else block_start_due(sm);
 }
 
-void sm_run(struct sm *sm, uint64_t end) {
+uint64_t sm_next(const struct sm *sm) {
+    const uint64_t start = sm->pending_count ? sm->pending[0].cycle : NEVER;
+    return start < sm->next ? start : sm->next;
+}
+
+void sm_run(struct sm *sm, uint64_t end, bool replaced) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
     void (*const issue)(struct sm *, uint32_t) = sm->observed ? issue_slot_observed : issue_slot;
+    sm->reach = end;
+    sm->replaced = replaced;
+    if (sm->finished_count) block_await_next(sm, sm->finished[0].cycle);
+    if (!sm->port->in_count && sm_next(sm) >= sm->reach) return;
     take_replies(sm);
     while (sm->fault.code == OK) {
         uint32_t index = 0;
@@ -194,9 +203,9 @@ void sm_run(struct sm *sm, uint64_t end) {
         }
         sm->stale = 0;
         const uint64_t t = sm->sched[index].choice.t, event = next_event(sm);
-        if (event < end && event <= t) {
+        if (event < sm->reach && event <= t) {
             event_due(sm, event);
-        } else if (t < end) {
+        } else if (t < sm->reach) {
             sm->now = t;
             issue(sm, index);
         } else {
@@ -204,7 +213,7 @@ void sm_run(struct sm *sm, uint64_t end) {
             return;
         }
     }
-    sm->next = NEVER;
+    sm->next = sm->reach = NEVER;
 }
 
 void sm_close(struct sm *sm, uint64_t end) {

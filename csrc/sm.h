@@ -191,14 +191,19 @@ struct sm {
     uint32_t finished_count;
     uint64_t last_activity; /* cycle of the last exit or acknowledgement */
     uint64_t next;          /* earliest cycle at which it can do something by itself */
+    uint64_t reach;         /* it has run, or is to run, to this cycle (exclusive) */
+    bool replaced;          /* a block that ends makes room for another one */
     struct fault fault;     /* code != OK: this SM has stopped */
     void *arena;            /* what the pointers above point into */
 };
 
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port);
 void sm_free(struct sm *sm);
-/* Advance alone to cycle end (exclusive). */
-void sm_run(struct sm *sm, uint64_t end);
+/* Advance alone to cycle end (exclusive); if blocks are replaced, no further than to where the one
+ * in the place of the first that has finished may start. */
+void sm_run(struct sm *sm, uint64_t end, bool replaced);
+/* When it has something to do, replies that it does not know of apart. */
+uint64_t sm_next(const struct sm *sm);
 /* The block starts at cycle, which no earlier call has exceeded. */
 void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle);
 /* Scheduler time from the last issue to the end of the grid. */
@@ -229,6 +234,7 @@ void issue_slot_observed(struct sm *sm, uint32_t scheduler);
 
 /* Blocks and barriers (block.c). */
 void block_start_due(struct sm *sm);
+void block_await_next(struct sm *sm, uint64_t end);
 void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t);
 void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
 void block_access_done(struct sm *sm, uint32_t block, uint64_t t);

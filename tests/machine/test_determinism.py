@@ -88,6 +88,14 @@ def test_any_window(window: int, threads: int, blocks: int) -> None:
     assert run(machine, window, threads, blocks) == run(machine, 0, 1, blocks)
 
 
+@settings(max_examples=40)
+@given(st.integers(1, 700), st.integers(1, 3), st.integers(1, 9), st.integers(1, 3))
+def test_any_time_between_a_block_and_the_next(block_start: int, threads: int, sms: int, per_tpc: int) -> None:
+    """SMs that wait for their next block within a window get the one that they get clock by clock."""
+    machine = variant("GTX285", mem_model=1, sm_count=sms, sms_per_tpc=per_tpc, block_start=block_start)
+    assert run(machine, 0, threads, blocks=60) == run(machine, 1, 1, blocks=60)
+
+
 def test_first_blocks_that_start_after_later_ones() -> None:
     """Given out slowly, the last of the first blocks starts when those that follow ended ones have long run."""
     machine = variant("GTX285", mem_model=0, sm_count=2, sms_per_tpc=8, dispatch_interval=128, block_start=443)
