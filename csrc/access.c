@@ -20,9 +20,14 @@ CLONES static uint32_t consecutive_words(const uint32_t addr[32], uint32_t lanes
 
 /* A line may hold words of several views, and reach beyond them; what lies there is nobody's. */
 static void fill(struct access *a) {
-    const uint64_t line = a->addr[0], end = line + sizeof a->data[0];
+    const uint64_t line = a->addr[0], end = (line | (sizeof a->data[0] - 1)) + 1;
     const struct buffer *b = a->buffer;
     uint8_t *into = (uint8_t *)a->data[0];
+    if (line >= b->address && end <= (uint64_t)b->address + b->bytes &&
+        end - line == sizeof a->data[0]) {
+        memcpy(into, b->host + (line - b->address), sizeof a->data[0]);
+        return;
+    }
     memset(into, 0, sizeof a->data[0]);
     do {
         const uint64_t low = b->address, high = low + b->bytes;
