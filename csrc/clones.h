@@ -1,6 +1,7 @@
 /* Functions over 32 lanes are compiled several times, for wider vectors where the host has
  * them; the loader chooses. Same bits by construction: integers, and IEEE operations that
- * are never contracted. */
+ * are never contracted. They are not inlined: what they share is ALWAYS_INLINE. And they are
+ * static, since others would be exported. */
 #ifndef SMMUX_CLONES_H
 #define SMMUX_CLONES_H
 

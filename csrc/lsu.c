@@ -27,8 +27,9 @@ bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t addre
 
 /* to = from + imm + shift; a bit per lane where from + imm is misaligned or outside
  * [base, base + room). */
-CLONES static uint32_t add_and_check(uint32_t to[32], const uint32_t *from, uint32_t imm,
-                                     uint32_t base, uint32_t room, uint32_t width, uint32_t shift) {
+static ALWAYS_INLINE uint32_t add_and_check(uint32_t to[32], const uint32_t *from, uint32_t imm,
+                                            uint32_t base, uint32_t room, uint32_t width,
+                                            uint32_t shift) {
     uint32_t bad = 0;
     for (uint32_t lane = 0; lane < 32; lane++) {
         const uint32_t address = from[lane] + imm;
@@ -38,8 +39,8 @@ CLONES static uint32_t add_and_check(uint32_t to[32], const uint32_t *from, uint
     return bad;
 }
 
-bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
-                     enum error code) {
+static ALWAYS_INLINE bool addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                                    enum error code) {
     const uint32_t width = op->u->width, room = bytes >= width ? bytes - width + 1 : 0;
     const struct lanes lanes = memop_lanes(op);
     const uint32_t bad = op->active & add_and_check(op->addr, operand_row(&lanes, op->u->a),
@@ -47,6 +48,16 @@ bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t s
     if (!bad) return true;
     const uint32_t lane = bits_lowest(bad), offset = op->addr[lane] - shift - base;
     return memop_fault(op, lane, offset >= room ? code : ERROR_MISALIGNED, (int32_t)offset);
+}
+
+CLONES static bool cloned_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                                    enum error code) {
+    return addresses(op, base, bytes, shift, code);
+}
+
+bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                     enum error code) {
+    return cloned_addresses(op, base, bytes, shift, code);
 }
 
 /* ---- completion -------------------------------------------------------------------------- */
@@ -63,8 +74,8 @@ void memop_set_ready(struct memop *op, uint64_t at, enum wait kind) {
 /* ---- shared memory ----------------------------------------------------------------------- */
 
 /* The word at every active lane's address: with a small `smm_unit` any byte. */
-CLONES static void gather(uint32_t *d, const uint8_t *shared, const uint32_t addr[32],
-                          uint32_t active) {
+static ALWAYS_INLINE void gather(uint32_t *d, const uint8_t *shared, const uint32_t addr[32],
+                                 uint32_t active) {
     for (uint32_t lane = 0; lane < 32; lane++) {
         const bool on = active >> lane & 1;
         const uint32_t value = *(const loose_word *)(shared + (on ? addr[lane] : 0));
@@ -75,10 +86,12 @@ CLONES static void gather(uint32_t *d, const uint8_t *shared, const uint32_t add
 /* Moved as one vector: for a memcpy compilers emit slow string instructions. */
 typedef uint32_t half_row __attribute__((vector_size(64), aligned(1), may_alias));
 
-static void copy_half(void *to, const void *from) { *(half_row *)to = *(const half_row *)from; }
+static ALWAYS_INLINE void copy_half(void *to, const void *from) {
+    *(half_row *)to = *(const half_row *)from;
+}
 
 /* The same word for all of a half-warp, or words of a row. */
-static void load_half(uint32_t *d, const uint8_t *from, bool uniform) {
+static ALWAYS_INLINE void load_half(uint32_t *d, const uint8_t *from, bool uniform) {
     uint32_t value;
     if (!uniform) {
         copy_half(d, from);
@@ -88,7 +101,8 @@ static void load_half(uint32_t *d, const uint8_t *from, bool uniform) {
     for (uint32_t lane = 0; lane < 16; lane++) d[lane] = value;
 }
 
-static void load_words(struct memop *op, const uint8_t *shared, const uint8_t shape[2]) {
+static ALWAYS_INLINE void load_words(struct memop *op, const uint8_t *shared,
+                                     const uint8_t shape[2]) {
     const uint32_t scattered = op->active & ((shape[0] == HALF_ANY ? 0xffffu : 0) |
                                              (shape[1] == HALF_ANY ? 0xffff0000u : 0));
     for (uint32_t word = 0; word < op->u->dst_count; word++) {
@@ -100,7 +114,8 @@ static void load_words(struct memop *op, const uint8_t *shared, const uint8_t sh
     }
 }
 
-static void shared_load(struct memop *op, const uint8_t *shared, const uint8_t shape[2]) {
+static ALWAYS_INLINE void shared_load(struct memop *op, const uint8_t *shared,
+                                      const uint8_t shape[2]) {
     if (op->u->width >= 4) {
         load_words(op, shared, shape);
         return;
@@ -112,7 +127,7 @@ static void shared_load(struct memop *op, const uint8_t *shared, const uint8_t s
     }
 }
 
-static void store_bytes(struct memop *op, uint8_t *shared, const uint32_t *row) {
+NOINLINE static void store_bytes(struct memop *op, uint8_t *shared, const uint32_t *row) {
     for (uint32_t left = op->active; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         lane_store(shared + op->addr[lane], op->u->width, row[lane]);
@@ -120,8 +135,8 @@ static void store_bytes(struct memop *op, uint8_t *shared, const uint32_t *row) 
 }
 
 /* In order of the lanes: of those that store to one word the last wins. */
-static void store_half(uint8_t *shared, const uint32_t addr[16], const uint32_t *row,
-                       uint8_t shape) {
+static ALWAYS_INLINE void store_half(uint8_t *shared, const uint32_t addr[16], const uint32_t *row,
+                                     uint8_t shape) {
     if (shape == HALF_LINEAR) {
         copy_half(shared + addr[0], row);
         return;
@@ -129,7 +144,7 @@ static void store_half(uint8_t *shared, const uint32_t addr[16], const uint32_t 
     for (uint32_t lane = 0; lane < 16; lane++) memcpy(shared + addr[lane], row + lane, sizeof *row);
 }
 
-static void shared_store(struct memop *op, uint8_t *shared, const uint8_t shape[2]) {
+static ALWAYS_INLINE void shared_store(struct memop *op, uint8_t *shared, const uint8_t shape[2]) {
     const uint32_t width = op->u->width;
     const uint32_t *rows[4];
     memop_data_rows(op, rows);
@@ -148,7 +163,7 @@ static void shared_store(struct memop *op, uint8_t *shared, const uint8_t shape[
 }
 
 /* Lanes one after another; returns the largest number of lanes that hit one word. */
-static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
+NOINLINE static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
     const struct lanes lanes = memop_lanes(op);
     const uint32_t *b = operand_row(&lanes, op->u->b), *c = operand_row(&lanes, op->u->c);
     uint32_t most = 0;
@@ -179,7 +194,7 @@ NOINLINE static void note_shared(struct memop *op, uint32_t passes, uint32_t ide
     if (op->sm->check) check_access(op, shape);
 }
 
-static void count_shared(struct memop *op, struct smem_cost cost) {
+static ALWAYS_INLINE void count_shared(struct memop *op, struct smem_cost cost) {
     struct counters *n = &op->sm->count;
     n->shared_accesses++;
     n->shared_passes += cost.passes;
@@ -189,13 +204,13 @@ static void count_shared(struct memop *op, struct smem_cost cost) {
 }
 
 /* What the regions of Figure 1 would be without barriers around them. */
-static void note_use(struct block *b, const struct memop *op) {
+static ALWAYS_INLINE void note_use(struct block *b, const struct memop *op) {
     if (op->u->op != OP_LD_SHARED && b->first_define == NEVER) b->first_define = op->t;
     if (op->u->op != OP_ST_SHARED) b->last_use = op->t;
 }
 
 /* Atomics read and write, once per lane of the most wanted word (no source: an estimate). */
-static bool issue_shared(struct memop *op) {
+CLONES static bool issue_shared(struct memop *op) {
     const struct machine *m = op->sm->m;
     struct block *b = &op->sm->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;
@@ -207,8 +222,7 @@ static bool issue_shared(struct memop *op) {
     const uint32_t base = dynamic ? b->dynamic_base : b->static_base;
     uint32_t busy = m->cfg->issue_shared;
     if (op->active) {
-        if (!memop_addresses(op, 0, bytes, base,
-                             away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS))
+        if (!addresses(op, 0, bytes, base, away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS))
             return false;
         struct smem_cost cost = smem_passes(m->cfg, op->addr, op->active, op->u->width);
         if (op->u->op == OP_ATOM_SHARED) cost.passes *= 2 * shared_atomic(op, op->sm->shared);

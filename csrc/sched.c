@@ -76,7 +76,7 @@ static uint32_t greedy(const struct sm *sm, const struct scheduler *s, uint64_t 
     return lowest64(*block & able);
 }
 
-uint64_t sched_able(struct sm *sm, struct scheduler *s) {
+static ALWAYS_INLINE uint64_t able_in_slot(struct sm *sm, struct scheduler *s) {
     if (s->wake <= s->slot) { /* for good: slots never go back */
         const uint64_t woken = ready_by(sm, s->waiting, s->slot, &s->wake);
         s->ready |= woken;
@@ -84,6 +84,8 @@ uint64_t sched_able(struct sm *sm, struct scheduler *s) {
     }
     return with_unit(sm, s, s->ready, s->slot);
 }
+
+uint64_t sched_able(struct sm *sm, struct scheduler *s) { return able_in_slot(sm, s); }
 
 /* Those of the warps that are older than another one. */
 static uint64_t elders(const struct sm *sm, uint64_t warps, uint32_t than) {
@@ -107,7 +109,7 @@ uint64_t sched_before(const struct sm *sm, const struct scheduler *s, uint64_t w
 }
 
 struct choice sched_pick(struct sm *sm, struct scheduler *s) {
-    uint64_t t = s->slot, able = sched_able(sm, s);
+    uint64_t t = s->slot, able = able_in_slot(sm, s);
     if (!able) able = after_slot(sm, s, &t);
     if (!able) return (struct choice){.t = NEVER};
     const uint32_t warp = sm->m->cfg->sched_policy ? greedy(sm, s, able) : next_in_turn(s, able);

@@ -6,6 +6,7 @@
 
 #include "bits.h"
 #include "clones.h"
+#include "hints.h"
 
 /* CC 2.x and 3.x: one request asks every bank for some rows; it takes as many passes as
  * the bank with the most distinct rows has. */
@@ -15,7 +16,7 @@ struct geometry {
     uint32_t bank_mask;
 };
 
-static struct geometry geometry_of(const struct config *cfg) {
+static ALWAYS_INLINE struct geometry geometry_of(const struct config *cfg) {
     uint32_t log_banks = bits_lowest(cfg->smem_banks);
     struct geometry g;
 
@@ -39,8 +40,8 @@ struct glance {
 };
 
 /* base: per half-warp, where lane 0 were if the lanes addressed consecutive words. */
-CLONES static struct glance compare(const uint32_t addr[32], const uint32_t first[2],
-                                    const uint32_t base[2]) {
+static ALWAYS_INLINE struct glance compare(const uint32_t addr[32], const uint32_t first[2],
+                                           const uint32_t base[2]) {
     const uint32_t first0 = first[0], first1 = first[1], base0 = base[0], base1 = base[1];
     struct glance seen = {0, 0};
 
@@ -54,7 +55,7 @@ CLONES static struct glance compare(const uint32_t addr[32], const uint32_t firs
     return seen;
 }
 
-static struct glance glance_at(const uint32_t addr[32], uint32_t mask) {
+static ALWAYS_INLINE struct glance glance_at(const uint32_t addr[32], uint32_t mask) {
     const uint32_t lead0 = bits_lowest(mask | 1u << 15),
                    lead1 = bits_lowest(mask >> 16 | 1u << 15) + 16;
     const uint32_t first[2] = {addr[lead0], addr[lead1]};
@@ -66,45 +67,47 @@ static struct glance glance_at(const uint32_t addr[32], uint32_t mask) {
 
 /* What a request asks for, if a lane's words lie in one row and in `ones` banks side by side. */
 struct survey {
-    uint32_t banks;   /* a bit each, of at most 32 */
-    uint32_t strayed; /* address bits in which a lane differs from the lowest one */
+    uint32_t banks[2]; /* of each half-warp, a bit each, of at most 32 */
+    uint32_t strayed;  /* address bits in which a lane differs from the lowest one */
 };
 
-CLONES static struct survey survey_of(const uint32_t addr[32], uint32_t lanes,
-                                      const struct geometry *g, uint32_t ones) {
+static ALWAYS_INLINE struct survey survey_of(const uint32_t addr[32], uint32_t lanes,
+                                             const struct geometry *g, uint32_t ones) {
     const uint32_t shift = g->bank_shift, mask = g->bank_mask & 31,
                    first = addr[bits_lowest(lanes)];
-    struct survey found = {0, 0};
+    struct survey found = {{0, 0}, 0};
 
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        const uint32_t on = lanes >> lane & 1 ? ~0u : 0;
+    for (uint32_t half = 0; half < 2; half++)
+        for (uint32_t i = 0; i < 16; i++) {
+            const uint32_t lane = 16 * half + i, on = lanes >> lane & 1 ? ~0u : 0;
 
-        found.banks |= (on & ones) << (addr[lane] >> shift & mask);
-        found.strayed |= on & (addr[lane] ^ first);
-    }
+            found.banks[half] |= (on & ones) << (addr[lane] >> shift & mask);
+            found.strayed |= on & (addr[lane] ^ first);
+        }
     return found;
 }
 
 /* Bank words of an access. */
-static uint32_t bank_words(const struct geometry *g, uint32_t width) {
+static ALWAYS_INLINE uint32_t bank_words(const struct geometry *g, uint32_t width) {
     return width >> g->bank_shift ? width >> g->bank_shift : 1;
 }
 
-/* Do the lanes, of which there is one at least, address banks of their own? */
-static bool distinct_banks(const struct geometry *g, uint32_t banks, uint32_t lanes,
-                           uint32_t each) {
+/* Do the lanes address banks of their own? */
+static ALWAYS_INLINE bool distinct_banks(const struct geometry *g, uint32_t banks, uint32_t lanes,
+                                         uint32_t each) {
     return g->bank_mask <= 31 && bits_count(banks) == each * bits_count(lanes);
 }
 
 /* The half-warp asks for one word, or for consecutive ones. */
-static bool one_pass(const struct geometry *g, const struct glance *seen, uint32_t half) {
+static ALWAYS_INLINE bool one_pass(const struct geometry *g, const struct glance *seen,
+                                   uint32_t half) {
     const uint32_t lanes = 0xffffu << 16 * half;
 
     return (seen->apart & lanes) == 0 || ((seen->bent & lanes) == 0 && g->bank_mask >= 15);
 }
 
 /* The lanes less those that ask for the same word as a lower one of a half-warp that agrees. */
-static uint32_t without_copies(const struct glance *seen, uint32_t mask) {
+static ALWAYS_INLINE uint32_t without_copies(const struct glance *seen, uint32_t mask) {
     const uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
 
     return (seen->apart & 0xffffu ? low : low & (0u - low)) |
@@ -114,13 +117,12 @@ static uint32_t without_copies(const struct glance *seen, uint32_t mask) {
 /* CC 1.x, one 32-bit request of a half-warp. Each pass picks one word for broadcast and
  * serves all lanes within it, and one lane of each other bank. The machine's choice of word
  * and lane is not documented; here both are the lowest lane still waiting. */
-static uint32_t broadcast_passes(const struct geometry *g, const uint32_t addr[32],
-                                 uint32_t lanes) {
+NOINLINE static uint32_t broadcast_passes(const struct geometry *g, const uint32_t addr[32],
+                                          uint32_t lanes) {
     uint32_t waiting[SMEM_MAX_BANKS]; /* lanes per bank, valid where `banks` has a bit */
     uint64_t banks = 0;
     uint32_t passes = 0;
 
-    if (distinct_banks(g, survey_of(addr, lanes, g, 1).banks, lanes, 1)) return 1;
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         uint32_t lane = bits_lowest(rest);
         uint32_t bank = addr[lane] >> 2 & g->bank_mask;
@@ -159,81 +161,72 @@ static uint32_t broadcast_passes(const struct geometry *g, const uint32_t addr[3
 
 /* Wider accesses are split into 32-bit ones: word k of every lane together, which shifts all
  * lanes by k banks and changes nothing else. */
-static struct smem_cost cost_cc1(const struct geometry *g, const struct glance *seen,
-                                 const uint32_t addr[32], uint32_t mask, uint32_t width) {
+static ALWAYS_INLINE struct smem_cost cost_cc1(const struct geometry *g, const struct glance *seen,
+                                               const uint32_t addr[32], uint32_t mask,
+                                               uint32_t width) {
     const uint32_t words = width > 4 ? width >> 2 : 1;
     struct smem_cost cost = {.passes = 0};
+    struct survey found = {{0, 0}, 0};
 
+    if (!one_pass(g, seen, 0) || !one_pass(g, seen, 1)) found = survey_of(addr, mask, g, 1);
     for (uint32_t half = 0; half < 2; half++) {
         const uint32_t lanes = mask & 0xffffu << 16 * half;
 
         if (lanes == 0) continue;
-        cost.passes += one_pass(g, seen, half) ? words : words * broadcast_passes(g, addr, lanes);
+        if (one_pass(g, seen, half) || distinct_banks(g, found.banks[half], lanes, 1))
+            cost.passes += words;
+        else cost.passes += words * broadcast_passes(g, addr, lanes);
         cost.ideal += words;
     }
     return cost;
 }
 
-/* How often the lanes, one after another, ask a bank for another row than before: of the bank
- * where that is most often. Up to 2 it is how many rows that bank is asked for. No branches: the
- * host could not guess them. */
-static uint32_t row_changes(const struct geometry *g, const uint32_t addr[32], uint32_t lanes) {
-    struct {
-        uint32_t row, changes;
-    } bank[SMEM_MAX_BANKS];
-    uint32_t most = 0;
+/* The lanes whose word lies in that bank. */
+static ALWAYS_INLINE uint32_t lanes_in_bank(const struct geometry *g, const uint32_t addr[32],
+                                            uint32_t lanes, uint32_t bank) {
+    const uint32_t shift = g->bank_shift, mask = g->bank_mask;
+    uint32_t found = 0;
 
-    for (uint32_t i = 0; i <= g->bank_mask; i++) {
-        bank[i].row = UINT32_MAX;
-        bank[i].changes = 0;
-    }
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        const uint32_t from = lanes >> lane & 1 ? lane : bits_lowest(lanes);
-        const uint32_t i = addr[from] >> g->bank_shift & g->bank_mask;
-        const uint32_t row = addr[from] >> g->row_shift;
-        const uint32_t changes = bank[i].changes + (bank[i].row != row);
-
-        bank[i].row = row;
-        bank[i].changes = changes;
-        most = changes > most ? changes : most;
-    }
-    return most;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        found |= (addr[lane] >> shift & mask) == bank ? 1u << lane : 0;
+    return found & lanes;
 }
 
 /* Do a lane's words, of which this is the first one's address, lie in one row and several banks?
  * The first may stand for all then. */
-static bool is_whole(const struct geometry *g, uint32_t first, uint32_t width) {
+static ALWAYS_INLINE bool is_whole(const struct geometry *g, uint32_t first, uint32_t width) {
     return bank_words(g, width) <= g->bank_mask + 1 && (first & (width - 1)) == 0;
 }
 
-/* The passes of a request that takes one or two; 0: look closer. */
-static uint32_t few_passes(const struct geometry *g, const uint32_t addr[32], uint32_t lanes,
-                           uint32_t width) {
-    const uint32_t each = bank_words(g, width);
-    uint32_t changes;
+/* The passes of a request whose half-warps take one each, as where a kernel was laid out for the
+ * 16 banks of CC 1.x; 0: look closer. */
+static ALWAYS_INLINE uint32_t few_passes(const struct geometry *g, const uint32_t addr[32],
+                                         uint32_t lanes, uint32_t width) {
+    const uint32_t each = bank_words(g, width), low = lanes & 0xffffu;
 
     if (!is_whole(g, addr[bits_lowest(lanes)], width)) return 0;
-    if ((lanes & (lanes - 1)) == 0) return 1;
     const struct survey found = survey_of(addr, lanes, g, (1u << each) - 1);
+    const uint32_t shared = found.banks[0] & found.banks[1];
 
     if (found.strayed >> g->row_shift == 0) return 1;
-    if (distinct_banks(g, found.banks, lanes, each)) return 1;
-    changes = row_changes(g, addr, lanes);
-    return changes <= 2 ? changes : 0;
+    if (!distinct_banks(g, found.banks[0], low, each)) return 0;
+    if (!distinct_banks(g, found.banks[1], lanes ^ low, each)) return 0;
+    if (!shared) return 1;
+    const uint32_t both = lanes_in_bank(g, addr, lanes, bits_lowest(shared)); /* a lane of each */
+    const uint32_t apart = addr[bits_lowest(both)] ^ addr[31 - (uint32_t)__builtin_clz(both)];
+    return apart >> g->row_shift ? 2 : 0;
 }
 
 /* Most distinct rows that the lanes' accesses ask of one bank. */
-static uint32_t row_passes(const struct geometry *g, const uint32_t addr[32], uint32_t lanes,
-                           uint32_t width) {
+NOINLINE static uint32_t count_rows(const struct geometry *g, const uint32_t addr[32],
+                                    uint32_t lanes, uint32_t width) {
     uint8_t head[SMEM_MAX_BANKS]; /* newest node of the bank's list + 1, 0: empty */
     uint8_t count[SMEM_MAX_BANKS];
     uint8_t next[64]; /* at most 32 lanes x 2 bank words, or 8 lanes x 4 */
     uint32_t row[64];
     uint32_t nodes = 0, most = 0;
     uint32_t step = 1u << g->bank_shift;
-    const uint32_t quick = few_passes(g, addr, lanes, width);
 
-    if (quick) return quick;
     memset(head, 0, g->bank_mask + 1);
     memset(count, 0, g->bank_mask + 1);
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -256,9 +249,16 @@ static uint32_t row_passes(const struct geometry *g, const uint32_t addr[32], ui
     return most;
 }
 
+static ALWAYS_INLINE uint32_t row_passes(const struct geometry *g, const uint32_t addr[32],
+                                         uint32_t lanes, uint32_t width) {
+    const uint32_t quick = few_passes(g, addr, lanes, width);
+
+    return quick ? quick : count_rows(g, addr, lanes, width);
+}
+
 /* Do both half-warps show a shape, and lie in one row? Their ends tell. */
-static bool in_one_row(const struct geometry *g, const uint8_t shape[2], const uint32_t addr[32],
-                       uint32_t width) {
+static ALWAYS_INLINE bool in_one_row(const struct geometry *g, const uint8_t shape[2],
+                                     const uint32_t addr[32], uint32_t width) {
     const uint32_t strayed = (addr[0] ^ addr[15]) | (addr[0] ^ addr[16]) | (addr[0] ^ addr[31]);
 
     return shape[0] != HALF_ANY && shape[1] != HALF_ANY && strayed >> g->row_shift == 0 &&
@@ -268,9 +268,9 @@ static bool in_one_row(const struct geometry *g, const uint8_t shape[2], const u
 /* CC 2.x: a warp's 32-bit access is one request, 64-bit two half-warps, 128-bit four
  * quarter-warps. For 128 bits "one must add 1" [PG55 G.4.3]; adding it per half-warp gives
  * 6 passes = 12 clk for a linear access, as measured (12.1 clk [GMB]). */
-static struct smem_cost cost_cc2(const struct geometry *g, const struct glance *seen,
-                                 const uint32_t addr[32], uint32_t mask, uint32_t width,
-                                 bool one_row) {
+static ALWAYS_INLINE struct smem_cost cost_cc2(const struct geometry *g, const struct glance *seen,
+                                               const uint32_t addr[32], uint32_t mask,
+                                               uint32_t width, bool one_row) {
     uint32_t lanes_per_request = width <= 4 ? 32 : width == 8 ? 16 : 8;
     uint32_t group = 0xffffffffu >> (32 - lanes_per_request);
     struct smem_cost cost = {.passes = 0};
@@ -292,9 +292,9 @@ static struct smem_cost cost_cc2(const struct geometry *g, const struct glance *
 }
 
 /* CC 3.x: one request up to 64 bits, two half-warps for 128 bits (256 bytes a pass). */
-static struct smem_cost cost_cc3(const struct geometry *g, const struct glance *seen,
-                                 const uint32_t addr[32], uint32_t mask, uint32_t width,
-                                 bool one_row) {
+static ALWAYS_INLINE struct smem_cost cost_cc3(const struct geometry *g, const struct glance *seen,
+                                               const uint32_t addr[32], uint32_t mask,
+                                               uint32_t width, bool one_row) {
     const uint32_t lanes = without_copies(seen, mask);
     const uint32_t request[2] = {width == 16 ? lanes & 0xffffu : lanes,
                                  width == 16 ? lanes & 0xffff0000u : 0};
@@ -308,7 +308,7 @@ static struct smem_cost cost_cc3(const struct geometry *g, const struct glance *
     return cost;
 }
 
-static uint8_t shape_of(const struct glance *seen, uint32_t mask, uint32_t half) {
+static ALWAYS_INLINE uint8_t shape_of(const struct glance *seen, uint32_t mask, uint32_t half) {
     const uint32_t lanes = 0xffffu << 16 * half;
 
     if ((mask & lanes) != lanes) return HALF_ANY;
@@ -316,8 +316,8 @@ static uint8_t shape_of(const struct glance *seen, uint32_t mask, uint32_t half)
     return (seen->bent & lanes) == 0 ? HALF_LINEAR : HALF_ANY;
 }
 
-struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
-                             uint32_t width) {
+CLONES static struct smem_cost cloned_passes(const struct config *cfg, const uint32_t addr[32],
+                                             uint32_t mask, uint32_t width) {
     const struct geometry g = geometry_of(cfg);
     struct smem_cost cost;
     struct glance seen;
@@ -339,4 +339,9 @@ struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], 
     cost.shape[0] = shape[0];
     cost.shape[1] = shape[1];
     return cost;
+}
+
+struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
+                             uint32_t width) {
+    return cloned_passes(cfg, addr, mask, width);
 }

@@ -29,7 +29,7 @@ def random_vectors(seed: int, count: int, reach: int, widths: Sequence[int] = WI
 def _units(rng: random.Random, top: int) -> list[int]:
     """Element indices of the lanes, below `top`."""
     base = rng.randrange(top)
-    kind = rng.randrange(6)
+    kind = rng.randrange(7)
     if kind == 0:
         stride = rng.choice((0, 1, 1, 2, 3, 4, 8, 16, 17, 32, 33, 64, rng.randrange(100)))
         return [(base + stride * lane) % top for lane in range(32)]
@@ -39,7 +39,11 @@ def _units(rng: random.Random, top: int) -> list[int]:
     if kind == 2:  # linear, shuffled, a few lanes elsewhere
         lanes = rng.sample(range(32), 32)
         return [(base + lane) % top if rng.random() < 0.9 else rng.randrange(top) for lane in lanes]
-    span = (top, 64, 256)[kind - 3]  # a gather from everywhere or from a small window
+    if kind == 3:  # half-warps whose lanes have banks of their own, laid over each other
+        banks, rows = rng.choice((16, 17, 32)), rng.choice((1, 2, 3, 32))
+        lanes = rng.sample(range(banks), 16) + rng.sample(range(banks), 16)
+        return [(lane + 32 * rng.randrange(rows)) % top for lane in lanes]
+    span = (top, 64, 256)[kind - 4]  # a gather from everywhere or from a small window
     return [(base + rng.randrange(span)) % top for _ in range(32)]
 
 
