@@ -271,10 +271,14 @@ bool memop_issue_global(struct memop *op) {
 
 /* ---- replies ----------------------------------------------------------------------------- */
 
-/* Warps that found too few credits or pending misses look again. Their operands are there. */
+/* Warps that found too few credits or pending misses look again, unless there is still no room for
+ * sure. Their operands are there. */
 static void wake_starved(struct sm *sm, uint64_t t) {
-    for (; sm->starved; sm->starved &= sm->starved - 1) {
-        const uint32_t w = (uint32_t)__builtin_ctzll(sm->starved);
+    for (uint64_t left = sm->starved; left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctzll(left);
+        const struct claim *c = &sm->claims[w];
+        if (c->changes == sm->caches[c->cache].changes && !has_room(sm, c->need)) continue;
+        sm->starved &= ~(1ull << w);
         if (sm->m->program->deps[sm->warps[w].pc].line == sm->fetched)
             warp_wait(sm, w, t, WAIT_CREDITS);
         else warp_refresh(sm, w, t, WAIT_CREDITS);
