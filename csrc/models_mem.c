@@ -266,17 +266,27 @@ static void note_replies(struct replay *r, const struct config *cfg, const uint3
         }
 }
 
-/* With nothing on its way, the next packet's cycle. */
+/* The cycle of the next packet, those apart that wait for a credit. */
 static uint64_t next_packet(const struct replay *r, const struct config *cfg) {
     uint64_t at = UINT64_MAX;
     for (uint32_t sm = 0; sm < cfg->sm_count; sm++) {
         const struct sender *s = &r->senders[sm];
-        if (s->packet == r->n) continue;
+        if (s->packet == r->n || s->outstanding == r->how->credits) continue;
         uint64_t first = r->packets[s->packet].cycle;
         if (s->next_free > first) first = s->next_free;
         if (first < at) at = first;
     }
     return at;
+}
+
+/* The end of the window that begins at t, as gpu.c has it. */
+static uint64_t window_end(const struct replay *r, const struct config *cfg, uint64_t t,
+                           uint32_t window) {
+    const uint64_t packet = next_packet(r, cfg), reply = memdetail_next_reply(r->memory),
+                   known = memdetail_known(r->memory);
+    const uint64_t next = packet < reply ? packet : reply;
+    const uint64_t end = (next > t ? next : t) + window;
+    return end < known ? end : known;
 }
 
 static enum error replay_run(struct replay *r, const struct config *cfg,
@@ -286,20 +296,18 @@ static enum error replay_run(struct replay *r, const struct config *cfg,
     const uint32_t window = r->how->window && r->how->window < widest ? r->how->window : widest;
     uint32_t *seen = calloc(cfg->sm_count, sizeof *seen);
     if (!seen) return ERROR_NO_MEMORY;
-    for (uint64_t t1 = window; r->left; t1 += window) {
+    for (uint64_t t = 0; r->left;) {
         if (stopped(watch)) {
             e = ERROR_INTERRUPTED;
             break;
         }
+        t = window_end(r, cfg, t, window);
         for (uint32_t sm = 0; sm < cfg->sm_count; sm++) {
-            sender_run(r, (uint16_t)sm, t1);
+            sender_run(r, (uint16_t)sm, t);
             seen[sm] = r->ports[sm].in_count;
         }
-        memdetail_advance(r->memory, r->ports, t1);
+        memdetail_advance(r->memory, r->ports, t);
         note_replies(r, cfg, seen);
-        if (memdetail_known(r->memory) != UINT64_MAX) continue;
-        const uint64_t next = next_packet(r, cfg);
-        if (r->left && next > t1) memdetail_advance(r->memory, r->ports, t1 = next);
     }
     free(seen);
     return e;
