@@ -163,8 +163,8 @@ static void starve(struct sm *sm, uint32_t warp) {
     sm->starved |= 1ull << warp;
 }
 
-/* There is no room: the warp looks again after the next reply, but does not issue again only to
- * find that there is still none. */
+/* There is no room: the warp sleeps until a reply after which there may be some, and does not issue
+ * again only to find that there is still none. */
 static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n,
                   uint32_t need) {
     struct claim *c = &op->sm->claims[op->warp];
@@ -272,16 +272,15 @@ bool memop_issue_global(struct memop *op) {
 /* ---- replies ----------------------------------------------------------------------------- */
 
 /* Warps that found too few credits or pending misses look again, unless there is still no room for
- * sure. Their operands are there. */
+ * sure. Their instruction and its operands are there, whatever the cache of instructions holds now:
+ * how often they look changes nothing but who issues next. */
 static void wake_starved(struct sm *sm, uint64_t t) {
     for (uint64_t left = sm->starved; left; left &= left - 1) {
         const uint32_t w = (uint32_t)__builtin_ctzll(left);
         const struct claim *c = &sm->claims[w];
         if (c->changes == sm->caches[c->cache].changes && !has_room(sm, c->need)) continue;
         sm->starved &= ~(1ull << w);
-        if (sm->m->program->deps[sm->warps[w].pc].line == sm->fetched)
-            warp_wait(sm, w, t, WAIT_CREDITS);
-        else warp_refresh(sm, w, t, WAIT_CREDITS);
+        warp_wait(sm, w, t, WAIT_CREDITS);
     }
 }
 

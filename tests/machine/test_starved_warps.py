@@ -1,0 +1,62 @@
+"""Warps that find too few credits or too many pending misses: each is served in the end, with the right values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .assembler import CTAID_X, TID_X, Assembler, variant
+
+BLOCKS, THREADS, LOADS = 8, 256, 6
+STRIDE = 16  # words between the threads' own words: a load takes 16 lines
+
+
+def scattered() -> Assembler:
+    """Every thread adds LOADS words that follow each other; each load waits for the one before."""
+    a = Assembler()
+    a("mad.lo.s32", d=0, a=CTAID_X, b=a.imm(THREADS), c=TID_X)
+    a("mad.lo.s32", d=1, a=0, b=a.imm(4 * STRIDE), c=a.param(0))
+    a("mad.lo.s32", d=2, a=0, b=a.imm(4), c=a.param(1))
+    for word in range(LOADS):
+        a("ld.global", d=3, a=1, imm=4 * word, width=4, aux=0)
+        a("add.s32", d=4, a=4, b=3)
+    a("st.global", d=4, a=2, width=4, aux=1)
+    a("exit")
+    return a
+
+
+def run(**changes: int) -> dict[str, Any]:
+    """Counters, which no window and no further host thread changes."""
+    gpu = variant("GTX480-48K", sm_count=2, **changes)
+    found = []
+    for window, threads in ((0, 1), (7, 2)):
+        x, y = np.arange(BLOCKS * THREADS * STRIDE, dtype=np.uint32), np.zeros(BLOCKS * THREADS, np.uint32)
+        found.append(
+            scattered().run(
+                gpu, grid=(BLOCKS, 1, 1), block=(THREADS, 1, 1), buffers=(x, y), window=window, threads=threads
+            )
+        )
+        assert np.array_equal(y, x.reshape(-1, STRIDE)[:, :LOADS].sum(axis=1))
+    assert found[0] == found[1]
+    counters: dict[str, Any] = found[0]["counters"]
+    return counters
+
+
+@pytest.mark.parametrize("mshrs", [1, 2, 5, 32])
+@pytest.mark.parametrize("credits", [1, 3, 16, 512])
+def test_every_warp_is_served(mshrs: int, credits: int) -> None:
+    counters = run(l1_mshrs=mshrs, credits=credits)
+    lines = BLOCKS * THREADS // 32 * 16 * LOADS
+    assert counters["l1_hits"] + counters["l1_merges"] + counters["l1_misses"] == lines
+    assert counters["idle_credits"] > 0
+
+
+def test_nobody_starves_where_there_is_room_for_all() -> None:
+    """The most that can be in flight are the lines of a load of each warp; credits beyond them change nothing."""
+    lines = BLOCKS // 2 * THREADS // 32 * 16
+    enough = run(l1_bytes=0, credits=lines)
+    assert enough["idle_credits"] == 0
+    assert run(l1_bytes=0, credits=2 * lines) == enough
+    assert run(l1_bytes=0, credits=lines // 8)["idle_credits"] > 0
