@@ -106,6 +106,21 @@ def test_first_blocks_that_start_after_later_ones() -> None:
     assert all(found == runs[0] for found in runs)
 
 
+def test_a_block_that_ends_where_another_one_starts() -> None:
+    """A block given out slowly may end in the very cycle in which the one in another's place starts."""
+    machine = variant(
+        "GTX285", mem_model=0, icache_bytes=0, sm_count=3, sms_per_tpc=1, block_start=16, dispatch_interval=16
+    )
+    a = Assembler()
+    a("and.b32", d=0, a=CTAID_X, b=a.imm(3))
+    a("setp.gt.s32", d=0, a=0, b=a.imm(1))
+    a("bra", guard=0, guard_not=True, imm=10, aux=10)
+    for _ in range(7):
+        a("add.s32", d=1, a=1, b=0)
+    a("exit")
+    assert a.run(machine, grid=(60, 1, 1), window=0) == a.run(machine, grid=(60, 1, 1), window=1)
+
+
 def host_work(gpu: str, threads: int) -> tuple[int, int, int]:
     """Cycles, windows and passes of a streaming copy: 240 blocks of 128 threads, eight words each."""
     a = Assembler()
@@ -127,13 +142,13 @@ def host_work(gpu: str, threads: int) -> tuple[int, int, int]:
 def test_two_host_threads_meet_once_a_window(gpu: str) -> None:
     """What a second thread gains hangs on it: windows as long as the machine allows, and memory beside the SMs, a
     window behind. One thread alone lets memory follow in a pass of its own."""
-    window = min(128, gpus.get(gpu).block_start)
     cycles, windows, passes = host_work(gpu, 2)
-    assert 10 < windows <= cycles / window + 2
+    assert 10 < windows <= cycles / 140 + 2  # half of the fastest reply's time, 147 to 160 clocks on these cards
     assert windows <= passes <= windows + 2
     assert host_work(gpu, 3) == (cycles, windows, passes)
-    _, windows, passes = host_work(gpu, 1)
-    assert passes >= 1.9 * windows
+    _, alone, passes = host_work(gpu, 1)
+    assert alone <= 0.6 * windows  # of the whole of it, though blocks may start every 150 clocks
+    assert passes >= 1.9 * alone
 
 
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "K20c"])

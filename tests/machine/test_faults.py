@@ -9,7 +9,7 @@ import pytest
 
 from smmux import errors
 
-from .assembler import CTAID_X, LANEID, TID_X, Assembler
+from .assembler import CTAID_X, LANEID, TID_X, Assembler, variant
 
 GRID = {"grid": (5, 1, 1), "block": (64, 1, 1)}
 
@@ -165,6 +165,26 @@ def test_the_first_fault_in_time_is_reported_whatever_the_window() -> None:
                 a.run("GTX285", grid=(40, 1, 1), window=window, threads=threads)
             found.add(str(caught.value))
     assert len(found) == 1
+
+
+def test_the_first_fault_in_time_may_be_that_of_a_block_given_out_later() -> None:
+    """Block 0 ends at once; what takes its place faults before block 1 does, on the other SM."""
+    a = Assembler()
+    a("setp.eq.s32", d=0, a=CTAID_X, b=a.imm(0))
+    a("bra", guard=0, imm=8, aux=8)
+    a("setp.gt.s32", d=1, a=CTAID_X, b=a.imm(1))
+    a("bra", guard=1, imm=7, aux=7)
+    for _ in range(3):
+        a("add.s32", d=1, a=1, b=1)
+    a("div.s32", d=2, a=1, b=a.imm(0))
+    a("exit")
+    gpu = variant("GTX285", sm_count=2, sms_per_tpc=1, max_blocks_sm=1, block_start=1, icache_bytes=0)
+    for window in (1, 5, 0):
+        for threads in (1, 2):
+            with pytest.raises(ZeroDivisionError) as caught:
+                a.run(gpu, grid=(40, 1, 1), window=window, threads=threads)
+            assert isinstance(caught.value, errors.KernelError)
+            assert caught.value.block == (2, 0, 0)
 
 
 def test_textures_lie_in_memory_that_nobody_writes() -> None:
