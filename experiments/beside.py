@@ -11,7 +11,7 @@ from typing import Any
 
 from experiments import cards, harness
 from experiments.cards import CAMPING, GPU, HASHED
-from experiments.harness import MARGIN, Verdict, listed, verdict
+from experiments.harness import MARGIN, Verdict, exceeds, listed, verdict
 from experiments.runs import SCHEDULES, by_key
 from experiments.software import APPROACHES
 from experiments.speedups import LIMITED, MEAN, OTHERS, baseline_and, is_default
@@ -104,9 +104,9 @@ def _waits(triples: dict[str, list[Record]], most: dict[str, float]) -> Verdict:
     total = {name: waits[name][0] + for_memory(row[0]) for name, row in triples.items()}
     flights = {name: [round(f, 2) for f in (most[name], in_flight(row[1]))] for name, row in triples.items()}
     parts = {
-        "more blocks in flight than VTB": [name for name, (hw, vtb) in flights.items() if hw > (1 + MARGIN) * vtb],
-        "less time at barriers than both": [name for name, (hw, *rest) in waits.items() if hw < min(rest)],
-        "less waiting in all": [name for name, (_, *rest) in waits.items() if total[name] < min(rest)],
+        "more blocks in flight than VTB": [name for name, (hw, vtb) in flights.items() if exceeds(hw, vtb)],
+        "less time at barriers than both": [name for name, (hw, *rest) in waits.items() if exceeds(min(rest), hw)],
+        "less waiting in all": [name for name, (_, *rest) in waits.items() if exceeds(min(rest), total[name])],
     }
     return verdict(
         "P41",
@@ -115,7 +115,7 @@ def _waits(triples: dict[str, list[Record]], most: dict[str, float]) -> Verdict:
         "share of the warps' lives spent at barriers, HW with 2 K blocks, VTB and VTB_pipe with two in each of K, and "
         f"with the wait for memory of HW. (Virtual) blocks in flight per SM, HW with K+{MOST} and VTB: "
         + ", ".join(f"{name} {hw} {vtb}" for name, (hw, vtb) in flights.items())
-        + ". "
+        + f". From {MARGIN:.0%} on "
         + "; ".join(f"{part} for {listed(names)}" for part, names in parts.items())
         + " (DEVIATIONS D22)",
     )
@@ -124,14 +124,14 @@ def _waits(triples: dict[str, list[Record]], most: dict[str, float]) -> Verdict:
 def _overheads(triples: dict[str, list[Record]]) -> Verdict:
     ratios = {name: [round(r["speedup"], 3) for r in row] for name, row in triples.items()}
     means = _means(triples)
-    better = [name for name, (hw, *software) in ratios.items() if hw > max(software)]
+    better = [name for name, (hw, *software) in ratios.items() if exceeds(hw, max(software))]
     return verdict(
         "P47",
         ratios,
-        means[0] > (1 + MARGIN) * max(means[1:]),
+        exceeds(means[0], max(means[1:])),
         "speedups of the same three; means "
         + ", ".join(f"{value:.3f}" for value in means)
-        + f"; HW above both for {listed(better)}",
+        + f"; HW above both by {MARGIN:.0%} for {listed(better)}",
     )
 
 

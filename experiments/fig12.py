@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from experiments import harness, throughput
-from experiments.harness import MARGIN, Verdict, verdict
+from experiments.harness import Verdict, exceeds, verdict
 from experiments.software import SCHEDULES
 from experiments.throughput import FETCHED, SETTINGS, ratios
 from smmux.sweep import Record
@@ -53,7 +53,7 @@ def check(records: Sequence[Record]) -> list[Verdict]:
         verdict(
             "P35",
             [round(value, 3) for value in ours],
-            close and below <= 1 - MARGIN if complete else None,
+            close and exceeds(1, below) if complete else None,
             f"maximum and mean over the 48K baseline; VTB_pipe with 16 kB {small:.3f} of it (the paper: as fast as "
             f"CUBLAS, as is the 48K baseline), the 16K baseline {below:.3f}: {note}. "
             f"With perfect fetch VTB_pipe with 16 and 48 kB {fetched[0]:.3f} and {fetched[1]:.3f} (DEVIATIONS D16)",

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from experiments import harness, throughput
-from experiments.harness import MARGIN, Verdict, verdict
+from experiments.harness import Verdict, exceeds, verdict
 from experiments.software import SCHEDULES
 from experiments.throughput import FETCHED, SETTINGS, curve, mean, ratios
 from smmux.sweep import Record
@@ -62,13 +62,13 @@ def check(records: Sequence[Record]) -> list[Verdict]:
     wanted = (harness.paper("P39")[0], theirs["48K_VTB_pipe"], theirs["48K_VTB_pipe"] / theirs["48K_BL"])
     as_fast, rate_note = harness.close([base], [theirs["48K_BL"]])
     gaining, gain_note = harness.close((largest, pipe, average), wanted)
-    faster = all(rate >= (1 + MARGIN) * small[batch] for batch, rate in large.items())
+    faster = all(exceeds(rate, small[batch]) for batch, rate in large.items())
     return [
         verdict("P37", growth, None, "CUFFT is not modelled; rate of the 16K baseline over that of the smallest batch"),
         verdict(
             "P38",
             [round(base, 1), None],
-            faster and as_fast and base > theirs["CUFFT"] if complete else None,
+            faster and as_fast and exceeds(base, theirs["CUFFT"]) if complete else None,
             f"GFLOPS, {rate_note}; above 16K for "
             + ("every batch" if faster else "some batches only")
             + f"; {mean(records, '48K_BL', FETCHED):.1f} with perfect fetch. CUFFT is the paper's (DEVIATIONS D14)",

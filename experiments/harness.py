@@ -27,7 +27,8 @@ from smmux.gpus import Gpu
 from smmux.sweep import Record, available_processors
 
 __all__ = [
-    "MARGIN", "TOLERANCE", "Experiment", "Plot", "Verdict", "close", "listed", "main", "paper", "table", "verdict",
+    "MARGIN", "TOLERANCE", "Experiment", "Plot", "Verdict", "close", "exceeds", "listed", "main", "paper", "table",
+    "verdict",
 ]  # fmt: skip
 
 Plot = Callable[[Sequence[Record], Any], Any]
@@ -93,6 +94,11 @@ def close(ours: Sequence[float], expected: Sequence[float]) -> tuple[bool, str]:
     off = [value / wanted - 1 for value, wanted in zip(ours, expected, strict=True)]
     note = f"{', '.join(f'{o:+.1%}' for o in off)}; up to {TOLERANCE:.0%} counts as reproduced"
     return all(abs(o) <= TOLERANCE for o in off), note
+
+
+def exceeds(one: float, other: float, margin: float = MARGIN) -> bool:
+    """Whether one number of ours counts as more than another."""
+    return one > other and one >= (1 + margin) * other
 
 
 def listed(names: Iterable[str]) -> str:

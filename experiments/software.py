@@ -33,6 +33,7 @@ __all__ = [
     "size",
     "speedups",
     "stall_table",
+    "step",
     "substituted",
 ]  # fmt: skip
 
@@ -60,6 +61,13 @@ def paper(gpu: str) -> dict[str, float]:
     if gpu in CLAIMS:
         return dict(zip((*APPROACHES, BEST), harness.paper(CLAIMS[gpu]), strict=True))
     return {BEST: harness.paper("P1")[MEASURED.index(gpu)]}
+
+
+def step(high: str, low: str, gpu: str) -> float:
+    """From which share on a mean counts as above another: the margin, or as far apart as the paper's if less."""
+    theirs = paper(gpu)
+    own = theirs[high] / theirs[low] - 1 if {high, low} <= set(theirs) else harness.MARGIN
+    return min(harness.MARGIN, own)
 
 
 def points(gpu: str | Gpu, schedule: str, quick: bool, names: Iterable[str] = LIMITED, **rest: Any) -> list[Record]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments import cards
 from experiments.cards import MEASURED
-from experiments.harness import MARGIN, Verdict, listed, paper, verdict
+from experiments.harness import MARGIN, Verdict, exceeds, listed, paper, verdict
 from experiments.runs import by_key
 from experiments.software import SCHEDULES
 from experiments.stalls import at_barriers
@@ -128,7 +128,7 @@ def _parallelism(found: Found, names: Sequence[str]) -> Verdict:
         base, vtb = (found[gpu, name, variant] for variant in ("baseline", "vtb"))
         flights[name] = [round(r["flight_cycles"] / (r["cycles"] * gpus.get(gpu).sm_count), 2) for r in (base, vtb)]
         waits[name] = vtb["idle_global"] / (base["idle_global"] or 1)
-    more = [name for name, (before, after) in flights.items() if after >= (1 + MARGIN) * before]
+    more = [name for name, (before, after) in flights.items() if exceeds(after, before)]
     less = [name for name, ratio in waits.items() if ratio <= 1 - MARGIN]
     return verdict(
         "P22",

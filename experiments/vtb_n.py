@@ -13,7 +13,7 @@ from typing import Any
 
 from experiments import cards, harness, runs, software
 from experiments.cards import MEASURED
-from experiments.harness import MARGIN, Verdict, verdict
+from experiments.harness import MARGIN, Verdict, exceeds, verdict
 from experiments.runs import simulate_all
 from experiments.software import HEAD, SCHEDULES
 from experiments.speedups import LIMITED, MEAN, SOME, by_problem, with_speedups
@@ -95,13 +95,13 @@ def check(records: Sequence[Record]) -> list[Verdict]:
             if name != MEAN:
                 gains.setdefault(name, {})[gpu] = round(max(row[3], row[4]) / row[2], 3)
     overall = {name: geometric_mean(row.values()) for name, row in gains.items()}
-    gaining = [name for name, value in overall.items() if value > 1 + MARGIN]
+    gaining = [name for name, value in overall.items() if exceeds(value, 1)]
     return [
         verdict(
             "P23",
             gains,
             gaining == ["MC"] if set(gains) == set(LIMITED) else None,
-            f"the better of N = 3 and 4 over N = 2; on average over the cards more than {MARGIN:.0%} for "
+            f"the better of N = 3 and 4 over N = 2; on average over the cards more by {MARGIN:.0%} for "
             + (", ".join(f"{name} {overall[name]:.2f}" for name in gaining) or "none")
             + " (DEVIATIONS D19)",
         )

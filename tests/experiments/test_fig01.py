@@ -46,6 +46,14 @@ def test_verdicts_on_its_contrary() -> None:
     assert "HG 30%" in verdicts["P12"].note
 
 
+@pytest.mark.parametrize(
+    ("change", "holds"), [({"HG": 0.45}, False), ({"MM": 0.2}, False), ({"TP": 0.205}, False), ({"TP": 0.25}, True)]
+)
+def test_high_and_often_are_more_than_the_limited_ones(change: dict[str, float], holds: bool) -> None:
+    """Those have 20 %."""
+    assert {v.id: v for v in fig01.check(records(SHARES | change))}["P12"].reproduced is holds
+
+
 def test_picture_has_the_papers_mean() -> None:
     figure = Figure()
     for panel, columns in fig01.PANELS.items():

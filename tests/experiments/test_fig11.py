@@ -25,14 +25,14 @@ def uniform(gpu: str, *row: float) -> Rows:
 AS_PAPER: Rows = {
     "GTX285": {
         "MV": (1.2, 1.35), "FFT": (1.2, 1.95), "MC": (1.2, 1.15, 1.6), "STO": (1.2, 1.3, 1.5), "SP": (1.2, 1.3),
-        "HG": (1.2, 1.25, 1.1), "CV": (1.2, 1.35),
+        "HG": (1.2, 1.3, 1.1), "CV": (1.2, 1.35),
     },
     "GTX480-16K": {
-        "MV": (1.42, 1.6), "FFT": (1.42, 2.19), "MC": (1.42, 1.4, 1.9), "STO": (1.42, 1.55, 1.6), "SP": (1.42, 1.6),
-        "HG": (1.42, 1.5, 1.4), "CV": (1.42, 1.6),
+        "MV": (1.42, 1.6), "FFT": (1.42, 2.19), "MC": (1.42, 1.3, 2.0), "STO": (1.42, 1.55, 1.75), "SP": (1.42, 1.6),
+        "HG": (1.42, 1.6, 1.25), "CV": (1.42, 1.6),
     },
     "GTX480-48K": {
-        "MV": (1.09, 1.22), "FFT": (1.09, 1.33), "MC": (1.09, 1.08, 1.25), "STO": (1.09, 1.2, 1.3), "SP": (1.09, 1.2),
+        "MV": (1.09, 1.22), "FFT": (1.09, 1.33), "MC": (1.09, 1.08, 1.3), "STO": (1.09, 1.2, 1.3), "SP": (1.09, 1.2),
         "HG": (1.09, 1.2, 0.95), "CV": (1.09, 1.33),
     },
 }  # fmt: skip
@@ -74,9 +74,9 @@ def as_paper() -> list[dict[str, Any]]:
 def test_means_are_geometric_and_the_best_is_chosen_per_benchmark(as_paper: list[dict[str, Any]]) -> None:
     found = software.means(as_paper, "GTX480-16K")
     assert found["vtb"] == pytest.approx(1.42, abs=0.001)
-    assert found["vtb_pipe"] == pytest.approx((1.6**3 * 2.19 * 1.4 * 1.55 * 1.5) ** (1 / 7), abs=0.001)
-    assert found["co_vtb"] == pytest.approx((1.9 * 1.6 * 1.4) ** (1 / 3), abs=0.001)
-    assert found[BEST] == pytest.approx((1.6**4 * 2.19 * 1.9 * 1.5) ** (1 / 7), abs=0.001)
+    assert found["vtb_pipe"] == pytest.approx((1.6**4 * 2.19 * 1.3 * 1.55) ** (1 / 7), abs=0.001)
+    assert found["co_vtb"] == pytest.approx((2.0 * 1.75 * 1.25) ** (1 / 3), abs=0.001)
+    assert found[BEST] == pytest.approx((1.6**4 * 2.19 * 2.0 * 1.75) ** (1 / 7), abs=0.001)
     assert software.means(as_paper, "K20c") == {}
 
 
@@ -147,22 +147,48 @@ def test_blocks_back_to_back_are_one_at_a_time(as_paper: list[dict[str, Any]], c
 def test_mc_is_the_exception_only_if_no_other_benchmark_is(as_paper: list[dict[str, Any]]) -> None:
     found = {v.id: v for v in fig11.check(as_paper)}["P29"]
     assert (found.reproduced, found.ours) == (True, dict.fromkeys(MEASURED, ["MC"]))
-    for name, pipe in (("SP", 1.42), ("MC", 1.5)):
+    for name, pipe in (("SP", 1.42), ("SP", 1.48), ("MC", 1.5)):  # SP better by 4 %: not better
         rows = AS_PAPER["GTX480-16K"] | {name: (1.42, pipe, 1.9)}
         assert {v.id: v for v in fig11.check(records(AS_PAPER | {"GTX480-16K": rows}))}["P29"].reproduced is False
 
 
 def test_lanes_are_the_reason_only_with_a_margin(as_paper: list[dict[str, Any]]) -> None:
-    """The best on GTX480-16K is 1.70 in the mean."""
+    """The best on GTX480-16K is 1.75 in the mean."""
     for best, judged in ((1.6, True), (1.68, False)):
         slow = records(uniform(cards.half_lanes().name, 1.1, best, best), (HEAD,))
         assert {v.id: v for v in fig11.check(as_paper + slow)}["P33"].reproduced is judged
 
 
+def judged(claim: str, gpu: str, **rows: tuple[float, ...]) -> bool | None:
+    """The verdict if some benchmarks of a card have other speedups than those as in the paper."""
+    found = fig11.check(records(AS_PAPER | {gpu: AS_PAPER[gpu] | rows}))
+    return {v.id: v for v in found}[claim].reproduced
+
+
+@pytest.mark.parametrize(
+    ("pipe", "divided", "in_order"),
+    [(1.5, 1.52, True), (1.5, 1.505, False), (1.48, 1.6, False)],  # the paper's CO-VTB is 0.6 % above its VTB_pipe
+)
+def test_approaches_are_in_order_only_with_a_margin(pipe: float, divided: float, in_order: bool) -> None:
+    rows = dict.fromkeys(LIMITED, (1.42, pipe, divided))
+    assert judged("P28", "GTX480-16K", **rows) is in_order
+
+
+def test_the_best_beats_each_single_approach_with_a_margin_and_over_the_same_benchmarks() -> None:
+    """The best is never below a single one; the paper's is 3.3 % above VTB_pipe with 48 kB."""
+    assert judged("P60", "GTX480-48K") is True
+    assert judged("P60", "GTX480-48K", MC=(1.09, 1.08, 1.2)) is False  # 2.7 % above VTB_pipe
+    assert judged("P60", "GTX285", MC=(1.2, 1.15, 1.4), STO=(1.2, 1.3, 1.3)) is False  # 2.8 %
+    alike = dict.fromkeys(("MC", "STO", "HG"), (1.2, 1.3, 1.9))  # of these, CO-VTB is always the best
+    assert judged("P60", "GTX285", **alike) is False
+    [found] = [v for v in fig11.check(records(AS_PAPER | {"GTX285": AS_PAPER["GTX285"] | alike})) if v.id == "P60"]
+    assert found.ours["GTX285"]["CO-VTB"] == 1
+
+
 def test_means_of_some_benchmarks_are_not_judged(as_paper: list[dict[str, Any]]) -> None:
     some = [r for r in as_paper if r["benchmark"] in ("FFT", "HG")]
     verdicts = {v.id: v.reproduced for v in fig11.check(some)}
-    assert [verdicts[claim] for claim in ("P1", "P2", "P29", "P30", "P31", "P33")] == [None] * 6
+    assert [verdicts[claim] for claim in ("P1", "P2", "P29", "P30", "P31", "P33", "P60")] == [None] * 7
 
 
 def test_substituted_takes_only_what_the_other_machine_has(as_paper: list[dict[str, Any]]) -> None:

@@ -115,7 +115,7 @@ def test_hardware_stands_beside_software(with_software: list[dict]) -> None:
     assert verdicts["P47"].ours["FFT"] == [2, 1.6, 1.667]
     assert verdicts["P47"].ours["HG"] == [1.053, 0.909, 1.111]
     assert verdicts["P47"].reproduced is False
-    assert "HW above both for FFT" in verdicts["P47"].note
+    assert "HW above both by 5% for FFT" in verdicts["P47"].note
     assert "FFT 2.000 1.600" in " ".join(beside.table(with_software).split())
 
 

@@ -58,6 +58,38 @@ def test_verdicts_on_its_contrary() -> None:
     assert {v.id: v.reproduced for v in fig15.check(found)} == {"P42": False, "P43": False, "P61": False}
 
 
+@pytest.mark.parametrize(
+    ("two", "three", "more_is_needed"),
+    [(1.27, 1.27, True), (1.24, 1.29, False), (1.28, 1.25, False), (1.27, 1.35, False)],
+)
+def test_both_two_and_three_more_blocks_are_above_one_with_a_margin(
+    two: float, three: float, more_is_needed: bool
+) -> None:
+    """K+1 gains 1.2."""
+    rows = dict.fromkeys(LIMITED, (1.0, 1.2, two, three, *RISING[4:]))
+    found = {v.id: v for v in fig15.check(records(rows, tuple(0.05 * n for n in STEPS)))}
+    assert found["P42"].reproduced is more_is_needed
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "as_said"),
+    [
+        ("HG", (1.1, 1.15, 1.14), True),
+        ("HG", (1.1, 1.16, 1.0), False),
+        ("MC", (1.2, 1.25, 1.25), False),
+        ("MC", (1.2, 1.4, 1.16), True),
+        ("MC", (1.2, 1.4, 1.1), False),
+    ],
+)
+def test_who_gains_is_judged_with_the_margin(
+    as_paper: list[dict[str, Any]], name: str, steps: tuple[float, ...], as_said: bool
+) -> None:
+    for r in as_paper:
+        if r["benchmark"] == name and r["extra_blocks"] in fig15.PRINTED:
+            r["speedup"] = steps[r["extra_blocks"] - 1]
+    assert {v.id: v for v in fig15.check(as_paper)}["P43"].reproduced is as_said
+
+
 def test_means_are_judged_without_the_accident_of_camping_too(as_paper: list[dict[str, Any]]) -> None:
     own = [r for r in as_paper if (r["benchmark"], r["schedule"], r["gpu"]) == ("MV", "source", cards.GPU)]
     hashed = [r | {"gpu": cards.HASHED, "speedup": 40.0 ** r["extra_blocks"]} for r in own]
