@@ -19,11 +19,11 @@ void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle) {
     assert(sm->pending_count < MAX_BLOCKS);
     uint32_t i = sm->pending_count++; /* the first blocks, given out one by one, may start later */
     for (; i && sm->pending[i - 1].cycle > cycle; i--) sm->pending[i] = sm->pending[i - 1];
-    sm->pending[i] = (struct block_event){cycle, block};
+    sm->pending[i] = (struct coming_block){cycle, block};
 }
 
 /* A slot and warps for the block; which ones depends on this cycle, not on its announcement. */
-static struct block *place_block(struct sm *sm, struct block_event start) {
+static struct block *place_block(struct sm *sm, struct coming_block start) {
     uint32_t slot = 0;
     while (sm->blocks[slot].used) slot++;
     assert(slot < sm->m->cfg->max_blocks_sm);
@@ -155,7 +155,7 @@ static void request(struct sm *sm, struct block *b, uint64_t t) {
 }
 
 void block_start_due(struct sm *sm) {
-    const struct block_event start = sm->pending[0];
+    const struct coming_block start = sm->pending[0];
     sm->pending_count--;
     memmove(sm->pending, sm->pending + 1, sm->pending_count * sizeof *sm->pending);
     request(sm, place_block(sm, start), start.cycle);
@@ -250,7 +250,7 @@ static void finish(struct sm *sm, struct block *b, uint64_t t) {
     sm->count.block_cycles += t - b->start;
     if (b->last_use > b->first_define)
         sm->count.shared_span_cycles += b->last_use - b->first_define;
-    sm->finished[sm->finished_count++] = (struct block_event){t, b->id};
+    sm->finished[sm->finished_count++] = t;
     block_await_next(sm, t);
     if (t > sm->last_activity) sm->last_activity = t;
     serve_queue(sm, t);

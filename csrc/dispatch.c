@@ -14,28 +14,28 @@ void dispatch_fill(struct dispatch *d, struct sm *sms) {
 }
 
 /* The SM whose next block to be replaced finished first; NULL: none has before cycle `end`. */
-static struct sm *first_finished(struct sm *sms, uint32_t count, const uint32_t *taken,
-                                 uint64_t end) {
+static struct sm *first_finished(struct sm *sms, uint32_t count, uint64_t end) {
     struct sm *best = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        if (taken[i] == sms[i].finished_count || sms[i].finished[taken[i]].cycle >= end) continue;
-        best = &sms[i];
-        end = best->finished[taken[i]].cycle;
+    for (struct sm *sm = sms; sm < sms + count; sm++) {
+        if (!sm->finished_count || sm->finished[0] >= end) continue;
+        best = sm;
+        end = sm->finished[0];
     }
     return best;
 }
 
-static void forget(struct sm *sm, uint32_t taken) {
-    sm->finished_count -= taken;
-    memmove(sm->finished, sm->finished + taken, sm->finished_count * sizeof *sm->finished);
+/* When that block ended; the SM forgets it. */
+static uint64_t take_finished(struct sm *sm) {
+    const uint64_t cycle = sm->finished[0];
+    sm->finished_count--;
+    memmove(sm->finished, sm->finished + 1, sm->finished_count * sizeof *sm->finished);
+    return cycle;
 }
 
 void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end) {
-    uint32_t taken[256] = {0};
-    for (struct sm *sm; (sm = first_finished(sms, d->cfg->sm_count, taken, end));) {
-        const uint64_t finished = sm->finished[taken[sm->id]++].cycle;
+    for (struct sm *sm; (sm = first_finished(sms, d->cfg->sm_count, end));) {
+        const uint64_t finished = take_finished(sm);
         d->finished++;
         if (d->next < d->total) sm_add_block(sm, d->next++, finished + d->cfg->block_start);
     }
-    for (uint32_t i = 0; i < d->cfg->sm_count; i++) forget(&sms[i], taken[i]);
 }

@@ -1,8 +1,10 @@
-/* The clockwork. SMs advance alone through windows of W cycles, then the dispatcher looks: exact,
- * because nothing that leaves an SM is answered within W. Memory follows in a pass of its own or,
- * with several host threads, in the pass of the SMs' next window: it lags behind them by one. That
- * too is exact as long as two windows are no longer than the fastest reply takes, and threads meet
- * once a window instead of twice. */
+/* The clockwork. SMs advance alone through windows of W cycles: exact, because memory answers
+ * nothing that leaves an SM within W. The dispatcher does answer a block's end within W. An SM
+ * therefore stops where its next block may start; after each pass over the SMs the dispatcher hands
+ * out blocks as far as all have run, and those that stopped go on in a further one. Memory follows
+ * in a pass of its own or, with several host threads, in the first pass of the SMs' next window: it
+ * lags behind them by one. That too is exact as long as two windows are no longer than the fastest
+ * reply takes, and threads meet once a window instead of twice. */
 #include "gpu.h"
 
 #include <stdio.h>
@@ -17,11 +19,11 @@
 #define MAX_WINDOW   512u
 #define POLL_WINDOWS 16u /* between two questions whether the user wants to stop */
 
-/* What the clock wants to know of a TPC's SMs after a window. */
+/* What the clock wants to know of a TPC's SMs after a pass. */
 struct report {
     _Alignas(64) uint64_t next; /* nothing happens before this cycle, replies to come apart */
-    uint64_t reach;             /* all have run to this cycle */
-    bool finished, faulty;      /* a block has ended, an SM has stopped */
+    uint64_t reach;             /* all have run to this cycle; NEVER: they have faults */
+    bool finished, faulty; /* a block that has ended awaits the dispatcher; an SM has a fault */
 };
 
 struct gpu {

@@ -192,7 +192,7 @@ void sm_run(struct sm *sm, uint64_t end, bool replaced) {
     void (*const issue)(struct sm *, uint32_t) = sm->observed ? issue_slot_observed : issue_slot;
     sm->reach = end;
     sm->replaced = replaced;
-    if (sm->finished_count) block_await_next(sm, sm->finished[0].cycle);
+    if (sm->finished_count) block_await_next(sm, sm->finished[0]);
     if (!sm->port->in_count && sm_next(sm) >= sm->reach) return;
     take_replies(sm);
     while (sm->fault.code == OK) {

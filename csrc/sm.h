@@ -79,8 +79,8 @@ struct block {
     uint32_t barrier_pc;
 };
 
-/* A block and the cycle of its start (to the SM) or its end (from the SM). */
-struct block_event {
+/* A block that is to start, and when. */
+struct coming_block {
     uint64_t cycle;
     uint32_t block;
 };
@@ -175,7 +175,7 @@ struct sm {
     uint32_t waiter_free;      /* list through waiter.next */
     struct claim *claims;      /* per warp */
     uint64_t claiming;         /* warps with a claim, whose next instruction is that access, */
-    uint64_t starved;          /* and those of them that sleep until the next reply */
+    uint64_t starved;          /* those of them asleep until a reply makes room */
     uint64_t now;              /* cycle of the event being processed */
     uint64_t floor[MAX_WARPS]; /* earliest issue of a warp whose instruction is being fetched */
     uint8_t *shared;
@@ -185,16 +185,16 @@ struct sm {
     uint32_t queue[MAX_BLOCKS]; /* FIFO of block slots that wait for shared memory */
     uint32_t queue_count;
     uint32_t id;
-    struct block_event pending[MAX_BLOCKS]; /* blocks to come, in order */
+    struct coming_block pending[MAX_BLOCKS]; /* in order */
     uint32_t pending_count;
-    struct block_event finished[MAX_BLOCKS];
+    uint64_t finished[MAX_BLOCKS]; /* when blocks ended that the dispatcher has yet to replace */
     uint32_t finished_count;
     uint64_t last_activity; /* cycle of the last exit or acknowledgement */
     uint64_t next;          /* earliest cycle at which it can do something by itself */
-    uint64_t reach;         /* it has run, or is to run, to this cycle (exclusive) */
-    bool replaced;          /* a block that ends makes room for another one */
-    struct fault fault;     /* code != OK: this SM has stopped */
-    void *arena;            /* what the pointers above point into */
+    uint64_t reach;     /* it has run, or is to run, to this cycle (exclusive); NEVER: a fault */
+    bool replaced;      /* a block that ends makes room for another one */
+    struct fault fault; /* code != OK: this SM has stopped */
+    void *arena;        /* what the pointers above point into */
 };
 
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port);

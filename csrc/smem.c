@@ -198,8 +198,8 @@ static ALWAYS_INLINE bool is_whole(const struct geometry *g, uint32_t first, uin
     return bank_words(g, width) <= g->bank_mask + 1 && (first & (width - 1)) == 0;
 }
 
-/* The passes of a request whose half-warps take one each, as where a kernel was laid out for the
- * 16 banks of CC 1.x; 0: look closer. */
+/* The passes of a request that lies in one row, or whose half-warps take one each, as where a
+ * kernel was laid out for the 16 banks of CC 1.x; 0: look closer. */
 static ALWAYS_INLINE uint32_t few_passes(const struct geometry *g, const uint32_t addr[32],
                                          uint32_t lanes, uint32_t width) {
     const uint32_t each = bank_words(g, width), low = lanes & 0xffffu;
