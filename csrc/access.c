@@ -20,11 +20,10 @@ CLONES static uint32_t consecutive_words(const uint32_t addr[32], uint32_t lanes
 
 /* A line may hold words of several views, and reach beyond them; what lies there is nobody's. */
 static void fill(struct access *a) {
-    const uint64_t line = a->addr[0], end = (line | (sizeof a->data[0] - 1)) + 1;
+    const uint64_t line = a->addr[0], end = line + sizeof a->data[0];
     const struct buffer *b = a->buffer;
     uint8_t *into = (uint8_t *)a->data[0];
-    if (line >= b->address && end <= (uint64_t)b->address + b->bytes &&
-        end - line == sizeof a->data[0]) {
+    if (line >= b->address && end <= (uint64_t)b->address + b->bytes) {
         memcpy(into, b->host + (line - b->address), sizeof a->data[0]);
         return;
     }
@@ -56,14 +55,9 @@ static void read_lanes(const struct access *a, uint32_t lanes, const uint8_t *fr
     }
 }
 
-/* The word at every lane's address. Writes the other lanes too, with what they hold. */
 CLONES static void gather(uint32_t *row, const uint8_t *from, uint32_t base,
                           const uint32_t addr[32], uint32_t lanes) {
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        const bool on = lanes >> lane & 1;
-        const uint32_t value = *(const loose_word *)(from + (on ? addr[lane] - base : 0));
-        row[lane] = on ? value : row[lane];
-    }
+    gather_words(row, from, base, addr, lanes);
 }
 
 void access_read(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {

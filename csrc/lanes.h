@@ -7,10 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "hints.h"
 #include "program.h"
 #include "special.h"
 
-/* A word at any address. */
+/* A word at any address: in shared memory with a small `smm_unit`, too. */
 typedef uint32_t loose_word __attribute__((aligned(1), may_alias));
 
 static inline uint32_t lane_load(const uint8_t *at, uint32_t width, bool is_signed) {
@@ -29,6 +30,17 @@ static inline void lane_store(uint8_t *at, uint32_t width, uint32_t value) {
     case 1: *at = (uint8_t)value; break;
     case 2: memcpy(at, &half, sizeof half); break;
     default: memcpy(at, &value, sizeof value); break;
+    }
+}
+
+/* The word at every one of the lanes' addresses, where `from` holds the memory from address `base`
+ * on. Writes the other lanes of the row too, with what they hold. */
+static ALWAYS_INLINE void gather_words(uint32_t *row, const uint8_t *from, uint32_t base,
+                                       const uint32_t addr[32], uint32_t lanes) {
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const bool on = lanes >> lane & 1;
+        const uint32_t value = *(const loose_word *)(from + (on ? addr[lane] - base : 0));
+        row[lane] = on ? value : row[lane];
     }
 }
 

@@ -73,16 +73,6 @@ void memop_set_ready(struct memop *op, uint64_t at, enum wait kind) {
 
 /* ---- shared memory ----------------------------------------------------------------------- */
 
-/* The word at every active lane's address: with a small `smm_unit` any byte. */
-static ALWAYS_INLINE void gather(uint32_t *d, const uint8_t *shared, const uint32_t addr[32],
-                                 uint32_t active) {
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        const bool on = active >> lane & 1;
-        const uint32_t value = *(const loose_word *)(shared + (on ? addr[lane] : 0));
-        d[lane] = on ? value : d[lane];
-    }
-}
-
 /* Moved as one vector: for a memcpy compilers emit slow string instructions. */
 typedef uint32_t half_row __attribute__((vector_size(64), aligned(1), may_alias));
 
@@ -110,7 +100,7 @@ static ALWAYS_INLINE void load_words(struct memop *op, const uint8_t *shared,
         const uint8_t *at = shared + 4 * word;
         if (shape[0] != HALF_ANY) load_half(d, at + op->addr[0], shape[0] == HALF_UNIFORM);
         if (shape[1] != HALF_ANY) load_half(d + 16, at + op->addr[16], shape[1] == HALF_UNIFORM);
-        if (scattered) gather(d, at, op->addr, scattered);
+        if (scattered) gather_words(d, at, 0, op->addr, scattered);
     }
 }
 

@@ -42,7 +42,8 @@ static inline uint8_t *buffer_at(const struct buffer *b, uint32_t address) {
     return offset < b->bytes ? b->host + offset : NULL;
 }
 
-/* Loads with this flag copy the whole segment, as bytes, to access->data[0]: a cache line. */
+/* The fill of a cache's line. That of an L1 data cache, a load, copies the line at addr[0], as
+ * bytes, to access->data[0]; others move nothing. */
 #define ACCESS_FILL 0x80u
 
 /* One memory instruction of one warp, alive until its last transaction is answered.
@@ -131,7 +132,8 @@ uint64_t memsys_next_reply(const struct memsys *m);
 /* After the last reply: let what is still on its way to DRAM arrive, and add the counters. */
 void memsys_finish(struct memsys *m, struct counters *into);
 
-/* Functional effect of one transaction on memory and on access->data (access.c). */
+/* Functional effect of one transaction on memory and on access->data (access.c). Textures are read
+ * when they issue, fetches never. */
 void access_perform(struct access *a, uint32_t lanes);
 /* Put what a load's lanes ask for into its registers; `from` holds the memory from device address
  * `base` on. At least one lane. For the SM alone, which owns the whole row. */
