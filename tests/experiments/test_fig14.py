@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from matplotlib.figure import Figure
 
 from experiments import beside, cards, fig14, management, runs, speedups, stalls
-from smmux import benchmarks
+from smmux import benchmarks, cuda, int32, smm
+from smmux.models import SharedMemoryTable
 
 
 def record(benchmark: str, schedule: str, variant: str, extra: int, cycles: int) -> dict:
@@ -159,6 +166,95 @@ def test_claims_about_management_hold() -> None:
     assert verdicts["P48"].ours == {"static": 2, "split": 3, "starting at": [0, 4096, 8192, 12288, 14336]}
 
 
+def granted(table: SharedMemoryTable, block: int, size: int) -> int:
+    return 0
+
+
+def released_at(table: SharedMemoryTable, address: int) -> bool:
+    starts = [e.start for e in table.entries if e.start <= address < e.start + e.size]
+    return any(SharedMemoryTable.release(table, start) for start in starts)
+
+
+TABLES = {
+    "a release frees nothing": ({"release": lambda table, start: False}, {"P50", "P51", "P52"}),
+    "a release says that it freed": ({"release": lambda table, start: True}, {"P50", "P51", "P52"}),
+    "any address of an entry releases it": ({"release": released_at}, {"P51"}),
+    "every start and allocation is granted": (
+        {"alloc_static": granted, "alloc_dynamic": granted},
+        {"P48", "P50", "P51", "P52"},
+    ),
+    "no start is granted": ({"alloc_static": lambda table, block, size: None}, {"P48", "P50"}),
+}
+"""What the table does instead of its own methods, and the claims that do not hold then."""
+
+RUNS = {
+    "more blocks than private parts leave room for": ("co_hw", {"residency": 16}, {"P49"}),
+    "other bytes": ("co_vtb", {"shared_bytes": 15364}, {"P58"}),
+    "other outputs of CO-VTB": ("co_vtb", {"outputs": []}, {"P58"}),
+    "other outputs of CO-HW": ("co_hw", {"outputs": []}, {"P58"}),
+    "more blocks under static management": ("hw", {"residency": 16}, {"P53"}),
+    "allocations under static management": ("hw", {"allocations": 1}, {"P53"}),
+    "other outputs of HW": ("hw", {"outputs": []}, {"P53"}),
+}
+"""A variant, what its runs say instead, and the claims that do not hold then."""
+
+
+@pytest.fixture(scope="module")
+def runs_of_management() -> Callable[..., tuple[Any, list[bytes]]]:
+    return cache(management.run)
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_claims_about_management_are_of_what_its_table_does(
+    case: str, runs_of_management: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    methods, contrary = TABLES[case]
+    monkeypatch.setattr(management, "run", runs_of_management)
+    monkeypatch.setattr(management, "SharedMemoryTable", type("Other", (SharedMemoryTable,), methods))
+    assert {v.id for v in management.check() if not v.reproduced} == contrary
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_claims_about_management_are_of_what_its_runs_say(
+    case: str, runs_of_management: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed, values, contrary = RUNS[case]
+
+    def run(name: str, variant: str, *rest: Any) -> tuple[Any, list[bytes]]:
+        result, outputs = runs_of_management(name, variant, *rest)
+        own = {
+            "residency": result.residency, "shared_bytes": result.program.shared_bytes, "outputs": outputs,
+            **{counter: result.counters[counter] for counter in ("allocations", "allocation_waits")},
+        }  # fmt: skip
+        own |= values if variant == changed else {}
+        program = SimpleNamespace(shared_bytes=own["shared_bytes"], dynamic_bytes=result.program.dynamic_bytes)
+        return SimpleNamespace(residency=own["residency"], program=program, counters=own), own["outputs"]
+
+    monkeypatch.setattr(management, "run", run)
+    assert {v.id for v in management.check() if not v.reproduced} == contrary
+
+
+@pytest.mark.parametrize(("kernel", "claim"), [("mirrored", "P51"), ("nested", "P52")])
+def test_claims_about_management_are_of_what_its_kernels_do(
+    kernel: str, claim: str, runs_of_management: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(management, "run", runs_of_management)
+    monkeypatch.setattr(management, kernel, without_barrier)
+    assert {v.id for v in management.check() if not v.reproduced} == {claim}
+
+
+@cuda.jit
+def without_barrier(a):
+    """Not what `mirrored` is, nor is an allocation nested."""
+    tile = smm.array(management.THREADS, int32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    smm.alloc()
+    tile[t] = a[i]
+    a[i] = tile[management.THREADS - 1 - t]
+    smm.release()
+
+
 def test_points_of_a_problem_are_neighbours_and_unique() -> None:
     todo = fig14.points(cards.card(), runs.SCHEDULES, "quick")
     found = speedups.by_problem(todo)
@@ -184,9 +280,23 @@ def test_stalls_add_up(records: list[dict]) -> None:
 
 def test_sensitivities_change_one_assumption_each() -> None:
     own = cards.card().to_dict()
-    for machine in cards.sensitivities():
-        changed = {name for name, value in machine.to_dict().items() if value != own[name]}
-        assert changed - {"name", "sources"}
+    changed = {
+        machine.name.removeprefix(f"{cards.GPU}, "): {
+            name: value for name, value in machine.to_dict().items() if value != own[name] and name != "name"
+        }
+        for machine in cards.sensitivities()
+    }
+    in_cycles = {"t_ccd", "t_rtp"}
+    timing = {name: value for name, value in own.items() if name.startswith("t_") and value and name not in in_cycles}
+    assert changed == {
+        "ns-scaled DRAM": {name: math.ceil(cycles * 1100 / 800) for name, cycles in timing.items()},
+        "flat memory": {"mem_model": 0},
+        "single issue": {"issue_width": 1},
+        "OCC21 occupancy": {"reg_unit": 512, "reg_alloc_warp": 0, "warp_gran": 2, "smem_unit": 512},
+        "block start 128 clk": {"block_start": 128},
+        "block start 1000 clk": {"block_start": 1000},
+        "memory 60 clk farther": {"mem_pipeline": own["mem_pipeline"] + 60},
+    }
 
 
 def test_register_budget_lets_the_blocks_reside() -> None:

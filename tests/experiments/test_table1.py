@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import table1
-from smmux import benchmarks
+from smmux import benchmarks, gpus
 
 PAPER = {
     "MV": (4268, 32, 3),
@@ -42,6 +42,33 @@ def test_verdicts(records: list[dict]) -> None:
     verdicts = {v.id: v.reproduced for v in table1.check(records)}
     assert {claim for claim, reproduced in verdicts.items() if not reproduced} == EXPECTED_DEVIATION
     assert len(verdicts) == 10
+
+
+@pytest.mark.parametrize(
+    ("change", "contrary"),
+    [
+        ({"bytes": 4}, {"P5", "P16"}),
+        ({"threads": 32}, {"P6"}),
+        ({"blocks": 1}, {"P7", "P9"}),
+        ({"used": 8000}, {"P8", "P9", "P10"}),
+        ({"array_bytes": 8}, {"P9", "P16"}),
+        ({"blocks_without_shared": -20}, {"P9"}),
+    ],
+)
+def test_verdicts_on_other_rows(records: list[dict], change: dict[str, int], contrary: set[str]) -> None:
+    other = [r | {name: r[name] + more for name, more in change.items()} for r in records]
+    assert {v.id for v in table1.check(other) if not v.reproduced} | EXPECTED_DEVIATION == contrary | EXPECTED_DEVIATION
+
+
+@pytest.mark.parametrize(
+    ("change", "contrary"), [({"smem_bytes": 8192}, {"P11", "P15", "P34"}), ({"regs_sm": 8192}, {"P15"})]
+)
+def test_verdicts_on_other_cards(
+    records: list[dict], change: dict[str, int], contrary: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = gpus.get
+    monkeypatch.setattr(gpus, "get", lambda gpu: own(gpu).replace(**change) if isinstance(gpu, str) else gpu)
+    assert {v.id for v in table1.check(records) if not v.reproduced} == contrary | EXPECTED_DEVIATION
 
 
 def test_command(tmp_path: Path) -> None:
