@@ -24,7 +24,7 @@ import numpy as np
 import smmux
 from smmux import plot as figures
 from smmux.gpus import Gpu
-from smmux.sweep import Record, available_processors
+from smmux.sweep import Record, available_processors, count_of_jobs
 
 __all__ = [
     "MARGIN", "TOLERANCE", "Experiment", "Plot", "Verdict", "close", "exceeds", "listed", "main", "paper", "table",
@@ -218,17 +218,13 @@ def _parser(experiment: Experiment) -> argparse.ArgumentParser:
     for name, how in experiment.arguments.items():
         made.add_argument(f"--{name}", **how)
     made.add_argument(
-        "--jobs", type=_count, default=available_processors(), metavar="N", help="simulations at a time (%(default)s)"
+        "--jobs",
+        type=count_of_jobs,
+        default=available_processors(),
+        metavar="N",
+        help="simulations at a time (%(default)s)",
     )
     return made
-
-
-def _count(text: str) -> int:
-    """A number of simulations at a time."""
-    count = int(text)
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    return count
 
 
 def _call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:

@@ -23,12 +23,12 @@ import platform
 import re
 import runpy
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import smmux
 from smmux import _core, gpus
@@ -38,6 +38,7 @@ from smmux.kernel import Kernel
 from smmux.launch import DEFAULT_MAX_CYCLES
 from smmux.report import counters_page
 from smmux.result import Result, counter_info, line_counters
+from smmux.sweep import count_of_jobs
 
 __all__ = ["argument", "main"]
 
@@ -117,7 +118,9 @@ def _add_advise(advise: argparse.ArgumentParser) -> None:
     advise.add_argument(
         "--source", type=Path, metavar="FILE.py", help="write the best kernel there (default: print it)"
     )
-    advise.add_argument("--jobs", type=int, help="simulations at a time (default: one per processor)")
+    advise.add_argument(
+        "--jobs", type=count_of_jobs, metavar="N", help="simulations at a time (default: one per processor)"
+    )
     advise.set_defaults(action=_advise)
 
 
@@ -288,11 +291,20 @@ def _load(place: str) -> Any:
     except SyntaxError as error:  # of the file, or of one that it imports
         place = ":".join(str(part) for part in (error.filename or path, error.lineno) if part is not None)
         raise ValueError(f"{place}: {error.msg}") from None
+    except ImportError as error:
+        raise ValueError(f"{_importing(error) or path}: {error}") from None
     kernels = {found: value for found, value in names.items() if isinstance(value, Kernel) and not value.device}
     if name not in kernels:
         numba = "; it is one of Numba's: import cuda from smmux" if hasattr(names.get(name), "py_func") else ""
         raise ValueError(f"{path} has no kernel {name!r}; it has {', '.join(kernels) or 'none'}{numba}")
     return kernels[name]
+
+
+def _importing(error: ImportError) -> str:
+    """FILE:LINE of the import that failed, in a kernel's file or in one that it imports; empty if none is at fault."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{f.filename}:{f.lineno}" for f in frames if f.filename != __file__ and not f.filename.startswith("<")]
+    return places[-1] if places else ""
 
 
 _ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>\d+(, ?\d+)*)\](=(?P<fill>.+))?")
@@ -323,20 +335,24 @@ def argument(text: str) -> Any:
 
 def _array(dtype: str, shape: tuple[int, ...], fill: str) -> Any:
     count = math.prod(shape)
-    fills: dict[str, Callable[[], NDArray[Any]]] = {
-        "zeros": lambda: np.zeros(count),
-        "ones": lambda: np.ones(count),
+    fills: dict[str, Callable[[], Any]] = {
+        "zeros": lambda: None,
+        "ones": lambda: 1,
         "arange": lambda: np.arange(count),
         "random": lambda: np.random.default_rng(0).integers(0, 128, count) / (8 if dtype.startswith("float") else 1),
     }
     try:
-        made = fills[fill]() if fill in fills else np.full(count, float(fill))
+        number = None if fill in fills else np.float64(float(fill))
     except ValueError:
         raise ValueError(f"{fill!r} is none of {', '.join(fills)} and a number") from None
     try:
-        return made.astype(dtype).reshape(shape)
+        made = np.zeros(count, dtype)
     except TypeError as error:
         raise ValueError(str(error)) from None
+    values = fills[fill]() if number is None else number
+    if values is not None:
+        made[:] = values
+    return made.reshape(shape)
 
 
 if __name__ == "__main__":

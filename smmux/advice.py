@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from smmux import gpus, multiplex
+from smmux.checks import Finding
 from smmux.errors import CompileError, Error, LaunchError
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel, definition_of
@@ -29,7 +30,7 @@ from smmux.launch import DEFAULT_MAX_CYCLES, Dim3, as_bytes, dim3, register_budg
 from smmux.models import Occupancy, occupancy
 from smmux.placement import extent, flatten, root
 from smmux.result import Result
-from smmux.sweep import available_processors
+from smmux.sweep import at_a_time
 
 __all__ = ["Advice", "Scheme", "advise"]
 
@@ -50,7 +51,8 @@ class Scheme:
     kernel, grid, block: what to launch instead. result: of the simulation. speedup: time of the baseline over time of
     this. equal: whether every array held the same bits after it as after the baseline. difference: of arrays of floats
     that did not, the largest one as a share of the array's largest value (infinite where others differ); sums that
-    atomics make in another order differ by rounding. refused: why the scheme does not apply, empty where it does; the
+    atomics make in another order differ by rounding. errors: in the use of shared memory, of kinds that the baseline's
+    run has not. refused: why the scheme does not apply, empty where it does; the
     other fields are None then.
     """
 
@@ -63,6 +65,7 @@ class Scheme:
     speedup: float | None = None
     equal: bool | None = None
     difference: float | None = None
+    errors: tuple[Finding, ...] = ()
     refused: str = ""
 
     @property
@@ -80,12 +83,16 @@ class Scheme:
 
     @property
     def remark(self) -> str:
-        """What there is to say of the outputs; empty where they are the baseline's."""
-        if self.refused or self.equal:
+        """What there is to say of outputs and findings; empty where they are the baseline's, and none."""
+        if self.refused:
             return ""
-        if self.right:
-            return f"outputs differ by rounding ({self.difference:.0e})"
-        return "OUTPUTS DIFFER from the baseline's"
+        parts = []
+        if not self.equal:
+            rounding = f"outputs differ by rounding ({self.difference:.0e})"
+            parts.append(rounding if self.right else "OUTPUTS DIFFER from the baseline's")
+        if self.errors:
+            parts.append(f"shared memory is MISUSED: {_places(self.errors)}")
+        return "; ".join(parts)
 
     @property
     def verdict(self) -> str:
@@ -118,7 +125,7 @@ class Advice:
 
     @property
     def best(self) -> Scheme | None:
-        """The fastest scheme for a card that exists, with the same outputs; None if none gains 2 %."""
+        """The fastest scheme for a card that exists, with the same outputs, no new errors; None if none gains 2 %."""
         return self._best([scheme for scheme in self.schemes if scheme.software])
 
     @property
@@ -128,7 +135,7 @@ class Advice:
 
     @staticmethod
     def _best(schemes: Sequence[Scheme]) -> Scheme | None:
-        usable = [s for s in schemes if s.speedup is not None and s.right and s.speedup >= WORTH]
+        usable = [s for s in schemes if s.speedup is not None and s.right and not s.errors and s.speedup >= WORTH]
         return max(usable, key=lambda scheme: scheme.speedup or 0, default=None)
 
     @property
@@ -144,12 +151,13 @@ class Advice:
             "speedup": 1.0,
             "equal": True,
             "difference": 0.0,
+            "errors": len(_errors(self.baseline)),
             "refused": "",
         }
         rows = [{**first, **_numbers(self.baseline, self.grid, self.block)}]
         for s in self.schemes:
             row = {"scheme": s.name, "software": s.software, "speedup": s.speedup, "equal": s.equal}
-            row |= {"difference": s.difference, "refused": s.refused}
+            row |= {"difference": s.difference, "errors": len(s.errors), "refused": s.refused}
             rows.append({**row, **_numbers(s.result, s.grid, s.block)})
         return rows
 
@@ -211,12 +219,15 @@ class Advice:
             percent = 100 * self.region_share
             share = f"is in use for {percent:.{int(percent < 10)}f} % of a block's life"
         waves = run["blocks"] / (run.gpu.sm_count * (fits.blocks or 1))
+        errors = _errors(run)
+        misused = f"the kernel misuses shared memory ({_places(errors)})"
         hint = f"the grid fills the card {waves:.2g} times: a larger one says more of long runs"
         return [
             f"{self.kernel.__name__} on {run.gpu.name}: {run.time_us:,.2f} us, {run.cycles:,} cycles",
             f"an SM holds {fits.blocks} blocks, {fits.threads} threads: limited by {limiter} ({limits})",
             f"schedulers issue for {100 * run.stalls['issue']:.0f} % of the time, else wait: {', '.join(shares)}",
             f"shared memory {share}",
+            *([f"{misused}: what it gives is right by luck at most"] if errors else []),
             *([hint] if waves < MANY_WAVES else []),
         ]
 
@@ -267,14 +278,19 @@ def advise(
     itself are given up. jobs: simulations at a time (default: one per processor). progress: show a bar (default: on a
     terminal).
 
-    Raises what the kernel's own run raises; a scheme that cannot be applied is reported with its reason instead.
+    All runs are under check="races": outputs that are equal by luck are told from those that have to be.
+
+    Raises what the kernel's own run raises, and ConfigError for fewer than one job; a scheme that cannot be applied
+    is reported with its reason instead.
     """
+    at_a_time(jobs)  # refuse nonsense before the baseline runs
     machine = gpus.current() if gpu is None else gpus.get(gpu)
     own = dim3("grid", grid), dim3("block", block)
     definition_of(kernel)
     program = kernel.compile(args, machine, schedule=schedule, dynshared=dynshared)
     registers = register_budget(program, machine, own[1]) if max_registers is None else max_registers
     common = {"gpu": machine, "schedule": schedule, "max_registers": registers, "dynshared": dynshared}
+    common |= {"check": "races"}
     first, *attempts = _attempts(kernel, own, dict(divided or {}))
     baseline = _try(first, args, {**common, "max_cycles": max_cycles})
     if baseline.error is not None:
@@ -361,7 +377,7 @@ def _run(
 ) -> list[_Outcome]:
     """All attempts, on threads, in order."""
     hidden = None if progress is None else not progress
-    with ThreadPoolExecutor(jobs or available_processors(), thread_name_prefix="advise") as pool:
+    with ThreadPoolExecutor(at_a_time(jobs), thread_name_prefix="advise") as pool:
         return list(tqdm(pool.map(run, attempts), "advise", len(attempts), leave=False, disable=hidden))
 
 
@@ -407,7 +423,19 @@ def _scheme(found: _Outcome, baseline: _Outcome) -> Scheme:
     equal = all(d is None for d in differences)
     difference = max((d or 0.0 for d in differences), default=0.0)
     speedup = found.result.speedup(baseline.result)
-    return Scheme(name, software, *found.launch, found.result, speedup, equal, difference)
+    known = {error.kind for error in _errors(baseline.result)}
+    errors = tuple(error for error in _errors(found.result) if error.kind not in known)
+    return Scheme(name, software, *found.launch, found.result, speedup, equal, difference, errors)
+
+
+def _errors(run: Result) -> Sequence[Finding]:
+    """What a run does wrong in shared memory."""
+    return run.findings.errors if run.findings is not None else ()
+
+
+def _places(errors: Sequence[Finding]) -> str:
+    """Kinds and source lines of errors."""
+    return ", ".join(dict.fromkeys(f"{error.kind} at line {error.second.line}" for error in errors))
 
 
 def _difference(a: NDArray[Any], b: NDArray[Any]) -> float | None:

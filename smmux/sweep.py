@@ -9,6 +9,7 @@ The core releases the GIL while it simulates, so threads use all processors and 
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +17,8 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
 from tqdm import tqdm
+
+from smmux.errors import ConfigError
 
 __all__ = ["Record", "product", "sweep"]
 
@@ -40,10 +43,11 @@ def sweep(
 
     jobs: how many at a time (default: one per processor). progress: show a bar (default: on a terminal). What is
     neither number nor text becomes text in the record, by its `name` if it has one: a machine is recorded by name.
-    The first exception ends the sweep, with a note that says which point it was.
+    The first exception ends the sweep, with a note that says which point it was. Raises ConfigError for fewer than one
+    job.
     """
     points = list(points)
-    jobs = jobs or available_processors()
+    jobs = at_a_time(jobs)
     bar = tqdm(total=len(points), desc=description, disable=None if progress is None else not progress, leave=False)
     with bar, ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as pool:
         futures = [pool.submit(_run, run, point) for point in points]
@@ -62,6 +66,21 @@ def available_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def at_a_time(jobs: int | None) -> int:
+    """How many simulations run at a time, by default one per processor; raises ConfigError for fewer than one."""
+    if jobs is not None and jobs < 1:
+        raise ConfigError(f"jobs must be at least 1, not {jobs}")
+    return jobs or available_processors()
+
+
+def count_of_jobs(text: str) -> int:
+    """A number of simulations at a time, for `argparse`."""
+    try:
+        return at_a_time(int(text))
+    except ValueError:  # a ConfigError is one
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on") from None
 
 
 def _run(run: Callable[..., Mapping[str, Any]], point: Mapping[str, Any]) -> Record:

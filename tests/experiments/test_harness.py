@@ -129,7 +129,7 @@ def test_an_option_that_an_experiment_lacks_is_refused(tmp_path: Path) -> None:
 def test_jobs_is_a_number_of_simulations(tmp_path: Path, capsys: pytest.CaptureFixture[str], jobs: str) -> None:
     with pytest.raises(SystemExit):
         harness.main(experiment(), ["--out", str(tmp_path), "--jobs", jobs])
-    assert "argument --jobs" in capsys.readouterr().err
+    assert f"argument --jobs: '{jobs}' is not a number from 1 on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("part", ["run", "check"])

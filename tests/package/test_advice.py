@@ -219,6 +219,42 @@ def test_other_outputs_are_never_the_best(fft: Advice) -> None:
     assert "threads on an SM; OUTPUTS DIFFER" in str(replace(fft, schemes=wrong))
 
 
+@cuda.jit
+def beyond(a, b, rounds):
+    """Its last thread reads what no thread has written, which the simulator has left zero."""
+    words = cuda.shared.array(1536, float32)
+    t = cuda.threadIdx.x
+    value = a[cuda.grid(1)]
+    for i in range(rounds):
+        value = value * float32(0.5) + float32(i)
+    words[t] = value
+    cuda.syncthreads()
+    b[cuda.grid(1)] = words[t + 1]
+
+
+def test_misuse_of_shared_memory_is_said_though_outputs_are_equal(fft: Advice) -> None:
+    args = np.ones(120 * THREADS, np.float32), np.zeros(120 * THREADS, np.float32), 50
+    advice = smmux.advise(beyond, 120, THREADS, args, "GTX480-16K")
+    line = beyond.__wrapped__.__code__.co_firstlineno + 10
+    assert f"the kernel misuses shared memory (uninitialised at line {line})" in str(advice)
+    assert not any(scheme.errors for scheme in advice.schemes), "the kernel's own, said once"
+    [error] = advice.baseline.findings or ()
+    assert "misuses" not in str(fft)
+    best = fft.best_hardware
+    assert best is not None
+    wrong = tuple(replace(s, errors=(error,)) if s is best else s for s in fft.schemes)
+    assert replace(fft, schemes=wrong).best_hardware != best
+    assert f"threads on an SM; shared memory is MISUSED: uninitialised at line {line}" in str(
+        replace(fft, schemes=wrong)
+    )
+
+
+def test_jobs_are_at_least_one() -> None:
+    for jobs in (0, -1):
+        with pytest.raises(smmux.ConfigError, match=f"jobs must be at least 1, not {jobs}"):
+            smmux.advise(scale, 2, THREADS, (np.zeros(128, np.float32),), "GTX285", jobs=jobs)
+
+
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, best = tmp_path / "kernels.py", tmp_path / "best.py"
     file.write_text(KERNELS)

@@ -121,8 +121,11 @@ def test_wrong_requests_end_with_one_line_and_status_1(arguments, message, capsy
 
 def test_what_fits_no_memory_is_one_line_too(file, capsys):
     command = ["run", f"{file}:scale", "--grid", "2", "--block", "32"]
-    assert main([*command, "int32[99999999999999]", "int32[4]", "1"]) == 1
-    assert capsys.readouterr().err.startswith("error: ")
+    for fill in ("", "=ones", "=arange", "=2.5"):
+        assert main([*command, f"int32[99999999999999]{fill}", "int32[4]", "1"]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith("error: ")
+        assert "data type int32" in error
     with pytest.raises(SystemExit):
         main([*command[:3], "wide", *command[4:], "int32[64]", "int32[64]", "1"])
     assert "'wide' is none of N, X,Y and X,Y,Z" in capsys.readouterr().err
@@ -137,6 +140,35 @@ def test_a_file_that_is_no_python_is_one_line_with_its_place(tmp_path, capsys):
         error = capsys.readouterr().err
         assert error.startswith(f"error: {tmp_path / place}")
         assert error.count("\n") == 1
+
+
+def test_an_import_that_fails_is_one_line_with_its_place(tmp_path, capsys):
+    """Also where the file only imports the one that fails, and where there is no program at all."""
+    sources = {
+        "missing": "x = 1\nimport no_such_module\n",
+        "importing_it": "import missing\n",
+        "nameless": "from smmux import nothing_of_that_name\n",
+    }
+    for name, source in sources.items():
+        (tmp_path / f"{name}.py").write_text(source)
+    (tmp_path / "empty").mkdir()
+    for name, place, message in [
+        ("missing.py", "missing.py:2: ", "No module named 'no_such_module'"),
+        ("importing_it.py", "missing.py:2: ", "No module named 'no_such_module'"),
+        ("nameless.py", "nameless.py:1: ", "cannot import name 'nothing_of_that_name'"),
+        ("empty", "empty: ", "can't find '__main__' module"),
+    ]:
+        assert main(["run", f"{tmp_path / name}:f", "--grid", "1", "--block", "1"]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: {tmp_path / place}{message}")
+        assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "x"])
+def test_jobs_of_advice_are_a_number_of_simulations(file, capsys, jobs):
+    with pytest.raises(SystemExit):
+        main(["advise", f"{file}:scale", "--grid", "2", "--block", "32", "--jobs", jobs])
+    assert f"argument --jobs: '{jobs}' is not a number from 1 on" in capsys.readouterr().err
 
 
 def test_a_wrong_kernel_name_lists_the_right_ones(file, capsys):
