@@ -124,7 +124,7 @@ def check(records: Sequence[Record]) -> list[Verdict]:
             "P10",
             {name: round(idle[name], 3) for name in LIMITED},
             all(idle[name] >= 0.2 for name in LIMITED if name != "STO") and idle["STO"] < 0.01,
-            "unused share of 16 kB; severe taken as a fifth",
+            "unused share of 16 kB; severe taken as a fifth, and less than a hundredth of STO",
         ),
         verdict("P11", *_nine_kilobytes()),
         verdict("P15", *_capacities()),

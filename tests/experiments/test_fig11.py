@@ -185,6 +185,12 @@ def test_the_best_beats_each_single_approach_with_a_margin_and_over_the_same_ben
     assert found.ours["GTX285"]["CO-VTB"] == 1
 
 
+def test_much_better_is_more_than_the_margin() -> None:
+    """Five of nine are; of four it is no longer typical."""
+    assert judged("P46", "GTX285") is True
+    assert judged("P46", "GTX285", MC=(1.2, 1.15, 1.3)) is False  # 8 %
+
+
 def test_means_of_some_benchmarks_are_not_judged(as_paper: list[dict[str, Any]]) -> None:
     some = [r for r in as_paper if r["benchmark"] in ("FFT", "HG")]
     verdicts = {v.id: v.reproduced for v in fig11.check(some)}

@@ -131,6 +131,8 @@ def test_hardware_stands_beside_software(with_software: list[dict]) -> None:
     [
         ({"block_cycles": 30 * 200}, "more blocks in flight than VTB for {}"),
         ({"barrier_wait_cycles": 10**9, "allocation_wait_cycles": 0}, "less time at barriers than both for {}"),
+        ({"barrier_wait_cycles": 11760, "allocation_wait_cycles": 0}, "less time at barriers than both for {}"),  # 2 %
+        ({"barrier_wait_cycles": 0, "allocation_wait_cycles": 11760}, "less waiting in all for {}"),  # the same
         ({"allocation_wait_cycles": 10**9}, "less waiting in all for {}"),
     ],
 )
