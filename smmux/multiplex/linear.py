@@ -40,16 +40,22 @@ class Linear:
 
     def node(self) -> ast.expr:
         """The sum as a person would write it: terms, then the constant."""
-        text = ""
-        for name, factor in self.terms.items():
-            atom = name if name.isidentifier() or abs(factor) == 1 and factor > 0 and not text else f"({name})"
-            sign = "-" if factor < 0 else "+"
-            part = atom if abs(factor) == 1 else f"{abs(factor)} * {atom}"
-            text = f"{text} {sign} {part}" if text else part if factor > 0 else f"-{part}"
-        if self.constant or not text:
-            sign = "-" if self.constant < 0 else "+"
-            text = f"{text} {sign} {abs(self.constant)}" if text else str(self.constant)
-        return expression(text)
+        total: ast.expr | None = None
+        for text, factor in self.terms.items():
+            total = _plus(total, expression(text), factor)
+        return _plus(total, None, self.constant) if self.constant or total is None else total
+
+
+def _plus(total: ast.expr | None, term: ast.expr | None, factor: int) -> ast.expr:
+    """total + factor * term, or + factor; built as a tree, so that whoever writes it knows where parentheses belong."""
+    size = abs(factor) if total is not None else factor
+    if term is None:
+        part: ast.expr = ast.Constant(size)
+    elif abs(size) == 1:
+        part = term if size > 0 else ast.UnaryOp(ast.USub(), term)
+    else:
+        part = ast.BinOp(ast.Constant(size), ast.Mult(), term)
+    return part if total is None else ast.BinOp(total, ast.Add() if factor > 0 else ast.Sub(), part)
 
 
 def linear(

@@ -46,11 +46,11 @@ def stride(analysis: Analysis, node: ast.For, indices: Indices, varying: set[str
     if len(sizes) != len(factors) - 1 or not all(_positive(analysis, indices, f) for f in sizes):
         return None
     per_block = [str(form.terms[own[0]])] * (form.terms[own[0]] != 1) + [ast.unparse(f) for f in sizes]
-    first = " * ".join([str(indices.merge.n), *per_block, f"{indices.module}.blockIdx.{indices.grid_axis}"])
+    first = expression(" * ".join([str(indices.merge.n), *per_block, f"{indices.module}.blockIdx.{indices.grid_axis}"]))
     if others.terms or others.constant:
-        first = f"{first} + {ast.unparse(others.node())}"
+        first = ast.BinOp(first, ast.Add(), others.node())
     assert isinstance(node.iter, ast.Call)
-    over = ast.Call(copy.deepcopy(node.iter.func), [expression(first), copy.deepcopy(stop), copy.deepcopy(step)], [])
+    over = ast.Call(copy.deepcopy(node.iter.func), [first, copy.deepcopy(stop), copy.deepcopy(step)], [])
     return Stride(over, " * ".join([*per_block, indices.block]), stop)
 
 

@@ -227,3 +227,25 @@ def test_parts_of_an_array_with_views_hold_whole_elements_of_them() -> None:
         with pytest.raises(multiplex.MultiplexError, match="multiple of 4: 'words' sees 4 elements as one") as caught:
             split(kernel(text), "raw", 6)
         assert caught.value.lineno == 3
+
+
+@pytest.mark.parametrize(
+    "index", ["t ^ 1", "t >> 1", "(t & 31) << 1", "(t & 62) | 1", "2 * (t ^ 1) % 64", "63 - (t >> 1)"]
+)
+def test_bits_in_an_index(index: str) -> None:
+    plain = kernel(f"""
+    def f(a, o):
+        s = cuda.shared.array(N, int32)
+        t = cuda.threadIdx.x
+        i = cuda.grid(1)
+        s[t] = a[i]
+        cuda.syncthreads()
+        o[i] = s[{index}] + 2 * s[t]
+    """)
+    a = np.arange(256, dtype=np.int32) * 7
+    wanted, hardware, software = (np.zeros(256, np.int32) for _ in range(3))
+    plain.simulate(4, 64, (a, wanted))
+    multiplex.co_hw(plain, array="s", private=40).simulate(4, 64, (a, hardware), management="dynamic", extra_blocks=1)
+    made = multiplex.co_vtb(plain, array="s", private=40)
+    made.simulate(*made.geometry(4, 64), (a, software))
+    assert same([hardware, software], [wanted, wanted])
