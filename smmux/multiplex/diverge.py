@@ -51,7 +51,7 @@ class Diverging:
             return self.repeated(piece, node, active, inside)
         assert isinstance(node, ast.For)
         found = stride(self.analysis, node, self.indices, self.varying)
-        if found is not None:
+        if found is not None and not self.used_later(node.target):
             return self.strided(piece, node, found, active, inside)
         return self.counted(piece, node, active, inside)
 
@@ -102,17 +102,22 @@ class Diverging:
         target = ast.Name(first, ast.Store())
         return [at_place(ast.For(target, found.over, body, []), node)]
 
+    def used_later(self, counter: ast.expr) -> set[str]:
+        """Of a loop's counter: virtual blocks that only go along see it run on behind their last trip."""
+        return names_in(counter) & exposed(self.source, self.following)
+
     def counted(self, piece: Piece, node: ast.For, active: str | None, inside: Inside) -> list[ast.stmt]:
         """Any other loop over a range: as a while loop."""
         found = counted(self.analysis, node, self.indices)
-        lost = names_in(node.target) & (set(assigned_names(node.body)) | exposed(self.source, self.following))
-        if found is None or lost or names_in(*found[1:]) & set(assigned_names(node.body)):
-            raise refuse(
-                self.source,
-                node,
-                f"the trips of this loop with barriers (`{self.source.line(node.lineno).strip()}`) differ between the "
-                "virtual blocks of a thread block in a way that cannot be followed",
-            )
+        if self.used_later(node.target):
+            why = "its counter is used behind it, and virtual blocks that go along count further than their own trips"
+        elif found is None or names_in(node.target, *found[1:]) & set(assigned_names(node.body)):
+            why = "its trips differ between the virtual blocks of a thread block in a way that cannot be followed"
+        else:
+            why = ""
+        if found is None or why:
+            line = self.source.line(node.lineno).strip()
+            raise refuse(self.source, node, f"this loop with barriers (`{line}`) cannot be shared: {why}")
         start, stop, step = (copy.deepcopy(part) for part in found)
         assert isinstance(node.target, ast.Name)
         name = node.target.id

@@ -76,6 +76,8 @@ class Loop:
         loads = list(touches(piece.events, "global"))
         if trips is None or trips <= PEELED or len(loads) != 1 or loads[0].write or any(escaping(piece.events)):
             return None
+        if any(isinstance(n, ast.Break | ast.Continue) for s in node.body for n in ast.walk(s)):
+            return None  # later iterations may not be for loading
         load = loads[0].node
         if not isinstance(load, ast.Subscript) or not _every_time(node.body, load):
             return None

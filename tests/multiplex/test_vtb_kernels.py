@@ -33,6 +33,40 @@ def text(body: str) -> str:
 
 
 KERNELS = {
+    "bits in a start": text("""
+for j in range(cuda.blockIdx.x + (n & 1), 15, cuda.gridDim.x):
+    s[t] = a[i] + j
+    cuda.syncthreads()
+    o[i] += s[N - 1 - t] * (j + 1)
+    cuda.syncthreads()
+"""),
+    "a shift in a start": text("""
+for j in range(cuda.blockIdx.x + (n >> 6), 15, cuda.gridDim.x):
+    s[t] = a[i] + j
+    cuda.syncthreads()
+    o[i] += s[N - 1 - t] * (j + 1)
+    cuda.syncthreads()
+"""),
+    "loads of a loop that is left": text("""
+s[t] = t
+cuda.syncthreads()
+total = float32(0)
+for k in range(24):
+    if i + k >= len(a):
+        break
+    total += a[i + k] * s[(t + k) % N]
+o[i] = total
+"""),
+    "loads of trips left out": text("""
+s[t] = t
+cuda.syncthreads()
+total = float32(0)
+for k in range(24):
+    if i + k >= len(a):
+        continue
+    total += a[i + k] * s[(t + k) % N]
+o[i] = total
+"""),
     "guards": text("""
 if i < n:
     s[t] = a[i]
@@ -285,6 +319,8 @@ def push(tile, t, x, n):
         ("for k in range(t):\n    s[t] = k\n    cuda.syncthreads()", 8, "trip count can differ between threads"),
         (("for k in range(cuda.blockIdx.x, n, n):\n    s[t] = a[k]\n    cuda.syncthreads()\n    o[i] = s[t ^ 1]\n"
          "    cuda.syncthreads()"), 6, "in a way that cannot be followed"),
+        (("j = 0\nfor j in range(cuda.blockIdx.x, n, cuda.gridDim.x):\n    s[t] = a[i]\n    cuda.syncthreads()\n"
+         "    o[i] += s[t ^ 1]\n    cuda.syncthreads()\no[i] += j"), 7, "its counter is used behind it"),
         (("k = cuda.blockIdx.x\nwhile k < 9:\n    s[t] = a[k]\n    cuda.syncthreads()\n    o[i] = s[t ^ 1]\n"
          "    cuda.syncthreads()\n    k += 1\n    if k == n:\n        break"), 14, "cannot be left or shortened"),
         (("while cuda.syncthreads_or(a[i] > 0):\n    s[t] = a[i]\n    cuda.syncthreads()\n    a[i] = s[t ^ 1]\n"
