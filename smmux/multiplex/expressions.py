@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from smmux import cuda, smm
 from smmux.compiler.frontend.source import MISSING as UNRESOLVED
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.language import Attribute, Dim3
-from smmux.multiplex.defines import Open
+from smmux.multiplex.defines import Access, Held, Open, key_of
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import BARRIERS, Alternatives, Barrier, Called, Event, Touch
 from smmux.multiplex.facts import CONSTANT_OPERATIONS, MISSING, UNIFORM, VARYING, Array, Fact, join, known
@@ -44,7 +43,7 @@ class Expressions:
     read: set[Array]
     unread: set[Array]
     defining: Open
-    trips: list[float]
+    held: Held
     given: str
     reasons: list[tuple[ast.AST, FunctionSource, str]]
     result: Fact | None
@@ -149,10 +148,16 @@ class Expressions:
             fresh = first and ("partial", (array, place)) not in self.analysis.flags
             self.out = [*self.out, Touch(array, write, node, self.source, fresh)]
             if write:
+                if first:
+                    self.held[array] = frozenset({place}) | (
+                        frozenset() if fresh else self.held.get(array, frozenset())
+                    )
                 self.define(array, node, place if first else None)
                 self.unread.add(array)
             else:
                 self.defining.pop(array, None)
+                index = node.slice if isinstance(node, ast.Subscript) else None
+                self.analysis.defines.load(array, self.held.get(array, frozenset()), self.accessed(index, 0))
                 self.read.add(array)
                 self.unread.discard(array)
         if write:
@@ -163,12 +168,24 @@ class Expressions:
 
     def define(self, array: Array, node: ast.AST, begins: Hashable | None) -> None:
         """A store, as part of the define that it begins or that goes on."""
+        frame: Any = self
         if array.space == "global" or not isinstance(node, ast.Subscript):
             return
         if begins is not None:
-            self.defining[array] = self.analysis.defines.begin(array, begins)
+            depth = (len(frame.conditions), len(frame.loops))
+            self.defining[array] = self.analysis.defines.begin(array, begins, depth)
         for define in self.defining.get(array, {}).values():
-            define[self.given + ast.dump(node.slice)] = math.prod(self.trips)
+            text, varies = key_of(frame, node.slice, define.depth[0])
+            define.places.add(text)
+            define.varies |= varies
+            define.stores.append(self.accessed(node.slice, define.depth[1]))
+
+    def accessed(self, index: ast.expr | None, around: int) -> Access:
+        """An access, its index only where all threads get there, in each trip of the loops inside so many."""
+        frame: Any = self
+        loops = tuple(frame.open_loops())
+        certain = not (frame.conditions or self.reasons) and all(map(frame.constant_range, loops[around:]))
+        return Access(frame, index if certain else None, loops)
 
     def declare(self, space: str, node: ast.Call) -> Fact:
         """The declaration of a shared, per-thread or constant array."""
@@ -232,7 +249,7 @@ class Expressions:
             raise refuse(self.source, node, f"{source.name!r} calls itself: recursion is not supported")
         assert isinstance(self, Frame)
         callee = Frame(self.analysis, source, (*self.path, id(node)), self)
-        callee.given = self.given + ast.dump(node)
+        callee.given, callee.call_node = self.given + ast.dump(node), node
         bound = dict(zip(source.parameters, (self.eval(a) for a in node.args), strict=False))
         bound |= {k.arg: self.eval(k.value) for k in node.keywords if k.arg is not None}
         for name in source.parameters:
@@ -252,28 +269,25 @@ class Expressions:
             self.env[name] = after
             self.analysis.changed = True
 
-    def iterated(self, node: ast.expr) -> tuple[bool, Fact, bool, float]:
-        """What a for loop runs over: is the number of trips uniform, what is an item, does every block make a trip,
-        how many does a thread make (infinite if that is not known).
-        """
+    def iterated(self, node: ast.expr) -> tuple[bool, Fact, bool]:
+        """What a for loop runs over: is the number of trips uniform, what is an item, does every block make a trip."""
         if isinstance(node, ast.Call) and self.eval(node.func).const is range:
             bounds = [self.eval(a) for a in node.args]
             uniform = all(b.uniform for b in bounds)
             values = [b.const for b in bounds]
             if all(isinstance(v, int) for v in values):
-                return True, UNIFORM, len(range(*values)) > 0, len(range(*values))
+                return True, UNIFORM, len(range(*values)) > 0
             # range(thread, constant, constant): the threads of a block share the work
             shared_out = len(bounds) == 3 and not bounds[0].uniform and all(isinstance(v, int) for v in values[1:])
-            trips = math.ceil(values[1] / values[2]) if shared_out and values[2] else math.inf
-            return uniform, Fact(uniform), shared_out, trips
+            return uniform, Fact(uniform), shared_out
         over = self.eval(node)
         if over.items:
             item: Fact | None = None
             for one in over.items:
                 item = join(item, one)
             assert item is not None
-            return True, item, True, len(over.items)
-        return over.uniform, Fact(over.uniform, over.arrays), False, math.inf
+            return True, item, True
+        return over.uniform, Fact(over.uniform, over.arrays), False
 
 
 def _entry(table: dict[Any, str], function: Any) -> str | None:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import ast
 import copy
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
-from smmux.compiler.frontend.source import FunctionSource
+from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.annotated import without_annotations
 from smmux.multiplex.blocks import Block, Piece
-from smmux.multiplex.defines import Defines, Open, merged
+from smmux.multiplex.defines import Defines, Held, Open, merged
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import Alternatives, Event, Jump, Loop, touches
 from smmux.multiplex.expressions import Expressions
 from smmux.multiplex.facts import MISSING, UNIFORM, VARYING, Array, Fact, join
+from smmux.multiplex.names import names_in
 
 __all__ = ["Analysis", "Frame", "analyse"]
 
@@ -40,8 +41,10 @@ class Analysis:
     arrays: dict[tuple[str, int | str], Array] = field(default_factory=dict)
     declared_in: dict[Array, FunctionSource] = field(default_factory=dict)
     envs: dict[tuple[int, ...], dict[str, Fact]] = field(default_factory=dict)
+    tree: ast.FunctionDef | None = None
     defines: Defines = field(default_factory=Defines)
     flags: set[tuple[str, object]] = field(default_factory=set)
+    carried: dict[object, Held] = field(default_factory=dict)
     changed: bool = False
 
     @property
@@ -55,6 +58,14 @@ class Analysis:
             self.flags.add((kind, key))
             self.changed = True
 
+    def carry(self, loop: object, held: Held) -> None:
+        """What a loop hands from one trip to the next, in all further walks too."""
+        before = self.carried.get(loop, {})
+        after = _joined(before, held)
+        if after != before:
+            self.carried[loop] = after
+            self.changed = True
+
     def array(self, space: str, name: str, node: ast.AST, key: int | str) -> Array:
         """The array of a declaration or parameter."""
         return self.arrays.setdefault((space, key), Array(space, name, node))
@@ -64,8 +75,8 @@ def analyse(
     source: FunctionSource, node: ast.FunctionDef | None = None, apart: frozenset[str] = frozenset()
 ) -> Analysis:
     """Walk a kernel until nothing new is found; node: a copy of its tree in its place; apart: see `Analysis`."""
-    analysis = Analysis(source, apart)
     tree = copy.deepcopy(source.node) if node is None else node
+    analysis = Analysis(source, apart, tree=tree)
     without_annotations(source, tree)
     for _ in range(MAX_WALKS):
         analysis.changed = False
@@ -74,8 +85,9 @@ def analyse(
         for name in source.parameters:
             frame.assign(name, Fact(True, frozenset({analysis.array("global", name, tree, name)})))
         analysis.body = frame.block(tree.body)
-        for define in analysis.defines.partial():
-            analysis.flag("partial", define)
+        if not analysis.changed:
+            for define in analysis.defines.partial():
+                analysis.flag("partial", define)
         if not analysis.changed:
             return analysis
     raise AssertionError("facts keep changing")
@@ -96,7 +108,9 @@ class Frame(Expressions):
         self.read: set[Array] = caller.read if caller else set()  # since the last barrier
         self.unread: set[Array] = caller.unread if caller else set()  # since they were stored to
         self.defining: Open = caller.defining if caller else {}
-        self.trips: list[float] = list(caller.trips) if caller else []  # of the loops without barriers around
+        self.held: Held = caller.held if caller else {}
+        self.conditions: list[tuple[ast.expr, bool]] = list(caller.conditions) if caller else []  # and which side
+        self.call_node: ast.Call | None = None
         self.given = ""  # text of the arguments, in a device function
         self.result: Fact | None = None
 
@@ -104,6 +118,70 @@ class Frame(Expressions):
         """The value of a constant integer expression, None for all others."""
         value = self.eval(node).const
         return value if type(value) is int else None
+
+    # -- what an index depends on
+
+    def open_loops(self) -> list[ast.stmt]:
+        """The loops around, those of callers first."""
+        return [loop for loop, _ in self.loops]
+
+    def synchronised(self, loop: ast.stmt) -> bool:
+        """Whether there is a barrier in a loop."""
+        return ("barrier within", id(loop)) in self.analysis.flags
+
+    def jumps(self) -> bool:
+        """Whether something in the kernel may be left out by a jump."""
+        return ("jumps", None) in self.analysis.flags
+
+    def definitions(self, name: str) -> list[ast.AST]:
+        """The nodes that assign a variable of this function."""
+        tree = self.source.node if self.caller is not None or self.analysis.tree is None else self.analysis.tree
+        return [n for n in ast.walk(tree) if name in _stored(n)]
+
+    def assigned_again(self, names: set[str]) -> bool:
+        """Whether one of them has several values."""
+        return any(len(self.definitions(name)) > (name not in self.source.parameters) for name in names)
+
+    def changing(self, names: set[str]) -> bool:
+        """Whether one of them may change from one trip of a loop with barriers to the next."""
+        own = self.open_loops()[len(self.caller.loops) if self.caller else 0 :]
+        inside = {n for loop in own if self.synchronised(loop) for n in assigned_names([loop])}
+        return any(name in inside and not self.steady(name) for name in names)
+
+    def steady(self, name: str, depth: int = 8) -> bool:
+        """Whether all that a variable is computed from are constants and indices of the thread."""
+        found = self.definitions(name)
+        if not found:
+            return name not in self.source.parameters or self.caller is None
+        if len(found) > 1 or not isinstance(found[0], ast.Assign) or depth == 0:
+            return False
+        value = found[0].value
+        loaded = any(
+            isinstance(n, ast.Subscript) or isinstance(n, ast.Call) and self.device(n) for n in ast.walk(value)
+        )
+        return not loaded and all(self.steady(n, depth - 1) for n in names_in(value))
+
+    def device(self, node: ast.Call) -> bool:
+        """Whether a device function is called."""
+        return isinstance(getattr(self.source.resolve(node.func), "definition", None), FunctionSource)
+
+    def argument(self, name: str) -> ast.expr | None:
+        """What a parameter is in the call."""
+        if self.call_node is None:
+            return None
+        given = dict(zip(self.source.parameters, self.call_node.args, strict=False))
+        given |= {k.arg: k.value for k in self.call_node.keywords if k.arg is not None}
+        return given.get(name)
+
+    def constant_range(self, loop: ast.stmt) -> range | None:
+        """What a loop runs over, if that is known."""
+        if not (isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call)):
+            return None
+        if self.eval(loop.iter.func).const is not range:
+            return None
+        bounds = [self.integer(a) for a in loop.iter.args if isinstance(a, ast.Constant | ast.Name | ast.Attribute)]
+        known = [b for b in bounds if b is not None]
+        return range(*known) if len(known) == len(loop.iter.args) else None
 
     # -- variables
 
@@ -191,18 +269,24 @@ class Frame(Expressions):
         sides = []
         before, after = (set(self.read), set(self.unread)), []
         defining, going_on = dict(self.defining), Open()
+        held, held_after = dict(self.held), Held()
         with self.diverging(node, not test.uniform, "a condition that can differ between threads of a block"):
-            for body in (node.body, node.orelse):
+            for side_taken, body in ((True, node.body), (False, node.orelse)):
                 outer, self.out = self.out, []
+                self.conditions.append((node.test, side_taken))
+                _set_table(self.held, held)
                 _set(self.read, before[0])
                 _set(self.unread, before[1])
-                _set_defining(self.defining, defining)
+                _set_table(self.defining, defining)
                 side = self.block(body)
+                self.conditions.pop()
+                held_after = _joined(held_after, self.held)
                 after.append((set(self.read), set(self.unread)))
                 going_on = merged(going_on, self.defining)
                 self.out = outer
                 sides.append(side)
-        _set_defining(self.defining, going_on)
+        _set_table(self.defining, going_on)
+        _set_table(self.held, held_after)
         (read, unread), (other_read, other_unread) = after
         _set(self.read, read | other_read)
         # a use by some threads is a use by the block
@@ -218,11 +302,11 @@ class Frame(Expressions):
     def loop(self, node: ast.For | ast.While, piece: Piece) -> None:
         """for and while; the same number of times in all threads, or not."""
         if isinstance(node, ast.For):
-            uniform, item, piece.always, trips = self.iterated(node.iter)
+            uniform, item, piece.always = self.iterated(node.iter)
             why = "a loop whose trip count can differ between threads of a block"
         else:
             test = self.eval(node.test)
-            uniform, item, trips = test.uniform, UNIFORM, math.inf
+            uniform, item = test.uniform, UNIFORM
             piece.always = isinstance(test.const, int | float) and bool(test.const)
             why = "a loop whose condition can differ between threads of a block"
         piece.head = list(self.out)
@@ -240,7 +324,8 @@ class Frame(Expressions):
             }
         outer, self.out = self.out, []
         self.loops.append((node, len(self.reasons)))
-        self.trips.append(1 if synchronised else trips)
+        entry, back = dict(self.held), ("held", (self.path, id(node)))
+        _set_table(self.held, _joined(entry, self.analysis.carried.get(back, {})))
         with self.diverging(node, not uniform, why):
             if isinstance(node, ast.For):
                 self.bind(node.target, Fact(item.uniform and uniform, item.arrays, items=item.items))
@@ -248,7 +333,9 @@ class Frame(Expressions):
             if isinstance(node, ast.While):
                 self.eval(node.test)
         self.loops.pop()
-        self.trips.pop()
+        self.analysis.carry(back, self.held)
+        if not piece.always:
+            _set_table(self.held, _joined(entry, self.held))
         if synchronised:
             for array in self.unread:
                 self.analysis.flag("unread", (self.path, id(node), array))
@@ -273,6 +360,8 @@ class Frame(Expressions):
         elif self.loops and len(self.reasons) > self.loops[-1][1]:
             if ("left by some", id(self.loops[-1][0])) not in self.analysis.flags:
                 self.analysis.flag("left by some", id(self.loops[-1][0]))
+        if not isinstance(node, ast.Return) or self.conditions:
+            self.analysis.flag("jumps", None)
         kind = type(node).__name__.lower()
         self.out = [*self.out, Jump(kind, node)]
 
@@ -312,13 +401,29 @@ class Frame(Expressions):
             self.analysis.flag("barrier within", id(node))
 
 
-def _set_defining(kept: Open, content: Open) -> None:
+def _set_table(kept: dict[Any, Any], content: Mapping[Any, Any]) -> None:
     """Replace the content of a table that callers share."""
+    content = dict(content)
     kept.clear()
     kept |= content
+
+
+def _joined(one: Held, other: Held) -> Held:
+    """What an array can hold behind two ways."""
+    return {array: one.get(array, frozenset()) | other.get(array, frozenset()) for array in one.keys() | other.keys()}
 
 
 def _set(kept: set[Array], content: set[Array]) -> None:
     """Replace the content of a set that callers share."""
     kept.clear()
     kept |= content
+
+
+def _stored(node: ast.AST) -> set[str]:
+    """Variables that a node itself assigns."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For | ast.NamedExpr):
+        targets = [node.target]
+    return {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

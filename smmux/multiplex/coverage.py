@@ -1,0 +1,151 @@
+"""Whether what is loaded lies in what was stored: computed, thread by thread, where indices are simple enough.
+
+An index is computed if it consists of constants, `threadIdx.x`, counters of loops with constant ranges, variables that
+are assigned once and parameters of device functions. How many threads a block has is not known: what must hold must do
+so for all sizes that the kernel can be for, with which it stays within the array and loads nothing but what it stored.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smmux.compiler.frontend.source import assigned_names
+from smmux.language import Dim3
+from smmux.multiplex.defines import Access, Define
+from smmux.multiplex.facts import CONSTANT_OPERATIONS, Array
+from smmux.multiplex.walk import Frame
+
+__all__ = ["covered"]
+
+THREADS = 1024  # at most in a block
+SIZES = (*(1 << bits for bits in range(5)), *range(32, THREADS + 1, 32))
+MAX_ELEMENTS = 1 << 20
+MAX_INDEX = (1 << 31) - 1
+
+Numbers = NDArray[np.int64]
+
+
+def covered(array: Array, doubtful: Sequence[Define], defines: Sequence[Define]) -> bool:
+    """True if each of these defines certainly stores all that is loaded of its contents."""
+    frames = [access.frame for define in defines for access in define.stores]
+    size = _size(frames[0], array) if frames else None
+    if size is None or frames[0].jumps() or any(define.varies for define in doubtful):
+        return False
+    stores = {id(d): [_indices(a) for a in d.stores] for d in defines}
+    loads = {id(d): [_indices(a) for a in d.loads] for d in defines}
+    if any(numbers is None for table in (stores, loads) for found in table.values() for numbers in found):
+        return False
+    proven = False
+    for threads in SIZES:
+        had = {d: _elements(stores[d], threads, size) for d in stores}
+        wanted = {d: _elements(loads[d], threads, size) for d in loads}
+        if any(e is None for table in (had, wanted) for e in table.values()):
+            continue
+        everything = set().union(*(e for e in had.values() if e is not None))
+        if any(e is not None and not e <= everything for e in wanted.values()):
+            continue
+        for define in doubtful:
+            mine, needed = had[id(define)], wanted[id(define)]
+            assert mine is not None
+            assert needed is not None
+            if not needed <= mine:
+                return False
+        proven = True
+    return proven
+
+
+def _size(frame: Frame, array: Array) -> int | None:
+    """Elements of a one-dimensional array."""
+    call = array.node
+    root = frame
+    while root.caller is not None:
+        root = root.caller
+    return root.integer(call.args[0]) if isinstance(call, ast.Call) and call.args else None
+
+
+def _elements(accesses: Sequence[Numbers | None], threads: int, size: int) -> set[int] | None:
+    """Elements that so many threads access, None if one is outside the array."""
+    found: set[int] = set()
+    for numbers in accesses:
+        assert numbers is not None
+        own = np.unique(numbers[:threads])
+        if own.size and (own[0] < 0 or own[-1] >= size):
+            return None
+        found |= set(own.tolist())
+    return found
+
+
+def _indices(access: Access) -> Numbers | None:
+    """The elements of each thread, one row per thread."""
+    if access.index is None:
+        return None
+    axes = [loop for loop in access.loops if isinstance(loop, ast.For)]
+    try:
+        numbers = _Values(axes).of(access.frame, access.index)
+    except _Unknown:
+        return None
+    return np.broadcast_to(numbers, (THREADS, *numbers.shape[1:])).reshape(THREADS, -1)
+
+
+class _Unknown(Exception):
+    """Nobody can tell before the kernel runs."""
+
+
+class _Values:
+    """Values of integer expressions: axis 0 for the threads, one more for each loop."""
+
+    def __init__(self, loops: Sequence[ast.For]) -> None:
+        self.loops = list(loops)
+        self.rank = len(loops) + 1
+
+    def of(self, frame: Frame, node: ast.expr) -> Numbers:
+        """The values of an expression in a function on the walk."""
+        constant = frame.integer(node) if isinstance(node, ast.Constant | ast.Name | ast.Attribute) else None
+        if constant is not None:
+            return self.along(0, [constant])
+        if isinstance(node, ast.Name):
+            return self.variable(frame, node.id)
+        if isinstance(node, ast.Attribute):
+            place = frame.source.resolve(node.value)
+            if isinstance(place, Dim3) and place.name == "threadIdx" and node.attr == "x":
+                return self.along(0, range(THREADS))
+        compute = CONSTANT_OPERATIONS.get(type(getattr(node, "op", None)))  # type: ignore[arg-type]
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd | ast.Invert) and compute:
+            return np.asarray(compute(self.of(frame, node.operand)))
+        if isinstance(node, ast.BinOp) and compute and not isinstance(node.op, ast.Div | ast.Pow):
+            left, right = self.of(frame, node.left), self.of(frame, node.right)
+            if isinstance(node.op, ast.FloorDiv | ast.Mod) and (right <= 0).any():
+                raise _Unknown
+            if isinstance(node.op, ast.LShift | ast.RShift) and ((right < 0) | (right > 31)).any():
+                raise _Unknown
+            found: Numbers = np.asarray(compute(left, right))
+            if found.size > MAX_ELEMENTS or (np.abs(found) > MAX_INDEX).any():
+                raise _Unknown
+            return found
+        raise _Unknown
+
+    def along(self, axis: int, values: Sequence[int]) -> Numbers:
+        """Values that differ along one axis."""
+        return np.array(values, np.int64).reshape([-1 if k == axis else 1 for k in range(self.rank)])
+
+    def variable(self, frame: Frame, name: str) -> Numbers:
+        """A loop's counter, a parameter, or a variable assigned once."""
+        stores = frame.definitions(name)
+        if name in frame.source.parameters:
+            value = frame.argument(name)
+            if stores or value is None or frame.caller is None:
+                raise _Unknown
+            return self.of(frame.caller, value)
+        counted = [loop for loop in self.loops if isinstance(loop.target, ast.Name) and loop.target.id == name]
+        if counted and name not in assigned_names(counted[-1].body):
+            over = frame.constant_range(counted[-1])
+            if over is None or frame.synchronised(counted[-1]) or counted[-1] not in stores:
+                raise _Unknown
+            return self.along(self.loops.index(counted[-1]) + 1, over)
+        if len(stores) == 1 and isinstance(stores[0], ast.Assign) and isinstance(stores[0].targets[0], ast.Name):
+            return self.of(frame, stores[0].value)
+        raise _Unknown
