@@ -83,8 +83,8 @@ static void *worker(void *arg) {
     const uint32_t self = atomic_fetch_add(&p->joined, 1) + 1;
     for (unsigned seen = 0;;) {
         wait_for_work(p, seen);
+        seen = atomic_load(&p->generation); /* first: the last one would not come again */
         if (atomic_load(&p->stop)) return NULL;
-        seen = atomic_load(&p->generation);
         work(p, self, seen);
     }
 }
