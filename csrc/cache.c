@@ -98,8 +98,7 @@ void cache_put(struct cache *c, uint32_t index, uint32_t line) {
     cache_touch(c, index);
 }
 
-bool cache_invalidate(struct cache *c, uint32_t line) {
+void cache_invalidate(struct cache *c, uint32_t line) {
     const uint32_t i = cache_find(c, line);
     if (i != CACHE_NONE) cache_set(c, i, CACHE_NONE);
-    return i != CACHE_NONE;
 }

@@ -50,8 +50,8 @@ uint32_t cache_find(const struct cache *c, uint32_t line);
 uint32_t cache_victim(const struct cache *c, uint32_t line);
 /* Put `line`, with no sector valid, in that way and make it the most recently used. */
 void cache_put(struct cache *c, uint32_t index, uint32_t line);
-/* Drop the line if it is present; whether it was. */
-bool cache_invalidate(struct cache *c, uint32_t line);
+/* Drop the line if it is present. */
+void cache_invalidate(struct cache *c, uint32_t line);
 
 static inline void cache_touch(struct cache *c, uint32_t index) {
     c->lines[index].used = ++c->clock;

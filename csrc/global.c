@@ -171,18 +171,19 @@ static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment
     c->cache = cache;
     c->count = n;
     c->need = need;
-    c->changes = op->sm->caches[cache].changes;
+    c->fills = op->sm->caches[cache].fills;
     memcpy(c->segment, seg, n * sizeof *seg);
     op->sm->claiming |= 1ull << op->warp;
     starve(op->sm, op->warp);
     return false;
 }
 
+/* If not, there is no room for sure; else the need may have risen, which the attempt finds out. */
 static bool can_serve(const struct sm *sm, struct claim *c) {
-    const uint64_t changes = sm->caches[c->cache].changes;
-    if (c->changes != changes) {
+    const uint64_t fills = sm->caches[c->cache].fills;
+    if (c->fills != fills) {
         c->need = need_of(sm, (enum sm_cache_id)c->cache, c->segment, c->count);
-        c->changes = changes;
+        c->fills = fills;
     }
     return has_room(sm, c->need);
 }
@@ -273,12 +274,12 @@ bool memop_issue_global(struct memop *op) {
 
 /* Warps that found too few credits or pending misses look again, unless there is still no room for
  * sure. Their instruction and its operands are there, whatever the cache of instructions holds now:
- * how often they look changes nothing but who issues next. */
+ * how often they look changes nothing but what idle clocks are said to have waited for. */
 static void wake_starved(struct sm *sm, uint64_t t) {
     for (uint64_t left = sm->starved; left; left &= left - 1) {
         const uint32_t w = (uint32_t)__builtin_ctzll(left);
         const struct claim *c = &sm->claims[w];
-        if (c->changes == sm->caches[c->cache].changes && !has_room(sm, c->need)) continue;
+        if (c->fills == sm->caches[c->cache].fills && !has_room(sm, c->need)) continue;
         sm->starved &= ~(1ull << w);
         warp_wait(sm, w, t, WAIT_CREDITS);
     }

@@ -124,7 +124,7 @@ struct waiter {
 struct claim {
     uint32_t cache, count; /* enum sm_cache_id or 0; segments */
     uint32_t need;         /* credits, CACHE_NONE: too many misses are pending */
-    uint64_t changes;      /* of the cache, when that was so */
+    uint64_t fills; /* of the cache until then; without a further one the need does not fall */
     struct segment segment[COALESCE_MAX_SEGMENTS];
 };
 
@@ -133,7 +133,7 @@ struct sm_cache {
     struct cache cache;
     bool present;
     uint32_t miss_limit, miss_count;
-    uint64_t changes;              /* of its lines and pending misses so far */
+    uint64_t fills;                /* lines that have come so far */
     uint64_t miss_free;            /* bit per entry that is not in use */
     uint8_t open_miss[MAX_MISSES]; /* the open ones, by a hash of the line */
     struct miss miss[MAX_MISSES];

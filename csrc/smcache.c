@@ -83,7 +83,6 @@ static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct 
     *first = (uint8_t)i;
     c->miss_free &= c->miss_free - 1;
     c->miss_count++;
-    c->changes++;
     struct access *a = lsu_new_access(sm);
     const uint32_t bytes = 1u << c->cache.line_shift;
     a->addr[0] = line << c->cache.line_shift;
@@ -162,7 +161,7 @@ void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t line = line_of(c, seg[i].addr);
         struct miss *m = find_miss(c, line);
-        if (cache_invalidate(&c->cache, line) || m) c->changes++;
+        cache_invalidate(&c->cache, line);
         if (m) close_miss(c, m);
     }
 }
@@ -240,7 +239,7 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     if (fill->cache == CACHE_CODE) sm->fetched = CACHE_NONE;
     c->miss_free |= 1ull << fill->miss;
     c->miss_count--;
-    c->changes++;
+    c->fills++;
     while (list != CACHE_NONE) {
         const struct waiter w = sm->waiters[list];
         sm->waiters[list].next = sm->waiter_free;
