@@ -159,6 +159,7 @@ struct sm {
     struct pc_counters *pc_count; /* per instruction, NULL if not wanted */
     struct check *check;          /* NULL if not wanted */
     bool observed;                /* by either of them */
+    bool replaced;                /* a block that ends makes room for another one */
     /* warm */
     struct warp warps[MAX_WARPS];
     struct port *port;
@@ -186,13 +187,11 @@ struct sm {
     uint32_t queue_count;
     uint32_t id;
     struct coming_block pending[MAX_BLOCKS]; /* in order */
-    uint32_t pending_count;
-    uint64_t finished[MAX_BLOCKS]; /* when blocks ended that the dispatcher has yet to replace */
-    uint32_t finished_count;
+    uint64_t finished[MAX_BLOCKS];           /* when blocks ended that are yet to be replaced */
+    uint32_t pending_count, finished_count;
     uint64_t last_activity; /* cycle of the last exit or acknowledgement */
     uint64_t next;          /* earliest cycle at which it can do something by itself */
     uint64_t reach;     /* it has run, or is to run, to this cycle (exclusive); NEVER: a fault */
-    bool replaced;      /* a block that ends makes room for another one */
     struct fault fault; /* code != OK: this SM has stopped */
     void *arena;        /* what the pointers above point into */
 };

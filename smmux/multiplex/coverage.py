@@ -17,13 +17,14 @@ from smmux.compiler.frontend.source import assigned_names
 from smmux.language import Dim3
 from smmux.multiplex.defines import Access, Define
 from smmux.multiplex.facts import CONSTANT_OPERATIONS, Array
+from smmux.multiplex.steady import value_of
 from smmux.multiplex.walk import Frame
 
 __all__ = ["covered"]
 
 THREADS = 1024  # at most in a block
-SIZES = (*(1 << bits for bits in range(5)), *range(32, THREADS + 1, 32))
 MAX_ELEMENTS = 1 << 20
+MAX_TRIPS = 1024
 MAX_INDEX = (1 << 31) - 1
 
 Numbers = NDArray[np.int64]
@@ -40,11 +41,11 @@ def covered(array: Array, doubtful: Sequence[Define], defines: Sequence[Define])
     if any(numbers is None for table in (stores, loads) for found in table.values() for numbers in found):
         return False
     proven = False
-    for threads in SIZES:
+    for threads in range(1, THREADS + 1):
         had = {d: _elements(stores[d], threads, size) for d in stores}
         wanted = {d: _elements(loads[d], threads, size) for d in loads}
         if any(e is None for table in (had, wanted) for e in table.values()):
-            continue
+            break  # nor do more threads stay within the array
         everything = set().union(*(e for e in had.values() if e is not None))
         if any(e is not None and not e <= everything for e in wanted.values()):
             continue
@@ -64,6 +65,8 @@ def _size(frame: Frame, array: Array) -> int | None:
     root = frame
     while root.caller is not None:
         root = root.caller
+    if root.analysis.declared_in.get(array) is not root.source:
+        return None
     return root.integer(call.args[0]) if isinstance(call, ast.Call) and call.args else None
 
 
@@ -87,6 +90,8 @@ def _indices(access: Access) -> Numbers | None:
     try:
         numbers = _Values(axes).of(access.frame, access.index)
     except _Unknown:
+        return None
+    if THREADS * numbers[:1].size > MAX_ELEMENTS:
         return None
     return np.broadcast_to(numbers, (THREADS, *numbers.shape[1:])).reshape(THREADS, -1)
 
@@ -130,6 +135,8 @@ class _Values:
 
     def along(self, axis: int, values: Sequence[int]) -> Numbers:
         """Values that differ along one axis."""
+        if len(values) > MAX_TRIPS:
+            raise _Unknown
         return np.array(values, np.int64).reshape([-1 if k == axis else 1 for k in range(self.rank)])
 
     def variable(self, frame: Frame, name: str) -> Numbers:
@@ -143,9 +150,10 @@ class _Values:
         counted = [loop for loop in self.loops if isinstance(loop.target, ast.Name) and loop.target.id == name]
         if counted and name not in assigned_names(counted[-1].body):
             over = frame.constant_range(counted[-1])
-            if over is None or frame.synchronised(counted[-1]) or counted[-1] not in stores:
+            if over is None or frame.synchronised(counted[-1]) or stores != counted[-1:]:
                 raise _Unknown
             return self.along(self.loops.index(counted[-1]) + 1, over)
-        if len(stores) == 1 and isinstance(stores[0], ast.Assign) and isinstance(stores[0].targets[0], ast.Name):
-            return self.of(frame, stores[0].value)
-        raise _Unknown
+        value = value_of(stores[0], name) if len(stores) == 1 else None
+        if value is None:
+            raise _Unknown
+        return self.of(frame, value)

@@ -9,17 +9,22 @@ does; or if what is loaded until the next define is found to lie in what it stor
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from smmux.multiplex.facts import Array
-from smmux.multiplex.names import names_in
+from smmux.multiplex.steady import same_always, text_of
 
 if TYPE_CHECKING:
     from smmux.multiplex.walk import Frame
 
-__all__ = ["Access", "Define", "Defines", "Held", "Open", "key_of", "merged"]
+__all__ = ["UNLIKE", "Access", "Define", "Defines", "Held", "Open", "beyond", "key_of", "merged"]
+
+Item = TypeVar("Item")
+
+UNLIKE = "#"
+"""What the text of a place begins with that is like no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +43,11 @@ class Access:
 class Define:
     """The stores of a define and the loads of what it stored.
 
-    depth: conditions and loops around its first store. places: texts of the indices stored to.
+    conditions, loops: around its first store. places: texts of the indices stored to.
     """
 
-    depth: tuple[int, int]
+    conditions: tuple[tuple[ast.expr, bool], ...]
+    loops: tuple[ast.stmt, ...]
     places: set[str] = field(default_factory=set)
     stores: list[Access] = field(default_factory=list)
     loads: list[Access] = field(default_factory=list)
@@ -60,10 +66,13 @@ class Defines:
     """The defines of all arrays, by the place of their first store."""
 
     found: Open = field(default_factory=dict)
+    others: dict[Array, Define] = field(default_factory=dict)
+    """Stores to known places that belong to no define, as they follow a load."""
 
-    def begin(self, array: Array, place: Hashable, depth: tuple[int, int]) -> dict[Hashable, Define]:
+    def begin(self, array: Array, place: Hashable, frame: Frame) -> dict[Hashable, Define]:
         """A define that begins at a store, as the only one that goes on."""
-        return {place: self.found.setdefault(array, {}).setdefault(place, Define(depth))}
+        new = Define(tuple(frame.conditions), tuple(frame.open_loops()))
+        return {place: self.found.setdefault(array, {}).setdefault(place, new)}
 
     def load(self, array: Array, held: frozenset[Hashable], access: Access) -> None:
         """A load of what these defines stored."""
@@ -76,39 +85,64 @@ class Defines:
         from smmux.multiplex.coverage import covered
 
         for array, defines in self.found.items():
+            everything = [*defines.values(), *(d for a, d in self.others.items() if a is array)]
             doubtful = [
                 place
                 for place, define in defines.items()
-                if define.varies or any(other.places - define.places for other in defines.values())
+                if define.varies or any(other.places - define.places for other in everything)
             ]
-            if doubtful and not covered(array, [defines[place] for place in doubtful], list(defines.values())):
+            if doubtful and not covered(array, [defines[place] for place in doubtful], everything):
                 yield from ((array, place) for place in doubtful)
 
 
-def key_of(frame: Frame, index: ast.expr, depth: int) -> tuple[str, bool]:
+def beyond(around: Sequence[Item], now: Sequence[Item], same: Callable[[Item, Item], bool]) -> list[Item]:
+    """What has come around since."""
+    common = 0
+    while common < min(len(around), len(now)) and same(around[common], now[common]):
+        common += 1
+    return list(now[common:])
+
+
+def key_of(frame: Frame, index: ast.expr, define: Define) -> tuple[str, bool]:
     """The text of a place, with all that it depends on; whether it changes from one trip of a loop with barriers to
-    the next. A place is like no other if a name that it depends on is assigned more than once.
+    the next. A place is like no other if what it depends on is not always the same.
     """
-    free = [loop for loop in frame.open_loops() if not frame.synchronised(loop)]
-    tests = frame.conditions[depth:]
-    text = (
-        frame.given
-        + ast.dump(index)
-        + "".join(map(_head, free))
-        + "".join(f"{side} {ast.dump(t)}" for t, side in tests)
-    )
-    counters = names_in(*(loop.target for loop in free if isinstance(loop, ast.For)))
-    names = names_in(index, *(t for t, _ in tests)) - counters
-    changes, several = frame.changing(names), frame.assigned_again(names)
-    inner = frame
-    while inner.caller is not None:
-        names, inner = names_in(inner.call_node), inner.caller
-        changes, several = changes or inner.changing(names), several or inner.assigned_again(names)
-    return text + (f"#{id(index)} {frame.path}" if changes or several else ""), changes
+    loops = frame.open_loops()
+    tests = beyond(define.conditions, frame.conditions, lambda a, b: a[0] is b[0] and a[1] == b[1])
+    inside = beyond(define.loops, loops, lambda a, b: a is b)
+    text, steady = [text_of(frame, index)], not any(frame.synchronised(loop) for loop in inside)
+    function, needed = frame, [index]
+    while True:
+        for loop in function.own_loops():
+            if frame.synchronised(loop):
+                continue
+            steady &= isinstance(loop, ast.For) and not loop.orelse and not _left(loop)
+            if isinstance(loop, ast.For):
+                needed.append(loop.iter)
+                text.append(text_of(function, loop.iter))
+        for test, side in function.own_conditions():
+            if any(test is other for other, _ in tests):
+                needed.append(test)
+                text.append(f"{side} {text_of(function, test)}")
+        parameters = same_always(function, needed)
+        steady &= parameters is not None
+        if function.caller is None:
+            break
+        steady &= not _returns_early(function.source.node)
+        given = [function.argument(name) for name in parameters or ()]
+        needed = [node for node in given if node is not None]
+        function = function.caller
+    if steady:
+        return " ".join(text), False
+    return f"{UNLIKE}{id(index)} {frame.path}", any(frame.synchronised(loop) for loop in loops)
 
 
-def _head(loop: ast.stmt) -> str:
-    return ast.dump(loop.iter) if isinstance(loop, ast.For) else f"while {id(loop)}"
+def _left(loop: ast.stmt) -> bool:
+    return any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(loop))
+
+
+def _returns_early(function: ast.FunctionDef) -> bool:
+    return any(isinstance(n, ast.Return) and n is not function.body[-1] for n in ast.walk(function))
 
 
 def merged(one: Open, other: Open) -> Open:

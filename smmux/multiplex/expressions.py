@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from smmux import cuda, smm
 from smmux.compiler.frontend.source import MISSING as UNRESOLVED
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.language import Attribute, Dim3
-from smmux.multiplex.defines import Access, Held, Open, key_of
+from smmux.multiplex.defines import UNLIKE, Access, Define, Held, Open, beyond, key_of
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import BARRIERS, Alternatives, Barrier, Called, Event, Touch
 from smmux.multiplex.facts import CONSTANT_OPERATIONS, MISSING, UNIFORM, VARYING, Array, Fact, join, known
@@ -44,9 +45,17 @@ class Expressions:
     unread: set[Array]
     defining: Open
     held: Held
-    given: str
+    conditions: list[tuple[ast.expr, bool]]
     reasons: list[tuple[ast.AST, FunctionSource, str]]
     result: Fact | None
+
+    def bind(self, target: ast.expr, fact: Fact) -> None:
+        """Assignment."""
+        raise NotImplementedError
+
+    def open_loops(self) -> list[ast.stmt]:
+        """The loops around."""
+        raise NotImplementedError
 
     def eval(self, node: ast.expr) -> Fact:
         """Facts of an expression; its accesses and barriers become events."""
@@ -65,7 +74,26 @@ class Expressions:
         if isinstance(node, ast.Tuple | ast.List):
             items = tuple(self.eval(item) for item in node.elts)
             return Fact(all(i.uniform for i in items), frozenset().union(*(i.arrays for i in items)), items=items)
+        if isinstance(node, ast.NamedExpr):
+            fact = self.eval(node.value)
+            self.bind(node.target, fact)
+            return fact
+        if isinstance(node, ast.BoolOp):
+            return self.joined(node)
         return self.operation(node)
+
+    def joined(self, node: ast.BoolOp) -> Fact:
+        """a and b, a or b: what comes later is evaluated under conditions."""
+        facts = [self.eval(node.values[0])]
+        for before, value in itertools.pairwise(node.values):
+            outer, self.out = self.out, []
+            self.conditions.append((before, isinstance(node.op, ast.And)))
+            facts.append(self.eval(value))
+            later, self.out = self.out, outer
+            if later:
+                self.out = [*self.out, Alternatives((later, []))]
+        del self.conditions[len(self.conditions) - len(node.values) + 1 :]
+        return Fact(all(f.uniform for f in facts))
 
     def operation(self, node: ast.expr) -> Fact:
         """Operators: constants are computed, all else is uniform if the operands are."""
@@ -114,9 +142,11 @@ class Expressions:
         """a if test else b."""
         test = self.eval(node.test)
         outer, ways, facts = self.out, [], []
-        for side in (node.body, node.orelse):
+        for taken, side in ((True, node.body), (False, node.orelse)):
             self.out = []
+            self.conditions.append((node.test, taken))
             facts.append(self.eval(side))
+            self.conditions.pop()
             ways.append(self.out)
         self.out = [*outer, Alternatives(tuple(ways))]
         fact = join(facts[0], facts[1])
@@ -156,8 +186,11 @@ class Expressions:
                 self.unread.add(array)
             else:
                 self.defining.pop(array, None)
-                index = node.slice if isinstance(node, ast.Subscript) else None
-                self.analysis.defines.load(array, self.held.get(array, frozenset()), self.accessed(index, 0))
+                plain = isinstance(node, ast.Subscript) and self.direct(node.value, array)
+                load = self.accessed(
+                    node.slice if plain and isinstance(node, ast.Subscript) else None, self.open_loops()
+                )
+                self.analysis.defines.load(array, self.held.get(array, frozenset()), load)
                 self.read.add(array)
                 self.unread.discard(array)
         if write:
@@ -169,23 +202,50 @@ class Expressions:
     def define(self, array: Array, node: ast.AST, begins: Hashable | None) -> None:
         """A store, as part of the define that it begins or that goes on."""
         frame: Any = self
-        if array.space == "global" or not isinstance(node, ast.Subscript):
+        if array.space == "global":
             return
+        if not isinstance(node, ast.Subscript):
+            if isinstance(node, ast.Call) and len(node.args) > 1:
+                self.alter(array, node.args[0], node.args[1])
+            return
+        if begins is None and not self.defining.get(array):
+            self.alter(array, node.value, node.slice)
         if begins is not None:
-            depth = (len(frame.conditions), len(frame.loops))
-            self.defining[array] = self.analysis.defines.begin(array, begins, depth)
+            self.defining[array] = self.analysis.defines.begin(array, begins, frame)
+        direct = self.direct(node.value, array)
         for define in self.defining.get(array, {}).values():
-            text, varies = key_of(frame, node.slice, define.depth[0])
-            define.places.add(text)
+            text, varies = key_of(frame, node.slice, define)
+            define.places.add(text if direct else f"{UNLIKE}{id(node)} {self.path}")
             define.varies |= varies
-            define.stores.append(self.accessed(node.slice, define.depth[1]))
+            loops = beyond(define.loops, frame.open_loops(), lambda a, b: a is b)
+            define.stores.append(self.accessed(node.slice if direct else None, loops))
 
-    def accessed(self, index: ast.expr | None, around: int) -> Access:
-        """An access, its index only where all threads get there, in each trip of the loops inside so many."""
+    def alter(self, array: Array, base: ast.expr, index: ast.expr) -> None:
+        """A store that follows a load: no define, but what it stores at a known place must be replaced by one too."""
         frame: Any = self
-        loops = tuple(frame.open_loops())
-        certain = not (frame.conditions or self.reasons) and all(map(frame.constant_range, loops[around:]))
-        return Access(frame, index if certain else None, loops)
+        here = Define(tuple(frame.conditions), tuple(frame.open_loops()))
+        text, _ = key_of(frame, index, here)
+        if self.direct(base, array) and not text.startswith(UNLIKE):
+            others = self.analysis.defines.others.setdefault(array, here)
+            others.places.add(text)
+            others.stores.append(self.accessed(index, []))
+
+    def direct(self, node: ast.expr, array: Array) -> bool:
+        """Whether an expression is the array itself, and not a row or view of it."""
+        frame: Any = self
+        if not isinstance(node, ast.Name):
+            return False
+        stores = frame.definitions(node.id)
+        if node.id in self.source.parameters:
+            given = frame.argument(node.id)
+            return not stores and given is not None and self.caller is not None and self.caller.direct(given, array)
+        return len(stores) == 1 and isinstance(stores[0], ast.Assign) and stores[0].value is array.node
+
+    def accessed(self, index: ast.expr | None, loops: list[ast.stmt]) -> Access:
+        """An access, its index only where all threads get there, in each trip of these loops."""
+        frame: Any = self
+        certain = not (frame.conditions or self.reasons) and all(map(frame.constant_range, loops))
+        return Access(frame, index if certain else None, tuple(frame.open_loops()))
 
     def declare(self, space: str, node: ast.Call) -> Fact:
         """The declaration of a shared, per-thread or constant array."""
@@ -249,7 +309,7 @@ class Expressions:
             raise refuse(self.source, node, f"{source.name!r} calls itself: recursion is not supported")
         assert isinstance(self, Frame)
         callee = Frame(self.analysis, source, (*self.path, id(node)), self)
-        callee.given, callee.call_node = self.given + ast.dump(node), node
+        callee.call_node = node
         bound = dict(zip(source.parameters, (self.eval(a) for a in node.args), strict=False))
         bound |= {k.arg: self.eval(k.value) for k in node.keywords if k.arg is not None}
         for name in source.parameters:

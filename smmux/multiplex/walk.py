@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from smmux.compiler.frontend.source import FunctionSource, assigned_names
+from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.annotated import without_annotations
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.defines import Defines, Held, Open, merged
@@ -21,7 +21,6 @@ from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import Alternatives, Event, Jump, Loop, touches
 from smmux.multiplex.expressions import Expressions
 from smmux.multiplex.facts import MISSING, UNIFORM, VARYING, Array, Fact, join
-from smmux.multiplex.names import names_in
 
 __all__ = ["Analysis", "Frame", "analyse"]
 
@@ -111,7 +110,6 @@ class Frame(Expressions):
         self.held: Held = caller.held if caller else {}
         self.conditions: list[tuple[ast.expr, bool]] = list(caller.conditions) if caller else []  # and which side
         self.call_node: ast.Call | None = None
-        self.given = ""  # text of the arguments, in a device function
         self.result: Fact | None = None
 
     def integer(self, node: ast.expr) -> int | None:
@@ -138,32 +136,13 @@ class Frame(Expressions):
         tree = self.source.node if self.caller is not None or self.analysis.tree is None else self.analysis.tree
         return [n for n in ast.walk(tree) if name in _stored(n)]
 
-    def assigned_again(self, names: set[str]) -> bool:
-        """Whether one of them has several values."""
-        return any(len(self.definitions(name)) > (name not in self.source.parameters) for name in names)
+    def own_loops(self) -> list[ast.stmt]:
+        """The loops around, of this function."""
+        return self.open_loops()[len(self.caller.loops) if self.caller else 0 :]
 
-    def changing(self, names: set[str]) -> bool:
-        """Whether one of them may change from one trip of a loop with barriers to the next."""
-        own = self.open_loops()[len(self.caller.loops) if self.caller else 0 :]
-        inside = {n for loop in own if self.synchronised(loop) for n in assigned_names([loop])}
-        return any(name in inside and not self.steady(name) for name in names)
-
-    def steady(self, name: str, depth: int = 8) -> bool:
-        """Whether all that a variable is computed from are constants and indices of the thread."""
-        found = self.definitions(name)
-        if not found:
-            return name not in self.source.parameters or self.caller is None
-        if len(found) > 1 or not isinstance(found[0], ast.Assign) or depth == 0:
-            return False
-        value = found[0].value
-        loaded = any(
-            isinstance(n, ast.Subscript) or isinstance(n, ast.Call) and self.device(n) for n in ast.walk(value)
-        )
-        return not loaded and all(self.steady(n, depth - 1) for n in names_in(value))
-
-    def device(self, node: ast.Call) -> bool:
-        """Whether a device function is called."""
-        return isinstance(getattr(self.source.resolve(node.func), "definition", None), FunctionSource)
+    def own_conditions(self) -> list[tuple[ast.expr, bool]]:
+        """The conditions around, of this function."""
+        return self.conditions[len(self.caller.conditions) if self.caller else 0 :]
 
     def argument(self, name: str) -> ast.expr | None:
         """What a parameter is in the call."""
@@ -340,7 +319,9 @@ class Frame(Expressions):
             for array in self.unread:
                 self.analysis.flag("unread", (self.path, id(node), array))
         events, self.out = self.out, outer
+        self.conditions.append((ast.Yield(), False))  # whether a loop is left by break is anybody's guess
         orelse = self.block(node.orelse)
+        self.conditions.pop()
         self.out = outer
         self.read |= before
         piece.blocks = [body, orelse]
@@ -360,7 +341,7 @@ class Frame(Expressions):
         elif self.loops and len(self.reasons) > self.loops[-1][1]:
             if ("left by some", id(self.loops[-1][0])) not in self.analysis.flags:
                 self.analysis.flag("left by some", id(self.loops[-1][0]))
-        if not isinstance(node, ast.Return) or self.conditions:
+        if not isinstance(node, ast.Return) or self.conditions or self.loops:
             self.analysis.flag("jumps", None)
         kind = type(node).__name__.lower()
         self.out = [*self.out, Jump(kind, node)]

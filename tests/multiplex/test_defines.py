@@ -226,12 +226,12 @@ def test_what_is_kept_stays_in_use(name: str) -> None:
     assert len(multiplex.regions(made(KEPT[name]))) == 1
 
 
-@pytest.mark.parametrize("name", ["a permutation", "a transposition"])
-def test_what_is_replaced_is_not_in_use_before(name: str) -> None:
+def test_what_is_replaced_is_not_in_use_before() -> None:
     """Other places than before, but all that is loaded afterwards: computed thread by thread."""
-    assert len(multiplex.regions(made(REPLACED[name]))) == 2
+    assert len(multiplex.regions(made(REPLACED["a transposition"]))) == 2
 
 
-def test_a_smaller_block_may_keep_what_a_larger_one_replaces() -> None:
-    """With 32 threads the second define would leave the upper half, and nobody says that there are 64."""
-    assert len(multiplex.regions(made(REPLACED["other places for two each"]))) == 1
+@pytest.mark.parametrize("name", ["a permutation", "other places for two each"])
+def test_a_smaller_block_may_keep_what_a_larger_one_replaces(name: str) -> None:
+    """With 60 or 32 threads the second define would leave elements of the first, and nobody says that there are 64."""
+    assert len(multiplex.regions(made(REPLACED[name]))) == 1
