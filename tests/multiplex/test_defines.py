@@ -146,6 +146,38 @@ KEPT = {
     """,
 }
 
+BOTH = "s[t] = a[i]\ns[t + N] = a[i] + 1"
+TWICE = {
+    "a loop that is left": ("for k in range(2):\n    s[t + k * N] = a[i] + k",
+                            "for k in range(2):\n    s[t + k * N] = x\n    if n > 0:\n        break"),
+    "a trip left out": (BOTH, "s[t] = x\nfor k in range(2):\n    if n > 0:\n        continue\n    s[t + N] = x"),
+    "the else of a loop": (BOTH, "s[t] = x\nfor k in range(2):\n    if n > 0:\n        break\nelse:\n    s[t + N] = x"),
+    "a range that changes": ("m = 2\nfor k in range(m):\n    s[t + k * N] = a[i] + k",
+                             "m = 1\nfor k in range(m):\n    s[t + k * N] = x"),
+    "a counter assigned": ("for k in range(2):\n    s[t + k * N] = a[i] + k",
+                           "for k in range(2):\n    k = 0\n    s[t + k * N] = x"),
+    "a counter left over": (BOTH, "for k in range(2):\n    j = t + k * N\nfor k in range(2):\n    s[j] = x"),
+    "an index that is loaded": ("w[i] = 0\ns[t + int32(w[i]) * N] = a[i]\nw[i] = 1\ns[t + int32(w[i]) * N] = a[i] + 1",
+                                "w[i] = 0\ns[t + int32(w[i]) * N] = x"),
+    "a walrus": (BOTH, "j = 0\ny = (j := N)\ns[t + j] = x"),
+    "another condition": (BOTH, "if n > 5:\n    s[t] = x\nelse:\n    s[t] = x + 1\nif n < 0:\n    s[t + N] = x"),
+    "a loop with barriers without trips": (BOTH, ("s[t] = x\nfor k in range(n - 250):\n    s[t + N] = x\n"
+                                                 "    cuda.syncthreads()")),
+    "a function that returns early": (BOTH, "once(s, t, x)"),
+    "a call that may not be": (BOTH, "s[t] = x\ny = push(s, t + N, x) if n < 0 else float32(0)"),
+    "an operand that may not be": (BOTH, "s[t] = x\ny = n < 0 and push(s, t + N, x) > 0"),
+    "a view": (BOTH, "v = s.view(int32)\ns[t] = x\nv[t] = 3"),
+    "a store behind a load": ("s[t] = a[i]\ncuda.syncthreads()\ny = s[N - 1 - t]\ns[t + N] = y", "s[t] = x"),
+    "an atomic behind a load": (("s[t] = a[i]\ns[t + N] = 0\ncuda.syncthreads()\ny = s[N - 1 - t]\n"
+                                "cuda.atomic.add(s, t + N, y)"), "s[t] = x"),
+}  # fmt: skip
+KEPT |= {
+    name: f"{first}\ncuda.syncthreads()\nx = s[N - 1 - t]\ncuda.syncthreads()\n{second}\ncuda.syncthreads()\n"
+    "o[i] = s[t ^ 1] + s[N + (t ^ 1)]"
+    for name, (first, second) in TWICE.items()
+}
+"""A second define that keeps something of the first."""
+
 REPLACED = {
     "a permutation": """
         s[t] = a[i]
@@ -192,7 +224,7 @@ REPLACED = {
 
 def made(text: str) -> Kernel:
     head = """
-def f(a, o, n):
+def f(a, o, n, w):
     s = cuda.shared.array(2 * N, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -201,13 +233,23 @@ def f(a, o, n):
     spread = device(
         "def spread(p, first, step, x):\n    for k in range(2):\n        p[(first + k * N * step) % 128] = x + k"
     )
-    return kernel(head + textwrap.indent(textwrap.dedent(text).strip("\n"), "    ") + "\n", put=put, spread=spread)
+    push = device("def push(p, j, x):\n    p[j] = x\n    return x")
+    once = device("def once(p, t, x):\n    for k in range(2):\n        p[t + k * 64] = x\n        return")
+    return kernel(
+        head + textwrap.indent(textwrap.dedent(text).strip("\n"), "    ") + "\n",
+        put=put,
+        spread=spread,
+        push=push,
+        once=once,
+    )
 
 
 def outputs(ready: Kernel, grid: object, block: object, **options: object) -> np.ndarray:
     a = np.random.default_rng(3).integers(0, 50, SIZE).astype(np.float32)
     o = np.zeros(SIZE, np.float32)
-    ready.simulate(grid, block, (a, o, 250), gpu="GTX480-16K", check="races", **options).raise_for_findings()
+    ready.simulate(
+        grid, block, (a, o, 250, np.zeros(SIZE, np.float32)), gpu="GTX480-16K", check="races", **options
+    ).raise_for_findings()
     return o
 
 
