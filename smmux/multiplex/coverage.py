@@ -36,27 +36,41 @@ def covered(array: Array, doubtful: Sequence[Define], defines: Sequence[Define])
     size = _size(frames[0], array) if frames else None
     if size is None or frames[0].jumps() or any(define.varies for define in doubtful):
         return False
-    stores = {id(d): [_indices(a) for a in d.stores] for d in defines}
-    loads = {id(d): [_indices(a) for a in d.loads] for d in defines}
-    if any(numbers is None for table in (stores, loads) for found in table.values() for numbers in found):
-        return False
-    proven = False
-    for threads in range(1, THREADS + 1):
-        had = {d: _elements(stores[d], threads, size) for d in stores}
-        wanted = {d: _elements(loads[d], threads, size) for d in loads}
-        if any(e is None for table in (had, wanted) for e in table.values()):
-            break  # nor do more threads stay within the array
-        everything = set().union(*(e for e in had.values() if e is not None))
-        if any(e is not None and not e <= everything for e in wanted.values()):
-            continue
-        for define in doubtful:
-            mine, needed = had[id(define)], wanted[id(define)]
-            assert mine is not None
-            assert needed is not None
-            if not needed <= mine:
-                return False
-        proven = True
-    return proven
+    stores = [[_indices(a) for a in d.stores] for d in defines]
+    loads = [[_indices(a) for a in d.loads] for d in defines]
+    most = THREADS
+    for numbers in (n for table in (stores, loads) for found in table for n in found):
+        if numbers is None:
+            return False
+        outside = ((numbers < 0) | (numbers >= size)).any(axis=1)
+        most = min(most, int(outside.argmax()) if outside.any() else THREADS)
+    had = [_first(found, size, most) for found in stores]
+    wanted = [_first(found, size, most) for found in loads]
+    anywhere = np.minimum.reduce(had)
+    possible = ~np.logical_or.reduce([_lacking(w, anywhere, most) for w in wanted])
+    doubts = [
+        _lacking(wanted[k], had[k], most) for k, define in enumerate(defines) if any(define is d for d in doubtful)
+    ]
+    return bool(possible.any() and not (possible & np.logical_or.reduce(doubts)).any())
+
+
+def _first(accesses: Sequence[Numbers | None], size: int, most: int) -> Numbers:
+    """The least block, by its number of threads, that accesses each element; more than any if none does."""
+    first = np.full(size, THREADS + 1, np.int64)
+    for numbers in accesses:
+        assert numbers is not None
+        own = numbers[:most]
+        np.minimum.at(first, own.ravel(), np.repeat(np.arange(1, len(own) + 1), own.shape[1]))
+    return first
+
+
+def _lacking(wanted: Numbers, had: Numbers, most: int) -> NDArray[np.bool_]:
+    """Of the blocks of 1 to `most` threads, those that want an element which they have not."""
+    steps = np.zeros(THREADS + 2, np.int64)
+    lacking = wanted < had
+    np.add.at(steps, wanted[lacking], 1)
+    np.add.at(steps, had[lacking], -1)
+    return np.cumsum(steps)[1 : most + 1] > 0
 
 
 def _size(frame: Frame, array: Array) -> int | None:
@@ -68,18 +82,6 @@ def _size(frame: Frame, array: Array) -> int | None:
     if root.analysis.declared_in.get(array) is not root.source:
         return None
     return root.integer(call.args[0]) if isinstance(call, ast.Call) and call.args else None
-
-
-def _elements(accesses: Sequence[Numbers | None], threads: int, size: int) -> set[int] | None:
-    """Elements that so many threads access, None if one is outside the array."""
-    found: set[int] = set()
-    for numbers in accesses:
-        assert numbers is not None
-        own = np.unique(numbers[:threads])
-        if own.size and (own[0] < 0 or own[-1] >= size):
-            return None
-        found |= set(own.tolist())
-    return found
 
 
 def _indices(access: Access) -> Numbers | None:
