@@ -44,6 +44,7 @@ class Analysis:
     defines: Defines = field(default_factory=Defines)
     flags: set[tuple[str, object]] = field(default_factory=set)
     carried: dict[object, Held] = field(default_factory=dict)
+    assignments: dict[int, dict[str, list[ast.AST]]] = field(default_factory=dict)
     changed: bool = False
 
     @property
@@ -56,6 +57,16 @@ class Analysis:
         if (kind, key) not in self.flags:
             self.flags.add((kind, key))
             self.changed = True
+
+    def assignments_of(self, tree: ast.FunctionDef) -> dict[str, list[ast.AST]]:
+        """The nodes that assign each variable of a function."""
+        found = self.assignments.get(id(tree))
+        if found is None:
+            found = self.assignments[id(tree)] = {}
+            for node in ast.walk(tree):
+                for name in _stored(node):
+                    found.setdefault(name, []).append(node)
+        return found
 
     def carry(self, loop: object, held: Held) -> None:
         """What a loop hands from one trip to the next, in all further walks too."""
@@ -134,7 +145,7 @@ class Frame(Expressions):
     def definitions(self, name: str) -> list[ast.AST]:
         """The nodes that assign a variable of this function."""
         tree = self.source.node if self.caller is not None or self.analysis.tree is None else self.analysis.tree
-        return [n for n in ast.walk(tree) if name in _stored(n)]
+        return self.analysis.assignments_of(tree).get(name, [])
 
     def own_loops(self) -> list[ast.stmt]:
         """The loops around, of this function."""
