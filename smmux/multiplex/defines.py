@@ -9,7 +9,7 @@ does; or if what is loaded until the next define is found to lie in what it stor
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -85,7 +85,7 @@ class Defines:
         from smmux.multiplex.coverage import covered
 
         for array, defines in self.found.items():
-            everything = [*defines.values(), *(d for a, d in self.others.items() if a is array)]
+            everything = [*defines.values(), *([self.others[array]] if array in self.others else [])]
             doubtful = [
                 place
                 for place, define in defines.items()
@@ -95,10 +95,10 @@ class Defines:
                 yield from ((array, place) for place in doubtful)
 
 
-def beyond(around: Sequence[Item], now: Sequence[Item], same: Callable[[Item, Item], bool]) -> list[Item]:
+def beyond(around: Sequence[Item], now: Sequence[Item]) -> list[Item]:
     """What has come around since."""
     common = 0
-    while common < min(len(around), len(now)) and same(around[common], now[common]):
+    while common < min(len(around), len(now)) and around[common] is now[common]:
         common += 1
     return list(now[common:])
 
@@ -108,8 +108,8 @@ def key_of(frame: Frame, index: ast.expr, define: Define) -> tuple[str, bool]:
     the next. A place is like no other if what it depends on is not always the same.
     """
     loops = frame.open_loops()
-    tests = beyond(define.conditions, frame.conditions, lambda a, b: a[0] is b[0] and a[1] == b[1])
-    inside = beyond(define.loops, loops, lambda a, b: a is b)
+    tests = beyond(define.conditions, frame.conditions)
+    inside = beyond(define.loops, loops)
     text, steady = [text_of(frame, index)], not any(frame.synchronised(loop) for loop in inside)
     function, needed = frame, [index]
     while True:
@@ -120,8 +120,9 @@ def key_of(frame: Frame, index: ast.expr, define: Define) -> tuple[str, bool]:
             if isinstance(loop, ast.For):
                 needed.append(loop.iter)
                 text.append(text_of(function, loop.iter))
-        for test, side in function.own_conditions():
-            if any(test is other for other, _ in tests):
+        for condition in function.own_conditions():
+            if any(condition is since for since in tests):
+                test, side = condition
                 needed.append(test)
                 text.append(f"{side} {text_of(function, test)}")
         parameters = same_always(function, needed)

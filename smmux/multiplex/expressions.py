@@ -49,14 +49,6 @@ class Expressions:
     reasons: list[tuple[ast.AST, FunctionSource, str]]
     result: Fact | None
 
-    def bind(self, target: ast.expr, fact: Fact) -> None:
-        """Assignment."""
-        raise NotImplementedError
-
-    def open_loops(self) -> list[ast.stmt]:
-        """The loops around."""
-        raise NotImplementedError
-
     def eval(self, node: ast.expr) -> Fact:
         """Facts of an expression; its accesses and barriers become events."""
         if isinstance(node, ast.Constant):
@@ -75,8 +67,9 @@ class Expressions:
             items = tuple(self.eval(item) for item in node.elts)
             return Fact(all(i.uniform for i in items), frozenset().union(*(i.arrays for i in items)), items=items)
         if isinstance(node, ast.NamedExpr):
+            frame: Any = self
             fact = self.eval(node.value)
-            self.bind(node.target, fact)
+            frame.bind(node.target, fact)
             return fact
         if isinstance(node, ast.BoolOp):
             return self.joined(node)
@@ -172,6 +165,7 @@ class Expressions:
 
     def touch(self, array: Array, node: ast.AST, write: bool) -> bool:
         """An access to an array; True if equal indices give equal values in all threads of a block."""
+        frame: Any = self
         if array.space in ("shared", "private", "global"):
             first = array not in self.read | self.unread
             place = (self.path, id(node))
@@ -187,9 +181,7 @@ class Expressions:
             else:
                 self.defining.pop(array, None)
                 plain = isinstance(node, ast.Subscript) and self.direct(node.value, array)
-                load = self.accessed(
-                    node.slice if plain and isinstance(node, ast.Subscript) else None, self.open_loops()
-                )
+                load = self.accessed(getattr(node, "slice", None) if plain else None, frame.open_loops())
                 self.analysis.defines.load(array, self.held.get(array, frozenset()), load)
                 self.read.add(array)
                 self.unread.discard(array)
@@ -217,7 +209,7 @@ class Expressions:
             text, varies = key_of(frame, node.slice, define)
             define.places.add(text if direct else f"{UNLIKE}{id(node)} {self.path}")
             define.varies |= varies
-            loops = beyond(define.loops, frame.open_loops(), lambda a, b: a is b)
+            loops = beyond(define.loops, frame.open_loops())
             define.stores.append(self.accessed(node.slice if direct else None, loops))
 
     def alter(self, array: Array, base: ast.expr, index: ast.expr) -> None:

@@ -11,7 +11,7 @@ import copy
 from typing import TYPE_CHECKING
 
 from smmux import cuda
-from smmux.compiler.frontend.source import assigned_names
+from smmux.compiler.frontend.source import MISSING, assigned_names
 from smmux.types import Scalar
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def _needs(frame: Frame, node: ast.expr, within: ast.AST | None, depth: int) -> 
     if isinstance(node, ast.Name):
         return _variable(frame, node.id, within, depth + 1)
     if isinstance(node, ast.Attribute):
-        return set() if frame.source.resolve(node) is not None else None
+        captured = frame.source.resolve(node) is not MISSING or frame.source.resolve(node.value) is not MISSING
+        return set() if captured or node.attr in ("shape", "size", "ndim") else None
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
         return _needs(frame, node.slice, within, depth)
     if isinstance(node, ast.Call):

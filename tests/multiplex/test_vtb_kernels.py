@@ -47,26 +47,19 @@ for j in range(cuda.blockIdx.x + (n >> 6), 15, cuda.gridDim.x):
     o[i] += s[N - 1 - t] * (j + 1)
     cuda.syncthreads()
 """),
-    "loads of a loop that is left": text("""
+    **{
+        f"loads of a loop with {jump}": text(f"""
 s[t] = t
 cuda.syncthreads()
 total = float32(0)
 for k in range(24):
     if i + k >= len(a):
-        break
+        {jump}
     total += a[i + k] * s[(t + k) % N]
 o[i] = total
-"""),
-    "loads of trips left out": text("""
-s[t] = t
-cuda.syncthreads()
-total = float32(0)
-for k in range(24):
-    if i + k >= len(a):
-        continue
-    total += a[i + k] * s[(t + k) % N]
-o[i] = total
-"""),
+""")
+        for jump in ("break", "continue")
+    },
     "guards": text("""
 if i < n:
     s[t] = a[i]
