@@ -2,9 +2,10 @@
  * nothing that leaves an SM within W. The dispatcher does answer a block's end within W. An SM
  * therefore stops where its next block may start; after each pass over the SMs the dispatcher hands
  * out blocks as far as all have run, and those that stopped go on in a further one. Memory follows
- * in a pass of its own or, with several host threads, in the first pass of the SMs' next window: it
- * lags behind them by one. That too is exact as long as two windows are no longer than the fastest
- * reply takes, and threads meet once a window instead of twice. */
+ * in a pass of its own. Where one partition alone has more than a host thread's share of that, the
+ * threads would wait for it: then it lags behind by a window and follows in the first pass of the
+ * SMs' next one. That too is exact as long as two windows are no longer than the fastest reply
+ * takes. */
 #include "gpu.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 #include "diagnose.h"
 #include "dispatch.h"
+#include "lines.h"
 #include "occupancy.h"
 #include "pool.h"
 
@@ -219,10 +221,10 @@ static enum error create(struct gpu *g, struct outcome *out) {
     if ((e = check_textures(&g->machine, &out->fault))) return e;
     if ((e = admit(g, out))) return e;
     if ((e = create_local(g))) return e;
-    g->sms = calloc(cfg->sm_count, sizeof *g->sms);
-    g->ports = calloc(cfg->sm_count, sizeof *g->ports);
+    g->sms = lines_alloc(cfg->sm_count * sizeof *g->sms);
+    g->ports = lines_alloc(cfg->sm_count * sizeof *g->ports);
     g->tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc;
-    g->reports = aligned_alloc(_Alignof(struct report), g->tpcs * sizeof *g->reports);
+    g->reports = lines_alloc(g->tpcs * sizeof *g->reports);
     if (!g->sms || !g->ports || !g->reports) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < cfg->sm_count; i++)
         if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i]))) return e;
@@ -291,11 +293,12 @@ static void run_item(void *context, uint32_t item) {
     run_tpc(g, item - g->partitions);
 }
 
-/* How long a window may be. Each touches all SMs, so that longer ones are cheaper. */
-static uint32_t window_of(const struct gpu *g) {
+/* How long a window may be: half as long if memory is to lag. Each touches all SMs, so that longer
+ * ones are cheaper. */
+static uint32_t window_of(const struct gpu *g, bool lag) {
     const struct launch *l = g->l;
     uint32_t w = memsys_min_reply(g->mem);
-    if (l->threads > 1 && w > 1) w /= 2; /* memory may lag behind by one */
+    if (lag && w > 1) w /= 2;
     if (w > MAX_WINDOW) w = MAX_WINDOW;
     return l->window && l->window < w ? l->window : w;
 }
@@ -360,12 +363,12 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
     dispatch_fill(&g->dispatch, g->sms);
     for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) report(g, tpc);
     for (uint32_t windows = 1; g->dispatch.finished < g->dispatch.total; windows++) {
-        const uint32_t window = window_of(g);
+        const bool lag = l->threads > 1 && memsys_is_camped(g->mem, l->threads);
+        const uint32_t window = window_of(g, lag);
         uint64_t end = window_end(g, t, window);
         const bool last = l->max_cycles && t >= l->max_cycles;
-        /* One thread alone finds more in its core's cache if memory follows at once; others wait
-         * for it where the lag would cut this window short. */
-        if (memsys_lags(g->mem, t) && (l->threads < 2 || last || end < t + window)) {
+        /* Nor does it lag where that would cut this window short. */
+        if (memsys_lags(g->mem, t) && (!lag || last || end < t + window)) {
             memsys_catch_up(g->mem, g->ports, t, g->pool);
             g->host.passes++;
             end = window_end(g, t, window);

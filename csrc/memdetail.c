@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bits.h"
+#include "lines.h"
 #include "partition.h"
 
 struct memdetail {
@@ -51,7 +52,7 @@ enum error memdetail_create(struct memdetail **out, const struct config *cfg) {
     *out = NULL;
     enum error e = memdetail_check(cfg);
     if (e) return e;
-    struct memdetail *m = calloc(1, sizeof *m + cfg->partitions * sizeof m->partition[0]);
+    struct memdetail *m = lines_alloc(sizeof *m + cfg->partitions * sizeof m->partition[0]);
     if (!m) return ERROR_NO_MEMORY;
     m->rop_latency = cfg->rop_latency;
     e = xbar_init(&m->xbar, cfg);
@@ -118,6 +119,16 @@ void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1) {
     for (uint32_t p = 0; p < partitions; p++) memdetail_partition(m, p);
     memdetail_begin(m, t1, true);
     for (uint32_t tpc = 0; tpc < m->xbar.tpcs; tpc++) memdetail_receive(m, tpc, ports);
+}
+
+bool memdetail_is_camped(const struct memdetail *m, uint32_t threads) {
+    uint64_t all = 0;
+    uint32_t longest = 0;
+    for (uint32_t p = 0; p < m->count; p++) {
+        all += m->partition[p].events;
+        longest = most(longest, m->partition[p].events);
+    }
+    return (uint64_t)longest * threads > all;
 }
 
 uint64_t memdetail_known(const struct memdetail *m) {

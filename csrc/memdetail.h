@@ -32,9 +32,11 @@ void memdetail_send(struct memdetail *m, uint32_t tpc, struct port *ports, uint6
 /* All packets with cycle < t1 sent, the partitions advanced, all replies received. */
 void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1);
 
-/* Between passes: the cycle that the partitions have reached; the one before which every reply is
- * known, UINT64_MAX when nothing is in flight; one before which no reply comes that has yet to be
+/* Between passes: whether one partition had more than one thread's share of the work when they last
+ * took part; the cycle that they have reached; the one before which every reply is known,
+ * UINT64_MAX when nothing is in flight; one before which no reply comes that has yet to be
  * received. */
+bool memdetail_is_camped(const struct memdetail *m, uint32_t threads);
 uint64_t memdetail_reached(const struct memdetail *m);
 uint64_t memdetail_known(const struct memdetail *m);
 uint64_t memdetail_next_reply(const struct memdetail *m);

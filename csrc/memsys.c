@@ -52,6 +52,10 @@ void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1
     if (m->detail) memdetail_send(m->detail, tpc, ports, t1);
 }
 
+bool memsys_is_camped(const struct memsys *m, uint32_t threads) {
+    return m->detail && memdetail_is_camped(m->detail, threads);
+}
+
 bool memsys_lags(const struct memsys *m, uint64_t t) {
     return (m->detail ? memdetail_reached(m->detail) : m->flat.reached) < t;
 }

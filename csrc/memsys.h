@@ -95,7 +95,7 @@ struct reply {
 /* What an SM shows to the memory system: packets of the window, sorted by cycle, and
  * a place for replies (any order; the SM sorts). */
 struct port {
-    struct packet *out;
+    _Alignas(64) struct packet *out;
     uint32_t out_first, out_count, out_capacity; /* those from out_first on have yet to leave */
     struct reply *in;
     uint32_t in_count, in_capacity; /* capacity covers all credits: never overflows */
@@ -120,7 +120,10 @@ void memsys_partition(struct memsys *m, uint32_t partition);
 void memsys_receive(struct memsys *m, uint32_t tpc, struct port *ports);
 void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1);
 
-/* Between passes, the SMs being at cycle t: whether the memory system lags behind, */
+/* Between passes, the SMs being at cycle t: whether one partition had more than one of so many
+ * threads' share of the last work (partition camping), */
+bool memsys_is_camped(const struct memsys *m, uint32_t threads);
+/* whether the memory system lags behind, */
 bool memsys_lags(const struct memsys *m, uint64_t t);
 /* a pass of its own to t, */
 void memsys_catch_up(struct memsys *m, struct port *ports, uint64_t t, struct pool *pool);

@@ -1,10 +1,10 @@
 #include "models_mem.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "addrmap.h"
 #include "bits.h"
+#include "lines.h"
 #include "memdetail.h"
 
 #define WATCH_ITEMS  (1u << 14) /* a few ms of work */
@@ -179,14 +179,13 @@ static enum error replay_init(struct replay *r, const struct config *cfg) {
     const size_t sms = cfg->sm_count, credits = r->how->credits;
     r->next = malloc((size_t)(r->n + 1) * sizeof *r->next);
     r->index = calloc(sms * credits, sizeof *r->index);
-    r->accesses = aligned_alloc(_Alignof(struct access), sms * credits * sizeof *r->accesses);
+    r->accesses = lines_alloc(sms * credits * sizeof *r->accesses);
     r->senders = calloc(sms, sizeof *r->senders);
-    r->ports = calloc(sms, sizeof *r->ports);
+    r->ports = lines_alloc(sms * sizeof *r->ports);
     r->out = calloc(2 * sms * credits, sizeof *r->out);
     r->in = calloc(sms * credits, sizeof *r->in);
     if (!r->next || !r->index || !r->accesses || !r->senders || !r->ports || !r->out || !r->in)
         return ERROR_NO_MEMORY;
-    memset(r->accesses, 0, sms * credits * sizeof *r->accesses);
     for (size_t s = 0; s < sms; s++) {
         r->ports[s].out = r->out + 2 * s * credits;
         r->ports[s].in = r->in + s * credits;

@@ -260,7 +260,7 @@ void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
     for (uint32_t n = 0; n < p->slices; n++) xbar_collect(p->xbar, p->slice[n].number);
     for (uint32_t n = 0; n < p->slices; n++)
         if (p->slice[n].tpc == XBAR_NONE) slice_look(p, &p->slice[n], arrivals);
-    for (;;) {
+    for (p->events = 0;; p->events++) {
         uint64_t due = XBAR_NEVER;
         uint32_t n = 0;
         for (uint32_t i = 0; i < p->slices; i++)

@@ -44,13 +44,14 @@ struct slice {
 };
 
 struct partition {
-    struct xbar *xbar; /* constants, the request pool, its own slices' side */
+    _Alignas(64) struct xbar *xbar; /* constants, the request pool, its own slices' side */
     struct slice slice[PARTITION_MAX_SLICES];
     struct dram dram;
     uint64_t done; /* tick of the oldest completion; XBAR_NEVER: none known */
     struct clock_ratio to_dram, to_icnt;
     uint32_t slices, rop_latency, dram_latency, dram_return, atom_interval;
     uint32_t burst_shift;
+    uint32_t events;     /* of the last run */
     uint32_t turnaround; /* DRAM command to the request its completion may cause, at least */
     bool cached, texture_only;
     struct partition_stats stats;

@@ -79,7 +79,6 @@ static void start_schedulers(struct sm *sm) {
 /* One arena per SM: nothing is allocated while it runs. */
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port) {
     const struct config *cfg = m->cfg;
-    memset(sm, 0, sizeof *sm);
     sm->id = id;
     sm->m = m;
     sm->port = port;

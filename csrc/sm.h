@@ -141,7 +141,7 @@ struct sm_cache {
 
 struct sm {
     /* hot: scanned at every issue */
-    struct scheduler sched[MAX_SCHEDULERS];
+    _Alignas(64) struct scheduler sched[MAX_SCHEDULERS];
     uint64_t unit_free[16];
     uint64_t users[UNIT_COUNT];   /* warps whose next instruction takes such a unit */
     uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER for a sleeping warp */
@@ -196,6 +196,7 @@ struct sm {
     void *arena;        /* what the pointers above point into */
 };
 
+/* The SM is zeroed memory. */
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port);
 void sm_free(struct sm *sm);
 /* Advance alone to cycle end (exclusive); if blocks are replaced, no further than to where the one

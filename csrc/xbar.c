@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bits.h"
+#include "lines.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
 
@@ -65,9 +66,8 @@ static bool place(struct xbar *x) {
                  tpc = sizeof *x->tpc + replies + to_slices,
                  marks = size_of_marks(x->tpcs, x->slices) + size_of_marks(x->slices, x->tpcs),
                  total = x->slices * slice + x->tpcs * tpc + marks;
-    uint8_t *at = x->arena = aligned_alloc(64, total);
+    uint8_t *at = x->arena = lines_alloc(total);
     if (!at) return false;
-    memset(at, 0, total);
     x->slice = (struct xbar_slice *)(void *)at, at += x->slices * sizeof *x->slice;
     x->tpc = (struct xbar_tpc *)(void *)at, at += x->tpcs * sizeof *x->tpc;
     for (uint32_t s = 0; s < x->slices; s++) {
