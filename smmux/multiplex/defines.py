@@ -67,7 +67,7 @@ class Defines:
 
     found: Open = field(default_factory=dict)
     others: dict[Array, Define] = field(default_factory=dict)
-    """Stores to known places that belong to no define, as they follow a load."""
+    """Stores that belong to no define, as they follow a load; updates of elements only where they are known."""
 
     def begin(self, array: Array, place: Hashable, frame: Frame) -> dict[Hashable, Define]:
         """A define that begins at a store, as the only one that goes on."""

@@ -48,6 +48,7 @@ class Expressions:
     conditions: list[tuple[ast.expr, bool]]
     reasons: list[tuple[ast.AST, FunctionSource, str]]
     result: Fact | None
+    at: ast.stmt | None
 
     def eval(self, node: ast.expr) -> Fact:
         """Facts of an expression; its accesses and barriers become events."""
@@ -198,10 +199,10 @@ class Expressions:
             return
         if not isinstance(node, ast.Subscript):
             if isinstance(node, ast.Call) and len(node.args) > 1:
-                self.alter(array, node.args[0], node.args[1])
+                self.alter(array, node.args[0], node.args[1], update=True)
             return
         if begins is None and not self.defining.get(array):
-            self.alter(array, node.value, node.slice)
+            self.alter(array, node.value, node.slice, _updates(self.at, node))
         if begins is not None:
             self.defining[array] = self.analysis.defines.begin(array, begins, frame)
         direct = self.direct(node.value, array)
@@ -212,15 +213,18 @@ class Expressions:
             loops = beyond(define.loops, frame.open_loops())
             define.stores.append(self.accessed(node.slice if direct else None, loops))
 
-    def alter(self, array: Array, base: ast.expr, index: ast.expr) -> None:
-        """A store that follows a load: no define, but what it stores at a known place must be replaced by one too."""
+    def alter(self, array: Array, base: ast.expr, index: ast.expr, update: bool) -> None:
+        """A store that follows a load: no define, but what it stores must be replaced by one too. An update of what a
+        define stored lies where that did.
+        """
         frame: Any = self
         here = Define(tuple(frame.conditions), tuple(frame.open_loops()))
         text, _ = key_of(frame, index, here)
-        if self.direct(base, array) and not text.startswith(UNLIKE):
+        certain = self.direct(base, array) and not text.startswith(UNLIKE)
+        if certain or not update:
             others = self.analysis.defines.others.setdefault(array, here)
-            others.places.add(text)
-            others.stores.append(self.accessed(index, []))
+            others.places.add(text if certain else f"{UNLIKE}{id(index)} {self.path}")
+            others.stores.append(self.accessed(index if certain else None, []))
 
     def direct(self, node: ast.expr, array: Array) -> bool:
         """Whether an expression is the array itself, and not a row or view of it."""
@@ -340,6 +344,14 @@ class Expressions:
             assert item is not None
             return True, item, True
         return over.uniform, Fact(over.uniform, over.arrays), False
+
+
+def _updates(statement: ast.stmt | None, element: ast.Subscript) -> bool:
+    """Whether a statement loads the element that it stores."""
+    if isinstance(statement, ast.AugAssign):
+        return statement.target is element
+    loaded = ast.walk(statement.value) if isinstance(statement, ast.Assign) else ()
+    return any(isinstance(n, ast.Subscript) and ast.unparse(n) == ast.unparse(element) for n in loaded)
 
 
 def _entry(table: dict[Any, str], function: Any) -> str | None:

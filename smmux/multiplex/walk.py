@@ -122,6 +122,7 @@ class Frame(Expressions):
         self.conditions: list[tuple[ast.expr, bool]] = list(caller.conditions) if caller else []  # and which side
         self.call_node: ast.Call | None = None
         self.result: Fact | None = None
+        self.at: ast.stmt | None = None  # the statement that is looked at
 
     def integer(self, node: ast.expr) -> int | None:
         """The value of a constant integer expression, None for all others."""
@@ -222,6 +223,7 @@ class Frame(Expressions):
 
     def statement(self, node: ast.stmt, piece: Piece) -> None:
         """One statement: facts and events."""
+        self.at = node
         if isinstance(node, ast.Assign):
             fact = self.named(node.targets[0], node.value)
             for target in node.targets:

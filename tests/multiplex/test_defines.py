@@ -168,6 +168,8 @@ TWICE = {
     "an operand that may not be": (BOTH, "s[t] = x\ny = n < 0 and push(s, t + N, x) > 0"),
     "a view": (BOTH, "v = s.view(int32)\ns[t] = x\nv[t] = 3"),
     "a store behind a load": ("s[t] = a[i]\ncuda.syncthreads()\ny = s[N - 1 - t]\ns[t + N] = y", "s[t] = x"),
+    "a store nobody knows where behind a load": ((
+        "s[t] = a[i]\nw[i] = t + N\ncuda.syncthreads()\ny = s[N - 1 - t]\ns[int32(w[i])] = y"), "s[t] = x"),
     "an atomic behind a load": (("s[t] = a[i]\ns[t + N] = 0\ncuda.syncthreads()\ny = s[N - 1 - t]\n"
                                 "cuda.atomic.add(s, t + N, y)"), "s[t] = x"),
 }  # fmt: skip
