@@ -104,6 +104,7 @@ void check_grant(struct sm *sm, const struct block *b) {
 void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes) {
     struct check *c = sm->check;
     if (!c->strict) return;
+    c->met = true;
     const uint32_t together = lanes | ~sm->warps[warp].live, now = check_epoch(c);
     uint32_t known[32] = {0};
     for (uint32_t left = together; left; left &= left - 1) {

@@ -276,7 +276,25 @@ static void note_loads(const struct visit *v, const struct half *h) {
                  (h->row ? h->own + (i >> h->spread) : h->tag[i]) & TAG_LANE);
 }
 
+/* Strict, as long as no syncwarp has ordered lanes: would `note` leave all tags as they are? */
+CLONES static bool noted(const struct visit *v, const struct half *h) {
+    const struct piece *restrict p = v->check->first + h->first;
+    const struct piece *restrict q = v->check->second + h->first;
+    const uint32_t own = h->own, spread = h->spread, count = h->count, start = v->start;
+    uint32_t news = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t load = p[i].tag[BY_LOAD], other = q[i].tag[BY_LOAD];
+        const uint32_t differ = load ^ (own + (i >> spread));
+        const uint32_t two = (load & TAG_SEVERAL) != 0 ? 1u : 0u,
+                       same = (differ & (TAG_WARP | TAG_LANE)) == 0 ? 1u : 0u,
+                       paired = (differ & TAG_WARP) == 0 || ((load ^ other) & TAG_WARP) ? 1u : 0u;
+        news |= (load < start ? 1u : 0u) | ((same | (two & paired)) ^ 1u);
+    }
+    return !news;
+}
+
 static void record_loads(const struct visit *v, const struct half *h, uint32_t seen) {
+    if (v->check->strict && !v->check->met && h->row && noted(v, h)) return;
     if (v->check->strict || (seen & CROWD) || (seen & NEWS && seen & SETTLED)) note_loads(v, h);
     else if (seen & NEWS) record(v, h, BY_LOAD);
 }
@@ -305,8 +323,9 @@ CLONES static void spell_out(struct half *h, const uint32_t addr[32], uint32_t l
     }
 }
 
-static void divide(const struct visit *v, uint32_t lane0, uint32_t lanes, uint8_t shape,
-                   struct half *h) {
+/* Returns how many halves it has become: strictly, two lanes stand for all that load one word. */
+static uint32_t divide(const struct visit *v, uint32_t lane0, uint32_t lanes, uint8_t shape,
+                       struct half *h) {
     const uint32_t shift = v->check->shift, width = v->op->u->width;
     const bool load = !v->data[0];
     h->own = v->tag | lane0;
@@ -314,11 +333,14 @@ static void divide(const struct visit *v, uint32_t lane0, uint32_t lanes, uint8_
     h->spread = 2 - shift;
     h->row = true;
     h->count = 16 * v->pieces;
-    if (shape == HALF_LINEAR && width == 4) return;
-    if (shape == HALF_UNIFORM && width >= 4 && load && !v->check->strict) { /* one for all */
+    if (shape == HALF_LINEAR && width == 4) return 1;
+    if (shape == HALF_UNIFORM && width >= 4 && load && !v->check->met) {
         h->spread = 31;
         h->count = v->pieces;
-        return;
+        if (!v->check->strict) return 1;
+        h[1] = h[0];
+        h[1].own++;
+        return 2;
     }
     h->row = false;
     spell_out(h, v->op->addr, lane0, lanes, v->skew, shift, v->tag);
@@ -326,25 +348,25 @@ static void divide(const struct visit *v, uint32_t lane0, uint32_t lanes, uint8_
         __builtin_prefetch(&v->check->first[h->piece[i]], 1);
         __builtin_prefetch(&v->check->first_pc[h->piece[i]], 1);
     }
+    return 1;
 }
 
 /* True if there was nothing to report, and the accesses are recorded. */
 static bool quiet(struct visit *v, const uint8_t shape[2]) {
     const bool store = v->op->u->op == OP_ST_SHARED;
     const uint32_t lanes[2] = {v->op->active & 0xffffu, v->op->active & 0xffff0000u};
-    struct half half[2];
-    uint32_t seen[2] = {0, 0};
+    struct half half[4];
+    uint32_t seen[4], count = 0, all = 0;
     for (uint32_t i = 0; i < 2; i++)
-        if (lanes[i]) divide(v, 16 * i, lanes[i], shape[i], &half[i]);
-    for (uint32_t i = 0; i < 2; i++)
-        if (lanes[i]) seen[i] = look(v, &half[i], store);
-    if ((seen[0] | seen[1]) & TROUBLE) return false;
-    for (uint32_t i = 0; i < 2; i++)
-        if (lanes[i] && store) record(v, &half[i], BY_STORE);
-        else if (lanes[i]) record_loads(v, &half[i], seen[i]);
+        if (lanes[i]) count += divide(v, 16 * i, lanes[i], shape[i], &half[count]);
+    for (uint32_t i = 0; i < count; i++) all |= seen[i] = look(v, &half[i], store);
+    if (all & TROUBLE) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (store) record(v, &half[i], BY_STORE);
+        else record_loads(v, &half[i], seen[i]);
     v->recorded = store;
-    for (uint32_t i = 0; i < 2; i++)
-        if (lanes[i] && store && !apart(v, &half[i])) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (store && !apart(v, &half[i])) return false;
     return true;
 }
 

@@ -40,6 +40,7 @@ typedef uint32_t lane_epochs[32][32];
 
 struct check {
     bool strict, atomics; /* atomics: the program has some */
+    bool met;             /* lanes have, by a syncwarp, once at least */
     uint32_t shift;       /* log2 of the bytes of a piece */
     uint32_t epoch;
     size_t piece_count;
