@@ -57,11 +57,18 @@ void check_free(struct check *check) { free(check); }
 
 const struct findings *check_findings(const struct check *check) { return &check->findings; }
 
+/* Copies of an unrolled loop are one place; a program without lines has one per instruction. */
+static uint64_t place_of(const struct program *p, uint32_t pc) {
+    return p->line[pc] ? (uint64_t)p->line[pc] << 16 | p->code[pc].op : 1ull << 63 | pc;
+}
+
 void check_report(struct sm *sm, const struct block *b, uint64_t t, struct finding found) {
+    const struct program *p = sm->m->program;
     found.block = b->id;
     found.sm = sm->id;
     found.cycle = t;
-    findings_add(&sm->check->findings, &found);
+    findings_add(&sm->check->findings, &found,
+                 (const uint64_t[2]){place_of(p, found.pc[0]), place_of(p, found.pc[1])});
 }
 
 /* ---- intervals --------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
-/* What the checks of a run found: a bounded table of pairs of instructions, with how often each was
- * seen and its first example. One per SM, so the same whatever the windows and host threads. */
+/* What the checks of a run found: a bounded table of pairs of source lines, with how often each was
+ * seen and its first example. One per SM, so the same whatever the windows and host threads.
+ * Warnings leave room for errors: none is lost unless there are others. */
 #ifndef SMMUX_FINDINGS_H
 #define SMMUX_FINDINGS_H
 
@@ -22,16 +23,19 @@ struct finding {
     uint64_t count;
 };
 
-#define FINDINGS_MAX 512u /* distinct pairs per SM; a power of two */
+#define FINDINGS_MAX      512u /* distinct pairs per SM; a power of two */
+#define FINDINGS_WARNINGS 256u /* rows that warnings may take */
 
 struct findings {
     struct finding row[FINDINGS_MAX];
+    uint64_t place[FINDINGS_MAX][2];
     uint32_t slot[2 * FINDINGS_MAX]; /* hash table of row numbers + 1 */
     uint32_t count;
     uint64_t lost; /* occurrences of pairs that had no row left */
 };
 
-/* Count an occurrence; its kind and instructions decide which row it belongs to. */
-void findings_add(struct findings *f, const struct finding *found);
+/* Count an occurrence; its kind and the places of its two instructions in the source, in any order,
+ * decide which row it belongs to. */
+void findings_add(struct findings *f, const struct finding *found, const uint64_t place[2]);
 
 #endif

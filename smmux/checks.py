@@ -157,7 +157,7 @@ class Findings(tuple[Finding, ...]):
     """All findings of a run, errors first, then by source line; printing it explains each."""
 
     def __new__(cls, findings: Iterable[Finding] = (), lost: int = 0) -> Findings:
-        """lost: accesses that were found too, at pairs of instructions for which the core had no room."""
+        """lost: accesses that were found too, at pairs of lines for which the core had no room."""
         self = super().__new__(cls, findings)
         self.lost = lost
         return self
@@ -176,14 +176,15 @@ class Findings(tuple[Finding, ...]):
     def __str__(self) -> str:
         lines = [finding.explain() for finding in self]
         if self.lost:
-            lines.append(f"and {self.lost} more at further pairs of instructions")
+            lines.append(f"and {self.lost} more at further pairs of lines")
         return "\n".join(lines) or "no findings"
 
     def summary(self) -> str:
         """How many there are, in words."""
         errors = len(self.errors)
         parts = [(errors, "error"), (len(self) - errors, "warning")]
-        return ", ".join(f"{n} {what}{'s' * (n != 1)}" for n, what in parts if n) or "no findings"
+        words = [f"{n} {what}{'s' * (n != 1)}" for n, what in parts if n]
+        return ", ".join([*words, *(["more without room"] if self.lost else [])]) or "no findings"
 
     def _repr_html_(self) -> str:
         head = ("finding", "first", "second", "place", "block", "count", "to do")
@@ -197,6 +198,8 @@ class Findings(tuple[Finding, ...]):
             kind = f"<span title='{html.escape(finding_info()[f.kind].doc)}'>{f.kind}</span> ({f.severity})"
             cells = [kind, *sides, html.escape(f.element), str(f.block), f"{f.count:,}", html.escape(f.remedy)]
             rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        if self.lost:
+            rows.append(f"<tr><td colspan='{len(head)}'>and {self.lost} more at further pairs of lines</td></tr>")
         if not rows:
             return "<p>no findings</p>"
         titles = "".join(f"<th>{title}</th>" for title in head)

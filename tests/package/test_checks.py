@@ -431,7 +431,23 @@ def test_findings_as_data_and_pages(racy: smmux.Result) -> None:
     assert (racy.findings.summary(), "1 error" in repr(racy)) == ("1 error, 1 warning", True)
     clean = run(third_try, chunks()).findings.errors
     assert (str(clean), clean._repr_html_()) == ("no findings", "<p>no findings</p>")
-    assert str(Findings([], lost=7)) == "and 7 more at further pairs of instructions"
+    assert str(Findings([], lost=7)) == "and 7 more at further pairs of lines"
+
+
+def test_warnings_and_unrolled_copies_leave_room_for_errors() -> None:
+    """300 stores in a row, one line: all pairs of them are one finding, and the race behind them is seen."""
+
+    @cuda.jit
+    def kernel(out: Any) -> None:
+        s, r = cuda.shared.array(1, int32), cuda.shared.array(64, int32)
+        t = cuda.threadIdx.x
+        for k in range(300):
+            s[0] = t * 3 + k
+        r[t] = t
+        out[t] = r[(t + 32) % 64]
+
+    found = kernel.simulate(1, 64, (np.zeros(64, np.int32),), gpu="GTX480-48K", check="races").findings
+    assert (found.lost, [(f.kind, f.lines[1] - f.lines[0]) for f in found]) == (0, [("race", 1), ("conflict", 0)])
 
 
 def test_kinds_are_described() -> None:
