@@ -39,9 +39,10 @@ def exposed(source: FunctionSource, body: Iterable[ast.stmt]) -> set[str]:
             needed |= inside - sure
             sure |= certain(node.body) & certain(node.orelse)
         elif isinstance(node, ast.For):
-            needed |= (names_in(node.iter) | exposed(source, node.body) - names_in(node.target)) - sure
+            inside = exposed(source, node.body) - names_in(node.target) | exposed(source, node.orelse)
+            needed |= (names_in(node.iter) | inside) - sure
         elif isinstance(node, ast.While):
-            needed |= (names_in(node.test) | exposed(source, node.body)) - sure
+            needed |= (names_in(node.test) | exposed(source, node.body) | exposed(source, node.orelse)) - sure
         else:
             needed |= _read(source, node) - sure
             sure |= certain([node])

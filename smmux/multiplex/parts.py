@@ -18,7 +18,7 @@ from smmux.multiplex.effects import fed_by, leaves_loop
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.linear import Linear, linear
 from smmux.multiplex.names import assigned, exposed, names_in
-from smmux.multiplex.syntax import Names, at, call, element
+from smmux.multiplex.syntax import Names, at, call, element, shell
 from smmux.types import int32
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -175,7 +175,7 @@ class Parts:
         head = node.iter if isinstance(node, ast.For) else node.test
         if any(self.accesses(head)) or names_in(head) & one_sided:
             raise NotDivisibleError
-        made = copy.copy(node)
+        made = shell(node)
         inside = self.within(node, bounds) if isinstance(node, ast.For) else bounds
         made.body = [s for inner in node.body for s in self._restricted(inner, part, inside, one_sided)]
         made.orelse = [s for inner in node.orelse for s in self._restricted(inner, part, bounds, one_sided)]
@@ -234,11 +234,11 @@ class Parts:
 
     def ranged(self, node: ast.For, over: range, part: str) -> ast.stmt:
         """The loop over some of its iterations, all of which go to one part."""
-        made = copy.copy(node)
+        made = shell(node)
         if over != range_of(node, self.constant):
             bounds = [over.start, over.stop] if over.start else [over.stop]
-            assert isinstance(node.iter, ast.Call)
-            made.iter = at(ast.Call(node.iter.func, [ast.Constant(b) for b in bounds], []), node.iter)
+            assert isinstance(made.iter, ast.Call)
+            made.iter = at(ast.Call(made.iter.func, [ast.Constant(b) for b in bounds], []), node.iter)
         made.body = [self.of(inner, part) for inner in node.body]
         return made
 
@@ -256,7 +256,7 @@ class Parts:
             return [self.of(node, str(next(iter(found))))]
         loads = not any(isinstance(a.ctx, ast.Store) or is_atomic(a) for a in self.accesses(node))
         if isinstance(node, ast.For | ast.If | ast.While) and (loads or self.common_lead(node) is None):
-            made = copy.copy(node)
+            made = shell(node)
             inside = self.within(node, bounds) if isinstance(node, ast.For) else bounds
             made.body, made.orelse = self.mixed(node.body, inside), self.mixed(node.orelse, bounds)
             head = "iter" if isinstance(node, ast.For) else "test"
@@ -340,7 +340,7 @@ class _Chosen:
         assert isinstance(node.value, ast.Name)
         part = self.decided.get(id(node)) or self.parts.part(node, self.bounds)
         inner = copy.copy(node)
-        inner.slice = self.made(node.slice)
+        inner.value, inner.slice = copy.copy(node.value), self.made(node.slice)
         if part == PRIVATE:
             return inner
         public = self.parts.moved(inner, self.parts.public[node.value.id])

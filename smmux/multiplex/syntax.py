@@ -14,8 +14,9 @@ from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.kernel import Kernel
 
 Node = TypeVar("Node", bound=ast.AST)
+Compound = TypeVar("Compound", ast.If, ast.For, ast.While, ast.If | ast.For | ast.While)
 
-__all__ = ["Names", "at", "call", "describe", "element", "expression", "made", "statement"]
+__all__ = ["Names", "at", "call", "describe", "element", "expression", "made", "shell", "statement"]
 
 
 def expression(text: str) -> ast.expr:
@@ -38,6 +39,17 @@ def element(array: str, *index: ast.expr, store: bool = False) -> ast.Subscript:
     items = [copy.deepcopy(i) for i in index]
     inside = items[0] if len(items) == 1 else ast.Tuple(items, ast.Load())
     return ast.Subscript(ast.Name(array, ast.Load()), inside, ast.Store() if store else ast.Load())
+
+
+def shell(node: Compound) -> Compound:
+    """A branch or loop with nothing in it; its head is a copy, since what changes a tree must find each node once."""
+    made = copy.copy(node)
+    if isinstance(made, ast.For):
+        made.target, made.iter = copy.deepcopy(made.target), copy.deepcopy(made.iter)
+    else:
+        made.test = copy.deepcopy(made.test)
+    made.body, made.orelse = [], []
+    return made
 
 
 def at(node: Node, place: ast.AST) -> Node:

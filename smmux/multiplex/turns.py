@@ -20,7 +20,7 @@ from smmux.multiplex.errors import refuse
 from smmux.multiplex.events import COUNTING, calls
 from smmux.multiplex.names import exposed, names_in
 from smmux.multiplex.spans import Spans
-from smmux.multiplex.syntax import Names, at, expression, statement
+from smmux.multiplex.syntax import Names, at, expression, shell, statement
 from smmux.multiplex.virtual import Indices
 from smmux.multiplex.walk import Analysis
 
@@ -248,12 +248,8 @@ class Turns(Diverging):
 
         if names_in(*heads(node)) & self.varying:
             return self.diverging(piece, guard, inside)
-        made = copy.copy(node)
-        if isinstance(made, ast.For):
-            made.target, made.iter = copy.deepcopy(made.target), copy.deepcopy(made.iter)
-        elif isinstance(made, ast.If | ast.While):
-            made.test = copy.deepcopy(made.test)
-        assert isinstance(made, ast.If | ast.For | ast.While)
+        assert isinstance(node, ast.If | ast.For | ast.While)
+        made = shell(node)
         made.body = inside(piece, piece.blocks[0], guard) or [at(ast.Pass(), node)]
         made.orelse = inside(piece, piece.blocks[1], guard)
         return [made]

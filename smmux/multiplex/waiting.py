@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from smmux.multiplex.effects import leaves_loop
 from smmux.multiplex.names import names_in
 from smmux.multiplex.parts import PRIVATE, PUBLIC, Bounds, Parts, at_head, range_of
-from smmux.multiplex.syntax import at, element, statement
+from smmux.multiplex.syntax import at, element, shell, statement
 
 __all__ = ["NotDeferredError", "Waiting"]
 
@@ -61,7 +61,7 @@ class Waiting:
         if found == {PUBLIC} and not isinstance(node, ast.If | ast.While):
             return [self._into_registers(node, certain)]
         if isinstance(node, ast.If):
-            made = copy.copy(node)
+            made = shell(node)
             made.body = [s for inner in node.body for s in self._deferred(inner, bounds, False)]
             made.orelse = [s for inner in node.orelse for s in self._deferred(inner, bounds, False)]
             return [made]
@@ -80,7 +80,7 @@ class Waiting:
             rest.body = self._body(node, over, inside, certain)
             return [parts.ranged(node, ranges[PRIVATE], PRIVATE), rest]
         if found == {PUBLIC} or parts.common_lead(node) is None:
-            made = copy.copy(node)
+            made = shell(node)
             made.body = self._body(node, range_of(node, parts.constant), parts.within(node, bounds), certain)
             return [made]
         return [self._either(node, certain)]
@@ -102,13 +102,14 @@ class Waiting:
 
     def _into_registers(self, node: ast.stmt, certain: bool) -> ast.stmt:
         """Stores to the array become stores to registers."""
-        made = copy.copy(node)
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            loop = shell(node)
             over = range_of(node, self.parts.constant)
             outer, self.loops = self.loops, (*self.loops, (node.target.id, over))
-            made.body = [self._into_registers(s, certain and bool(over)) for s in node.body]  # type: ignore[attr-defined]
+            loop.body = [self._into_registers(s, certain and bool(over)) for s in node.body]
             self.loops = outer
-            return made
+            return loop
+        made = copy.copy(node)
         if not any(self.parts.accesses(node)):
             return made
         if not isinstance(node, ast.Assign) or any(self.parts.accesses(node.value)):

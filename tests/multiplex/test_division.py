@@ -133,6 +133,40 @@ CASES = {
         elif tile[2, t] > 20:
             out[r, t] = 3
 """,
+    "heads that ask for the grid": """
+    for r in range(8):
+        tile[r, t] = x
+    cuda.syncthreads()
+    for k in range(cuda.blockIdx.x, 24, cuda.gridDim.x):
+        tile[a[k] & 7, t] += k
+    k = 0
+    while k * cuda.gridDim.x < 24:
+        tile[a[k] & 7, t] += a[k * cuda.gridDim.x + cuda.blockIdx.x]
+        k += 1
+    if cuda.blockIdx.x == cuda.gridDim.x - 1:
+        for r in range(8):
+            tile[r, t] += 1000
+    cuda.syncthreads()
+    for r in range(8):
+        out[r, t] = tile[r, 31 - t]
+""",
+    "else of a loop": """
+    last = int32(0)
+    for r in range(8):
+        tile[r, t] = a[r] + x
+        last = tile[r, t] + r
+    y = int32(0)
+    for r in range(2):
+        if a[t] > 20:
+            break
+        y += r
+    else:
+        y = last
+    cuda.syncthreads()
+    x = y
+    for r in range(8):
+        out[r, t] = tile[r, 31 - t] + x
+""",
     "a row copied to another": """
     for r in range(8):
         tile[r, t] = a[r + x]

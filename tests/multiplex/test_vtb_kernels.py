@@ -60,6 +60,25 @@ o[i] = total
 """)
         for jump in ("break", "continue")
     },
+    "else of a loop": text("""
+k = n
+x = 0
+s[t] = a[i]
+cuda.syncthreads()
+for j in range(3):
+    if s[N - 1 - t] == j:
+        break
+else:
+    x = k
+k = N // 2
+cuda.syncthreads()
+while k > 0:
+    if t < k:
+        s[t] += s[t + k]
+    cuda.syncthreads()
+    k //= 2
+o[i] = s[0] + x
+"""),
     "guards": text("""
 if i < n:
     s[t] = a[i]
