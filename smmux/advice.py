@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,10 +24,12 @@ from tqdm import tqdm
 
 from smmux import gpus, multiplex
 from smmux.checks import Finding
+from smmux.compiler.ir import Space
+from smmux.compiler.program import Program
 from smmux.errors import CompileError, Error, LaunchError
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel, definition_of
-from smmux.launch import DEFAULT_MAX_CYCLES, Dim3, as_bytes, dim3, register_budget
+from smmux.launch import DEFAULT_MAX_CYCLES, Dim3, as_bytes, dim3, registers_for
 from smmux.models import Occupancy, occupancy
 from smmux.placement import extent, flatten, root
 from smmux.result import Result
@@ -53,7 +56,8 @@ class Scheme:
     that did not, the largest one as a share of the array's largest value (infinite where others differ); sums that
     atomics make in another order differ by rounding. errors: in the use of shared memory, of kinds that the baseline's
     run has not. refused: why the scheme does not apply, empty where it does; the
-    other fields are None then.
+    other fields are None then. max_registers: per thread, that the scheme's kernel was compiled for: fewer than it
+    would take, that extra blocks may reside, or what the caller of `advise` asked for; None for as many as it takes.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Scheme:
     difference: float | None = None
     errors: tuple[Finding, ...] = ()
     refused: str = ""
+    max_registers: int | None = None
 
     @property
     def source(self) -> str:
@@ -83,7 +88,7 @@ class Scheme:
 
     @property
     def remark(self) -> str:
-        """What there is to say of outputs and findings; empty where they are the baseline's, and none."""
+        """What there is to say of outputs, findings and registers; empty where they are the baseline's, and none."""
         if self.refused:
             return ""
         parts = []
@@ -92,7 +97,7 @@ class Scheme:
             parts.append(rounding if self.right else "OUTPUTS DIFFER from the baseline's")
         if self.errors:
             parts.append(f"shared memory is MISUSED: {_places(self.errors)}")
-        return "; ".join(parts)
+        return "; ".join(filter(None, [*parts, _registers(self.result, self.max_registers)]))
 
     @property
     def verdict(self) -> str:
@@ -108,7 +113,8 @@ class Advice:
 
     baseline: the kernel's own run. occupancy: blocks of an SM, by resource. region_share: time in shared-memory regions
     over the time that blocks live, None (with the reason in `unshared`) where the kernel has no regions to be found.
-    schedule, max_registers, dynshared: options of all the runs; `simulate` repeats any of them with these.
+    schedule, max_registers, dynshared: options of all the runs; `simulate` repeats any of them with these, and those of
+    schemes for the paper's hardware with the scheme's own `max_registers`.
     """
 
     kernel: Kernel
@@ -120,7 +126,7 @@ class Advice:
     unshared: str
     schemes: tuple[Scheme, ...]
     schedule: str
-    max_registers: int
+    max_registers: int | None
     dynshared: int
 
     @property
@@ -144,7 +150,7 @@ class Advice:
         return self.best.source if self.best else self.kernel.source
 
     def rows(self) -> list[dict[str, Any]]:
-        """One flat record per scheme, the baseline first."""
+        """One flat record per scheme, the baseline first; a difference that is no finite number is None."""
         first = {
             "scheme": "baseline",
             "software": True,
@@ -154,11 +160,12 @@ class Advice:
             "errors": len(_errors(self.baseline)),
             "refused": "",
         }
-        rows = [{**first, **_numbers(self.baseline, self.grid, self.block)}]
+        rows = [{**first, **_numbers(self.baseline, self.grid, self.block), "max_registers": self.max_registers}]
         for s in self.schemes:
             row = {"scheme": s.name, "software": s.software, "speedup": s.speedup, "equal": s.equal}
-            row |= {"difference": s.difference, "errors": len(s.errors), "refused": s.refused}
-            rows.append({**row, **_numbers(s.result, s.grid, s.block)})
+            finite = s.difference is not None and math.isfinite(s.difference)
+            row |= {"difference": s.difference if finite else None, "errors": len(s.errors), "refused": s.refused}
+            rows.append({**row, **_numbers(s.result, s.grid, s.block), "max_registers": s.max_registers})
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,7 +186,7 @@ class Advice:
 
     def to_json(self, indent: int | None = None) -> str:
         """`to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent)
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def to_pandas(self) -> Any:
         """`rows` as a table (needs pandas)."""
@@ -218,13 +225,17 @@ class Advice:
         if self.region_share is not None:
             percent = 100 * self.region_share
             share = f"is in use for {percent:.{int(percent < 10)}f} % of a block's life"
+        registers = _registers(run, self.max_registers)
+        plural = "s" * (fits.blocks != 1)
+        held = f"{fits.blocks} block{plural}, {fits.threads} threads with {run.program.nregs} registers each"
         waves = run["blocks"] / (run.gpu.sm_count * (fits.blocks or 1))
         errors = _errors(run)
         misused = f"the kernel misuses shared memory ({_places(errors)})"
         hint = f"the grid fills the card {waves:.2g} times: a larger one says more of long runs"
         return [
             f"{self.kernel.__name__} on {run.gpu.name}: {run.time_us:,.2f} us, {run.cycles:,} cycles",
-            f"an SM holds {fits.blocks} blocks, {fits.threads} threads: limited by {limiter} ({limits})",
+            f"an SM holds {held}: limited by {limiter} ({limits})",
+            *([f"compiled, as all schemes are, for {registers}"] if registers else []),
             f"schedulers issue for {100 * run.stalls['issue']:.0f} % of the time, else wait: {', '.join(shares)}",
             f"shared memory {share}",
             *([f"{misused}: what it gives is right by luck at most"] if errors else []),
@@ -239,7 +250,8 @@ class Advice:
         else:
             lines.append("no scheme gains 2 %: keep the kernel as it is")
         if hard := self.best_hardware:
-            lines.append(f"with the paper's hardware: {hard.name}, {hard.speedup:.2f} x")
+            said = f"{hard.speedup:.2f} x", _registers(hard.result, hard.max_registers)
+            lines.append(f"with the paper's hardware: {hard.name}, {'; '.join(filter(None, said))}")
         return lines
 
     def _launch(self, scheme: Scheme) -> str:
@@ -273,8 +285,10 @@ def advise(
 
     divided: arguments of `multiplex.co_vtb` and `co_hw` that say which part of shared memory is private ("array",
     "private", ...), without which the collaborative schemes do not apply. schedule: as for `simulate`; "list" is what
-    a card's assembler would do. max_registers: per thread; default: what lets K + 3 blocks reside, as in the
-    experiments. dynshared, max_cycles: as for `simulate`; schemes that take a hundred times as long as the kernel
+    a card's assembler would do. max_registers: per thread, in all runs; default: as many as each kernel takes, as when
+    it is launched without that option. Only the kernels for the paper's hardware then get fewer where K + n blocks of
+    them would not find room otherwise, and the advice says so; what all speedups refer to is the kernel as it is.
+    dynshared, max_cycles: as for `simulate`; schemes that take a hundred times as long as the kernel
     itself are given up. jobs: simulations at a time (default: one per processor). progress: show a bar (default: on a
     terminal).
 
@@ -287,40 +301,42 @@ def advise(
     machine = gpus.current() if gpu is None else gpus.get(gpu)
     own = dim3("grid", grid), dim3("block", block)
     definition_of(kernel)
-    program = kernel.compile(args, machine, schedule=schedule, dynshared=dynshared)
-    registers = register_budget(program, machine, own[1]) if max_registers is None else max_registers
-    common = {"gpu": machine, "schedule": schedule, "max_registers": registers, "dynshared": dynshared}
+    common = {"gpu": machine, "schedule": schedule, "max_registers": max_registers, "dynshared": dynshared}
     common |= {"check": "races"}
-    first, *attempts = _attempts(kernel, own, dict(divided or {}))
-    baseline = _try(first, args, {**common, "max_cycles": max_cycles})
+    baseline = _try(_Attempt("baseline", lambda: (kernel, *own)), args, {**common, "max_cycles": max_cycles})
     if baseline.error is not None:
         raise baseline.error
     assert baseline.result is not None
     patient = {**common, "max_cycles": min(PATIENCE * baseline.result.cycles, max_cycles or DEFAULT_MAX_CYCLES)}
+    fits = _occupancy(baseline.result)
+    budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
+    attempts = _attempts(kernel, own, dict(divided or {}), budget)
     isolated, *others = _run(attempts, partial(_try, args=args, options=patient), jobs, progress)
     return Advice(
         kernel=kernel,
         grid=own[0],
         block=own[1],
         baseline=baseline.result,
-        occupancy=_occupancy(baseline.result),
+        occupancy=fits,
         region_share=_region_share(isolated.result),
         unshared=_reason(isolated.error),
         schemes=tuple(_scheme(found, baseline) for found in others),
         schedule=schedule,
-        max_registers=registers,
+        max_registers=max_registers,
         dynshared=dynshared,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A scheme to try: what makes its kernel with the launch it needs, and options of the launch."""
+    """A scheme to try: what makes its kernel with the launch it needs, options of the launch, and the most registers
+    per thread with which its extra blocks find room (None: as many as `advise` was told)."""
 
     name: str
     make: Callable[[], Launch]
     software: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
+    budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,11 +347,14 @@ class _Outcome:
     launch: Launch | None = None
     result: Result | None = None
     arrays: tuple[NDArray[Any], ...] = ()
+    max_registers: int | None = None
     error: Error | None = None
 
 
-def _attempts(kernel: Kernel, own: tuple[Dim3, Dim3], divided: dict[str, Any]) -> list[_Attempt]:
-    """The kernel itself, the kernel with its regions timed, and all schemes."""
+def _attempts(
+    kernel: Kernel, own: tuple[Dim3, Dim3], divided: dict[str, Any], budget: Callable[[int], int] | None
+) -> list[_Attempt]:
+    """The kernel with its regions timed, and all schemes; budget: registers per thread for n more blocks."""
 
     def virtual(scheme: Callable[[], multiplex.VirtualKernel]) -> Callable[[], Launch]:
         def make() -> Launch:
@@ -348,10 +367,7 @@ def _attempts(kernel: Kernel, own: tuple[Dim3, Dim3], divided: dict[str, Any]) -
 
         return make
 
-    found = [
-        _Attempt("baseline", lambda: (kernel, *own)),
-        _Attempt("isolated", lambda: (multiplex.isolate(kernel), *own)),
-    ]
+    found = [_Attempt("isolated", lambda: (multiplex.isolate(kernel), *own))]
     for n in VIRTUAL_BLOCKS:
         name = "VTB" if n == 2 else f"VTB, N = {n}"
         found.append(_Attempt(name, virtual(partial(multiplex.vtb, kernel, n))))
@@ -360,10 +376,11 @@ def _attempts(kernel: Kernel, own: tuple[Dim3, Dim3], divided: dict[str, Any]) -
         found.append(_Attempt("CO-VTB", virtual(partial(multiplex.co_vtb, kernel, **divided))))
     for n in EXTRA_BLOCKS:
         options = {"management": "dynamic", "extra_blocks": n}
-        found.append(_Attempt(f"HW, K + {n}", lambda: (multiplex.hw(kernel), *own), False, options))
+        most = budget(n) if budget else None
+        found.append(_Attempt(f"HW, K + {n}", lambda: (multiplex.hw(kernel), *own), False, options, most))
         if divided:
             found.append(
-                _Attempt(f"CO-HW, K + {n}", lambda: (multiplex.co_hw(kernel, **divided), *own), False, options)
+                _Attempt(f"CO-HW, K + {n}", lambda: (multiplex.co_hw(kernel, **divided), *own), False, options, most)
             )
     return found
 
@@ -386,11 +403,27 @@ def _try(attempt: _Attempt, args: Sequence[Any], options: Mapping[str, Any]) -> 
     mine = _copied(args)
     try:
         launch = attempt.make()
-        result = launch[0].simulate(launch[1], launch[2], mine, **options, **attempt.options)
+        most = _limit(attempt, launch[0], mine, options)
+        result = launch[0].simulate(launch[1], launch[2], mine, **{**options, **attempt.options, "max_registers": most})
     except Error as error:
         return _Outcome(attempt, error=error)
     arrays = tuple(value for value in flatten(mine) if isinstance(value, np.ndarray))
-    return _Outcome(attempt, launch, result, arrays)
+    return _Outcome(attempt, launch, result, arrays, most)
+
+
+def _budget(fits: Occupancy, gpu: Gpu, block: Dim3, extra: int) -> int:
+    """The most registers per thread with which K + extra blocks reside, or what warps, threads and slots allow."""
+    others = [blocks for name, blocks in fits.limits.items() if name in ("warps", "threads", "blocks") and blocks]
+    return registers_for(gpu, block, min(fits.blocks + extra, *others))
+
+
+def _limit(attempt: _Attempt, kernel: Kernel, args: Sequence[Any], options: Mapping[str, Any]) -> int | None:
+    """The limit of registers for an attempt: its budget if it would take more, else what `advise` was told."""
+    told: int | None = options["max_registers"]
+    if attempt.budget is None:
+        return told
+    same = {name: options[name] for name in ("gpu", "schedule", "dynshared")}
+    return attempt.budget if kernel.compile(args, **same).nregs > attempt.budget else told
 
 
 def _copied(args: Sequence[Any]) -> tuple[Any, ...]:
@@ -425,7 +458,21 @@ def _scheme(found: _Outcome, baseline: _Outcome) -> Scheme:
     speedup = found.result.speedup(baseline.result)
     known = {error.kind for error in _errors(baseline.result)}
     errors = tuple(error for error in _errors(found.result) if error.kind not in known)
-    return Scheme(name, software, *found.launch, found.result, speedup, equal, difference, errors)
+    made = (*found.launch, found.result, speedup, equal, difference, errors)
+    return Scheme(name, software, *made, max_registers=found.max_registers)
+
+
+def _spilled(program: Program) -> int:
+    """Bytes per thread of values that found no register: local memory behind the kernel's own arrays."""
+    own = [array.offset + array.nbytes for array in program.arrays if array.space is Space.LOCAL]
+    return program.local_bytes - max(own, default=0)
+
+
+def _registers(run: Result | None, most: int | None) -> str:
+    """What a limit of registers did to a run; empty where there was none."""
+    if run is None or most is None:
+        return ""
+    return f"at most {most} registers per thread, {_spilled(run.program)} bytes spilled"
 
 
 def _errors(run: Result) -> Sequence[Finding]:
@@ -468,15 +515,12 @@ def _occupancy(run: Result) -> Occupancy:
     return occupancy(run.threads, program.nregs, held, gpu, program.param_bytes(gpu.pointer_bytes))
 
 
+_NUMBERS = ("grid", "block", "time_us", "cycles", "blocks", "limiter", "registers", "spilled_bytes")
+
+
 def _numbers(run: Result | None, grid: Dim3 | None, block: Dim3 | None) -> dict[str, Any]:
     """What a row says of a run."""
     if run is None:
-        return {"grid": None, "block": None, "time_us": None, "cycles": None, "blocks": None, "limiter": None}
-    return {
-        "grid": grid,
-        "block": block,
-        "time_us": run.time_us,
-        "cycles": run.cycles,
-        "blocks": run.residency,
-        "limiter": run.limiter,
-    }
+        return dict.fromkeys(_NUMBERS)
+    used = run.program.nregs, _spilled(run.program)
+    return dict(zip(_NUMBERS, (grid, block, run.time_us, run.cycles, run.residency, run.limiter, *used), strict=True))

@@ -34,6 +34,7 @@ __all__ = [
     "launch",
     "pack",
     "register_budget",
+    "registers_for",
     "static_reserved",
 ]
 
@@ -163,10 +164,17 @@ def register_budget(program: Program, gpu: Gpu, block: int | Sequence[int], extr
     else:
         found = _core.occupancy(config, threads, 0, held)
         wanted = min(found["blocks"] + extra, found["warps"], found["threads"], found["max_blocks"])
+    return registers_for(gpu, block, wanted)
+
+
+def registers_for(gpu: Gpu, block: int | Sequence[int], blocks: int) -> int:
+    """The most registers per thread with which an SM has enough for a number of blocks."""
+    x, y, z = dim3("block", block)
+    config = gpus.as_tuple(gpu)
     enough = (
         count
         for count in range(gpu.max_regs_thread, 0, -1)
-        if _core.occupancy(config, threads, count, 0)["registers"] >= wanted
+        if _core.occupancy(config, x * y * z, count, 0)["registers"] >= blocks
     )
     return next(enough, 1)
 

@@ -69,13 +69,71 @@ def test_schemes_are_those_of_the_passes(fft: Advice) -> None:
     made = multiplex.vtb(benchmark.kernel())
     grid, block = made.geometry(problem.grid, problem.block)
     arguments = problem.arguments()
-    registers = smmux.launch.register_budget(fft.baseline.program, fft.baseline.gpu, problem.block)
-    run = made.simulate(grid, block, arguments, gpu="GTX285", schedule="list", max_registers=registers)
+    run = made.simulate(grid, block, arguments, gpu="GTX285", schedule="list")
     problem.check(arguments)
     assert scheme.result is not None
     assert scheme.result.counters == run.counters
     assert scheme.speedup == run.speedup(fft.baseline)
     assert scheme.source == made.source
+
+
+@cuda.jit
+def crowded(a, rounds):
+    """More registers than four blocks of 256 threads have room for, and shared memory for one."""
+    words = cuda.shared.array(3000, float32)
+    own = cuda.local.array(4, float32)
+    t = cuda.threadIdx.x
+    x0 = a[cuda.grid(1)]
+    x1, x2, x3, x4, x5, x6, x7 = x0 + 1, x0 * 2, x0 * 3, x0 * 4, x0 * 5, x0 * 6, x0 * 7
+    y0, y1, y2, y3, y4, y5, y6, y7 = x0 + x1, x1 * x2, x2 + x3, x3 * x4, x4 + x5, x5 * x6, x6 + x7, x7 * x0
+    for i in range(4):
+        own[i] = x0 + i
+    for _ in range(rounds):
+        x0, x1, x2, x3 = x0 + y0 * x7, x1 + y1 * x6, x2 + y2 * x5, x3 + y3 * x4
+        x4, x5, x6, x7 = x4 + y4 * x3, x5 + y5 * x2, x6 + y6 * x1, x7 + y7 * x0
+        y0, y1, y2, y3, y4, y5, y6, y7 = y0 + x7, y1 + x6, y2 + x5, y3 + x4, y4 + x3, y5 + x2, y6 + x1, y7 + x0
+    total = x0 + x1 + x2 + x3 + x4 + x5 + x6 + x7 + y0 + y1 + y2 + y3 + y4 + y5 + y6 + y7
+    words[t] = total + own[rounds % 4]
+    cuda.syncthreads()
+    a[cuda.grid(1)] = words[255 - t]
+
+
+def test_the_kernel_that_is_measured_is_the_one_that_runs() -> None:
+    """Fewer registers than a kernel takes are for the extra blocks of the paper's hardware, and are told."""
+    args = (np.ones(30 * 256, np.float32), 5)
+    alone = crowded.simulate(30, 256, (args[0].copy(), 5), "GTX285", schedule="list")
+    advice = smmux.advise(crowded, 30, 256, args, "GTX285")
+    assert advice.max_registers is None
+    assert (advice.baseline.cycles, advice.baseline.program.nregs) == (alone.cycles, alone.program.nregs)
+    assert f"1 block, 256 threads with {alone.program.nregs} registers each" in str(advice)
+    assert advice.occupancy.limits["registers"] == 3
+    schemes = {scheme.name: scheme for scheme in advice.schemes}
+    assert {name for name, scheme in schemes.items() if scheme.max_registers} == {"HW, K + 3"}
+    most = schemes["HW, K + 3"]
+    hw = multiplex.hw(crowded)
+    options = {"schedule": "list", "management": "dynamic", "extra_blocks": 3, "max_registers": 16}
+    run = hw.simulate(30, 256, (args[0].copy(), 5), "GTX285", **options)
+    free = hw.compile(args, "GTX285", schedule="list")
+    assert most.result is not None
+    assert (most.max_registers, most.result.residency) == (16, 4)
+    assert most.speedup == run.speedup(alone)
+    spilled = run.program.local_bytes - free.local_bytes
+    assert spilled > 0
+    told = f"at most 16 registers per thread, {spilled} bytes spilled"
+    assert str(advice).count("registers per thread") == 1
+    assert told in str(advice)
+    assert told in advice._repr_html_()
+    [row] = [row for row in json.loads(advice.to_json())["schemes"] if row["max_registers"] is not None]
+    assert (row["scheme"], row["registers"], row["spilled_bytes"]) == ("HW, K + 3", run.program.nregs, spilled)
+
+
+def test_registers_that_the_caller_allows_are_for_all_runs() -> None:
+    args = (np.ones(30 * 256, np.float32), 5)
+    advice = smmux.advise(crowded, 30, 256, args, "GTX285", max_registers=16)
+    alone = crowded.simulate(30, 256, (args[0].copy(), 5), "GTX285", schedule="list", max_registers=16)
+    assert advice.baseline.cycles == alone.cycles
+    assert {scheme.max_registers for scheme in advice.schemes if scheme.result} == {advice.max_registers} == {16}
+    assert "compiled, as all schemes are, for at most 16 registers per thread, " in str(advice)
 
 
 def test_the_best_is_the_fastest_that_a_card_can_run(fft: Advice) -> None:
@@ -109,6 +167,17 @@ def test_as_data(fft: Advice) -> None:
     assert data["best"] == fft.best.name if fft.best else None
     assert [row["scheme"] for row in data["schemes"]][:2] == ["baseline", "VTB"]
     assert list(fft.to_pandas().index)[0] == "baseline"
+
+
+def refuse_constant(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+def test_outputs_that_differ_are_json_too(fft: Advice) -> None:
+    wrong = tuple(replace(s, equal=False, difference=float("inf")) for s in fft.schemes)
+    data = json.loads(replace(fft, schemes=wrong).to_json(), parse_constant=refuse_constant)
+    assert [row["difference"] for row in data["schemes"][1:]] == [None] * len(wrong)
+    assert not any(row["equal"] for row in data["schemes"][1:])
 
 
 def test_collaborative_schemes_need_a_declaration() -> None:
