@@ -1,11 +1,13 @@
 """What `check="races"` finds in the use of shared memory, as data and as text.
 
 A race is a pair of accesses to the same bytes by different threads of a block, in one interval between barriers, at
-least one of them a write. Atomics do not race among themselves, and stores of the value that is there already do no
-harm. On the modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep: "races" takes
+least one of them a write. Atomics do not race among themselves, nor do stores of the value that is there already with
+other stores. On the modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep: "races" takes
 the instructions of a warp as ordered, as warp-synchronous code does. "races-strict" does not, as compute capability
 7.x does not: there only `cuda.syncwarp` orders the threads of a warp, those who execute it together. In which order a
-warp takes the arms of a branch is the machine's: "races" takes that as order too, "races-strict" does not.
+warp takes the arms of a branch is the machine's: "races" takes that as order too, "races-strict" does not. The order
+is that of the program as compiled: schedule "list" may move accesses to different elements unless `cuda.syncwarp` or a
+barrier stands between.
 """
 
 from __future__ import annotations
@@ -220,18 +222,18 @@ def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) 
 
 
 def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
+    address = int(record["address"])
     first, second = (
         Access(
             action=ACTIONS.get(program.ops[pc], program.ops[pc]),
             filename=program.filename,
-            line=int(program.code["line"][pc]),
+            line=program.line_of(pc, address),
             thread=_coordinates(thread, block),
             pc=pc,
         )
         for pc, thread in zip(record["pc"].tolist(), record["thread"].tolist(), strict=True)
     )
     kind = _core.FINDINGS[record["kind"]][0]
-    address = int(record["address"])
     array, index = (None, None) if kind in BARRIER_KINDS else _element(program, second.pc, address)
     return Finding(
         kind=kind,

@@ -99,9 +99,10 @@ class Kernel:
     ) -> Result:
         """Run on a machine and return what happened.
 
-        schedule: "source" keeps the program's order, "list" schedules for the machine's latencies. max_registers:
-        32-bit registers per thread, None for the machine's limit. dynshared: bytes of shared memory for arrays of
-        shape 0.
+        schedule: "source" keeps the program's order, "list" schedules for the machine's latencies; it moves a thread's
+        accesses to different elements past each other unless a barrier or `cuda.syncwarp` stands between, which code
+        that counts on the lockstep of a warp needs there. max_registers: 32-bit registers per thread, None for the
+        machine's limit. dynshared: bytes of shared memory for arrays of shape 0.
         Other keywords are those of `smmux.launch.launch` (management, extra_blocks, max_cycles, host_threads, profile,
         check, ...) and of the compiler (`smmux.compiler.options.Options`: join, unroll_limit, ...).
 

@@ -352,11 +352,13 @@ def _locate(error: KernelError, program: Program, args: Sequence[Any]) -> Kernel
     error.kernel = program.name
     error.filename = program.filename
     error.line = error.line or program.line or None
+    arrays = [value for value in flatten(args) if isinstance(value, np.ndarray)]
+    if isinstance(error, OutOfBoundsError) and error.pc in program.joined and error.address is not None:
+        _blame(error, program, arrays)
     if error.array_index is None or error.address is None:
         if isinstance(error, OutOfBoundsError) and error.address is not None:
             error.array, error.element = _in_block(program, error)
         return error
-    arrays = [value for value in flatten(args) if isinstance(value, np.ndarray)]
     names = [word.name for word in program.params if word.type in ("ptr", "tex")]
     if error.array_index < len(arrays):
         array = arrays[error.array_index]
@@ -364,6 +366,22 @@ def _locate(error: KernelError, program: Program, args: Sequence[Any]) -> Kernel
         low, _ = extent(array)
         error.element = _element(array, error.address - (array.ctypes.data - low))
     return error
+
+
+def _blame(error: OutOfBoundsError, program: Program, arrays: Sequence[NDArray[Any]]) -> None:
+    """Of a joined access the first word that lies outside, and its line."""
+    assert error.pc is not None
+    assert error.address is not None
+    if error.array_index is None:
+        found = program.element(error.pc, error.address)
+        start, size = (found[1], found[0].nbytes) if found else (0, 0)
+    else:
+        low, high = extent(arrays[error.array_index])
+        start, size = error.address, high - low
+    words = program.joined[error.pc]
+    outside = (i for i in range(len(words)) if not 0 <= start + 4 * i <= size - 4)
+    word = next(outside, 0)
+    error.address, error.line = error.address + 4 * word, words[word]
 
 
 def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, str]:

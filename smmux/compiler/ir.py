@@ -143,7 +143,8 @@ class Mem:
 
     Before `lower` (front end, joining): `index` operand is `srcs[0]`, in elements of the array; `offset` is an
     additional constant number of elements. After: `srcs[0]` is a byte address and `offset` bytes.
-    width: bytes per lane, 1..16. kind: type of the data. atom: enum name of atom_op, e.g. "ADD".
+    width: bytes per lane, 1..16. kind: type of the data. atom: enum name of atom_op, e.g. "ADD". lines: of joined
+    accesses, the source line of each word.
     """
 
     array: Array
@@ -152,6 +153,7 @@ class Mem:
     atom: str = ""
     lowered: bool = False
     signed: bool = False
+    lines: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(slots=True, eq=False)

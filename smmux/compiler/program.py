@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import linecache
 import struct
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
@@ -95,7 +96,7 @@ class Program:
     registers per thread. npreds: predicates per thread. shared_bytes, dynamic_bytes: shared memory per block, the
     part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the constant segment.
     params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if there
-    is no source.
+    is no source. joined: the source line of each word of a joined access, by pc.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Program:
     params: tuple[ParamWord, ...] = ()
     arrays: tuple[Array, ...] = ()
     line: int = 0
+    joined: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.code)
@@ -138,6 +140,11 @@ class Program:
         """Name of each instruction's operation."""
         names = op_names()
         return tuple(names[code] for code in self.code["op"].tolist())
+
+    def line_of(self, pc: int, address: int) -> int:
+        """The source line of an instruction; of a joined access, which is aligned, that of the word at the address."""
+        words = self.joined.get(pc)
+        return words[address // 4 % len(words)] if words else int(self.code["line"][pc])
 
     def element(self, pc: int, address: int) -> tuple[Array, int] | None:
         """The shared, local or constant array that an instruction accesses, and the byte in it that an address of its

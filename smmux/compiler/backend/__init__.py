@@ -114,7 +114,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
 
     found = Search(prepared, lower, finish, options).run()
     function, assignment = found.function, found.assignment
-    code, uniforms = encode(function, found.order, assignment)
+    code, uniforms, joined = encode(function, found.order, assignment)
     return Program(
         function.name,
         function.filename,
@@ -129,6 +129,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         _params(function),
         tuple(function.arrays),
         function.line,
+        joined,
     )
 
 

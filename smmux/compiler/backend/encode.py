@@ -57,8 +57,12 @@ class _Jump:
     meet_next: bool = False  # lanes meet at the next instruction
 
 
-def encode(function: Function, order: list[Block], assignment: Assignment) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Code and uniform rows of a function laid out in `order` with its registers assigned."""
+def encode(
+    function: Function, order: list[Block], assignment: Assignment
+) -> tuple[NDArray[Any], NDArray[Any], dict[int, tuple[int, ...]]]:
+    """Code and uniform rows of a function laid out in `order` with its registers assigned, and the source lines of
+    joined accesses by pc.
+    """
     items, starts, synced = _linear(function, order, assignment)
     if len(items) > MAX_INSNS:
         raise CompileError(
@@ -72,7 +76,8 @@ def encode(function: Function, order: list[Block], assignment: Assignment) -> tu
     for pc, flag in synced:
         rows[pc] = (*rows[pc][:FLAGS], rows[pc][FLAGS] | flag, *rows[pc][FLAGS + 1 :])
     uniforms = np.array(list(encoder.uniforms), dtype=UNIFORM) if encoder.uniforms else np.zeros(0, UNIFORM)
-    return np.array(rows, dtype=INSN), uniforms
+    joined = {pc: item.mem.lines for pc, item in enumerate(items) if isinstance(item, Instr) and item.mem}
+    return np.array(rows, dtype=INSN), uniforms, {pc: lines for pc, lines in joined.items() if lines}
 
 
 def _linear(

@@ -129,7 +129,8 @@ def _replace(run: list[Instr], load: bool, position: dict[Instr, int], replaced:
     at = (min if load else max)(run, key=position.__getitem__)
     mem = at.mem
     assert mem is not None
-    first = replace(mem, width=WORD * len(run), offset=mem.offset - run.index(at))
+    lines = tuple(member.loc.line if member.loc else 0 for member in run)
+    first = replace(mem, width=WORD * len(run), offset=mem.offset - run.index(at), lines=lines)
     joined = Instr(at.op, guard=at.guard, guard_not=at.guard_not, loc=at.loc, mem=first)
     if load:
         joined.dsts, joined.srcs = tuple(member.dsts[0] for member in run), at.srcs
