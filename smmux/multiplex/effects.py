@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.names import assigned, device_function, exposed, names_in
 
-__all__ = ["fed_by", "fills", "leaves_loop", "needed_after", "stored_once"]
+__all__ = ["fed_by", "fills", "jumps_out", "leaves_loop", "needed_after", "stored_once"]
 
 
 def fed_by(source: FunctionSource, body: list[ast.stmt], arrays: Collection[str]) -> set[str]:
@@ -54,14 +54,16 @@ def _flows(node: ast.AST, arrays: Collection[str], found: set[str]) -> bool:
 
 def leaves_loop(loop: ast.For | ast.While) -> bool:
     """Whether a loop can be left by `break` or `return`."""
+    returns = any(isinstance(node, ast.Return) for node in ast.walk(loop))
+    return returns or any(jumps_out(node, ast.Break) for node in loop.body)
 
-    def jumps(node: ast.AST, inner: bool) -> bool:
-        if isinstance(node, ast.Return) or isinstance(node, ast.Break) and not inner:
-            return True
-        inner |= isinstance(node, ast.For | ast.While)
-        return any(jumps(child, inner) for child in ast.iter_child_nodes(node))
 
-    return any(jumps(node, False) for node in loop.body)
+def jumps_out(node: ast.AST, *kinds: type[ast.stmt]) -> bool:
+    """Whether a statement has a `break` or `continue` (or one of these kinds) of a loop around it."""
+    if isinstance(node, kinds or (ast.Break, ast.Continue)):
+        return True
+    inner = node.orelse if isinstance(node, ast.For | ast.While) else ast.iter_child_nodes(node)
+    return any(jumps_out(child, *kinds) for child in inner)
 
 
 def needed_after(source: FunctionSource, tree: ast.FunctionDef, body: list[ast.stmt], position: int) -> set[str]:

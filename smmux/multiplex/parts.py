@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.effects import fed_by, leaves_loop
+from smmux.multiplex.effects import fed_by, jumps_out, leaves_loop
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.linear import Linear, linear
 from smmux.multiplex.names import assigned, exposed, names_in
@@ -186,7 +186,11 @@ class Parts:
         return [made]
 
     def leaf(self, node: ast.stmt, one_sided: set[str]) -> None:
-        """A statement that is not executed, or not all of it, for the other part: it hands on no variables."""
+        """A statement that is not executed, or not all of it, for the other part: it hands on no variables, and leads
+        nowhere that the other part would not know of.
+        """
+        if jumps_out(node):
+            raise NotDivisibleError
         self.refuse_handed(node, one_sided)
         changed = assigned(self.source, [node]) - set(self.limit)
         one_sided |= changed

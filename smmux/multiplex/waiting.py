@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from smmux.multiplex.effects import leaves_loop
+from smmux.multiplex.effects import jumps_out, leaves_loop
 from smmux.multiplex.names import names_in
 from smmux.multiplex.parts import PRIVATE, PUBLIC, Bounds, Parts, at_head, range_of
 from smmux.multiplex.syntax import at, element, shell, statement
@@ -69,7 +69,7 @@ class Waiting:
 
     def _loop(self, node: ast.For, bounds: Bounds, certain: bool, found: set[str | None]) -> list[ast.stmt]:
         parts = self.parts
-        if not isinstance(node.target, ast.Name) or node.orelse or leaves_loop(node):
+        if not isinstance(node.target, ast.Name) or not _whole(node):
             raise NotDeferredError
         ranges = parts.split_range(node, bounds)
         if ranges is not None and ranges[PRIVATE] and ranges[PUBLIC]:
@@ -102,7 +102,7 @@ class Waiting:
 
     def _into_registers(self, node: ast.stmt, certain: bool) -> ast.stmt:
         """Stores to the array become stores to registers."""
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and _whole(node):
             loop = shell(node)
             over = range_of(node, self.parts.constant)
             outer, self.loops = self.loops, (*self.loops, (node.target.id, over))
@@ -192,6 +192,11 @@ class Waiting:
             store = _loop(name, str(extent), store)
         runs = [f"{first}, {last}" if first else str(last) for first, last in _runs(self.rows)]
         return [at(_loop(row, run, copy.deepcopy(store)), place) for run in runs]
+
+
+def _whole(loop: ast.For) -> bool:
+    """Whether all of a loop's body is executed in all of its iterations."""
+    return not (loop.orelse or leaves_loop(loop) or any(jumps_out(node, ast.Continue) for node in loop.body))
 
 
 def _loop(name: str, over: str, body: ast.stmt) -> ast.stmt:

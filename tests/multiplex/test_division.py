@@ -163,9 +163,40 @@ CASES = {
     else:
         y = last
     cuda.syncthreads()
-    x = y
+    z = y
     for r in range(8):
-        out[r, t] = tile[r, 31 - t] + x
+        out[r, t] = tile[r, 31 - t] + z
+""",
+    "loops left where the array says so": """
+    for r in range(8):
+        tile[r, t] = (a[r] + x) * (r + 1) % 50
+    for r in range(8):
+        if tile[r, t] > 40:
+            tile[r, t] = -1
+            break
+    for r in range(8):
+        if tile[r, t] % 2:
+            continue
+        tile[7 - r, t] += 100
+    for r in range(8):
+        for k in range(2):
+            if tile[r, t] % 3 == k:
+                break
+        else:
+            break
+        tile[r, t] += 1000
+    cuda.syncthreads()
+    for r in range(8):
+        out[r, t] = tile[r, 31 - t]
+""",
+    "a define shortened in some threads": """
+    for r in range(8):
+        if t % 2:
+            continue
+        tile[r, t // 2] = x + r
+    cuda.syncthreads()
+    for r in range(8):
+        out[r, t] = tile[r, t // 2]
 """,
     "a row copied to another": """
     for r in range(8):
