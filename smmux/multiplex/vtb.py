@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import ChainMap
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +13,7 @@ from smmux.kernel import Kernel, definition_of
 from smmux.launch import dim3
 from smmux.multiplex.control import tainted
 from smmux.multiplex.errors import MultiplexError, refuse
+from smmux.multiplex.events import Alternatives, Event, Jump, Loop, barriers
 from smmux.multiplex.geometry import Merge, Size, VirtualKernel
 from smmux.multiplex.inline import inline_barriers
 from smmux.multiplex.outline import outline
@@ -20,7 +22,7 @@ from smmux.multiplex.stage import REGISTERS, stage
 from smmux.multiplex.syntax import Names, describe
 from smmux.multiplex.turns import Turns
 from smmux.multiplex.virtual import Indices, thread_axis, uses_warps
-from smmux.multiplex.walk import analyse
+from smmux.multiplex.walk import Analysis, analyse
 
 __all__ = ["finished", "in_turns", "merged", "vtb"]
 
@@ -108,8 +110,32 @@ def finished(
     captured = ChainMap(dict(names.added), source.captured)  # type: ignore[arg-type]
     made = replace(source, node=ast.fix_missing_locations(tree), captured=captured)
     try:
-        analyse(made)
+        _meet(analyse(made))
     except MultiplexError as error:
         why = f"once virtual blocks share a thread block: {error.msg}".replace("threads of a block", "virtual blocks")
         raise MultiplexError(why, error.filename, error.lineno, error.offset, error.text or "") from None
     return VirtualKernel(made, indices.merge, again)
+
+
+def _meet(analysis: Analysis) -> None:
+    """Refuse a `return` of some threads between barriers: the others would meet the later ones alone."""
+    for jump in _returns(analysis.body.events, False, False):
+        if ("ends some threads", id(jump.node)) in analysis.flags:
+            why = "this return ends some threads of a block between barriers; put what follows under a condition"
+            raise refuse(analysis.source, jump.node, why)
+
+
+def _returns(events: list[Event], before: bool, after: bool) -> Iterator[Jump]:
+    """Where a kernel returns with barriers on both sides; before, after: whether there are any around these events."""
+    for i, event in enumerate(events):
+        later = after or any(barriers(events[i + 1 :]))
+        own = any(barriers([event]))
+        if isinstance(event, Jump) and event.kind == "return" and before and later:
+            yield event
+        elif isinstance(event, Alternatives):
+            for way in event.ways:
+                yield from _returns(way, before, later)
+        elif isinstance(event, Loop):  # another trip can come before, or follow
+            yield from _returns(event.body, before or own, later or own)
+            yield from _returns(event.orelse, before or own, later)
+        before |= own

@@ -351,6 +351,8 @@ class Frame(Expressions):
             )
             if self.caller is not None and len(self.reasons) > len(self.caller.reasons):
                 self.analysis.flag("left early", self.path)
+            elif self.caller is None and self.reasons:
+                self.analysis.flag("ends some threads", id(node))
         elif self.loops and len(self.reasons) > self.loops[-1][1]:
             if ("left by some", id(self.loops[-1][0])) not in self.analysis.flags:
                 self.analysis.flag("left by some", id(self.loops[-1][0]))

@@ -337,6 +337,10 @@ def push(tile, t, x, n):
          "    cuda.syncthreads()\n    k += 1\n    if k == n:\n        break"), 14, "cannot be left or shortened"),
         (("while cuda.syncthreads_or(a[i] > 0):\n    s[t] = a[i]\n    cuda.syncthreads()\n    a[i] = s[t ^ 1]\n"
          "    cuda.syncthreads()"), 6, "counts those of all virtual blocks"),
+        (("s[t] = a[i]\ncuda.syncthreads()\nx = s[N - 1 - t]\nif a[cuda.blockIdx.x] > 3:\n    return\n"
+         "cuda.syncthreads()\ns[t] = x\ncuda.syncthreads()\no[i] = s[t ^ 1]"), 10, "ends some virtual blocks between"),
+        (("for k in range(n):\n    s[t] = a[k]\n    cuda.syncthreads()\n    o[i] += s[t ^ 1]\n    cuda.syncthreads()\n"
+         "    if k == a[cuda.blockIdx.x]:\n        return"), 12, "ends some virtual blocks between"),
         ("T = cuda.threadIdx\ns[T.x] = a[i]\ncuda.syncthreads()\no[i] = s[t]", 6, "with its component"),
     ],
 )  # fmt: skip
