@@ -15,6 +15,7 @@ arange, random or a number for FILL, or a file NAME.npy:
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import math
@@ -24,11 +25,12 @@ import re
 import runpy
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import smmux
 from smmux import _core, gpus
@@ -116,7 +118,7 @@ def _add_advise(advise: argparse.ArgumentParser) -> None:
         help="rows 0..N-1 of a shared array are private, the others public: tries CO-VTB and CO-HW too",
     )
     advise.add_argument(
-        "--source", type=Path, metavar="FILE.py", help="write the best kernel there (default: print it)"
+        "--source", type=Path, metavar="FILE.py", help="write the best kernel there, if one gains (default: print it)"
     )
     advise.add_argument(
         "--jobs", type=count_of_jobs, metavar="N", help="simulations at a time (default: one per processor)"
@@ -218,6 +220,8 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _advise(options: argparse.Namespace) -> None:
+    if options.source:
+        _check_place(options.source)
     advice = smmux.advise(
         _load(options.kernel),
         options.grid,
@@ -230,14 +234,24 @@ def _advise(options: argparse.Namespace) -> None:
         max_cycles=options.max_cycles,
         jobs=options.jobs,
     )
-    if options.source:
+    if options.source and advice.best:
         options.source.write_text(_commented(advice), encoding="utf-8")
+    elif options.source:
+        print(f"{options.source} is not written: no scheme gains 2 %", file=sys.stderr)
     if options.json:
         print(advice.to_json(indent=2))
         return
     print(advice)
     if advice.best and not options.source:
         print(f"\n{_commented(advice)}")
+
+
+def _check_place(path: Path) -> None:
+    """Refuse a file that cannot be written before the simulations rather than behind them."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written: {'is a' if path.is_dir() else 'has no'} directory")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError(f"{path} cannot be written: permission denied")
 
 
 def _commented(advice: Advice) -> str:
@@ -283,16 +297,24 @@ def _load(place: str) -> Any:
     path, _, name = place.rpartition(":")
     if not path:
         raise ValueError(f"{place!r} is not FILE.py:KERNEL")
-    sys.path.insert(0, str(Path(path).resolve().parent))  # as `python FILE.py` does
+    folder = Path(path).resolve().parent
+    sys.path.insert(0, str(folder))  # as `python FILE.py` does
     try:
-        names = runpy.run_path(path)
-    except smmux.Error:
-        raise
+        with contextlib.redirect_stdout(sys.stderr):  # stdout is for results
+            names = runpy.run_path(path)
     except SyntaxError as error:  # of the file, or of one that it imports
+        if isinstance(error, smmux.Error):
+            raise
         place = ":".join(str(part) for part in (error.filename or path, error.lineno) if part is not None)
         raise ValueError(f"{place}: {error.msg}") from None
     except ImportError as error:
-        raise ValueError(f"{_importing(error) or path}: {error}") from None
+        raise ValueError(f"{_innermost(error) or path}: {error}") from None
+    except (Exception, SystemExit) as error:
+        place = _innermost(error, folder) or _innermost(error)
+        if not place or getattr(error, "filename", None) and isinstance(error, smmux.Error):
+            raise  # the file cannot be read, or the message says where
+        message = " ".join(str(error).split())
+        raise ValueError(": ".join(filter(None, (place, type(error).__name__, message)))) from None
     kernels = {found: value for found, value in names.items() if isinstance(value, Kernel) and not value.device}
     if name not in kernels:
         numba = "; it is one of Numba's: import cuda from smmux" if hasattr(names.get(name), "py_func") else ""
@@ -300,10 +322,15 @@ def _load(place: str) -> Any:
     return kernels[name]
 
 
-def _importing(error: ImportError) -> str:
-    """FILE:LINE of the import that failed, in a kernel's file or in one that it imports; empty if none is at fault."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = [f"{f.filename}:{f.lineno}" for f in frames if f.filename != __file__ and not f.filename.startswith("<")]
+def _innermost(error: BaseException, folder: Path | None = None) -> str:
+    """FILE:LINE where an error came up in a kernel's file or in one that it imports, of a folder if one is given; empty
+    if none is at fault."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<")]
+    places = [
+        f"{f.filename}:{f.lineno}"
+        for f in frames
+        if f.filename != __file__ and (folder is None or Path(f.filename).resolve().parent == folder)
+    ]
     return places[-1] if places else ""
 
 
@@ -319,10 +346,15 @@ def argument(text: str) -> Any:
     """
     if text in _WORDS:
         return _WORDS[text]
-    if text.endswith(".npy"):
-        return np.load(text)
-    if match := _ARRAY.fullmatch(text):
-        return _array(match["dtype"], tuple(int(n) for n in match["shape"].split(",")), match["fill"] or "zeros")
+    try:
+        if text.endswith(".npy"):
+            return _stored(text)
+        if match := _ARRAY.fullmatch(text):
+            return _array(match["dtype"], tuple(int(n) for n in match["shape"].split(",")), match["fill"] or "zeros")
+    except (ValueError, TypeError, MemoryError) as error:
+        raise ValueError(f"argument {text!r}: {error}") from None
+    except OSError as error:
+        raise ValueError(f"argument {text!r}: {error.strerror or error}") from None
     for convert in (int, float):
         try:
             return convert(text)
@@ -333,26 +365,55 @@ def argument(text: str) -> Any:
     )
 
 
-def _array(dtype: str, shape: tuple[int, ...], fill: str) -> Any:
-    count = math.prod(shape)
-    fills: dict[str, Callable[[], Any]] = {
-        "zeros": lambda: None,
-        "ones": lambda: 1,
-        "arange": lambda: np.arange(count),
-        "random": lambda: np.random.default_rng(0).integers(0, 128, count) / (8 if dtype.startswith("float") else 1),
-    }
+def _stored(path: str) -> NDArray[Any]:
+    """The array of a file."""
     try:
-        number = None if fill in fills else np.float64(float(fill))
-    except ValueError:
-        raise ValueError(f"{fill!r} is none of {', '.join(fills)} and a number") from None
-    try:
-        made = np.zeros(count, dtype)
-    except TypeError as error:
-        raise ValueError(str(error)) from None
-    values = fills[fill]() if number is None else number
-    if values is not None:
-        made[:] = values
+        found = np.load(path)
+    except (ValueError, EOFError):  # NumPy's advice is to run what the file says
+        found = None
+    if not isinstance(found, np.ndarray):
+        raise ValueError("the file is no array of numbers as numpy.save writes them")
+    return found
+
+
+def _array(dtype: str, shape: tuple[int, ...], fill: str) -> NDArray[Any]:
+    made = np.zeros(math.prod(shape), dtype)
+    if made.dtype.kind not in "biufc":
+        raise ValueError(f"{dtype} is no data type of numbers")
+    if fill == "random":
+        made[:] = np.random.default_rng(0).integers(0, 128, made.size) / (8 if dtype.startswith("float") else 1)
+    elif fill == "arange":
+        _fitting(max(made.size - 1, 0), made.dtype)
+        made[:] = np.arange(made.size)
+    elif fill != "zeros":
+        made[:] = _fitting(_number(fill), made.dtype)
     return made.reshape(shape)
+
+
+def _number(fill: str) -> int | float:
+    if fill == "ones":
+        return 1
+    for convert in (int, float):
+        try:
+            return convert(fill)
+        except ValueError:
+            continue
+    raise ValueError(f"{fill!r} is none of zeros, ones, arange, random and a number")
+
+
+def _fitting(value: int | float, dtype: np.dtype[Any]) -> int | float:
+    """A number as elements of a type hold it; ValueError where they would hold another, but for a float's rounding."""
+    if dtype.kind in "fc":
+        largest = float(np.finfo(dtype).max)
+        if largest < abs(value) < math.inf:
+            raise ValueError(f"{value} does not fit {dtype}, which ends at {largest:.3g}")
+        return value
+    if not math.isfinite(value) or value != int(value):
+        raise ValueError(f"{value} is no integer, as {dtype} holds")
+    low, high = (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    if not low <= value <= high:
+        raise ValueError(f"{value} does not fit {dtype} ({low} to {high})")
+    return int(value)
 
 
 if __name__ == "__main__":

@@ -344,3 +344,18 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["advise", f"{file}:rotate", "--private", "words", *words])
     assert "'words' is not ARRAY=N" in capsys.readouterr().err
+
+
+def test_source_that_is_not_to_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel that nothing makes faster is no file of its own; a place that cannot be written is told first."""
+    file, best = tmp_path / "kernels.py", tmp_path / "best.py"
+    file.write_text(f"{KERNELS}\n\n@cuda.jit\ndef scale(a):\n    a[cuda.grid(1)] *= 2\n")
+    words = ["advise", f"{file}:scale", "--grid", "2", "--block", "64", "--json", "float32[128]"]
+    assert main([*words, "--source", str(best)]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["best"] is None
+    assert captured.err.endswith(f"{best} is not written: no scheme gains 2 %\n")
+    assert not best.exists()
+    for place, reason in ((tmp_path / "none" / "best.py", "has no directory"), (tmp_path, "is a directory")):
+        assert main([*words, "no argument", "--source", str(place)]) == 1
+        assert capsys.readouterr().err == f"error: {place} cannot be written: {reason}\n"

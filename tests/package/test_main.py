@@ -1,6 +1,7 @@
 """The command line."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -164,6 +165,44 @@ def test_an_import_that_fails_is_one_line_with_its_place(tmp_path, capsys):
         assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("source", "line", "message"),
+    [
+        ("x = 1\ny = undefined\n", 2, "NameError: name 'undefined' is not defined"),
+        ("x = 1 // 0\n", 1, "ZeroDivisionError: "),
+        ("import json\njson.loads('')\n", 2, "JSONDecodeError: "),
+        ("\nopen('no such file')\n", 2, "FileNotFoundError: "),
+        ("from smmux import gpus\ngpus.get('GTX1')\n", 2, "ConfigError: unknown gpu 'GTX1'"),
+        ("def f():\n    raise KeyError('two\\nlines')\nf()\n", 2, "KeyError: "),
+        ("import sys\nsys.exit(3)\n", 2, "SystemExit: 3"),
+    ],
+)
+def test_what_goes_wrong_in_the_file_itself_is_one_line_with_its_place(tmp_path, capsys, source, line, message):
+    path = tmp_path / "wrong.py"
+    path.write_text(source)
+    assert main(["run", f"{path}:f", "--grid", "1", "--block", "1"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {path}:{line}: {message}")
+    assert error.count("\n") == 1
+
+
+def test_errors_that_say_their_place_say_it_once(tmp_path, capsys):
+    path = tmp_path / "generator.py"
+    path.write_text("from smmux import cuda\n@cuda.jit\ndef k(a):\n    yield 1\nk.simulate(1, 1, (1,))\n")
+    assert main(["run", f"{path}:k", "--grid", "1", "--block", "1"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {path}:4:5: ")
+    assert error.count(str(path)) == 1
+
+
+def test_what_the_file_prints_is_not_among_results(file, capsys):
+    file.write_text(f"print('loading')\n{KERNELS}")
+    assert main(["run", f"{file}:scale", "--grid", "1", "--block", "32", "--json", "int32[32]", "int32[32]", "1"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["kernel"] == "scale"
+    assert captured.err == "loading\n"
+
+
 @pytest.mark.parametrize("jobs", ["0", "-1", "x"])
 def test_jobs_of_advice_are_a_number_of_simulations(file, capsys, jobs):
     with pytest.raises(SystemExit):
@@ -246,6 +285,43 @@ def test_random_arrays_are_eighths_and_the_same_every_time():
     array = argument("float32[100]=random")
     assert (array * 8 == np.round(array * 8)).all()
     assert (array == argument("float32[100]=random")).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("uint8[2]=300", "300 does not fit uint8 (0 to 255)"),
+        ("uint8[2]=-1", "-1 does not fit uint8 (0 to 255)"),
+        ("uint8[2]=1e30", "1e+30 does not fit uint8 (0 to 255)"),
+        ("int8[129]=arange", "128 does not fit int8 (-128 to 127)"),
+        ("int32[2]=1.5", "1.5 is no integer, as int32 holds"),
+        ("int32[2]=nan", "nan is no integer, as int32 holds"),
+        ("bool[2]=2", "2 does not fit bool (0 to 1)"),
+        ("float32[2]=1e39", "1e+39 does not fit float32, which ends at 3.4e+38"),
+        ("object[2]", "object is no data type of numbers"),
+        ("float32[99999999999999999999]", "Maximum allowed dimension exceeded"),
+        ("missing.npy", "No such file or directory"),
+    ],
+)
+def test_fills_that_would_become_other_values_are_refused(text, reason):
+    with pytest.raises(ValueError, match=f"^{re.escape(f'argument {text!r}: {reason}')}$"):
+        argument(text)
+
+
+def test_fills_that_fit_are_kept():
+    assert argument("int8[128]=arange").max() == 127
+    assert argument("uint32[1]=4294967295").tolist() == [0xFFFFFFFF]
+    assert argument("int32[1]=1e3").tolist() == [1000]
+    assert np.isinf(argument("float32[1]=-inf")).all()
+    assert np.isnan(argument("float32[1]=nan")).all()
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"\x93NUMPY\x01\x00v\x00{'descr'"])
+def test_files_that_hold_no_array_are_named(tmp_path, content):
+    path = tmp_path / "a.npy"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"a\.npy': the file is no array of numbers as numpy\.save writes them$"):
+        argument(str(path))
 
 
 @pytest.mark.parametrize("text", ["x", "float32[2]=nonsense", "float99[2]", "float32[]"])
