@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from smmux import gpus, multiplex
 from smmux.checks import Finding
 from smmux.compiler.ir import Space
 from smmux.compiler.program import Program
-from smmux.errors import CompileError, Error, LaunchError
+from smmux.errors import CompileError, ConfigError, Error, LaunchError, did_you_mean
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel, definition_of
 from smmux.launch import DEFAULT_MAX_CYCLES, Dim3, as_bytes, dim3, registers_for
@@ -294,10 +294,11 @@ def advise(
 
     All runs are under check="races": outputs that are equal by luck are told from those that have to be.
 
-    Raises what the kernel's own run raises, and ConfigError for fewer than one job; a scheme that cannot be applied
-    is reported with its reason instead.
+    Raises what the kernel's own run raises, and ConfigError for fewer than one job and for a declaration that has no
+    meaning; a scheme that cannot be applied is reported with its reason instead.
     """
     at_a_time(jobs)  # refuse nonsense before the baseline runs
+    parts = _declared(divided)
     machine = gpus.current() if gpu is None else gpus.get(gpu)
     own = dim3("grid", grid), dim3("block", block)
     definition_of(kernel)
@@ -310,7 +311,7 @@ def advise(
     patient = {**common, "max_cycles": min(PATIENCE * baseline.result.cycles, max_cycles or DEFAULT_MAX_CYCLES)}
     fits = _occupancy(baseline.result)
     budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
-    attempts = _attempts(kernel, own, dict(divided or {}), budget)
+    attempts = _attempts(kernel, own, parts, budget)
     isolated, *others = _run(attempts, partial(_try, args=args, options=patient), jobs, progress)
     return Advice(
         kernel=kernel,
@@ -349,6 +350,38 @@ class _Outcome:
     arrays: tuple[NDArray[Any], ...] = ()
     max_registers: int | None = None
     error: Error | None = None
+
+
+def _declared(divided: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The declaration of parts, if any; ConfigError for what the collaborative passes would not understand."""
+    if divided is None:
+        return {}
+    if not isinstance(divided, Mapping):
+        raise ConfigError(f"divided must map arguments of multiplex.co_hw to values, not be {divided!r}")
+    for name in divided:
+        if name not in _DIVISION:
+            raise ConfigError(
+                f"divided has no {name!r}{did_you_mean(str(name), _DIVISION)}; it has {', '.join(_DIVISION)}"
+            )
+    for name, (wanted, fits) in _DIVISION.items() if divided else ():
+        if not fits(divided.get(name)):
+            said = f"not {divided[name]!r}" if name in divided else "and is not given"
+            raise ConfigError(f"divided[{name!r}] must be {wanted}, {said}")
+    return dict(divided)
+
+
+def _integers(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(item, SupportsIndex) for item in value)
+
+
+# Arguments of the collaborative passes: what they are, and whether a value is that.
+_DIVISION: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "array": ("the name of a shared array", lambda v: isinstance(v, str)),
+    "private": ("an integer", lambda v: isinstance(v, SupportsIndex)),
+    "shape": ("an integer or a tuple of them", lambda v: v is None or isinstance(v, SupportsIndex) or _integers(v)),
+    "interleaved": ("two integers", lambda v: v is None or (_integers(v) and len(v) == 2)),
+    "threads": ("an integer", lambda v: v is None or isinstance(v, SupportsIndex)),
+}
 
 
 def _attempts(

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import operator
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tqdm import tqdm
 
@@ -69,10 +70,15 @@ def available_processors() -> int:
 
 
 def at_a_time(jobs: int | None) -> int:
-    """How many simulations run at a time, by default one per processor; raises ConfigError for fewer than one."""
-    if jobs is not None and jobs < 1:
-        raise ConfigError(f"jobs must be at least 1, not {jobs}")
-    return jobs or available_processors()
+    """How many simulations run at a time, by default one per processor. Raises ConfigError for fewer than one, and
+    for what is no number of them."""
+    if jobs is None:
+        return available_processors()
+    if not isinstance(jobs, SupportsIndex):
+        raise ConfigError(f"jobs must be an integer, not {jobs!r}")
+    if (number := operator.index(jobs)) < 1:
+        raise ConfigError(f"jobs must be at least 1, not {number}")
+    return number
 
 
 def count_of_jobs(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -322,6 +323,26 @@ def test_jobs_are_at_least_one() -> None:
     for jobs in (0, -1):
         with pytest.raises(smmux.ConfigError, match=f"jobs must be at least 1, not {jobs}"):
             smmux.advise(scale, 2, THREADS, (np.zeros(128, np.float32),), "GTX285", jobs=jobs)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"jobs": "x"}, "jobs must be an integer, not 'x'"),
+        ({"jobs": 1.5}, "jobs must be an integer, not 1.5"),
+        ({"divided": 5}, "divided must map arguments of multiplex.co_hw to values, not be 5"),
+        ({"divided": {"bogus": 1}}, "divided has no 'bogus'; it has array, private, shape, interleaved, threads"),
+        ({"divided": {"array": "s", "privat": 1}}, "divided has no 'privat'; did you mean 'private'?; it has array"),
+        ({"divided": {"array": "s"}}, "divided['private'] must be an integer, and is not given"),
+        ({"divided": {"array": 1, "private": 1}}, "divided['array'] must be the name of a shared array, not 1"),
+        ({"divided": {"array": "s", "private": "x"}}, "divided['private'] must be an integer, not 'x'"),
+        ({"divided": {"array": "s", "private": 1, "shape": "x"}}, "divided['shape'] must be an integer or a tuple"),
+        ({"divided": {"array": "s", "private": 1, "interleaved": (1,)}}, "divided['interleaved'] must be two integers"),
+    ],
+)
+def test_options_without_meaning_are_refused_by_name(options, message) -> None:
+    with pytest.raises(smmux.ConfigError, match=re.escape(message)):
+        smmux.advise(scale, 2, THREADS, (np.zeros(128, np.float32),), "GTX285", **options)
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
