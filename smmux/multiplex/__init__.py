@@ -13,6 +13,7 @@
 What is known of a kernel: `walk` (with `expressions` and `facts`) finds what differs between threads and what each
 statement does to memory (`events`, `blocks`, `defines`); `live`, `borders`, `spans` and `regions` say where shared
 memory matters.
+Where a name stands for several variables, `apart` and `webs` give each a name, if a kernel is refused as written.
 What becomes of it: `outline` and `inline` bring it to one form; `manage` and `stage` make `hw`; `turns`, `virtual`,
 `control`, `diverge` and `strides` make `vtb`, with `geometry` for its launch, and with `pipe`, `peel`, `spread` and
 `annotated` `vtb_pipe`; `division` (`layout`, `uses`, `parts`, `streams`, `waiting`) and `collaborate` make `co_hw` and

@@ -12,6 +12,7 @@ from functools import partial
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
+from smmux.multiplex.apart import or_apart
 from smmux.multiplex.division import Split, divided
 from smmux.multiplex.expressions import ATOMICS
 from smmux.multiplex.geometry import Size, VirtualKernel
@@ -21,6 +22,7 @@ from smmux.multiplex.vtb import finished, in_turns, merged
 __all__ = ["co_hw", "co_vtb"]
 
 
+@or_apart
 def co_hw(
     kernel: Kernel,
     array: str,
@@ -45,6 +47,7 @@ def co_hw(
     return made(found.source, found.tree, {})
 
 
+@or_apart
 def co_vtb(
     kernel: Kernel,
     array: str,

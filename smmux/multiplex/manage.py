@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from smmux import smm
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
+from smmux.multiplex.apart import or_apart
 from smmux.multiplex.borders import Border, borders, superfluous
 from smmux.multiplex.errors import refuse
 from smmux.multiplex.facts import Array
@@ -21,6 +22,7 @@ __all__ = ["declaration", "hw", "isolate"]
 Shape = int | tuple[int, ...]
 
 
+@or_apart
 def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_registers: int = REGISTERS) -> Kernel:
     """The kernel with its shared arrays allocated at the beginning of each region and released at its end.
 
@@ -43,6 +45,7 @@ def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_regis
     return made(source, tree, names.added)
 
 
+@or_apart
 def isolate(kernel: Kernel) -> Kernel:
     """The kernel with isolating barriers at the borders of its regions (the paper's Figure 1).
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from smmux.kernel import Kernel
 from smmux.multiplex.annotated import overlapping
+from smmux.multiplex.apart import or_apart
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import is_barrier, synchronises
 from smmux.multiplex.errors import refuse
@@ -27,6 +28,7 @@ from smmux.multiplex.walk import Frame
 __all__ = ["vtb_pipe"]
 
 
+@or_apart
 def vtb_pipe(
     kernel: Kernel, *, grid: Size | None = None, block: Size | None = None, stage_registers: int = REGISTERS
 ) -> VirtualKernel:

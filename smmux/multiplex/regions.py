@@ -7,16 +7,18 @@ together.
 
 from __future__ import annotations
 
-import ast
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel, definition_of
+from smmux.multiplex.apart import or_apart
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import Border, borders, superfluous
 from smmux.multiplex.events import Event, barriers, touches
 from smmux.multiplex.walk import Analysis, analyse
+from smmux.multiplex.webs import as_written
 
 __all__ = ["Region", "Regions", "regions"]
 
@@ -63,6 +65,7 @@ class Regions(list[Region]):
         return "".join(region._repr_html_() for region in self)
 
 
+@or_apart
 def regions(kernel: Kernel) -> Regions:
     """The shared-memory access regions of a kernel; raises `MultiplexError` where they cannot be told."""
     analysis = analyse(definition_of(kernel))
@@ -98,7 +101,7 @@ def _region(analysis: Analysis, begin: Border, end: Border, dropped: dict[int, s
         tuple(b.node.lineno for b in barriers(events)),
         _barrier_at(begin, dropped),
         _barrier_at(end, dropped),
-        tuple(_loops(analysis.body, begin.block)),
+        tuple(_loops(source, analysis.body, begin.block)),
         tuple(f"{n:5} {source.line(n).rstrip()}" for n in range(low, high + 1)),
     )
 
@@ -115,14 +118,14 @@ def _barrier_at(border: Border, dropped: dict[int, set[int]]) -> int | None:
     return border.block.pieces[i].node.lineno if i in dropped[id(border.block)] else None
 
 
-def _loops(block: Block, target: Block) -> Iterator[str]:
+def _loops(source: FunctionSource, block: Block, target: Block) -> Iterator[str]:
     """Heads of the loops around a block."""
     for piece in block.pieces:
         if any(target in side.walk() for side in piece.blocks):
             if piece.loops:
-                yield ast.unparse(piece.node).splitlines()[0].rstrip(":")
+                yield as_written(source, piece.node).splitlines()[0].rstrip(":")
             for side in piece.blocks:
-                yield from _loops(side, target)
+                yield from _loops(source, side, target)
 
 
 def _count(n: int, what: str) -> str:

@@ -11,6 +11,7 @@ from functools import partial
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel, definition_of
 from smmux.launch import dim3
+from smmux.multiplex.apart import or_apart
 from smmux.multiplex.control import tainted
 from smmux.multiplex.errors import MultiplexError, refuse
 from smmux.multiplex.events import Alternatives, Event, Jump, Loop, barriers
@@ -29,6 +30,7 @@ __all__ = ["finished", "in_turns", "merged", "vtb"]
 MOST_THREADS = 1024
 
 
+@or_apart
 def vtb(
     kernel: Kernel, n: int = 2, *, grid: Size | None = None, block: Size | None = None, stage_registers: int = REGISTERS
 ) -> VirtualKernel:

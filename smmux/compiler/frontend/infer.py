@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from smmux.compiler.frontend import variables
 from smmux.compiler.frontend.context import Frame, Inference
+from smmux.compiler.frontend.convert import Conflict, join
 from smmux.compiler.frontend.statements import infer_statements
-from smmux.compiler.frontend.values import Anything, describe
+from smmux.compiler.frontend.values import Anything, Value, describe
 
 MAX_PASSES = 40
 
@@ -31,6 +34,17 @@ def _fixpoint(f: Frame, arguments: dict[str, Anything]) -> Inference:
         walker.used.clear()
         walker.stale = False
         infer_statements(walker, f.source.node.body)
+        _share(walker)
         if not walker.stale:
             break
     return Inference(walker.types, walker.result, walker.errors, walker.failed, walker.forks)
+
+
+def _share(f: Frame) -> None:
+    """Variables that were one in the user's source have the type that it had."""
+    for name, variable in f.source.webs.items():
+        mine, other = f.types.get(name), f.types.get(variable)
+        if isinstance(mine, Value) and isinstance(other, Value):
+            with suppress(Conflict):
+                f.types[name] = f.types[variable] = joined = join(other, mine)
+                f.stale |= describe(joined) != describe(mine) or describe(joined) != describe(other)

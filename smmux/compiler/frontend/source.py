@@ -38,6 +38,7 @@ class FunctionSource:
     fastmath: bool = False
     library: bool = False  # part of the compiler, not of the user's program
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    webs: Mapping[str, str] = field(default_factory=dict)  # variables that were others, whose types they share
 
     @property
     def name(self) -> str:
@@ -106,7 +107,8 @@ class FunctionSource:
         seen |= {id(self)}
         captured = tuple(_key(self.resolve(e), seen) for e in self.free)
         defaults = tuple(_key(value, seen) for value in self.defaults.values())
-        return (self.text, self.filename, self.node.lineno, self.fastmath, defaults, captured)
+        webs = tuple(self.webs.items())
+        return (self.text, self.filename, self.node.lineno, self.fastmath, defaults, webs, captured)
 
 
 def from_function(
