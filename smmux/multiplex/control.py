@@ -16,6 +16,8 @@ from smmux.multiplex.spans import Spans
 
 __all__ = ["Control", "tainted"]
 
+ASSIGNMENTS = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr
+
 
 class Control:
     """The variables that loops and conditions around barriers depend on, and the statements that assign them.
@@ -84,7 +86,7 @@ def _assignments(body: list[ast.stmt]) -> Iterator[tuple[set[str], set[str]]]:
             yield names, names_in(node.value)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             yield {node.target.id}, names_in(node.value)
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
             yield names_in(node.target), names_in(node.value)
         elif isinstance(node, ast.For):
             yield names_in(node.target), names_in(node.iter)
@@ -95,7 +97,7 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
 
     Conditions around barriers do not count: what depends on them is computed by all virtual blocks or not at all.
     """
-    counted = [n for n in ast.walk(tree) if isinstance(n, ast.Assign | ast.AugAssign | ast.AnnAssign)]
+    counted = [n for n in ast.walk(tree) if isinstance(n, ASSIGNMENTS)]
     counted = [n for n in counted if any(calls(source, inner, COUNTING) for inner in ast.walk(n))]
     found = seeds.union(*map(_changed, counted))  # each virtual block has a count of its own
     arrays = _local_arrays(tree)
@@ -103,7 +105,7 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
     while before != len(found):
         before = len(found)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and names_in(node.value) & found:
+            if isinstance(node, ASSIGNMENTS) and names_in(node.value) & found:
                 found |= _changed(node)
             elif isinstance(node, ast.For) and names_in(node.iter) & found:
                 found |= names_in(node.target)
@@ -115,7 +117,7 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
     return found
 
 
-def _changed(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> set[str]:
+def _changed(node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr) -> set[str]:
     """Names that an assignment changes."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return {name for target in targets for name in _roots(target)}

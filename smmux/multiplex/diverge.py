@@ -70,8 +70,8 @@ class Diverging:
         """if: both sides are gone through, by those virtual blocks that they concern."""
         made: list[ast.stmt] = []
         test = copy.deepcopy(node.test)
-        if piece.blocks[1].pieces and set(assigned_names(node.body)) & names_in(node.test):
-            raise refuse(self.source, node, "a condition around barriers is changed by what stands under it")
+        if piece.blocks[1].pieces and set(assigned_names([node.test, *node.body])) & names_in(node.test):
+            raise refuse(self.source, node, "a condition around barriers is changed by it, or by what stands under it")
         for i, side in enumerate(piece.blocks):
             if not side.pieces:
                 continue

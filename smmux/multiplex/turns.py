@@ -287,6 +287,8 @@ class Turns(Diverging):
                 continue
             if isinstance(piece.node, ast.For):
                 found |= names_in(piece.node.target)
+            if not names_in(*heads(piece.node)) & self.varying:
+                found |= set(assigned_names(heads(piece.node)))
             for side in piece.blocks:
                 found |= self.clobbered(side.pieces)
         return found

@@ -79,6 +79,31 @@ while k > 0:
     k //= 2
 o[i] = s[0] + x
 """),
+    "assignments in heads": text("""
+k = N
+m = n
+s[t] = a[i]
+while (k := k >> 1) > 0:
+    cuda.syncthreads()
+    if t < k:
+        s[t] += s[t + k]
+cuda.syncthreads()
+x = s[0]
+cuda.syncthreads()
+s[t] = x + t
+cuda.syncthreads()
+if (m := m // 2) > 3:
+    x = s[N - 1 - t]
+    cuda.syncthreads()
+    s[t] = x + m
+    cuda.syncthreads()
+if (m := m + cuda.blockIdx.x) % 2:
+    x = s[t ^ 2]
+    cuda.syncthreads()
+    s[t] = x + m
+    cuda.syncthreads()
+o[i] = s[t ^ 1] + m
+"""),
     "guards": text("""
 if i < n:
     s[t] = a[i]

@@ -9,7 +9,7 @@ import hashlib
 import inspect
 import linecache
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -190,8 +190,8 @@ def _parse(text: str, first: int, name: str, filename: str) -> ast.FunctionDef:
     raise CompileError(f"{name!r} is not defined by a def statement", filename, first, 1, text.splitlines()[0])
 
 
-def assigned_names(body: list[ast.stmt]) -> Iterator[str]:
-    """Names that statements assign, in any nested statement."""
+def assigned_names(body: Iterable[ast.AST]) -> Iterator[str]:
+    """Names that statements or expressions assign, in any nested one."""
     for statement in body:
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
