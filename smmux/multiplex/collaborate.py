@@ -97,7 +97,7 @@ class _ForEach(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         target, value = node.targets[0], node.value
         if isinstance(target, ast.Name) and target.id in self.arrays and isinstance(value, ast.Call):
-            if isinstance(value.func, ast.Attribute) and value.func.attr != "view":
+            if not (isinstance(value.func, ast.Attribute) and value.func.attr == "view"):
                 value.args[0] = self.with_first(ast.Constant(self.n), value.args[0])
             return node
         return self.generic_visit(node)  # type: ignore[return-value]

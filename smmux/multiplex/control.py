@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import synchronises
@@ -100,7 +101,7 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
     counted = [n for n in ast.walk(tree) if isinstance(n, ASSIGNMENTS)]
     counted = [n for n in counted if any(calls(source, inner, COUNTING) for inner in ast.walk(n))]
     found = seeds.union(*map(_changed, counted))  # each virtual block has a count of its own
-    arrays = _local_arrays(tree)
+    arrays = _local_arrays(source, tree)
     before = -1
     while before != len(found):
         before = len(found)
@@ -132,13 +133,11 @@ def _roots(target: ast.expr) -> set[str]:
     return names_in(target)
 
 
-def _local_arrays(tree: ast.FunctionDef) -> set[str]:
+def _local_arrays(source: FunctionSource, tree: ast.FunctionDef) -> set[str]:
     return {
         t.id
         for n in ast.walk(tree)
-        if isinstance(n, ast.Assign)
-        and isinstance(n.value, ast.Call)
-        and ast.unparse(n.value.func).endswith("local.array")
+        if isinstance(n, ast.Assign) and calls(source, n.value, (cuda.local.array,))
         for t in n.targets
         if isinstance(t, ast.Name)
     }

@@ -240,11 +240,17 @@ class Division:
         public = {name: self.names.new(f"{name}_public", f"public_{name}") for name in limit}
         bounds = {}
         for node in ast.walk(self.tree):
-            if threads and isinstance(node, ast.Assign) and ast.unparse(node.value).endswith("threadIdx.x"):
+            if threads and isinstance(node, ast.Assign) and self.is_thread(node.value):
                 bounds.update(dict.fromkeys(names_in(*node.targets), (0, threads - 1)))
         stores = Counter(n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         bounds = {name: ends for name, ends in bounds.items() if stores[name] == 1}
         return Parts(self.source, self.names, limit, public, self.frame.integer, bounds)
+
+    def is_thread(self, node: ast.expr) -> bool:
+        """True for threadIdx.x."""
+        return (
+            isinstance(node, ast.Attribute) and node.attr == "x" and self.source.resolve(node.value) is cuda.threadIdx
+        )
 
     def declare(self, private: int, parts: Parts, waiting: Waiting) -> None:
         """The declarations of both parts, of their views, and of the registers that hold waiting values."""

@@ -12,6 +12,7 @@ import copy
 import enum
 import itertools
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,6 +145,15 @@ def same(a: Any, b: Any) -> bool:
     return isinstance(a, bool | int | float | str | tuple | np.generic) and repr(a) == repr(b)
 
 
+def _of_cuda() -> Iterator[tuple[str, Any]]:
+    """What `cuda` has, with its name there: of its namespaces, such as cuda.shared, the members too."""
+    for name, value in vars(cuda).items():
+        if not name.startswith("_"):
+            yield name, value
+            if isinstance(value, type) and value in (cuda.shared, cuda.local, cuda.const, cuda.atomic):
+                yield from ((f"{name}.{n}", getattr(value, n)) for n in vars(value) if not n.startswith("_"))
+
+
 class Flattener(ast.NodeTransformer):
     """Makes the global names of one function those of the file."""
 
@@ -223,12 +233,10 @@ class Flattener(ast.NodeTransformer):
             return program.member("numba", value.name, last, value)
         if (text := program.constant(self.wish(wish), value)) is not None:
             return text
-        for owner in (cuda, np):
-            found = next((n for n, v in vars(owner).items() if v is value and not n.startswith("_")), None)
-            if found is not None and owner is cuda:
-                return f"{program.module('cuda', cuda)}.{found}"  # the simulator knows no other spelling
-            if found is not None:
-                return program.member("numpy", found, last, value)
+        if (found := next((n for n, v in _of_cuda() if v is value), None)) is not None:
+            return f"{program.module('cuda', cuda)}.{found}"  # the simulator knows no other spelling
+        if (found := next((n for n, v in vars(np).items() if v is value and not n.startswith("_")), None)) is not None:
+            return program.member("numpy", found, last, value)
         module = getattr(value, "__module__", None)
         if whole and isinstance(module, str) and hasattr(value, "__name__") and not module.startswith("smmux"):
             return program.member(module, value.__name__, last, value)

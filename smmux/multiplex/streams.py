@@ -15,11 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import is_barrier
 from smmux.multiplex.effects import fills, needed_after, stored_once
-from smmux.multiplex.events import barriers, touches
+from smmux.multiplex.events import barriers, calls, touches
 from smmux.multiplex.live import escaping
 from smmux.multiplex.names import assigned, certain, exposed, names_in
 from smmux.multiplex.parts import NotDivisibleError, Parts
@@ -100,10 +101,10 @@ class Attempt:
         divided = len(self.writes)
         if self.waiting.fixed is not None and names_in(*self.waiting.fixed) & set().union(*self.writes):
             raise ConflictError(min(i for i, w in enumerate(self.writes) if w & names_in(*self.waiting.fixed)))
-        while self.before and is_barrier_statement(self.before[-1]):
+        while self.before and self.is_barrier(self.before[-1]):
             self.before.pop()  # the same one follows in the public part's stream
         if not any(any(self.parts.all_accesses(s)) for s in self.before):
-            self.before = [s for s in self.before if not is_barrier_statement(s)]
+            self.before = [s for s in self.before if not self.is_barrier(s)]
         self.drop_repeated()
         for name in self.to_restore():
             self.restore(name)
@@ -114,6 +115,10 @@ class Attempt:
     def arrays(self) -> set[str]:
         """Names of both parts."""
         return {*self.parts.limit, *self.parts.public.values()}
+
+    def is_barrier(self, node: ast.stmt) -> bool:
+        """True for a barrier on its own."""
+        return isinstance(node, ast.Expr) and calls(self.kernel.source, node.value, (cuda.syncthreads,))
 
     # -- statements
 
@@ -212,7 +217,8 @@ class Attempt:
             self.before.append(at(statement(f"{name} = {saved}"), node))
             return
         earlier = self.block.pieces[: self.first]
-        filled = [p for p in earlier if name in assigned(self.kernel.source, [p.node]) and not declares_array(p.node)]
+        source = self.kernel.source
+        filled = [p for p in earlier if name in assigned(source, [p.node]) and not declares_array(source, p.node)]
         if not filled or not self.repeatable(filled[-1], earlier, name):
             raise ConflictError(min(i for i, w in enumerate(self.writes) if name in w))
         self.before.append(copy.deepcopy(filled[-1].node))
@@ -268,11 +274,6 @@ class Versions:
             self.here.add(name)
 
 
-def is_barrier_statement(node: ast.stmt) -> bool:
-    """True for a barrier on its own."""
-    return isinstance(node, ast.Expr) and ast.unparse(node).endswith("syncthreads()")
-
-
-def declares_array(node: ast.stmt) -> bool:
+def declares_array(source: FunctionSource, node: ast.stmt) -> bool:
     """True for the declaration of an array."""
-    return isinstance(node, ast.Assign) and ".array" in ast.unparse(node.value)
+    return isinstance(node, ast.Assign) and calls(source, node.value, (cuda.shared.array, cuda.local.array))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smmux import LaunchError, benchmarks, multiplex
+from smmux import LaunchError, benchmarks, cuda, multiplex
 from tests.multiplex.divided_kernels import generate
 from tests.multiplex.kernels import body, device, kernel
 from tests.multiplex.test_division import CASES, HEAD, REFUSED, expected, same
@@ -176,6 +176,58 @@ def test_atomics_find_the_part_of_their_virtual_block() -> None:
     result.raise_for_findings()
     assert result.program.shared_bytes == 4 * (4 * 48 + 16)
     assert (out == [np.bincount(row, minlength=64) for row in a]).all()
+
+
+ALIASES = """
+def f(a, out):
+    tile = new((8, 32), int32)
+    t = thread.x
+    for r in range(8):
+        tile[r, t] = 0
+    sync()
+    for i in range(8):
+        add(tile, (a[cuda.blockIdx.x, i * 32 + t] & 7, t), i)
+    sync()
+    for r in range(8):
+        out[cuda.blockIdx.x, r * 32 + t] = tile[r, 31 - t]
+"""
+
+
+def test_other_names_of_the_language() -> None:
+    language = {"new": cuda.shared.array, "thread": cuda.threadIdx, "sync": cuda.syncthreads, "add": cuda.atomic.add}
+    plain = kernel(ALIASES, **language)
+    a = np.random.default_rng(0).integers(0, 64, (4, 256)).astype(np.int32)
+    wanted, found = np.zeros((4, 256), np.int32), np.zeros((4, 256), np.int32)
+    plain.simulate(4, 32, (a, wanted))
+    virtual = multiplex.co_vtb(plain, "tile", 6, threads=32)
+    grid, block = virtual.geometry(4, 32)
+    virtual.simulate(grid, block, (a, found), check="races").raise_for_findings()
+    assert (found == wanted).all()
+    text = f"{virtual.source}\nkernel = {virtual.__name__}\n"
+    theirs = simulator.shared().launch(text, "<aliases>", grid, block, [a, np.zeros((4, 256), np.int32)])
+    assert (theirs[1] == wanted).all()
+
+
+def test_threads_behind_an_offset_have_other_bounds() -> None:
+    plain = kernel("""
+    def f(a, out):
+        tile = cuda.shared.array(64, int32)
+        t = cuda.threadIdx.x
+        u = 16 + cuda.threadIdx.x
+        tile[t] = a[t]
+        tile[t + 32] = a[t + 32]
+        cuda.syncthreads()
+        x = tile[u]
+        cuda.syncthreads()
+        tile[u] = x + a[t]
+        cuda.syncthreads()
+        out[cuda.blockIdx.x, t] = tile[t] + tile[t + 32]
+    """)
+    a, wanted, found = np.arange(64, dtype=np.int32), np.zeros((4, 32), np.int32), np.zeros((4, 32), np.int32)
+    plain.simulate(4, 32, (a, wanted))
+    virtual = multiplex.co_vtb(plain, "tile", 32, threads=32)
+    virtual.simulate(*virtual.geometry(4, 32), (a, found), check="races").raise_for_findings()
+    assert (found == wanted).all()
 
 
 def test_launches_that_do_not_fit() -> None:
