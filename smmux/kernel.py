@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import update_wrapper
@@ -59,6 +60,20 @@ class Kernel:
     def __repr__(self) -> str:
         kind = "device function" if self.device else "kernel"
         return f"<{kind} {self.__name__} at {self.definition.filename}:{self.definition.node.lineno}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Kernel:
+        """Itself, as of a function: kernels do not change."""
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For `pickle`: by name where its module has it, as functions are; else by its source and what that uses."""
+        module = sys.modules.get(getattr(self.function, "__module__", None) or "")
+        name = getattr(self.function, "__qualname__", "")
+        return name if name and getattr(module, name, None) is self else super().__reduce_ex__(protocol)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "__annotations__")}
+        return {**state, "function": None}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: a kernel is launched, a device function is called from kernels."""

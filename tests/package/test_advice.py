@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ import smmux
 from smmux import benchmarks, cuda, float32, int32, multiplex
 from smmux.__main__ import main
 from smmux.advice import Advice
+from smmux.cuda import threadIdx
 
 THREADS = 64
 
@@ -380,3 +383,47 @@ def test_source_that_is_not_to_be_written(tmp_path: Path, capsys: pytest.Capture
     for place, reason in ((tmp_path / "none" / "best.py", "has no directory"), (tmp_path, "is a directory")):
         assert main([*words, "no argument", "--source", str(place)]) == 1
         assert capsys.readouterr().err == f"error: {place} cannot be written: {reason}\n"
+
+
+def test_advice_can_be_copied_and_stored(fft: Advice) -> None:
+    assert copy.deepcopy(fft).kernel is fft.kernel
+    again = pickle.loads(pickle.dumps(fft))
+    assert str(again) == str(fft)
+    assert again.kernel is benchmarks.get("FFT").kernel()
+    problem = benchmarks.get("FFT").problem("tiny")
+    for old, new in zip(fft.schemes, again.schemes, strict=True):
+        assert (new.name, new.source, new.refused) == (old.name, old.source, old.refused)
+        if old.kernel is None:
+            continue
+        grid, block = problem.grid, problem.block
+        if old.software:
+            grid, block = new.kernel.fitted(grid, block).geometry(grid, block)
+        runs = [kernel.compile(problem.arguments(), "GTX285").listing() for kernel in (old.kernel, new.kernel)]
+        assert runs[0] == runs[1]
+
+
+def made_here(factor: int) -> smmux.kernel.Kernel:
+    @cuda.jit(device=True)
+    def times(x):
+        return x * factor
+
+    @cuda.jit
+    def turned(a):
+        words = cuda.shared.array(THREADS, float32)
+        words[threadIdx.x] = times(a[cuda.grid(1)])
+        cuda.syncthreads()
+        a[cuda.grid(1)] = words[THREADS - 1 - threadIdx.x]
+
+    return turned
+
+
+def test_kernels_can_be_stored_that_no_module_has() -> None:
+    own = made_here(5)
+    assert pickle.loads(pickle.dumps(scale)) is scale
+    for kernel in (own, multiplex.hw(own)):
+        values = [np.arange(2 * THREADS, dtype=np.float32) for _ in range(2)]
+        again = pickle.loads(pickle.dumps(kernel))
+        runs = [k.simulate(2, THREADS, (a,)) for k, a in zip((kernel, again), values, strict=True)]
+        assert (values[0] == values[1]).all()
+        assert values[0][0] == 5 * (THREADS - 1)
+        assert runs[0].counters == runs[1].counters

@@ -6,11 +6,12 @@ import ast
 import builtins
 import enum
 import hashlib
+import importlib
 import inspect
 import linecache
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -97,6 +98,13 @@ class FunctionSource:
                 return MISSING
         return MISSING
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: of everything captured, what the function uses, as it is now."""
+        roots = {next(n.id for n in ast.walk(e) if isinstance(n, ast.Name)) for e in self.free}
+        captured = {name: _Stored(self.captured[name]) for name in sorted(roots) if name in self.captured}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _restored, ({**values, "captured": captured, "defaults": dict(self.defaults)},)
+
     def fingerprint(self) -> tuple[Any, ...]:
         """A hashable key of the text and of everything captured; changes when a captured number does."""
         return self._fingerprint(frozenset())
@@ -109,6 +117,36 @@ class FunctionSource:
         defaults = tuple(_key(value, seen) for value in self.defaults.values())
         webs = tuple(self.webs.items())
         return (self.text, self.filename, self.node.lineno, self.fastmath, defaults, webs, captured)
+
+
+class _Stored:
+    """A captured object on its way through `pickle`, which knows no modules, and must not copy what the kernel language
+    is made of."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if isinstance(self.value, types.ModuleType):
+            return importlib.import_module, (self.value.__name__,)
+        known = callable(self.value) or type(self.value).__module__.startswith("smmux.")  # and no number
+        for language in ("smmux.cuda", "smmux.smm", "smmux.types") if known else ():
+            for name, value in vars(importlib.import_module(language)).items():
+                if value is self.value:
+                    return _member, (language, name)
+        return _itself, (self.value,)
+
+
+def _member(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _restored(values: dict[str, Any]) -> FunctionSource:
+    return FunctionSource(**values)
 
 
 def from_function(
