@@ -7,6 +7,7 @@ before can seem to differ between threads, though it does not.
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 from collections import ChainMap
 from collections.abc import Callable, Iterable
@@ -20,7 +21,7 @@ from smmux.kernel import Kernel
 from smmux.multiplex.errors import MultiplexError
 from smmux.multiplex.webs import separated
 
-__all__ = ["apart", "or_apart"]
+__all__ = ["apart", "as_written", "or_apart"]
 
 Pass = TypeVar("Pass", bound=Callable[..., Any])
 
@@ -66,3 +67,12 @@ def _called(source: FunctionSource) -> Iterable[tuple[str, Kernel]]:
         found = source.resolve(node)
         if isinstance(node, ast.Name) and isinstance(found, Kernel) and not found.definition.library:
             yield node.id, found
+
+
+def as_written(source: FunctionSource, node: ast.AST) -> str:
+    """An expression or statement as text, with the names that its variables had."""
+    node = copy.deepcopy(node)
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            inner.id = source.webs.get(inner.id, inner.id)
+    return ast.unparse(node)

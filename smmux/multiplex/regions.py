@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel, definition_of
-from smmux.multiplex.apart import or_apart
+from smmux.multiplex.apart import as_written, or_apart
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import Border, borders, superfluous
 from smmux.multiplex.events import Event, barriers, touches
 from smmux.multiplex.walk import Analysis, analyse
-from smmux.multiplex.webs import as_written
 
 __all__ = ["Region", "Regions", "regions"]
 

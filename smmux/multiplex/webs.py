@@ -11,7 +11,7 @@ from dataclasses import replace
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.syntax import Names
 
-__all__ = ["as_written", "separated"]
+__all__ = ["separated"]
 
 State = dict[str, frozenset[int]]
 """Definitions of each variable that can have made its value; empty where control does not come."""
@@ -48,15 +48,6 @@ def _plain(body: list[ast.stmt]) -> bool:
     """Whether statements and all in them are of kinds whose order of evaluation is known here."""
     inside = [node for statement in body for node in ast.walk(statement)]
     return all(isinstance(n, STATEMENTS) if isinstance(n, ast.stmt) else not isinstance(n, SCOPES) for n in inside)
-
-
-def as_written(source: FunctionSource, node: ast.AST) -> str:
-    """An expression or statement as text, with the names that its variables had."""
-    node = copy.deepcopy(node)
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name):
-            inner.id = source.webs.get(inner.id, inner.id)
-    return ast.unparse(node)
 
 
 class Webs:
@@ -123,8 +114,6 @@ class Webs:
         elif isinstance(node, ast.Tuple | ast.List):
             for item in node.elts:
                 self.target(item)
-        elif isinstance(node, ast.Starred):
-            self.target(node.value)
         else:
             self.value(node)
 

@@ -75,6 +75,26 @@ REUSED = {
         s[t] = a[i]
         o[i] = total(s, t)
     """,
+    "three variables in each trip of a loop": """
+        for j in range(3):
+            k = t
+            while k < N:
+                s[k] = a[i] + j + k
+                k += N
+            cuda.syncthreads()
+            k = N // 2
+            while True:
+                if t < k:
+                    s[t] += s[t + k]
+                cuda.syncthreads()
+                k //= 2
+                if k == 0:
+                    break
+            k = t
+            if n > 3 and k < 7:
+                o[i] += s[0] + k
+            cuda.syncthreads()
+    """,
     "a number, then a counter in its type": """
         k = a[i]
         s[t] = k
