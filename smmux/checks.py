@@ -2,12 +2,12 @@
 
 A race is a pair of accesses to the same bytes by different threads of a block, in one interval between barriers, at
 least one of them a write. Atomics do not race among themselves, nor do stores of the value that is there already with
-other stores. On the modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep: "races" takes
-the instructions of a warp as ordered, as warp-synchronous code does. "races-strict" does not, as compute capability
-7.x does not: there only `cuda.syncwarp` orders the threads of a warp, those who execute it together. In which order a
-warp takes the arms of a branch is the machine's: "races" takes that as order too, "races-strict" does not. The order
-is that of the program as compiled: schedule "list" may move accesses to different elements unless `cuda.syncwarp` or a
-barrier stands between.
+other stores. On the modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep: "races"
+takes the instructions of a warp as ordered, as warp-synchronous code does. "races-strict" does not, as compute
+capability 7.x does not: there only `cuda.syncwarp` orders the threads of a warp, those who execute it together. In
+which order a warp takes the arms of a branch is the machine's: "races" takes that as order too, "races-strict" does
+not. The order is that of the program as compiled: schedule "list" may move accesses to different elements unless
+`cuda.syncwarp` or a barrier stands between.
 """
 
 from __future__ import annotations
