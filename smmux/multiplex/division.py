@@ -28,6 +28,7 @@ from smmux.multiplex.manage import declaration
 from smmux.multiplex.names import names_in
 from smmux.multiplex.outline import outline
 from smmux.multiplex.parts import Parts
+from smmux.multiplex.spans import spans
 from smmux.multiplex.streams import Streams, streams
 from smmux.multiplex.syntax import Names, at, call, expression, statement
 from smmux.multiplex.uses import elements_only, with_atomics
@@ -222,14 +223,14 @@ class Division:
 
     def region(self) -> tuple[Border, Border]:
         """The one region of the kernel."""
-        found = borders(self.analysis)
-        if len(found) != 2 or found[0].block is not found[1].block:
-            raise refuse(
-                self.source,
-                None,
-                "the private part is accessed before the region of the public one: one region is supported",
-            )
-        return found[0], found[1]
+        spans(self.analysis)  # one that ends within a statement, on each of its ways, includes it
+        first, last, *more = borders(self.analysis)
+        if more:
+            second = more[0].block.pieces[more[0].position].node
+            line = first.block.pieces[first.position].node.lineno
+            why = f"a second region begins here, behind the one from line {line}: one region is supported"
+            raise refuse(self.source, second, why)
+        return first, last
 
     def parts(self, private: int, threads: int | None) -> Parts:
         """Limits and names of the parts."""

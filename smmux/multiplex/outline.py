@@ -17,7 +17,7 @@ from smmux.multiplex.live import places
 from smmux.multiplex.syntax import Names
 from smmux.multiplex.walk import analyse
 
-__all__ = ["outline"]
+__all__ = ["outline", "without_returns"]
 
 
 def outline(kernel: Kernel) -> tuple[FunctionSource, ast.FunctionDef]:
@@ -35,7 +35,7 @@ def outline(kernel: Kernel) -> tuple[FunctionSource, ast.FunctionDef]:
     if names.added:
         source = replace(source, captured=ChainMap(dict(names.added), source.captured))  # type: ignore[arg-type]
     _without_keywords(source, tree)
-    _without_returns(source, tree)
+    without_returns(source, tree)
     return source, ast.fix_missing_locations(tree)
 
 
@@ -51,7 +51,7 @@ def _without_keywords(source: FunctionSource, tree: ast.FunctionDef) -> None:
             node.keywords = [k for k in node.keywords if k.arg in given]
 
 
-def _without_returns(source: FunctionSource, tree: ast.FunctionDef) -> None:
+def without_returns(source: FunctionSource, tree: ast.FunctionDef) -> None:
     """Turn early returns behind the last barrier into conditions, where they would leave a region."""
     body = tree.body
     if not any(isinstance(node, ast.Return) for node in ast.walk(tree)):
@@ -70,6 +70,7 @@ def _without_returns(source: FunctionSource, tree: ast.FunctionDef) -> None:
                 node.orelse = rest
             else:
                 node.test, node.body = ast.UnaryOp(ast.Not(), node.test), rest
+            node.end_lineno, node.end_col_offset = rest[-1].end_lineno, rest[-1].end_col_offset
             del body[i + 1 :]
 
 

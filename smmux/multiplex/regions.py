@@ -7,6 +7,8 @@ together.
 
 from __future__ import annotations
 
+import ast
+import copy
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from smmux.multiplex.apart import as_written, or_apart
 from smmux.multiplex.blocks import Block, Piece
 from smmux.multiplex.borders import Border, borders, superfluous
 from smmux.multiplex.events import Event, barriers, touches
+from smmux.multiplex.outline import without_returns
 from smmux.multiplex.walk import Analysis, analyse
 
 __all__ = ["Region", "Regions", "regions"]
@@ -67,7 +70,10 @@ class Regions(list[Region]):
 @or_apart
 def regions(kernel: Kernel) -> Regions:
     """The shared-memory access regions of a kernel; raises `MultiplexError` where they cannot be told."""
-    analysis = analyse(definition_of(kernel))
+    source = definition_of(kernel)
+    tree = copy.deepcopy(source.node)
+    without_returns(source, tree)
+    analysis = analyse(source, ast.fix_missing_locations(tree))
     found = borders(analysis)
     dropped = superfluous(analysis, found)
     return Regions(_region(analysis, begin, end, dropped) for begin, end in paired(found))

@@ -254,6 +254,41 @@ def test_what_must_be_kept(text: str, private: int) -> None:
     assert (run(multiplex.co_hw(plain, "tile", private)) == wanted).all()
 
 
+TWICE = """
+def f(a, out):
+    tile = cuda.shared.array(32, int32)
+    t = cuda.threadIdx.x
+    tile[t] = a[t]
+    cuda.syncthreads()
+    x = tile[31 - t]
+    cuda.syncthreads()
+    tile[t] = x + 1
+    cuda.syncthreads()
+    out[0, t] = tile[t ^ 1]
+"""
+ON_EACH_WAY = """
+    for r in range(8):
+        tile[r, t] = a[r] + x
+    cuda.syncthreads()
+    if cuda.blockIdx.x % 2:
+        for r in range(8):
+            out[r, t] = tile[r, 31 - t]
+    else:
+        out[0, t] = tile[5, t ^ 1]
+"""
+
+
+def test_a_second_region_is_refused_where_it_begins() -> None:
+    with pytest.raises(multiplex.MultiplexError, match="behind the one from line 5: one region is supported") as caught:
+        multiplex.co_hw(kernel(TWICE), "tile", 4)
+    assert caught.value.lineno == 9
+
+
+def test_a_region_may_end_on_each_way_through_a_condition() -> None:
+    plain = kernel(HEAD + ON_EACH_WAY)
+    assert (run(plain) == run(multiplex.co_hw(plain, "tile", 4))).all()
+
+
 def test_a_saved_register() -> None:
     text = body(multiplex.co_hw(kernel(HEAD + CASES["a value from before the region is needed twice"]), "tile", 6))
     lines = [line.strip() for line in text.splitlines()]

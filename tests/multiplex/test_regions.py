@@ -162,6 +162,22 @@ def test_uniform_conditions_hold_regions_of_their_own() -> None:
     assert text.index("if cuda") < text.index("smm.alloc()") < text.index("smm.release()") < text.index("a[t + 64]")
 
 
+def test_threads_without_work_may_return_behind_the_last_barrier() -> None:
+    (region,) = multiplex.regions(
+        kernel("""
+    def f(a, n):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        tile[t] = a[t]
+        cuda.syncthreads()
+        if t >= n:
+            return
+        a[t] = tile[63 - t]
+    """)
+    )
+    assert (region.first, region.last, len(region.barriers)) == (5, 9, 1)
+
+
 def test_two_arrays_count_together() -> None:
     made = kernel("""
     def f(a):
