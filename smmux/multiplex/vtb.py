@@ -114,7 +114,9 @@ def finished(
     try:
         _meet(analyse(made))
     except MultiplexError as error:
-        why = f"once virtual blocks share a thread block: {error.msg}".replace("threads of a block", "virtual blocks")
+        why = error.msg.replace("this barrier stands", "a barrier stands here")  # it may be one that turns need
+        why = why.replace("threads of a block", "virtual blocks").replace("some threads", "some virtual blocks")
+        why = f"once virtual blocks share a thread block: {why}"
         raise MultiplexError(why, error.filename, error.lineno, error.offset, error.text or "") from None
     return VirtualKernel(made, indices.merge, again)
 

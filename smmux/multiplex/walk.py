@@ -25,6 +25,10 @@ from smmux.multiplex.facts import MISSING, UNIFORM, VARYING, Array, Fact, join
 __all__ = ["Analysis", "Frame", "analyse"]
 
 MAX_WALKS = 64
+SHORTENED = {
+    "continue": "with trips of which some threads skip the rest",
+    "break": "that some threads leave before others",
+}
 
 
 @dataclass
@@ -302,8 +306,9 @@ class Frame(Expressions):
             piece.always = isinstance(test.const, int | float) and bool(test.const)
             why = "a loop whose condition can differ between threads of a block"
         piece.head = list(self.out)
-        if ("left by some", id(node)) in self.analysis.flags:
-            uniform, why = False, "a loop that some threads leave before others"
+        for kind, what in SHORTENED.items():
+            if (f"{kind} by some", id(node)) in self.analysis.flags:
+                uniform, why = False, f"a loop {what}"
         piece.uniform = self.enterable(Fact(uniform), piece.head)
         before = set(self.read)
         synchronised = ("barrier within", id(node)) in self.analysis.flags
@@ -344,6 +349,7 @@ class Frame(Expressions):
 
     def jump(self, node: ast.Return | ast.Break | ast.Continue) -> None:
         """return, break, continue; what they do to the uniformity of loops and of what follows."""
+        kind = type(node).__name__.lower()
         if isinstance(node, ast.Return):
             fact = self.eval(node.value) if node.value is not None else UNIFORM
             self.result = join(
@@ -354,11 +360,9 @@ class Frame(Expressions):
             elif self.caller is None and self.reasons:
                 self.analysis.flag("ends some threads", id(node))
         elif self.loops and len(self.reasons) > self.loops[-1][1]:
-            if ("left by some", id(self.loops[-1][0])) not in self.analysis.flags:
-                self.analysis.flag("left by some", id(self.loops[-1][0]))
+            self.analysis.flag(f"{kind} by some", id(self.loops[-1][0]))
         if not isinstance(node, ast.Return) or self.conditions or self.loops:
             self.analysis.flag("jumps", None)
-        kind = type(node).__name__.lower()
         self.out = [*self.out, Jump(kind, node)]
 
     # -- control flow that differs between threads

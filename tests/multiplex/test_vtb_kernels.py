@@ -366,6 +366,12 @@ def push(tile, t, x, n):
          "cuda.syncthreads()\ns[t] = x\ncuda.syncthreads()\no[i] = s[t ^ 1]"), 10, "ends some virtual blocks between"),
         (("for k in range(n):\n    s[t] = a[k]\n    cuda.syncthreads()\n    o[i] += s[t ^ 1]\n    cuda.syncthreads()\n"
          "    if k == a[cuda.blockIdx.x]:\n        return"), 12, "ends some virtual blocks between"),
+        (("for k in range(n):\n    if a[cuda.blockIdx.x] == k:\n        continue\n    s[t] = a[k]\n"
+         "    cuda.syncthreads()\n    o[i] += s[t ^ 1]\n    cuda.syncthreads()"), 9,
+         "block: a barrier stands here in a loop with trips of which some virtual blocks skip the rest"),
+        (("for k in range(n):\n    if a[cuda.blockIdx.x] == k:\n        break\n    s[t] = a[k]\n"
+         "    cuda.syncthreads()\n    o[i] += s[t ^ 1]\n    cuda.syncthreads()"), 9,
+         "block: a barrier stands here in a loop that some virtual blocks leave before others"),
         ("T = cuda.threadIdx\ns[T.x] = a[i]\ncuda.syncthreads()\no[i] = s[t]", 6, "with its component"),
     ],
 )  # fmt: skip
