@@ -15,10 +15,12 @@ static void relax(void) { __builtin_ia32_pause(); }
 static void relax(void) {}
 #endif
 
-/* The items of one thread that nobody has taken yet, in one word: number of the work, end and
- * begin. A late thread whose number is out of date cannot take anything. */
+/* What one thread is told. The items of its own that nobody has taken yet, in one word: number of
+ * the work, end and begin. A late thread whose number is out of date cannot take anything. */
 struct share {
     _Alignas(64) _Atomic uint64_t range;
+    pool_fn *fn; /* for who has taken an item */
+    void *context;
 };
 
 struct pool {
@@ -28,10 +30,8 @@ struct pool {
     atomic_bool stop;
     uint32_t workers;
     struct share *share;
-    pool_fn *fn;
-    void *context;
     pthread_t *thread;
-    _Alignas(64) atomic_uint left; /* items not finished: the line that everybody writes */
+    _Alignas(64) atomic_uint left; /* items not finished: the line that everybody writes, once */
     pthread_mutex_t lock;
     pthread_cond_t wake;
 };
@@ -57,13 +57,14 @@ static bool take(struct share *s, uint32_t generation, bool own, uint32_t *item)
  * the others. Item i belongs to thread i mod threads. */
 static void work(struct pool *p, uint32_t self, uint32_t generation) {
     const uint32_t threads = p->workers + 1;
+    const struct share *mine = &p->share[self];
+    uint32_t done = 0;
     for (uint32_t k = 0; k < threads; k++) {
         const uint32_t owner = (self + k) % threads;
-        for (uint32_t i; take(&p->share[owner], generation, k == 0, &i);) {
-            p->fn(p->context, i * threads + owner);
-            atomic_fetch_sub(&p->left, 1);
-        }
+        for (uint32_t i; take(&p->share[owner], generation, k == 0, &i); done++)
+            mine->fn(mine->context, i * threads + owner);
     }
+    if (done) atomic_fetch_sub(&p->left, done);
 }
 
 static void wait_for_work(struct pool *p, unsigned seen) {
@@ -133,11 +134,13 @@ void pool_run(struct pool *p, pool_fn *fn, void *context, uint32_t items) {
         return;
     }
     const uint32_t generation = atomic_load(&p->generation) + 1;
-    p->fn = fn;
-    p->context = context;
     atomic_store(&p->left, items);
-    for (uint32_t t = 0; t < threads; t++)
-        atomic_store(&p->share[t].range, range(generation, (items + threads - 1 - t) / threads, 0));
+    for (uint32_t t = 0; t < threads; t++) {
+        struct share *s = &p->share[t];
+        s->fn = fn;
+        s->context = context;
+        atomic_store(&s->range, range(generation, (items + threads - 1 - t) / threads, 0));
+    }
     announce(p, generation);
     work(p, 0, generation);
     for (int i = 0; atomic_load(&p->left); i++) {

@@ -40,7 +40,8 @@ def vtb(
     is launched with its `geometry(grid, block)`, and its `source` runs under Numba as it is.
 
     grid, block: those of the baseline, if known: sizes become constants, and a grid that is no multiple of n gets a
-    guard. stage_registers: as for `hw`.
+    guard. stage_registers: as for `hw`. Warps are put together anew where blocks are no multiple of 32 threads:
+    kernels with operations of a warp are refused then, and code that counts on lockstep alone races (`check="races"`).
 
     Raises `MultiplexError`, with file and line, where the kernel cannot be transformed.
     """
