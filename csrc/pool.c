@@ -23,15 +23,20 @@ struct share {
     void *context;
 };
 
+/* Items not finished: the line that everybody writes, once a pass. */
+struct remainder {
+    _Alignas(64) atomic_uint items;
+};
+
 struct pool {
-    _Alignas(64) atomic_uint generation; /* number of the work at hand */
+    struct remainder left;
+    atomic_uint generation; /* number of the work at hand */
     atomic_uint sleepers;
     atomic_uint joined; /* numbers handed to workers at their start */
     atomic_bool stop;
     uint32_t workers;
     struct share *share;
     pthread_t *thread;
-    _Alignas(64) atomic_uint left; /* items not finished: the line that everybody writes, once */
     pthread_mutex_t lock;
     pthread_cond_t wake;
 };
@@ -64,7 +69,7 @@ static void work(struct pool *p, uint32_t self, uint32_t generation) {
         for (uint32_t i; take(&p->share[owner], generation, k == 0, &i); done++)
             mine->fn(mine->context, i * threads + owner);
     }
-    if (done) atomic_fetch_sub(&p->left, done);
+    if (done) atomic_fetch_sub(&p->left.items, done);
 }
 
 static void wait_for_work(struct pool *p, unsigned seen) {
@@ -134,7 +139,7 @@ void pool_run(struct pool *p, pool_fn *fn, void *context, uint32_t items) {
         return;
     }
     const uint32_t generation = atomic_load(&p->generation) + 1;
-    atomic_store(&p->left, items);
+    atomic_store(&p->left.items, items);
     for (uint32_t t = 0; t < threads; t++) {
         struct share *s = &p->share[t];
         s->fn = fn;
@@ -143,7 +148,7 @@ void pool_run(struct pool *p, pool_fn *fn, void *context, uint32_t items) {
     }
     announce(p, generation);
     work(p, 0, generation);
-    for (int i = 0; atomic_load(&p->left); i++) {
+    for (int i = 0; atomic_load(&p->left.items); i++) {
         if (i > SPINS) sched_yield();
         else relax();
     }
