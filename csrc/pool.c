@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "lines.h"
+
 /* Windows are short: look for some tens of microseconds before sleeping. */
 #define SPINS 3000
 
@@ -105,10 +107,10 @@ static void announce(struct pool *p, uint32_t generation) {
 }
 
 enum error pool_create(struct pool **out, uint32_t threads) {
-    struct pool *p = *out = aligned_alloc(64, sizeof *p);
+    struct pool *p = *out = lines_alloc(sizeof *p);
     if (!p) return ERROR_NO_MEMORY;
     *p = (struct pool){.thread = calloc(threads, sizeof *p->thread),
-                       .share = aligned_alloc(64, threads * sizeof *p->share)};
+                       .share = lines_alloc(threads * sizeof *p->share)};
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     if (!p->thread || !p->share) return ERROR_NO_MEMORY;

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "check.h"
+#include "lines.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
-
-static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
 /* What is looked at again and again is small enough for the nearer caches of the host: this and
  * the scoreboard, here of 32 warps with 64 registers and 8 predicates. */
@@ -18,7 +17,7 @@ _Static_assert(PORT_EXTRA == COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES, "see memsys
 /* The next part of an arena, on cache lines of its own; NULL where parts are only counted. */
 static void *part(uint8_t *arena, size_t *used, size_t count, size_t size) {
     void *place = arena ? arena + *used : NULL;
-    *used += align64(count * size);
+    *used += lines_round(count * size);
     return place;
 }
 

@@ -9,8 +9,6 @@
 
 /* ---- construction ------------------------------------------------------------------------ */
 
-static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
-
 static void begin_row(struct outbox *b, uint32_t side) {
     b->side = side;
     b->earliest = XBAR_NEVER;
@@ -20,19 +18,19 @@ static void begin_row(struct outbox *b, uint32_t side) {
 static uint8_t *place_outbox(struct outbox *b, uint32_t receivers, uint8_t *at) {
     for (uint32_t side = 2; side-- > 0;) {
         b->row[side] = (struct batch *)(void *)at;
-        at += align64(receivers * sizeof(struct batch));
+        at += lines_round(receivers * sizeof(struct batch));
     }
     begin_row(b, 0);
     return at;
 }
 
 static size_t size_of_marks(uint32_t writers, uint32_t receivers) {
-    return 2 * receivers * align64(writers);
+    return 2 * receivers * lines_round(writers);
 }
 
 static uint8_t *place_marks(struct marks *m, uint32_t writers, uint32_t receivers, uint8_t *at) {
     m->writers = writers;
-    m->stride = (uint32_t)align64(writers);
+    m->stride = (uint32_t)lines_round(writers);
     m->row[0] = at;
     m->row[1] = at + receivers * m->stride;
     return at + size_of_marks(writers, receivers);
@@ -45,7 +43,7 @@ static uint32_t leaves_of(uint32_t streams) {
 }
 
 static size_t size_of_streams(uint32_t count) {
-    return align64(2 * leaves_of(count) * sizeof(uint64_t) + count * sizeof(struct batch));
+    return lines_round(2 * leaves_of(count) * sizeof(uint64_t) + count * sizeof(struct batch));
 }
 
 static uint8_t *place_streams(struct streams *s, uint32_t count, uint8_t *at) {
@@ -60,8 +58,8 @@ static uint8_t *place_streams(struct streams *s, uint32_t count, uint8_t *at) {
 /* One arena: streams of a slice or a TPC lie together, and so do the batches it writes. */
 static bool place(struct xbar *x) {
     const size_t requests = size_of_streams(x->tpcs), replies = size_of_streams(x->slices),
-                 to_tpcs = 2 * align64(x->tpcs * sizeof(struct batch)),
-                 to_slices = 2 * align64(x->slices * sizeof(struct batch)),
+                 to_tpcs = 2 * lines_round(x->tpcs * sizeof(struct batch)),
+                 to_slices = 2 * lines_round(x->slices * sizeof(struct batch)),
                  slice = sizeof *x->slice + requests + to_tpcs,
                  tpc = sizeof *x->tpc + replies + to_slices,
                  marks = size_of_marks(x->tpcs, x->slices) + size_of_marks(x->slices, x->tpcs),

@@ -372,10 +372,11 @@ def _blame(error: OutOfBoundsError, program: Program, arrays: Sequence[NDArray[A
     """Of a joined access the first word that lies outside, and its line."""
     assert error.pc is not None
     assert error.address is not None
+    start = size = 0
     if error.array_index is None:
-        found = program.element(error.pc, error.address)
-        start, size = (found[1], found[0].nbytes) if found else (0, 0)
-    else:
+        if found := program.element(error.pc, error.address):
+            start, size = found[1], found[0].nbytes
+    elif error.array_index < len(arrays):
         low, high = extent(arrays[error.array_index])
         start, size = error.address, high - low
     words = program.joined[error.pc]

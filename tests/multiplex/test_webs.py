@@ -110,17 +110,12 @@ REUSED = {
         o[i] = s[t] + (k - 16777216) * (k % 3)
     """,
 }  # fmt: skip
-TOTAL = """
+TOTAL = f"""
 def total(s, t):
     for k in range(t, N, cuda.blockDim.x):
         s[k] *= 2
     cuda.syncthreads()
-    k = N // 2
-    while k > 0:
-        if t < k:
-            s[t] += s[t + k]
-        cuda.syncthreads()
-        k //= 2
+{textwrap.indent(TREE, "    ")}
     return s[0]
 """
 HEAD = """
