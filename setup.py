@@ -81,8 +81,9 @@ setup(
     ext_modules=[
         Extension(
             "smmux._core",
-            sorted(glob("csrc/*.c")),
-            depends=sorted(glob("csrc/*.h") + glob("csrc/*.def") + ["setup.py"]),
+            sorted(glob("csrc/**/*.c", recursive=True)),
+            include_dirs=["csrc"],
+            depends=sorted(glob("csrc/**/*.h", recursive=True) + glob("csrc/**/*.def", recursive=True) + ["setup.py"]),
             extra_compile_args=compile_args(),
             extra_link_args=link_args(),
         )

@@ -11,7 +11,7 @@ _Poll = Callable[[], object]
 BUILD: Final[str]
 """Compiler and variant of the core."""
 
-# Tables, generated from csrc/*.def.
+# Tables, generated from csrc/tables/*.def.
 
 OPS: Final[dict[str, tuple[int, str, str, str]]]
 """PTX name -> (code, unit, latency class, operands)."""

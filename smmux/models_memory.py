@@ -39,7 +39,7 @@ __all__ = [
     "MemoryReplay",
 ]
 
-# Records that the core reads and writes: structs of csrc/models_mem.h and dram.h.
+# Records that the core reads and writes: structs of csrc/models/replay.h and memory/dram.h.
 DRAM_REQUEST = np.dtype([("arrival", "<u8"), ("address", "<u4"), ("bytes", "<u2"), ("write", "u1"), ("unused", "u1")])
 COMMAND = np.dtype(
     {
@@ -122,7 +122,7 @@ class DramReplay:
 
 
 class Dram:
-    """One DRAM channel of a machine: banks, open rows, command timing, refresh, FR-FCFS (csrc/dram.h)."""
+    """One DRAM channel of a machine: banks, open rows, command timing, refresh, FR-FCFS (csrc/memory/dram.h)."""
 
     def __init__(self, gpu: str | gpus.Gpu = "GTX285") -> None:
         self.gpu = gpus.get(gpu)
@@ -198,7 +198,7 @@ class CacheReplay:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A set-associative cache with least-recently-used replacement (csrc/cache.h); sizes in bytes.
+    """A set-associative cache with least-recently-used replacement (csrc/memory/cache.h); sizes in bytes.
 
     sector: unit of valid data in a line (default: the line); hashed: upper line bits are folded into the set index.
     """
@@ -281,7 +281,7 @@ class MemoryReplay:
 
 
 class Memory:
-    """Interconnect, L2 and DRAM of a machine, fed by SMs that only send (csrc/memdetail.h, models_mem.h)."""
+    """Interconnect, L2 and DRAM of a machine, fed by SMs that only send (csrc/memory/memdetail.h, models/replay.h)."""
 
     def __init__(self, gpu: str | gpus.Gpu = "GTX285") -> None:
         self.gpu = gpus.get(gpu)

@@ -2,7 +2,7 @@
 
 SSA-like: a `Reg` has one definition, except variables that are merged where control flow joins or loops
 (`Reg.variable` is true), which are written by `mov` in each predecessor. Operation names are PTX names from
-`csrc/ops.def` (`smmux._core.OPS`). Every instruction carries the user's source location.
+`csrc/tables/ops.def` (`smmux._core.OPS`). Every instruction carries the user's source location.
 """
 
 from __future__ import annotations

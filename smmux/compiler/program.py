@@ -1,4 +1,4 @@
-"""The decoded kernel as the C core takes it (`csrc/program.h`), and its listing in the words of PTX."""
+"""The decoded kernel as the C core takes it (`csrc/kernel/program.h`), and its listing in the words of PTX."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tests.reference import machine
 
 
 def test_layout_of_the_rows() -> None:
-    """struct insn of csrc/program.h: 32 bytes without holes."""
+    """struct insn of csrc/kernel/program.h: 32 bytes without holes."""
     assert INSN.itemsize == 32
     assert UNIFORM.itemsize == 8
     offsets = {name: field[1] for name, field in INSN.fields.items()}  # type: ignore[union-attr]

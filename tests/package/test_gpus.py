@@ -38,7 +38,7 @@ def test_sources_in_comments_have_a_title():
     texts = [
         path.read_text() for path in (*(root / "smmux/gpus").glob("*.py"), *(root / "smmux/compiler").rglob("*.py"))
     ]
-    texts += ["\n".join(re.findall(r"/\*.*?\*/", p.read_text(), re.DOTALL)) for p in (root / "csrc").glob("*.[chd]*")]
+    texts += ["\n".join(re.findall(r"/\*.*?\*/", p.read_text(), re.DOTALL)) for p in (root / "csrc").rglob("*.[chd]*")]
     found = {
         key
         for text in texts

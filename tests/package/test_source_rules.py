@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-C_FILES = sorted((ROOT / "csrc").glob("*.[ch]"))
-BINDING = [path for path in C_FILES if path.name.startswith(("module.", "bind"))]
+C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
+BINDING = [path for path in C_FILES if path.parent.name == "python"]
+FLOORS = ("tables", "base", "kernel", "memory", "sm", "chip", "models", "python")
+"""Folders of the core, from the lowest up."""
 PYTHON_FILES = sorted([*(ROOT / "smmux").rglob("*.py"), *(ROOT / "experiments").rglob("*.py")])
 
 
@@ -104,9 +106,17 @@ def test_headers_guard_themselves_by_name():
 
 def test_the_map_of_the_core_has_every_file():
     text = (ROOT / "csrc" / "README.md").read_text()
-    named = set(re.findall(r"`([\w*]+)\.(?:\[ch\]|[ch]|def)`", text))
-    files = {path.stem for path in (ROOT / "csrc").iterdir() if path.suffix != ".md"}
-    assert {stem for stem in files if not stem.startswith("bind")} == named - {"bind*"}
+    named = set(re.findall(r"`(?:\w+/)?([\w*]+)\.(?:\[ch\]|[ch]|def)`", text))
+    files = {path.stem for path in (ROOT / "csrc").rglob("*.*") if path.suffix != ".md"}
+    assert {stem for stem in files if not stem.startswith("bind")} == named - {"bind*", "*"}
+
+
+def test_no_include_of_the_core_climbs():
+    assert {path.parent.name for path in C_FILES} | {"tables"} == set(FLOORS)
+    for path in C_FILES:
+        for folder, name in re.findall(r'#include "(?:([^/"]+)/)?([^"]+)"', path.read_text()):
+            assert (ROOT / "csrc" / folder / name).is_file(), f"{path.name} includes {name} without its folder"
+            assert FLOORS.index(folder) <= FLOORS.index(path.parent.name), f"{path.name} includes {folder}/{name}"
 
 
 def test_lower_layers_do_not_import_upper_ones():
@@ -129,5 +139,5 @@ def test_importing_does_no_work():
 
 def test_nothing_is_left_undone():
     words = re.compile(r"\b(TODO|FIXME|XXX)\b")
-    text_files = [*C_FILES, *PYTHON_FILES, *sorted((ROOT / "csrc").glob("*.def"))]
+    text_files = [*C_FILES, *PYTHON_FILES, *sorted((ROOT / "csrc").rglob("*.def"))]
     assert [p.name for p in text_files if words.search(p.read_text())] == []

@@ -75,7 +75,7 @@ def test_threads_share_a_table_without_breaking_it():
 def test_free_threaded_interpreters_keep_the_gil_off():
     """Where such an interpreter runs the tests, importing the core must not have switched the GIL on."""
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
-        source = (ROOT / "csrc/module.c").read_text()
+        source = (ROOT / "csrc/python/module.c").read_text()
         assert "{Py_mod_gil, Py_MOD_GIL_NOT_USED}" in source
         pytest.skip("this interpreter has a GIL")
     command = [sys.executable, "-W", "error", "-c", "import sys, smmux._core; print(sys._is_gil_enabled())"]

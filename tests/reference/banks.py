@@ -1,6 +1,6 @@
 """Definition of the shared-memory bank rules: how many passes one access of a warp takes.
 
-Slow and obvious; the machine in csrc/smem.c must agree with it. Rules: CUDA C Programming Guide 5.5, G.3.3 (compute
+Slow and obvious; the machine in csrc/sm/smem.c must agree with it. Rules: CUDA C Programming Guide 5.5, G.3.3 (compute
 capability 1.x), G.4.3 (2.x) and G.5.3 (3.x). `addresses` are 32 byte addresses, `lanes` the lanes that take part.
 """
 

@@ -190,7 +190,7 @@ class Schedule:
 
 
 def fr_fcfs(t: Timing, requests: Sequence[Request], window: int) -> Schedule:
-    """Serve the requests clock by clock, as csrc/dram.h describes the policy."""
+    """Serve the requests clock by clock, as csrc/memory/dram.h describes the policy."""
     out, history = Schedule(), History(t)
     fifo, queue = deque(range(len(requests))), []  # waiting; in the window, oldest first
     serving: dict[int, int] = {}  # bank -> request

@@ -1,7 +1,7 @@
 """Definition of residency: put blocks on an empty SM one after the other until one finds no room.
 
 Nothing is divided here: registers, shared memory, warps and block slots are handed out as the allocation rules of the
-occupancy calculator say (OCC21, OCC51) or of GPGPU-Sim 3.0.2. csrc/occupancy.c must agree with it.
+occupancy calculator say (OCC21, OCC51) or of GPGPU-Sim 3.0.2. csrc/sm/occupancy.c must agree with it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Definition of the shared-memory management table (paper, section 5, Figures 7 and 10).
 
-Slow and obvious: a place is found by trying every unit of the memory in turn. csrc/smm.c must agree with it.
+Slow and obvious: a place is found by trying every unit of the memory in turn. csrc/sm/smm.c must agree with it.
 """
 
 from __future__ import annotations

@@ -69,9 +69,7 @@ def processor_flags() -> set[str]:
 
 def build(program: Path) -> None:
     """The core and replay.c as a program, without Python."""
-    sources = [
-        path for path in sorted(CORE.glob("*.c")) if path.name != "module.c" and not path.name.startswith("bind")
-    ]
+    sources = [path for path in sorted(CORE.rglob("*.c")) if path.parent.name != "python"]
     command = [*compiler(), *FLAGS.split(), "-pthread", f"-I{CORE}", *map(str, sources), str(HERE / "replay.c")]
     subprocess.run([*command, "-lm", "-o", str(program)], check=True)
 

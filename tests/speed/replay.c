@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "gpu.h"
+#include "chip/gpu.h"
 
 /* The head of a record; arrays follow in the order of run(). */
 struct head {

@@ -1,4 +1,4 @@
-"""What the passes know about operations beside the table of `csrc/ops.def`."""
+"""What the passes know about operations beside the table of `csrc/tables/ops.def`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,150 @@
+#include "chip/diagnose.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+
+static const char *const waits[WAIT_COUNT] = {"an arithmetic result",
+                                              "shared-memory data",
+                                              "a memory reply",
+                                              "a unit",
+                                              "a barrier",
+                                              "shared memory that other blocks hold",
+                                              "credits",
+                                              "an instruction",
+                                              "its start",
+                                              "something else"};
+
+static bool is_live(const struct warp *w) {
+    return w->state != WARP_FREE && w->state != WARP_STARTING && w->state != WARP_EXITED;
+}
+
+/* The instruction that a warp is at: of a barrier the barrier, not what follows it. */
+static uint32_t pc_of(const struct sm *sm, const struct warp *w) {
+    return w->state == WARP_BARRIER ? sm->blocks[w->block].barrier_pc : w->pc;
+}
+
+static uint32_t line_of(const struct sm *sm, const struct warp *w) {
+    return sm->m->program->line[pc_of(sm, w)];
+}
+
+static void point_at(const struct sm *sm, uint32_t slot, struct fault *f) {
+    const struct warp *w = &sm->warps[slot];
+    const uint32_t *special = w->rows + sm->m->program->meta.nregs * 32u;
+    f->sm = sm->id;
+    f->warp = slot;
+    f->lane = w->mask ? bits_lowest(w->mask) : 0;
+    f->pc = pc_of(sm, w);
+    f->line = line_of(sm, w);
+    for (uint32_t d = 0; d < 3; d++) {
+        f->thread[d] = special[(SPECIAL_TID_X + d) * 32 + f->lane];
+        f->block[d] = special[(SPECIAL_CTAID_X + d) * 32 + f->lane];
+    }
+}
+
+/* First live warp of the block in that slot, or of any block (MAX_BLOCKS); MAX_WARPS: none. */
+static uint32_t first_warp(const struct sm *sm, uint32_t block) {
+    for (uint32_t slot = 0; slot < sm->warp_limit; slot++)
+        if (is_live(&sm->warps[slot]) && (block == MAX_BLOCKS || sm->warps[slot].block == block))
+            return slot;
+    return MAX_WARPS;
+}
+
+enum error diagnose_deadlock(const struct sm *sms, uint32_t count, struct fault *f) {
+    f->array = -1;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sm *sm = &sms[i];
+        const uint32_t slot = first_warp(sm, MAX_BLOCKS);
+        if (slot == MAX_WARPS) continue;
+        const struct block *b = &sm->blocks[sm->warps[slot].block];
+        point_at(sm, slot, f);
+        snprintf(f->text, sizeof f->text,
+                 "block %u on SM %u waits for %s (%u of %u warps arrived, %u blocks queue for "
+                 "shared memory)",
+                 b->id, sm->id, waits[sm->wait[slot]], b->arrived, b->warps_live, sm->queue_count);
+        break;
+    }
+    return f->code = ERROR_DEADLOCK;
+}
+
+/* ---- the cycle limit --------------------------------------------------------------------- */
+
+/* The allocation that has waited longest, before `since`: its block slot, or MAX_BLOCKS. */
+static uint32_t longest_wait(const struct sm *sm, uint64_t since) {
+    uint32_t found = MAX_BLOCKS;
+    for (uint32_t i = 0; i < sm->queue_count; i++) {
+        const struct block *b = &sm->blocks[sm->queue[i]];
+        if (!b->started || b->arrival >= since) continue;
+        since = b->arrival;
+        found = sm->queue[i];
+    }
+    return found;
+}
+
+static bool starves(const struct sm *sm, uint64_t cycle, struct fault *f) {
+    const uint32_t waiter = longest_wait(sm, cycle / 2);
+    if (waiter == MAX_BLOCKS) return false;
+    const struct block *b = &sm->blocks[waiter];
+    for (uint32_t holder = 0; holder < MAX_BLOCKS; holder++) {
+        if (!sm->blocks[holder].used || !sm->blocks[holder].holds) continue;
+        const uint32_t slot = first_warp(sm, holder);
+        if (slot == MAX_WARPS) continue;
+        point_at(sm, slot, f);
+        snprintf(f->text, sizeof f->text,
+                 "block %u at line %u has waited on SM %u since cycle %llu for what block %u holds",
+                 b->id, sm->m->program->line[b->barrier_pc], sm->id, (unsigned long long)b->arrival,
+                 sm->blocks[holder].id);
+        return true;
+    }
+    return false;
+}
+
+#define MOST_LINES 4u
+
+struct line_count {
+    uint32_t line, warps;
+};
+
+/* Warps by source line, the most frequent first, into `lines`; returns how many lines. */
+static uint32_t count_lines(const struct sm *sms, uint32_t count, struct line_count lines[64]) {
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t slot = 0; slot < sms[i].warp_limit; slot++) {
+            if (!is_live(&sms[i].warps[slot])) continue;
+            const uint32_t line = line_of(&sms[i], &sms[i].warps[slot]);
+            uint32_t at = 0;
+            while (at < used && lines[at].line != line) at++;
+            if (at == 64) continue;
+            if (at == used) lines[used++] = (struct line_count){line, 0};
+            lines[at].warps++;
+            for (; at && lines[at].warps > lines[at - 1].warps; at--) {
+                const struct line_count swap = lines[at];
+                lines[at] = lines[at - 1];
+                lines[at - 1] = swap;
+            }
+        }
+    return used;
+}
+
+enum error diagnose_limit(const struct sm *sms, uint32_t count, uint64_t cycle, struct fault *f) {
+    struct line_count lines[64];
+    f->array = -1;
+    f->cycle = cycle;
+    for (uint32_t i = 0; i < count; i++)
+        if (starves(&sms[i], cycle, f)) return f->code = ERROR_STARVATION;
+    const uint32_t used = count_lines(sms, count, lines);
+    for (uint32_t i = 0, slot; used && !f->line && i < count; i++)
+        for (slot = 0; slot < sms[i].warp_limit; slot++)
+            if (is_live(&sms[i].warps[slot]) &&
+                line_of(&sms[i], &sms[i].warps[slot]) == lines[0].line) {
+                point_at(&sms[i], slot, f);
+                break;
+            }
+    for (uint32_t i = 0; i < used && i < MOST_LINES; i++) {
+        const size_t at = strlen(f->text);
+        snprintf(f->text + at, sizeof f->text - at, "%s%u %s at line %u", i ? ", " : "",
+                 lines[i].warps, lines[i].warps == 1 ? "warp" : "warps", lines[i].line);
+    }
+    return f->code = ERROR_CYCLE_LIMIT;
+}

@@ -1,0 +1,41 @@
+#include "chip/dispatch.h"
+
+#include <string.h>
+
+void dispatch_fill(struct dispatch *d, struct sm *sms) {
+    const struct config *cfg = d->cfg;
+    const uint32_t tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc;
+    for (uint32_t round = 0; round < d->residency * cfg->sms_per_tpc; round++)
+        for (uint32_t tpc = 0; tpc < tpcs && d->next < d->total; tpc++) {
+            const uint32_t sm = tpc * cfg->sms_per_tpc + round % cfg->sms_per_tpc;
+            if (sm < cfg->sm_count)
+                sm_add_block(&sms[sm], d->next++, (uint64_t)round * cfg->dispatch_interval);
+        }
+}
+
+/* The SM whose next block to be replaced finished first; NULL: none has before cycle `end`. */
+static struct sm *first_finished(struct sm *sms, uint32_t count, uint64_t end) {
+    struct sm *best = NULL;
+    for (struct sm *sm = sms; sm < sms + count; sm++) {
+        if (!sm->finished_count || sm->finished[0] >= end) continue;
+        best = sm;
+        end = sm->finished[0];
+    }
+    return best;
+}
+
+/* When that block ended; the SM forgets it. */
+static uint64_t take_finished(struct sm *sm) {
+    const uint64_t cycle = sm->finished[0];
+    sm->finished_count--;
+    memmove(sm->finished, sm->finished + 1, sm->finished_count * sizeof *sm->finished);
+    return cycle;
+}
+
+void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end) {
+    for (struct sm *sm; (sm = first_finished(sms, d->cfg->sm_count, end));) {
+        const uint64_t finished = take_finished(sm);
+        d->finished++;
+        if (d->next < d->total) sm_add_block(sm, d->next++, finished + d->cfg->block_start);
+    }
+}

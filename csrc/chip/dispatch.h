@@ -1,0 +1,19 @@
+/* The thread block dispatcher: which block starts on which SM and when. */
+#ifndef SMMUX_DISPATCH_H
+#define SMMUX_DISPATCH_H
+
+#include "sm/sm.h"
+
+struct dispatch {
+    const struct config *cfg;
+    uint32_t next, total; /* blocks handed out, blocks of the grid */
+    uint32_t finished;
+    uint32_t residency; /* blocks an SM may hold */
+};
+
+/* Fill the empty machine, round robin over TPCs, one block per TPC and interval. */
+void dispatch_fill(struct dispatch *d, struct sm *sms);
+/* Replace the blocks that have finished before cycle `end`, in order of (cycle, SM). */
+void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end);
+
+#endif

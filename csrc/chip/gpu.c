@@ -1,0 +1,462 @@
+/* The clockwork. SMs advance alone through windows of W cycles: exact, because memory answers
+ * nothing that leaves an SM within W. The dispatcher does answer a block's end within W. An SM
+ * therefore stops where its next block may start; after each pass over the SMs the dispatcher hands
+ * out blocks as far as all have run, and those that stopped go on in a further one. Memory follows
+ * in a pass of its own. Where one partition alone has more than a host thread's share of that, the
+ * threads would wait for it: then it lags behind by a window and follows in the first pass of the
+ * SMs' next one. That too is exact as long as two windows are no longer than the fastest reply
+ * takes. */
+#include "chip/gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lines.h"
+#include "base/pool.h"
+#include "chip/diagnose.h"
+#include "chip/dispatch.h"
+#include "sm/occupancy.h"
+
+#define MAX_WINDOW   512u
+#define POLL_WINDOWS 16u /* between two questions whether the user wants to stop */
+
+/* What the clock wants to know of a TPC's SMs after a pass. */
+struct report {
+    _Alignas(64) uint64_t next; /* nothing happens before this cycle, replies to come apart */
+    uint64_t reach;             /* all have run to this cycle; NEVER: they have faults */
+    bool finished, faulty; /* a block that has ended awaits the dispatcher; an SM has a fault */
+};
+
+struct gpu {
+    const struct launch *l;
+    struct machine machine;
+    struct program program;
+    struct sm *sms;
+    struct port *ports;
+    struct memsys *mem;
+    struct pool *pool;
+    struct dispatch dispatch;
+    struct report *reports; /* per TPC */
+    uint32_t tpcs;
+    uint32_t partitions; /* that take part in the pass */
+    uint64_t window_end;
+    struct host_work host;
+};
+
+/* ---- checks ------------------------------------------------------------------------------ */
+
+static enum error bad(struct fault *f, enum error code, const char *text, uint32_t value) {
+    f->code = code;
+    snprintf(f->text, sizeof f->text, text, value);
+    return code;
+}
+
+struct range {
+    const char *name;
+    uint32_t min, max;
+};
+
+/* In the order of struct config, which holds nothing but uint32_t. */
+static const struct range ranges[] = {
+#define PARAM(name, unit, min, max, doc) {#name, min, max},
+#include "tables/config.def"
+#define CLASS(id, name, doc) {"lat_" #name, 1, 60000},
+#include "tables/classes.def"
+#define CLASS(id, name, doc) {"issue_" #name, 1, 60000},
+#include "tables/classes.def"
+};
+
+enum error config_check(const struct config *cfg, struct fault *f) {
+    const uint32_t *value = (const uint32_t *)cfg;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        if (value[i] >= ranges[i].min && value[i] <= ranges[i].max) continue;
+        snprintf(f->text, sizeof f->text, "%s = %u is not in %u..%u", ranges[i].name, value[i],
+                 ranges[i].min, ranges[i].max);
+        return f->code = ERROR_BAD_CONFIG;
+    }
+    if (cfg->smem_banks & (cfg->smem_banks - 1))
+        return bad(f, ERROR_BAD_CONFIG, "%u shared-memory banks are not a power of two",
+                   cfg->smem_banks);
+    if (cfg->max_warps_sm * 32 < cfg->max_threads_sm)
+        return bad(f, ERROR_BAD_CONFIG, "%u warps do not hold max_threads_sm", cfg->max_warps_sm);
+    if (cfg->smem_bank_bytes != 4 && cfg->smem_bank_bytes != 8)
+        return bad(f, ERROR_BAD_CONFIG, "banks are 4 or 8 bytes wide, not %u",
+                   cfg->smem_bank_bytes);
+    if (cfg->coalesce_rule != 13 && cfg->coalesce_rule != 20 && cfg->coalesce_rule != 35)
+        return bad(f, ERROR_BAD_CONFIG, "there are no coalescing rules %u", cfg->coalesce_rule);
+    return OK;
+}
+
+static enum error check_launch(const struct launch *l, struct fault *f) {
+    uint64_t blocks = 1, threads = 1;
+    for (int d = 0; d < 3; d++) {
+        blocks *= l->dims.grid[d];
+        threads *= l->dims.block[d];
+        if (blocks > UINT32_MAX || threads > UINT32_MAX)
+            return bad(f, ERROR_BAD_LAUNCH, "grid of more than %u blocks", UINT32_MAX);
+    }
+    if (blocks == 0 || threads == 0)
+        return bad(f, ERROR_BAD_LAUNCH, "the grid or the block has %u threads", 0);
+    if (threads > l->cfg->max_threads_block)
+        return bad(f, ERROR_BAD_LAUNCH, "a block of %u threads is larger than the machine allows",
+                   (uint32_t)threads);
+    if (l->meta.nregs > l->cfg->max_regs_thread)
+        return bad(f, ERROR_BAD_LAUNCH, "%u registers per thread are more than the machine has",
+                   l->meta.nregs);
+    const uint32_t shared[] = {l->meta.shared_bytes, l->meta.dynamic_bytes,
+                               l->meta.static_reserved};
+    for (int i = 0; i < 3; i++)
+        if (shared[i] > l->cfg->smem_bytes)
+            return bad(f, ERROR_BAD_LAUNCH, "%u bytes of shared memory are more than an SM has",
+                       shared[i]);
+    return OK;
+}
+
+/* ---- construction ------------------------------------------------------------------------ */
+
+static uint32_t round_up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
+
+/* Residency from the occupancy rules and the management of shared memory. */
+static enum error admit(struct gpu *g, struct outcome *out) {
+    const struct launch *l = g->l;
+    const struct config *cfg = l->cfg;
+    const struct program_meta *meta = &l->meta;
+    const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
+    const uint32_t fixed = meta->shared_bytes + meta->static_reserved;
+    struct occupancy o;
+    g->machine.dynamic = l->dynamic && meta->dynamic_bytes;
+    if (g->machine.dynamic) {
+        o = residency_compute(cfg, threads, meta->nregs, fixed, meta->dynamic_bytes,
+                              l->extra_blocks, &out->static_residency);
+        g->machine.static_smem = fixed;
+    } else {
+        o = occupancy_compute(cfg, threads, meta->nregs, fixed + meta->dynamic_bytes);
+        out->static_residency = o.blocks;
+        g->machine.static_smem = fixed + meta->dynamic_bytes;
+    }
+    out->residency = o.blocks;
+    out->limiter = o.limiter;
+    if (o.blocks) return OK;
+    snprintf(out->fault.text, sizeof out->fault.text, "no block fits: limited by %s",
+             limiter_name(o.limiter));
+    return out->fault.code = ERROR_BAD_LAUNCH;
+}
+
+/* Views of one array: same distance between host and device address. */
+static bool same_memory(const struct buffer *a, const struct buffer *b) {
+    return (uintptr_t)a->host - a->address == (uintptr_t)b->host - b->address;
+}
+
+/* Bytes of the host under two device addresses: two partitions might write them at once. */
+static bool torn(const struct buffer *a, const struct buffer *b) {
+    const uintptr_t at_a = (uintptr_t)a->host, at_b = (uintptr_t)b->host;
+    return (a->writable || b->writable) && !same_memory(a, b) && at_a < at_b + b->bytes &&
+           at_b < at_a + a->bytes;
+}
+
+/* Each view is put into the ring of the first one of its memory. */
+static enum error join_views(struct buffer *buffers, uint32_t count, struct fault *f) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t first = i;
+        for (uint32_t other = i; other-- > 0;) {
+            if (same_memory(&buffers[other], &buffers[i])) first = other;
+            if (torn(&buffers[other], &buffers[i]))
+                return bad(f, ERROR_BAD_LAUNCH, "array %u has memory of another at other addresses",
+                           i);
+        }
+        buffers[i].next_view = first == i ? &buffers[i] : buffers[first].next_view;
+        buffers[first].next_view = &buffers[i];
+    }
+    return OK;
+}
+
+/* A texture is read when the instruction issues, whatever the partitions do then. */
+static enum error check_textures(const struct machine *m, struct fault *f) {
+    for (uint32_t pc = 0; pc < m->program->count; pc++) {
+        if (m->program->code[pc].op != OP_TEX) continue;
+        const uint32_t array = (uint32_t)m->program->code[pc].aux;
+        const struct buffer *texture = &m->buffers[array], *view = texture;
+        do {
+            if (view->writable)
+                return bad(f, ERROR_BAD_PROGRAM, "texture %u lies in memory that may be written",
+                           array);
+        } while ((view = view->next_view) != texture);
+    }
+    return OK;
+}
+
+static enum error create_local(struct gpu *g) {
+    const uint32_t bytes = g->l->meta.local_bytes;
+    if (!bytes) return OK;
+    const uint64_t total = (uint64_t)bytes * 32 * g->l->cfg->max_warps_sm * g->l->cfg->sm_count;
+    if (total > 0x3fffff00u)
+        return bad(&(struct fault){0}, ERROR_NO_MEMORY, "%u bytes of local memory", bytes);
+    g->machine.local = calloc(1, total);
+    g->machine.local_buffer = (struct buffer){.host = g->machine.local,
+                                              .address = LOCAL_BASE,
+                                              .bytes = (uint32_t)total,
+                                              .writable = true,
+                                              .next_view = &g->machine.local_buffer};
+    return g->machine.local ? OK : ERROR_NO_MEMORY;
+}
+
+static enum error create(struct gpu *g, struct outcome *out) {
+    const struct launch *l = g->l;
+    const struct config *cfg = l->cfg;
+    const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
+    enum error e = program_decode(
+        &g->program, l->code, l->code_count, l->uniforms, l->uniform_count, &l->meta, cfg, &l->dims,
+        l->params, l->param_count, l->constants, l->constant_bytes, l->buffer_count, &out->fault);
+    if (e) return e;
+    g->machine = (struct machine){.cfg = cfg,
+                                  .program = &g->program,
+                                  .dims = l->dims,
+                                  .buffers = l->buffers,
+                                  .buffer_count = l->buffer_count,
+                                  .per_pc = out->pc != NULL,
+                                  .check = l->check};
+    g->machine.warps_per_block = round_up(threads, 32) / 32;
+    if ((e = join_views(l->buffers, l->buffer_count, &out->fault))) return e;
+    if ((e = check_textures(&g->machine, &out->fault))) return e;
+    if ((e = admit(g, out))) return e;
+    if ((e = create_local(g))) return e;
+    g->sms = lines_alloc(cfg->sm_count * sizeof *g->sms);
+    g->ports = lines_alloc(cfg->sm_count * sizeof *g->ports);
+    g->tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc;
+    g->reports = lines_alloc(g->tpcs * sizeof *g->reports);
+    if (!g->sms || !g->ports || !g->reports) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < cfg->sm_count; i++)
+        if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i]))) return e;
+    if ((e = memsys_create(&g->mem, cfg, cfg->sm_count))) return e;
+    g->dispatch = (struct dispatch){.cfg = cfg,
+                                    .residency = out->residency,
+                                    .total = l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
+    return pool_create(&g->pool, l->threads ? l->threads : 1);
+}
+
+static void destroy(struct gpu *g) {
+    pool_destroy(g->pool);
+    memsys_destroy(g->mem);
+    if (g->sms)
+        for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) sm_free(&g->sms[i]);
+    free(g->sms);
+    free(g->ports);
+    free(g->reports);
+    free(g->machine.local);
+    program_free(&g->program);
+}
+
+/* ---- the clock --------------------------------------------------------------------------- */
+
+static uint32_t sms_of(const struct gpu *g, uint32_t tpc) {
+    const struct config *cfg = g->l->cfg;
+    const uint32_t left = cfg->sm_count - tpc * cfg->sms_per_tpc;
+    return left < cfg->sms_per_tpc ? left : cfg->sms_per_tpc;
+}
+
+static bool blocks_left(const struct gpu *g) { return g->dispatch.next < g->dispatch.total; }
+
+static void report(struct gpu *g, uint32_t tpc) {
+    const struct sm *first = &g->sms[tpc * g->l->cfg->sms_per_tpc];
+    struct report r = {.next = NEVER, .reach = NEVER};
+    for (const struct sm *sm = first; sm < first + sms_of(g, tpc); sm++) {
+        const uint64_t next = sm_next(sm);
+        if (next < r.next) r.next = next;
+        if (sm->reach < r.reach) r.reach = sm->reach;
+        r.finished |= sm->finished_count != 0;
+        r.faulty |= sm->fault.code != OK;
+    }
+    g->reports[tpc] = r;
+}
+
+/* Its SMs go on to the end of the window, or until they need to know the next block. */
+static void run_tpc(void *context, uint32_t tpc) {
+    struct gpu *g = context;
+    struct sm *first = &g->sms[tpc * g->l->cfg->sms_per_tpc];
+    if (g->reports[tpc].reach >= g->window_end) return;
+    for (struct sm *sm = first; sm < first + sms_of(g, tpc); sm++)
+        if (sm->reach < g->window_end) sm_run(sm, g->window_end, blocks_left(g));
+    report(g, tpc);
+    if (g->reports[tpc].reach >= g->window_end) memsys_send(g->mem, tpc, g->ports, g->window_end);
+}
+
+/* Partitions first: where all transactions go to one of them, it is the longest item of its pass.
+ */
+static void run_item(void *context, uint32_t item) {
+    struct gpu *g = context;
+    if (item < g->partitions) {
+        memsys_partition(g->mem, item);
+        return;
+    }
+    memsys_receive(g->mem, item - g->partitions, g->ports);
+    run_tpc(g, item - g->partitions);
+}
+
+/* How long a window may be: half as long if memory is to lag. Each touches all SMs, so that longer
+ * ones are cheaper. */
+static uint32_t window_of(const struct gpu *g, bool lag) {
+    const struct launch *l = g->l;
+    uint32_t w = memsys_min_reply(g->mem);
+    if (lag && w > 1) w /= 2;
+    if (w > MAX_WINDOW) w = MAX_WINDOW;
+    return l->window && l->window < w ? l->window : w;
+}
+
+/* The fault that happened first; SMs that ran on in its window do not matter. */
+static bool first_fault(const struct gpu *g, struct fault *out) {
+    const struct fault *first = NULL;
+    bool faulty = false;
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) faulty |= g->reports[tpc].faulty;
+    for (uint32_t i = 0; faulty && i < g->l->cfg->sm_count; i++) {
+        const struct fault *f = &g->sms[i].fault;
+        if (f->code != OK && (!first || f->cycle < first->cycle)) first = f;
+    }
+    if (first) *out = *first;
+    return first != NULL;
+}
+
+/* Nothing happens before this cycle. */
+static uint64_t next_cycle(const struct gpu *g) {
+    uint64_t at = memsys_next_reply(g->mem);
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++)
+        if (g->reports[tpc].next < at) at = g->reports[tpc].next;
+    return at;
+}
+
+/* The end of the window that begins at t: W cycles after the first event, as far as replies are
+ * known. NEVER: nothing will happen any more. */
+static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
+    const uint64_t next = next_cycle(g), known = memsys_known(g->mem, t);
+    if (next == NEVER) return known;
+    const uint64_t end = (next > t ? next : t) + window;
+    return end < known ? end : known;
+}
+
+/* Blocks that have ended make room for others, in an order that is known as far as all SMs have
+ * run; returns whether that is to the end of the window. */
+static bool replace_blocks(struct gpu *g) {
+    uint64_t reach = NEVER;
+    bool finished = false;
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) {
+        if (g->reports[tpc].reach < reach) reach = g->reports[tpc].reach;
+        finished |= g->reports[tpc].finished;
+    }
+    if (finished) dispatch_replace(&g->dispatch, g->sms, reach);
+    for (uint32_t tpc = 0; finished && tpc < g->tpcs; tpc++) report(g, tpc);
+    return reach >= g->window_end;
+}
+
+/* All SMs run to the end of the window; memory follows from where it is to its begin, t. An SM that
+ * waits for the next block goes on when those that are behind it have caught up. */
+static void run_window(struct gpu *g, uint64_t t) {
+    g->partitions = memsys_begin(g->mem, t);
+    pool_run(g->pool, run_item, g, g->partitions + g->tpcs);
+    g->host.passes++;
+    for (; !replace_blocks(g); g->host.passes++) pool_run(g->pool, run_tpc, g, g->tpcs);
+    g->host.windows++;
+}
+
+static enum error clock_run(struct gpu *g, struct fault *fault) {
+    const struct launch *l = g->l;
+    uint64_t t = 0;
+    dispatch_fill(&g->dispatch, g->sms);
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) report(g, tpc);
+    for (uint32_t windows = 1; g->dispatch.finished < g->dispatch.total; windows++) {
+        const bool lag = l->threads > 1 && memsys_is_camped(g->mem, l->threads);
+        const uint32_t window = window_of(g, lag);
+        uint64_t end = window_end(g, t, window);
+        const bool last = l->max_cycles && t >= l->max_cycles;
+        /* Nor does it lag where that would cut this window short. */
+        if (memsys_lags(g->mem, t) && (!lag || last || end < t + window)) {
+            memsys_catch_up(g->mem, g->ports, t, g->pool);
+            g->host.passes++;
+            end = window_end(g, t, window);
+        }
+        if (end == NEVER) return diagnose_deadlock(g->sms, l->cfg->sm_count, fault);
+        if (last) return diagnose_limit(g->sms, l->cfg->sm_count, l->max_cycles, fault);
+        if (l->max_cycles && end > l->max_cycles) end = l->max_cycles;
+        g->window_end = end;
+        run_window(g, t);
+        t = end;
+        if (first_fault(g, fault)) return fault->code;
+        if (g->dispatch.finished == g->dispatch.total) break;
+        if (l->interrupted && windows % POLL_WINDOWS == 0 && l->interrupted(l->context))
+            return fault->code = ERROR_INTERRUPTED;
+    }
+    return OK;
+}
+
+static void add_counters(struct counters *into, const struct counters *from) {
+#define COUNTER(name, unit, doc) into->name += from->name;
+#include "tables/counters.def"
+}
+
+/* Other SMs run on to the end of the window in which one faults: what they found later than that,
+ * and how often, is left out, as it depends on the window. */
+static uint32_t cut_findings(struct finding *rows, uint32_t count, uint64_t last) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (rows[i].cycle > last) continue;
+        rows[kept] = rows[i];
+        rows[kept++].count = 1;
+    }
+    return kept;
+}
+
+static enum error collect_findings(const struct gpu *g, struct outcome *out) {
+    const uint32_t sms = g->l->cfg->sm_count;
+    uint32_t count = 0;
+    struct fault fault;
+    if (!g->machine.check) return OK;
+    for (uint32_t i = 0; i < sms; i++) count += check_findings(g->sms[i].check)->count;
+    out->findings = calloc(count + 1, sizeof *out->findings);
+    if (!out->findings) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < sms; i++) {
+        const struct findings *f = check_findings(g->sms[i].check);
+        memcpy(out->findings + out->finding_count, f->row, f->count * sizeof *f->row);
+        out->finding_count += f->count;
+        out->findings_lost += f->lost;
+    }
+    if (first_fault(g, &fault)) {
+        out->finding_count = cut_findings(out->findings, out->finding_count, fault.cycle);
+        out->findings_lost = 0;
+    }
+    return OK;
+}
+
+static void collect(struct gpu *g, struct outcome *out) {
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++)
+        if (g->sms[i].last_activity > end) end = g->sms[i].last_activity;
+    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) {
+        struct sm *sm = &g->sms[i];
+        sm_close(sm, end);
+        add_counters(&out->counters, &sm->count);
+        for (uint32_t pc = 0; out->pc && pc < g->l->code_count; pc++) {
+#define PC_COUNTER(name, unit, doc) out->pc[pc].name += sm->pc_count[pc].name;
+#include "tables/pc_counters.def"
+        }
+    }
+    out->counters.cycles = end;
+    out->host = g->host;
+    memsys_finish(g->mem, &out->counters);
+}
+
+enum error gpu_run(const struct launch *l, struct outcome *out) {
+    struct gpu g = {.l = l};
+    enum error e = config_check(l->cfg, &out->fault);
+    if (!e) e = check_launch(l, &out->fault);
+    if (!e) e = create(&g, out);
+    if (e == ERROR_BAD_CONFIG && !out->fault.text[0])
+        (void)bad(
+            &out->fault, e,
+            "the shapes of caches, memory partitions or DRAM do not fit together (%u partitions)",
+            l->cfg->partitions);
+    const bool complete = !e;
+    if (complete) e = clock_run(&g, &out->fault);
+    if (!e) collect(&g, out);
+    if (complete && collect_findings(&g, out) && !e) e = ERROR_NO_MEMORY;
+    destroy(&g);
+    return out->fault.code = e;
+}

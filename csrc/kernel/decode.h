@@ -1,0 +1,85 @@
+/* From the compiler's records to what the SM runs: checked once, flat, 32 bytes a row. */
+#ifndef SMMUX_DECODE_H
+#define SMMUX_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/errors.h"
+#include "kernel/program.h"
+
+/* An operand is a row of 32 lanes: of the warp's registers or, with this bit, of the uniforms. */
+#define ROW_UNIFORM 0x8000u
+#define ROW_NONE    0xffffu
+#define MAX_ROWS    0x7fffu /* of each */
+
+struct uop {
+    uint8_t op;    /* enum op */
+    uint8_t guard; /* as in struct insn */
+    uint8_t sub;
+    uint8_t width;
+    uint8_t flags;
+    uint8_t unit;      /* enum unit */
+    uint8_t dst_count; /* registers written */
+    uint8_t cls;       /* enum latency_class */
+    uint16_t a;        /* rows, or numbers of predicates */
+    union {
+        struct {
+            uint16_t d, b, c, q;
+        };
+        uint16_t data[4]; /* of a memory access */
+    };
+    uint16_t dst;     /* the (first) entry of ready[] written */
+    uint16_t latency; /* on this machine */
+    uint16_t interval;
+    int32_t imm;
+    int32_t aux;
+};
+
+_Static_assert(sizeof(struct uop) == 32, "two to a cache line");
+
+/* What must be ready before an instruction issues: indices into the warp's ready[] table,
+ * registers first, then predicates; and the instruction itself. */
+struct deps {
+    uint16_t count;
+    uint16_t line; /* of the program, in the instruction cache; 0 without one */
+    uint16_t id[6];
+};
+
+/* What a kernel needs from the SM. */
+struct program_meta {
+    uint32_t nregs, npreds;
+    uint32_t shared_bytes;    /* static arrays */
+    uint32_t dynamic_bytes;   /* arrays of the dynamically managed part */
+    uint32_t local_bytes;     /* per thread, multiple of 4 */
+    uint32_t static_reserved; /* reserved bytes and parameters that live in shared memory */
+};
+
+struct program {
+    struct program_meta meta;
+    uint32_t count;
+    struct uop *code;
+    struct deps *deps;
+    uint32_t *line;
+    uint32_t *uniforms; /* rows of 32 equal words; after those of the kernel one of zeros */
+    uint32_t uniform_count;
+    const uint8_t *constants;
+    uint32_t constant_bytes;
+    uint32_t ready_count; /* entries of a warp's ready[] */
+    uint32_t row_count;   /* rows of a warp's register file, special registers included */
+};
+
+struct launch_dims {
+    uint32_t grid[3], block[3];
+};
+
+enum error program_decode(struct program *p, const struct insn *code, uint32_t count,
+                          const struct uniform *uniforms, uint32_t uniform_count,
+                          const struct program_meta *meta, const struct config *cfg,
+                          const struct launch_dims *dims, const uint32_t *params,
+                          uint32_t param_count, const uint8_t *constants, uint32_t constant_bytes,
+                          uint32_t buffer_count, struct fault *fault);
+void program_free(struct program *p);
+
+#endif

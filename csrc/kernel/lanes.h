@@ -1,0 +1,78 @@
+/* What one lane does to one address of host memory. Values are little endian, 1, 2 or 4 bytes;
+ * wider accesses are repeated per word. */
+#ifndef SMMUX_LANES_H
+#define SMMUX_LANES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/hints.h"
+#include "kernel/program.h"
+#include "kernel/special.h"
+
+/* A word at any address: in shared memory with a small `smm_unit`, too. */
+typedef uint32_t loose_word __attribute__((aligned(1), may_alias));
+
+static inline uint32_t lane_load(const uint8_t *at, uint32_t width, bool is_signed) {
+    uint32_t word = 0;
+    uint16_t half;
+    switch (width) {
+    case 1: return is_signed ? (uint32_t)(int8_t)*at : *at;
+    case 2: memcpy(&half, at, sizeof half); return is_signed ? (uint32_t)(int16_t)half : half;
+    default: memcpy(&word, at, sizeof word); return word;
+    }
+}
+
+static inline void lane_store(uint8_t *at, uint32_t width, uint32_t value) {
+    const uint16_t half = (uint16_t)value;
+    switch (width) {
+    case 1: *at = (uint8_t)value; break;
+    case 2: memcpy(at, &half, sizeof half); break;
+    default: memcpy(at, &value, sizeof value); break;
+    }
+}
+
+/* The word at every one of the lanes' addresses, where `from` holds the memory from address `base`
+ * on. Writes the other lanes of the row too, with what they hold. */
+static ALWAYS_INLINE void gather_words(uint32_t *row, const uint8_t *from, uint32_t base,
+                                       const uint32_t addr[32], uint32_t lanes) {
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const bool on = lanes >> lane & 1;
+        const uint32_t value = *(const loose_word *)(from + (on ? addr[lane] - base : 0));
+        row[lane] = on ? value : row[lane];
+    }
+}
+
+/* PTX atom: a is the operand (the compared value of cas), b the new value of cas. */
+static inline uint32_t atomic_result(enum atom_op op, uint32_t old, uint32_t a, uint32_t b) {
+    switch (op) {
+    case ATOM_ADD: return old + a;
+    case ATOM_ADD_F32: return f32_result(bits_to_f32(old) + bits_to_f32(a));
+    case ATOM_SUB: return old - a;
+    case ATOM_MIN_S32: return (int32_t)a < (int32_t)old ? a : old;
+    case ATOM_MIN_U32: return a < old ? a : old;
+    case ATOM_MAX_S32: return (int32_t)a > (int32_t)old ? a : old;
+    case ATOM_MAX_U32: return a > old ? a : old;
+    case ATOM_MIN_F32: return f32_result(fmin32(bits_to_f32(old), bits_to_f32(a)));
+    case ATOM_MAX_F32: return f32_result(fmax32(bits_to_f32(old), bits_to_f32(a)));
+    case ATOM_AND: return old & a;
+    case ATOM_OR: return old | a;
+    case ATOM_XOR: return old ^ a;
+    case ATOM_EXCH: return a;
+    case ATOM_CAS: return old == a ? b : old;
+    case ATOM_INC: return old >= a ? 0 : old + 1;
+    case ATOM_DEC: return old == 0 || old > a ? a : old - 1;
+    default: return old;
+    }
+}
+
+static inline uint32_t lane_atomic(uint8_t *at, enum atom_op op, uint32_t a, uint32_t b) {
+    uint32_t old, value;
+    memcpy(&old, at, sizeof old);
+    value = atomic_result(op, old, a, b);
+    memcpy(at, &value, sizeof value);
+    return old;
+}
+
+#endif

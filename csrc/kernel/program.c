@@ -1,0 +1,317 @@
+#include "kernel/decode.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct op_info {
+    const char *name;
+    uint8_t unit, cls;
+    const char *operands;
+};
+
+static const struct op_info ops[OP_COUNT] = {
+#define OP(id, name, unit, cls, operands) {name, UNIT_##unit, CLASS_##cls, operands},
+#include "tables/ops.def"
+};
+
+/* Checks one program and fills one struct program. */
+struct decoder {
+    struct program *p;
+    const struct insn *code;
+    uint32_t pc, buffer_count;
+    struct fault *fault;
+};
+
+static enum error reject(struct decoder *dec, const char *form, ...) {
+    va_list args;
+    va_start(args, form);
+    vsnprintf(dec->fault->text, sizeof dec->fault->text, form, args);
+    va_end(args);
+    dec->fault->code = ERROR_BAD_PROGRAM;
+    dec->fault->pc = dec->pc;
+    return ERROR_BAD_PROGRAM;
+}
+
+static void add_dep(struct deps *deps, uint32_t id) {
+    for (uint32_t i = 0; i < deps->count; i++)
+        if (deps->id[i] == id) return;
+    deps->id[deps->count++] = (uint16_t)id;
+}
+
+/* A value operand: register, special register or uniform. */
+static enum error source(struct decoder *dec, uint16_t field, uint16_t *row) {
+    struct program *p = dec->p;
+    if (field & OPERAND_UNIFORM) {
+        uint32_t index = field & 0x7fffu;
+        if (index >= p->uniform_count) return reject(dec, "uniform row %u does not exist", index);
+        *row = (uint16_t)(ROW_UNIFORM | index);
+    } else if (field & OPERAND_SPECIAL) {
+        uint32_t index = field & 0x3fffu;
+        if (index >= SPECIAL_COUNT) return reject(dec, "special register %u does not exist", index);
+        *row = (uint16_t)(p->meta.nregs + index);
+    } else {
+        if (field >= p->meta.nregs) return reject(dec, "register %u does not exist", field);
+        *row = field;
+        add_dep(&p->deps[dec->pc], field);
+    }
+    return OK;
+}
+
+static enum error destination(struct decoder *dec, uint16_t field, uint16_t *row) {
+    if (field >= dec->p->meta.nregs)
+        return reject(dec, "destination register %u does not exist", field);
+    *row = field;
+    dec->p->code[dec->pc].dst = field;
+    add_dep(&dec->p->deps[dec->pc], field);
+    return OK;
+}
+
+static enum error predicate(struct decoder *dec, uint16_t field, uint16_t *number) {
+    if (field >= dec->p->meta.npreds) return reject(dec, "predicate %u does not exist", field);
+    *number = field;
+    add_dep(&dec->p->deps[dec->pc], dec->p->meta.nregs + field);
+    return OK;
+}
+
+static uint32_t data_words(uint32_t width) { return width <= 4 ? 1 : width / 4; }
+
+/* The 1..4 data registers of a memory access, in fields d, b, c, q. */
+static enum error data_registers(struct decoder *dec, const struct insn *in, struct uop *u,
+                                 bool load) {
+    const uint16_t fields[4] = {in->d, in->b, in->c, in->q};
+    uint16_t *rows[4] = {&u->d, &u->b, &u->c, &u->q};
+    uint32_t words = data_words(in->width);
+    for (uint32_t i = 0; i < words; i++) {
+        enum error e =
+            load ? destination(dec, fields[i], rows[i]) : source(dec, fields[i], rows[i]);
+        if (e) return e;
+    }
+    if (words == 4 && (u->q & ROW_UNIFORM))
+        return reject(dec, "the fourth data operand must be a register");
+    u->dst_count = load ? (uint8_t)words : 0;
+    return OK;
+}
+
+static enum error address(struct decoder *dec, const struct insn *in, struct uop *u) {
+    uint32_t w = in->width;
+    if (w != 1 && w != 2 && w != 4 && w != 8 && w != 16) return reject(dec, "access width %u", w);
+    if (u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL ||
+        u->op == OP_TEX)
+        if (in->aux < 0 || (uint32_t)in->aux >= dec->buffer_count)
+            return reject(dec, "array %d does not exist", (int)in->aux);
+    if ((u->op == OP_LD_LOCAL || u->op == OP_ST_LOCAL) && w > 4)
+        return reject(dec, "local accesses are at most 4 bytes wide");
+    if (in->a != OPERAND_NONE) return source(dec, in->a, &u->a);
+    u->a = (uint16_t)(ROW_UNIFORM | dec->p->uniform_count); /* zeros */
+    return OK;
+}
+
+static enum error atomic(struct decoder *dec, const struct insn *in, struct uop *u) {
+    enum error e;
+    if (in->sub >= ATOM_COUNT || in->width != 4)
+        return reject(dec, "atomic operation %u of width %u", in->sub, in->width);
+    u->d = ROW_NONE;
+    if (in->d != OPERAND_NONE) {
+        if ((e = destination(dec, in->d, &u->d))) return e;
+        u->dst_count = 1;
+    }
+    if ((e = source(dec, in->b, &u->b))) return e;
+    u->c = u->b;
+    return in->sub == ATOM_CAS ? source(dec, in->c, &u->c) : OK;
+}
+
+static enum error control(struct decoder *dec, const struct insn *in) {
+    if (in->op == OP_BRA) {
+        if (in->imm < 0 || (uint32_t)in->imm >= dec->p->count)
+            return reject(dec, "branch target %d", (int)in->imm);
+        if (in->aux < -1 || in->aux >= (int32_t)dec->p->count)
+            return reject(dec, "reconvergence point %d", (int)in->aux);
+    }
+    if (in->op == OP_BAR_SYNC) {
+        if (in->sub > BAR_RELEASE) return reject(dec, "barrier option %u", in->sub);
+        if (in->sub == BAR_ALLOC && in->imm <= 0)
+            return reject(dec, "allocation of %d bytes", (int)in->imm);
+        if (in->guard) return reject(dec, "guarded barrier");
+    }
+    return OK;
+}
+
+/* Operand fields of one instruction, as its row in ops.def says. */
+static enum error operands(struct decoder *dec, const struct insn *in, struct uop *u) {
+    enum error e = OK;
+    for (const char *s = ops[in->op].operands; *s && !e; s++) {
+        switch (*s) {
+        case 'd':
+            e = destination(dec, in->d, &u->d);
+            u->dst_count = 1;
+            break;
+        case 'p':
+            e = predicate(dec, in->d, &u->d);
+            u->dst = (uint16_t)(dec->p->meta.nregs + in->d);
+            u->dst_count = 1;
+            break;
+        case 'q':
+            if (s[1] == 'a') e = predicate(dec, in->a, &u->a), s++;
+            else if (s[1] == 'b') e = predicate(dec, in->b, &u->b), s++;
+            else e = predicate(dec, in->q, &u->q);
+            break;
+        case 'a': e = source(dec, in->a, &u->a); break;
+        case 'b': e = source(dec, in->b, &u->b); break;
+        case 'c': e = source(dec, in->c, &u->c); break;
+        default: break;
+        }
+    }
+    if (!strchr(ops[in->op].operands, 'q')) { /* arithmetic: absent operands read the first */
+        if (u->b == ROW_NONE) u->b = u->a;
+        if (u->c == ROW_NONE) u->c = u->a;
+    }
+    return e;
+}
+
+static enum error decode_one(struct decoder *dec, const struct config *cfg) {
+    struct program *p = dec->p;
+    const struct insn *in = &dec->code[dec->pc];
+    struct uop *u = &p->code[dec->pc];
+    enum error e;
+    if (in->op >= OP_COUNT) return reject(dec, "operation %u does not exist", in->op);
+    const struct op_info *info = &ops[in->op];
+    *u = (struct uop){.op = (uint8_t)in->op,
+                      .guard = in->guard,
+                      .sub = in->sub,
+                      .width = in->width,
+                      .flags = in->flags,
+                      .unit = info->unit,
+                      .cls = info->cls,
+                      .d = ROW_NONE,
+                      .a = ROW_NONE,
+                      .b = ROW_NONE,
+                      .c = ROW_NONE,
+                      .q = ROW_NONE,
+                      .imm = in->imm,
+                      .aux = in->aux};
+    if (u->unit == UNIT_EITHER && !cfg->fmul_on_sfu) u->unit = UNIT_SP;
+    if (in->guard) {
+        uint16_t number;
+        if ((e = predicate(dec, (uint16_t)((in->guard & ~GUARD_NOT) - 1), &number))) return e;
+    }
+    switch (in->op) {
+    case OP_LD_GLOBAL:
+    case OP_LD_SHARED:
+    case OP_LD_LOCAL:
+    case OP_LD_CONST:
+    case OP_TEX:
+        if ((e = address(dec, in, u))) return e;
+        return data_registers(dec, in, u, true);
+    case OP_ST_GLOBAL:
+    case OP_ST_SHARED:
+    case OP_ST_LOCAL:
+        if ((e = address(dec, in, u))) return e;
+        return data_registers(dec, in, u, false);
+    case OP_ATOM_GLOBAL:
+    case OP_ATOM_SHARED:
+        if ((e = address(dec, in, u))) return e;
+        return atomic(dec, in, u);
+    case OP_BRA:
+    case OP_BAR_SYNC:
+    case OP_MEMBAR:
+    case OP_EXIT:
+        u->unit = UNIT_SP; /* control goes down the arithmetic pipeline (GS302) */
+        return control(dec, in);
+    default: return operands(dec, in, u);
+    }
+}
+
+/* Latency and unit time of every class on this machine. */
+static void class_times(const struct config *cfg, uint16_t latency[CLASS_COUNT],
+                        uint16_t interval[CLASS_COUNT]) {
+#define CLASS(id, name, doc)                                                                       \
+    latency[CLASS_##id] = (uint16_t)cfg->lat_##name;                                               \
+    interval[CLASS_##id] = (uint16_t)cfg->issue_##name;
+#include "tables/classes.def"
+}
+
+static enum error fill_uniforms(struct program *p, const struct uniform *uniforms, uint32_t count,
+                                const struct launch_dims *dims, const uint32_t *params,
+                                uint32_t param_count, struct decoder *dec) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t value = uniforms[i].value, bits = 0;
+        switch (uniforms[i].kind) {
+        case UNIFORM_IMM: bits = value; break;
+        case UNIFORM_PARAM:
+            if (value >= param_count) return reject(dec, "parameter word %u does not exist", value);
+            bits = params[value];
+            break;
+        case UNIFORM_NTID:
+        case UNIFORM_NCTAID:
+            if (value > 2) return reject(dec, "dimension %u does not exist", value);
+            bits = uniforms[i].kind == UNIFORM_NTID ? dims->block[value] : dims->grid[value];
+            break;
+        case UNIFORM_CONST:
+            if (p->constant_bytes < 4 || value > p->constant_bytes - 4)
+                return reject(dec, "constant word at byte %u does not exist", value);
+            memcpy(&bits, p->constants + value, sizeof bits);
+            break;
+        default: return reject(dec, "uniform kind %u does not exist", uniforms[i].kind);
+        }
+        for (uint32_t lane = 0; lane < 32; lane++) p->uniforms[i * 32 + lane] = bits;
+    }
+    return OK;
+}
+
+static bool allocate(struct program *p) {
+    size_t n = p->count;
+    p->code = calloc(n, sizeof *p->code);
+    p->deps = calloc(n, sizeof *p->deps);
+    p->line = calloc(n, sizeof *p->line);
+    p->uniforms = calloc(((size_t)p->uniform_count + 1) * 32, sizeof *p->uniforms);
+    return p->code && p->deps && p->line && p->uniforms;
+}
+
+enum error program_decode(struct program *p, const struct insn *code, uint32_t count,
+                          const struct uniform *uniforms, uint32_t uniform_count,
+                          const struct program_meta *meta, const struct config *cfg,
+                          const struct launch_dims *dims, const uint32_t *params,
+                          uint32_t param_count, const uint8_t *constants, uint32_t constant_bytes,
+                          uint32_t buffer_count, struct fault *fault) {
+    struct decoder dec = {.p = p, .code = code, .buffer_count = buffer_count, .fault = fault};
+    *p = (struct program){.meta = *meta,
+                          .count = count,
+                          .uniform_count = uniform_count,
+                          .constants = constants,
+                          .constant_bytes = constant_bytes,
+                          .ready_count = meta->nregs + meta->npreds,
+                          .row_count = meta->nregs + SPECIAL_COUNT};
+    if (count == 0 || count > MAX_INSNS) return reject(&dec, "%u instructions", count);
+    if (meta->nregs > MAX_REGS || meta->npreds > MAX_PREDS)
+        return reject(&dec, "%u registers, %u predicates", meta->nregs, meta->npreds);
+    if (uniform_count >= MAX_ROWS) return reject(&dec, "%u uniform operands", uniform_count);
+    if (meta->local_bytes % 4 || meta->local_bytes > 65536)
+        return reject(&dec, "%u bytes of local memory", meta->local_bytes);
+    if (!allocate(p)) return fault->code = ERROR_NO_MEMORY;
+    enum error e = fill_uniforms(p, uniforms, uniform_count, dims, params, param_count, &dec);
+    if (e) return e;
+    uint16_t latency[CLASS_COUNT], interval[CLASS_COUNT];
+    class_times(cfg, latency, interval);
+    for (dec.pc = 0; dec.pc < count; dec.pc++) {
+        if ((e = decode_one(&dec, cfg))) return e;
+        p->line[dec.pc] = code[dec.pc].line;
+        if (cfg->icache_bytes)
+            p->deps[dec.pc].line = (uint16_t)(dec.pc * cfg->insn_bytes / cfg->icache_line);
+        p->code[dec.pc].latency = latency[p->code[dec.pc].cls];
+        p->code[dec.pc].interval = interval[p->code[dec.pc].cls];
+    }
+    dec.pc = count - 1;
+    const struct uop *last = &p->code[count - 1];
+    if (!((last->op == OP_EXIT || last->op == OP_BRA) && last->guard == 0))
+        return reject(&dec, "control can run past the last instruction");
+    return OK;
+}
+
+void program_free(struct program *p) {
+    free(p->code);
+    free(p->deps);
+    free(p->line);
+    free(p->uniforms);
+}

@@ -1,0 +1,109 @@
+/* The functional effect of a memory transaction. */
+#include "base/bits.h"
+#include "base/clones.h"
+#include "kernel/lanes.h"
+#include "memory/memsys.h"
+
+static uint8_t *host_of(const struct access *a, uint32_t lane) {
+    return a->buffer->host + (a->addr[lane] - a->buffer->address);
+}
+
+/* Neighbouring lanes on consecutive words, the common case: how many, 0 if they are not. */
+CLONES static uint32_t consecutive_words(const uint32_t addr[32], uint32_t lanes) {
+    const uint32_t first = bits_lowest(lanes), run = lanes >> first;
+    const uint32_t base = addr[first] - 4 * first;
+    uint32_t differ = run & (run + 1);
+    for (uint32_t lane = 0; lane < 32; lane++)
+        differ |= (addr[lane] ^ (base + 4 * lane)) & (0u - (lanes >> lane & 1));
+    return differ ? 0 : bits_count(lanes);
+}
+
+/* A line may hold words of several views, and reach beyond them; what lies there is nobody's. */
+static void fill(struct access *a) {
+    const uint64_t line = a->addr[0], end = line + sizeof a->data[0];
+    const struct buffer *b = a->buffer;
+    uint8_t *into = (uint8_t *)a->data[0];
+    if (line >= b->address && end <= (uint64_t)b->address + b->bytes) {
+        memcpy(into, b->host + (line - b->address), sizeof a->data[0]);
+        return;
+    }
+    memset(into, 0, sizeof a->data[0]);
+    do {
+        const uint64_t low = b->address, high = low + b->bytes;
+        const uint64_t from = line < low ? low : line, to = end > high ? high : end;
+        if (from < to) memcpy(into + (from - line), b->host + (from - low), to - from);
+        b = b->next_view;
+    } while (b != a->buffer);
+}
+
+/* Consecutive words at once; false: they are not. */
+static bool read_run(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
+    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0,
+                   first = bits_lowest(lanes);
+    if (!run) return false;
+    memcpy(access_row(a, 0) + first, from + (a->addr[first] - base), run * 4);
+    return true;
+}
+
+static void read_lanes(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
+    const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        const uint8_t *at = from + (a->addr[lane] - base);
+        for (uint32_t i = 0; i < words; i++)
+            access_row(a, i)[lane] = lane_load(at + 4 * i, a->width, a->flags & INSN_SIGNED);
+    }
+}
+
+CLONES static void gather(uint32_t *row, const uint8_t *from, uint32_t base,
+                          const uint32_t addr[32], uint32_t lanes) {
+    gather_words(row, from, base, addr, lanes);
+}
+
+void access_read(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
+    if (read_run(a, lanes, from, base)) return;
+    if (a->width == 4) gather(access_row(a, 0), from, base, a->addr, lanes);
+    else read_lanes(a, lanes, from, base);
+}
+
+/* Other lanes of the row belong to other transactions, which other host threads may serve. */
+static void load(struct access *a, uint32_t lanes) {
+    const struct buffer *b = a->buffer;
+    if (a->flags & ACCESS_FILL) fill(a);
+    else if (!read_run(a, lanes, b->host, b->address)) read_lanes(a, lanes, b->host, b->address);
+}
+
+static void store(struct access *a, uint32_t lanes) {
+    const uint32_t run = a->width == 4 ? consecutive_words(a->addr, lanes) : 0,
+                   first = bits_lowest(lanes);
+    if (run) {
+        memcpy(host_of(a, first), a->data[0] + first, run * 4);
+        return;
+    }
+    const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        uint8_t *at = host_of(a, lane);
+        for (uint32_t i = 0; i < words; i++) lane_store(at + 4 * i, a->width, a->data[i][lane]);
+    }
+}
+
+static void atomic(struct access *a, uint32_t lanes) {
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        const uint32_t old =
+            lane_atomic(host_of(a, lane), (enum atom_op)a->sub, a->data[0][lane], a->data[1][lane]);
+        if (a->dst[0] != OPERAND_NONE) access_row(a, 0)[lane] = old;
+    }
+}
+
+void access_perform(struct access *a, uint32_t lanes) {
+    if (!lanes) return;
+    switch (a->kind) {
+    case ACCESS_LOAD:
+    case ACCESS_TEXTURE: load(a, lanes); break;
+    case ACCESS_STORE: store(a, lanes); break;
+    case ACCESS_ATOM: atomic(a, lanes); break;
+    default: break;
+    }
+}

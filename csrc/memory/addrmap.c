@@ -1,0 +1,42 @@
+#include "memory/addrmap.h"
+
+#include "base/bits.h"
+
+static struct bit_field bit_field(uint32_t mask) {
+    struct bit_field f = {0};
+    uint32_t left = 0;
+    while (mask && f.count < ADDRMAP_RUNS) {
+        uint32_t low = bits_lowest(mask), length = 0;
+        while (low + length < 32 && (mask >> (low + length) & 1u)) length++;
+        uint32_t bits = length == 32 ? UINT32_MAX : ((1u << length) - 1) << low;
+        f.run[f.count].mask = bits;
+        f.run[f.count].right = low;
+        f.run[f.count].left = left;
+        f.count++;
+        left += length;
+        mask &= ~bits;
+    }
+    return f;
+}
+
+static uint64_t reciprocal(uint32_t d) { return ((1ull << ADDRMAP_RECIPROCAL_BITS) + d - 1) / d; }
+
+void addrmap_init(struct addrmap *m, const struct config *cfg) {
+    *m = (struct addrmap){
+        .partitions = cfg->partitions,
+        .block_shift = bits_lowest(cfg->partition_bytes),
+        .slice_shift = bits_lowest(cfg->l2_slices),
+        .hashed = cfg->partition_hash && cfg->partitions > 1,
+        .chunk = 1,
+        .bank = bit_field(cfg->dram_bank_mask),
+        .row = bit_field(cfg->dram_row_mask),
+    };
+    m->per_partition = reciprocal(m->partitions);
+    if (m->partitions < 2) return;
+    while (m->chunk * m->partitions <= ADDRMAP_TABLE) m->chunk *= m->partitions;
+    m->per_chunk = reciprocal(m->chunk);
+    for (uint32_t i = 1; i < m->chunk; i++) {
+        uint32_t sum = m->digit_sum[i / m->partitions] + i % m->partitions;
+        m->digit_sum[i] = (uint8_t)(sum % m->partitions);
+    }
+}

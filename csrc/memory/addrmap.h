@@ -1,0 +1,81 @@
+/* Where an address lives: partition, L2 slice, DRAM bank and row (hw-parameters 7.3, 8).
+ *
+ * Device memory is dealt out to the partitions in blocks of partition_bytes. Linear maps
+ * (GT200) take the block number modulo the partitions: strides that are multiples of
+ * partitions * partition_bytes camp on one partition. Hashed maps (Fermi on [SDK-T]; NVIDIA
+ * does not publish the function) take the sum of the block number's digits in base
+ * `partitions`: a permutation of every run of `partitions` blocks, and a stride of any
+ * power of the base spreads too.
+ *
+ * Inside a partition blocks alternate between its L2 slices; bank and row are bits of the
+ * partition's own address, as GPGPU-Sim's -gpgpu_mem_addr_mapping has them. */
+#ifndef SMMUX_ADDRMAP_H
+#define SMMUX_ADDRMAP_H
+
+#include <stdint.h>
+
+#include "base/config.h"
+
+#define ADDRMAP_TABLE 4096u
+#define ADDRMAP_RUNS  8u
+
+/* Gathers the bits of a mask, lowest first: one shift per run of adjacent bits. */
+struct bit_field {
+    uint32_t count;
+    struct {
+        uint32_t mask, right, left;
+    } run[ADDRMAP_RUNS];
+};
+
+struct addrmap {
+    uint32_t partitions, block_shift, slice_shift;
+    uint32_t hashed, chunk;            /* chunk: the table's size, a power of `partitions` */
+    uint64_t per_partition, per_chunk; /* 2^38 / partitions and / chunk, rounded up */
+    uint8_t digit_sum[ADDRMAP_TABLE];  /* modulo partitions */
+    struct bit_field bank, row;
+};
+
+void addrmap_init(struct addrmap *m, const struct config *cfg);
+
+static inline uint32_t bit_field_of(const struct bit_field *f, uint32_t addr) {
+    uint32_t value = 0;
+    for (uint32_t i = 0; i < f->count; i++)
+        value |= (addr & f->run[i].mask) >> f->run[i].right << f->run[i].left;
+    return value;
+}
+
+/* n / d by multiplication: exact for n < 2^25 and d <= 4096, as n / 2^38 < 1 / d. */
+#define ADDRMAP_RECIPROCAL_BITS 38
+
+static inline uint32_t addrmap_divide(uint32_t n, uint64_t reciprocal) {
+    return (uint32_t)(n * reciprocal >> ADDRMAP_RECIPROCAL_BITS);
+}
+
+/* Partition of a device address; *local is its address there. */
+static inline uint32_t addrmap_partition(const struct addrmap *m, uint32_t addr, uint32_t *local) {
+    uint32_t block = addr >> m->block_shift, inside = addr & ((1u << m->block_shift) - 1);
+    uint32_t quotient = addrmap_divide(block, m->per_partition);
+    uint32_t partition = block - quotient * m->partitions;
+    for (uint32_t rest = m->hashed ? quotient : 0; rest;) {
+        const uint32_t upper = addrmap_divide(rest, m->per_chunk);
+        partition += m->digit_sum[rest - upper * m->chunk];
+        if (partition >= m->partitions) partition -= m->partitions;
+        rest = upper;
+    }
+    *local = quotient << m->block_shift | inside;
+    return partition;
+}
+
+/* A partition's address is that of one of its slices with the slice number put in again. */
+static inline uint32_t addrmap_slice(const struct addrmap *m, uint32_t local, uint32_t *in_slice) {
+    uint32_t block = local >> m->block_shift, inside = local & ((1u << m->block_shift) - 1);
+    *in_slice = block >> m->slice_shift << m->block_shift | inside;
+    return block & ((1u << m->slice_shift) - 1);
+}
+
+static inline uint32_t addrmap_local(const struct addrmap *m, uint32_t in_slice, uint32_t slice) {
+    uint32_t block = in_slice >> m->block_shift, inside = in_slice & ((1u << m->block_shift) - 1);
+    return (block << m->slice_shift | slice) << m->block_shift | inside;
+}
+
+#endif

@@ -1,0 +1,104 @@
+#include "memory/cache.h"
+
+#include <stdlib.h>
+
+#include "base/bits.h"
+
+#define WAY_BITS 20 /* leaves 44 for the number of uses */
+#define MAX_WAYS (1u << WAY_BITS)
+
+static bool is_possible(const struct cache_shape *s) {
+    const uint64_t set = (uint64_t)s->ways * s->line;
+    return bits_is_power_of_two(s->line) && bits_is_power_of_two(s->sector) &&
+           s->sector <= s->line && s->line / s->sector <= 8 && s->bytes && set &&
+           s->ways <= MAX_WAYS && s->bytes % set == 0;
+}
+
+static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
+    c->number[index] = line;
+    c->lines[index] = (struct cache_line){.mshr = CACHE_NO_MSHR};
+}
+
+enum error cache_init(struct cache *c, const struct cache_shape *shape) {
+    *c = (struct cache){0};
+    if (!is_possible(shape)) return ERROR_BAD_CONFIG;
+    const uint32_t count = shape->bytes / shape->line;
+    *c = (struct cache){
+        .sets = count / shape->ways,
+        .ways = shape->ways,
+        .line_shift = bits_lowest(shape->line),
+        .sector_shift = bits_lowest(shape->sector),
+        .hashed = shape->hashed,
+    };
+    if (bits_is_power_of_two(c->sets)) {
+        c->set_mask = c->sets - 1;
+        c->set_shift = bits_lowest(c->sets);
+    }
+    c->lines = malloc(count * sizeof *c->lines);
+    c->number = malloc(count * sizeof *c->number);
+    c->data = shape->data ? malloc(shape->bytes) : NULL;
+    if (!c->lines || !c->number || (shape->data && !c->data)) {
+        cache_free(c);
+        return ERROR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++) cache_set(c, i, CACHE_NONE);
+    return OK;
+}
+
+void cache_free(struct cache *c) {
+    free(c->lines);
+    free(c->number);
+    free(c->data);
+    c->lines = NULL;
+    c->number = NULL;
+    c->data = NULL;
+}
+
+/* First way of the line's set. Hashing is GPGPU-Sim's "H" in spirit: two further digits of
+ * the line number, in base `sets`, are folded into the index. */
+static inline uint32_t first_way(const struct cache *c, uint32_t line) {
+    uint32_t set;
+    if (c->set_mask || c->sets == 1) {
+        set = line;
+        if (c->hashed && c->set_shift)
+            set ^= line >> c->set_shift ^ (line >> c->set_shift >> c->set_shift);
+        set &= c->set_mask;
+    } else if (c->hashed) {
+        uint32_t high = line / c->sets;
+        set = (line % c->sets + high % c->sets + high / c->sets % c->sets) % c->sets;
+    } else {
+        set = line % c->sets;
+    }
+    return set * c->ways;
+}
+
+uint32_t cache_find(const struct cache *c, uint32_t line) {
+    uint32_t first = first_way(c, line);
+    for (uint32_t i = first; i < first + c->ways; i++)
+        if (c->number[i] == line) return i;
+    return CACHE_NONE;
+}
+
+/* Without branches, as no host can predict which way is the oldest: keys of last use and way are
+ * compared. Empty ways have never been used. */
+uint32_t cache_victim(const struct cache *c, uint32_t line) {
+    const uint32_t first = first_way(c, line);
+    uint64_t oldest = UINT64_MAX;
+    for (uint32_t way = 0; way < c->ways; way++) {
+        const struct cache_line *l = &c->lines[first + way];
+        const uint64_t tied = l->mshr == CACHE_NO_MSHR ? 0 : UINT64_MAX;
+        const uint64_t key = (l->used << WAY_BITS | way) | tied;
+        oldest = key < oldest ? key : oldest;
+    }
+    return oldest == UINT64_MAX ? CACHE_NONE : first + (uint32_t)(oldest & (MAX_WAYS - 1));
+}
+
+void cache_put(struct cache *c, uint32_t index, uint32_t line) {
+    cache_set(c, index, line);
+    cache_touch(c, index);
+}
+
+void cache_invalidate(struct cache *c, uint32_t line) {
+    const uint32_t i = cache_find(c, line);
+    if (i != CACHE_NONE) cache_set(c, i, CACHE_NONE);
+}

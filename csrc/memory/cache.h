@@ -1,0 +1,71 @@
+/* A set-associative cache: tags, LRU, valid and dirty sectors, pending misses.
+ *
+ * What a cache does on a miss, a store or a fill is its owner's business (l2.c, the SM);
+ * this file finds, replaces and remembers. A miss reserves its line at once and ties it
+ * to a pending-miss entry (MSHR); a tied line is never evicted. Lines are numbers
+ * (address / line size). Line data are optional. */
+#ifndef SMMUX_CACHE_H
+#define SMMUX_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/errors.h"
+
+#define CACHE_NONE    UINT32_MAX
+#define CACHE_NO_MSHR 0xffffu
+
+struct cache_shape {
+    uint32_t bytes, line, ways; /* bytes = sets * ways * line; any number of sets */
+    uint32_t sector;            /* bytes per valid bit; at most 8 sectors in a line */
+    bool hashed;                /* set index folds the upper line bits in */
+    bool data;                  /* lines hold data */
+};
+
+/* One line, or way: its state apart from the number, which is kept by itself for the search. */
+struct cache_line {
+    uint64_t used;
+    uint16_t mshr;        /* pending miss, or CACHE_NO_MSHR */
+    uint8_t valid, dirty; /* sector masks */
+};
+
+struct cache {
+    uint32_t *number; /* set-major; CACHE_NONE: empty */
+    struct cache_line *lines;
+    uint8_t *data;
+    uint64_t clock;
+    uint32_t sets, ways, line_shift, sector_shift;
+    uint32_t set_mask; /* sets - 1 when sets is a power of two, else 0 */
+    uint32_t set_shift;
+    bool hashed;
+};
+
+enum error cache_init(struct cache *c, const struct cache_shape *shape);
+void cache_free(struct cache *c);
+
+/* Index of the line, or CACHE_NONE. */
+uint32_t cache_find(const struct cache *c, uint32_t line);
+/* Index of the way to replace for `line`: an empty one, else the least recently used that
+ * no miss is pending on; CACHE_NONE when all ways are tied. */
+uint32_t cache_victim(const struct cache *c, uint32_t line);
+/* Put `line`, with no sector valid, in that way and make it the most recently used. */
+void cache_put(struct cache *c, uint32_t index, uint32_t line);
+/* Drop the line if it is present. */
+void cache_invalidate(struct cache *c, uint32_t line);
+
+static inline void cache_touch(struct cache *c, uint32_t index) {
+    c->lines[index].used = ++c->clock;
+}
+
+/* Mask of the sectors that [addr, addr + bytes) touches; the range lies in one line. */
+static inline uint32_t cache_sectors(const struct cache *c, uint32_t addr, uint32_t bytes) {
+    uint32_t inside = addr & ((1u << c->line_shift) - 1);
+    uint32_t first = inside >> c->sector_shift, last = (inside + bytes - 1) >> c->sector_shift;
+    return ((2u << last) - 1) & ~((1u << first) - 1);
+}
+
+static inline uint8_t *cache_data(const struct cache *c, uint32_t index) {
+    return c->data + ((uint64_t)index << c->line_shift);
+}
+
+#endif

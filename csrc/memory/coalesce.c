@@ -1,0 +1,98 @@
+#include "memory/coalesce.h"
+
+#include <assert.h>
+
+#include "base/bits.h"
+#include "base/clones.h"
+
+/* The lanes of one segment, and the address bits in which they differ from one of them. */
+struct group {
+    uint32_t lanes, differ;
+};
+
+/* Who shares the first address' aligned segment of ~keep + 1 bytes. Written so that compilers
+ * vectorise it. */
+CLONES static struct group segment_of(const uint32_t addr[32], uint32_t lanes, uint32_t first,
+                                      uint32_t keep) {
+    struct group found = {0, 0};
+
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t apart = addr[lane] ^ first;
+        const bool inside = (apart & keep) == 0 && (lanes & 1u << lane) != 0;
+
+        found.lanes |= inside ? 1u << lane : 0;
+        found.differ |= inside ? apart : 0;
+    }
+    return found;
+}
+
+/* The segment of the lowest of the lanes. */
+static struct segment next_segment(const uint32_t addr[32], uint32_t lanes, uint32_t bytes,
+                                   bool shrink) {
+    const uint32_t first = addr[bits_lowest(lanes)];
+    const struct group found = segment_of(addr, lanes, first, ~(bytes - 1));
+
+    /* CC 1.2/1.3: half of the segment where that is enough, 128 -> 64 -> 32 bytes. */
+    while (shrink && bytes > 32 && (found.differ & bytes / 2) == 0) bytes /= 2;
+    return (struct segment){first & ~(bytes - 1), bytes, found.lanes};
+}
+
+uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
+                        struct segment out[64]) {
+    uint32_t count = 0;
+
+    for (; mask != 0; mask &= ~out[count++].lanes)
+        out[count] = next_segment(addr, mask, bytes, false);
+    return count;
+}
+
+static uint32_t segment_bytes(const struct config *cfg, uint32_t width, bool store) {
+    if (cfg->coalesce_rule == 13) return width == 1 ? 32 : width == 2 ? 64 : 128;
+    return cfg->coalesce_rule == 20 && cfg->coalesce_l1 && !store ? 128 : 32;
+}
+
+/* Lanes whose addresses the machine looks at together. */
+static uint32_t lanes_per_request(const struct config *cfg, uint32_t width) {
+    if (cfg->coalesce_rule == 13) return 16;
+    return width <= 4 ? 32 : width == 8 ? 16 : 8;
+}
+
+/* All 32 lanes read consecutive words from a 128-byte boundary on. */
+CLONES static bool aligned_line(const uint32_t addr[32]) {
+    uint32_t differ = addr[0] & 127;
+
+    for (uint32_t lane = 0; lane < 32; lane++) differ |= addr[lane] ^ (addr[0] + 4 * lane);
+    return differ == 0;
+}
+
+/* The transactions of an aligned line: one line, two half-warps or four sectors. */
+static uint32_t coalesce_line(uint32_t base, uint32_t bytes, struct segment out[64]) {
+    uint32_t lanes = 0xffffffffu >> (32 - bytes / 4);
+    uint32_t count = 0;
+
+    for (uint32_t offset = 0; offset < 128; offset += bytes)
+        out[count++] = (struct segment){base + offset, bytes, lanes << offset / 4};
+    return count;
+}
+
+uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t mask, uint32_t width,
+                  bool store, struct segment out[64]) {
+    uint32_t bytes = segment_bytes(cfg, width, store);
+    uint32_t step = lanes_per_request(cfg, width);
+    uint32_t group = 0xffffffffu >> (32 - step);
+    uint32_t count = 0;
+
+    assert(width != 0 && width <= 16 && (width & (width - 1)) == 0);
+    if (width == 4 && mask == 0xffffffffu && aligned_line(addr))
+        return coalesce_line(addr[0], cfg->coalesce_rule == 13 ? 64 : bytes, out);
+    for (uint32_t first = 0; first < 32; first += step) {
+        uint32_t lanes = mask & group << first;
+
+        while (lanes != 0) {
+            assert(count < COALESCE_MAX_SEGMENTS);
+            out[count] = next_segment(addr, lanes, bytes, cfg->coalesce_rule == 13);
+            lanes &= ~out[count++].lanes;
+        }
+    }
+    return count;
+}

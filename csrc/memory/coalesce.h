@@ -1,0 +1,28 @@
+/* Coalescing: the addresses of a warp -> memory transactions (hw-parameters 7.1). */
+#ifndef SMMUX_COALESCE_H
+#define SMMUX_COALESCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/config.h"
+
+#define COALESCE_MAX_SEGMENTS 32u /* one lane never touches two */
+
+struct segment {
+    uint32_t addr;  /* first byte, a multiple of bytes */
+    uint32_t bytes; /* 32, 64 or 128 */
+    uint32_t lanes; /* lanes that it serves */
+};
+
+/* The aligned lines of that many bytes that the lanes of mask touch, in order of their lowest
+ * lane; returns how many. */
+uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
+                        struct segment out[64]);
+
+/* addr: byte address per lane, aligned to width; mask: lanes that take part; width: 1, 2,
+ * 4, 8 or 16 bytes. Returns the number of segments, in order of their lowest lane. */
+uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t mask, uint32_t width,
+                  bool store, struct segment out[64]);
+
+#endif

@@ -1,0 +1,384 @@
+#include "memory/dram.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/bits.h"
+
+static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static inline uint32_t at_least(uint32_t a, uint32_t least) { return a > least ? a : least; }
+
+static struct dram_timing timing(const struct config *cfg) {
+    struct dram_timing t = {
+        .rcd = cfg->t_rcd,
+        .rp = cfg->t_rp,
+        .ras = cfg->t_ras,
+        .rc = cfg->t_rc,
+        .rrd = cfg->t_rrd,
+        .faw = cfg->t_faw,
+        .cl = cfg->t_cl,
+        .wl = cfg->t_wl,
+        .burst = cfg->dram_burst_clk,
+        .ccd = at_least(cfg->t_ccd, cfg->dram_burst_clk), /* one burst at a time on the data bus */
+        .ccdl = cfg->t_ccdl,
+        .rtp = cfg->t_rtp,
+        .rtpl = cfg->t_rtpl,
+        .refi = cfg->t_refi,
+        .rfc = cfg->t_rfc,
+    };
+    /* Command to command, as GPGPU-Sim derives them (gpu-sim.h: tRTW, tWTR, tWTP); two
+     * clocks turn the bus round. Never closer than any two column commands. */
+    t.rtw = t.cl + t.burst + 2 > t.wl ? t.cl + t.burst + 2 - t.wl : 1;
+    t.rtw = at_least(t.rtw, t.ccd);
+    t.wtr = at_least(t.wl + t.burst + cfg->t_wtr, t.ccd);
+    t.wtp = t.wl + t.burst + cfg->t_wr;
+    return t;
+}
+
+static const struct dram_list empty = {DRAM_NONE, DRAM_NONE};
+
+static void list_append(struct dram_entry *pool, struct dram_list *list, uint32_t e) {
+    pool[e].next = DRAM_NONE;
+    if (list->head == DRAM_NONE) list->head = e;
+    else pool[list->tail].next = e;
+    list->tail = e;
+}
+
+static uint32_t list_take(const struct dram_entry *pool, struct dram_list *list) {
+    const uint32_t e = list->head;
+    list->head = pool[e].next;
+    return e;
+}
+
+enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase) {
+    *d = (struct dram){
+        .wake = DRAM_NEVER,
+        .t = timing(cfg),
+        .banks = cfg->dram_banks,
+        .group_mask = cfg->dram_groups - 1,
+        .closed = cfg->dram_banks == 32 ? UINT32_MAX : (1u << cfg->dram_banks) - 1,
+        .window = cfg->dram_window,
+        .refresh_due = cfg->t_refi ? cfg->t_refi + (uint64_t)phase : DRAM_NEVER,
+        .free = DRAM_NONE,
+        .capacity = capacity,
+        .fifo = empty,
+        .done = empty,
+    };
+    for (uint32_t b = 0; b < d->banks; b++) d->bank[b].candidates = empty;
+    d->pool = malloc(capacity * sizeof *d->pool);
+    return d->pool ? OK : ERROR_NO_MEMORY;
+}
+
+void dram_free(struct dram *d) {
+    free(d->pool);
+    d->pool = NULL;
+}
+
+void dram_push(struct dram *d, const struct dram_request *r) {
+    uint32_t e = d->free;
+    if (e != DRAM_NONE) d->free = d->pool[e].next;
+    else e = d->fresh++;
+    assert(e < d->capacity && r->bursts && r->bank < d->banks);
+    d->pool[e] =
+        (struct dram_entry){r->arrival, r->tag, r->row, DRAM_NONE, r->bank, r->bursts, r->write};
+    list_append(d->pool, &d->fifo, e);
+    const uint64_t seen = later(r->arrival, d->now);
+    if (seen < d->wake) d->wake = seen;
+}
+
+uint32_t dram_pop(struct dram *d) {
+    const uint32_t e = list_take(d->pool, &d->done);
+    d->pool[e].next = d->free;
+    d->free = e;
+    return d->pool[e].tag;
+}
+
+static void record(struct dram *d, uint64_t clock, enum dram_command_kind kind, uint32_t bank,
+                   uint32_t row) {
+    struct dram_log *log = d->log;
+    if (!log) return;
+    if (log->count < log->capacity)
+        log->entries[log->count] = (struct dram_command){clock, row, (uint8_t)kind, (uint8_t)bank};
+    log->count++;
+}
+
+static inline bool is_open(const struct dram *d, uint32_t b) { return !(d->closed >> b & 1u); }
+
+/* The next command of a serving bank, and when the bank itself allows it. */
+static void bank_plan(struct dram *d, uint32_t b) {
+    const struct dram_bank *k = &d->bank[b];
+    const uint32_t bit = 1u << b;
+    if (is_open(d, b) && k->row == d->wanted[b]) {
+        d->ready[b] = k->col_ready;
+        d->column |= bit;
+        d->row &= ~bit;
+        return;
+    }
+    d->ready[b] = is_open(d, b) ? k->pre_ready : k->act_ready;
+    d->row |= bit;
+    d->column &= ~bit;
+    if (d->ready[b] < d->row_bound) d->row_bound = d->ready[b];
+}
+
+/* ---- window ------------------------------------------------------------------------------ */
+
+/* Unlink and return the bank's oldest request to its open row, else its oldest. */
+static uint32_t window_take(struct dram *d, uint32_t b) {
+    struct dram_list *list = &d->bank[b].candidates;
+    struct dram_entry *pool = d->pool;
+    uint32_t e = list->head, before = DRAM_NONE;
+    if (is_open(d, b)) {
+        const uint32_t row = d->bank[b].row;
+        uint32_t previous = DRAM_NONE;
+        for (uint32_t i = list->head; i != DRAM_NONE; previous = i, i = pool[i].next)
+            if (pool[i].row == row) {
+                e = i;
+                before = previous;
+                break;
+            }
+    }
+    if (before == DRAM_NONE) list->head = pool[e].next;
+    else pool[before].next = pool[e].next;
+    if (list->tail == e) list->tail = before;
+    if (list->head == DRAM_NONE) d->waiting &= ~(1u << b);
+    d->window_used--;
+    return e;
+}
+
+static void bank_serve(struct dram *d, uint32_t b) {
+    struct dram_bank *k = &d->bank[b];
+    const uint32_t entry = window_take(d, b);
+    const struct dram_entry *e = &d->pool[entry];
+    if (!is_open(d, b)) d->stats.misses++;
+    else if (k->row == e->row) d->stats.hits++;
+    else d->stats.conflicts++;
+    k->entry = entry;
+    k->bursts = e->bursts;
+    d->writing = (d->writing & ~(1u << b)) | (uint32_t)e->write << b;
+    d->wanted[b] = e->row;
+    bank_plan(d, b);
+}
+
+/* What has arrived by now enters the window, idle banks take, until nothing moves. */
+static void admit(struct dram *d) {
+    for (;;) {
+        while (d->window_used < d->window && d->fifo.head != DRAM_NONE &&
+               d->pool[d->fifo.head].time <= d->now) {
+            const uint32_t e = list_take(d->pool, &d->fifo), b = d->pool[e].bank;
+            list_append(d->pool, &d->bank[b].candidates, e);
+            d->waiting |= 1u << b;
+            d->window_used++;
+        }
+        uint32_t idle = d->waiting & ~(d->column | d->row);
+        if (!idle) return;
+        for (; idle; idle &= idle - 1) bank_serve(d, bits_lowest(idle));
+    }
+}
+
+/* ---- commands ---------------------------------------------------------------------------- */
+
+/* Candidates are compared as keys: clock, then turn, which is the bank counted from d->first. */
+#define TURN_BITS 5
+
+static inline uint32_t turns(const struct dram *d, uint32_t banks) {
+    return banks >> d->first | banks << (-d->first & (DRAM_MAX_BANKS - 1));
+}
+
+static inline uint32_t bank_at(const struct dram *d, uint64_t turn) {
+    return (uint32_t)(turn + d->first) & (DRAM_MAX_BANKS - 1);
+}
+
+/* First of these banks to issue a column command, the bus being free for it at `bus`. */
+static inline uint64_t first_column(const struct dram *d, uint32_t banks, uint64_t bus,
+                                    uint64_t best) {
+    for (uint32_t m = turns(d, banks); m && bus <= best >> TURN_BITS; m &= m - 1) {
+        const uint32_t turn = bits_lowest(m), b = bank_at(d, turn);
+        uint64_t at = later(d->ready[b], d->group_ready[b & d->group_mask]);
+        at = later(at, bus);
+        const uint64_t key = at << TURN_BITS | turn;
+        best = key < best ? key : best;
+        if (at == bus) break; /* none later in turn can be earlier */
+    }
+    return best;
+}
+
+/* Also renews the bound that spares this search while it cannot win. */
+static uint64_t first_row(struct dram *d, uint64_t floor) {
+    const uint64_t activate = later(floor, d->bus_ready[DRAM_ACTIVATE]);
+    uint64_t best = UINT64_MAX;
+    for (uint32_t m = turns(d, d->row); m; m &= m - 1) {
+        const uint32_t turn = bits_lowest(m), b = bank_at(d, turn);
+        const uint64_t other =
+            is_open(d, b) ? later(floor, d->group_pre_ready[b & d->group_mask]) : activate;
+        const uint64_t key = later(d->ready[b], other) << TURN_BITS | turn;
+        best = key < best ? key : best;
+    }
+    d->row_bound = best >> TURN_BITS;
+    return best;
+}
+
+/* Bank whose next command is legal first, and that clock; ties in round-robin order. */
+static uint64_t choose(struct dram *d, uint32_t *bank) {
+    const uint64_t floor = later(d->now, d->command_free);
+    const uint64_t read = later(floor, d->bus_ready[DRAM_READ]);
+    const uint64_t write = later(floor, d->bus_ready[DRAM_WRITE]);
+    const uint32_t reads = d->column & ~d->writing, writes = d->column & d->writing;
+    uint64_t best = UINT64_MAX;
+    best = first_column(d, read <= write ? reads : writes, read <= write ? read : write, best);
+    best = first_column(d, read <= write ? writes : reads, read <= write ? write : read, best);
+    if (d->row && d->row_bound <= best >> TURN_BITS) {
+        const uint64_t row = first_row(d, floor);
+        best = row < best ? row : best;
+    }
+    *bank = bank_at(d, best);
+    return best >> TURN_BITS;
+}
+
+static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
+    const struct dram_timing *t = &d->t;
+    struct dram_bank *k = &d->bank[b];
+    const uint32_t group = b & d->group_mask;
+    const bool write = d->writing >> b & 1u;
+    uint64_t end;
+    if (write) {
+        d->bus_ready[DRAM_WRITE] = at + t->ccd;
+        d->bus_ready[DRAM_READ] = at + t->wtr;
+        k->pre_ready = later(k->pre_ready, at + t->wtp);
+        end = at + t->wl + t->burst;
+        d->stats.writes++;
+    } else {
+        d->bus_ready[DRAM_READ] = at + t->ccd;
+        d->bus_ready[DRAM_WRITE] = at + t->rtw;
+        k->pre_ready = later(k->pre_ready, at + t->rtp);
+        d->group_pre_ready[group] = at + t->rtpl;
+        end = at + t->cl + t->burst;
+        d->stats.reads++;
+    }
+    d->group_ready[group] = at + t->ccdl;
+    d->stats.busy += t->burst;
+    record(d, at, write ? DRAM_WRITE : DRAM_READ, b, d->pool[k->entry].tag);
+    if (--k->bursts) return;
+    d->column &= ~(1u << b);
+    d->pool[k->entry].time = end;
+    list_append(d->pool, &d->done, k->entry);
+}
+
+static void issue_activate(struct dram *d, uint32_t b, uint64_t at) {
+    const struct dram_timing *t = &d->t;
+    struct dram_bank *k = &d->bank[b];
+    d->closed &= ~(1u << b);
+    k->row = d->wanted[b];
+    k->col_ready = at + t->rcd;
+    k->pre_ready = at + t->ras;
+    k->act_ready = at + t->rc;
+    /* The fifth activate waits for the four-activate window of the first. */
+    d->act_times[d->act_index++ & 3] = at + t->faw;
+    d->bus_ready[DRAM_ACTIVATE] = later(at + t->rrd, d->act_times[d->act_index & 3]);
+    d->stats.activates++;
+    record(d, at, DRAM_ACTIVATE, b, k->row);
+}
+
+static void issue_precharge(struct dram *d, uint32_t b, uint64_t at) {
+    d->closed |= 1u << b;
+    d->bank[b].act_ready = later(d->bank[b].act_ready, at + d->t.rp);
+    d->stats.precharges++;
+    record(d, at, DRAM_PRECHARGE, b, 0);
+}
+
+static void issue(struct dram *d, uint32_t b, uint64_t at) {
+    if (d->column >> b & 1u) {
+        issue_column(d, b, at);
+    } else {
+        if (is_open(d, b)) issue_precharge(d, b, at);
+        else issue_activate(d, b, at);
+        d->first = (b + 1) & (d->banks - 1);
+        d->row_bound = 0;
+        bank_plan(d, b);
+    }
+    d->command_free = at + 1;
+    d->now = at + 1;
+}
+
+/* Precharge all open banks, refresh, and plan the serving banks again. */
+static void refresh(struct dram *d) {
+    const uint32_t all = d->banks == 32 ? UINT32_MAX : (1u << d->banks) - 1;
+    uint64_t at = later(d->refresh_due, d->command_free);
+    if (d->closed != all) {
+        uint64_t precharge = at;
+        for (uint32_t m = all & ~d->closed; m; m &= m - 1) {
+            const uint32_t b = bits_lowest(m);
+            precharge = later(precharge, d->bank[b].pre_ready);
+            precharge = later(precharge, d->group_pre_ready[b & d->group_mask]);
+            d->stats.precharges++;
+        }
+        record(d, precharge, DRAM_PRECHARGE_ALL, 0, 0);
+        at = precharge + d->t.rp;
+    }
+    for (uint32_t b = 0; b < d->banks; b++) /* tRC, and tRP of banks precharged before */
+        at = later(at, d->bank[b].act_ready);
+    record(d, at, DRAM_REFRESH, 0, 0);
+    d->stats.refreshes++;
+    d->closed = all;
+    d->row_bound = 0;
+    for (uint32_t b = 0; b < d->banks; b++)
+        d->bank[b].act_ready = later(d->bank[b].act_ready, at + d->t.rfc);
+    for (uint32_t m = d->column | d->row; m; m &= m - 1) bank_plan(d, bits_lowest(m));
+    d->command_free = at + 1;
+    d->refresh_due += d->t.refi;
+}
+
+/* Refreshes of a channel that has nothing else to do come when they are due, all alike: count
+ * all but the last ones. */
+static void skip_refreshes(struct dram *d) {
+    const uint32_t all = d->banks == 32 ? UINT32_MAX : (1u << d->banks) - 1;
+    if (d->refresh_due > d->now || (d->now - d->refresh_due) / 4 < d->t.refi || d->closed != all ||
+        (d->column | d->row) || d->command_free > d->refresh_due ||
+        (d->log && d->log->count < d->log->capacity))
+        return;
+    for (uint32_t b = 0; b < d->banks; b++)
+        if (d->bank[b].act_ready > d->refresh_due) return;
+    const uint64_t count = (d->now - d->refresh_due) / d->t.refi - 1;
+    d->stats.refreshes += count;
+    if (d->log) d->log->count += count;
+    d->refresh_due += count * d->t.refi;
+}
+
+/* Arrival of the oldest request outside the window. */
+static uint64_t next_arrival(const struct dram *d) {
+    return d->fifo.head == DRAM_NONE ? DRAM_NEVER : d->pool[d->fifo.head].time;
+}
+
+void dram_advance(struct dram *d, uint64_t limit) {
+    while (d->wake < limit) {
+        if (!(d->column | d->row | d->waiting)) { /* skip to the next request */
+            const uint64_t arrival = next_arrival(d);
+            if (arrival > d->now && arrival != DRAM_NEVER) d->now = arrival;
+            if (arrival == DRAM_NEVER || d->now >= limit) {
+                d->wake = arrival == DRAM_NEVER ? DRAM_NEVER : d->now;
+                return;
+            }
+        }
+        while (d->refresh_due <= d->now) {
+            refresh(d);
+            skip_refreshes(d);
+        }
+        admit(d);
+
+        uint32_t b;
+        uint64_t at = choose(d, &b), event = d->refresh_due;
+        if (d->window_used < d->window) { /* an arrival may change the choice */
+            const uint64_t arrival = next_arrival(d);
+            event = arrival < event ? arrival : event;
+        }
+        if (event <= at) {
+            d->wake = event;
+            if (event < limit) d->now = event; /* beyond it, requests yet unknown come first */
+        } else if (at < limit) {
+            issue(d, b, at);
+            d->wake = d->now;
+        } else {
+            d->wake = at;
+        }
+    }
+}

@@ -1,0 +1,148 @@
+/* One DRAM channel at command level: banks, open rows, bus and bank-group timing, refresh,
+ * FR-FCFS over a finite window. Event-driven: the time of the next command is computed,
+ * idle clocks are skipped. All times are command clocks of the channel.
+ *
+ * The policy is GPGPU-Sim's (dram.cc, dram_sched.cc): open page; at the start of a clock
+ * the window fills from the FIFO of waiting requests, then every bank without a request
+ * takes from the window its oldest request to the open row, or else its oldest; this
+ * repeats until nothing moves. One command per clock: the first bank, in round-robin
+ * order from the one after the last activated or precharged, whose next command is legal.
+ * When refresh is due nothing else issues until all banks are precharged and refreshed.
+ *
+ * Requests arrive in order of time, and dram_advance(limit) issues only commands before
+ * limit: the caller must have pushed every request that arrives before limit. Then the
+ * schedule does not depend on how the limits were chosen. */
+#ifndef SMMUX_DRAM_H
+#define SMMUX_DRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/errors.h"
+
+#define DRAM_MAX_BANKS 32u
+#define DRAM_NEVER     UINT64_MAX
+#define DRAM_NONE      UINT32_MAX
+
+enum dram_command_kind {
+    DRAM_READ,
+    DRAM_WRITE,
+    DRAM_ACTIVATE,
+    DRAM_PRECHARGE,
+    DRAM_PRECHARGE_ALL,
+    DRAM_REFRESH
+};
+
+/* Command clocks, from the t_* rows of config.def. */
+struct dram_timing {
+    uint32_t rcd, rp, ras, rc, rrd, faw; /* rows */
+    uint32_t cl, wl, burst;              /* data */
+    uint32_t ccd, ccdl;                  /* column to column: channel, bank group */
+    uint32_t rtw, wtr;                   /* read to write; write to read: command to command */
+    uint32_t rtp, rtpl, wtp;             /* to precharge: read in bank, read in group, write */
+    uint32_t refi, rfc;                  /* refresh; refi 0: none */
+};
+
+#define DRAM_MAX_BURSTS UINT8_MAX
+
+struct dram_request {
+    uint64_t arrival; /* never before that of the request pushed before */
+    uint32_t tag;     /* the caller's */
+    uint32_t row;
+    uint8_t bank;
+    uint8_t bursts; /* column commands, 1 to DRAM_MAX_BURSTS */
+    bool write;
+};
+
+/* A request from push to pop. */
+struct dram_entry {
+    uint64_t time; /* arrival; once served, the last data beat */
+    uint32_t tag, row;
+    uint32_t next;
+    uint8_t bank, bursts;
+    bool write;
+};
+
+struct dram_list {
+    uint32_t head, tail; /* DRAM_NONE: empty */
+};
+
+struct dram_command {
+    uint64_t clock;
+    uint32_t row; /* activate: row; column commands: the caller's tag */
+    uint8_t kind, bank;
+};
+
+/* Optional record of every command, for checkers; entries beyond capacity are only counted. */
+struct dram_log {
+    struct dram_command *entries;
+    uint64_t count, capacity;
+};
+
+struct dram_stats {
+    uint64_t reads, writes, activates, precharges, refreshes; /* commands */
+    uint64_t hits, misses, conflicts; /* requests whose bank had their row, none, another */
+    uint64_t busy;                    /* clocks of the data bus */
+};
+
+struct dram_bank {
+    uint64_t act_ready, pre_ready, col_ready;
+    uint32_t row;                /* open, unless in dram.closed */
+    uint32_t entry;              /* being served */
+    uint8_t bursts;              /* left of it */
+    struct dram_list candidates; /* its requests in the window, oldest first */
+};
+
+struct dram {
+    /* Hot: what finding the next command reads. */
+    uint64_t wake;                  /* no command before this clock */
+    uint64_t now;                   /* clock of the next decision */
+    uint64_t command_free;          /* clock after the last command */
+    uint64_t row_bound;             /* no activate or precharge of a serving bank before this */
+    uint64_t ready[DRAM_MAX_BANKS]; /* bank's next command: bank-local constraints */
+    uint64_t bus_ready[4];          /* constraints of the channel, by kind */
+    uint64_t group_ready[DRAM_MAX_BANKS];
+    uint64_t group_pre_ready[DRAM_MAX_BANKS];
+    uint32_t column, row; /* serving banks whose next command is a read or write; the others */
+    uint32_t writing;     /* banks whose request is a write */
+    uint32_t closed;      /* banks without an open row */
+    uint32_t waiting;     /* banks with requests in the window */
+    uint32_t first;       /* round-robin start */
+    uint64_t refresh_due;
+    uint32_t wanted[DRAM_MAX_BANKS]; /* row of the request being served */
+
+    struct dram_timing t;
+    uint32_t banks, group_mask; /* group of bank b: b & group_mask */
+    uint32_t window, window_used;
+    uint64_t act_times[4];
+    uint32_t act_index;
+
+    struct dram_entry *pool;
+    uint32_t free, fresh, capacity; /* free entries: a list, and those never used */
+    struct dram_list fifo;          /* waiting for the window */
+    struct dram_list done;          /* completed, not yet popped */
+
+    struct dram_bank bank[DRAM_MAX_BANKS];
+    struct dram_stats stats;
+    struct dram_log *log;
+};
+
+/* capacity: most requests pushed and not yet popped. phase: clocks by which refresh is
+ * staggered against other channels. */
+enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase);
+void dram_free(struct dram *d);
+void dram_push(struct dram *d, const struct dram_request *r);
+/* Issue every command before limit. */
+void dram_advance(struct dram *d, uint64_t limit);
+
+/* Clock of the oldest completion not yet popped, DRAM_NEVER when there is none; they are in
+ * order of time. */
+static inline uint64_t dram_done(const struct dram *d) {
+    return d->done.head == DRAM_NONE ? DRAM_NEVER : d->pool[d->done.head].time;
+}
+
+/* Pop it and return its tag. */
+uint32_t dram_pop(struct dram *d);
+
+#endif

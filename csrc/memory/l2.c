@@ -1,0 +1,179 @@
+#include "memory/l2.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/bits.h"
+
+enum error l2_init(struct l2 *l, const struct config *cfg) {
+    *l = (struct l2){
+        .writebacks = cfg->l2_writebacks,
+        .merge_limit = cfg->l2_merge,
+        .fetch_shift = bits_lowest(cfg->l2_fetch),
+    };
+    struct cache_shape shape = {
+        .bytes = cfg->l2_bytes / (cfg->partitions * cfg->l2_slices),
+        .line = cfg->l2_line,
+        .ways = cfg->l2_ways,
+        .sector = cfg->l2_sector,
+    };
+    enum error e = cache_init(&l->cache, &shape);
+    if (e) return e;
+    l->mshrs = calloc(cfg->l2_mshrs, sizeof *l->mshrs);
+    if (!l->mshrs) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < cfg->l2_mshrs; i++)
+        l->mshrs[i].next_free = (uint16_t)(i + 1 < cfg->l2_mshrs ? i + 1 : CACHE_NO_MSHR);
+    return OK;
+}
+
+void l2_free(struct l2 *l) {
+    cache_free(&l->cache);
+    free(l->mshrs);
+    l->mshrs = NULL;
+}
+
+/* First byte and length of the sectors in a mask, gaps included. */
+static uint32_t sector_span(const struct cache *c, uint32_t line, uint32_t mask, uint32_t *bytes) {
+    uint32_t first = bits_lowest(mask), last = 31 - (uint32_t)__builtin_clz(mask);
+    *bytes = (last - first + 1) << c->sector_shift;
+    return (line << c->line_shift) + (first << c->sector_shift);
+}
+
+/* Sectors rounded out to whole fetch units. */
+static uint32_t fetch_sectors(const struct l2 *l, uint32_t mask) {
+    const struct cache *c = &l->cache;
+    if (l->fetch_shift <= c->sector_shift) return mask;
+    uint32_t unit = 1u << (l->fetch_shift - c->sector_shift), whole = (1u << unit) - 1, out = 0;
+    for (uint32_t at = 0; mask >> at; at += unit)
+        if (mask >> at & whole) out |= whole << at;
+    return out;
+}
+
+/* Reserve a way for the line; a dirty victim is written back. CACHE_NONE: must wait. */
+static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
+    uint32_t i = cache_victim(&l->cache, line);
+    if (i == CACHE_NONE) return i;
+    const struct cache_line *victim = &l->cache.lines[i];
+    if (victim->dirty) {
+        if (!l->writebacks) return CACHE_NONE;
+        l->writebacks--;
+        l->stats.writebacks++;
+        work->write_addr =
+            sector_span(&l->cache, l->cache.number[i], victim->dirty, &work->write_bytes);
+    }
+    cache_put(&l->cache, i, line);
+    return i;
+}
+
+static void mshr_wait(struct l2_mshr *m, struct request *pool, uint32_t node) {
+    pool[node].next = XBAR_NONE;
+    if (m->waiting++) pool[m->last].next = node;
+    else m->first = node;
+    m->last = node;
+}
+
+/* A store: no fetch, the sectors become dirty. */
+static enum l2_answer store(struct l2 *l, uint32_t line, uint32_t index, uint32_t want, bool covers,
+                            struct l2_work *work) {
+    if (index == CACHE_NONE) {
+        index = allocate(l, line, work);
+        if (index == CACHE_NONE) return L2_BLOCKED;
+        l->stats.misses++;
+    } else {
+        cache_touch(&l->cache, index);
+        l->stats.hits++;
+    }
+    struct cache_line *c = &l->cache.lines[index];
+    c->dirty |= (uint8_t)want;
+    if (covers) c->valid |= (uint8_t)want;
+    return L2_HIT;
+}
+
+/* A load or atomic that needs sectors which are not valid. */
+static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node, uint32_t line,
+                           uint32_t index, struct l2_work *work) {
+    struct request *r = &pool[node];
+    struct l2_mshr *m;
+    if (index != CACHE_NONE && l->cache.lines[index].mshr != CACHE_NO_MSHR) {
+        m = &l->mshrs[l->cache.lines[index].mshr];
+        if (m->waiting >= l->merge_limit) return L2_BLOCKED;
+        cache_touch(&l->cache, index);
+    } else {
+        if (l->mshr_free == CACHE_NO_MSHR) return L2_BLOCKED;
+        if (index == CACHE_NONE) index = allocate(l, line, work);
+        else cache_touch(&l->cache, index);
+        if (index == CACHE_NONE) return L2_BLOCKED;
+        m = &l->mshrs[l->mshr_free];
+        l->cache.lines[index].mshr = (uint16_t)l->mshr_free;
+        l->mshr_free = m->next_free;
+        *m = (struct l2_mshr){.line = line, .index = index};
+    }
+    mshr_wait(m, pool, node);
+    struct cache_line *c = &l->cache.lines[index];
+    uint32_t missing = r->want & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
+    if (missing) {
+        missing = fetch_sectors(l, missing) & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
+        work->fetch_addr = sector_span(&l->cache, line, missing, &work->fetch_bytes);
+        work->fetch_mshr = (uint32_t)(m - l->mshrs);
+        work->fetch_sectors = missing;
+        m->requested |= (uint8_t)missing;
+        l->stats.misses++;
+    } else {
+        l->stats.merges++;
+    }
+    if (r->kind == ACCESS_ATOM) c->dirty |= r->want;
+    return L2_MISS;
+}
+
+enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, bool covers,
+                         struct l2_work *work) {
+    struct request *r = &pool[node];
+    uint32_t line = r->addr >> l->cache.line_shift;
+    uint32_t want = cache_sectors(&l->cache, r->addr, r->bytes);
+    uint32_t index = cache_find(&l->cache, line);
+    enum l2_answer answer;
+    work->fetch_bytes = work->write_bytes = 0;
+    r->want = (uint8_t)want;
+    if (r->kind == ACCESS_STORE) {
+        answer = store(l, line, index, want, covers, work);
+    } else if (index != CACHE_NONE && (l->cache.lines[index].valid & want) == want) {
+        cache_touch(&l->cache, index);
+        if (r->kind == ACCESS_ATOM) l->cache.lines[index].dirty |= (uint8_t)want;
+        l->stats.hits++;
+        answer = L2_HIT;
+    } else {
+        answer = miss(l, pool, node, line, index, work);
+    }
+    l->stats.accesses += answer != L2_BLOCKED;
+    return answer;
+}
+
+uint32_t l2_fill(struct l2 *l, struct request *pool, uint32_t mshr, uint32_t sectors) {
+    struct l2_mshr *m = &l->mshrs[mshr];
+    struct cache_line *c = &l->cache.lines[m->index];
+    assert(l->cache.number[m->index] == m->line && c->mshr == mshr);
+    m->arrived |= (uint8_t)sectors;
+    c->valid |= (uint8_t)sectors;
+
+    uint32_t ready = XBAR_NONE, last_ready = XBAR_NONE, node = m->waiting ? m->first : XBAR_NONE;
+    m->waiting = 0;
+    while (node != XBAR_NONE) {
+        uint32_t next = pool[node].next;
+        if ((pool[node].want & ~(uint32_t)c->valid) == 0) {
+            pool[node].next = XBAR_NONE;
+            if (ready == XBAR_NONE) ready = node;
+            else pool[last_ready].next = node;
+            last_ready = node;
+        } else {
+            mshr_wait(m, pool, node);
+        }
+        node = next;
+    }
+    if (m->arrived == m->requested) {
+        assert(!m->waiting);
+        c->mshr = CACHE_NO_MSHR;
+        m->next_free = (uint16_t)l->mshr_free;
+        l->mshr_free = mshr;
+    }
+    return ready;
+}

@@ -1,0 +1,61 @@
+/* One L2 slice: write back, allocate on miss, pending misses; texture only on GT200.
+ *
+ * A load that misses fetches the missing sectors, rounded out to l2_fetch bytes, and waits
+ * with the line's pending-miss entry (MSHR). A store needs no fetch: it marks its sectors
+ * dirty, and valid where it covers them (byte masks go to DRAM with the write-back, as
+ * GDDR's data mask allows). Atomics are loads that leave the line dirty. The pipeline is in
+ * order: a request that finds no MSHR, no way to replace, no room to merge or no
+ * write-back buffer holds up those behind it. */
+#ifndef SMMUX_L2_H
+#define SMMUX_L2_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/errors.h"
+#include "memory/cache.h"
+#include "memory/xbar.h"
+
+struct l2_mshr {
+    uint32_t line, index; /* line number; place in the cache */
+    uint32_t first, last; /* waiting requests, oldest first */
+    uint16_t waiting, next_free;
+    uint8_t requested, arrived; /* sectors */
+};
+
+struct l2_stats {
+    uint64_t accesses, hits, merges, misses, writebacks;
+};
+
+struct l2 {
+    struct cache cache;
+    struct l2_mshr *mshrs;
+    uint32_t mshr_free;  /* list through next_free */
+    uint32_t writebacks; /* write-back buffers free */
+    uint32_t merge_limit, fetch_shift;
+    struct l2_stats stats;
+};
+
+enum l2_answer { L2_HIT, L2_MISS, L2_BLOCKED };
+
+/* What DRAM has to do for a request: addresses are the slice's; bytes 0: nothing. */
+struct l2_work {
+    uint32_t fetch_addr, fetch_bytes, fetch_mshr, fetch_sectors;
+    uint32_t write_addr, write_bytes;
+};
+
+enum error l2_init(struct l2 *l, const struct config *cfg);
+void l2_free(struct l2 *l);
+
+/* Look the request up. L2_HIT: answer it now. L2_MISS: it waits in the cache. L2_BLOCKED:
+ * nothing changed, ask again after the next completion. `covers`: a store writes every
+ * byte of its segment. */
+enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, bool covers,
+                         struct l2_work *work);
+
+/* The fetched sectors of an MSHR are back: unlink the requests that are now complete and
+ * return them as a list through request.next, oldest first (XBAR_NONE: none). */
+uint32_t l2_fill(struct l2 *l, struct request *pool, uint32_t mshr, uint32_t sectors);
+
+#endif

@@ -1,0 +1,181 @@
+#include "memory/memdetail.h"
+
+#include <stdlib.h>
+
+#include "base/bits.h"
+#include "base/lines.h"
+#include "memory/partition.h"
+
+struct memdetail {
+    struct xbar xbar;
+    uint32_t count, rop_latency;
+    uint64_t target;   /* the partitions have been, or in this pass are, simulated to this cycle */
+    uint64_t complete; /* target of the last pass */
+    struct partition partition[];
+};
+
+static bool power_of_two_up_to(uint32_t x, uint32_t most) {
+    return bits_is_power_of_two(x) && x <= most;
+}
+
+static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* From the clock at which a refresh is due to the next column command, after the worst of
+ * histories. If the next refresh is due by then, the channel does nothing but refresh. */
+static bool refresh_leaves_time(const struct config *cfg) {
+    const uint32_t write = cfg->t_wl + cfg->dram_burst_clk, read = cfg->t_cl + cfg->dram_burst_clk;
+    uint32_t at = most(most(cfg->t_ras, cfg->t_rc), most(cfg->t_rtp, cfg->t_rtpl));
+    at = most(at, write + cfg->t_wr) + cfg->t_rp + cfg->t_rfc;
+    at = most(at, most(cfg->t_rrd, cfg->t_faw)) + cfg->t_rcd;
+    at = most(at, most(read + 2, write + cfg->t_wtr));
+    at = most(at, most(cfg->t_ccd, cfg->t_ccdl)) + cfg->dram_banks;
+    return cfg->t_refi == 0 || cfg->t_refi > at;
+}
+
+enum error memdetail_check(const struct config *cfg) {
+    const bool l2 = cfg->l2_bytes != 0;
+    const bool good =
+        power_of_two_up_to(cfg->partition_bytes, 65536) && cfg->partition_bytes >= 128 &&
+        power_of_two_up_to(cfg->port_bytes, 256) &&
+        power_of_two_up_to(cfg->l2_slices, PARTITION_MAX_SLICES) &&
+        power_of_two_up_to(cfg->dram_burst_bytes, 256) &&
+        power_of_two_up_to(cfg->dram_banks, DRAM_MAX_BANKS) &&
+        power_of_two_up_to(cfg->dram_groups, cfg->dram_banks) &&
+        1ull << bits_count(cfg->dram_bank_mask) == cfg->dram_banks &&
+        (cfg->dram_bank_mask & cfg->dram_row_mask) == 0 && refresh_leaves_time(cfg) &&
+        (!l2 || (power_of_two_up_to(cfg->l2_line, cfg->partition_bytes) && cfg->l2_line >= 128 &&
+                 power_of_two_up_to(cfg->l2_fetch, cfg->l2_line)));
+    return good ? OK : ERROR_BAD_CONFIG;
+}
+
+enum error memdetail_create(struct memdetail **out, const struct config *cfg) {
+    *out = NULL;
+    enum error e = memdetail_check(cfg);
+    if (e) return e;
+    struct memdetail *m = lines_alloc(sizeof *m + cfg->partitions * sizeof m->partition[0]);
+    if (!m) return ERROR_NO_MEMORY;
+    m->rop_latency = cfg->rop_latency;
+    e = xbar_init(&m->xbar, cfg);
+    while (!e && m->count < cfg->partitions) {
+        e = partition_init(&m->partition[m->count], &m->xbar, cfg, m->count);
+        m->count++;
+    }
+    if (e) {
+        memdetail_destroy(m);
+        return e;
+    }
+    *out = m;
+    return OK;
+}
+
+void memdetail_destroy(struct memdetail *m) {
+    if (!m) return;
+    for (uint32_t p = 0; p < m->count; p++) partition_free(&m->partition[p]);
+    xbar_free(&m->xbar);
+    free(m);
+}
+
+/* A packet sent at t starts at tick ceil(t) or later; its head crosses to the slice, */
+static uint64_t arrivals(const struct memdetail *m, uint64_t t) {
+    return clock_convert(&m->xbar.to_icnt, t) + m->xbar.latency;
+}
+
+/* it leaves the ROP one flit and the ROP's latency later, */
+static uint64_t horizon(const struct memdetail *m, uint64_t t) {
+    return arrivals(m, t) + 1 + m->rop_latency;
+}
+
+/* and the reply crosses back, again in one flit or more. */
+uint32_t memdetail_min_reply(const struct memdetail *m) {
+    uint64_t ticks = 2ull * m->xbar.latency + m->rop_latency + 2;
+    return (uint32_t)clock_convert(&m->xbar.to_shader, ticks) + m->xbar.pipeline;
+}
+
+uint32_t memdetail_begin(struct memdetail *m, uint64_t t, bool tpcs) {
+    const bool partitions = t > m->target;
+    m->complete = m->target;
+    m->target = t;
+    xbar_begin(&m->xbar, partitions, tpcs);
+    return partitions ? m->count : 0;
+}
+
+uint64_t memdetail_reached(const struct memdetail *m) { return m->target; }
+
+void memdetail_partition(struct memdetail *m, uint32_t partition) {
+    partition_run(&m->partition[partition], arrivals(m, m->target), horizon(m, m->target));
+}
+
+void memdetail_receive(struct memdetail *m, uint32_t tpc, struct port *ports) {
+    xbar_receive(&m->xbar, tpc, ports, horizon(m, m->complete) + m->xbar.latency);
+}
+
+void memdetail_send(struct memdetail *m, uint32_t tpc, struct port *ports, uint64_t t1) {
+    xbar_send(&m->xbar, tpc, ports, t1);
+}
+
+void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1) {
+    for (uint32_t tpc = 0; tpc < m->xbar.tpcs; tpc++) memdetail_send(m, tpc, ports, t1);
+    const uint32_t partitions = memdetail_begin(m, t1, false);
+    for (uint32_t p = 0; p < partitions; p++) memdetail_partition(m, p);
+    memdetail_begin(m, t1, true);
+    for (uint32_t tpc = 0; tpc < m->xbar.tpcs; tpc++) memdetail_receive(m, tpc, ports);
+}
+
+bool memdetail_is_camped(const struct memdetail *m, uint32_t threads) {
+    uint64_t all = 0;
+    uint32_t longest = 0;
+    for (uint32_t p = 0; p < m->count; p++) {
+        all += m->partition[p].events;
+        longest = most(longest, m->partition[p].events);
+    }
+    return (uint64_t)longest * threads > all;
+}
+
+uint64_t memdetail_known(const struct memdetail *m) {
+    const struct xbar *x = &m->xbar;
+    uint64_t from = UINT64_MAX;
+    for (uint32_t tpc = 0; tpc < x->tpcs; tpc++) {
+        const uint64_t sent = x->tpc[tpc].in_flight ? m->target : x->tpc[tpc].held;
+        if (sent < from) from = sent;
+    }
+    return from == UINT64_MAX ? from : from + memdetail_min_reply(m);
+}
+
+uint64_t memdetail_next_reply(const struct memdetail *m) {
+    const uint64_t known = memdetail_known(m), tick = xbar_earliest(&m->xbar);
+    if (tick == XBAR_NEVER) return known;
+    const uint64_t cycle = clock_convert(&m->xbar.to_shader, tick + 1) + m->xbar.pipeline;
+    return cycle < known ? cycle : known;
+}
+
+void memdetail_drain(struct memdetail *m) {
+    xbar_begin(&m->xbar, true, false);
+    for (uint32_t p = 0; p < m->count; p++) partition_run(&m->partition[p], XBAR_NEVER, XBAR_NEVER);
+}
+
+void memdetail_counters(const struct memdetail *m, struct counters *into) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        const struct partition *p = &m->partition[i];
+        const struct dram_stats *d = &p->dram.stats;
+        into->dram_reads += d->reads;
+        into->dram_writes += d->writes;
+        into->dram_activates += d->activates;
+        into->dram_precharges += d->precharges;
+        into->dram_refreshes += d->refreshes;
+        into->dram_row_hits += d->hits;
+        into->dram_row_misses += d->misses;
+        into->dram_row_conflicts += d->conflicts;
+        into->dram_busy += d->busy;
+        into->atomic_packets += p->stats.atomics;
+        into->request_flits += p->stats.request_flits;
+        into->reply_flits += p->stats.reply_flits;
+        for (uint32_t s = 0; s < p->slices; s++) {
+            const struct l2_stats *l = &p->slice[s].l2.stats;
+            into->l2_accesses += l->accesses;
+            into->l2_hits += l->hits;
+            into->l2_merges += l->merges;
+            into->l2_misses += l->misses;
+            into->l2_writebacks += l->writebacks;
+        }
+    }
+}

@@ -1,0 +1,48 @@
+/* The detailed memory system behind memsys.h (config mem_model 1): crossbar, partitions
+ * with L2 slices, command-level DRAM. memsys.c forwards to it.
+ *
+ * It advances in passes, in which TPCs, partitions or both take part, every one of them alone, in
+ * any order and on any thread: a TPC receives its replies and, once its SMs have run, sends
+ * their packets; a partition serves what was sent in the pass before. */
+#ifndef SMMUX_MEMDETAIL_H
+#define SMMUX_MEMDETAIL_H
+
+#include "base/config.h"
+#include "base/counters.h"
+#include "base/errors.h"
+#include "memory/memsys.h"
+
+struct memdetail;
+
+/* ERROR_BAD_CONFIG: parameters contradict each other in ways that ranges cannot say. */
+enum error memdetail_check(const struct config *cfg);
+enum error memdetail_create(struct memdetail **out, const struct config *cfg);
+void memdetail_destroy(struct memdetail *m);
+uint32_t memdetail_min_reply(const struct memdetail *m);
+
+/* Begin a pass. Partitions take part if they have not been simulated to cycle t, before which all
+ * packets have been sent; returns how many do. */
+uint32_t memdetail_begin(struct memdetail *m, uint64_t t, bool tpcs);
+void memdetail_partition(struct memdetail *m, uint32_t partition);
+/* Append every reply with cycle < t + min_reply to its SM's port, in order of time, where t is that
+ * of the last pass. */
+void memdetail_receive(struct memdetail *m, uint32_t tpc, struct port *ports);
+/* Take the packets with cycle < t1 (later ones stay at the front of their port). */
+void memdetail_send(struct memdetail *m, uint32_t tpc, struct port *ports, uint64_t t1);
+/* All packets with cycle < t1 sent, the partitions advanced, all replies received. */
+void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1);
+
+/* Between passes: whether one partition had more than one thread's share of the work when they last
+ * took part; the cycle that they have reached; the one before which every reply is known,
+ * UINT64_MAX when nothing is in flight; one before which no reply comes that has yet to be
+ * received. */
+bool memdetail_is_camped(const struct memdetail *m, uint32_t threads);
+uint64_t memdetail_reached(const struct memdetail *m);
+uint64_t memdetail_known(const struct memdetail *m);
+uint64_t memdetail_next_reply(const struct memdetail *m);
+/* After the last reply: finish the writes still on their way to DRAM, so that counters do
+ * not depend on windows. */
+void memdetail_drain(struct memdetail *m);
+void memdetail_counters(const struct memdetail *m, struct counters *into);
+
+#endif

@@ -1,0 +1,84 @@
+#include "memory/memsys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/memdetail.h"
+#include "memory/memflat.h"
+
+struct memsys {
+    struct memflat flat;
+    struct memdetail *detail; /* NULL: the flat model serves */
+};
+
+void port_trim(struct port *port) {
+    if (port->out_first < port->out_count && 2 * port->out_first < port->out_capacity) return;
+    port->out_count -= port->out_first;
+    memmove(port->out, port->out + port->out_first, port->out_count * sizeof *port->out);
+    port->out_first = 0;
+}
+
+enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports) {
+    struct memsys *m = *out = calloc(1, sizeof *m);
+    if (!m) return ERROR_NO_MEMORY;
+    if (cfg->mem_model) return memdetail_create(&m->detail, cfg);
+    memflat_init(&m->flat, cfg, ports);
+    return OK;
+}
+
+void memsys_destroy(struct memsys *m) {
+    if (!m) return;
+    memdetail_destroy(m->detail);
+    free(m);
+}
+
+uint32_t memsys_min_reply(const struct memsys *m) {
+    return m->detail ? memdetail_min_reply(m->detail) : m->flat.cfg->flat_latency;
+}
+
+uint32_t memsys_begin(struct memsys *m, uint64_t t) {
+    return m->detail ? memdetail_begin(m->detail, t, true) : 0;
+}
+
+void memsys_partition(struct memsys *m, uint32_t partition) {
+    memdetail_partition(m->detail, partition);
+}
+
+void memsys_receive(struct memsys *m, uint32_t tpc, struct port *ports) {
+    if (m->detail) memdetail_receive(m->detail, tpc, ports);
+}
+
+void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1) {
+    if (m->detail) memdetail_send(m->detail, tpc, ports, t1);
+}
+
+bool memsys_is_camped(const struct memsys *m, uint32_t threads) {
+    return m->detail && memdetail_is_camped(m->detail, threads);
+}
+
+bool memsys_lags(const struct memsys *m, uint64_t t) {
+    return (m->detail ? memdetail_reached(m->detail) : m->flat.reached) < t;
+}
+
+static void run_partition(void *context, uint32_t item) { memdetail_partition(context, item); }
+
+void memsys_catch_up(struct memsys *m, struct port *ports, uint64_t t, struct pool *pool) {
+    if (m->detail) pool_run(pool, run_partition, m->detail, memdetail_begin(m->detail, t, false));
+    else memflat_advance(&m->flat, ports, t);
+}
+
+uint64_t memsys_known(const struct memsys *m, uint64_t t) {
+    if (m->detail) return memdetail_known(m->detail);
+    if (memsys_lags(m, t)) return 0;
+    return m->flat.next_reply == UINT64_MAX ? UINT64_MAX : t + m->flat.cfg->flat_latency;
+}
+
+uint64_t memsys_next_reply(const struct memsys *m) {
+    return m->detail ? memdetail_next_reply(m->detail) : m->flat.next_reply;
+}
+
+void memsys_finish(struct memsys *m, struct counters *into) {
+    if (!m->detail) return;
+    memdetail_drain(m->detail);
+    memdetail_counters(m->detail, into);
+}

@@ -1,0 +1,145 @@
+/* The timestamped port between the SMs and the rest of the chip.
+ *
+ * The clockwork (gpu.c) advances every SM alone through a window [t, t1). A packet sent at
+ * cycle s never causes a reply before s + memsys_min_reply(), so the memory system, advanced to t0,
+ * knows every reply before t0 + memsys_min_reply(). It may lag: while SMs run from t to t1, the
+ * partitions serve what was sent before t, if t1 <= t0 + memsys_min_reply(). One pass does both,
+ * TPC by TPC and partition by partition on any thread: memsys_begin, then for each TPC
+ * memsys_receive, its SMs, memsys_send, and for each partition memsys_partition.
+ *
+ * Values: a partition reads and writes memory in order of arrival (cycle, SM, sequence);
+ * loads put their lanes into the registers at that moment, where the scoreboard keeps
+ * everybody away from them until the last reply is in. Scheduling (FR-FCFS) decides only when
+ * replies leave.
+ */
+#ifndef SMMUX_MEMSYS_H
+#define SMMUX_MEMSYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/counters.h"
+#include "base/errors.h"
+#include "base/pool.h"
+
+enum access_kind { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOM, ACCESS_FETCH, ACCESS_TEXTURE };
+
+/* One device array. Device addresses come from the launcher, never from the host. */
+struct buffer {
+    uint8_t *host;
+    uint32_t address; /* multiple of 256 */
+    uint32_t bytes;
+    bool writable;
+    /* The next view of the same memory, round to this one: views share lines. By gpu.c. */
+    const struct buffer *next_view;
+};
+
+/* Where the host keeps a device address; NULL outside the array, where a segment may begin. */
+static inline uint8_t *buffer_at(const struct buffer *b, uint32_t address) {
+    const uint32_t offset = address - b->address;
+    return offset < b->bytes ? b->host + offset : NULL;
+}
+
+/* The fill of a cache's line. That of an L1 data cache, a load, copies the line at addr[0], as
+ * bytes, to access->data[0]; others move nothing. */
+#define ACCESS_FILL 0x80u
+
+/* One memory instruction of one warp, alive until its last transaction is answered.
+ *
+ * Loaded values go to the warp's registers when the memory reads them: nobody looks at a
+ * register before its reply is in. */
+struct access {
+    uint32_t *rows; /* the registers: word i of a load goes to row dst[i] */
+    const struct buffer *buffer;
+    uint32_t mask;                  /* lanes that take part */
+    uint16_t warp;                  /* warp slot in the SM */
+    uint16_t pending;               /* transactions not yet answered */
+    uint16_t dst[4];                /* destination registers, OPERAND_NONE where unused */
+    uint8_t kind;                   /* enum access_kind */
+    uint8_t width;                  /* bytes per lane, 1..16 */
+    uint8_t sub;                    /* enum atom_op */
+    uint8_t flags;                  /* INSN_SIGNED */
+    uint8_t cache;                  /* enum sm_cache_id this access fills, 0: none */
+    uint8_t miss;                   /* its pending miss there */
+    _Alignas(64) uint32_t addr[32]; /* device address per lane */
+    uint32_t data[4][32]; /* store and atomic operands, word-major; or the line of a fill */
+};
+
+/* Where word i of a load goes, one per lane. */
+static inline uint32_t *access_row(const struct access *a, uint32_t i) {
+    return a->rows + a->dst[i] * 32u;
+}
+
+/* One transaction: an aligned segment of device memory and the lanes it serves. */
+struct packet {
+    uint64_t cycle; /* leaves the SM */
+    struct access *access;
+    uint32_t addr;  /* first byte of the segment */
+    uint32_t lanes; /* lanes of the access it serves */
+    uint32_t seq;   /* per SM, in order of sending */
+    uint16_t bytes; /* 32, 64, 128 (or the fetch line) */
+    uint16_t sm;
+};
+
+struct reply {
+    uint64_t cycle;
+    struct access *access;
+};
+
+/* Transactions that an SM can have in flight beyond its credits: the last access may overdraw
+ * them, and the fills of its caches need none. */
+#define PORT_EXTRA (32u + 3u * 64u)
+
+/* What an SM shows to the memory system: packets of the window, sorted by cycle, and
+ * a place for replies (any order; the SM sorts). */
+struct port {
+    _Alignas(64) struct packet *out;
+    uint32_t out_first, out_count, out_capacity; /* those from out_first on have yet to leave */
+    struct reply *in;
+    uint32_t in_count, in_capacity; /* capacity covers all credits: never overflows */
+};
+
+/* Packets from out_first on stay; the array's front is made free again. */
+void port_trim(struct port *port);
+
+struct memsys;
+
+enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports);
+void memsys_destroy(struct memsys *m);
+/* Least time from packet.cycle to reply.cycle. */
+uint32_t memsys_min_reply(const struct memsys *m);
+
+/* Begin a pass in which the SMs go on from cycle t; returns how many partitions take part, 0 if the
+ * memory system is there already. */
+uint32_t memsys_begin(struct memsys *m, uint64_t t);
+void memsys_partition(struct memsys *m, uint32_t partition);
+/* Put replies into the ports of a TPC, before its SMs run; take their packets with cycle < t1
+ * afterwards (later ones stay, in order, for the next window). */
+void memsys_receive(struct memsys *m, uint32_t tpc, struct port *ports);
+void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1);
+
+/* Between passes, the SMs being at cycle t: whether one partition had more than one of so many
+ * threads' share of the last work (partition camping), */
+bool memsys_is_camped(const struct memsys *m, uint32_t threads);
+/* whether the memory system lags behind, */
+bool memsys_lags(const struct memsys *m, uint64_t t);
+/* a pass of its own to t, */
+void memsys_catch_up(struct memsys *m, struct port *ports, uint64_t t, struct pool *pool);
+/* the cycle before which every reply is known, UINT64_MAX when nothing is in flight, */
+uint64_t memsys_known(const struct memsys *m, uint64_t t);
+/* and a cycle before which no reply comes that the SMs do not know, packets still in ports
+ * included. */
+uint64_t memsys_next_reply(const struct memsys *m);
+/* After the last reply: let what is still on its way to DRAM arrive, and add the counters. */
+void memsys_finish(struct memsys *m, struct counters *into);
+
+/* Functional effect of one transaction on memory and on access->data (access.c). Textures are read
+ * when they issue, fetches never. */
+void access_perform(struct access *a, uint32_t lanes);
+/* Put what a load's lanes ask for into its registers; `from` holds the memory from device address
+ * `base` on. At least one lane. For the SM alone, which owns the whole row. */
+void access_read(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base);
+
+#endif

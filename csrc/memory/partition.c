@@ -1,0 +1,284 @@
+#include "memory/partition.h"
+
+#include "base/bits.h"
+
+/* What a DRAM completion means, in the tag: kind, slice, payload. */
+enum tag_kind { TAG_REQUEST, TAG_FILL, TAG_WRITEBACK, TAG_ATOM_WRITE };
+#define TAG_KIND_SHIFT  30
+#define TAG_SLICE_SHIFT 28
+#define TAG_PAYLOAD     ((1u << TAG_SLICE_SHIFT) - 1)
+
+static uint32_t make_tag(enum tag_kind kind, uint32_t slice, uint32_t payload) {
+    return (uint32_t)kind << TAG_KIND_SHIFT | slice << TAG_SLICE_SHIFT | payload;
+}
+
+enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg,
+                          uint32_t n) {
+    *p = (struct partition){
+        .xbar = x,
+        .to_dram = clock_ratio(cfg->icnt_khz, cfg->dram_khz),
+        .to_icnt = clock_ratio(cfg->dram_khz, cfg->icnt_khz),
+        .slices = cfg->l2_slices,
+        .rop_latency = cfg->rop_latency,
+        .dram_latency = cfg->dram_latency,
+        .dram_return = cfg->dram_return,
+        .atom_interval = cfg->atom_interval,
+        .burst_shift = bits_lowest(cfg->dram_burst_bytes),
+        .cached = cfg->l2_bytes != 0,
+        .texture_only = cfg->l2_texture_only != 0,
+    };
+    p->done = XBAR_NEVER;
+    /* Rounded down: first data, and from there through the L2 back to the queue. */
+    p->turnaround = (cfg->t_cl < cfg->t_wl ? cfg->t_cl : cfg->t_wl) + cfg->dram_burst_clk +
+                    (uint32_t)((uint64_t)(cfg->dram_return + cfg->dram_latency) * cfg->dram_khz /
+                               cfg->icnt_khz);
+    for (uint32_t s = 0; s < p->slices; s++) {
+        struct slice *slice = &p->slice[s];
+        slice->number = n * p->slices + s;
+        slice->requests = &x->slice[slice->number].requests;
+        slice->tpc = XBAR_NONE;
+        enum error e = p->cached ? l2_init(&slice->l2, cfg) : OK;
+        if (e) return e;
+    }
+    /* Requests that bypass the L2 and the writes of atomics, or what the L2 keeps pending. */
+    uint32_t capacity = 2 * cfg->sm_count * (cfg->credits + PORT_EXTRA) +
+                        cfg->l2_slices * (8 * cfg->l2_mshrs + cfg->l2_writebacks);
+    uint32_t phase = (uint32_t)((uint64_t)cfg->t_refi * n / cfg->partitions);
+    return dram_init(&p->dram, cfg, capacity, phase);
+}
+
+void partition_free(struct partition *p) {
+    for (uint32_t s = 0; s < p->slices; s++) l2_free(&p->slice[s].l2);
+    dram_free(&p->dram);
+}
+
+/* ---- to and from DRAM -------------------------------------------------------------------- */
+
+static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint32_t bytes,
+                        bool write, uint32_t tag, uint64_t tick) {
+    const struct addrmap *map = &p->xbar->map;
+    uint32_t local = addrmap_local(map, addr, slice);
+    uint32_t first = local >> p->burst_shift, last = (local + bytes - 1) >> p->burst_shift;
+    struct dram_request r = {
+        .arrival = clock_convert(&p->to_dram, tick + p->dram_latency),
+        .tag = tag,
+        .row = bit_field_of(&map->row, local),
+        .bank = (uint8_t)bit_field_of(&map->bank, local),
+        .bursts = (uint8_t)(last - first + 1),
+        .write = write,
+    };
+    dram_push(&p->dram, &r);
+}
+
+static void reply(struct partition *p, struct slice *s, uint32_t node, uint64_t tick) {
+    struct xbar *x = p->xbar;
+    struct request *r = &x->pool[node];
+    uint32_t flits = xbar_reply_flits(x, r);
+    uint64_t start = tick > s->out_free ? tick : s->out_free;
+    s->out_free = start + flits;
+    p->stats.reply_flits += flits;
+    r->tick = start + x->latency;
+    xbar_return(x, s->number, node);
+}
+
+static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
+    struct request *pool = p->xbar->pool;
+    uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1), payload = tag & TAG_PAYLOAD;
+    struct slice *s = &p->slice[n];
+    switch ((enum tag_kind)(tag >> TAG_KIND_SHIFT)) {
+    case TAG_REQUEST: {
+        struct request *r = &pool[payload];
+        if (r->kind == ACCESS_ATOM)
+            dram_access(p, n, r->addr, r->bytes, true, make_tag(TAG_ATOM_WRITE, n, 0), tick);
+        reply(p, s, payload, tick);
+        return;
+    }
+    case TAG_FILL: {
+        uint32_t node = l2_fill(&s->l2, pool, payload >> 8, payload & 0xffu);
+        while (node != XBAR_NONE) {
+            uint32_t next = pool[node].next;
+            reply(p, s, node, tick);
+            node = next;
+        }
+        break;
+    }
+    case TAG_WRITEBACK: s->l2.writebacks++; break;
+    case TAG_ATOM_WRITE: return;
+    }
+    if (s->blocked) {
+        s->blocked = false;
+        s->free = s->free > tick ? s->free : tick;
+        s->due = s->due > tick ? s->due : tick;
+    }
+}
+
+/* ---- requests ---------------------------------------------------------------------------- */
+
+/* Find the oldest request and when it leaves the ROP. */
+static void slice_look(const struct partition *p, struct slice *s, uint64_t arrivals) {
+    const struct xbar *x = p->xbar;
+    uint64_t arrived;
+    const uint32_t tpc = streams_first(s->requests, &arrived);
+    s->tpc = XBAR_NONE;
+    s->due = XBAR_NEVER;
+    if (arrived >= arrivals) return;
+    s->tpc = tpc;
+    const struct request *r = &x->pool[s->requests->stream[tpc].head];
+    uint64_t start = arrived > s->in_free ? arrived : s->in_free;
+    s->due = start + xbar_request_flits(x, r) + p->rop_latency;
+    if (s->due < s->free) s->due = s->free;
+}
+
+/* Lanes of the most contended address: what an atomic has to do one after the other. */
+static uint32_t contention(const struct access *a, uint32_t lanes) {
+    uint32_t most = 0;
+    while (lanes) {
+        uint32_t addr = a->addr[bits_lowest(lanes)], same = 0;
+        for (uint32_t m = lanes; m; m &= m - 1)
+            if (a->addr[bits_lowest(m)] == addr) {
+                same++;
+                lanes &= ~(m & (0u - m));
+            }
+        most = same > most ? same : most;
+    }
+    return most;
+}
+
+static bool covers(const struct request *r) {
+    return bits_count(r->lanes) * r->access->width >= r->bytes;
+}
+
+/* The clocks for which a request holds the slice's pipeline. */
+static uint32_t occupancy(const struct partition *p, const struct request *r) {
+    return p->cached && !p->texture_only ? (uint32_t)r->bytes >> p->xbar->flit_shift : 1;
+}
+
+static inline uint32_t first_lock(const struct request *r) { return r->addr >> ATOM_LOCK_SHIFT; }
+
+static inline uint32_t last_lock(const struct request *r) {
+    return (r->addr + r->bytes - 1u) >> ATOM_LOCK_SHIFT;
+}
+
+/* When the atomics before are done with the sectors of this one. */
+static uint64_t atom_unlocked(const struct slice *s, const struct request *r) {
+    uint64_t tick = 0;
+    for (uint32_t i = first_lock(r); i <= last_lock(r); i++)
+        if (s->unlocked[i % ATOM_LOCKS] > tick) tick = s->unlocked[i % ATOM_LOCKS];
+    return tick;
+}
+
+/* Lock them; returns when this one is done. */
+static uint64_t atom_lock(struct partition *p, struct slice *s, const struct request *r,
+                          uint64_t tick) {
+    const uint64_t done = tick + (uint64_t)p->atom_interval * contention(r->access, r->lanes);
+    for (uint32_t i = first_lock(r); i <= last_lock(r); i++) s->unlocked[i % ATOM_LOCKS] = done;
+    p->stats.atomics++;
+    return done;
+}
+
+static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t node, uint64_t tick) {
+    struct slice *s = &p->slice[n];
+    struct request *pool = p->xbar->pool;
+    struct l2_work work;
+    bool full = pool[node].kind == ACCESS_STORE && covers(&pool[node]);
+    enum l2_answer answer = l2_access(&s->l2, pool, node, full, &work);
+    if (answer == L2_BLOCKED) return answer;
+    if (work.write_bytes)
+        dram_access(p, n, work.write_addr, work.write_bytes, true, make_tag(TAG_WRITEBACK, n, 0),
+                    tick);
+    if (work.fetch_bytes) {
+        uint32_t tag = make_tag(TAG_FILL, n, work.fetch_mshr << 8 | work.fetch_sectors);
+        dram_access(p, n, work.fetch_addr, work.fetch_bytes, false, tag, tick);
+    }
+    return answer;
+}
+
+/* The oldest request of the slice leaves the ROP. */
+static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
+    struct slice *s = &p->slice[n];
+    const struct xbar *x = p->xbar;
+    uint64_t tick = s->due;
+    uint32_t node = s->requests->stream[s->tpc].head;
+    struct request *r = &x->pool[node];
+    const bool atomic = r->kind == ACCESS_ATOM;
+    if (atomic && atom_unlocked(s, r) > tick) {
+        s->due = s->free = atom_unlocked(s, r);
+        return;
+    }
+    uint64_t arrived = streams_tick(s->requests, s->tpc);
+    uint32_t next = r->next; /* waiting in the L2 uses the link */
+    if (next != XBAR_NONE) request_prefetch(x->pool, next);
+    enum l2_answer answer = L2_MISS;
+    if (p->cached && (!p->texture_only || r->kind == ACCESS_TEXTURE))
+        answer = serve_cached(p, n, node, tick);
+    else
+        dram_access(p, n, r->addr, r->bytes, r->kind == ACCESS_STORE,
+                    make_tag(TAG_REQUEST, n, node), tick);
+    if (answer == L2_BLOCKED) {
+        s->blocked = true;
+        return;
+    }
+    streams_set(s->requests, s->tpc, x->pool, next);
+    uint32_t flits = xbar_request_flits(x, r);
+    s->in_free = (arrived > s->in_free ? arrived : s->in_free) + flits;
+    p->stats.request_flits += flits;
+    s->free = tick + occupancy(p, r);
+    const uint64_t done = atomic ? atom_lock(p, s, r, tick) : tick;
+    if (r->access->buffer && r->kind <= ACCESS_ATOM) access_perform(r->access, r->lanes);
+    if (answer == L2_HIT) reply(p, s, node, done);
+    slice_look(p, s, arrivals);
+}
+
+/* The tick of the next completion, as far as the channel has been advanced. */
+static void look_done(struct partition *p) {
+    const uint64_t clock = dram_done(&p->dram);
+    p->done = clock == DRAM_NEVER ? XBAR_NEVER : clock_convert(&p->to_icnt, clock) + p->dram_return;
+}
+
+/* Advance the channel until every completion up to `tick` is known, where `tick` is the next
+ * event that is. A new request needs an event and the DRAM latency to get there, so the channel
+ * may run ahead by that; events that are not known yet, its own completions, come no earlier
+ * than `turnaround` after its next command. */
+static void advance_dram(struct partition *p, uint64_t tick) {
+    struct dram *d = &p->dram;
+    for (;;) {
+        if (p->done < tick) tick = p->done;
+        if (d->wake == DRAM_NEVER) return;
+        uint64_t limit = DRAM_NEVER;
+        if (tick != XBAR_NEVER) {
+            if (!clock_is_after(&p->to_dram, tick, d->wake)) return;
+            limit = clock_convert(&p->to_dram, tick + p->dram_latency);
+        }
+        if (p->done == XBAR_NEVER && limit > d->wake + p->turnaround)
+            limit = d->wake + p->turnaround;
+        dram_advance(d, limit);
+        if (p->done == XBAR_NEVER) look_done(p);
+    }
+}
+
+void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
+    for (uint32_t n = 0; n < p->slices; n++) xbar_collect(p->xbar, p->slice[n].number);
+    for (uint32_t n = 0; n < p->slices; n++)
+        if (p->slice[n].tpc == XBAR_NONE) slice_look(p, &p->slice[n], arrivals);
+    for (p->events = 0;; p->events++) {
+        uint64_t due = XBAR_NEVER;
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < p->slices; i++)
+            if (!p->slice[i].blocked && p->slice[i].due < due) {
+                due = p->slice[i].due;
+                n = i;
+            }
+        const uint64_t next = due < p->done ? due : p->done;
+        advance_dram(p, next < end ? next : end);
+        if (p->done <= due && p->done < end) {
+            const uint64_t tick = p->done;
+            const uint32_t tag = dram_pop(&p->dram);
+            look_done(p);
+            complete(p, tag, tick);
+        } else if (due < end) {
+            serve(p, n, arrivals);
+        } else {
+            return;
+        }
+    }
+}

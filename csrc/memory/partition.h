@@ -1,0 +1,67 @@
+/* A memory partition: the L2 slices (or the bare ROP on GT200) and the DRAM channel.
+ *
+ * A partition is simulated alone, event by event, in the order of interconnect clocks: a
+ * request leaves the ROP pipeline of its slice, or a DRAM access completes. Only requests
+ * and the reply streams connect it with the rest, so partitions can run on any thread.
+ *
+ *   request stream -> slice input port (1 flit/clk) -> ROP latency -> L2 or not
+ *     -> DRAM latency -> FIFO and window of the channel -> reply -> slice output port
+ *
+ * Values are read and written when a packet leaves the request streams: in order of
+ * arrival, ties by SM. Atomics lock their 32-byte sectors [ATOM-STR] for atom_interval per
+ * lane of the most contended address, and one that finds a lock waits in the slice; without
+ * L2 they read from DRAM, answer, and write back. */
+#ifndef SMMUX_PARTITION_H
+#define SMMUX_PARTITION_H
+
+#include "memory/dram.h"
+#include "memory/l2.h"
+#include "memory/xbar.h"
+
+#define PARTITION_MAX_SLICES 4u
+
+/* Locks of a slice; sectors this many apart share one. [EST] Nobody tells how many there are: the
+ * atomics in flight on a slice should rarely meet by chance, and its state should fit a few lines
+ * of the host's cache. A histogram of 2^15 values takes as long with 4096 locks where it has 1024
+ * counters, on all machines; with 65536, 5 % less on GT200 and as long elsewhere. */
+#define ATOM_LOCKS      64u
+#define ATOM_LOCK_SHIFT 5 /* 32-byte sectors [ATOM-STR] */
+
+struct partition_stats {
+    uint64_t atomics, request_flits, reply_flits;
+};
+
+struct slice {
+    struct streams *requests;   /* per TPC */
+    uint64_t in_free, out_free; /* ports */
+    uint64_t free;              /* the pipeline behind the ROP */
+    uint64_t due;               /* when the oldest request leaves the ROP */
+    uint32_t number;            /* of the slices of all partitions */
+    uint32_t tpc;               /* whose it is; XBAR_NONE: not looked for yet */
+    bool blocked;               /* until the next completion */
+    struct l2 l2;
+    uint64_t unlocked[ATOM_LOCKS]; /* when the last atomic there is done */
+};
+
+struct partition {
+    _Alignas(64) struct xbar *xbar; /* constants, the request pool, its own slices' side */
+    struct slice slice[PARTITION_MAX_SLICES];
+    struct dram dram;
+    uint64_t done; /* tick of the oldest completion; XBAR_NEVER: none known */
+    struct clock_ratio to_dram, to_icnt;
+    uint32_t slices, rop_latency, dram_latency, dram_return, atom_interval;
+    uint32_t burst_shift;
+    uint32_t events;     /* of the last run */
+    uint32_t turnaround; /* DRAM command to the request its completion may cause, at least */
+    bool cached, texture_only;
+    struct partition_stats stats;
+};
+
+enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg,
+                          uint32_t n);
+void partition_free(struct partition *p);
+/* Process every event before `end`; all requests that reach the slices before `arrivals`
+ * have been sent, and end <= arrivals + least time from there to the L2. */
+void partition_run(struct partition *p, uint64_t arrivals, uint64_t end);
+
+#endif

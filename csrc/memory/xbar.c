@@ -1,0 +1,278 @@
+#include "memory/xbar.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/lines.h"
+
+/* ---- construction ------------------------------------------------------------------------ */
+
+static void begin_row(struct outbox *b, uint32_t side) {
+    b->side = side;
+    b->earliest = XBAR_NEVER;
+}
+
+/* Rows of one writer share no line of the host's cache with those of others. */
+static uint8_t *place_outbox(struct outbox *b, uint32_t receivers, uint8_t *at) {
+    for (uint32_t side = 2; side-- > 0;) {
+        b->row[side] = (struct batch *)(void *)at;
+        at += lines_round(receivers * sizeof(struct batch));
+    }
+    begin_row(b, 0);
+    return at;
+}
+
+static size_t size_of_marks(uint32_t writers, uint32_t receivers) {
+    return 2 * receivers * lines_round(writers);
+}
+
+static uint8_t *place_marks(struct marks *m, uint32_t writers, uint32_t receivers, uint8_t *at) {
+    m->writers = writers;
+    m->stride = (uint32_t)lines_round(writers);
+    m->row[0] = at;
+    m->row[1] = at + receivers * m->stride;
+    return at + size_of_marks(writers, receivers);
+}
+
+static uint32_t leaves_of(uint32_t streams) {
+    uint32_t leaves = 1;
+    while (leaves < streams) leaves *= 2;
+    return leaves;
+}
+
+static size_t size_of_streams(uint32_t count) {
+    return lines_round(2 * leaves_of(count) * sizeof(uint64_t) + count * sizeof(struct batch));
+}
+
+static uint8_t *place_streams(struct streams *s, uint32_t count, uint8_t *at) {
+    s->leaves = leaves_of(count);
+    s->key = (uint64_t *)(void *)at;
+    s->stream = (struct batch *)(void *)(s->key + 2 * s->leaves);
+    for (uint32_t k = 0; k < 2 * s->leaves; k++) s->key[k] = UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++) streams_set(s, i, NULL, XBAR_NONE);
+    return at + size_of_streams(count);
+}
+
+/* One arena: streams of a slice or a TPC lie together, and so do the batches it writes. */
+static bool place(struct xbar *x) {
+    const size_t requests = size_of_streams(x->tpcs), replies = size_of_streams(x->slices),
+                 to_tpcs = 2 * lines_round(x->tpcs * sizeof(struct batch)),
+                 to_slices = 2 * lines_round(x->slices * sizeof(struct batch)),
+                 slice = sizeof *x->slice + requests + to_tpcs,
+                 tpc = sizeof *x->tpc + replies + to_slices,
+                 marks = size_of_marks(x->tpcs, x->slices) + size_of_marks(x->slices, x->tpcs),
+                 total = x->slices * slice + x->tpcs * tpc + marks;
+    uint8_t *at = x->arena = lines_alloc(total);
+    if (!at) return false;
+    x->slice = (struct xbar_slice *)(void *)at, at += x->slices * sizeof *x->slice;
+    x->tpc = (struct xbar_tpc *)(void *)at, at += x->tpcs * sizeof *x->tpc;
+    for (uint32_t s = 0; s < x->slices; s++) {
+        at = place_streams(&x->slice[s].requests, x->tpcs, at);
+        at = place_outbox(&x->slice[s].returned, x->tpcs, at);
+    }
+    for (uint32_t t = 0; t < x->tpcs; t++) {
+        at = place_streams(&x->tpc[t].replies, x->slices, at);
+        at = place_outbox(&x->tpc[t].sent, x->slices, at);
+    }
+    at = place_marks(&x->to_slice, x->tpcs, x->slices, at);
+    place_marks(&x->to_tpc, x->slices, x->tpcs, at);
+    return true;
+}
+
+enum error xbar_init(struct xbar *x, const struct config *cfg) {
+    *x = (struct xbar){
+        .to_icnt = clock_ratio(cfg->shader_khz, cfg->icnt_khz),
+        .to_shader = clock_ratio(cfg->icnt_khz, cfg->shader_khz),
+        .latency = cfg->xbar_latency,
+        .flit_shift = bits_lowest(cfg->port_bytes),
+        .header = cfg->packet_header,
+        .pipeline = cfg->mem_pipeline,
+        .sms = cfg->sm_count,
+        .tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc,
+        .slices = cfg->partitions * cfg->l2_slices,
+        .sms_per_tpc = cfg->sms_per_tpc,
+        .sent = true, /* TPCs may send before the first pass */
+    };
+    addrmap_init(&x->map, cfg);
+    const uint32_t share = cfg->sms_per_tpc * (cfg->credits + PORT_EXTRA);
+    x->pool = malloc((size_t)x->tpcs * share * sizeof *x->pool);
+    if (!x->pool || !place(x)) {
+        xbar_free(x);
+        return ERROR_NO_MEMORY;
+    }
+    for (uint32_t t = 0; t < x->tpcs; t++) {
+        struct xbar_tpc *tpc = &x->tpc[t];
+        tpc->held = UINT64_MAX;
+        tpc->earliest = XBAR_NEVER;
+        tpc->free = XBAR_NONE;
+        tpc->fresh = t * share;
+        tpc->end = (t + 1) * share;
+    }
+    return OK;
+}
+
+void xbar_free(struct xbar *x) {
+    free(x->pool);
+    free(x->arena);
+    memset(x, 0, sizeof *x);
+}
+
+/* ---- batches ----------------------------------------------------------------------------- */
+
+static uint8_t *marks_of(const struct marks *m, uint32_t side, uint32_t receiver) {
+    return m->row[side] + receiver * m->stride;
+}
+
+/* Into a batch of the outbox; `mark` is the writer's at the receiver. */
+static void put(struct outbox *b, uint8_t *mark, uint32_t receiver, struct request *pool,
+                uint32_t node) {
+    struct batch *batch = &b->row[b->side][receiver];
+    pool[node].next = XBAR_NONE;
+    if (*mark) pool[batch->tail].next = node;
+    else batch->head = node;
+    *mark = 1;
+    batch->tail = node;
+    if (pool[node].tick < b->earliest) b->earliest = pool[node].tick;
+}
+
+/* Who has written to the receiver, in order; returns how many have, and unmarks them. */
+static uint32_t take_marks(const struct marks *m, uint32_t side, uint32_t receiver,
+                           uint8_t writers[1 << XBAR_INDEX_BITS]) {
+    uint8_t *marks = marks_of(m, side, receiver);
+    uint32_t count = 0;
+    for (uint32_t first = 0; first < m->writers; first += 8) {
+        uint64_t left; /* eight marks, lowest first */
+        memcpy(&left, marks + first, sizeof left);
+        if (!left) continue;
+        memset(marks + first, 0, sizeof left);
+        for (; left; left &= left - 1)
+            writers[count++] = (uint8_t)(first + (uint32_t)__builtin_ctzll(left) / 8);
+    }
+    return count;
+}
+
+void xbar_begin(struct xbar *x, bool slices, bool tpcs) {
+    x->collecting = slices && x->sent;
+    x->receiving = tpcs && x->returned;
+    if (x->collecting) x->sent = false, x->sending ^= 1;
+    if (x->receiving) x->returned = false, x->returning ^= 1;
+    x->sent |= tpcs;
+    x->returned |= slices;
+}
+
+void xbar_collect(struct xbar *x, uint32_t slice) {
+    struct xbar_slice *s = &x->slice[slice];
+    if (s->returned.side != x->returning) begin_row(&s->returned, x->returning);
+    if (!x->collecting) return;
+    const uint32_t row = x->sending ^ 1;
+    uint8_t writer[1 << XBAR_INDEX_BITS];
+    const uint32_t count = take_marks(&x->to_slice, row, slice, writer);
+    for (uint32_t i = 0; i < count; i++)
+        __builtin_prefetch(&x->pool[x->tpc[writer[i]].sent.row[row][slice].head]);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct batch b = x->tpc[writer[i]].sent.row[row][slice];
+        request_prefetch(x->pool, b.head);
+        streams_splice(&s->requests, writer[i], x->pool, b);
+    }
+}
+
+void xbar_return(struct xbar *x, uint32_t slice, uint32_t node) {
+    struct outbox *b = &x->slice[slice].returned;
+    const uint32_t tpc = x->pool[node].tpc;
+    put(b, marks_of(&x->to_tpc, b->side, tpc) + slice, tpc, x->pool, node);
+}
+
+uint64_t xbar_earliest(const struct xbar *x) {
+    uint64_t earliest = XBAR_NEVER;
+    for (uint32_t s = 0; s < x->slices; s++)
+        if (x->slice[s].returned.earliest < earliest) earliest = x->slice[s].returned.earliest;
+    for (uint32_t t = 0; t < x->tpcs; t++)
+        if (x->tpc[t].earliest < earliest) earliest = x->tpc[t].earliest;
+    return earliest;
+}
+
+/* ---- requests ---------------------------------------------------------------------------- */
+
+static void send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
+    uint32_t node = tpc->free, local, in_slice;
+    if (node != XBAR_NONE) tpc->free = x->pool[node].next;
+    else node = tpc->fresh++;
+    assert(node < tpc->end);
+    struct request *r = &x->pool[node];
+    tpc->in_flight++;
+    const uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
+    const uint32_t slice =
+        addrmap_slice(&x->map, local, &in_slice) + (partition << x->map.slice_shift);
+    const struct buffer *b = p->access->buffer;
+    r->access = p->access;
+    r->host = b ? buffer_at(b, p->addr) : NULL;
+    r->addr = in_slice;
+    r->lanes = p->lanes;
+    r->sm = p->sm;
+    r->tpc = (uint16_t)(tpc - x->tpc);
+    r->bytes = p->bytes;
+    r->kind = p->access->kind;
+
+    uint64_t start = clock_convert(&x->to_icnt, p->cycle);
+    if (start < tpc->request_free) start = tpc->request_free;
+    tpc->request_free = start + xbar_request_flits(x, r);
+    r->tick = start + x->latency;
+    put(&tpc->sent, marks_of(&x->to_slice, tpc->sent.side, slice) + r->tpc, slice, x->pool, node);
+}
+
+/* Merge the sorted packets of the TPC's SMs by (cycle, SM). */
+void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1) {
+    struct xbar_tpc *from = &x->tpc[tpc];
+    struct port *first = &ports[tpc * x->sms_per_tpc], *end = first + xbar_sms_of(x, tpc);
+    for (;;) {
+        struct port *next = NULL;
+        from->held = UINT64_MAX;
+        for (struct port *p = first; p < end; p++)
+            if (p->out_first < p->out_count && p->out[p->out_first].cycle < from->held) {
+                next = p;
+                from->held = p->out[p->out_first].cycle;
+            }
+        if (from->held >= t1) break;
+        send(x, from, &next->out[next->out_first++]);
+    }
+    for (struct port *p = first; p < end; p++) port_trim(p);
+}
+
+/* ---- replies ----------------------------------------------------------------------------- */
+
+static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, uint32_t node) {
+    struct request *r = &x->pool[node];
+    uint64_t start = r->tick;
+    if (start < tpc->reply_free) start = tpc->reply_free;
+    const uint64_t end = start + xbar_reply_flits(x, r);
+    tpc->reply_free = end;
+    struct port *port = &ports[r->sm];
+    assert(port->in_count < port->in_capacity);
+    port->in[port->in_count++] =
+        (struct reply){clock_convert(&x->to_shader, end) + x->pipeline, r->access};
+    r->next = tpc->free;
+    tpc->free = node;
+    tpc->in_flight--;
+}
+
+void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tick) {
+    struct xbar_tpc *to = &x->tpc[tpc];
+    if (to->sent.side != x->sending) begin_row(&to->sent, x->sending);
+    if (x->receiving) {
+        const uint32_t row = x->returning ^ 1;
+        uint8_t writer[1 << XBAR_INDEX_BITS];
+        const uint32_t count = take_marks(&x->to_tpc, row, tpc, writer);
+        for (uint32_t i = 0; i < count; i++)
+            streams_splice(&to->replies, writer[i], x->pool,
+                           x->slice[writer[i]].returned.row[row][tpc]);
+    }
+    for (;;) {
+        const uint32_t slice = streams_first(&to->replies, &to->earliest);
+        if (to->earliest >= tick) return;
+        const uint32_t node = to->replies.stream[slice].head;
+        streams_set(&to->replies, slice, x->pool, x->pool[node].next);
+        deliver(x, to, ports, node);
+    }
+}

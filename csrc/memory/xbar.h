@@ -1,0 +1,190 @@
+/* The interconnect: request and reply ports of the TPCs, and the crossbar between them and
+ * the L2 slices (GT200: the partitions). Times are interconnect clocks.
+ *
+ * A port moves port_bytes per clock; a packet holds it for its flits. A packet's head
+ * crosses in xbar_latency clocks, its tail follows at the rate of the ports (cut-through).
+ * Queues are unbounded: an SM's only back-pressure are its credits. So every port is a
+ * server that takes packets in order of arrival, ties by SM (requests) or slice (replies),
+ * and its times depend on the packets alone, never on the window in which they were seen.
+ *
+ * TPCs and partitions are simulated side by side, each alone: they meet in batches, lists of
+ * requests that one side writes during a pass and the other takes over in the next. Batches
+ * come in pairs, so that both may happen at once.
+ *
+ *   xbar_send      TPC:   SM ports -> request port -> a batch per slice
+ *   xbar_collect   slice: batches of all TPCs -> a stream per TPC
+ *   xbar_return    slice: a batch per TPC
+ *   xbar_receive   TPC:   batches of all slices -> a stream per slice -> reply port -> SM ports */
+#ifndef SMMUX_XBAR_H
+#define SMMUX_XBAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "memory/addrmap.h"
+#include "memory/memsys.h"
+
+#define XBAR_NONE       UINT32_MAX
+#define XBAR_NEVER      (UINT64_MAX >> XBAR_INDEX_BITS)
+#define XBAR_INDEX_BITS 8 /* streams are compared as keys: tick, then index */
+
+/* A transaction on its way: from xbar_send to xbar_receive. */
+struct request {
+    uint64_t tick; /* its head reaches the next port */
+    struct access *access;
+    const uint8_t *host; /* where it begins in the host's memory, only to be prefetched */
+    uint32_t addr;       /* in the slice */
+    uint32_t lanes;
+    uint32_t next;
+    uint16_t sm, tpc, bytes;
+    uint8_t kind; /* enum access_kind */
+    uint8_t want; /* L2 sectors it waits for */
+};
+
+/* Serving a request reads what lies in the host's memory or in the cache of another core: ask for
+ * it, and for the request behind, one request ahead. */
+static inline void request_prefetch(const struct request *pool, uint32_t node) {
+    const struct request *r = &pool[node];
+    const uint8_t *access = (const uint8_t *)r->access; /* its head and the addresses */
+    __builtin_prefetch(r->host);
+    __builtin_prefetch(access);
+    __builtin_prefetch(access + 64);
+    __builtin_prefetch(access + 128);
+    if (r->next != XBAR_NONE) __builtin_prefetch(&pool[r->next]);
+}
+
+/* Requests in order of time: a stream, or what goes from one side to the other in a pass. */
+struct batch {
+    uint32_t head, tail; /* a stream without any: XBAR_NONE */
+};
+
+/* Streams of requests, each in order of time, and which of their heads is the earliest: a
+ * tournament of keys, tick and index of a stream, so that ties go to the lower index. Stream i's
+ * is key[leaves + i], the smaller one of key[2 * k] and key[2 * k + 1] is key[k]. */
+struct streams {
+    uint64_t *key;
+    struct batch *stream;
+    uint32_t leaves; /* a power of two */
+};
+
+/* Where one TPC or slice writes: a batch per receiver in the current row. The other row is
+ * being read. */
+struct outbox {
+    _Alignas(64) struct batch *row[2];
+    uint32_t side;     /* which row is current */
+    uint64_t earliest; /* least tick in it */
+};
+
+/* Who has written to whom, for both rows: a byte per writer in the line of a receiver, who looks
+ * only at the batches that are marked and unmarks them. */
+struct marks {
+    uint8_t *row[2];
+    uint32_t writers, stride; /* bytes in use of a receiver's line, and from line to line */
+};
+
+/* What belongs to one TPC: its two ports, its streams of replies, its share of the pool. */
+struct xbar_tpc {
+    struct outbox sent;     /* per slice */
+    struct streams replies; /* per slice */
+    uint64_t request_free, reply_free;
+    uint64_t held;             /* earliest packet that an SM holds ready for a later window */
+    uint64_t earliest;         /* tick of the first reply not yet handed over */
+    uint32_t in_flight;        /* packets sent and not yet answered */
+    uint32_t free, fresh, end; /* free nodes: a list, and those never used */
+};
+
+struct xbar_slice {
+    struct outbox returned;  /* per TPC */
+    struct streams requests; /* per TPC */
+};
+
+struct xbar {
+    struct clock_ratio to_icnt, to_shader;
+    uint32_t latency, flit_shift, header, pipeline;
+    uint32_t sms, tpcs, slices, sms_per_tpc;
+    struct addrmap map;
+    struct request *pool;
+    struct xbar_tpc *tpc;
+    struct xbar_slice *slice;
+    struct marks to_slice, to_tpc;
+    void *arena;                 /* what the pointers of the two point into */
+    uint32_t sending, returning; /* rows that TPCs and slices write in this pass */
+    bool sent, returned;         /* there are rows that nobody has read yet */
+    bool collecting, receiving;  /* they are read in this pass */
+};
+
+enum error xbar_init(struct xbar *x, const struct config *cfg);
+void xbar_free(struct xbar *x);
+/* Before a pass in which slices, TPCs or both take part, one of them at most for the second time
+ * running. A slice collects first; a TPC receives first and sends last. */
+void xbar_begin(struct xbar *x, bool slices, bool tpcs);
+/* Slice: take over what the TPCs sent into its streams. */
+void xbar_collect(struct xbar *x, uint32_t slice);
+/* Slice: the request goes back, its head reaches the TPC at request.tick. */
+void xbar_return(struct xbar *x, uint32_t slice, uint32_t node);
+/* TPC: hand over every reply whose head reaches it before `tick`. */
+void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tick);
+/* TPC: send all packets with cycle < t1; later ones stay in their port. */
+void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1);
+/* Earliest tick of a reply on its way; XBAR_NEVER: there is none. Between passes only. */
+uint64_t xbar_earliest(const struct xbar *x);
+
+static inline uint32_t xbar_sms_of(const struct xbar *x, uint32_t tpc) {
+    const uint32_t left = x->sms - tpc * x->sms_per_tpc;
+    return left < x->sms_per_tpc ? left : x->sms_per_tpc;
+}
+
+/* At least one: with packet_header 0 the header travels beside the data. */
+static inline uint32_t xbar_flits(const struct xbar *x, uint32_t payload) {
+    uint32_t bytes = x->header + payload;
+    return bytes ? (bytes + (1u << x->flit_shift) - 1) >> x->flit_shift : 1;
+}
+
+static inline bool access_carries_data(uint8_t kind) {
+    return kind == ACCESS_STORE || kind == ACCESS_ATOM;
+}
+
+static inline uint32_t xbar_request_flits(const struct xbar *x, const struct request *r) {
+    return xbar_flits(x, access_carries_data(r->kind) ? r->bytes : 0);
+}
+
+static inline uint32_t xbar_reply_flits(const struct xbar *x, const struct request *r) {
+    return xbar_flits(x, r->kind == ACCESS_STORE ? 0 : r->bytes);
+}
+
+/* Tick of a stream's head, XBAR_NEVER: it is empty. */
+static inline uint64_t streams_tick(const struct streams *s, uint32_t i) {
+    return s->key[s->leaves + i] >> XBAR_INDEX_BITS;
+}
+
+/* The stream with the earliest head and its tick; XBAR_NEVER, any stream: all are empty. */
+static inline uint32_t streams_first(const struct streams *s, uint64_t *tick) {
+    *tick = s->key[1] >> XBAR_INDEX_BITS;
+    return (uint32_t)s->key[1] & ((1u << XBAR_INDEX_BITS) - 1);
+}
+
+/* The stream begins with that request from now on. */
+static inline void streams_set(struct streams *s, uint32_t i, const struct request *pool,
+                               uint32_t head) {
+    const uint64_t tick = head == XBAR_NONE ? XBAR_NEVER : pool[head].tick;
+    uint32_t k = s->leaves + i;
+    s->stream[i].head = head;
+    s->key[k] = tick << XBAR_INDEX_BITS | i;
+    for (; k > 1; k /= 2) {
+        const uint64_t a = s->key[k], b = s->key[k ^ 1];
+        s->key[k / 2] = a < b ? a : b;
+    }
+}
+
+/* A whole batch at the end. */
+static inline void streams_splice(struct streams *s, uint32_t i, struct request *pool,
+                                  struct batch b) {
+    if (s->stream[i].head == XBAR_NONE) streams_set(s, i, pool, b.head);
+    else pool[s->stream[i].tail].next = b.head;
+    s->stream[i].tail = b.tail;
+}
+
+#endif

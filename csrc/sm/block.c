@@ -1,0 +1,283 @@
+/* Blocks on an SM: start, barriers, dynamic shared memory, end. */
+#include <assert.h>
+#include <string.h>
+
+#include "sm/check.h"
+#include "sm/scoreboard.h"
+
+/* ---- start ------------------------------------------------------------------------------- */
+
+static uint64_t reserve_warps(const struct sm *sm, uint32_t count) {
+    uint64_t slots = 0;
+    for (uint32_t w = 0; w < sm->m->cfg->max_warps_sm && count; w++)
+        if (sm->warps[w].state == WARP_FREE) slots |= 1ull << w, count--;
+    assert(count == 0);
+    return slots;
+}
+
+void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle) {
+    assert(sm->pending_count < MAX_BLOCKS);
+    uint32_t i = sm->pending_count++; /* the first blocks, given out one by one, may start later */
+    for (; i && sm->pending[i - 1].cycle > cycle; i--) sm->pending[i] = sm->pending[i - 1];
+    sm->pending[i] = (struct coming_block){cycle, block};
+}
+
+/* A slot and warps for the block; which ones depends on this cycle, not on its announcement. */
+static struct block *place_block(struct sm *sm, struct coming_block start) {
+    uint32_t slot = 0;
+    while (sm->blocks[slot].used) slot++;
+    assert(slot < sm->m->cfg->max_blocks_sm);
+    struct block *b = &sm->blocks[slot];
+    *b = (struct block){.used = true,
+                        .id = start.block,
+                        .start = start.cycle,
+                        .first_define = NEVER,
+                        .warps_live = sm->m->warps_per_block};
+    b->warp_slots = reserve_warps(sm, sm->m->warps_per_block);
+    for (uint32_t w = 0; w < MAX_WARPS; w++)
+        if (b->warp_slots >> w & 1) {
+            sm->warps[w].state = WARP_STARTING;
+            sm->warps[w].block = (uint16_t)slot;
+            warp_sleep(sm, w, WAIT_START);
+            if (w >= sm->warp_limit) sm->warp_limit = w + 1;
+        }
+    return b;
+}
+
+/* Threads of a block are numbered x first; lanes past its end do not exist. */
+static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint32_t first_thread) {
+    const struct launch_dims *dims = &sm->m->dims;
+    const struct program *p = sm->m->program;
+    struct warp *w = &sm->warps[slot];
+    const uint32_t threads = dims->block[0] * dims->block[1] * dims->block[2];
+    const uint32_t lanes = threads - first_thread < 32 ? threads - first_thread : 32;
+    memset(w->rows, 0, (size_t)p->meta.nregs * 32 * 4);
+    memset(w->ready, 0, p->ready_count * sizeof *w->ready);
+    memset(w->preds, 0, sizeof w->preds);
+    uint32_t *special = w->rows + p->meta.nregs * 32u;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t thread = first_thread + lane;
+        special[SPECIAL_TID_X * 32 + lane] = thread % dims->block[0];
+        special[SPECIAL_TID_Y * 32 + lane] = thread / dims->block[0] % dims->block[1];
+        special[SPECIAL_TID_Z * 32 + lane] = thread / dims->block[0] / dims->block[1];
+        special[SPECIAL_CTAID_X * 32 + lane] = b->id % dims->grid[0];
+        special[SPECIAL_CTAID_Y * 32 + lane] = b->id / dims->grid[0] % dims->grid[1];
+        special[SPECIAL_CTAID_Z * 32 + lane] = b->id / dims->grid[0] / dims->grid[1];
+        special[SPECIAL_LANEID * 32 + lane] = lane;
+    }
+    w->pc = 0;
+    w->mask = w->live = lanes == 32 ? ~0u : (1u << lanes) - 1;
+    w->rpc = NO_RPC;
+    w->depth = 0;
+    w->loads_pending = w->accesses_pending = 0;
+    w->state = WARP_RUNNING;
+}
+
+static void start_block(struct sm *sm, struct block *b, uint64_t t) {
+    uint32_t thread = 0;
+    b->started = true;
+    b->start = t;
+    sm->order[sm->order_count++] = b->warp_slots;
+    if (sm->check) check_start(sm, b);
+    for (uint32_t w = 0; w < MAX_WARPS; w++)
+        if (b->warp_slots >> w & 1) {
+            start_warp(sm, w, b, thread);
+            warp_refresh(sm, w, t, WAIT_START);
+            thread += 32;
+        }
+}
+
+/* ---- shared memory ----------------------------------------------------------------------- */
+
+static void release_warps(struct sm *sm, const struct block *b, uint64_t at, enum wait kind) {
+    for (uint32_t w = 0; w < sm->warp_limit; w++)
+        if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER) {
+            sm->warps[w].state = WARP_RUNNING;
+            warp_refresh(sm, w, at, kind);
+        }
+}
+
+/* Regions run from a grant, or from the completion of an opening barrier, to the completion of
+ * the closing one; isolating barriers open and close in turn. */
+static void open_region(struct block *b, uint64_t t) {
+    b->region = true;
+    b->opened = t;
+}
+
+static void close_region(struct sm *sm, struct block *b, uint64_t t) {
+    if (b->region) sm->count.region_cycles += t - b->opened;
+    b->region = false;
+}
+
+/* Serve one request: the static part of a block that starts, or an allocating barrier. */
+static bool serve(struct sm *sm, struct block *b, uint64_t t) {
+    const struct machine *m = sm->m;
+    uint32_t at;
+    if (!b->started) {
+        if (!smm_alloc_static(&sm->smm, b->id, m->static_smem, &at)) return false;
+        b->static_base = at;
+        b->dynamic_base = at + ((m->program->meta.shared_bytes + 3) & ~3u);
+        start_block(sm, b, t);
+        return true;
+    }
+    if (!smm_alloc_dynamic(&sm->smm, b->id, b->dynamic_bytes, &at)) return false;
+    b->dynamic_base = at;
+    b->holds = true;
+    if (sm->check) check_grant(sm, b);
+    open_region(b, t);
+    sm->count.allocations++;
+    sm->count.allocation_wait_cycles += t - b->arrival;
+    if (t > b->arrival) sm->count.allocation_waits++;
+    release_warps(sm, b, t + m->cfg->lat_bar, t > b->arrival ? WAIT_ALLOCATION : WAIT_BARRIER);
+    return true;
+}
+
+/* In order of arrival, starts and allocations each: an allocation may overtake a start that
+ * finds no place. Were nobody to overtake, a start could wait for the end of blocks that queue
+ * behind it for ever (tests/models/test_dispatch.py). */
+static void serve_queue(struct sm *sm, uint64_t t) {
+    bool stuck[2] = {false, false};
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < sm->queue_count; i++) {
+        const uint32_t slot = sm->queue[i];
+        const bool starts = !sm->blocks[slot].started;
+        if (!stuck[starts] && serve(sm, &sm->blocks[slot], t)) continue;
+        stuck[starts] = true;
+        sm->queue[kept++] = slot;
+    }
+    sm->queue_count = kept;
+}
+
+static void request(struct sm *sm, struct block *b, uint64_t t) {
+    b->arrival = t;
+    sm->queue[sm->queue_count++] = (uint32_t)(b - sm->blocks);
+    serve_queue(sm, t);
+}
+
+void block_start_due(struct sm *sm) {
+    const struct coming_block start = sm->pending[0];
+    sm->pending_count--;
+    memmove(sm->pending, sm->pending + 1, sm->pending_count * sizeof *sm->pending);
+    request(sm, place_block(sm, start), start.cycle);
+}
+
+static void release(struct sm *sm, struct block *b, uint64_t t) {
+    const bool found = smm_release(&sm->smm, b->dynamic_base);
+    assert(found);
+    (void)found;
+    b->holds = false;
+    serve_queue(sm, t);
+}
+
+/* ---- barriers ---------------------------------------------------------------------------- */
+
+static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
+    const enum bar_option option = (enum bar_option)b->barrier;
+    if (sm->check) check_interval(sm, b, t);
+    sm->count.barriers++;
+    sm->count.barrier_wait_cycles += b->arrived * t - b->arrivals;
+    b->arrived = 0;
+    b->arrivals = 0;
+    if (!b->synced) sm->count.first_barrier_cycles += t - b->start;
+    b->synced = true;
+    if (option == BAR_ALLOC && sm->m->dynamic) {
+        for (uint32_t w = 0; w < sm->warp_limit; w++)
+            if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER)
+                sm->wait[w] = WAIT_ALLOCATION;
+        request(sm, b, t);
+        return;
+    }
+    if (option == BAR_RELEASE || (b->isolating && b->region)) close_region(sm, b, t);
+    else if (option == BAR_ALLOC || b->isolating) open_region(b, t);
+    if (option == BAR_RELEASE && sm->m->dynamic) release(sm, b, t);
+    release_warps(sm, b, t + sm->m->cfg->lat_bar, WAIT_BARRIER);
+}
+
+static enum error check_barrier(const struct sm *sm, const struct warp *w, const struct block *b,
+                                const struct uop *u) {
+    if (w->mask != w->live) return ERROR_DIVERGENT_BARRIER;
+    if (b->arrived && b->barrier != u->sub) return ERROR_MIXED_BARRIER;
+    if (!sm->m->dynamic) return OK;
+    if (u->sub == BAR_ALLOC && b->holds) return ERROR_NESTED_ALLOCATION;
+    if (u->sub == BAR_ALLOC && (uint32_t)u->imm > sm->m->program->meta.dynamic_bytes)
+        return ERROR_ALLOCATION_TOO_LARGE;
+    if (u->sub == BAR_RELEASE && !b->holds) return ERROR_UNMATCHED_RELEASE;
+    return OK;
+}
+
+void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    struct block *b = &sm->blocks[w->block];
+    const enum error e = check_barrier(sm, w, b, u);
+    if (e) {
+        sm_fault(sm, warp, (uint32_t)__builtin_ctz(w->mask), t, e);
+        return;
+    }
+    if (sm->check) check_arrival(sm, warp, t);
+    b->barrier = u->sub;
+    b->isolating = u->flags & INSN_ISOLATE;
+    if (u->sub == BAR_ALLOC) b->dynamic_bytes = (uint32_t)u->imm;
+    b->barrier_pc = w->pc;
+    w->state = WARP_BARRIER;
+    warp_goto(w, w->pc + 1);
+    warp_sleep(sm, warp, WAIT_BARRIER);
+    b->arrivals += t;
+    if (++b->arrived == b->warps_live) complete_barrier(sm, b, t);
+}
+
+/* ---- end --------------------------------------------------------------------------------- */
+
+static void forget_order(struct sm *sm, uint64_t warp_slots) {
+    uint32_t i = 0;
+    while (sm->order[i] != warp_slots) i++;
+    sm->order_count--;
+    memmove(sm->order + i, sm->order + i + 1, (sm->order_count - i) * sizeof *sm->order);
+}
+
+/* What happens once the next block may have started is for later, when it is known. */
+void block_await_next(struct sm *sm, uint64_t end) {
+    const uint64_t start = end + sm->m->cfg->block_start;
+    if (sm->replaced && start < sm->reach) sm->reach = start;
+}
+
+static void finish(struct sm *sm, struct block *b, uint64_t t) {
+    forget_order(sm, b->warp_slots);
+    if (sm->m->static_smem) smm_release(&sm->smm, b->static_base);
+    for (uint32_t w = 0; w < sm->warp_limit; w++)
+        if (b->warp_slots >> w & 1) sm->warps[w].state = WARP_FREE;
+    b->used = false;
+    sm->count.blocks++;
+    sm->count.block_cycles += t - b->start;
+    if (b->last_use > b->first_define)
+        sm->count.shared_span_cycles += b->last_use - b->first_define;
+    sm->finished[sm->finished_count++] = t;
+    block_await_next(sm, t);
+    if (t > sm->last_activity) sm->last_activity = t;
+    serve_queue(sm, t);
+}
+
+/* A block ends when its last warp has exited and its last access is answered. */
+static void finish_if_done(struct sm *sm, struct block *b, uint64_t t) {
+    if (b->warps_live == 0 && b->accesses_pending == 0) finish(sm, b, t);
+}
+
+void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    struct block *b = &sm->blocks[w->block];
+    if (b->holds && b->warps_live == 1) {
+        sm_fault(sm, warp, 0, t, ERROR_UNRELEASED);
+        return;
+    }
+    w->state = WARP_EXITED;
+    warp_sleep(sm, warp, WAIT_OTHER);
+    sm->count.warps++;
+    b->warps_live--;
+    if (b->warps_live && b->arrived == b->warps_live) complete_barrier(sm, b, t);
+    finish_if_done(sm, b, t);
+}
+
+void block_access_done(struct sm *sm, uint32_t block, uint64_t t) {
+    struct block *b = &sm->blocks[block];
+    b->accesses_pending--;
+    finish_if_done(sm, b, t);
+}

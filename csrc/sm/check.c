@@ -1,0 +1,200 @@
+/* The checks of one SM: their memory, and what blocks, barriers and exits mean to them. */
+#include "sm/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sm/shadow.h"
+
+/* ---- construction ------------------------------------------------------------------------ */
+
+static bool is_shared(uint32_t op) {
+    return op == OP_LD_SHARED || op == OP_ST_SHARED || op == OP_ATOM_SHARED;
+}
+
+/* Bytes of the narrowest shared-memory access of the program, and whether it has atomics. */
+static uint32_t narrowest_access(const struct program *p, bool *atomics) {
+    uint32_t narrowest = 4;
+    for (uint32_t pc = 0; pc < p->count; pc++) {
+        const struct uop *u = &p->code[pc];
+        if (!is_shared(u->op)) continue;
+        if (u->width < narrowest) narrowest = u->width;
+        *atomics |= u->op == OP_ATOM_SHARED;
+    }
+    return narrowest;
+}
+
+/* One allocation, whose pages the host hands out when they are touched: second tags hardly ever
+ * are. */
+struct check *check_create(const struct machine *m, enum check_mode mode) {
+    bool atomics = false;
+    const uint32_t shift = (uint32_t)__builtin_ctz(narrowest_access(m->program, &atomics));
+    const size_t pieces = (m->cfg->smem_bytes >> shift) + 1;
+    const size_t each = sizeof(struct piece) + sizeof(struct piece_pc) +
+                        (atomics ? sizeof(uint32_t) + sizeof(uint16_t) : 0);
+    const bool strict = mode == CHECK_RACES_STRICT;
+    const size_t known = strict ? MAX_WARPS * sizeof *((struct check *)0)->known : 0;
+    struct check *c = calloc(1, sizeof *c + known + 2 * pieces * each);
+    if (!c) return NULL;
+    c->strict = strict;
+    c->known = (lane_epochs *)(c + 1);
+    c->atomics = atomics;
+    c->shift = shift;
+    c->piece_count = pieces;
+    c->first = (struct piece *)((uint8_t *)(c + 1) + known);
+    c->second = c->first + pieces;
+    c->first_pc = (struct piece_pc *)(c->second + pieces);
+    c->second_pc = c->first_pc + pieces;
+    if (!atomics) return c;
+    c->atomic[0] = (uint32_t *)(c->second_pc + pieces);
+    c->atomic[1] = c->atomic[0] + pieces;
+    c->atomic_pc[0] = (uint16_t *)(c->atomic[1] + pieces);
+    c->atomic_pc[1] = c->atomic_pc[0] + pieces;
+    return c;
+}
+
+void check_free(struct check *check) { free(check); }
+
+const struct findings *check_findings(const struct check *check) { return &check->findings; }
+
+/* Copies of an unrolled loop are one place; a program without lines has one per instruction. */
+static uint64_t place_of(const struct program *p, uint32_t pc) {
+    return p->line[pc] ? (uint64_t)p->line[pc] << 16 | p->code[pc].op : 1ull << 63 | pc;
+}
+
+void check_report(struct sm *sm, const struct block *b, uint64_t t, struct finding found) {
+    const struct program *p = sm->m->program;
+    found.block = b->id;
+    found.sm = sm->id;
+    found.cycle = t;
+    findings_add(&sm->check->findings, &found,
+                 (const uint64_t[2]){place_of(p, found.pc[0]), place_of(p, found.pc[1])});
+}
+
+/* ---- intervals --------------------------------------------------------------------------- */
+
+static struct interval *interval_of(struct sm *sm, const struct block *b) {
+    return &sm->check->blocks[b - sm->blocks];
+}
+
+/* Once in a million barriers the numbers run out: everything counts as written and ordered then. */
+static void forget(struct check *c) {
+    memset(c->first, 0, c->piece_count * sizeof *c->first);
+    memset(c->second, 0, c->piece_count * sizeof *c->second);
+    for (uint32_t i = 0; c->atomics && i < 2; i++)
+        memset(c->atomic[i], 0, c->piece_count * sizeof *c->atomic[i]);
+    c->epoch = 1;
+    for (uint32_t i = 0; i < MAX_BLOCKS; i++)
+        c->blocks[i].start = 1u << TAG_EPOCH, c->blocks[i].fresh[0] = c->blocks[i].fresh[1] = 0;
+    if (c->strict) memset(c->known, 0, MAX_WARPS * sizeof *c->known);
+}
+
+uint32_t check_epoch(struct check *c) {
+    if (++c->epoch == EPOCHS) forget(c);
+    return c->epoch << TAG_EPOCH;
+}
+
+void check_start(struct sm *sm, const struct block *b) {
+    const uint32_t now = check_epoch(sm->check);
+    *interval_of(sm, b) = (struct interval){.start = now, .fresh = {now, now}};
+    for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1)
+        sm->check->exits[__builtin_ctzll(slots)].late = 0;
+}
+
+void check_grant(struct sm *sm, const struct block *b) {
+    struct interval *i = interval_of(sm, b);
+    i->start = i->fresh[1] = check_epoch(sm->check);
+}
+
+/* Whoever takes part knows afterwards what any of them did, and what any of them knew. Lanes that
+ * have exited count, as at barriers. */
+void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes) {
+    struct check *c = sm->check;
+    if (!c->strict) return;
+    c->met = true;
+    const uint32_t together = lanes | ~sm->warps[warp].live, now = check_epoch(c);
+    uint32_t known[32] = {0};
+    for (uint32_t left = together; left; left &= left - 1) {
+        const uint32_t *its = c->known[warp][bits_lowest(left)];
+        for (uint32_t i = 0; i < 32; i++) known[i] = its[i] > known[i] ? its[i] : known[i];
+    }
+    for (uint32_t i = 0; i < 32; i++) known[i] = together >> i & 1 ? now : known[i];
+    for (uint32_t left = together; left; left &= left - 1)
+        memcpy(c->known[warp][bits_lowest(left)], known, sizeof known);
+}
+
+/* ---- barriers that not all threads reach ------------------------------------------------- */
+
+void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes) {
+    struct check *c = sm->check;
+    for (uint32_t left = lanes; left; left &= left - 1)
+        c->exits[warp].pc[bits_lowest(left)] = (uint16_t)sm->warps[warp].pc;
+    if (c->blocks[sm->warps[warp].block].met) c->exits[warp].late |= lanes;
+}
+
+/* Lanes of the warp that have exited. */
+static uint32_t exited_lanes(const struct sm *sm, const struct block *b, uint32_t warp) {
+    const uint32_t *size = sm->m->dims.block;
+    const uint32_t left = size[0] * size[1] * size[2] - first_thread(b, warp);
+    const uint32_t all = left >= 32 ? ~0u : (1u << left) - 1;
+    return sm->warps[warp].state == WARP_EXITED ? all : all & ~sm->warps[warp].live;
+}
+
+/* The first thread that waits at the block's barrier. */
+static uint32_t waiting_thread(const struct sm *sm, const struct block *b) {
+    for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1) {
+        const uint32_t warp = (uint32_t)__builtin_ctzll(slots);
+        const struct warp *w = &sm->warps[warp];
+        if (w->state == WARP_BARRIER) return first_thread(b, warp) + bits_lowest(w->live);
+    }
+    return 0;
+}
+
+void check_arrival(struct sm *sm, uint32_t warp, uint64_t t) {
+    const struct warp *w = &sm->warps[warp];
+    const struct block *b = &sm->blocks[w->block];
+    if (!b->arrived || b->barrier_pc == w->pc) return;
+    const uint32_t thread = first_thread(b, warp) + bits_lowest(w->live);
+    check_report(sm, b, t,
+                 (struct finding){.kind = FINDING_DIVERGENCE,
+                                  .pc = {b->barrier_pc, w->pc},
+                                  .thread = {waiting_thread(sm, b), thread}});
+}
+
+/* Lanes that took a way to an exit behind the barrier; the order of programs is the source's. */
+static uint32_t gone_round(const struct check *c, uint32_t warp, uint32_t exited, uint32_t pc) {
+    uint32_t lanes = 0;
+    for (uint32_t left = exited; left; left &= left - 1)
+        if (c->exits[warp].pc[bits_lowest(left)] > pc) lanes |= left & (0u - left);
+    return lanes;
+}
+
+/* Report a thread that the barrier of the block does without, if there is one: that returned in
+ * front of it, or diverged. */
+static void report_exit(struct sm *sm, const struct block *b, uint64_t t, bool diverged) {
+    const struct check *c = sm->check;
+    for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1) {
+        const uint32_t warp = (uint32_t)__builtin_ctzll(slots);
+        const uint32_t exited = exited_lanes(sm, b, warp);
+        const uint32_t astray =
+            exited & (c->exits[warp].late | gone_round(c, warp, exited, b->barrier_pc));
+        const uint32_t lanes = diverged ? astray : exited & ~astray;
+        if (!lanes) continue;
+        const uint32_t lane = bits_lowest(lanes);
+        check_report(
+            sm, b, t,
+            (struct finding){.kind = diverged ? FINDING_DIVERGENCE : FINDING_EARLY_EXIT,
+                             .pc = {c->exits[warp].pc[lane], b->barrier_pc},
+                             .thread = {first_thread(b, warp) + lane, waiting_thread(sm, b)}});
+        return;
+    }
+}
+
+void check_interval(struct sm *sm, const struct block *b, uint64_t t) {
+    struct interval *i = interval_of(sm, b);
+    i->start = check_epoch(sm->check);
+    i->met = true;
+    if (b->barrier == BAR_ALLOC) i->fresh[1] = i->start;
+    report_exit(sm, b, t, false);
+    report_exit(sm, b, t, true);
+}

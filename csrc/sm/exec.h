@@ -1,0 +1,31 @@
+/* What an arithmetic operation does to 32 lanes. */
+#ifndef SMMUX_EXEC_H
+#define SMMUX_EXEC_H
+
+#include "kernel/decode.h"
+
+/* Register rows of a warp and its predicates: all the state these operations see. */
+struct lanes {
+    uint32_t *rows; /* [row_count][32] */
+    const uint32_t *uniforms;
+    uint32_t *preds; /* masks */
+};
+
+static inline const uint32_t *operand_row(const struct lanes *w, uint32_t row) {
+    return (row & ROW_UNIFORM ? w->uniforms : w->rows) + (row & ~ROW_UNIFORM) * 32u;
+}
+
+static inline uint32_t *destination_row(const struct lanes *w, uint32_t row) {
+    return w->rows + row * 32u;
+}
+
+/* What runs one operation on the lanes of mask. */
+typedef void exec_fn(const struct uop *u, const struct lanes *w, uint32_t mask);
+
+/* By enum op: ALU, predicate, shuffle and vote operations; NULL for all others. */
+extern exec_fn *const exec_table[OP_COUNT];
+
+/* True for integer division and remainder with a zero divisor in an active lane (*lane). */
+bool divides_by_zero(const struct uop *u, const struct lanes *w, uint32_t mask, uint32_t *lane);
+
+#endif

@@ -1,0 +1,38 @@
+#include "sm/findings.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const char *const severities[] = {
+#define FINDING(id, name, severity, doc, remedy) severity,
+#include "tables/findings.def"
+};
+
+static uint32_t hash(uint32_t kind, const uint64_t place[2]) {
+    const uint64_t h = (place[0] * 31 + place[1] + kind) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(h >> 32);
+}
+
+void findings_add(struct findings *f, const struct finding *found, const uint64_t place[2]) {
+    const bool swap = place[0] > place[1];
+    const uint64_t key[2] = {place[swap], place[!swap]};
+    const uint32_t mask = 2 * FINDINGS_MAX - 1;
+    const bool warning = severities[found->kind][0] == 'w';
+    const uint32_t room = warning ? FINDINGS_WARNINGS : FINDINGS_MAX;
+    uint32_t at = hash(found->kind, key) & mask;
+    for (; f->slot[at]; at = (at + 1) & mask) {
+        const uint32_t row = f->slot[at] - 1;
+        if (f->row[row].kind == found->kind && !memcmp(f->place[row], key, sizeof key)) {
+            f->row[row].count++;
+            return;
+        }
+    }
+    if (f->count >= room) {
+        f->lost++;
+        return;
+    }
+    f->row[f->count] = *found;
+    f->row[f->count].count = 1;
+    memcpy(f->place[f->count], key, sizeof key);
+    f->slot[at] = ++f->count;
+}

@@ -1,0 +1,41 @@
+/* What the checks of a run found: a bounded table of pairs of source lines, with how often each was
+ * seen and its first example. One per SM, so the same whatever the windows and host threads.
+ * Warnings leave room for errors: none is lost unless there are others. */
+#ifndef SMMUX_FINDINGS_H
+#define SMMUX_FINDINGS_H
+
+#include <stdint.h>
+
+enum finding_kind {
+#define FINDING(id, name, severity, doc, remedy) FINDING_##id,
+#include "tables/findings.def"
+    FINDING_KIND_COUNT
+};
+
+/* Threads and blocks are numbered x first. thread[0] did pc[0], the earlier of the two. */
+struct finding {
+    uint32_t kind; /* enum finding_kind */
+    uint32_t pc[2], thread[2];
+    uint32_t block;
+    uint32_t address; /* byte offset in the static or dynamic part, by the flags of pc[1] */
+    uint32_t sm;
+    uint64_t cycle; /* of the first one */
+    uint64_t count;
+};
+
+#define FINDINGS_MAX      512u /* distinct pairs per SM; a power of two */
+#define FINDINGS_WARNINGS 256u /* rows that warnings may take */
+
+struct findings {
+    struct finding row[FINDINGS_MAX];
+    uint64_t place[FINDINGS_MAX][2];
+    uint32_t slot[2 * FINDINGS_MAX]; /* hash table of row numbers + 1 */
+    uint32_t count;
+    uint64_t lost; /* occurrences of pairs that had no row left */
+};
+
+/* Count an occurrence; its kind and the places of its two instructions in the source, in any order,
+ * decide which row it belongs to. */
+void findings_add(struct findings *f, const struct finding *found, const uint64_t place[2]);
+
+#endif

@@ -1,0 +1,317 @@
+/* Global, local and texture accesses: coalescing, caches, packets out and replies in. */
+#include <string.h>
+
+#include "base/bits.h"
+#include "sm/memop.h"
+#include "sm/scoreboard.h"
+
+/* ---- global and local memory ------------------------------------------------------------- */
+
+static bool is_load(uint32_t op) { return op == OP_LD_GLOBAL || op == OP_LD_LOCAL || op == OP_TEX; }
+static bool is_store(uint32_t op) { return op == OP_ST_GLOBAL || op == OP_ST_LOCAL; }
+
+/* Local words of the 32 lanes lie side by side, so that equal offsets coalesce. */
+static bool local_addresses(struct memop *op) {
+    const struct machine *m = op->sm->m;
+    const uint32_t bytes = m->program->meta.local_bytes;
+    if (!memop_addresses(op, 0, bytes, 0, ERROR_LOCAL_BOUNDS)) return false;
+    const uint32_t slot = op->sm->id * m->cfg->max_warps_sm + op->warp;
+    const uint32_t base = m->local_buffer.address + slot * bytes * 32;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        op->addr[lane] = base + (op->addr[lane] & ~3u) * 32 + lane * 4 + (op->addr[lane] & 3u);
+    return true;
+}
+
+static bool global_addresses(struct memop *op, const struct buffer **buffer) {
+    const struct machine *m = op->sm->m;
+    if (op->u->op == OP_LD_LOCAL || op->u->op == OP_ST_LOCAL) {
+        *buffer = &m->local_buffer;
+        return local_addresses(op);
+    }
+    *buffer = &m->buffers[op->u->aux];
+    bool fine;
+    if (!(*buffer)->writable && !is_load(op->u->op)) {
+        const struct lanes lanes = memop_lanes(op);
+        const uint32_t lane = bits_lowest(op->active);
+        const uint32_t address = operand_row(&lanes, op->u->a)[lane] + (uint32_t)op->u->imm;
+        fine = memop_fault(op, lane, ERROR_READ_ONLY, (int32_t)(address - (*buffer)->address));
+    } else {
+        fine = memop_addresses(op, (*buffer)->address, (*buffer)->bytes, 0, ERROR_GLOBAL_BOUNDS);
+    }
+    if (!fine) op->sm->fault.array = op->u->aux;
+    return fine;
+}
+
+struct access *lsu_new_access(struct sm *sm) {
+    struct access *a = &sm->accesses[sm->access_free];
+    sm->access_free = sm->access_next[sm->access_free];
+    a->cache = 0;
+    a->dst[0] = OPERAND_NONE;
+    return a;
+}
+
+void lsu_free_access(struct sm *sm, struct access *a) {
+    const uint32_t i = (uint32_t)(a - sm->accesses);
+    sm->access_next[i] = (uint16_t)sm->access_free;
+    sm->access_free = i;
+}
+
+static enum access_kind kind_of(uint32_t op) {
+    if (op == OP_TEX) return ACCESS_TEXTURE;
+    return is_load(op) ? ACCESS_LOAD : is_store(op) ? ACCESS_STORE : ACCESS_ATOM;
+}
+
+/* The instruction as a record of its own, which outlives its issue. */
+static struct access *describe(struct memop *op, const struct buffer *buffer) {
+    struct access *a = lsu_new_access(op->sm);
+    memcpy(a->addr, op->addr, sizeof a->addr);
+    a->rows = op->w->rows;
+    a->buffer = buffer;
+    a->mask = op->active;
+    a->warp = (uint16_t)op->warp;
+    a->width = op->u->width;
+    a->sub = op->u->sub;
+    a->flags = op->u->flags;
+    a->kind = (uint8_t)kind_of(op->u->op);
+    for (uint32_t i = 0; i < 4; i++)
+        a->dst[i] = i < op->u->dst_count ? op->u->data[i] : OPERAND_NONE;
+    if (a->kind == ACCESS_STORE) {
+        const uint32_t *rows[4];
+        memop_data_rows(op, rows);
+        for (uint32_t i = 0; i < memop_words(a->width); i++)
+            memcpy(a->data[i], rows[i], sizeof a->data[i]);
+    } else if (a->kind == ACCESS_ATOM) {
+        const struct lanes lanes = memop_lanes(op);
+        memcpy(a->data[0], operand_row(&lanes, op->u->b), sizeof a->data[0]);
+        memcpy(a->data[1], operand_row(&lanes, op->u->c), sizeof a->data[1]);
+    }
+    return a;
+}
+
+static void count_global(struct memop *op, uint32_t n) {
+    struct counters *c = &op->sm->count;
+    const uint32_t bytes = bits_count(op->active) * op->u->width;
+    if (op->u->op == OP_TEX) c->texture_accesses++;
+    else if (op->u->op == OP_LD_LOCAL || op->u->op == OP_ST_LOCAL) c->local_accesses++;
+    else if (is_load(op->u->op)) c->global_loads++, c->global_bytes += bytes;
+    else if (is_store(op->u->op)) c->global_stores++, c->global_bytes += bytes;
+    else c->atomics++, c->global_bytes += bytes;
+    if (op->sm->pc_count) {
+        op->sm->pc_count[op->pc].transactions += n;
+        op->sm->pc_count[op->pc].bytes += bytes;
+    }
+}
+
+/* The memory phase will want these bytes of the host, which most likely are in no cache. */
+static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
+    for (uint32_t line = 0; line < bytes; line += 64) {
+        const uint8_t *at = buffer_at(b, addr + line);
+        if (at) __builtin_prefetch(at);
+    }
+}
+
+/* Packets leave in order, one per issue interval. */
+void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
+              uint64_t at) {
+    if (sm->port_free > at) at = sm->port_free;
+    sm->port_free = at + sm->m->cfg->issue_global;
+    if (a->buffer) prefetch(a->buffer, addr, bytes);
+    sm->port->out[sm->port->out_count++] = (struct packet){.cycle = at,
+                                                           .access = a,
+                                                           .addr = addr,
+                                                           .lanes = lanes,
+                                                           .seq = sm->seq++,
+                                                           .bytes = (uint16_t)bytes,
+                                                           .sm = (uint16_t)sm->id};
+}
+
+static uint32_t send_all(struct memop *op, struct access *a, const struct segment *seg, uint32_t n,
+                         uint64_t at) {
+    struct counters *c = &op->sm->count;
+    for (uint32_t i = 0; i < n; i++, at += op->sm->m->cfg->issue_global) {
+        lsu_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
+        c->transaction_bytes += seg[i].bytes;
+    }
+    c->transactions += n;
+    return n;
+}
+
+/* The cache that serves this instruction, 0 for none: texture; on Fermi global and local
+ * loads, on Kepler local ones (coalesce_l1). */
+static uint32_t cache_of(const struct memop *op) {
+    const struct sm *sm = op->sm;
+    if (op->u->op == OP_TEX) return sm->caches[CACHE_TEXTURE].present ? CACHE_TEXTURE : 0;
+    if (!sm->caches[CACHE_DATA].present) return 0;
+    return op->u->op == OP_LD_LOCAL || (op->u->op == OP_LD_GLOBAL && sm->m->cfg->coalesce_l1)
+               ? CACHE_DATA
+               : 0;
+}
+
+/* Credits that these segments take, or CACHE_NONE: the cache has too many pending misses. */
+static uint32_t need_of(const struct sm *sm, enum sm_cache_id cache, const struct segment *seg,
+                        uint32_t n) {
+    return cache ? smcache_missing(sm, cache, seg, n) : n;
+}
+
+static bool has_room(const struct sm *sm, uint32_t need) {
+    const uint32_t credits = sm->m->cfg->credits;
+    return need != CACHE_NONE && sm->credits >= (int32_t)(need < credits ? need : credits);
+}
+
+static void starve(struct sm *sm, uint32_t warp) {
+    warp_sleep(sm, warp, WAIT_CREDITS);
+    sm->starved |= 1ull << warp;
+}
+
+/* There is no room: the warp sleeps until a reply after which there may be some, and does not issue
+ * again only to find that there is still none. */
+static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n,
+                  uint32_t need) {
+    struct claim *c = &op->sm->claims[op->warp];
+    c->cache = cache;
+    c->count = n;
+    c->need = need;
+    c->fills = op->sm->caches[cache].fills;
+    memcpy(c->segment, seg, n * sizeof *seg);
+    op->sm->claiming |= 1ull << op->warp;
+    starve(op->sm, op->warp);
+    return false;
+}
+
+/* If not, there is no room for sure; else the need may have risen, which the attempt finds out. */
+static bool can_serve(const struct sm *sm, struct claim *c) {
+    const uint64_t fills = sm->caches[c->cache].fills;
+    if (c->fills != fills) {
+        c->need = need_of(sm, (enum sm_cache_id)c->cache, c->segment, c->count);
+        c->fills = fills;
+    }
+    return has_room(sm, c->need);
+}
+
+/* One warp after the other would take the slot and find no room: those whose turn comes next sleep
+ * at once. */
+static void starve_next(struct sm *sm, struct scheduler *s) {
+    const uint64_t able = sched_able(sm, s);
+    uint64_t hungry = 0;
+    for (uint64_t left = able & sm->claiming; left; left &= left - 1)
+        if (!can_serve(sm, &sm->claims[__builtin_ctzll(left)])) hungry |= left & (0 - left);
+    if (!hungry) return;
+    for (hungry = sched_before(sm, s, hungry, able & ~hungry); hungry; hungry &= hungry - 1)
+        starve(sm, (uint32_t)__builtin_ctzll(hungry));
+}
+
+bool lsu_starves(struct sm *sm, uint32_t warp, uint64_t t) {
+    struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
+    if (can_serve(sm, &sm->claims[warp])) {
+        sm->claiming &= ~(1ull << warp);
+        return false;
+    }
+    starve(sm, warp);
+    if (s->slot == t) starve_next(sm, s); /* else it was to issue beside another instruction */
+    return true;
+}
+
+/* Texture values are those at launch: nobody may write the array (gpu.c). */
+static void read_now(struct access *a) { access_perform(a, a->mask); }
+
+static void await(struct memop *op, struct access *a, uint32_t pending) {
+    struct sm *sm = op->sm;
+    a->pending = (uint16_t)pending;
+    sm->credits -= (int32_t)pending;
+    sm->count.flight_cycles -= pending * op->t; /* lsu_segment_done adds the times of the replies */
+    op->w->accesses_pending++;
+    sm->blocks[op->w->block].accesses_pending++;
+    if (op->u->dst_count) op->w->loads_pending++;
+    memop_set_ready(op, READY_PENDING, WAIT_GLOBAL);
+}
+
+/* The loaded values, which are in the registers already, may be used from t on. */
+static void set_ready(struct sm *sm, const struct access *a, uint64_t t) {
+    struct warp *w = &sm->warps[a->warp];
+    for (uint32_t i = 0; i < 4 && a->dst[i] != OPERAND_NONE; i++) {
+        w->ready[a->dst[i]] = t;
+        w->producer[a->dst[i]] = WAIT_GLOBAL;
+    }
+}
+
+bool memop_issue_global(struct memop *op) {
+    struct sm *sm = op->sm;
+    const struct config *cfg = sm->m->cfg;
+    const struct buffer *buffer;
+    struct segment seg[64];
+    if (!op->active) {
+        memop_charge(op, cfg->issue_global);
+        memop_next(op);
+        return true;
+    }
+    if (!global_addresses(op, &buffer)) return false;
+    const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
+    const uint32_t n =
+        cache ? coalesce_lines(op->addr, op->active, 1u << sm->caches[cache].cache.line_shift, seg)
+              : coalesce(cfg, op->addr, op->active, op->u->width, !is_load(op->u->op), seg);
+    const uint32_t need = need_of(sm, cache, seg, n);
+    if (!has_room(sm, need)) return claim(op, cache, seg, n, need);
+    struct access *a = describe(op, buffer);
+    count_global(op, n);
+    if (op->u->op == OP_TEX) read_now(a);
+    if (!is_load(op->u->op) && sm->caches[CACHE_DATA].present) smcache_store(sm, seg, n);
+    const uint64_t at = op->t + cfg->lat_global;
+    const uint32_t pending =
+        cache ? smcache_load(sm, cache, a, seg, n, at) : send_all(op, a, seg, n, at);
+    memop_charge(op, n * cfg->issue_global);
+    if (pending) {
+        await(op, a, pending);
+    } else { /* every line was there */
+        const uint32_t latency = cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1;
+        set_ready(sm, a, op->t + latency + (n - 1) * cfg->issue_global);
+        lsu_free_access(sm, a);
+    }
+    memop_next(op);
+    return true;
+}
+
+/* ---- replies ----------------------------------------------------------------------------- */
+
+/* Warps that found too few credits or pending misses look again, unless there is still no room for
+ * sure. Their instruction and its operands are there, whatever the cache of instructions holds now:
+ * how often they look changes nothing but what idle clocks are said to have waited for. */
+static void wake_starved(struct sm *sm, uint64_t t) {
+    for (uint64_t left = sm->starved; left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctzll(left);
+        const struct claim *c = &sm->claims[w];
+        if (c->fills == sm->caches[c->cache].fills && !has_room(sm, c->need)) continue;
+        sm->starved &= ~(1ull << w);
+        warp_wait(sm, w, t, WAIT_CREDITS);
+    }
+}
+
+static void wake(struct sm *sm, uint32_t warp, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    if (w->state == WARP_RUNNING && sm->ready_at[warp] == NEVER && sm->wait[warp] == WAIT_GLOBAL) {
+        warp_refresh(sm, warp, t, WAIT_GLOBAL);
+    } else if (w->state == WARP_FENCE && w->accesses_pending == 0) {
+        w->state = WARP_RUNNING;
+        warp_refresh(sm, warp, t, WAIT_CREDITS);
+    }
+}
+
+void lsu_segment_done(struct sm *sm, struct access *a, uint64_t t) {
+    struct warp *w = &sm->warps[a->warp];
+    sm->credits++;
+    sm->count.flight_cycles += t;
+    if (--a->pending) return;
+    if (a->dst[0] != OPERAND_NONE) {
+        w->loads_pending--;
+        set_ready(sm, a, t);
+    }
+    w->accesses_pending--;
+    wake(sm, a->warp, t);
+    lsu_free_access(sm, a);
+    block_access_done(sm, w->block, t);
+}
+
+void lsu_reply(struct sm *sm, const struct reply *r) {
+    if (r->access->cache) smcache_fill(sm, r->access, r->cycle);
+    else lsu_segment_done(sm, r->access, r->cycle);
+    if (sm->starved) wake_starved(sm, r->cycle);
+}

@@ -1,0 +1,155 @@
+/* One instruction of one warp: guard, unit, effect, scoreboard. */
+#include "base/bits.h"
+#include "base/hints.h"
+#include "sm/check.h"
+#include "sm/exec.h"
+#include "sm/scoreboard.h"
+
+static uint32_t guarded(const struct warp *w, const struct uop *u) {
+    if (!u->guard) return w->mask;
+    const uint32_t p = w->preds[(u->guard & ~GUARD_NOT) - 1];
+    return w->mask & (u->guard & GUARD_NOT ? ~p : p);
+}
+
+static void count_issue(struct sm *sm, uint32_t active) {
+    sm->count.instructions++;
+    sm->count.thread_instructions += active == ~0u ? 32 : bits_count(active);
+}
+
+/* What the counts per instruction and the checks want to know. */
+NOINLINE static void note_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint32_t active,
+                                uint32_t mask) {
+    if (sm->pc_count) {
+        sm->pc_count[pc].issued++;
+        sm->pc_count[pc].threads += bits_count(active);
+    }
+    if (sm->check && sm->m->program->code[pc].flags & INSN_SYNCWARP_BEHIND)
+        check_syncwarp(sm, warp, mask);
+}
+
+static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                         uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    const uint32_t reconvergence = u->aux < 0 ? NO_RPC : (uint32_t)u->aux;
+    if (warp_branch(w, active, (uint32_t)u->imm, reconvergence)) sm->count.divergent_branches++;
+    warp_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
+}
+
+static void issue_exit(struct sm *sm, uint32_t warp, uint32_t active, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    if (sm->check && active) check_exit(sm, warp, active);
+    const bool alive = active ? warp_exit(w, active) : warp_goto(w, w->pc + 1);
+    if (alive) warp_refresh(sm, warp, t + sm->m->cfg->lat_bra, WAIT_ALU);
+    else block_warp_exit(sm, warp, t);
+}
+
+/* A fence holds the warp until its own accesses are answered. */
+static void issue_membar(struct sm *sm, uint32_t warp, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    warp_goto(w, w->pc + 1);
+    if (w->accesses_pending) {
+        w->state = WARP_FENCE;
+        warp_sleep(sm, warp, WAIT_CREDITS);
+    } else {
+        warp_refresh(sm, warp, t, WAIT_ALU);
+    }
+}
+
+NOINLINE static bool issue_control(struct sm *sm, uint32_t warp, const struct uop *u,
+                                   uint32_t active, uint64_t t) {
+    switch (u->op) {
+    case OP_BRA: issue_branch(sm, warp, u, active, t); break;
+    case OP_EXIT: issue_exit(sm, warp, active, t); break;
+    case OP_BAR_SYNC: block_arrive(sm, warp, u, t); break;
+    default: issue_membar(sm, warp, t); break;
+    }
+    return sm->fault.code == OK;
+}
+
+NOINLINE static bool issue_division_by_zero(struct sm *sm, uint32_t warp, uint32_t lane,
+                                            uint64_t t) {
+    sm_fault(sm, warp, lane, t, ERROR_DIVISION_BY_ZERO);
+    return false;
+}
+
+static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                      uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
+    uint32_t lane;
+    if ((u->cls == CLASS_IDIV || u->cls == CLASS_IREM) && divides_by_zero(u, &lanes, active, &lane))
+        return issue_division_by_zero(sm, warp, lane, t);
+    if (active) exec_table[u->op](u, &lanes, active);
+    if (u->dst_count) {
+        w->ready[u->dst] = t + u->latency;
+        w->producer[u->dst] = u->unit == UNIT_LSU ? WAIT_SHARED : WAIT_ALU;
+    }
+    warp_goto(w, w->pc + 1);
+    warp_refresh(sm, warp, t, WAIT_ALU);
+    return true;
+}
+
+/* A multiplication takes the SFU if the SP is busy. */
+static uint32_t unit_of(const struct sm *sm, const struct scheduler *s, const struct uop *u,
+                        uint64_t t) {
+    if (u->unit != UNIT_EITHER) return s->unit[u->unit];
+    return sm->unit_free[s->unit[UNIT_SP]] <= t ? s->unit[UNIT_SP] : s->unit[UNIT_SFU];
+}
+
+static bool is_memory(uint32_t op) { return op >= OP_LD_GLOBAL && op <= OP_TEX; }
+static bool is_control(uint32_t op) { return op >= OP_BRA && op <= OP_MEMBAR; }
+
+/* The warp's next instruction; false if it has to wait after all (credits) or faulted. */
+static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t,
+                                const bool observed) {
+    const struct warp *w = &sm->warps[warp];
+    const uint32_t pc = w->pc;
+    const struct uop *u = &sm->m->program->code[pc];
+    const uint32_t active = guarded(w, u), mask = w->mask;
+    if (observed && u->flags & INSN_SYNCWARP && sm->check) check_syncwarp(sm, warp, mask);
+    if (is_memory(u->op)) {
+        if (!lsu_issue(sm, warp, u, active, s->unit[UNIT_LSU], t)) return false;
+        count_issue(sm, active);
+        if (observed) note_issue(sm, warp, pc, active, mask);
+        return true;
+    }
+    sm->unit_free[unit_of(sm, s, u, t)] = t + u->interval;
+    count_issue(sm, active);
+    if (observed) note_issue(sm, warp, pc, active, mask);
+    if (is_control(u->op)) return issue_control(sm, warp, u, active, t);
+    return issue_alu(sm, warp, u, active, t);
+}
+
+/* The schedulers that must choose again now that this one takes a unit: itself, and those whose
+ * choice wants that unit. Others lose nothing but warps that they did not choose. */
+static uint32_t contenders(const struct sm *sm, uint32_t index) {
+    const uint32_t taken = sm->common_units & sm->sched[index].choice.units;
+    uint32_t bits = 1u << index;
+    for (uint32_t s = 0; taken && s < sm->m->cfg->schedulers; s++)
+        if (sm->sched[s].choice.units & taken) bits |= 1u << s;
+    return bits;
+}
+
+static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool observed) {
+    const struct config *cfg = sm->m->cfg;
+    struct scheduler *s = &sm->sched[index];
+    const struct choice c = s->choice;
+    sm->stale |= cfg->issue_width < 2 ? contenders(sm, index) : ~0u;
+    if (c.t > s->slot) idle_account(sm, c.warp, s->slot, c.t);
+    s->slot = c.t;
+    for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, observed); issued++) {
+        if (issued) {
+            sm->count.dual_issued++;
+            return;
+        }
+        s->slot = c.t + cfg->issue_interval;
+        s->last = c.warp;
+        sm->count.issue_cycles += cfg->issue_interval;
+        if (cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) || sm->fault.code != OK)
+            return;
+    }
+}
+
+void issue_slot(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false); }
+
+void issue_slot_observed(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, true); }

@@ -1,0 +1,287 @@
+/* The load/store unit: addresses, checks, shared-memory banks, constants. */
+#include "sm/memop.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/clones.h"
+#include "base/hints.h"
+#include "kernel/lanes.h"
+#include "sm/check.h"
+#include "sm/scoreboard.h"
+#include "sm/smem.h"
+
+void memop_data_rows(const struct memop *op, const uint32_t *rows[4]) {
+    const struct lanes lanes = memop_lanes(op);
+    for (uint32_t i = 0; i < memop_words(op->u->width); i++)
+        rows[i] = operand_row(&lanes, op->u->data[i]);
+}
+
+/* ---- addresses --------------------------------------------------------------------------- */
+
+bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t address) {
+    sm_fault(op->sm, op->warp, lane, op->t, code);
+    op->sm->fault.address = address;
+    return false;
+}
+
+/* to = from + imm + shift; a bit per lane where from + imm is misaligned or outside
+ * [base, base + room). */
+static ALWAYS_INLINE uint32_t add_and_check(uint32_t to[32], const uint32_t *from, uint32_t imm,
+                                            uint32_t base, uint32_t room, uint32_t width,
+                                            uint32_t shift) {
+    uint32_t bad = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t address = from[lane] + imm;
+        to[lane] = address + shift;
+        bad |= (address - base >= room || (address & (width - 1))) ? 1u << lane : 0;
+    }
+    return bad;
+}
+
+static ALWAYS_INLINE bool addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                                    enum error code) {
+    const uint32_t width = op->u->width, room = bytes >= width ? bytes - width + 1 : 0;
+    const struct lanes lanes = memop_lanes(op);
+    const uint32_t bad = op->active & add_and_check(op->addr, operand_row(&lanes, op->u->a),
+                                                    (uint32_t)op->u->imm, base, room, width, shift);
+    if (!bad) return true;
+    const uint32_t lane = bits_lowest(bad), offset = op->addr[lane] - shift - base;
+    return memop_fault(op, lane, offset >= room ? code : ERROR_MISALIGNED, (int32_t)offset);
+}
+
+CLONES static bool cloned_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                                    enum error code) {
+    return addresses(op, base, bytes, shift, code);
+}
+
+bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                     enum error code) {
+    return cloned_addresses(op, base, bytes, shift, code);
+}
+
+/* ---- completion -------------------------------------------------------------------------- */
+
+void memop_charge(struct memop *op, uint32_t busy) { op->sm->unit_free[op->unit] = op->t + busy; }
+
+void memop_set_ready(struct memop *op, uint64_t at, enum wait kind) {
+    for (uint32_t i = 0; i < op->u->dst_count; i++) {
+        op->w->ready[op->u->data[i]] = at;
+        op->w->producer[op->u->data[i]] = (uint8_t)kind;
+    }
+}
+
+/* ---- shared memory ----------------------------------------------------------------------- */
+
+/* Moved as one vector: for a memcpy compilers emit slow string instructions. */
+typedef uint32_t half_row __attribute__((vector_size(64), aligned(1), may_alias));
+
+static ALWAYS_INLINE void copy_half(void *to, const void *from) {
+    *(half_row *)to = *(const half_row *)from;
+}
+
+/* The same word for all of a half-warp, or words of a row. */
+static ALWAYS_INLINE void load_half(uint32_t *d, const uint8_t *from, bool uniform) {
+    uint32_t value;
+    if (!uniform) {
+        copy_half(d, from);
+        return;
+    }
+    memcpy(&value, from, sizeof value);
+    for (uint32_t lane = 0; lane < 16; lane++) d[lane] = value;
+}
+
+static ALWAYS_INLINE void load_words(struct memop *op, const uint8_t *shared,
+                                     const uint8_t shape[2]) {
+    const uint32_t scattered = op->active & ((shape[0] == HALF_ANY ? 0xffffu : 0) |
+                                             (shape[1] == HALF_ANY ? 0xffff0000u : 0));
+    for (uint32_t word = 0; word < op->u->dst_count; word++) {
+        uint32_t *d = op->w->rows + op->u->data[word] * 32u;
+        const uint8_t *at = shared + 4 * word;
+        if (shape[0] != HALF_ANY) load_half(d, at + op->addr[0], shape[0] == HALF_UNIFORM);
+        if (shape[1] != HALF_ANY) load_half(d + 16, at + op->addr[16], shape[1] == HALF_UNIFORM);
+        if (scattered) gather_words(d, at, 0, op->addr, scattered);
+    }
+}
+
+static ALWAYS_INLINE void shared_load(struct memop *op, const uint8_t *shared,
+                                      const uint8_t shape[2]) {
+    if (op->u->width >= 4) {
+        load_words(op, shared, shape);
+        return;
+    }
+    uint32_t *d = op->w->rows + op->u->d * 32u;
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        d[lane] = lane_load(shared + op->addr[lane], op->u->width, op->u->flags & INSN_SIGNED);
+    }
+}
+
+NOINLINE static void store_bytes(struct memop *op, uint8_t *shared, const uint32_t *row) {
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        lane_store(shared + op->addr[lane], op->u->width, row[lane]);
+    }
+}
+
+/* In order of the lanes: of those that store to one word the last wins. */
+static ALWAYS_INLINE void store_half(uint8_t *shared, const uint32_t addr[16], const uint32_t *row,
+                                     uint8_t shape) {
+    if (shape == HALF_LINEAR) {
+        copy_half(shared + addr[0], row);
+        return;
+    }
+    for (uint32_t lane = 0; lane < 16; lane++) memcpy(shared + addr[lane], row + lane, sizeof *row);
+}
+
+static ALWAYS_INLINE void shared_store(struct memop *op, uint8_t *shared, const uint8_t shape[2]) {
+    const uint32_t width = op->u->width;
+    const uint32_t *rows[4];
+    memop_data_rows(op, rows);
+    if (width < 4) {
+        store_bytes(op, shared, rows[0]);
+    } else if (width == 4 && op->active == 0xffffffffu) {
+        store_half(shared, op->addr, rows[0], shape[0]);
+        store_half(shared, op->addr + 16, rows[0] + 16, shape[1]);
+    } else {
+        for (uint32_t word = 0; word < memop_words(width); word++)
+            for (uint32_t left = op->active; left; left &= left - 1) {
+                const uint32_t lane = bits_lowest(left);
+                memcpy(shared + op->addr[lane] + 4 * word, &rows[word][lane], 4);
+            }
+    }
+}
+
+/* Lanes one after another; returns the largest number of lanes that hit one word. */
+NOINLINE static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
+    const struct lanes lanes = memop_lanes(op);
+    const uint32_t *b = operand_row(&lanes, op->u->b), *c = operand_row(&lanes, op->u->c);
+    uint32_t most = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        if (!(op->active >> lane & 1)) continue;
+        uint32_t same = 0;
+        for (uint32_t other = 0; other <= lane; other++)
+            same += (op->active >> other & 1) && op->addr[other] == op->addr[lane];
+        most = same > most ? same : most;
+        const uint32_t first = b[lane], second = c[lane];
+        const uint32_t old =
+            lane_atomic(shared + op->addr[lane], (enum atom_op)op->u->sub, first, second);
+        if (op->u->dst_count) op->w->rows[op->u->d * 32u + lane] = old;
+    }
+    return most;
+}
+
+/* What the counts per instruction and the checks want to know. */
+NOINLINE static void note_shared(struct memop *op, uint32_t passes, uint32_t ideal, uint32_t low,
+                                 uint32_t high) {
+    const uint8_t shape[2] = {(uint8_t)low, (uint8_t)high};
+    if (op->sm->pc_count) {
+        struct pc_counters *n = &op->sm->pc_count[op->pc];
+        n->passes += passes;
+        n->conflicts += passes - ideal;
+        n->bytes += bits_count(op->active) * op->u->width;
+    }
+    if (op->sm->check) check_access(op, shape);
+}
+
+static ALWAYS_INLINE void count_shared(struct memop *op, struct smem_cost cost) {
+    struct counters *n = &op->sm->count;
+    n->shared_accesses++;
+    n->shared_passes += cost.passes;
+    n->shared_conflicts += cost.passes - cost.ideal;
+    n->shared_bytes += bits_count(op->active) * op->u->width;
+    if (op->sm->observed) note_shared(op, cost.passes, cost.ideal, cost.shape[0], cost.shape[1]);
+}
+
+/* What the regions of Figure 1 would be without barriers around them. */
+static ALWAYS_INLINE void note_use(struct block *b, const struct memop *op) {
+    if (op->u->op != OP_LD_SHARED && b->first_define == NEVER) b->first_define = op->t;
+    if (op->u->op != OP_ST_SHARED) b->last_use = op->t;
+}
+
+/* Atomics read and write, once per lane of the most wanted word (no source: an estimate). */
+CLONES static bool issue_shared(struct memop *op) {
+    const struct machine *m = op->sm->m;
+    struct block *b = &op->sm->blocks[op->w->block];
+    const bool dynamic = op->u->flags & INSN_DYNAMIC;
+    const bool away = dynamic && m->dynamic && !b->holds;
+    const uint32_t bytes = away         ? 0
+                           : !dynamic   ? m->program->meta.shared_bytes
+                           : m->dynamic ? b->dynamic_bytes
+                                        : m->program->meta.dynamic_bytes;
+    const uint32_t base = dynamic ? b->dynamic_base : b->static_base;
+    uint32_t busy = m->cfg->issue_shared;
+    if (op->active) {
+        if (!addresses(op, 0, bytes, base, away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS))
+            return false;
+        struct smem_cost cost = smem_passes(m->cfg, op->addr, op->active, op->u->width);
+        if (op->u->op == OP_ATOM_SHARED) cost.passes *= 2 * shared_atomic(op, op->sm->shared);
+        count_shared(op, cost);
+        if (op->u->op == OP_LD_SHARED) shared_load(op, op->sm->shared, cost.shape);
+        else if (op->u->op == OP_ST_SHARED) shared_store(op, op->sm->shared, cost.shape);
+        note_use(b, op);
+        const uint32_t passes = cost.passes * m->cfg->smem_clk_per_way;
+        if (passes > busy) busy = passes;
+    }
+    memop_charge(op, busy);
+    memop_set_ready(op, op->t + m->cfg->lat_shared + busy - m->cfg->issue_shared, WAIT_SHARED);
+    memop_next(op);
+    return true;
+}
+
+/* ---- constant memory --------------------------------------------------------------------- */
+
+/* One pass per distinct address (seed 004: best if all threads of a warp read the same item). */
+static uint32_t distinct_addresses(const struct memop *op) {
+    uint32_t left = op->active, n = 0;
+    for (; left; n++) {
+        const uint32_t address = op->addr[__builtin_ctz(left)];
+        for (uint32_t lane = 0; lane < 32; lane++)
+            if (op->addr[lane] == address) left &= ~(1u << lane);
+    }
+    return n;
+}
+
+static bool issue_const(struct memop *op) {
+    const struct machine *m = op->sm->m;
+    const uint32_t words = memop_words(op->u->width);
+    uint32_t busy = m->cfg->issue_const, late = 0;
+    if (op->active) {
+        if (!memop_addresses(op, 0, m->program->constant_bytes, 0, ERROR_CONST_BOUNDS))
+            return false;
+        for (uint32_t word = 0; word < words; word++)
+            for (uint32_t lane = 0; lane < 32; lane++)
+                if (op->active >> lane & 1)
+                    op->w->rows[op->u->data[word] * 32u + lane] =
+                        lane_load(m->program->constants + op->addr[lane] + 4 * word, op->u->width,
+                                  op->u->flags & INSN_SIGNED);
+        busy += (distinct_addresses(op) - 1) * m->cfg->const_clk_per_way;
+        late = smcache_const(op->sm, op->addr, op->active);
+        op->sm->count.const_accesses++;
+    }
+    memop_charge(op, busy);
+    memop_set_ready(op, op->t + m->cfg->lat_const + late + busy - m->cfg->issue_const, WAIT_SHARED);
+    memop_next(op);
+    return true;
+}
+
+bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
+               uint64_t t) {
+    if ((sm->claiming >> warp & 1) && lsu_starves(sm, warp, t)) return false;
+    struct memop op; /* not initialised as a whole: the addresses need no zeros */
+    op.sm = sm;
+    op.w = &sm->warps[warp];
+    op.u = u;
+    op.warp = warp;
+    op.pc = op.w->pc;
+    op.active = active;
+    op.unit = unit;
+    op.t = t;
+    switch (u->op) {
+    case OP_LD_SHARED:
+    case OP_ST_SHARED:
+    case OP_ATOM_SHARED: return issue_shared(&op);
+    case OP_LD_CONST: return issue_const(&op);
+    default: return memop_issue_global(&op);
+    }
+}

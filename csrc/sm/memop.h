@@ -1,0 +1,49 @@
+/* One memory instruction while it issues: what lsu.c (shared, constant) and global.c have in
+ * common. */
+#ifndef SMMUX_MEMOP_H
+#define SMMUX_MEMOP_H
+
+#include "sm/exec.h"
+#include "sm/scoreboard.h"
+
+struct memop {
+    struct sm *sm;
+    struct warp *w;
+    const struct uop *u;
+    uint32_t warp, pc, active, unit;
+    uint64_t t;
+    uint32_t addr[32]; /* per lane; inactive lanes hold an arbitrary value */
+};
+
+static inline uint32_t memop_words(uint32_t width) { return width <= 4 ? 1 : width / 4; }
+
+static inline struct lanes memop_lanes(const struct memop *op) {
+    return (struct lanes){op->w->rows, op->sm->m->program->uniforms, op->w->preds};
+}
+
+/* Rows of the data registers, in order. */
+void memop_data_rows(const struct memop *op, const uint32_t *rows[4]);
+/* Fault at this instruction; false. */
+bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t address);
+/* Fill in op->addr, moved by shift. True if all active lanes are aligned and, before the move,
+ * inside [base, base + bytes); else a fault that names the first. */
+bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                     enum error code);
+/* The unit is busy for so long. */
+void memop_charge(struct memop *op, uint32_t busy);
+/* The destinations have their values at that cycle, or READY_PENDING. */
+void memop_set_ready(struct memop *op, uint64_t at, enum wait kind);
+
+/* On with the next instruction. */
+static inline void memop_next(struct memop *op) {
+    warp_goto(op->w, op->pc + 1);
+    warp_refresh(op->sm, op->warp, op->t, WAIT_ALU);
+}
+
+/* Global, local and texture accesses (global.c). */
+bool memop_issue_global(struct memop *op);
+/* Whether there is still no room at cycle t for the access that the warp has a claim for; then it
+ * sleeps. */
+bool lsu_starves(struct sm *sm, uint32_t warp, uint64_t t);
+
+#endif

@@ -1,0 +1,96 @@
+#include "sm/occupancy.h"
+
+#include <assert.h>
+
+static const char *const names[LIMITER_COUNT] = {
+    [LIMITER_COUNTER] = "counter",     [LIMITER_SHARED] = "shared memory",
+    [LIMITER_REGISTERS] = "registers", [LIMITER_WARPS] = "warps",
+    [LIMITER_THREADS] = "threads",     [LIMITER_BLOCKS] = "blocks",
+};
+
+const char *limiter_name(uint32_t limiter) {
+    assert(limiter < LIMITER_COUNT);
+    return names[limiter];
+}
+
+static uint64_t round_up(uint64_t x, uint64_t unit) { return (x + unit - 1) / unit * unit; }
+
+static uint32_t register_limit(const struct config *cfg, uint32_t warps, uint32_t regs) {
+    if (regs > cfg->max_regs_thread) return 0;
+    if (regs == 0) return OCCUPANCY_UNLIMITED;
+    if (cfg->reg_alloc_warp) {
+        uint64_t per_warp = round_up((uint64_t)regs * 32, cfg->reg_unit);
+        uint64_t room = cfg->regs_sm / per_warp;
+
+        return (uint32_t)(room / cfg->warp_gran * cfg->warp_gran / warps);
+    }
+    uint64_t padded = round_up(warps, cfg->warp_gran);
+
+    return (uint32_t)(cfg->regs_sm / round_up(padded * regs * 32, cfg->reg_unit));
+}
+
+/* A block must fit both the calculator's unit and the rounding of the SMM table, whose size
+ * is a multiple of its own unit. */
+static uint32_t shared_limit(const struct config *cfg, uint64_t bytes) {
+    uint64_t capacity = cfg->smem_bytes - cfg->smem_bytes % cfg->smm_unit;
+
+    if (bytes == 0) return OCCUPANCY_UNLIMITED;
+    bytes = round_up(round_up(bytes, cfg->smem_unit), cfg->smm_unit);
+    return (uint32_t)(capacity / bytes);
+}
+
+static uint32_t dynamic_limit(const struct config *cfg, uint32_t static_bytes,
+                              uint32_t dynamic_bytes) {
+    uint64_t capacity = cfg->smem_bytes - cfg->smem_bytes % cfg->smm_unit;
+    uint64_t held = round_up(static_bytes, cfg->smm_unit);
+    uint64_t shared = round_up(dynamic_bytes, cfg->smm_unit);
+
+    if (shared > capacity) return 0;
+    return held == 0 ? OCCUPANCY_UNLIMITED : (uint32_t)((capacity - shared) / held);
+}
+
+static void find_limiter(struct occupancy *o) {
+    const uint32_t limit[LIMITER_COUNT] = {
+        [LIMITER_COUNTER] = o->counter, [LIMITER_SHARED] = o->smem,
+        [LIMITER_REGISTERS] = o->regs,  [LIMITER_WARPS] = o->warps,
+        [LIMITER_THREADS] = o->threads, [LIMITER_BLOCKS] = o->max_blocks,
+    };
+
+    o->limiter = 0;
+    for (uint32_t i = 1; i < LIMITER_COUNT; i++)
+        if (limit[i] < limit[o->limiter]) o->limiter = i;
+    o->blocks = limit[o->limiter];
+}
+
+struct occupancy occupancy_compute(const struct config *cfg, uint32_t threads, uint32_t regs,
+                                   uint32_t smem_bytes) {
+    uint32_t warps = threads / 32 + (threads % 32 != 0);
+    struct occupancy o = {.counter = OCCUPANCY_UNLIMITED, .max_blocks = cfg->max_blocks_sm};
+
+    if (threads == 0 || threads > cfg->max_threads_block) {
+        o.limiter = LIMITER_THREADS;
+        return o;
+    }
+    o.smem = shared_limit(cfg, smem_bytes);
+    o.regs = register_limit(cfg, warps, regs);
+    o.warps = cfg->max_warps_sm / warps;
+    o.threads = cfg->max_threads_sm / (32 * warps);
+    find_limiter(&o);
+    return o;
+}
+
+struct occupancy residency_compute(const struct config *cfg, uint32_t threads, uint32_t regs,
+                                   uint32_t static_bytes, uint32_t dynamic_bytes,
+                                   uint32_t extra_blocks, uint32_t *static_residency) {
+    struct occupancy o = occupancy_compute(cfg, threads, regs, static_bytes);
+    /* A sum beyond 32 bits does not fit any SM. */
+    uint32_t total = static_bytes + dynamic_bytes;
+    uint32_t k = total < static_bytes ? 0 : occupancy_compute(cfg, threads, regs, total).blocks;
+
+    *static_residency = k;
+    if (threads == 0 || threads > cfg->max_threads_block) return o;
+    o.counter = extra_blocks < OCCUPANCY_UNLIMITED - k ? k + extra_blocks : OCCUPANCY_UNLIMITED;
+    o.smem = dynamic_limit(cfg, static_bytes, dynamic_bytes);
+    find_limiter(&o);
+    return o;
+}

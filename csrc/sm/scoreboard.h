@@ -1,0 +1,69 @@
+/* When a warp can issue its next instruction, as far as that does not depend on other warps. */
+#ifndef SMMUX_SCOREBOARD_H
+#define SMMUX_SCOREBOARD_H
+
+#include "sm/sm.h"
+
+/* The warp waits for what nobody can date: kind. */
+static inline void warp_sleep(struct sm *sm, uint32_t warp, enum wait kind) {
+    struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
+    s->ready &= ~(1ull << warp);
+    s->waiting &= ~(1ull << warp);
+    sm->stale |= 1u << sm->scheduler_of[warp];
+    sm->ready_at[warp] = NEVER;
+    sm->wait[warp] = (uint8_t)kind;
+}
+
+/* The warp can issue at that cycle, and not earlier because of kind. */
+static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wait kind) {
+    struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
+    const uint64_t bit = 1ull << warp;
+    sm->stale |= 1u << sm->scheduler_of[warp];
+    sm->ready_at[warp] = at;
+    sm->wait[warp] = (uint8_t)kind;
+    if (at <= s->slot) {
+        s->ready |= bit;
+        s->waiting &= ~bit;
+    } else {
+        s->ready &= ~bit;
+        s->waiting |= bit;
+        if (at < s->wake) s->wake = at;
+    }
+}
+
+/* An allocating barrier (under dynamic management) and an isolating one wait for the warp's
+ * own loads: otherwise staging takes nothing out of a region (design 4). */
+static inline bool waits_for_loads(const struct sm *sm, const struct warp *w, const struct uop *u) {
+    return u->op == OP_BAR_SYNC && w->loads_pending &&
+           ((u->flags & INSN_ISOLATE) || (u->sub == BAR_ALLOC && sm->m->dynamic));
+}
+
+/* The warp has a new next instruction, or something that it waited for has happened: when and
+ * why it can issue. Not before floor, for which kind is the reason. */
+static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
+    const struct warp *w = &sm->warps[warp];
+    const struct program *p = sm->m->program;
+    const struct deps *deps = &p->deps[w->pc];
+    const struct uop *u = &p->code[w->pc];
+    uint64_t at = floor;
+    sm->users[sm->next_unit[warp]] &= ~(1ull << warp);
+    sm->users[u->unit] |= 1ull << warp;
+    sm->next_unit[warp] = u->unit;
+    if (deps->line != sm->fetched && !smcache_fetch(sm, deps->line)) {
+        sm->floor[warp] = floor;
+        warp_sleep(sm, warp, WAIT_FETCH);
+        return;
+    }
+    for (uint32_t i = 0; i < deps->count; i++) {
+        const uint32_t id = deps->id[i];
+        if (w->ready[id] > at) {
+            at = w->ready[id];
+            kind = (enum wait)w->producer[id];
+        }
+    }
+    if (waits_for_loads(sm, w, u)) warp_sleep(sm, warp, WAIT_GLOBAL);
+    else if (at == READY_PENDING) warp_sleep(sm, warp, kind);
+    else warp_wait(sm, warp, at, kind);
+}
+
+#endif

@@ -1,0 +1,223 @@
+#include "sm/sm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lines.h"
+#include "sm/check.h"
+
+/* ---- construction ------------------------------------------------------------------------ */
+
+/* What is looked at again and again is small enough for the nearer caches of the host: this and
+ * the scoreboard, here of 32 warps with 64 registers and 8 predicates. */
+_Static_assert(sizeof(struct sm) + 32 * (64 + 8) * (sizeof(uint64_t) + 1) < 65536,
+               "hot state of an SM");
+_Static_assert(PORT_EXTRA == COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES, "see memsys.h");
+
+/* The next part of an arena, on cache lines of its own; NULL where parts are only counted. */
+static void *part(uint8_t *arena, size_t *used, size_t count, size_t size) {
+    void *place = arena ? arena + *used : NULL;
+    *used += lines_round(count * size);
+    return place;
+}
+
+/* Gives an SM its arrays from an arena, or none from NULL; returns how many bytes they take. */
+static size_t lay_out(struct sm *sm, uint8_t *arena) {
+    const struct config *cfg = sm->m->cfg;
+    const struct program *p = sm->m->program;
+    const size_t flights = cfg->credits + PORT_EXTRA;
+    struct warp *end = sm->warps + cfg->max_warps_sm;
+    struct port *port = sm->port;
+    size_t used = 0;
+    for (struct warp *w = sm->warps; w < end; w++)
+        w->rows = part(arena, &used, p->row_count * 32, sizeof *w->rows);
+    for (struct warp *w = sm->warps; w < end; w++)
+        w->ready = part(arena, &used, p->ready_count, sizeof *w->ready);
+    for (struct warp *w = sm->warps; w < end; w++)
+        w->producer = part(arena, &used, p->ready_count, sizeof *w->producer);
+    sm->shared = part(arena, &used, cfg->smem_bytes, sizeof *sm->shared);
+    sm->accesses = part(arena, &used, flights, sizeof *sm->accesses);
+    port->out = part(arena, &used, 2 * flights, sizeof *port->out);
+    port->in = part(arena, &used, flights, sizeof *port->in);
+    sm->replies = part(arena, &used, flights, sizeof *sm->replies);
+    sm->waiters = part(arena, &used, flights, sizeof *sm->waiters);
+    sm->claims = part(arena, &used, cfg->max_warps_sm, sizeof *sm->claims);
+    sm->access_next = part(arena, &used, flights, sizeof *sm->access_next);
+    for (struct warp *w = sm->warps; w < end; w++)
+        w->stack = part(arena, &used, STACK_DEPTH, sizeof *w->stack);
+    sm->pc_count = sm->m->per_pc ? part(arena, &used, p->count, sizeof *sm->pc_count) : NULL;
+    port->out_capacity = (uint32_t)(2 * flights);
+    port->in_capacity = (uint32_t)flights;
+    return used;
+}
+
+static void note_units(struct sm *sm, struct scheduler *s, uint32_t *taken) {
+    uint32_t all = 0;
+    for (uint32_t kind = UNIT_SP; kind <= UNIT_LSU; kind++) {
+        s->units[kind] = (uint16_t)(1u << s->unit[kind]);
+        all |= s->units[kind];
+    }
+    s->units[UNIT_EITHER] = s->units[UNIT_SP] | s->units[UNIT_SFU];
+    sm->common_units |= *taken & all;
+    *taken |= all;
+}
+
+static void start_schedulers(struct sm *sm) {
+    const struct config *cfg = sm->m->cfg;
+    uint32_t taken = 0;
+    for (uint32_t w = 0; w < MAX_WARPS; w++) sm->scheduler_of[w] = (uint8_t)(w % cfg->schedulers);
+    for (uint32_t s = 0; s < cfg->schedulers; s++) {
+        sm->sched[s].unit[UNIT_SP] = (uint8_t)(s % cfg->sp_units);
+        sm->sched[s].unit[UNIT_SFU] = (uint8_t)(4 + s % cfg->sfu_units);
+        sm->sched[s].unit[UNIT_LSU] = (uint8_t)(8 + s % cfg->lsu_units);
+        note_units(sm, &sm->sched[s], &taken);
+        sm->sched[s].last = s + MAX_WARPS * cfg->schedulers; /* so that the first warp is first */
+    }
+}
+
+/* One arena per SM: nothing is allocated while it runs. */
+enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port) {
+    const struct config *cfg = m->cfg;
+    sm->id = id;
+    sm->m = m;
+    sm->port = port;
+    sm->arena = calloc(1, lay_out(sm, NULL) + 64);
+    if (!sm->arena) return ERROR_NO_MEMORY;
+    lay_out(sm, (uint8_t *)sm->arena + (64 - (size_t)sm->arena % 64) % 64);
+    if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))
+        return ERROR_NO_MEMORY;
+    sm->observed = sm->pc_count || sm->check;
+    for (uint32_t i = 0; i < cfg->credits + PORT_EXTRA; i++) {
+        sm->access_next[i] = (uint16_t)(i + 1);
+        sm->waiters[i].next = i + 1;
+    }
+    for (uint32_t w = 0; w < cfg->max_warps_sm; w++) sm->ready_at[w] = NEVER;
+    sm->stale = ~0u;
+    sm->credits = (int32_t)cfg->credits;
+    smm_init(&sm->smm, cfg->smem_bytes, cfg->smm_unit);
+    if (m->dynamic) smm_reserve(&sm->smm, m->program->meta.dynamic_bytes);
+    start_schedulers(sm);
+    return smcache_init(sm);
+}
+
+void sm_free(struct sm *sm) {
+    smcache_free(sm);
+    check_free(sm->check);
+    free(sm->arena);
+    sm->arena = NULL;
+}
+
+/* ---- replies ----------------------------------------------------------------------------- */
+
+/* A total order, so that it does not matter in which order replies of one cycle came. */
+static bool earlier(struct reply a, struct reply b) {
+    return a.cycle != b.cycle ? a.cycle < b.cycle : a.access < b.access;
+}
+
+/* Nearly all come in order: look for the place from the back. */
+static void add_reply(struct sm *sm, struct reply r) {
+    uint32_t i = sm->reply_end++;
+    for (; i > sm->reply_first && earlier(r, sm->replies[i - 1]); i--)
+        sm->replies[i] = sm->replies[i - 1];
+    sm->replies[i] = r;
+}
+
+static bool has_reply(const struct sm *sm) { return sm->reply_first < sm->reply_end; }
+
+/* Take those of a window over from the port; there is room for all once the first move up. */
+static void take_replies(struct sm *sm) {
+    struct port *port = sm->port;
+    if (!port->in_count) return;
+    sm->reply_end -= sm->reply_first;
+    memmove(sm->replies, sm->replies + sm->reply_first, sm->reply_end * sizeof *sm->replies);
+    sm->reply_first = 0;
+    for (uint32_t i = 0; i < port->in_count; i++) {
+        __builtin_prefetch(port->in[i].access, 1);
+        add_reply(sm, port->in[i]);
+    }
+    port->in_count = 0;
+}
+
+static uint64_t next_event(const struct sm *sm) {
+    const uint64_t reply = has_reply(sm) ? sm->replies[sm->reply_first].cycle : NEVER;
+    const uint64_t start = sm->pending_count ? sm->pending[0].cycle : NEVER;
+    return reply < start ? reply : start;
+}
+
+/* ---- scoreboard -------------------------------------------------------------------------- */
+
+void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum error code) {
+    const struct warp *w = &sm->warps[warp];
+    struct fault *f = &sm->fault;
+    if (f->code != OK) return;
+    f->code = code;
+    f->cycle = cycle;
+    f->sm = sm->id;
+    f->warp = warp;
+    f->lane = lane;
+    f->pc = w->pc;
+    f->line = sm->m->program->line[w->pc];
+    f->array = -1;
+    const uint32_t *special = w->rows + sm->m->program->meta.nregs * 32u;
+    for (uint32_t d = 0; d < 3; d++) {
+        f->thread[d] = special[(SPECIAL_TID_X + d) * 32 + lane];
+        f->block[d] = special[(SPECIAL_CTAID_X + d) * 32 + lane];
+    }
+}
+
+static void reply_due(struct sm *sm) {
+    const struct reply r = sm->replies[sm->reply_first++];
+    if (r.cycle > sm->last_activity) sm->last_activity = r.cycle;
+    lsu_reply(sm, &r);
+}
+
+/* ---- time -------------------------------------------------------------------------------- */
+
+/* Deliver a reply or start a block, whichever is first. */
+static void event_due(struct sm *sm, uint64_t event) {
+    sm->now = event;
+    if (has_reply(sm) && sm->replies[sm->reply_first].cycle == event) reply_due(sm);
+    else block_start_due(sm);
+}
+
+uint64_t sm_next(const struct sm *sm) {
+    const uint64_t start = sm->pending_count ? sm->pending[0].cycle : NEVER;
+    return start < sm->next ? start : sm->next;
+}
+
+void sm_run(struct sm *sm, uint64_t end, bool replaced) {
+    const uint32_t schedulers = sm->m->cfg->schedulers;
+    void (*const issue)(struct sm *, uint32_t) = sm->observed ? issue_slot_observed : issue_slot;
+    sm->reach = end;
+    sm->replaced = replaced;
+    if (sm->finished_count) block_await_next(sm, sm->finished[0]);
+    if (!sm->port->in_count && sm_next(sm) >= sm->reach) return;
+    take_replies(sm);
+    while (sm->fault.code == OK) {
+        uint32_t index = 0;
+        for (uint32_t s = 0; s < schedulers; s++) {
+            if (sm->stale >> s & 1) sm->sched[s].choice = sched_pick(sm, &sm->sched[s]);
+            if (sm->sched[s].choice.t < sm->sched[index].choice.t) index = s;
+        }
+        sm->stale = 0;
+        const uint64_t t = sm->sched[index].choice.t, event = next_event(sm);
+        if (event < sm->reach && event <= t) {
+            event_due(sm, event);
+        } else if (t < sm->reach) {
+            sm->now = t;
+            issue(sm, index);
+        } else {
+            sm->next = event < t ? event : t;
+            return;
+        }
+    }
+    sm->next = sm->reach = NEVER;
+}
+
+void sm_close(struct sm *sm, uint64_t end) {
+    const uint32_t schedulers = sm->m->cfg->schedulers;
+    sm->count.scheduler_cycles = end * schedulers;
+    for (uint32_t s = 0; s < schedulers; s++)
+        if (sm->sched[s].slot < end) sm->count.idle_no_block += end - sm->sched[s].slot;
+        else sm->count.issue_cycles -= sm->sched[s].slot - end;
+}

@@ -1,0 +1,271 @@
+/* One streaming multiprocessor: scoreboard, schedulers, units, barriers, shared memory.
+ * It touches the rest of the chip only through its port and its lists of blocks. */
+#ifndef SMMUX_SM_H
+#define SMMUX_SM_H
+
+#include "base/counters.h"
+#include "kernel/decode.h"
+#include "memory/cache.h"
+#include "memory/coalesce.h"
+#include "memory/memsys.h"
+#include "sm/smm.h"
+#include "sm/warp.h"
+
+#define MAX_WARPS      64u
+#define MAX_BLOCKS     32u
+#define MAX_SCHEDULERS 4u
+#define MAX_MISSES     64u
+#define NO_MISS        0xffu
+#define LOCAL_BASE     0xc0000000u /* device address of local memory; arrays lie below */
+#define CODE_BASE      0xff000000u /* device address of the program */
+#define NEVER          UINT64_MAX
+#define READY_PENDING  UINT64_MAX /* a register that a memory reply will write */
+
+/* Why a warp cannot issue; one idle_* counter each. */
+enum wait {
+    WAIT_ALU,
+    WAIT_SHARED,
+    WAIT_GLOBAL,
+    WAIT_UNIT,
+    WAIT_BARRIER,
+    WAIT_ALLOCATION,
+    WAIT_CREDITS,
+    WAIT_FETCH,
+    WAIT_START,
+    WAIT_OTHER,
+    WAIT_COUNT
+};
+
+struct check;
+
+struct pc_counters {
+#define PC_COUNTER(name, unit, doc) uint64_t name;
+#include "tables/pc_counters.def"
+};
+
+/* What all SMs share and nobody changes during a run. */
+struct machine {
+    const struct config *cfg;
+    const struct program *program;
+    struct launch_dims dims;
+    const struct buffer *buffers;
+    uint32_t buffer_count;
+    uint8_t *local; /* local memory of all warp slots */
+    struct buffer local_buffer;
+    bool dynamic;         /* dynamic management: bar.sync +1, -1 take effect */
+    uint32_t static_smem; /* bytes allocated at dispatch */
+    uint32_t warps_per_block;
+    bool per_pc;    /* count per instruction */
+    uint32_t check; /* enum check_mode */
+};
+
+struct block {
+    bool used, started;     /* used but not started: waits for its static part */
+    bool holds;             /* dynamic shared memory */
+    bool region;            /* between an opening and a closing barrier (Figure 1) */
+    bool isolating;         /* the barrier being assembled bears INSN_ISOLATE */
+    bool synced;            /* has completed a barrier */
+    uint32_t dynamic_bytes; /* asked for by its last allocation */
+    uint8_t barrier;        /* enum bar_option of the barrier being assembled */
+    uint32_t id;
+    uint32_t warps_live, arrived;
+    uint32_t accesses_pending;
+    uint32_t static_base, dynamic_base; /* in the SM's shared memory */
+    uint64_t start, arrival,
+        opened;        /* cycles: block start, last arrival at an allocation, region start */
+    uint64_t arrivals; /* sum of the cycles at which warps reached the barrier */
+    uint64_t first_define, last_use; /* cycles of shared-memory accesses, NEVER and 0: none */
+    uint64_t warp_slots;             /* bit per warp slot */
+    uint32_t barrier_pc;
+};
+
+/* A block that is to start, and when. */
+struct coming_block {
+    uint64_t cycle;
+    uint32_t block;
+};
+
+/* What a scheduler would issue next, and when. */
+struct choice {
+    uint64_t t;
+    uint32_t warp;
+    uint32_t units; /* bit per unit_free that it may take */
+};
+
+/* Its warps are bits of masks: ready ones want a slot and their unit, waiting ones are ready at
+ * ready_at, all others sleep until something happens. */
+struct scheduler {
+    uint64_t slot; /* earliest next issue */
+    uint64_t ready, waiting;
+    uint64_t wake;              /* no waiting warp is ready before */
+    struct choice choice;       /* valid unless the SM's stale bit says otherwise */
+    uint32_t last;              /* warp slot that issued last */
+    uint8_t unit[4];            /* index into unit_free for enum unit SP, SFU, LSU */
+    uint16_t units[UNIT_COUNT]; /* bits of those that an enum unit may take */
+};
+
+enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE_COUNT };
+
+/* A line on its way to a cache of the SM. */
+struct miss {
+    uint32_t line;    /* number */
+    uint32_t waiters; /* list of accesses that want words of it */
+    uint8_t next;     /* in its bucket, where it is while open; NO_MISS: the last one */
+    bool open;        /* a store to the line closes it: later loads must ask again */
+};
+
+/* Lanes of an access that wait for a line. */
+struct waiter {
+    struct access *access;
+    uint32_t lanes, next;
+};
+
+/* The transactions of an access that found too few credits or pending misses. */
+struct claim {
+    uint32_t cache, count; /* enum sm_cache_id or 0; segments */
+    uint32_t need;         /* credits, CACHE_NONE: too many misses are pending */
+    uint64_t fills; /* of the cache until then; without a further one the need does not fall */
+    struct segment segment[COALESCE_MAX_SEGMENTS];
+};
+
+/* L1, texture, instruction or constant cache with its pending misses (smcache.c). */
+struct sm_cache {
+    struct cache cache;
+    bool present;
+    uint32_t miss_limit, miss_count;
+    uint64_t fills;                /* lines that have come so far */
+    uint64_t miss_free;            /* bit per entry that is not in use */
+    uint8_t open_miss[MAX_MISSES]; /* the open ones, by a hash of the line */
+    struct miss miss[MAX_MISSES];
+};
+
+struct sm {
+    /* hot: scanned at every issue */
+    _Alignas(64) struct scheduler sched[MAX_SCHEDULERS];
+    uint64_t unit_free[16];
+    uint64_t users[UNIT_COUNT];   /* warps whose next instruction takes such a unit */
+    uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER for a sleeping warp */
+    uint8_t wait[MAX_WARPS];      /* enum wait */
+    uint8_t next_unit[MAX_WARPS];
+    uint32_t fetched;      /* line of the program, the most recently used one, or CACHE_NONE */
+    uint32_t stale;        /* bit per scheduler: its choice must be made again */
+    uint32_t common_units; /* bits of unit_free that several schedulers take */
+    uint32_t warp_limit;   /* warp slots in use are below */
+    uint32_t order_count;
+    uint64_t order[MAX_BLOCKS]; /* warp slots of the blocks that have started, oldest first */
+    uint8_t scheduler_of[MAX_WARPS];
+    const struct machine *m;
+    struct counters count;
+    struct pc_counters *pc_count; /* per instruction, NULL if not wanted */
+    struct check *check;          /* NULL if not wanted */
+    bool observed;                /* by either of them */
+    bool replaced;                /* a block that ends makes room for another one */
+    /* warm */
+    struct warp warps[MAX_WARPS];
+    struct port *port;
+    struct reply *replies; /* in order, from reply_first to reply_end */
+    uint64_t port_free;    /* packets leave in order */
+    uint32_t seq;
+    int32_t credits; /* below 0 after an access of more transactions than there are credits */
+    struct access *accesses;
+    uint16_t *access_next; /* list of free accesses, apart: most are never touched */
+    uint32_t access_free;
+    uint32_t reply_first, reply_end;
+    struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
+    struct waiter *waiters;
+    uint32_t waiter_free;      /* list through waiter.next */
+    struct claim *claims;      /* per warp */
+    uint64_t claiming;         /* warps with a claim, whose next instruction is that access, */
+    uint64_t starved;          /* those of them asleep until a reply makes room */
+    uint64_t now;              /* cycle of the event being processed */
+    uint64_t floor[MAX_WARPS]; /* earliest issue of a warp whose instruction is being fetched */
+    uint8_t *shared;
+    /* cold: blocks */
+    struct block blocks[MAX_BLOCKS];
+    struct smm smm;
+    uint32_t queue[MAX_BLOCKS]; /* FIFO of block slots that wait for shared memory */
+    uint32_t queue_count;
+    uint32_t id;
+    struct coming_block pending[MAX_BLOCKS]; /* in order */
+    uint64_t finished[MAX_BLOCKS];           /* when blocks ended that are yet to be replaced */
+    uint32_t pending_count, finished_count;
+    uint64_t last_activity; /* cycle of the last exit or acknowledgement */
+    uint64_t next;          /* earliest cycle at which it can do something by itself */
+    uint64_t reach;     /* it has run, or is to run, to this cycle (exclusive); NEVER: a fault */
+    struct fault fault; /* code != OK: this SM has stopped */
+    void *arena;        /* what the pointers above point into */
+};
+
+/* The SM is zeroed memory. */
+enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port);
+void sm_free(struct sm *sm);
+/* Advance alone to cycle end (exclusive); if blocks are replaced, no further than to where the one
+ * in the place of the first that has finished may start. */
+void sm_run(struct sm *sm, uint64_t end, bool replaced);
+/* When it has something to do, replies that it does not know of apart. */
+uint64_t sm_next(const struct sm *sm);
+/* The block starts at cycle, which no earlier call has exceeded. */
+void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle);
+/* Scheduler time from the last issue to the end of the grid. */
+void sm_close(struct sm *sm, uint64_t end);
+
+/* ---- between the SM's own files ---------------------------------------------------------- */
+
+/* Record a fault at the warp's current instruction; the SM stops. */
+void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum error code);
+
+/* What the scheduler would issue next (sched.c). */
+struct choice sched_pick(struct sm *sm, struct scheduler *s);
+/* The warps that can issue in the scheduler's slot. */
+uint64_t sched_able(struct sm *sm, struct scheduler *s);
+/* Those of some warps that could take the slot whose turn comes before that of any others that
+ * could. */
+uint64_t sched_before(const struct sm *sm, const struct scheduler *s, uint64_t warps,
+                      uint64_t others);
+/* Are the warp's operands and its unit ready at cycle t? */
+bool sched_can_issue(const struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t);
+/* [from, to) was idle until this warp issued: its wait first, then the unit's (idle.c). */
+void idle_account(struct sm *sm, uint32_t warp, uint64_t from, uint64_t to);
+
+/* The scheduler's choice takes its slot (issue.c); the second form counts per instruction and
+ * checks too. */
+void issue_slot(struct sm *sm, uint32_t scheduler);
+void issue_slot_observed(struct sm *sm, uint32_t scheduler);
+
+/* Blocks and barriers (block.c). */
+void block_start_due(struct sm *sm);
+void block_await_next(struct sm *sm, uint64_t end);
+void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t);
+void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
+void block_access_done(struct sm *sm, uint32_t block, uint64_t t);
+
+/* Load/store unit (lsu.c): true when issued; adds to unit_free itself. */
+bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
+               uint64_t t);
+void lsu_reply(struct sm *sm, const struct reply *r);
+struct access *lsu_new_access(struct sm *sm);
+void lsu_free_access(struct sm *sm, struct access *a);
+/* One segment of an access has its values: give its credit back, perhaps complete the access. */
+void lsu_segment_done(struct sm *sm, struct access *a, uint64_t t);
+void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
+              uint64_t at);
+
+/* The SM's own caches (smcache.c). */
+enum error smcache_init(struct sm *sm);
+void smcache_free(struct sm *sm);
+/* Whether that line of the program is there; if not, it has been asked for. */
+bool smcache_fetch(struct sm *sm, uint32_t line);
+/* Further latency of a constant access to these addresses. */
+uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
+/* Line requests that a load would have to wait for; CACHE_NONE if too many misses are pending. */
+uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg,
+                         uint32_t n);
+/* Serve or await the lines; returns how many are awaited (access->pending). */
+uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
+                      const struct segment *seg, uint32_t n, uint64_t at);
+/* A store or atomic: the L1 forgets the lines. */
+void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n);
+/* A line has come. */
+void smcache_fill(struct sm *sm, struct access *fill, uint64_t t);
+
+#endif

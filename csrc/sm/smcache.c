@@ -1,0 +1,253 @@
+/* The caches of an SM: L1 with data, texture, instructions, constants.
+ *
+ * Lines come in when their reply does. L1 values are those of the partition when the line
+ * was read there, whatever happens to the line afterwards; texture and constant values are
+ * those at launch, so that their caches need tags alone. */
+#include <string.h>
+
+#include "base/bits.h"
+#include "kernel/lanes.h"
+#include "sm/scoreboard.h"
+
+/* ---- construction ------------------------------------------------------------------------ */
+
+static enum error init_one(struct sm *sm, enum sm_cache_id id, struct cache_shape shape,
+                           uint32_t mshrs) {
+    struct sm_cache *c = &sm->caches[id];
+    c->present = shape.bytes != 0;
+    c->miss_limit = mshrs;
+    c->miss_free = ~0ull;
+    memset(c->open_miss, NO_MISS, sizeof c->open_miss);
+    shape.sector = shape.line;
+    return c->present ? cache_init(&c->cache, &shape) : OK;
+}
+
+enum error smcache_init(struct sm *sm) {
+    const struct config *cfg = sm->m->cfg;
+    const struct cache_shape data = {.bytes = cfg->l1_bytes,
+                                     .line = cfg->l1_line,
+                                     .ways = cfg->l1_ways,
+                                     .hashed = cfg->l1_hashed,
+                                     .data = true};
+    const struct cache_shape texture = {
+        .bytes = cfg->tex_bytes, .line = cfg->tex_line, .ways = cfg->tex_ways};
+    const struct cache_shape code = {
+        .bytes = cfg->icache_bytes, .line = cfg->icache_line, .ways = cfg->icache_ways};
+    const struct cache_shape constant = {
+        .bytes = cfg->const_bytes, .line = cfg->const_line, .ways = cfg->const_ways};
+    enum error e = init_one(sm, CACHE_DATA, data, cfg->l1_mshrs);
+    if (!e) e = init_one(sm, CACHE_TEXTURE, texture, cfg->tex_mshrs);
+    if (!e) e = init_one(sm, CACHE_CODE, code, MAX_MISSES);
+    if (!e) e = init_one(sm, CACHE_CONST, constant, 0);
+    sm->fetched = sm->caches[CACHE_CODE].present ? CACHE_NONE : 0;
+    return e;
+}
+
+void smcache_free(struct sm *sm) {
+    for (int id = CACHE_DATA; id < CACHE_COUNT; id++) cache_free(&sm->caches[id].cache);
+}
+
+/* ---- pending misses ---------------------------------------------------------------------- */
+
+static uint32_t line_of(const struct sm_cache *c, uint32_t addr) {
+    return addr >> c->cache.line_shift;
+}
+
+/* Strides of powers of two must not share a bucket: the upper bits of a product. */
+static uint8_t *bucket(struct sm_cache *c, uint32_t line) {
+    _Static_assert(MAX_MISSES == 64, "a bucket has six bits");
+    return &c->open_miss[line * 0x9e3779b1u >> 26];
+}
+
+static struct miss *find_miss(struct sm_cache *c, uint32_t line) {
+    uint32_t i = *bucket(c, line);
+    while (i != NO_MISS && c->miss[i].line != line) i = c->miss[i].next;
+    return i == NO_MISS ? NULL : &c->miss[i];
+}
+
+static void close_miss(struct sm_cache *c, struct miss *m) {
+    uint8_t *link = bucket(c, m->line);
+    while (&c->miss[*link] != m) link = &c->miss[*link].next;
+    *link = m->next;
+    m->open = false;
+}
+
+/* Ask for the line; there is a free entry. */
+static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct buffer *buffer,
+                               uint32_t line, uint64_t at) {
+    static const uint8_t kinds[CACHE_COUNT] = {0, ACCESS_LOAD, ACCESS_TEXTURE, ACCESS_FETCH, 0};
+    struct sm_cache *c = &sm->caches[id];
+    const uint32_t i = (uint32_t)__builtin_ctzll(c->miss_free);
+    uint8_t *first = bucket(c, line);
+    c->miss[i] = (struct miss){.line = line, .waiters = CACHE_NONE, .next = *first, .open = true};
+    *first = (uint8_t)i;
+    c->miss_free &= c->miss_free - 1;
+    c->miss_count++;
+    struct access *a = lsu_new_access(sm);
+    const uint32_t bytes = 1u << c->cache.line_shift;
+    a->addr[0] = line << c->cache.line_shift;
+    a->buffer = buffer;
+    a->kind = kinds[id];
+    a->width = 4;
+    a->flags = ACCESS_FILL;
+    a->cache = (uint8_t)id;
+    a->miss = (uint8_t)i;
+    lsu_send(sm, a, a->addr[0], bytes, 1, at);
+    sm->count.transactions++;
+    sm->count.transaction_bytes += bytes;
+    return &c->miss[i];
+}
+
+static void await(struct sm *sm, struct miss *m, struct access *a, uint32_t lanes) {
+    const uint32_t i = sm->waiter_free;
+    sm->waiter_free = sm->waiters[i].next;
+    sm->waiters[i] = (struct waiter){.access = a, .lanes = lanes, .next = m->waiters};
+    m->waiters = i;
+}
+
+static void read_line(const struct sm_cache *c, const struct access *a, uint32_t lanes,
+                      const uint8_t *line) {
+    const uint32_t inside = (1u << c->cache.line_shift) - 1;
+    access_read(a, lanes, line, a->addr[bits_lowest(lanes)] & ~inside);
+}
+
+/* ---- data and texture loads -------------------------------------------------------------- */
+
+uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg,
+                         uint32_t n) {
+    struct sm_cache *c = (struct sm_cache *)&sm->caches[id];
+    uint32_t waiting = 0, fresh = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t line = line_of(c, seg[i].addr);
+        if (cache_find(&c->cache, line) != CACHE_NONE) continue;
+        waiting++;
+        if (!find_miss(c, line)) fresh++;
+    }
+    return c->miss_count + fresh > c->miss_limit && fresh && c->miss_count ? CACHE_NONE : waiting;
+}
+
+static void count_lines(struct sm *sm, enum sm_cache_id id, uint32_t hits, uint32_t merges,
+                        uint32_t misses) {
+    struct counters *n = &sm->count;
+    const bool data = id == CACHE_DATA;
+    *(data ? &n->l1_hits : &n->texture_hits) += hits;
+    *(data ? &n->l1_merges : &n->texture_merges) += merges;
+    *(data ? &n->l1_misses : &n->texture_misses) += misses;
+}
+
+uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
+                      const struct segment *seg, uint32_t n, uint64_t at) {
+    struct sm_cache *c = &sm->caches[id];
+    uint32_t hits = 0, merges = 0, misses = 0;
+    for (uint32_t i = 0; i < n; i++, at += sm->m->cfg->issue_global) {
+        const uint32_t line = line_of(c, seg[i].addr), index = cache_find(&c->cache, line);
+        if (index != CACHE_NONE) {
+            cache_touch(&c->cache, index);
+            if (c->cache.data) read_line(c, a, seg[i].lanes, cache_data(&c->cache, index));
+            hits++;
+            continue;
+        }
+        struct miss *m = find_miss(c, line);
+        if (m) merges++;
+        else m = start_miss(sm, id, a->buffer, line, at), misses++;
+        await(sm, m, a, seg[i].lanes);
+    }
+    count_lines(sm, id, hits, merges, misses);
+    return merges + misses;
+}
+
+void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
+    struct sm_cache *c = &sm->caches[CACHE_DATA];
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t line = line_of(c, seg[i].addr);
+        struct miss *m = find_miss(c, line);
+        cache_invalidate(&c->cache, line);
+        if (m) close_miss(c, m);
+    }
+}
+
+/* ---- instructions and constants ---------------------------------------------------------- */
+
+bool smcache_fetch(struct sm *sm, uint32_t program_line) {
+    struct sm_cache *c = &sm->caches[CACHE_CODE];
+    const uint32_t line = line_of(c, CODE_BASE) + program_line, index = cache_find(&c->cache, line);
+    if (index != CACHE_NONE) {
+        cache_touch(&c->cache, index);
+        sm->fetched = program_line;
+        return true;
+    }
+    if (!find_miss(c, line)) {
+        start_miss(sm, CACHE_CODE, NULL, line, sm->now + sm->m->cfg->lat_global);
+        sm->count.icache_misses++;
+    }
+    return false;
+}
+
+uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
+    struct sm_cache *c = &sm->caches[CACHE_CONST];
+    uint32_t misses = 0;
+    for (; c->present && lanes; lanes &= lanes - 1) {
+        const uint32_t line = line_of(c, addr[bits_lowest(lanes)]),
+                       index = cache_find(&c->cache, line);
+        if (index != CACHE_NONE) {
+            cache_touch(&c->cache, index);
+        } else {
+            cache_put(&c->cache, cache_victim(&c->cache, line), line);
+            misses++;
+        }
+    }
+    sm->count.const_misses += misses;
+    return misses * sm->m->cfg->const_miss;
+}
+
+/* ---- fills ------------------------------------------------------------------------------- */
+
+static void install(struct sm_cache *c, const struct miss *m, const struct access *fill) {
+    const uint32_t index = cache_victim(&c->cache, m->line);
+    cache_put(&c->cache, index, m->line);
+    if (c->cache.data)
+        memcpy(cache_data(&c->cache, index), fill->data[0], 1u << c->cache.line_shift);
+}
+
+/* Waiters were put in front of the list: the last one came first. */
+static uint32_t reversed(struct sm *sm, uint32_t list) {
+    uint32_t out = CACHE_NONE;
+    while (list != CACHE_NONE) {
+        const uint32_t next = sm->waiters[list].next;
+        sm->waiters[list].next = out;
+        out = list;
+        list = next;
+    }
+    return out;
+}
+
+static void wake_fetchers(struct sm *sm, uint64_t t) {
+    for (uint32_t w = 0; w < sm->warp_limit; w++)
+        if (sm->wait[w] == WAIT_FETCH && sm->ready_at[w] == NEVER &&
+            sm->warps[w].state == WARP_RUNNING)
+            warp_refresh(sm, w, sm->floor[w] > t ? sm->floor[w] : t, WAIT_FETCH);
+}
+
+void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
+    struct sm_cache *c = &sm->caches[fill->cache];
+    struct miss *m = &c->miss[fill->miss];
+    uint32_t list = reversed(sm, m->waiters);
+    if (m->open) {
+        install(c, m, fill);
+        close_miss(c, m);
+    }
+    if (fill->cache == CACHE_CODE) sm->fetched = CACHE_NONE;
+    c->miss_free |= 1ull << fill->miss;
+    c->miss_count--;
+    c->fills++;
+    while (list != CACHE_NONE) {
+        const struct waiter w = sm->waiters[list];
+        sm->waiters[list].next = sm->waiter_free;
+        sm->waiter_free = list;
+        list = w.next;
+        if (c->cache.data) read_line(c, w.access, w.lanes, (const uint8_t *)fill->data[0]);
+        lsu_segment_done(sm, w.access, t);
+    }
+    if (fill->cache == CACHE_CODE) wake_fetchers(sm, t);
+    lsu_free_access(sm, fill);
+}

@@ -1,0 +1,130 @@
+#include "sm/smm.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Bytes rounded up to the unit. */
+static uint32_t rounded(const struct smm *smm, uint32_t bytes) {
+    uint32_t excess = bytes % smm->unit;
+
+    return excess == 0 ? bytes : bytes - excess + smm->unit;
+}
+
+void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit) {
+    assert(unit != 0);
+    memset(smm, 0, sizeof(*smm));
+    smm->unit = unit;
+    smm->capacity = capacity - capacity % unit;
+}
+
+void smm_reserve(struct smm *smm, uint32_t dynamic_bytes) {
+    uint32_t bytes = rounded(smm, dynamic_bytes);
+
+    assert(smm->used == 0);
+    smm->reserved = bytes < smm->capacity ? bytes : smm->capacity;
+}
+
+/* An entry that shares a byte with [start, start + size), or NULL. */
+static const struct smm_entry *overlapping(const struct smm *smm, uint32_t start, uint32_t size) {
+    for (uint32_t i = 0; i < smm->used; i++) {
+        const struct smm_entry *e = &smm->entry[i];
+
+        if (e->valid && e->start < start + size && start < e->start + e->size) return e;
+    }
+    return NULL;
+}
+
+static bool first_fit(const struct smm *smm, uint32_t size, uint32_t limit, uint32_t *start) {
+    uint32_t low = 0;
+
+    while (size <= limit && low <= limit - size) {
+        const struct smm_entry *e = overlapping(smm, low, size);
+
+        if (e == NULL) {
+            *start = low;
+            return true;
+        }
+        low = e->start + e->size;
+    }
+    return false;
+}
+
+static bool highest_fit(const struct smm *smm, uint32_t size, uint32_t *start) {
+    uint32_t high = smm->capacity;
+
+    while (high >= size) {
+        const struct smm_entry *e = overlapping(smm, high - size, size);
+
+        if (e == NULL) {
+            *start = high - size;
+            return true;
+        }
+        high = e->start;
+    }
+    return false;
+}
+
+/* Entries are disjoint, rounded and inside the memory. */
+#ifdef SMMUX_CHECK
+static void check(const struct smm *smm) {
+    assert(smm->used <= SMM_ENTRIES && smm->capacity % smm->unit == 0);
+    for (uint32_t i = 0; i < smm->used; i++) {
+        const struct smm_entry *a = &smm->entry[i];
+
+        if (!a->valid) continue;
+        assert(a->size != 0 && a->size % smm->unit == 0 && a->start % smm->unit == 0);
+        assert(a->size <= smm->capacity && a->start <= smm->capacity - a->size);
+        assert(a->dynamic || a->start + a->size <= smm->capacity - smm->reserved);
+        for (uint32_t j = i + 1; j < smm->used; j++) {
+            const struct smm_entry *b = &smm->entry[j];
+
+            assert(!b->valid || a->start + a->size <= b->start || b->start + b->size <= a->start);
+            (void)b;
+        }
+    }
+}
+#else
+static void check(const struct smm *smm) { (void)smm; }
+#endif
+
+/* Fill the first invalid entry; false when the table is full. */
+static bool insert(struct smm *smm, struct smm_entry entry) {
+    uint32_t i = 0;
+
+    while (i < smm->used && smm->entry[i].valid) i++;
+    if (i == SMM_ENTRIES) return false;
+    if (i == smm->used) smm->used++;
+    smm->entry[i] = entry;
+    check(smm);
+    return true;
+}
+
+bool smm_alloc_static(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start) {
+    if (size == 0) {
+        *start = 0;
+        return true;
+    }
+    if (size > smm->capacity) return false;
+    size = rounded(smm, size);
+    if (!first_fit(smm, size, smm->capacity - smm->reserved, start)) return false;
+    return insert(smm, (struct smm_entry){true, false, block, size, *start});
+}
+
+bool smm_alloc_dynamic(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start) {
+    if (size > smm->capacity) return false;
+    size = rounded(smm, size != 0 ? size : 1);
+    if (!highest_fit(smm, size, start)) return false;
+    return insert(smm, (struct smm_entry){true, true, block, size, *start});
+}
+
+bool smm_release(struct smm *smm, uint32_t start) {
+    for (uint32_t i = 0; i < smm->used; i++) {
+        struct smm_entry *e = &smm->entry[i];
+
+        if (!e->valid || e->start != start) continue;
+        e->valid = false;
+        check(smm);
+        return true;
+    }
+    return false;
+}

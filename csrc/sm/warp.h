@@ -1,0 +1,53 @@
+/* A warp: registers, active mask, reconvergence stack. */
+#ifndef SMMUX_WARP_H
+#define SMMUX_WARP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/program.h"
+
+#define NO_RPC UINT32_MAX /* reconvergence only at thread exit */
+
+/* Every push but that of a reconvergence entry splits the active lanes, and each of those
+ * comes with at most one such entry: 32 lanes can be split 31 times. */
+#define STACK_DEPTH 64u
+
+enum warp_state { WARP_FREE, WARP_STARTING, WARP_RUNNING, WARP_BARRIER, WARP_FENCE, WARP_EXITED };
+
+struct stack_entry {
+    uint32_t pc, mask, rpc;
+};
+
+struct warp {
+    uint32_t pc;
+    uint32_t mask; /* active lanes */
+    uint32_t rpc;  /* where the active lanes meet those on the stack */
+    uint32_t live; /* lanes that have not exited */
+    uint32_t depth;
+    uint16_t block;            /* block slot in the SM */
+    uint16_t loads_pending;    /* loads (and atomics with result) not yet back */
+    uint16_t accesses_pending; /* all accesses not yet answered */
+    uint8_t state;             /* enum warp_state */
+    uint32_t preds[MAX_PREDS];
+    uint32_t *rows;            /* [row_count][32] */
+    uint64_t *ready;           /* per register, then predicate: cycle of the value, READY_PENDING */
+    uint8_t *producer;         /* enum wait of whoever writes it */
+    struct stack_entry *stack; /* [STACK_DEPTH] */
+};
+
+/* The warp is where its lanes meet others, or has no lane left: on with those on the stack. */
+bool warp_reconverge(struct warp *w);
+
+/* Go to pc, or wherever reconvergence leads from there. False when no lane is left. */
+static inline bool warp_goto(struct warp *w, uint32_t pc) {
+    w->pc = pc;
+    return (w->mask && pc != w->rpc) || warp_reconverge(w);
+}
+
+/* Branch of the lanes `taken` (subset of mask); true if the warp diverged. */
+bool warp_branch(struct warp *w, uint32_t taken, uint32_t target, uint32_t reconvergence);
+/* The lanes exit; false when no lane of the warp is left. */
+bool warp_exit(struct warp *w, uint32_t lanes);
+
+#endif
