@@ -1,4 +1,4 @@
-"""The README's examples run and print what it says."""
+"""The examples in the README and the pages of docs run and print what they say, and their links lead somewhere."""
 
 import contextlib
 import io
@@ -12,41 +12,52 @@ import pytest
 
 from smmux.__main__ import main
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.S | re.M)
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.S | re.M)
 
 
-@pytest.fixture(scope="module")
-def examples():
-    """Names that the examples define, and what they print."""
-    printed = io.StringIO()
-    names = {}
-    for number, code in enumerate(blocks("python")):
-        filename = f"<README example {number}>"
+def run_examples(page):
+    """Names that the examples define, and the lines that each example prints."""
+    names, printed = {}, []
+    for number, code in enumerate(blocks(page, "python")):
+        filename = f"<{page.name} example {number}>"
         linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
             exec(compile(code, filename, "exec"), names)
-    return names, printed.getvalue()
+        printed.append(output.getvalue())
+    return names, printed
 
 
-def test_examples_print_what_they_say(examples):
-    assert examples[1] == "".join(blocks("text"))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_print_what_they_say(page):
+    """A text block is what some example of the page prints."""
+    printed = run_examples(page)[1]
+    assert all(text in printed for text in blocks(page, "text"))
 
 
-def test_dynamic_example_computes_the_same(examples):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_dynamic_example_computes_the_same():
+    names, _ = run_examples(ROOT / "docs/multiplexing.md")
     outputs = []
     for kernel, options in (("reverse", {}), ("reverse_dynamic", {"management": "dynamic", "extra_blocks": 2})):
         a = np.arange(1024, dtype=np.float32)
-        examples[0][kernel].simulate(8, 128, (a,), gpu="GTX285", **options)
+        names[kernel].simulate(8, 128, (a,), gpu="GTX285", **options)
         outputs.append(a)
     assert (outputs[0] == outputs[1]).all()
 
 
 def test_commands_make_their_own_environment():
-    commands = "".join(blocks("sh")).splitlines()
+    commands = "".join(blocks(README, "sh")).splitlines()
     assert len(commands) == 2
     assert all(command.startswith("python3 -m venv .venv && .venv/bin/pip install -e ") for command in commands)
 
@@ -78,7 +89,7 @@ def blur(x, y):
 def test_shell_commands_work(tmp_path, monkeypatch, capsys):
     (tmp_path / "kernels.py").write_text(KERNELS)
     monkeypatch.chdir(tmp_path)
-    for command in "".join(blocks("bash")).splitlines():
+    for command in "".join(blocks(README, "bash")).splitlines():
         words = shlex.split(command, comments=True)
         assert words[:3] == ["python", "-m", "smmux"]
         assert main(words[3:]) == 0, command
