@@ -3,6 +3,7 @@
     python -m smmux info                    version, build and machines
     python -m smmux gpu GTX285              parameters of a machine, each with its source
     python -m smmux counters                every counter with unit and definition
+    python -m smmux policies                the rules that a machine or a launch chooses by name
     python -m smmux run FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
     python -m smmux advise FILE.py:KERNEL --grid 4 --block 32,2 --gpu GTX480-16K ARGUMENT ...
 
@@ -33,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import smmux
-from smmux import _core, gpus
+from smmux import _core, gpus, policies
 from smmux.advice import Advice
 from smmux.checks import CHECKS
 from smmux.kernel import Kernel
@@ -85,7 +86,9 @@ def _add_tables(commands: Any) -> None:
     counters = commands.add_parser("counters", help="every counter with unit and definition")
     counters.add_argument("--markdown", action="store_true", help="as the page smmux/COUNTERS.md")
     counters.set_defaults(action=_counters)
-    for parser in (info, gpu, counters):
+    listed = commands.add_parser("policies", help="the rules that a machine or a launch chooses by name")
+    listed.set_defaults(action=_policies)
+    for parser in (info, gpu, counters, listed):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -189,6 +192,20 @@ def _counters(options: argparse.Namespace) -> None:
         print(f"{title}:")
         for info in table.values():
             print(f"  {info.name:24} {info.unit:20} {info.doc}")
+
+
+def _policies(options: argparse.Namespace) -> None:
+    """Print the policies by kind, each kind with the option that chooses among them."""
+    if options.json:
+        kinds = [dataclasses.asdict(kind) for kind in policies.KINDS.values()]
+        print(
+            json.dumps({"kinds": kinds, "policies": [dataclasses.asdict(row) for row in policies.POLICIES]}, indent=2)
+        )
+        return
+    for kind in policies.KINDS.values():
+        print(f"{kind.name}: {kind.doc} ({kind.chosen})")
+        for policy in policies.of(kind.name):
+            print(f"  {policy.name:14} {policy.doc}")
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -27,6 +27,10 @@ ERRORS: Final[list[tuple[str, str, str]]]
 """Errors: (name, exception, message)."""
 FINDINGS: Final[list[tuple[str, str, str, str]]]
 """Kinds of findings of the checks: (name, severity, what it is, what to do about it)."""
+POLICIES: Final[list[tuple[str, str, str]]]
+"""Policies in the order of their numbers: (kind, name, what it does)."""
+POLICY_KINDS: Final[list[tuple[str, str, str]]]
+"""Kinds of policies: (kind, machine parameter or launch option, what it decides)."""
 ATOMS: Final[dict[str, int]]
 """Atomic operations by name."""
 SPECIALS: Final[dict[str, int]]

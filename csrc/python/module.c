@@ -89,6 +89,23 @@ static PyObject *findings_table(void) {
     return list;
 }
 
+static PyObject *policies_table(void) {
+    PyObject *list = PyList_New(0);
+#define POLICY(kind, name, doc)                                                                    \
+    if (list && bind_append(list, Py_BuildValue("(sss)", #kind, #name, doc)) < 0) Py_CLEAR(list);
+#include "tables/policies.def"
+    return list;
+}
+
+static PyObject *policy_kinds_table(void) {
+    PyObject *list = PyList_New(0);
+#define POLICY(kind, name, doc)
+#define POLICY_KIND(kind, option, doc)                                                             \
+    if (list && bind_append(list, Py_BuildValue("(sss)", #kind, option, doc)) < 0) Py_CLEAR(list);
+#include "tables/policies.def"
+    return list;
+}
+
 static PyObject *names_table(const char *const *names, int count) {
     PyObject *dict = PyDict_New();
     for (int i = 0; dict && i < count; i++)
@@ -139,6 +156,8 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "PC_COUNTERS", pc_counters_table()) < 0) return -1;
     if (add_steal(module, "ERRORS", errors_table()) < 0) return -1;
     if (add_steal(module, "FINDINGS", findings_table()) < 0) return -1;
+    if (add_steal(module, "POLICIES", policies_table()) < 0) return -1;
+    if (add_steal(module, "POLICY_KINDS", policy_kinds_table()) < 0) return -1;
     if (add_steal(module, "ATOMS", names_table(atom_names, ATOM_COUNT)) < 0) return -1;
     if (add_steal(module, "SPECIALS", names_table(special_names, SPECIAL_COUNT)) < 0) return -1;
     if (add_steal(module, "UNIFORMS", names_table(uniform_names, UNIFORM_KIND_COUNT)) < 0)

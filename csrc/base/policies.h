@@ -1,0 +1,23 @@
+/* Numbers of the policies of each kind, generated from policies.def. */
+#ifndef SMMUX_POLICIES_H
+#define SMMUX_POLICIES_H
+
+enum management_policy {
+#define POLICY_management(name, doc) MANAGEMENT_##name,
+#include "tables/policies.def"
+    MANAGEMENT_COUNT
+};
+
+enum scheduler_policy {
+#define POLICY_scheduler(name, doc) SCHEDULER_##name,
+#include "tables/policies.def"
+    SCHEDULER_COUNT
+};
+
+enum dram_policy {
+#define POLICY_dram(name, doc) DRAM_POLICY_##name,
+#include "tables/policies.def"
+    DRAM_POLICY_COUNT
+};
+
+#endif
