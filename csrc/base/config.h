@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/errors.h"
+
 struct config {
 #define PARAM(name, unit, min, max, doc) uint32_t name;
 #include "tables/config.def"
@@ -12,5 +14,8 @@ struct config {
 #define CLASS(id, name, doc) uint32_t issue_##name;
 #include "tables/classes.def"
 };
+
+/* Refuse parameters outside the ranges of config.def, and combinations that make no machine. */
+enum error config_check(const struct config *cfg, struct fault *fault);
 
 #endif

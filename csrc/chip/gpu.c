@@ -16,7 +16,6 @@
 #include "base/pool.h"
 #include "chip/diagnose.h"
 #include "chip/dispatch.h"
-#include "sm/occupancy.h"
 
 #define MAX_WINDOW   512u
 #define POLL_WINDOWS 16u /* between two questions whether the user wants to stop */
@@ -44,183 +43,13 @@ struct gpu {
     struct host_work host;
 };
 
-/* ---- checks ------------------------------------------------------------------------------ */
-
-static enum error bad(struct fault *f, enum error code, const char *text, uint32_t value) {
-    f->code = code;
-    snprintf(f->text, sizeof f->text, text, value);
-    return code;
-}
-
-struct range {
-    const char *name;
-    uint32_t min, max;
-};
-
-/* In the order of struct config, which holds nothing but uint32_t. */
-static const struct range ranges[] = {
-#define PARAM(name, unit, min, max, doc) {#name, min, max},
-#include "tables/config.def"
-#define CLASS(id, name, doc) {"lat_" #name, 1, 60000},
-#include "tables/classes.def"
-#define CLASS(id, name, doc) {"issue_" #name, 1, 60000},
-#include "tables/classes.def"
-};
-
-enum error config_check(const struct config *cfg, struct fault *f) {
-    const uint32_t *value = (const uint32_t *)cfg;
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
-        if (value[i] >= ranges[i].min && value[i] <= ranges[i].max) continue;
-        snprintf(f->text, sizeof f->text, "%s = %u is not in %u..%u", ranges[i].name, value[i],
-                 ranges[i].min, ranges[i].max);
-        return f->code = ERROR_BAD_CONFIG;
-    }
-    if (cfg->smem_banks & (cfg->smem_banks - 1))
-        return bad(f, ERROR_BAD_CONFIG, "%u shared-memory banks are not a power of two",
-                   cfg->smem_banks);
-    if (cfg->max_warps_sm * 32 < cfg->max_threads_sm)
-        return bad(f, ERROR_BAD_CONFIG, "%u warps do not hold max_threads_sm", cfg->max_warps_sm);
-    if (cfg->smem_bank_bytes != 4 && cfg->smem_bank_bytes != 8)
-        return bad(f, ERROR_BAD_CONFIG, "banks are 4 or 8 bytes wide, not %u",
-                   cfg->smem_bank_bytes);
-    if (cfg->coalesce_rule != 13 && cfg->coalesce_rule != 20 && cfg->coalesce_rule != 35)
-        return bad(f, ERROR_BAD_CONFIG, "there are no coalescing rules %u", cfg->coalesce_rule);
-    return OK;
-}
-
-static enum error check_launch(const struct launch *l, struct fault *f) {
-    uint64_t blocks = 1, threads = 1;
-    for (int d = 0; d < 3; d++) {
-        blocks *= l->dims.grid[d];
-        threads *= l->dims.block[d];
-        if (blocks > UINT32_MAX || threads > UINT32_MAX)
-            return bad(f, ERROR_BAD_LAUNCH, "grid of more than %u blocks", UINT32_MAX);
-    }
-    if (blocks == 0 || threads == 0)
-        return bad(f, ERROR_BAD_LAUNCH, "the grid or the block has %u threads", 0);
-    if (threads > l->cfg->max_threads_block)
-        return bad(f, ERROR_BAD_LAUNCH, "a block of %u threads is larger than the machine allows",
-                   (uint32_t)threads);
-    if (l->meta.nregs > l->cfg->max_regs_thread)
-        return bad(f, ERROR_BAD_LAUNCH, "%u registers per thread are more than the machine has",
-                   l->meta.nregs);
-    const uint32_t shared[] = {l->meta.shared_bytes, l->meta.dynamic_bytes,
-                               l->meta.static_reserved};
-    for (int i = 0; i < 3; i++)
-        if (shared[i] > l->cfg->smem_bytes)
-            return bad(f, ERROR_BAD_LAUNCH, "%u bytes of shared memory are more than an SM has",
-                       shared[i]);
-    return OK;
-}
-
 /* ---- construction ------------------------------------------------------------------------ */
-
-static uint32_t round_up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
-
-/* Residency from the occupancy rules and the management of shared memory. */
-static enum error admit(struct gpu *g, struct outcome *out) {
-    const struct launch *l = g->l;
-    const struct config *cfg = l->cfg;
-    const struct program_meta *meta = &l->meta;
-    const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
-    const uint32_t fixed = meta->shared_bytes + meta->static_reserved;
-    struct occupancy o;
-    g->machine.dynamic = l->dynamic && meta->dynamic_bytes;
-    if (g->machine.dynamic) {
-        o = residency_compute(cfg, threads, meta->nregs, fixed, meta->dynamic_bytes,
-                              l->extra_blocks, &out->static_residency);
-        g->machine.static_smem = fixed;
-    } else {
-        o = occupancy_compute(cfg, threads, meta->nregs, fixed + meta->dynamic_bytes);
-        out->static_residency = o.blocks;
-        g->machine.static_smem = fixed + meta->dynamic_bytes;
-    }
-    out->residency = o.blocks;
-    out->limiter = o.limiter;
-    if (o.blocks) return OK;
-    snprintf(out->fault.text, sizeof out->fault.text, "no block fits: limited by %s",
-             limiter_name(o.limiter));
-    return out->fault.code = ERROR_BAD_LAUNCH;
-}
-
-/* Views of one array: same distance between host and device address. */
-static bool same_memory(const struct buffer *a, const struct buffer *b) {
-    return (uintptr_t)a->host - a->address == (uintptr_t)b->host - b->address;
-}
-
-/* Bytes of the host under two device addresses: two partitions might write them at once. */
-static bool torn(const struct buffer *a, const struct buffer *b) {
-    const uintptr_t at_a = (uintptr_t)a->host, at_b = (uintptr_t)b->host;
-    return (a->writable || b->writable) && !same_memory(a, b) && at_a < at_b + b->bytes &&
-           at_b < at_a + a->bytes;
-}
-
-/* Each view is put into the ring of the first one of its memory. */
-static enum error join_views(struct buffer *buffers, uint32_t count, struct fault *f) {
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t first = i;
-        for (uint32_t other = i; other-- > 0;) {
-            if (same_memory(&buffers[other], &buffers[i])) first = other;
-            if (torn(&buffers[other], &buffers[i]))
-                return bad(f, ERROR_BAD_LAUNCH, "array %u has memory of another at other addresses",
-                           i);
-        }
-        buffers[i].next_view = first == i ? &buffers[i] : buffers[first].next_view;
-        buffers[first].next_view = &buffers[i];
-    }
-    return OK;
-}
-
-/* A texture is read when the instruction issues, whatever the partitions do then. */
-static enum error check_textures(const struct machine *m, struct fault *f) {
-    for (uint32_t pc = 0; pc < m->program->count; pc++) {
-        if (m->program->code[pc].op != OP_TEX) continue;
-        const uint32_t array = (uint32_t)m->program->code[pc].aux;
-        const struct buffer *texture = &m->buffers[array], *view = texture;
-        do {
-            if (view->writable)
-                return bad(f, ERROR_BAD_PROGRAM, "texture %u lies in memory that may be written",
-                           array);
-        } while ((view = view->next_view) != texture);
-    }
-    return OK;
-}
-
-static enum error create_local(struct gpu *g) {
-    const uint32_t bytes = g->l->meta.local_bytes;
-    if (!bytes) return OK;
-    const uint64_t total = (uint64_t)bytes * 32 * g->l->cfg->max_warps_sm * g->l->cfg->sm_count;
-    if (total > 0x3fffff00u)
-        return bad(&(struct fault){0}, ERROR_NO_MEMORY, "%u bytes of local memory", bytes);
-    g->machine.local = calloc(1, total);
-    g->machine.local_buffer = (struct buffer){.host = g->machine.local,
-                                              .address = LOCAL_BASE,
-                                              .bytes = (uint32_t)total,
-                                              .writable = true,
-                                              .next_view = &g->machine.local_buffer};
-    return g->machine.local ? OK : ERROR_NO_MEMORY;
-}
 
 static enum error create(struct gpu *g, struct outcome *out) {
     const struct launch *l = g->l;
     const struct config *cfg = l->cfg;
-    const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
-    enum error e = program_decode(
-        &g->program, l->code, l->code_count, l->uniforms, l->uniform_count, &l->meta, cfg, &l->dims,
-        l->params, l->param_count, l->constants, l->constant_bytes, l->buffer_count, &out->fault);
+    enum error e = launch_prepare(l, &g->machine, &g->program, out);
     if (e) return e;
-    g->machine = (struct machine){.cfg = cfg,
-                                  .program = &g->program,
-                                  .dims = l->dims,
-                                  .buffers = l->buffers,
-                                  .buffer_count = l->buffer_count,
-                                  .per_pc = out->pc != NULL,
-                                  .check = l->check};
-    g->machine.warps_per_block = round_up(threads, 32) / 32;
-    if ((e = join_views(l->buffers, l->buffer_count, &out->fault))) return e;
-    if ((e = check_textures(&g->machine, &out->fault))) return e;
-    if ((e = admit(g, out))) return e;
-    if ((e = create_local(g))) return e;
     g->sms = lines_alloc(cfg->sm_count * sizeof *g->sms);
     g->ports = lines_alloc(cfg->sm_count * sizeof *g->ports);
     g->tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc;
@@ -243,8 +72,7 @@ static void destroy(struct gpu *g) {
     free(g->sms);
     free(g->ports);
     free(g->reports);
-    free(g->machine.local);
-    program_free(&g->program);
+    launch_release(&g->machine, &g->program);
 }
 
 /* ---- the clock --------------------------------------------------------------------------- */
@@ -446,13 +274,13 @@ static void collect(struct gpu *g, struct outcome *out) {
 enum error gpu_run(const struct launch *l, struct outcome *out) {
     struct gpu g = {.l = l};
     enum error e = config_check(l->cfg, &out->fault);
-    if (!e) e = check_launch(l, &out->fault);
+    if (!e) e = launch_check(l, &out->fault);
     if (!e) e = create(&g, out);
     if (e == ERROR_BAD_CONFIG && !out->fault.text[0])
-        (void)bad(
-            &out->fault, e,
-            "the shapes of caches, memory partitions or DRAM do not fit together (%u partitions)",
-            l->cfg->partitions);
+        snprintf(out->fault.text, sizeof out->fault.text,
+                 "the shapes of caches, memory partitions or DRAM do not fit together (%u "
+                 "partitions)",
+                 l->cfg->partitions);
     const bool complete = !e;
     if (complete) e = clock_run(&g, &out->fault);
     if (!e) collect(&g, out);

@@ -32,7 +32,7 @@ struct buffer {
     uint32_t address; /* multiple of 256 */
     uint32_t bytes;
     bool writable;
-    /* The next view of the same memory, round to this one: views share lines. By gpu.c. */
+    /* The next view of the same memory, round to this one: views share lines. By launch.c. */
     const struct buffer *next_view;
 };
 

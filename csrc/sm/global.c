@@ -211,7 +211,7 @@ bool lsu_starves(struct sm *sm, uint32_t warp, uint64_t t) {
     return true;
 }
 
-/* Texture values are those at launch: nobody may write the array (gpu.c). */
+/* Texture values are those at launch: nobody may write the array (launch.c). */
 static void read_now(struct access *a) { access_perform(a, a->mask); }
 
 static void await(struct memop *op, struct access *a, uint32_t pending) {

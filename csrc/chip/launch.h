@@ -1,0 +1,60 @@
+/* A launch: what is asked of the machine, what comes of it, and how it is set up before the first
+ * clock. */
+#ifndef SMMUX_LAUNCH_H
+#define SMMUX_LAUNCH_H
+
+#include "base/counters.h"
+#include "sm/check.h"
+#include "sm/sm.h"
+
+struct launch {
+    const struct config *cfg;
+    const struct insn *code;
+    uint32_t code_count;
+    const struct uniform *uniforms;
+    uint32_t uniform_count;
+    struct program_meta meta;
+    struct launch_dims dims;
+    const uint32_t *params;
+    uint32_t param_count;
+    struct buffer *buffers; /* next_view is filled in */
+    uint32_t buffer_count;
+    const uint8_t *constants;
+    uint32_t constant_bytes;
+    bool dynamic;          /* shared-memory management */
+    uint32_t extra_blocks; /* n of K + n */
+    uint64_t max_cycles;   /* 0: no limit */
+    uint32_t window;       /* 0: the machine's own; others give the same bits */
+    enum check_mode check;
+    uint32_t threads;                   /* host threads; any number gives the same bits */
+    bool (*interrupted)(void *context); /* asked now and then */
+    void *context;
+};
+
+/* How the run was cut up for the host: of no result, and not the same for all threads and windows.
+ * Each pass takes the host threads over SMs, partitions or both, and ends when all have met. */
+struct host_work {
+    uint64_t windows, passes;
+};
+
+struct outcome {
+    struct counters counters;
+    uint32_t residency, static_residency; /* blocks per SM allowed, and K */
+    uint32_t limiter;                     /* enum limiter */
+    struct pc_counters *pc;               /* [code_count] of the caller's, or NULL */
+    struct finding *findings;             /* of the checks, SM by SM; the caller frees them */
+    uint32_t finding_count;
+    uint64_t findings_lost; /* see findings.h */
+    struct host_work host;
+    struct fault fault;
+};
+
+/* Refuse a grid or a block that the machine does not take, whatever the program does. */
+enum error launch_check(const struct launch *l, struct fault *fault);
+/* Decode the program, join views of one array, allocate local memory and set how many blocks an SM
+ * may hold. Release both, whatever the answer. */
+enum error launch_prepare(const struct launch *l, struct machine *m, struct program *p,
+                          struct outcome *out);
+void launch_release(struct machine *m, struct program *p);
+
+#endif
