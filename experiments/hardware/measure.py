@@ -32,7 +32,7 @@ import numpy as np
 import smmux
 from smmux import benchmarks, multiplex
 from smmux.benchmarks import Benchmark
-from smmux.multiplex.listing import listing
+from smmux.multiplex.syntax.listing import listing
 
 LIMITED = ("MV", "FFT", "MC", "STO", "SP", "HG", "CV")
 BASELINES = ("baseline", "as_written")

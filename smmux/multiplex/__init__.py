@@ -10,26 +10,19 @@
 >>> pair.geometry(64, 32)  # how to launch it where mv is launched with 64 blocks of 32 threads
 ((32,), (64,))
 
-What is known of a kernel: `walk` (with `expressions` and `facts`) finds what differs between threads and what each
-statement does to memory (`events`, `blocks`, `defines`); `live`, `borders`, `spans` and `regions` say where shared
-memory matters.
-Where a name stands for several variables, `apart` and `webs` give each a name, if a kernel is refused as written.
-What becomes of it: `outline` and `inline` bring it to one form; `manage` and `stage` make `hw`; `turns`, `virtual`,
-`control`, `diverge` and `strides` make `vtb`, with `geometry` for its launch, and with `pipe`, `peel`, `spread` and
-`annotated` `vtb_pipe`; `division` (`layout`, `uses`, `parts`, `streams`, `waiting`) and `collaborate` make `co_hw` and
-`co_vtb`. `syntax`, `names`, `linear`, `effects` and `errors` serve all of them, `printer` and `listing` write the
-result.
+The files lie in four storeys, of which each imports from those below it alone: `syntax` makes and prints trees,
+`analysis` finds out what is known of a kernel, `regions` finds where it uses shared memory, and `forms` transforms it.
 """
 
 from __future__ import annotations
 
-from smmux.multiplex.collaborate import co_hw, co_vtb
-from smmux.multiplex.errors import MultiplexError
-from smmux.multiplex.geometry import VirtualKernel
-from smmux.multiplex.manage import hw, isolate
-from smmux.multiplex.pipe import vtb_pipe
-from smmux.multiplex.regions import Region, Regions, regions
-from smmux.multiplex.vtb import vtb
+from smmux.multiplex.forms.divided.co import co_hw, co_vtb
+from smmux.multiplex.forms.hw import hw, isolate
+from smmux.multiplex.forms.virtual.geometry import VirtualKernel
+from smmux.multiplex.forms.virtual.vtb import vtb
+from smmux.multiplex.forms.virtual.vtb_pipe import vtb_pipe
+from smmux.multiplex.regions.overview import Region, Regions, regions
+from smmux.multiplex.syntax.refusals import MultiplexError
 
 __all__ = [
     "MultiplexError",

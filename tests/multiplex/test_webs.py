@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from smmux import multiplex
 from smmux.compiler.frontend.source import from_text
 from smmux.kernel import Kernel
-from smmux.multiplex.webs import separated
+from smmux.multiplex.analysis.renaming import separated
 from tests.multiplex.kernels import device, kernel
 from tests.numba import simulator
 

@@ -1,0 +1,1 @@
+"""What becomes of a kernel: each form of multiplexing is one transformation."""

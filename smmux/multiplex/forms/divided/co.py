@@ -1,0 +1,124 @@
+"""Part of a shared array is a block's own for good, the rest it has while it uses it (Sections 4.3 and 5).
+
+CO-HW allocates the public part for its region. CO-VTB puts thread blocks together: the private part is there once for
+each of them, the public one once, and they have it in turns. Both divide the array in the same way, by its leading
+index.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.kernel import Kernel
+from smmux.multiplex.analysis.apart import or_apart
+from smmux.multiplex.forms.divided.divide import Split, divided
+from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
+from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged
+from smmux.multiplex.syntax.build import at, describe, made
+from smmux.multiplex.syntax.vocabulary import ATOMICS
+
+__all__ = ["co_hw", "co_vtb"]
+
+
+@or_apart
+def co_hw(
+    kernel: Kernel,
+    array: str,
+    private: int,
+    *,
+    shape: int | tuple[int, ...] | None = None,
+    interleaved: tuple[int, int] | None = None,
+    threads: int | None = None,
+) -> Kernel:
+    """The kernel with a shared array in two parts: leading indices below `private` static, the others dynamic.
+
+    shape: another shape of the array, where a kernel uses less than it declares. interleaved: (rows, stride) of a flat
+    array whose row `private` counts, where element `k` of a row lies `stride * row` behind `k`. threads: of a block
+    along x, if index tests may rely on it.
+
+    Raises `MultiplexError`, with file and line, where the code cannot be generated.
+    """
+    found = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=True)
+    name = kernel.definition.name
+    found.tree.name += "_co_hw"
+    describe(found.tree, f"{name}, with a private and a public part of {array}; the public part is held while in use.")
+    return made(found.source, found.tree, {})
+
+
+@or_apart
+def co_vtb(
+    kernel: Kernel,
+    array: str,
+    private: int,
+    *,
+    shape: int | tuple[int, ...] | None = None,
+    interleaved: tuple[int, int] | None = None,
+    threads: int | None = None,
+    n: int = 2,
+    grid: Size | None = None,
+    block: Size | None = None,
+) -> VirtualKernel:
+    """The kernel with n of its thread blocks put together into one, and a shared array in two parts.
+
+    Leading indices below `private` are there for each virtual block, and all use theirs at once; the others are there
+    once, and virtual blocks have them in turns, while values for them wait in registers. A block needs n private parts
+    and one public part. The result is launched with its `geometry(grid, block)`, and its `source` runs under Numba.
+
+    array, private, shape, interleaved, threads: as for `co_hw`; threads are those of the baseline's block. n, grid,
+    block: as for `vtb`.
+
+    Raises `MultiplexError`, with file and line, where the code cannot be generated.
+    """
+    again = partial(
+        co_vtb, kernel, array, private, shape=shape, interleaved=interleaved, threads=threads, n=n
+    )  # fmt: skip
+    merge = merged(kernel, n, grid, block)
+    found = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=False)
+    indices = in_turns(found.source, found.tree, found.names, merge, found.private)
+    for_each(found.source, found.tree, found.private, indices.block, n)
+    found.tree.name += "_co_vtb"
+    text = f"{n} virtual thread blocks, each with a private part of {array}, have the public part in turns."
+    text = f"{kernel.definition.name}: {text}"
+    describe(found.tree, text)
+    return finished(found.source, found.tree, found.names, indices, again)
+
+
+def for_each(source: FunctionSource, tree: ast.FunctionDef, arrays: frozenset[str], index: str, n: int) -> None:
+    """Give arrays one more leading index, a variable below n; arrays: their names and those of views."""
+    _ForEach(source, arrays, index, n).visit(tree)
+
+
+class _ForEach(ast.NodeTransformer):
+    def __init__(self, source: FunctionSource, arrays: frozenset[str], index: str, n: int) -> None:
+        self.source, self.arrays, self.index, self.n = source, arrays, index, n
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Name) and target.id in self.arrays and isinstance(value, ast.Call):
+            if not (isinstance(value.func, ast.Attribute) and value.func.attr == "view"):
+                value.args[0] = self.with_first(ast.Constant(self.n), value.args[0])
+            return node
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        if self.concerns(node.value):
+            node.slice = self.with_first(ast.Name(self.index, ast.Load()), node.slice)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if node.args and self.concerns(node.args[0]) and id(self.source.resolve(node.func)) in ATOMICS:
+            node.args[1] = self.with_first(ast.Name(self.index, ast.Load()), node.args[1])
+        return node
+
+    def concerns(self, node: ast.expr) -> bool:
+        """Whether an expression is one of the arrays."""
+        return isinstance(node, ast.Name) and node.id in self.arrays
+
+    def with_first(self, first: ast.expr, rest: ast.expr) -> ast.expr:
+        """A tuple with another item in front."""
+        items = rest.elts if isinstance(rest, ast.Tuple) else [rest]
+        return at(ast.Tuple([at(first, rest), *items], ast.Load()), rest)

@@ -1,0 +1,280 @@
+"""The region of a divided array in two streams: one for the private part, and behind it one for the public part.
+
+As many statements as possible from the region's beginning go into both streams, each restricted to its part; what
+accesses both parts at once, stores to global memory or cannot be divided follows them and asks the index each time.
+Registers have to be right in both streams: computations are repeated in the second one unless their results are still
+there, and what it needs from before the region is saved or computed again.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from smmux import cuda
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.multiplex.analysis.accesses import barriers, touches
+from smmux.multiplex.analysis.blocks import Block, Piece
+from smmux.multiplex.analysis.effects import fills, needed_after, stored_once
+from smmux.multiplex.analysis.liveness import escaping
+from smmux.multiplex.analysis.scalars import assigned, certain, exposed, names_in
+from smmux.multiplex.forms.divided.parts import NotDivisibleError, Parts
+from smmux.multiplex.forms.divided.waiting import NotDeferredError, Waiting
+from smmux.multiplex.regions.find import is_barrier
+from smmux.multiplex.syntax.build import at, statement
+from smmux.multiplex.syntax.vocabulary import calls
+
+__all__ = ["Streams", "streams"]
+
+BEFORE, WRONG = -1, -2  # versions of a variable: its value from before the region; one that nothing may need
+
+
+class Kernel(Protocol):
+    """What is known of the kernel: its source and tree, and which variables are per-thread arrays, with their sizes."""
+
+    source: FunctionSource
+    tree: ast.FunctionDef
+
+    def local_size(self, name: str) -> int | None:
+        """Elements of a per-thread array; None for a scalar."""
+
+
+class ConflictError(Exception):
+    """Registers cannot be right in both streams if the statement with this number is among those divided."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+
+@dataclass
+class Streams:
+    """The result: statements for the private part, those for the public part, and those that follow undivided.
+
+    waiting: values of the public part that the first stream has put into registers.
+    """
+
+    parts: Parts
+    waiting: Waiting
+    before: list[ast.stmt] = field(default_factory=list)
+    after: list[ast.stmt] = field(default_factory=list)
+    rest: list[ast.stmt] = field(default_factory=list)
+
+
+def streams(kernel: Kernel, block: Block, first: int, last: int, fresh: Callable[[], tuple[Parts, Waiting]]) -> Streams:
+    """Divide statements `first` to `last` of a block. fresh: makes the parts and the registers of an attempt."""
+    limit = last - first
+    while True:
+        attempt = Attempt(kernel, block, first, last, *fresh())
+        try:
+            return attempt.run(limit)
+        except ConflictError as conflict:
+            limit = min(conflict.limit, limit - 1)
+
+
+@dataclass
+class Attempt:
+    """A division of the first statements of a region, as many as possible up to a limit."""
+
+    kernel: Kernel
+    block: Block
+    first: int
+    last: int
+    parts: Parts
+    waiting: Waiting
+    before: list[ast.stmt] = field(default_factory=list)
+    after: list[tuple[int, ast.stmt]] = field(default_factory=list)  # with the number of the statement they come from
+    repeated: list[tuple[int, ast.stmt]] = field(default_factory=list)  # of `after`: the same as in `before`
+    writes: list[set[str]] = field(default_factory=list)  # variables assigned, by number of the statement
+    one_sided: set[str] = field(default_factory=set)  # variables that are right in one stream alone
+    split: set[str] = field(default_factory=set)  # per-thread arrays whose elements both streams store, each its own
+
+    def run(self, limit: int) -> Streams:
+        """Divide; raises `ConflictError`."""
+        pieces = self.block.pieces[self.first : self.last]
+        for i, piece in enumerate(pieces[:limit]):
+            if not self.divide(i, piece):
+                break
+            self.writes.append(assigned(self.kernel.source, [piece.node]) - self.arrays)
+        divided = len(self.writes)
+        if self.waiting.fixed is not None and names_in(*self.waiting.fixed) & set().union(*self.writes):
+            raise ConflictError(min(i for i, w in enumerate(self.writes) if w & names_in(*self.waiting.fixed)))
+        while self.before and self.is_barrier(self.before[-1]):
+            self.before.pop()  # the same one follows in the public part's stream
+        if not any(any(self.parts.all_accesses(s)) for s in self.before):
+            self.before = [s for s in self.before if not self.is_barrier(s)]
+        self.drop_repeated()
+        for name in self.to_restore():
+            self.restore(name)
+        rest = self.parts.mixed([p.node for p in pieces[divided:]], self.parts.bounds)
+        return Streams(self.parts, self.waiting, self.before, [s for _, s in self.after], rest)
+
+    @property
+    def arrays(self) -> set[str]:
+        """Names of both parts."""
+        return {*self.parts.limit, *self.parts.public.values()}
+
+    def is_barrier(self, node: ast.stmt) -> bool:
+        """True for a barrier on its own."""
+        return isinstance(node, ast.Expr) and calls(self.kernel.source, node.value, (cuda.syncthreads,))
+
+    # -- statements
+
+    def divide(self, i: int, piece: Piece) -> bool:
+        """Put what a statement does to each part into the two streams; False if it cannot be divided."""
+        node = piece.node
+        if is_barrier(piece):
+            self.before.append(node)
+            self.after.append((i, copy.deepcopy(node)))
+            return True
+        stores = any(t.write for t in touches(piece.events, "global"))
+        changed = assigned(self.kernel.source, [node])
+        if stores or any(barriers(piece.events)) or any(escaping(piece.events)) or changed & self.split:
+            return False
+        if exposed(self.kernel.source, [node]) & self.one_sided:
+            return False
+        if not any(touches(piece.events)):
+            again = copy.deepcopy(node)
+            self.before.append(node)
+            self.after.append((i, again))
+            self.repeated.append((i, again))
+            self.one_sided -= certain([node])
+            return True
+        return self.deferred(piece) or self.restricted(i, node)
+
+    def deferred(self, piece: Piece) -> bool:
+        """A define whose values wait in registers: they are stored before all that the second stream does."""
+        if any(any(self.parts.all_accesses(s)) for _, s in self.after) or any(
+            not t.write for t in touches(piece.events)
+        ):
+            return False
+        try:
+            self.before += self.waiting.deferred(piece.node)
+        except NotDeferredError:
+            return False
+        self.one_sided -= certain([piece.node])
+        return True
+
+    def restricted(self, i: int, node: ast.stmt) -> bool:
+        """A statement that is executed once for each part; what it assigns must not be needed later."""
+        try:
+            private, public, one_sided = self.parts.restricted(node, self.parts.bounds)
+        except NotDivisibleError:
+            return False
+        source, changed = self.kernel.source, assigned(self.kernel.source, [node]) - self.arrays
+        for name in changed & needed_after(source, self.kernel.tree, self.block.body, self.first + i + 1):
+            fresh = name not in exposed(source, [node]) and not any(name in w for w in self.writes)
+            if self.kernel.local_size(name) is None or not fresh or not stored_once(source, node, name):
+                return False
+            self.split.add(name)
+        self.before += private
+        self.after += [(i, s) for s in public]
+        self.one_sided |= one_sided - self.split
+        return True
+
+    # -- registers
+
+    def drop_repeated(self) -> None:
+        """Leave out computations whose results are still there: nothing else changes them, or needs what was before."""
+        counts = Counter(name for w in self.writes for name in w)
+        for i, again in self.repeated:
+            needed = {n for j, s in self.after if j < i for n in exposed(self.kernel.source, [s])}
+            if all(counts[name] == 1 and name not in needed for name in self.writes[i]):
+                self.after = [entry for entry in self.after if entry[1] is not again]
+
+    def to_restore(self) -> list[str]:
+        """Variables that the second stream needs from before the region."""
+        found: set[str] = set()
+        while (name := self.stale(found)) is not None:
+            found.add(name)
+        return sorted(found)
+
+    def stale(self, restored: set[str]) -> str | None:
+        """Follow variables through the second stream: one more that has to be restored, None if all are right."""
+        source, versions = self.kernel.source, Versions(self.writes, restored)
+        for j, node in self.after:
+            versions.enter(j)
+            for name in sorted(exposed(source, [node]) - self.split):
+                if not versions.right(name):
+                    if versions.wanted(name) == BEFORE and name not in restored:
+                        return name
+                    raise ConflictError(j)
+            versions.assign(assigned(source, [node]), certain([node]))
+        end = self.first + len(self.writes)
+        needed = needed_after(source, self.kernel.tree, self.block.body, end)
+        if any(versions.current[name] != versions.last[name] for name in needed & set(versions.last) - self.split):
+            raise ConflictError(len(self.writes) - 1)
+        return None
+
+    def restore(self, name: str) -> None:
+        """Bring a variable's value from before the region back between the streams."""
+        node = self.block.pieces[self.first].node
+        if self.kernel.local_size(name) is None:
+            saved = self.parts.names.new(f"{name}_before", f"saved_{name}")
+            self.before.insert(0, at(statement(f"{saved} = {name}"), node))
+            self.before.append(at(statement(f"{name} = {saved}"), node))
+            return
+        earlier = self.block.pieces[: self.first]
+        source = self.kernel.source
+        filled = [p for p in earlier if name in assigned(source, [p.node]) and not declares_array(source, p.node)]
+        if not filled or not self.repeatable(filled[-1], earlier, name):
+            raise ConflictError(min(i for i, w in enumerate(self.writes) if name in w))
+        self.before.append(copy.deepcopy(filled[-1].node))
+
+    def repeatable(self, piece: Piece, earlier: list[Piece], name: str) -> bool:
+        """Whether a statement fills a per-thread array, and does the same when it is executed again."""
+        source, size = self.kernel.source, self.kernel.local_size(name)
+        since = earlier[earlier.index(piece) :]
+        stores = any(t.write for t in touches([e for p in since for e in p.events], "global")) or any(
+            touches(piece.events)
+        )
+        changed = assigned(source, [p.node for p in since[1:]]).union(*self.writes)
+        alone = assigned(source, [piece.node]) == {name}
+        return (
+            alone
+            and not stores
+            and not exposed(source, [piece.node]) & changed
+            and fills(source, piece.node, name, size)
+        )
+
+
+class Versions:
+    """Whose values variables have in the second stream: the numbers of the statements that have assigned them.
+
+    writes: what each statement assigns. At first a variable has the value that the first stream has left, or, if it is
+    restored, the one from before the region.
+    """
+
+    def __init__(self, writes: list[set[str]], restored: set[str]) -> None:
+        self.writes = writes
+        self.last = {name: i for i, w in enumerate(writes) for name in w}
+        self.current = {name: BEFORE if name in restored else i for name, i in self.last.items()}
+        self.place = BEFORE
+        self.here: set[str] = set()  # assigned by what the second stream has executed of this statement
+
+    def enter(self, place: int) -> None:
+        """Go on to (what the second stream has of) a statement."""
+        self.here = self.here if place == self.place else set()
+        self.place = place
+
+    def wanted(self, name: str) -> int:
+        """The statement whose value the kernel as written finds here."""
+        return max((i for i in range(self.place) if name in self.writes[i]), default=BEFORE)
+
+    def right(self, name: str) -> bool:
+        """Whether a variable has its right value here."""
+        return name not in self.last or name in self.here or self.current[name] == self.wanted(name)
+
+    def assign(self, names: set[str], sure: set[str]) -> None:
+        """Variables are assigned here, `sure` on every way."""
+        for name in names & set(self.last):
+            self.current[name] = self.place if name in sure or self.right(name) else WRONG
+            self.here.add(name)
+
+
+def declares_array(source: FunctionSource, node: ast.stmt) -> bool:
+    """True for the declaration of an array."""
+    return isinstance(node, ast.Assign) and calls(source, node.value, (cuda.shared.array, cuda.local.array))

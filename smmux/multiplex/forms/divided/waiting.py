@@ -1,0 +1,218 @@
+"""Defines of the public part before it is there: the values wait in registers (the paper's Figure 6b, `reg`)."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from smmux.multiplex.analysis.effects import jumps_out, leaves_loop
+from smmux.multiplex.analysis.scalars import names_in
+from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts, at_head, range_of
+from smmux.multiplex.syntax.build import at, element, shell, statement
+
+__all__ = ["NotDeferredError", "Waiting"]
+
+MAX_ROWS = 4096  # of combinations of loop variables that are looked at
+
+
+class NotDeferredError(Exception):
+    """A define whose values cannot wait in a per-thread array of constant size."""
+
+
+@dataclass
+class Waiting:
+    """The per-thread array in which values of the public part wait.
+
+    array: the divided array; shape: of its public part; name: of the per-thread array. After the defines, `fixed` holds
+    for each further index the expression that all of them have, or None where a loop of the kernel runs over it, and
+    `rows` the rows of the public part that every thread has defined.
+    """
+
+    parts: Parts
+    array: str
+    shape: tuple[int, ...]
+    name: str
+    fixed: tuple[ast.expr | None, ...] | None = None
+    rows: frozenset[int] = frozenset()
+    running: tuple[str, ...] = ()
+    loops: tuple[tuple[str, range | None], ...] = field(default=(), repr=False)
+
+    def deferred(self, node: ast.stmt) -> list[ast.stmt]:
+        """A statement that defines the array, with the public part's values put into registers.
+
+        Raises `NotDeferredError`, and changes nothing, where that is not possible.
+        """
+        trial = replace(self)
+        made = trial._deferred(node, {}, True)
+        self.fixed, self.rows, self.running = trial.fixed, trial.rows, trial.running
+        return made
+
+    def _deferred(self, node: ast.stmt, bounds: Bounds, certain: bool) -> list[ast.stmt]:
+        """Certain: every thread gets here, in every iteration of `loops`."""
+        parts = self.parts
+        found = parts.parts(node, bounds)
+        if not found or found == {PRIVATE}:
+            return [node]
+        if isinstance(node, ast.For):
+            return self._loop(node, bounds, certain, found)
+        if found == {PUBLIC} and not isinstance(node, ast.If | ast.While):
+            return [self._into_registers(node, certain)]
+        if isinstance(node, ast.If):
+            made = shell(node)
+            made.body = [s for inner in node.body for s in self._deferred(inner, bounds, False)]
+            made.orelse = [s for inner in node.orelse for s in self._deferred(inner, bounds, False)]
+            return [made]
+        return [self._either(node, certain)]
+
+    def _loop(self, node: ast.For, bounds: Bounds, certain: bool, found: set[str | None]) -> list[ast.stmt]:
+        parts = self.parts
+        if not isinstance(node.target, ast.Name) or not _whole(node):
+            raise NotDeferredError
+        ranges = parts.split_range(node, bounds)
+        if ranges is not None and ranges[PRIVATE] and ranges[PUBLIC]:
+            rest = parts.ranged(node, ranges[PUBLIC], PRIVATE)
+            assert isinstance(rest, ast.For)
+            over = ranges[PUBLIC]
+            inside = {**parts.within(node, bounds), node.target.id: (min(over), max(over))}
+            rest.body = self._body(node, over, inside, certain)
+            return [parts.ranged(node, ranges[PRIVATE], PRIVATE), rest]
+        if found == {PUBLIC} or parts.common_lead(node) is None:
+            made = shell(node)
+            made.body = self._body(node, range_of(node, parts.constant), parts.within(node, bounds), certain)
+            return [made]
+        return [self._either(node, certain)]
+
+    def _body(self, node: ast.For, over: range | None, bounds: Bounds, certain: bool) -> list[ast.stmt]:
+        """The body of a loop."""
+        assert isinstance(node.target, ast.Name)
+        outer, self.loops = self.loops, (*self.loops, (node.target.id, over))
+        made = [s for inner in node.body for s in self._deferred(inner, bounds, certain and bool(over))]
+        self.loops = outer
+        return made
+
+    def _either(self, node: ast.stmt, certain: bool) -> ast.stmt:
+        access = self.parts.common_lead(node)
+        if access is None:
+            raise NotDeferredError
+        test = self.parts.test(access, PRIVATE)
+        return at_head(ast.If(test, [node], [self._into_registers(copy.deepcopy(node), certain)]), node)
+
+    def _into_registers(self, node: ast.stmt, certain: bool) -> ast.stmt:
+        """Stores to the array become stores to registers."""
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and _whole(node):
+            loop = shell(node)
+            over = range_of(node, self.parts.constant)
+            outer, self.loops = self.loops, (*self.loops, (node.target.id, over))
+            loop.body = [self._into_registers(s, certain and bool(over)) for s in node.body]
+            self.loops = outer
+            return loop
+        made = copy.copy(node)
+        if not any(self.parts.accesses(node)):
+            return made
+        if not isinstance(node, ast.Assign) or any(self.parts.accesses(node.value)):
+            raise NotDeferredError
+        made.targets = [self._place(t, certain) for t in node.targets]  # type: ignore[attr-defined]
+        return made
+
+    def _place(self, access: ast.expr, certain: bool) -> ast.expr:
+        """The register that holds an element."""
+        if not isinstance(access, ast.Subscript) or not isinstance(access.value, ast.Name):
+            raise NotDeferredError
+        if access.value.id != self.array:
+            raise NotDeferredError
+        rest = access.slice.elts[1:] if isinstance(access.slice, ast.Tuple) else []
+        over = dict(self.loops)
+        runs = [isinstance(i, ast.Name) and i.id in over for i in rest]
+        self._same_elements(rest, runs)
+        for extent, i, run in zip(self.shape[1:], rest, runs, strict=True):
+            if run and isinstance(i, ast.Name) and over[i.id] != range(extent):
+                raise NotDeferredError
+        self._count_rows(access, certain)
+        moved = self.parts.moved(access, self.name)
+        lead = moved.slice.elts[0] if isinstance(moved.slice, ast.Tuple) else moved.slice
+        index = [lead, *(i for i, r in zip(rest, runs, strict=True) if r)]
+        return at(element(self.name, *index, store=True), access)
+
+    def _same_elements(self, rest: list[ast.expr], runs: list[bool]) -> None:
+        """All defines are of the same elements of a row: the thread's own."""
+        fixed = tuple(None if r else i for i, r in zip(rest, runs, strict=True))
+        if any(isinstance(n, ast.Subscript | ast.Call) for f in fixed if f is not None for n in ast.walk(f)):
+            raise NotDeferredError
+        if names_in(*fixed) & {name for name, _ in self.loops}:
+            raise NotDeferredError
+        if self.fixed is not None and list(map(_dump, fixed)) != list(map(_dump, self.fixed)):
+            raise NotDeferredError
+        self.fixed = fixed
+        self.running = tuple(i.id for i, r in zip(rest, runs, strict=True) if r and isinstance(i, ast.Name))
+
+    def _count_rows(self, access: ast.Subscript, certain: bool) -> None:
+        """Rows become certain, or have to be: what waits is stored by every thread."""
+        rows = self._rows_of(access)
+        if certain and rows is not None:
+            self.rows |= rows
+        elif not (rows if rows is not None else set(range(self.shape[0]))) <= self.rows:
+            raise NotDeferredError
+
+    def _rows_of(self, access: ast.Subscript) -> set[int] | None:
+        """Rows of the public part that an access goes to in the iterations of the loops, if these are known."""
+        lead = self.parts.lead(access)
+        loops = [(name, over) for name, over in self.loops if name in lead.terms]
+        if len(loops) < len(lead.terms):
+            return None
+        trips = 1
+        for _, over in loops:
+            trips *= len(over or ())
+        if any(over is None for _, over in loops) or trips > MAX_ROWS:
+            return None
+        first = self.parts.limit[self.array]
+        values = itertools.product(*(over or () for _, over in loops))
+        factors = [lead.terms[name] for name, _ in loops]
+        rows = (lead.constant + sum(f * v for f, v in zip(factors, value, strict=True)) - first for value in values)
+        return {row for row in rows if row >= 0}
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Shape of the per-thread array: rows of the public part, and the indices that loops run over."""
+        assert self.fixed is not None
+        return (self.shape[0], *(n for n, f in zip(self.shape[1:], self.fixed, strict=True) if f is None))
+
+    def stores(self, place: ast.stmt) -> list[ast.stmt]:
+        """Loops that move all values to the public part."""
+        assert self.fixed is not None
+        row = self.parts.names.new("row", "public_row")
+        running = [row, *self.running]
+        rest = iter(running[1:])
+        index = [ast.Name(row, ast.Load()), *(f or ast.Name(next(rest), ast.Load()) for f in self.fixed)]
+        value = element(self.name, *(ast.Name(n, ast.Load()) for n in running))
+        store: ast.stmt = ast.Assign([element(self.parts.public[self.array], *index, store=True)], value)
+        for name, extent in reversed(list(zip(running[1:], self.extents[1:], strict=True))):
+            store = _loop(name, str(extent), store)
+        runs = [f"{first}, {last}" if first else str(last) for first, last in _runs(self.rows)]
+        return [at(_loop(row, run, copy.deepcopy(store)), place) for run in runs]
+
+
+def _whole(loop: ast.For) -> bool:
+    """Whether all of a loop's body is executed in all of its iterations."""
+    return not (loop.orelse or leaves_loop(loop) or any(jumps_out(node, ast.Continue) for node in loop.body))
+
+
+def _loop(name: str, over: str, body: ast.stmt) -> ast.stmt:
+    loop = statement(f"for {name} in range({over}):\n    pass")
+    assert isinstance(loop, ast.For)
+    loop.body = [body]
+    return loop
+
+
+def _runs(rows: frozenset[int]) -> Iterator[tuple[int, int]]:
+    """Ranges that cover a set of numbers: first, and one behind the last."""
+    found = sorted(rows)
+    starts = [n for n in found if n - 1 not in rows]
+    ends = [n + 1 for n in found if n + 1 not in rows]
+    return zip(starts, ends, strict=True)
+
+
+def _dump(node: ast.expr | None) -> str:
+    return "" if node is None else ast.dump(node)

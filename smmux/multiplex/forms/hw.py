@@ -1,0 +1,113 @@
+"""Kernels that hold shared memory only while it is used: `hw`, and `isolate` to measure how long that is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+
+from smmux import smm
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.kernel import Kernel
+from smmux.multiplex.analysis.apart import or_apart
+from smmux.multiplex.analysis.facts import Array
+from smmux.multiplex.analysis.uniformity import Analysis, analyse
+from smmux.multiplex.regions.find import Border, borders, superfluous
+from smmux.multiplex.regions.outline import outline
+from smmux.multiplex.regions.stage import REGISTERS, stage
+from smmux.multiplex.syntax.build import Names, at, call, describe, expression, made
+from smmux.multiplex.syntax.refusals import refuse
+
+__all__ = ["declaration", "hw", "isolate"]
+
+Shape = int | tuple[int, ...]
+
+
+@or_apart
+def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_registers: int = REGISTERS) -> Kernel:
+    """The kernel with its shared arrays allocated at the beginning of each region and released at its end.
+
+    Allocating and releasing barriers take the place of the source's barriers where these stand at the borders, and are
+    added where none stands. shapes: other shapes for shared arrays, by name, where a kernel uses less than it declares.
+    stage_registers: 32-bit registers per thread that may hold global loads in front of a region, 0 for none.
+
+    Raises `MultiplexError`, with file and line, where the kernel cannot be multiplexed.
+    """
+    source, tree = outline(kernel)
+    if stage_registers:
+        stage(source, tree, stage_registers)
+    analysis = analyse(source, tree)
+    names = Names(source, tree)
+    module = names.module("smm", smm)
+    _place(analysis, lambda border: call(f"{module}.alloc" if border.begin else f"{module}.release"))
+    _declare(analysis, dict(shapes or {}), f"{module}.array")
+    tree.name += "_hw"
+    describe(tree, f"{source.name}, with shared memory held only from the first define to the last use of each region.")
+    return made(source, tree, names.added)
+
+
+@or_apart
+def isolate(kernel: Kernel) -> Kernel:
+    """The kernel with isolating barriers at the borders of its regions (the paper's Figure 1).
+
+    Such a barrier also waits for the block's own global loads; the time between two of them is counted as
+    `region_cycles`. They replace the source's barriers at the borders; nothing else changes.
+    """
+    source, tree = outline(kernel)
+    analysis = analyse(source, tree)
+    names = Names(source, tree)
+    module = names.module("smm", smm)
+    _place(analysis, lambda _: call(f"{module}.isolate"))
+    tree.name += "_isolated"
+    describe(tree, f"{source.name}, with isolating barriers around each region.")
+    return made(source, tree, names.added)
+
+
+def _place(analysis: Analysis, barrier: Callable[[Border], ast.Call]) -> None:
+    """Put barriers at all borders, and take out what they make superfluous."""
+    found = borders(analysis)
+    dropped = superfluous(analysis, found)
+    for block in analysis.body.walk():
+        mine = [b for b in found if b.block is block]
+        if not mine:
+            continue
+        body: list[ast.stmt] = []
+        for i, node in enumerate([*block.body, None]):
+            for border in (b for b in mine if b.position == i):
+                place = _nearest(block.body, border)
+                body.append(at(ast.Expr(barrier(border)), place))
+            if node is not None and i not in dropped[id(block)]:
+                body.append(node)
+        block.body[:] = body
+
+
+def _nearest(body: list[ast.stmt], border: Border) -> ast.stmt:
+    """The statement whose line a barrier gets: the first define, or the last use."""
+    return body[min(border.position, len(body) - 1)] if border.begin else body[border.position - 1]
+
+
+def _declare(analysis: Analysis, shapes: dict[str, Shape], function: str) -> None:
+    """Turn the declarations of shared arrays into those of dynamic ones."""
+    for array in analysis.shared:
+        node = declaration(analysis, array)
+        node.func = at(expression(function), node)
+        if array.name in shapes:
+            node.args[0] = at(expression(repr(shapes.pop(array.name))), node)
+    if shapes:
+        have = ", ".join(repr(a.name) for a in analysis.shared)
+        raise refuse(
+            analysis.source, None, f"no shared array {next(iter(shapes))!r} in {analysis.source.name!r}; it has {have}"
+        )
+
+
+def declaration(analysis: Analysis, array: Array) -> ast.Call:
+    """The call that declares a shared array, of known size."""
+    source: FunctionSource = analysis.declared_in[array]
+    node = array.node
+    assert isinstance(node, ast.Call)
+    if len(node.args) != 2 or node.keywords:
+        raise refuse(source, node, "cuda.shared.array takes a shape and a type")
+    if isinstance(node.args[0], ast.Constant) and node.args[0].value == 0:
+        raise refuse(
+            source, node, "an array of the bytes given at launch has no size of its own; give it a constant shape"
+        )
+    return node

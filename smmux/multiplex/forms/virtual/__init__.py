@@ -1,0 +1,1 @@
+"""Forms whose thread blocks hold several virtual ones, which take turns."""

@@ -1,0 +1,143 @@
+"""Kernels whose thread blocks hold several virtual ones, and how they are launched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.errors import LaunchError
+from smmux.kernel import Kernel
+from smmux.launch import dim3
+from smmux.multiplex.syntax.listing import listing
+
+if TYPE_CHECKING:
+    from smmux.gpus import Gpu
+    from smmux.result import Result
+
+__all__ = ["AXES", "Merge", "Size", "VirtualKernel"]
+
+AXES = "xyz"
+WARP = 32
+Size = int | Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """How virtual thread blocks are put together: n of them, side by side along an axis of the block and of the grid.
+
+    grid, block: the baseline's, None where they are not known. warps: whether the kernel uses its warps, which then
+    must not lie across two virtual blocks.
+    """
+
+    n: int
+    block_axis: int
+    grid_axis: int = 0
+    grid: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+    warps: bool = False
+
+    @property
+    def excess(self) -> int:
+        """Virtual blocks of the last thread blocks that the baseline's grid does not have."""
+        return -self.grid[self.grid_axis] % self.n if self.grid else 0
+
+    def apply(self, name: str, grid: Size, block: Size) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Grid and block to launch instead of the baseline's; `LaunchError` if they do not fit."""
+        old_grid, old_block = dim3("grid", grid), dim3("block", block)
+        if self.block and old_block != self.block or self.grid and old_grid != self.grid:
+            made_for = f"grid {_short(self.grid or old_grid)} and block {_short(self.block or old_block)}"
+            raise LaunchError(f"{name} was made for {made_for}, not for {_short(old_grid)} and {_short(old_block)}")
+        blocks = old_grid[self.grid_axis]
+        if blocks % self.n and not self.grid:
+            raise LaunchError(
+                f"a grid of {blocks} blocks along {AXES[self.grid_axis]} is no multiple of {self.n}; {name} needs a "
+                f"guard: ask for it with .fitted(grid, block), or give grid={_short(old_grid)} to the pass"
+            )
+        threads = old_block[0] * old_block[1] * old_block[2]
+        flat = all(size == 1 for size in old_block[self.block_axis + 1 :])
+        if self.warps and (threads % WARP or not flat):
+            raise LaunchError(
+                f"{name} uses operations of a warp, and the warps of its blocks would not be those of the baseline: "
+                f"the {threads} threads of a block are no multiple of {WARP}"
+                if threads % WARP
+                else f"{name} joins blocks along {AXES[self.block_axis]}; a block of {_short(old_block)} has to be "
+                "given to the pass (block=), since it uses operations of a warp"
+            )
+        new_grid, new_block = list(old_grid), list(old_block)
+        new_grid[self.grid_axis] = -(-blocks // self.n)
+        new_block[self.block_axis] *= self.n
+        return _short(new_grid), _short(new_block)
+
+    def check(self, name: str, grid: Size, block: Size) -> None:
+        """Refuse a launch that is not what `apply` gives for any baseline."""
+        new_grid, new_block = dim3("grid", grid), dim3("block", block)
+        if new_block[self.block_axis] % self.n:
+            raise LaunchError(
+                f"block {_short(new_block)} does not hold {self.n} virtual blocks along {AXES[self.block_axis]}; "
+                f"{name}.geometry(grid, block) gives the grid and block to launch for those of the baseline"
+            )
+        before = list(new_block)
+        before[self.block_axis] //= self.n
+        old_grid = self.grid or (*new_grid[: self.grid_axis], new_grid[self.grid_axis] * self.n,
+                                 *new_grid[self.grid_axis + 1 :])  # fmt: skip
+        fits, _ = self.apply(name, old_grid, before)
+        if self.grid and fits != _short(new_grid):
+            raise LaunchError(f"{name} was made to be launched on a grid of {fits} blocks, not {_short(new_grid)}")
+
+
+def _short(size: Sequence[int]) -> tuple[int, ...]:
+    """A size without its trailing ones."""
+    last = max((i for i, extent in enumerate(size) if extent != 1), default=0)
+    return tuple(size[: last + 1])
+
+
+class VirtualKernel(Kernel):
+    """A kernel made by `vtb`, `vtb_pipe` or `co_vtb`: a thread block of it does the work of n blocks of the baseline.
+
+    It is launched with the grid and block that `geometry` gives. `source` is a complete Python file that needs nothing
+    of smmux and runs under Numba as it is.
+    """
+
+    def __init__(self, definition: FunctionSource, merge: Merge, again: Callable[..., VirtualKernel]) -> None:
+        super().__init__(definition)
+        self.merge, self._again = merge, again
+
+    @property
+    def n(self) -> int:
+        """Virtual blocks in a thread block."""
+        return self.merge.n
+
+    def geometry(self, grid: Size, block: Size) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The (grid, block) to launch where the baseline is launched with these.
+
+        Raises `LaunchError` where they do not fit: a grid that is no multiple of n, with a kernel that was not made for
+        it; warps that would lie in two virtual blocks, with a kernel that uses its warps.
+        """
+        return self.merge.apply(self.__name__, grid, block)
+
+    def fitted(self, grid: Size, block: Size) -> VirtualKernel:
+        """The same transformation for one grid and block of the baseline.
+
+        Sizes become constants; blocks are put together along a dimension of the grid that is a multiple of n, or there
+        is a guard against those too many.
+        """
+        return self._again(grid=grid, block=block)
+
+    @cached_property
+    def _listing(self) -> str:
+        return listing(self.definition)
+
+    @property
+    def source(self) -> str:
+        """The kernel as a Python file for Numba: imports, constants, device functions, kernel."""
+        return self._listing
+
+    def simulate(
+        self, grid: Size, block: Size, args: Sequence[Any], gpu: str | Gpu | None = None, **options: Any
+    ) -> Result:
+        """As `Kernel.simulate`; grid and block are those that `geometry` gives."""
+        self.merge.check(self.__name__, grid, block)
+        return super().simulate(grid, block, args, gpu, **options)

@@ -1,0 +1,289 @@
+"""Where a thread is, seen from its virtual block: threadIdx, blockIdx and their like in a kernel and its functions.
+
+n virtual blocks lie side by side along one axis of the thread block and one of the grid. A kernel's prologue computes
+from the real indices the virtual ones, which take their place everywhere; device functions that use them get them as
+further arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from smmux import cuda
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.kernel import Kernel
+from smmux.language import Attribute, Dim3
+from smmux.multiplex.forms.virtual.geometry import AXES, Merge
+from smmux.multiplex.syntax.build import Names, at, expression, statement
+from smmux.multiplex.syntax.refusals import refuse
+
+__all__ = ["Indices", "thread_axis", "uses_warps"]
+
+WARP_FUNCTIONS = (
+    cuda.shfl_sync, cuda.shfl_up_sync, cuda.shfl_down_sync, cuda.shfl_xor_sync, cuda.all_sync, cuda.any_sync,
+    cuda.eq_sync, cuda.ballot_sync, cuda.activemask, cuda.syncwarp,
+)  # fmt: skip
+
+
+def _modulo(size: int) -> str:
+    """The remainder by a size; as a mask where that is one, which tells a card's compiler that it is not negative."""
+    return f"& {size - 1}" if size & (size - 1) == 0 else f"% {size}"
+
+
+def functions(source: FunctionSource, tree: ast.AST | None = None) -> Iterator[tuple[FunctionSource, ast.AST]]:
+    """A kernel and all device functions that it calls."""
+    seen: set[int] = set()
+    waiting = [(source, source.node if tree is None else tree)]
+    while waiting:
+        function, node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield function, node
+        for call in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
+            found = getattr(function.resolve(call.func), "definition", None)
+            if isinstance(found, FunctionSource):
+                waiting.append((found, found.node))
+
+
+def thread_axis(source: FunctionSource) -> int:
+    """The last axis of the thread block that a kernel looks at."""
+    axis = 0
+    for function, tree in functions(source):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr in AXES:
+                place = function.resolve(node.value)
+                if isinstance(place, Dim3) and place.name in ("threadIdx", "blockDim"):
+                    axis = max(axis, AXES.index(node.attr))
+            elif isinstance(node, ast.Call) and function.resolve(node.func) in (cuda.grid, cuda.gridsize):
+                axis = max(axis, _dimensions(function, node) - 1)
+    return axis
+
+
+def uses_warps(source: FunctionSource) -> bool:
+    """Whether a kernel has operations of a warp, or asks for the lane."""
+    for function, tree in functions(source):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name | ast.Attribute):
+                found = function.resolve(node)
+                if any(found is f for f in WARP_FUNCTIONS) or isinstance(found, Attribute) and found.name == "laneid":
+                    return True
+    return False
+
+
+def _dimensions(source: FunctionSource, call: ast.Call) -> int:
+    value = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+    if value not in (1, 2, 3):
+        raise refuse(source, call, "the number of dimensions has to be the literal 1, 2 or 3")
+    assert isinstance(value, int)
+    return value
+
+
+@dataclass
+class Indices:
+    """Virtual indices of a kernel, and the functions that have been rewritten to take them."""
+
+    merge: Merge
+    names: Names
+    module: str = ""
+    used: set[str] = field(default_factory=set)  # of the indices below
+    block: str = ""  # virtual block within the thread block
+    thread: str = ""  # thread within the virtual block
+    size: str = ""  # threads of a virtual block along the axis, if not constant
+    index: str = ""  # of the virtual block in the grid
+    made: dict[int, tuple[Kernel, list[str]] | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.module = self.names.module("cuda", cuda)
+        self.block = self.names.new("v_tb_id", "virtual_block")
+        self.thread = self.names.new("v_t_id", "virtual_thread")
+        self.size = self.names.new("v_tb_size", "virtual_size")
+        self.index = self.names.new("block_id", "v_block_id", "virtual_block_id")
+
+    @property
+    def axis(self) -> str:
+        """Axis of the thread block."""
+        return AXES[self.merge.block_axis]
+
+    @property
+    def grid_axis(self) -> str:
+        """Axis of the grid."""
+        return AXES[self.merge.grid_axis]
+
+    @property
+    def threads(self) -> int | None:
+        """Threads of a virtual block along the axis, if known."""
+        return self.merge.block[self.merge.block_axis] if self.merge.block else None
+
+    # -- rewriting
+
+    def rewrite(self, source: FunctionSource, tree: ast.FunctionDef) -> None:
+        """Put virtual indices in the place of real ones, in a kernel and in what it calls."""
+        Rewriter(self, source, self.names).visit(tree)
+        self.used.add(self.block)
+
+    def component(self, place: Dim3, axis: str) -> str | None:
+        """The text of threadIdx.x or its like, None if it is what it was."""
+        if place.name == "threadIdx" and axis == self.axis:
+            return self.use(self.thread)
+        if place.name == "blockDim" and axis == self.axis:
+            return str(self.threads) if self.threads else self.use(self.size)
+        if place.name == "blockIdx" and axis == self.grid_axis:
+            return self.use(self.index)
+        if place.name == "gridDim" and axis == self.grid_axis:
+            if self.merge.grid:
+                return str(self.merge.grid[self.merge.grid_axis])
+            return f"{self.merge.n} * {self.module}.gridDim.{axis}"
+        return None
+
+    def use(self, name: str) -> str:
+        """A name that the prologue has to define."""
+        self.used.add(name)
+        return name
+
+    def define(self, tree: ast.FunctionDef) -> None:
+        """Put the definitions of the virtual indices at the beginning of a kernel's tree, behind its docstring."""
+        uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == self.thread]
+        other = [s for s in tree.body if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)]
+        alias = next((s for s in other if uses == [s.value]), None)  # `t = cuda.threadIdx.x` defines it
+        lines = self.prologue()
+        if alias is not None:
+            own = next(s for s in lines if isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == self.thread)
+            alias.value = at(own.value, alias)
+            lines.remove(own)
+        tree.body[1:1] = [at(node, tree.body[0]) for node in lines]
+
+    def prologue(self) -> list[ast.stmt]:
+        """Definitions of the virtual indices, and the guard against virtual blocks that the grid does not have."""
+        n, real = self.merge.n, f"{self.module}.threadIdx.{self.axis}"
+        if self.merge.excess:
+            self.used.add(self.index)
+        lines = []
+        if self.threads:
+            lines.append(f"{self.block} = {real} // {self.threads}")
+            if self.thread in self.used:
+                lines.append(f"{self.thread} = {real} {_modulo(self.threads)}")
+        else:
+            lines.append(f"{self.size} = {self.module}.blockDim.{self.axis} // {n}")
+            lines.append(
+                f"{self.block} = 1 if {real} >= {self.size} else 0"
+                if n == 2
+                else f"{self.block} = {real} // {self.size}"
+            )
+            if self.thread in self.used:
+                lines.append(f"{self.thread} = {real} - {self.size} * {self.block}")
+        if self.index in self.used:
+            lines.append(f"{self.index} = {n} * {self.module}.blockIdx.{self.grid_axis} + {self.block}")
+        if self.merge.excess:
+            assert self.merge.grid
+            lines.append(f"if {self.index} >= {self.merge.grid[self.merge.grid_axis]}:\n    return")
+        return [statement(line) for line in lines]
+
+    # -- device functions
+
+    def function(self, source: FunctionSource) -> tuple[Kernel, list[str]] | None:
+        """A device function that takes virtual indices, and which; None if it needs none."""
+        if id(source) not in self.made:
+            self.made[id(source)] = None  # recursion is refused elsewhere
+            self.made[id(source)] = self._function(source)
+        return self.made[id(source)]
+
+    def _function(self, source: FunctionSource) -> tuple[Kernel, list[str]] | None:
+        tree = copy.deepcopy(source.node)
+        names = Names(source, tree)
+        before = self.used
+        self.used = set()
+        Rewriter(self, source, names).visit(tree)
+        extra = [name for name in (self.block, self.thread, self.size, self.index) if name in self.used]
+        self.used |= before
+        if not extra and not names.added:
+            return None
+        for name in extra:
+            if name in names.taken or name in source.locals:
+                raise refuse(source, None, f"{source.name!r} has a variable {name!r} of its own")
+        required = len(tree.args.args) - len(tree.args.defaults)
+        tree.args.args[required:required] = [ast.arg(name) for name in extra]
+        captured = {**source.captured, **names.added}
+        made = replace(source, node=ast.fix_missing_locations(tree), captured=captured)
+        return Kernel(made), extra
+
+
+class Rewriter(ast.NodeTransformer):
+    """Rewrites the indices of one function; names: where changed functions become known."""
+
+    def __init__(self, indices: Indices, source: FunctionSource, names: Names) -> None:
+        self.indices, self.source, self.names = indices, source, names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        place = self.source.resolve(node.value)
+        if isinstance(place, Dim3) and node.attr in AXES and self.captured(node.value):
+            text = self.indices.component(place, node.attr)
+            return node if text is None else at(expression(text), node)
+        self.refuse_whole(node)
+        if not self.captured(node):
+            node.value = self.visit(node.value)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        self.refuse_whole(node)
+        return node
+
+    def captured(self, node: ast.expr) -> bool:
+        """True for a name from outside, and for attributes of it."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id not in self.source.locals
+
+    def refuse_whole(self, node: ast.expr) -> None:
+        """An index without its component cannot be followed."""
+        if self.captured(node) and isinstance(self.source.resolve(node), Dim3):
+            raise refuse(self.source, node, f"write {ast.unparse(node)} with its component: .x, .y or .z")
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if not self.captured(node.func):
+            return node
+        function = self.source.resolve(node.func)
+        if function is cuda.grid or function is cuda.gridsize:
+            return at(expression(self.position(node, function is cuda.grid)), node)
+        definition = getattr(function, "definition", None)
+        if isinstance(definition, FunctionSource) and (changed := self.indices.function(definition)):
+            self.redirect(node, definition, *changed)
+        return node
+
+    def position(self, node: ast.Call, grid: bool) -> str:
+        """cuda.grid(k) or cuda.gridsize(k), written out."""
+        parts = []
+        for axis in AXES[: _dimensions(self.source, node)]:
+            size = self.part(cuda.blockDim, axis)
+            if grid:
+                parts.append(f"{self.part(cuda.blockIdx, axis)} * {size} + {self.part(cuda.threadIdx, axis)}")
+            else:
+                parts.append(f"{self.part(cuda.gridDim, axis)} * {size}")
+        return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+    def part(self, place: Dim3, axis: str) -> str:
+        """One component, virtual or real."""
+        return self.indices.component(place, axis) or f"{self.names.module('cuda', cuda)}.{place.name}.{axis}"
+
+    def redirect(self, node: ast.Call, before: FunctionSource, function: Kernel, extra: list[str]) -> None:
+        """Call the changed function, with the indices it takes."""
+        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+            raise refuse(self.source, node, f"{before.name!r} uses thread or block indices: call it without * or **")
+        known = [name for name, value in self.names.added.items() if value is function]
+        if known:
+            name = known[0]
+        elif isinstance(node.func, ast.Name) and node.func.id not in self.names.added:
+            name = node.func.id
+        else:
+            name = self.names.new(before.name, f"virtual_{before.name}")
+        self.names.added[name] = function
+        node.func = at(ast.Name(name, ast.Load()), node.func)
+        required = len(before.node.args.args) - len(before.node.args.defaults)
+        if len(node.args) >= required:
+            node.args[required:required] = [at(ast.Name(name, ast.Load()), node) for name in extra]
+        else:
+            node.keywords += [at(ast.keyword(name, ast.Name(name, ast.Load())), node) for name in extra]

@@ -1,0 +1,146 @@
+"""VTB: n thread blocks put together into one, whose shared memory they use in turns (the paper's Section 4.1)."""
+
+from __future__ import annotations
+
+import ast
+from collections import ChainMap
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.kernel import Kernel, definition_of
+from smmux.launch import dim3
+from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, barriers
+from smmux.multiplex.analysis.apart import or_apart
+from smmux.multiplex.analysis.uniformity import Analysis, analyse
+from smmux.multiplex.forms.virtual.control import tainted
+from smmux.multiplex.forms.virtual.geometry import Merge, Size, VirtualKernel
+from smmux.multiplex.forms.virtual.indices import Indices, thread_axis, uses_warps
+from smmux.multiplex.forms.virtual.turns import Turns
+from smmux.multiplex.regions.outline import outline
+from smmux.multiplex.regions.spans import spans
+from smmux.multiplex.regions.stage import REGISTERS, stage
+from smmux.multiplex.syntax.build import Names, describe
+from smmux.multiplex.syntax.inline import inline_barriers
+from smmux.multiplex.syntax.refusals import MultiplexError, refuse
+
+__all__ = ["finished", "in_turns", "merged", "vtb"]
+
+MOST_THREADS = 1024
+
+
+@or_apart
+def vtb(
+    kernel: Kernel, n: int = 2, *, grid: Size | None = None, block: Size | None = None, stage_registers: int = REGISTERS
+) -> VirtualKernel:
+    """The kernel with n of its thread blocks put together into one, which needs the shared memory of a single one.
+
+    All virtual blocks run at once what lies between regions; they go through a region one after the other. The result
+    is launched with its `geometry(grid, block)`, and its `source` runs under Numba as it is.
+
+    grid, block: those of the baseline, if known: sizes become constants, and a grid that is no multiple of n gets a
+    guard. stage_registers: as for `hw`. Warps are put together anew where blocks are no multiple of 32 threads:
+    kernels with operations of a warp are refused then, and code that counts on lockstep alone races (`check="races"`).
+
+    Raises `MultiplexError`, with file and line, where the kernel cannot be transformed.
+    """
+    again = partial(vtb, kernel, n, stage_registers=stage_registers)
+    merge = merged(kernel, n, grid, block)
+    source, tree, names = prepared(kernel, stage_registers)
+    indices = in_turns(source, tree, names, merge)
+    tree.name += "_vtb"
+    describe(tree, f"{source.name}: {n} virtual thread blocks take turns with the shared memory of one.")
+    return finished(source, tree, names, indices, again)
+
+
+def merged(kernel: Kernel, n: int, grid: Size | None, block: Size | None) -> Merge:
+    """How blocks of a kernel are put together."""
+    source = definition_of(kernel)
+    if type(n) is not int or not 2 <= n <= MOST_THREADS:
+        raise refuse(
+            source, None, f"n, the number of virtual blocks in a thread block, is 2 to {MOST_THREADS}, not {n!r}"
+        )
+    old_grid = dim3("grid", grid) if grid is not None else None
+    old_block = dim3("block", block) if block is not None else None
+    block_axis = thread_axis(source)
+    if old_block is not None:
+        block_axis = max(i for i in range(3) if old_block[i] > 1 or i == 0)
+    fitting = [i for i in range(3) if old_grid and old_grid[i] > 1 and old_grid[i] % n == 0]
+    grid_axis = fitting[0] if fitting else 0
+    return Merge(n, block_axis, grid_axis, old_grid, old_block, uses_warps(source))
+
+
+def prepared(kernel: Kernel, stage_registers: int) -> tuple[FunctionSource, ast.FunctionDef, Names]:
+    """A copy of a kernel's tree with functions that have barriers written out, and loads in front of regions."""
+    source, tree = outline(kernel)
+    names = Names(source, tree)
+    inline_barriers(source, tree, names)
+    source = replace(source, captured=ChainMap(dict(names.added), source.captured))  # type: ignore[arg-type]
+    if stage_registers:
+        analysis = analyse(source, tree)
+        spans(analysis)  # regions that turns can be taken with, where these are larger
+        stage(source, tree, stage_registers, analysis)
+    return source, tree, Names(source, tree)
+
+
+def in_turns(
+    source: FunctionSource,
+    tree: ast.FunctionDef,
+    names: Names,
+    merge: Merge,
+    apart: frozenset[str] = frozenset(),
+    turns: type[Turns] = Turns,
+) -> Indices:
+    """Rewrite a kernel's tree for virtual blocks; what it says of their indices.
+
+    apart: names of shared arrays, and of their views, that are not had in turns. turns: what writes the turns.
+    """
+    analysis = analyse(source, tree, apart)
+    found = spans(analysis)
+    indices = Indices(merge, names)
+    indices.rewrite(source, tree)
+    varying = tainted(source, tree, {indices.block, indices.thread, indices.index})
+    turns(analysis, found, names, indices, varying).kernel()
+    return indices
+
+
+def finished(
+    source: FunctionSource, tree: ast.FunctionDef, names: Names, indices: Indices, again: partial[VirtualKernel]
+) -> VirtualKernel:
+    """The transformed kernel, its virtual indices defined, once it is certain that all threads meet its barriers."""
+    indices.define(tree)
+    captured = ChainMap(dict(names.added), source.captured)  # type: ignore[arg-type]
+    made = replace(source, node=ast.fix_missing_locations(tree), captured=captured)
+    try:
+        _meet(analyse(made))
+    except MultiplexError as error:
+        why = error.msg.replace("this barrier stands", "a barrier stands here")  # it may be one that turns need
+        why = why.replace("threads of a block", "virtual blocks").replace("some threads", "some virtual blocks")
+        why = f"once virtual blocks share a thread block: {why}"
+        raise MultiplexError(why, error.filename, error.lineno, error.offset, error.text or "") from None
+    return VirtualKernel(made, indices.merge, again)
+
+
+def _meet(analysis: Analysis) -> None:
+    """Refuse a `return` of some threads between barriers: the others would meet the later ones alone."""
+    for jump in _returns(analysis.body.events, False, False):
+        if ("ends some threads", id(jump.node)) in analysis.flags:
+            why = "this return ends some threads of a block between barriers; put what follows under a condition"
+            raise refuse(analysis.source, jump.node, why)
+
+
+def _returns(events: list[Event], before: bool, after: bool) -> Iterator[Jump]:
+    """Where a kernel returns with barriers on both sides; before, after: whether there are any around these events."""
+    for i, event in enumerate(events):
+        later = after or any(barriers(events[i + 1 :]))
+        own = any(barriers([event]))
+        if isinstance(event, Jump) and event.kind == "return" and before and later:
+            yield event
+        elif isinstance(event, Alternatives):
+            for way in event.ways:
+                yield from _returns(way, before, later)
+        elif isinstance(event, Loop):  # another trip can come before, or follow
+            yield from _returns(event.body, before or own, later or own)
+            yield from _returns(event.orelse, before or own, later)
+        before |= own

@@ -1,0 +1,1 @@
+"""Where a kernel uses shared memory, and what may be moved out of there."""

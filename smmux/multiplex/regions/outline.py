@@ -1,0 +1,84 @@
+"""A kernel's tree as all passes take it: a copy, in which a few things that can be written in several ways are one."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import ChainMap
+from dataclasses import replace
+
+from smmux import cuda
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.kernel import Kernel, definition_of
+from smmux.multiplex.analysis.accesses import barriers, touches
+from smmux.multiplex.analysis.liveness import places
+from smmux.multiplex.analysis.uniformity import analyse
+from smmux.multiplex.syntax.build import Names
+from smmux.multiplex.syntax.inline import inline_accesses
+from smmux.multiplex.syntax.refusals import refuse
+
+__all__ = ["outline", "without_returns"]
+
+
+def outline(kernel: Kernel) -> tuple[FunctionSource, ast.FunctionDef]:
+    """A copy of a kernel's tree, and the source that knows all of its names.
+
+    Arrays are declared by position, in the kernel itself: device functions that declare shared arrays are written out.
+    In the last region, behind its barriers, `if a: return` becomes a condition on what follows.
+    """
+    source = definition_of(kernel)
+    if kernel.device:
+        raise refuse(source, None, f"{kernel.__name__} is a device function; passes work on kernels")
+    tree = copy.deepcopy(source.node)
+    names = Names(source, tree)
+    inline_accesses(source, tree, names, set())
+    if names.added:
+        source = replace(source, captured=ChainMap(dict(names.added), source.captured))  # type: ignore[arg-type]
+    _without_keywords(source, tree)
+    without_returns(source, tree)
+    return source, ast.fix_missing_locations(tree)
+
+
+def _without_keywords(source: FunctionSource, tree: ast.FunctionDef) -> None:
+    """array(64, float32) for array(shape=64, dtype=float32)."""
+    for node in ast.walk(tree):
+        function = source.resolve(node.func) if isinstance(node, ast.Call) and node.keywords else None
+        if isinstance(node, ast.Call) and (function is cuda.shared.array or function is cuda.local.array):
+            given = {k.arg: k.value for k in node.keywords}
+            for name in ("shape", "dtype")[len(node.args) :]:
+                if name in given:
+                    node.args.append(given.pop(name))
+            node.keywords = [k for k in node.keywords if k.arg in given]
+
+
+def without_returns(source: FunctionSource, tree: ast.FunctionDef) -> None:
+    """Turn early returns behind the last barrier into conditions, where they would leave a region."""
+    body = tree.body
+    if not any(isinstance(node, ast.Return) for node in ast.walk(tree)):
+        return
+    block = analyse(source, copy.deepcopy(tree)).body
+    state, pieces = places(block), block.pieces
+    _without_last_return(body)
+    for i in reversed(range(len(body))):
+        if any(barriers(pieces[i].events)):
+            return
+        node, rest = body[i], body[i + 1 :]
+        used = any(touches(pieces[i].events)) or state.open(block, i)
+        if isinstance(node, ast.If) and not node.orelse and rest and used and isinstance(node.body[-1], ast.Return):
+            node.body.pop()
+            if node.body:
+                node.orelse = rest
+            else:
+                node.test, node.body = ast.UnaryOp(ast.Not(), node.test), rest
+            node.end_lineno, node.end_col_offset = rest[-1].end_lineno, rest[-1].end_col_offset
+            del body[i + 1 :]
+
+
+def _without_last_return(body: list[ast.stmt]) -> None:
+    """Take out a `return` that nothing follows."""
+    if len(body) > 1 and isinstance(body[-1], ast.Return):
+        body.pop()
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        _without_last_return(last.body)
+        _without_last_return(last.orelse)

@@ -1,0 +1,249 @@
+"""A kernel as a complete Python file: imports, captured constants, device functions, the kernel itself.
+
+The file needs Numba and nothing of smmux. Names are kept; where two functions mean different things by a global name,
+the later one gets another.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import enum
+import itertools
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from smmux import cuda
+from smmux.compiler.frontend.source import MISSING, FunctionSource
+from smmux.multiplex.syntax.build import at, expression
+from smmux.multiplex.syntax.printer import printed
+from smmux.types import Scalar
+
+__all__ = ["listing"]
+
+
+def listing(source: FunctionSource) -> str:
+    """The text of a kernel with all it needs."""
+    program = Program()
+    program.function(source)
+    return program.text()
+
+
+@dataclass
+class Program:
+    """A file in the making: what each global name stands for, and the lines that define it."""
+
+    names: dict[str, Any] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)  # import x
+    members: dict[str, set[str]] = field(default_factory=dict)  # from x import y
+    constants: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    written: dict[int, tuple[FunctionSource, str]] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """The file."""
+        numpy = {line for line in self.imports if line.startswith("import numpy")}
+        standard = sorted(self.imports - numpy)
+        others = sorted(numpy)
+        for module in sorted(self.members):
+            line = f"from {module} import {', '.join(sorted(self.members[module]))}"
+            (standard if module == "math" else others).append(line)
+        parts = ["\n".join(lines) for lines in (standard, others, self.constants) if lines]
+        return "\n\n".join(parts) + "\n\n\n" + "\n\n".join(self.functions)
+
+    def function(self, source: FunctionSource) -> str:
+        """Write a function, after those that it calls; its name in the file."""
+        if id(source) in self.written:
+            return self.written[id(source)][1]
+        tree = copy.deepcopy(source.node)
+        self.claim("cuda", cuda)
+        self.members.setdefault("numba", set()).add("cuda")
+        renamed = Flattener(self, source).visit(tree)
+        name = self.claim(source.name, source)
+        renamed.name = name
+        self.written[id(source)] = source, name
+        # A device function is part of its caller, as for smmux: a call that is written once per virtual block must not
+        # stop the card's compiler from inlining it, or arrays given to it leave the registers.
+        device = ("device=True", 'inline="always"') if source.device else ()
+        options = [*device, *(("fastmath=True",) if source.fastmath else ())]
+        decorator = f"@cuda.jit({', '.join(options)})" if options else "@cuda.jit"
+        self.functions.append(f"{decorator}\n{printed(source, renamed)}")
+        return name
+
+    def claim(self, wish: str, value: Any) -> str:
+        """A global name for an object: the wish, or with a number behind it if that means something else."""
+        for name in itertools.chain([wish], (f"{wish}_{i}" for i in itertools.count(2))):
+            if name not in self.names or same(self.names[name], value):
+                break
+        self.names[name] = value
+        return name
+
+    def constant(self, wish: str, value: Any) -> str | None:
+        """A name for a captured constant, None if it cannot be written down."""
+        text = self.literal(value)
+        if text is None:
+            return None
+        known = wish in self.names and same(self.names[wish], value)
+        name = self.claim(wish, value)
+        if not known:
+            self.constants.append(f"{name} = {text}")
+        return name
+
+    def literal(self, value: Any) -> str | None:
+        """A constant as an expression."""
+        if isinstance(value, enum.Enum):
+            return self.literal(value.value)
+        if type(value) is float:
+            return repr(value) if np.isfinite(value) else f'float("{value}")'
+        if value is None or type(value) in (bool, int, str):
+            return repr(value)
+        if isinstance(value, tuple):
+            items = [self.literal(item) for item in value]
+            if any(item is None for item in items):
+                return None
+            return f"({', '.join(map(str, items))}{',' * (len(items) == 1)})"
+        if isinstance(value, np.generic):
+            return f"{self.numpy()}.{value.dtype.name}({value.item()!r})"
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            return f"{self.numpy()}.array({value.tolist()!r}, {self.numpy()}.{value.dtype.name})"
+        return None
+
+    def numpy(self) -> str:
+        """How the file calls NumPy."""
+        return self.module("np", np)
+
+    def module(self, wish: str, module: types.ModuleType) -> str:
+        """Import a module; its name in the file."""
+        name = self.claim(wish, module)
+        if module is cuda:
+            self.members.setdefault("numba", set()).add("cuda" if name == "cuda" else f"cuda as {name}")
+        else:
+            path = module.__name__
+            self.imports.add(f"import {path}" if name == path else f"import {path} as {name}")
+        return name
+
+    def member(self, module: str, attribute: str, wish: str, value: Any) -> str:
+        """Import an object from a module; its name in the file."""
+        name = self.claim(wish, value)
+        self.members.setdefault(module, set()).add(attribute if name == attribute else f"{attribute} as {name}")
+        return name
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two captured objects can share a name."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and bool((a == b).all())
+    return isinstance(a, bool | int | float | str | tuple | np.generic) and repr(a) == repr(b)
+
+
+def _of_cuda() -> Iterator[tuple[str, Any]]:
+    """What `cuda` has, with its name there: of its namespaces, such as cuda.shared, the members too."""
+    for name, value in vars(cuda).items():
+        if not name.startswith("_"):
+            yield name, value
+            if isinstance(value, type) and value in (cuda.shared, cuda.local, cuda.const, cuda.atomic):
+                yield from ((f"{name}.{n}", getattr(value, n)) for n in vars(value) if not n.startswith("_"))
+
+
+class Flattener(ast.NodeTransformer):
+    """Makes the global names of one function those of the file."""
+
+    def __init__(self, program: Program, source: FunctionSource) -> None:
+        self.program, self.source = program, source
+        self.renamed: dict[str, str] = {}
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.body = [self.visit(s) for s in node.body]
+        node.returns = None
+        for argument in node.args.args:
+            argument.annotation = None
+        defaults = [
+            self.source.defaults.get(a.arg) for a in node.args.args[len(node.args.args) - len(node.args.defaults) :]
+        ]
+        texts = [self.program.literal(value) for value in defaults]
+        node.args.defaults = [
+            ast.parse(t, mode="eval").body if t else d for t, d in zip(texts, node.args.defaults, strict=True)
+        ]
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        value = self.visit(node.value) if node.value is not None else None
+        return ast.copy_location(ast.Assign([node.target], value) if value is not None else ast.Pass(), node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.chain(node, [])
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        attributes: list[ast.Attribute] = []
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            attributes.insert(0, root)
+            root = root.value
+        if isinstance(root, ast.Name):
+            return self.chain(root, attributes)
+        node.value = self.visit(node.value)
+        return node
+
+    def chain(self, root: ast.Name, attributes: list[ast.Attribute]) -> ast.expr:
+        """A name with attributes: its shortest captured part that the file can name becomes that name."""
+        whole = attributes[-1] if attributes else root
+        if root.id in self.source.locals:
+            return whole
+        for i, prefix in enumerate([root, *attributes]):
+            value = self.source.resolve(prefix)
+            if value is MISSING:
+                return whole
+            wish = "_".join([root.id, *(a.attr for a in attributes[:i])])
+            name = self.named(wish, prefix, value, whole=i == len(attributes))
+            if name is None:
+                continue
+            if isinstance(prefix, ast.Name) and name == root.id:
+                return whole
+            new = at(expression(name), prefix)
+            if i == len(attributes):
+                return new
+            attributes[i].value = new
+            return whole
+        return whole
+
+    def named(self, wish: str, prefix: ast.expr, value: Any, whole: bool) -> str | None:
+        """The file's name for a captured object, None for one that has to be reached through its attributes.
+
+        whole: it is the object itself that the kernel uses, and not an attribute of it.
+        """
+        program = self.program
+        last = prefix.attr if isinstance(prefix, ast.Attribute) else wish
+        if isinstance(prefix, ast.Name) and getattr(builtins, prefix.id, MISSING) is value:
+            return prefix.id
+        if isinstance(value, types.ModuleType):
+            known = value is cuda or value.__name__ in ("math", "numpy")
+            return program.module(last, value) if known or whole else None
+        if isinstance(definition := getattr(value, "definition", None), FunctionSource):
+            return program.function(definition)
+        if isinstance(value, Scalar):
+            return program.member("numba", value.name, last, value)
+        if (text := program.constant(self.wish(wish), value)) is not None:
+            return text
+        if (found := next((n for n, v in _of_cuda() if v is value), None)) is not None:
+            return f"{program.module('cuda', cuda)}.{found}"  # the simulator knows no other spelling
+        if (found := next((n for n, v in vars(np).items() if v is value and not n.startswith("_")), None)) is not None:
+            return program.member("numpy", found, last, value)
+        module = getattr(value, "__module__", None)
+        if whole and isinstance(module, str) and hasattr(value, "__name__") and not module.startswith("smmux"):
+            return program.member(module, value.__name__, last, value)
+        return None
+
+    def wish(self, name: str) -> str:
+        """A name for a constant that is no variable of the function."""
+        while name in self.source.locals:
+            name += "_"
+        return name

@@ -1,0 +1,29 @@
+"""Which calls of a kernel mean something to the passes: barriers, atomic operations, device functions."""
+
+from __future__ import annotations
+
+import ast
+
+from smmux import cuda
+from smmux.compiler.frontend.source import FunctionSource
+
+__all__ = ["ATOMICS", "BARRIERS", "COUNTING", "calls", "device_function"]
+
+COUNTING = (cuda.syncthreads_and, cuda.syncthreads_count, cuda.syncthreads_or)
+BARRIERS = (cuda.syncthreads, *COUNTING)
+ATOMICS = frozenset(id(function) for name, function in vars(cuda.atomic).items() if not name.startswith("_")
+                    for function in (getattr(cuda.atomic, name),))  # fmt: skip
+
+
+def calls(source: FunctionSource, node: ast.AST, functions: tuple[object, ...]) -> bool:
+    """True for a call of one of these functions of the language."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = source.resolve(node.func)
+    return any(called is function for function in functions)
+
+
+def device_function(source: FunctionSource, node: ast.Call) -> FunctionSource | None:
+    """The device function that a call is of."""
+    found = getattr(source.resolve(node.func), "definition", None)
+    return found if isinstance(found, FunctionSource) else None
