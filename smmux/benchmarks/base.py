@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from smmux.errors import Error
+from smmux.multiplex import FORMS
 
 __all__ = [
     "VARIANTS",
@@ -26,13 +27,13 @@ __all__ = [
     "poisoned",
 ]
 
-VARIANTS = ("baseline", "isolated", "hw", "vtb", "vtb_pipe", "co_hw", "co_vtb")
+VARIANTS = tuple(FORMS)
 """The kernel as written, and what the passes of `smmux.multiplex` make of it."""
 
-DIVIDED = ("co_hw", "co_vtb")
+DIVIDED = tuple(name for name, form in FORMS.items() if form.declaration)
 """Variants that need a declaration of what is private; of default builds only."""
 
-VIRTUAL = ("vtb", "vtb_pipe", "co_vtb")
+VIRTUAL = tuple(name for name, form in FORMS.items() if form.virtual)
 """Variants whose thread blocks hold several of the baseline's."""
 
 
@@ -159,19 +160,10 @@ class Benchmark:
 
 @cache
 def _made(kernel: Any, variant: str, declared: tuple[tuple[str, Any], ...], n: int) -> Any:
-    from smmux import multiplex
-
-    if variant == "baseline":
-        return kernel
-    if variant == "isolated":
-        return multiplex.isolate(kernel)
-    if variant == "hw":
-        return multiplex.hw(kernel, dict(declared))
-    if variant == "vtb":
-        return multiplex.vtb(kernel, n)
-    if variant == "vtb_pipe":
-        return multiplex.vtb_pipe(kernel)
-    return (multiplex.co_hw if variant == "co_hw" else multiplex.co_vtb)(kernel, **dict(declared))
+    form = FORMS[variant]
+    known = {"shapes": dict(declared), "n": n}
+    given = dict(declared) if form.declaration else {name: known[name] for name in form.options}
+    return form.function(kernel, **given)
 
 
 @cache

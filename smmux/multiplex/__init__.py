@@ -12,12 +12,14 @@
 
 The files lie in four storeys, of which each imports from those below it alone: `syntax` makes and prints trees,
 `analysis` finds out what is known of a kernel, `regions` finds where it uses shared memory, and `forms` transforms it.
+`FORMS` lists what a kernel can become.
 """
 
 from __future__ import annotations
 
 from smmux.multiplex.forms.divided.co import co_hw, co_vtb
 from smmux.multiplex.forms.hw import hw, isolate
+from smmux.multiplex.forms.table import FORMS, Form
 from smmux.multiplex.forms.virtual.geometry import VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import vtb
 from smmux.multiplex.forms.virtual.vtb_pipe import vtb_pipe
@@ -25,6 +27,8 @@ from smmux.multiplex.regions.overview import Region, Regions, regions
 from smmux.multiplex.syntax.refusals import MultiplexError
 
 __all__ = [
+    "FORMS",
+    "Form",
     "MultiplexError",
     "Region",
     "Regions",
