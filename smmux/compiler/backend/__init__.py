@@ -19,7 +19,7 @@ from smmux.compiler.backend.legalize import legalize, normalize
 from smmux.compiler.backend.multiply import expand_products
 from smmux.compiler.backend.schedule import schedule_blocks
 from smmux.compiler.backend.ssa import construct, destruct
-from smmux.compiler.backend.values import number_values
+from smmux.compiler.backend.value_numbering import number_values
 from smmux.compiler.ir import Function, Space
 from smmux.compiler.options import Options
 from smmux.compiler.program import ParamWord, Program

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from smmux.compiler.backend.coalesce import Classes, coalesce
 from smmux.compiler.backend.encode import layout
 from smmux.compiler.backend.graph import Graph
-from smmux.compiler.backend.live import LiveRanges
+from smmux.compiler.backend.live_ranges import LiveRanges
 from smmux.compiler.backend.registers import Assignment, allocate
 from smmux.compiler.backend.spill import LOOP_WEIGHT, Spiller
 from smmux.compiler.ir import Block, Function

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smmux.compiler.backend.live import LiveRanges, Segment
+from smmux.compiler.backend.live_ranges import LiveRanges, Segment
 from smmux.compiler.ir import Reg, Type
 
 __all__ = ["Classes", "coalesce"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smmux.compiler.backend.graph import Graph, Loop
-from smmux.compiler.backend.live import liveness
+from smmux.compiler.backend.live_ranges import liveness
 from smmux.compiler.backend.ops import is_pure, latency_class, may_fault
 from smmux.compiler.backend.phi import Phi, phis
 from smmux.compiler.ir import Block, Function, Instr, Reg, Type

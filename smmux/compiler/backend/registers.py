@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smmux.compiler.backend.coalesce import Classes
-from smmux.compiler.backend.live import Segment
+from smmux.compiler.backend.live_ranges import Segment
 from smmux.compiler.ir import Type
 
 __all__ = ["Assignment", "allocate"]

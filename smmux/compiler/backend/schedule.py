@@ -13,7 +13,7 @@ from functools import cache
 
 from smmux.compiler.backend.affine import Analysis
 from smmux.compiler.backend.graph import Graph
-from smmux.compiler.backend.live import liveness
+from smmux.compiler.backend.live_ranges import liveness
 from smmux.compiler.backend.ops import FENCES, is_load, is_memory, latency_class
 from smmux.compiler.backend.phi import Phi
 from smmux.compiler.ir import Block, Function, Instr, Reg, Type

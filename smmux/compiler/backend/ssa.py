@@ -8,7 +8,7 @@ block (Sreedhar et al. 1999, method I): always correct, and coalescing removes w
 from __future__ import annotations
 
 from smmux.compiler.backend.graph import Graph
-from smmux.compiler.backend.live import liveness, reads
+from smmux.compiler.backend.live_ranges import liveness, reads
 from smmux.compiler.backend.ops import copy_of, move
 from smmux.compiler.backend.phi import Phi, phis
 from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type

@@ -21,7 +21,7 @@ from smmux.compiler.frontend.convert import (
     strong_kind,
     to_kind,
 )
-from smmux.compiler.frontend.values import MACHINE_TYPE, RANGE, Kind, Value, constant, weak
+from smmux.compiler.frontend.typed_values import MACHINE_TYPE, RANGE, Kind, Value, constant, weak
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,
@@ -74,9 +74,9 @@ def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     if kind.floating:
         return _float(f, node, op, a, b)
     if op in ("FloorDiv", "Mod"):
-        from smmux.compiler.frontend import division
+        from smmux.compiler.frontend import floor_division
 
-        return division.floor_divide(f, node, a, b) if op == "FloorDiv" else division.modulo(f, node, a, b)
+        return floor_division.floor_divide(f, node, a, b) if op == "FloorDiv" else floor_division.modulo(f, node, a, b)
     if op in ("LShift", "RShift"):
         return _shift(f, node, op, a, b)
     return _integer(f, node, op, a, b, kind)

@@ -22,7 +22,7 @@ from smmux.compiler.frontend.convert import (
     truth,
 )
 from smmux.compiler.frontend.rules import call
-from smmux.compiler.frontend.values import MACHINE_TYPE, Anything, ArrayRef, Kind, Tuple, Value, constant, weak
+from smmux.compiler.frontend.typed_values import MACHINE_TYPE, Anything, ArrayRef, Kind, Tuple, Value, constant, weak
 
 
 @call(len)

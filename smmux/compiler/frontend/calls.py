@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import advice, arrays, variables
+from smmux.compiler.frontend import array_access, environment, unsupported
 from smmux.compiler.frontend.context import Edge, Frame
 from smmux.compiler.frontend.convert import cast_to, number
 from smmux.compiler.frontend.infer import infer
 from smmux.compiler.frontend.rules import CALLS, evaluate, evaluate_all, execute, expression
 from smmux.compiler.frontend.source import FunctionSource, from_function
-from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Value, type_name
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Value, type_name
 from smmux.types import Scalar
 
 MAX_DEPTH = 64
@@ -73,8 +73,8 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
     if isinstance(function, Scalar) or (isinstance(function, type) and issubclass(function, np.generic)):
         if len(arguments) != 1 or keywords:
             raise f.error(node, "a cast takes one argument")
-        return cast_to(f, node, number(f, node, arguments[0]), arrays.dtype_of(f, node, Static(function)))
-    raise f.error(node, f"{_name(function)} is not supported in a kernel{advice.of_function(function)}")
+        return cast_to(f, node, number(f, node, arguments[0]), array_access.dtype_of(f, node, Static(function)))
+    raise f.error(node, f"{_name(function)} is not supported in a kernel{unsupported.of_function(function)}")
 
 
 def _name(function: Any) -> str:
@@ -86,7 +86,7 @@ def _name(function: Any) -> str:
 def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:
     arguments, keywords = _arguments(f, node)
     if name == "view" and len(arguments) == 1 and not keywords:
-        return arrays.view(f, node, array, arguments[0])
+        return array_access.view(f, node, array, arguments[0])
     raise f.error(node, f"arrays have no method {name!r} in a kernel; there is view(dtype)")
 
 
@@ -106,7 +106,7 @@ def inline(
         return _dry_result(frame, inference.result)
     frame.result = inference.result
     for name, value in bound.items():
-        variables.write(frame, node, name, value)
+        environment.write(frame, node, name, value)
     execute(frame, source.node.body)
     value = _return(frame, node)
     for key in [k for k in f.ctx.env if k[0] == frame.id]:
@@ -144,7 +144,7 @@ def _return(frame: Frame, node: ast.AST) -> Anything:
     for _, env in edges:  # only the result survives: nothing else needs to be joined
         for name in [*local, *(k for k in env if k[0] == frame.id and k != key)]:
             env.pop(name, None)
-    variables.merge(frame, node, edges)
+    environment.merge(frame, node, edges)
     return frame.ctx.env.pop(key)
 
 
@@ -152,7 +152,7 @@ def bind_arguments(
     f: Frame, node: ast.AST, source: FunctionSource, arguments: list[Anything], keywords: dict[str, Anything]
 ) -> dict[str, Anything]:
     """Arguments by parameter name, with defaults filled in."""
-    from smmux.compiler.frontend.expressions import lift
+    from smmux.compiler.frontend.expression_rules import lift
 
     names = source.parameters
     if len(arguments) > len(names):

@@ -12,7 +12,7 @@ from smmux.compiler import ir
 from smmux.compiler.frontend.arith import logical_not, to_float
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import exact_in_float32, number, operand, promoted, result, settle, to_kind
-from smmux.compiler.frontend.values import INT32_MAX, Anything, Kind, Static, Tuple, Value, constant, weak
+from smmux.compiler.frontend.typed_values import INT32_MAX, Anything, Kind, Static, Tuple, Value, constant, weak
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "Eq": operator.eq,

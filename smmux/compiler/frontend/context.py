@@ -11,7 +11,7 @@ from typing import Any
 from smmux.compiler import ir
 from smmux.compiler.frontend.builder import Builder
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.frontend.values import Anything
+from smmux.compiler.frontend.typed_values import Anything
 from smmux.errors import CompileError
 
 Key = tuple[Any, Any]  # (frame, name) of a variable, or (array, index) of an element of a local array

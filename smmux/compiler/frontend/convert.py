@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from smmux.compiler import ir
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.values import (
+from smmux.compiler.frontend.typed_values import (
     DTYPES,
     INT32_MAX,
     INT32_MIN,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from smmux.compiler.frontend import variables
+from smmux.compiler.frontend import environment
 from smmux.compiler.frontend.context import Frame, Inference
 from smmux.compiler.frontend.convert import Conflict, join
-from smmux.compiler.frontend.statements import infer_statements
-from smmux.compiler.frontend.values import Anything, Value, describe
+from smmux.compiler.frontend.statement_rules import infer_statements
+from smmux.compiler.frontend.typed_values import Anything, Value, describe
 
 MAX_PASSES = 40
 
@@ -27,7 +27,7 @@ def infer(f: Frame, arguments: dict[str, Anything]) -> Inference:
 def _fixpoint(f: Frame, arguments: dict[str, Anything]) -> Inference:
     walker = Frame(f.ctx, f.source, f.caller, f.call)
     for name, value in arguments.items():
-        walker.types[name] = variables.abstract(value)
+        walker.types[name] = environment.abstract(value)
         walker.first[name] = f.source.node
     for _ in range(MAX_PASSES):
         walker.failed.clear()

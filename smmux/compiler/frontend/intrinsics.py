@@ -8,12 +8,22 @@ from functools import partial
 
 from smmux import cuda, smm
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, arrays, compare
+from smmux.compiler.frontend import arith, array_access, compare
 from smmux.compiler.frontend.calls import library_number
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, number, operand, result, settle, strong, to_kind, truth
 from smmux.compiler.frontend.rules import call
-from smmux.compiler.frontend.values import MACHINE_TYPE, Anything, ArrayRef, Kind, Static, Tuple, Value, constant, weak
+from smmux.compiler.frontend.typed_values import (
+    MACHINE_TYPE,
+    Anything,
+    ArrayRef,
+    Kind,
+    Static,
+    Tuple,
+    Value,
+    constant,
+    weak,
+)
 
 ALL_DYNAMIC = -1  # bytes of an allocation, until all dynamic arrays are known
 BAR_PLAIN, BAR_ALLOC, BAR_RELEASE = range(3)
@@ -49,7 +59,7 @@ def grid(f: Frame, node: ast.AST, ndim: Anything) -> Anything:
     """Position in the grid."""
 
     def position(axis: str) -> Value:
-        block, size, thread = (arrays.special(register, axis) for register in ("ctaid", "ntid", "tid"))
+        block, size, thread = (array_access.special(register, axis) for register in ("ctaid", "ntid", "tid"))
         return arith.multiply_add(f, node, block, size, thread)
 
     return _per_axis(f, node, ndim, position)
@@ -60,7 +70,7 @@ def gridsize(f: Frame, node: ast.AST, ndim: Anything) -> Anything:
     """Threads of the grid."""
 
     def extent(axis: str) -> Value:
-        return arith.binary(f, node, "Mult", arrays.special("nctaid", axis), arrays.special("ntid", axis))
+        return arith.binary(f, node, "Mult", array_access.special("nctaid", axis), array_access.special("ntid", axis))
 
     return _per_axis(f, node, ndim, extent)
 
@@ -145,25 +155,25 @@ def threadfence(f: Frame, node: ast.AST) -> Static:
 @call(cuda.shared.array)
 def shared_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
     """Static shared memory."""
-    return arrays.declare_shared(f, node, shape, dtype, dynamic=False)
+    return array_access.declare_shared(f, node, shape, dtype, dynamic=False)
 
 
 @call(smm.array)
 def dynamic_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
     """Shared memory of the part that is allocated and released."""
-    return arrays.declare_shared(f, node, shape, dtype, dynamic=True)
+    return array_access.declare_shared(f, node, shape, dtype, dynamic=True)
 
 
 @call(cuda.local.array)
 def local_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
     """Registers, or local memory."""
-    return arrays.declare_local(f, node, shape, dtype)
+    return array_access.declare_local(f, node, shape, dtype)
 
 
 @call(cuda.const.array_like)
 def const_array(f: Frame, node: ast.AST, array: Anything) -> ArrayRef:
     """Constant memory."""
-    return arrays.declare_const(f, node, array)
+    return array_access.declare_const(f, node, array)
 
 
 # -- atomics: name, then the operation for int32, uint32 and float32 (None: refused)
@@ -198,7 +208,7 @@ def _atomic(
         raise f.error(node, f"this atomic operation works on {supported}, not on {array.dtype}")
     if name == "ADD_F32" and names["int32"] == "SUB":
         x = arith.negate(f, node, to_kind(f, node, x, Kind.FLOAT32))
-    return arrays.atomic(f, node, array, arrays.indices(f, node, index), name, [x])
+    return array_access.atomic(f, node, array, array_access.indices(f, node, index), name, [x])
 
 
 for _function, _signed, _unsigned, _float in ATOMICS:
@@ -210,8 +220,8 @@ def cas(f: Frame, node: ast.AST, array: Anything, index: Anything, old: Anything
     """Compare and swap."""
     if not isinstance(array, ArrayRef):
         raise f.error(node, "the first argument of an atomic operation is an array")
-    return arrays.atomic(
-        f, node, array, arrays.indices(f, node, index), "CAS", [number(f, node, old), number(f, node, value)]
+    return array_access.atomic(
+        f, node, array, array_access.indices(f, node, index), "CAS", [number(f, node, old), number(f, node, value)]
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, arrays, compare, variables
+from smmux.compiler.frontend import arith, array_access, compare, environment
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Loop, Unknown
 from smmux.compiler.frontend.convert import (
     number,
@@ -20,9 +20,8 @@ from smmux.compiler.frontend.convert import (
 )
 from smmux.compiler.frontend.rules import evaluate, execute, statement
 from smmux.compiler.frontend.source import assigned_names
-from smmux.compiler.frontend.statements import bind, infer_statements
-from smmux.compiler.frontend.unroll import unroll, unroll_while, worth_unrolling
-from smmux.compiler.frontend.values import (
+from smmux.compiler.frontend.statement_rules import bind, infer_statements
+from smmux.compiler.frontend.typed_values import (
     RANGE,
     Anything,
     ArrayRef,
@@ -34,6 +33,7 @@ from smmux.compiler.frontend.values import (
     type_name,
     weak,
 )
+from smmux.compiler.frontend.unroll import unroll, unroll_while, worth_unrolling
 from smmux.errors import CompileError
 
 
@@ -258,7 +258,7 @@ def _rotated(
     body(header)
     f.loops.pop()
     edges = [*loop.continues, *([(f.b.block, f.ctx.env)] if f.b.block is not None else [])]
-    variables.merge(f, node, edges)
+    environment.merge(f, node, edges)
     ends = not condition.known
     if f.b.block is not None:
         ends |= _latch(f, node, before, header, advance, bottom, start, after)
@@ -269,17 +269,17 @@ def _rotated(
 
 def moves_of(f: Frame, node: ast.AST, target: Anything, value: Anything) -> list[tuple[ir.Reg, ir.Operand]]:
     """Moves into a loop's variables, which have to keep their type."""
-    if not variables.alike(target, value):
+    if not environment.alike(target, value):
         raise f.error(
             node,
             f"a variable is {type_name(target)} before this loop and {type_name(value)} within",
         )
-    return variables.moves(f, node, target, value)
+    return environment.moves(f, node, target, value)
 
 
 def _header(f: Frame, node: ast.For | ast.While, extra: Env) -> Env:
     """Variables for whatever the loop assigns."""
-    header: Env = {key: variables.variable(f, value, "i") for key, value in extra.items()}
+    header: Env = {key: environment.variable(f, value, "i") for key, value in extra.items()}
     for name in dict.fromkeys(_targets(node)):
         declared, current = f.types.get(name), f.ctx.env.get(f.key(name))
         if declared is None:
@@ -287,10 +287,10 @@ def _header(f: Frame, node: ast.For | ast.While, extra: Env) -> Env:
         template = current if current is not None and not isinstance(current, Value) else declared
         if current is None and not isinstance(declared, Value):
             continue
-        if variables.leaves(template):
-            header[f.key(name)] = variables.variable(f, template, name)
+        if environment.leaves(template):
+            header[f.key(name)] = environment.variable(f, template, name)
     for storage, index in _elements(f, node):
-        header[(storage, index)] = arrays.element_variable(f, storage, index)
+        header[(storage, index)] = array_access.element_variable(f, storage, index)
     return header
 
 
@@ -313,7 +313,7 @@ def _elements(f: Frame, node: ast.For | ast.While) -> Iterator[Key]:
     for name in sorted(names):
         value = f.ctx.env.get(f.key(name))
         for array in _arrays(value):
-            for key in arrays.local_elements(array):
+            for key in array_access.local_elements(array):
                 if key not in seen:
                     seen.add(key)
                     yield key
@@ -356,7 +356,7 @@ def _keeps_arrays(f: Frame, node: ast.For | ast.While, before: Env) -> None:
         old, new = before.get(f.key(name)), f.ctx.env.get(f.key(name))
         if new is not None and name not in f.types:
             raise f.failed.get(name) or f.error(node, f"the type of {name!r} cannot be inferred")
-        if old is not None and new is not None and not variables.alike(old, new):
+        if old is not None and new is not None and not environment.alike(old, new):
             raise f.forks.get(name) or f.error(
                 node, f"{name!r} is {type_name(old)} before this loop and {type_name(new)} in it"
             )
@@ -371,7 +371,7 @@ def _exit(
         f.ctx.env = env
         execute(f, node.orelse)
         edges = [*([(f.b.block, f.ctx.env)] if f.b.block is not None else []), *breaks]
-        variables.merge(f, node, edges)
+        environment.merge(f, node, edges)
         return
     for block, at_break in breaks:
         f.b.block, f.ctx.env = block, at_break

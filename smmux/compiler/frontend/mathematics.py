@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, machine
+from smmux.compiler.frontend import arith, machine_operations
 from smmux.compiler.frontend.calls import library
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, float64_in_numba, number, operand, result, settle
 from smmux.compiler.frontend.rules import call
-from smmux.compiler.frontend.values import Anything, Kind, Value, bits, constant, weak
+from smmux.compiler.frontend.typed_values import Anything, Kind, Value, bits, constant, weak
 
 LOG2_E, LN_2, LOG10_2 = 1.4426950408889634, 0.6931471805599453, 0.3010299956639812
 
@@ -218,13 +218,13 @@ def modf(f: Frame, node: ast.AST, x: Anything) -> Anything:
 # -- the operations that mathlib names
 
 
-@call(machine.ex2)
+@call(machine_operations.ex2)
 def ex2(f: Frame, node: ast.AST, x: Anything) -> Value:
     """ex2.approx."""
     return result(Kind.FLOAT32, f.b.op("ex2.approx.f32", ir.Type.F32, operand(f, number(f, node, x))))
 
 
-@call(machine.as_bits)
+@call(machine_operations.as_bits)
 def as_bits(f: Frame, node: ast.AST, x: Anything) -> Value:
     """Reinterpretation: no operation."""
     value = number(f, node, x)
@@ -233,7 +233,7 @@ def as_bits(f: Frame, node: ast.AST, x: Anything) -> Value:
     return result(Kind.UINT32, operand(f, value))
 
 
-@call(machine.as_float)
+@call(machine_operations.as_float)
 def as_float(f: Frame, node: ast.AST, x: Anything) -> Value:
     """Reinterpretation: no operation."""
     value = number(f, node, x)

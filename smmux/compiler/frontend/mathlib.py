@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import sqrt
 
 from smmux import cuda
-from smmux.compiler.frontend.machine import as_bits, as_float, ex2
+from smmux.compiler.frontend.machine_operations import as_bits, as_float, ex2
 from smmux.types import float32, int32, uint32
 
 INFINITY = float("inf")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from smmux.compiler import ir
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import result
-from smmux.compiler.frontend.values import DTYPES, MACHINE_TYPE, Anything, ArrayRef, Kind, Static, Tuple
+from smmux.compiler.frontend.typed_values import DTYPES, MACHINE_TYPE, Anything, ArrayRef, Kind, Static, Tuple
 from smmux.compiler.signature import ArrayType, ScalarType, Signature, TupleType
 from smmux.compiler.signature import Type as ArgumentType
 
@@ -62,7 +62,7 @@ class _Words:
 
 def parameters(f: Frame, signature: Signature) -> dict[str, Anything]:
     """The kernel's parameters by name; missing ones take their defaults."""
-    from smmux.compiler.frontend.expressions import lift
+    from smmux.compiler.frontend.expression_rules import lift
 
     source, names = f.source, f.source.parameters
     given = len(signature.arguments)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from smmux import interrupt
-from smmux.compiler.frontend import advice
+from smmux.compiler.frontend import unsupported
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.values import Anything, Tuple
+from smmux.compiler.frontend.typed_values import Anything, Tuple
 
 Expression = Callable[[Frame, Any], Anything]
 Statement = Callable[[Frame, Any], None]
@@ -57,7 +57,7 @@ def evaluate(f: Frame, node: ast.expr) -> Anything:
     """Lower an expression."""
     rule = EXPRESSIONS.get(type(node))
     if rule is None:
-        raise f.error(node, advice.of_syntax(node))
+        raise f.error(node, unsupported.of_syntax(node))
     return rule(f, node)
 
 
@@ -86,5 +86,5 @@ def execute(f: Frame, body: list[ast.stmt]) -> None:
             interrupt.poll()
         rule = STATEMENTS.get(type(node))
         if rule is None:
-            raise f.error(node, advice.of_syntax(node))
+            raise f.error(node, unsupported.of_syntax(node))
         rule(f, node)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from smmux.compiler.frontend import variables
+from smmux.compiler.frontend import environment
 from smmux.compiler.frontend.builder import Mark
 from smmux.compiler.frontend.context import Edge, Frame, Loop
 from smmux.compiler.frontend.convert import truth
 from smmux.compiler.frontend.rules import evaluate, execute
-from smmux.compiler.frontend.statements import bind
-from smmux.compiler.frontend.values import Anything
+from smmux.compiler.frontend.statement_rules import bind
+from smmux.compiler.frontend.typed_values import Anything
 
 FORESIGHT = 4  # later iterations may be shorter than the first ones
 WORK_PER_OPERATION = 4  # statements that may be lowered per operation of the limit, for loops that fold to little
@@ -76,7 +76,7 @@ def _straight(
             f.b.work += 1  # an iteration is work even if its body is empty
             edges = [*loop.continues, *([(f.b.block, f.ctx.env)] if f.b.block is not None else [])]
             loop.continues.clear()
-            variables.merge(f, node, edges)
+            environment.merge(f, node, edges)
             if f.b.block is None:
                 break
             if key is not None:
@@ -92,7 +92,7 @@ def _straight(
     if f.b.block is not None:
         execute(f, node.orelse)
     edges = [*([(f.b.block, f.ctx.env)] if f.b.block is not None else []), *loop.breaks]
-    variables.merge(f, node, edges)
+    environment.merge(f, node, edges)
     return True
 
 

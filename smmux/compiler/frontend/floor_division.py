@@ -7,7 +7,7 @@ import ast
 from smmux.compiler import ir
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import operand, promoted, result, settle, to_kind
-from smmux.compiler.frontend.values import INT32_MAX, MACHINE_TYPE, Kind, Value, constant
+from smmux.compiler.frontend.typed_values import INT32_MAX, MACHINE_TYPE, Kind, Value, constant
 
 
 def floor_divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:

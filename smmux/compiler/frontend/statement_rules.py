@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from smmux.compiler.frontend import arrays, variables
+from smmux.compiler.frontend import array_access, environment
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
-from smmux.compiler.frontend.expressions import augmented, evaluate_index
+from smmux.compiler.frontend.expression_rules import augmented, evaluate_index
 from smmux.compiler.frontend.rules import evaluate, execute, statement
 from smmux.compiler.frontend.source import is_overlap
-from smmux.compiler.frontend.values import Anything, ArrayRef, Static, Tuple, Value, type_name
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Tuple, Value, type_name
 from smmux.errors import CompileError
 
 
@@ -60,12 +60,12 @@ def bind(f: Frame, target: ast.expr, value: Anything) -> None:
     """Assign a value to a target."""
     f.at(target)
     if isinstance(target, ast.Name):
-        variables.write(f, target, target.id, value)
+        environment.write(f, target, target.id, value)
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(f, target, value)
     elif isinstance(target, ast.Subscript):
         array, index = _element(f, target)
-        arrays.store(f, target, array, index, value)
+        array_access.store(f, target, array, index, value)
     else:
         raise f.error(target, "only names, array elements and tuples of these can be assigned")
 
@@ -86,22 +86,22 @@ def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, list[Value]]:
     owner = evaluate(f, target.value)
     if not isinstance(owner, ArrayRef):
         raise f.error(target, f"only array elements can be stored to, not items of {type_name(owner)}")
-    return owner, arrays.indices(f, target, evaluate_index(f, target))
+    return owner, array_access.indices(f, target, evaluate_index(f, target))
 
 
 @statement(ast.AugAssign)
 def augment(f: Frame, node: ast.AugAssign) -> None:
     """target op= value; index expressions are computed once."""
     if isinstance(node.target, ast.Name):
-        current = variables.read(f, node.target, node.target.id)
-        variables.write(f, node, node.target.id, augmented(f, node, current))
+        current = environment.read(f, node.target, node.target.id)
+        environment.write(f, node, node.target.id, augmented(f, node, current))
         return
     if not isinstance(node.target, ast.Subscript):
         raise f.error(node.target, "only names and array elements can be assigned")
     array, index = _element(f, node.target)
-    current = arrays.load(f, node.target, array, index)
+    current = array_access.load(f, node.target, array, index)
     value = augmented(f, node, current)
-    arrays.store(f, node.target, array, index, value)
+    array_access.store(f, node.target, array, index, value)
 
 
 @statement(ast.If)
@@ -120,13 +120,13 @@ def branch(f: Frame, node: ast.If) -> None:
         f.b.block = top
         edges.append((top, before))
         f.at(node)
-        variables.merge_skipping(f, node, edges, operand(f, condition), yes)
+        environment.merge_skipping(f, node, edges, operand(f, condition), yes)
         return
     f.b.branch_if(operand(f, condition), yes, no)
     _side(f, yes, before, node.body, edges)
     _side(f, no, before, node.orelse, edges)
     f.at(node)
-    variables.merge(f, node, edges)
+    environment.merge(f, node, edges)
 
 
 def _side(f: Frame, block: object, before: dict, body: list[ast.stmt], edges: list[Edge]) -> None:  # type: ignore[type-arg]
@@ -158,7 +158,7 @@ def leave(f: Frame, node: ast.Return) -> None:
         f.b.exit()
         return
     if f.result is not None:
-        value = variables.conform(f, node, value, f.result)
+        value = environment.conform(f, node, value, f.result)
     f.ctx.env[f.key(".return")] = value
     assert f.b.block is not None
     f.returns.append((f.b.block, f.ctx.env))
@@ -166,7 +166,7 @@ def leave(f: Frame, node: ast.Return) -> None:
 
 
 def _join_result(f: Frame, node: ast.AST, value: Anything) -> None:
-    value = variables.abstract(value)
+    value = environment.abstract(value)
     if f.result is None:
         f.result = value
         return

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, variables
+from smmux.compiler.frontend import arith, environment
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, cast_to, element_type, number, operand, result, settle
-from smmux.compiler.frontend.values import (
+from smmux.compiler.frontend.typed_values import (
     DTYPES,
     MACHINE_TYPE,
     SUPPORTED,
@@ -449,4 +449,4 @@ def local_elements(array: ArrayRef) -> list[tuple[Any, int]]:
 def element_variable(f: Frame, storage: LocalArray, index: int) -> Value:
     """A variable for an element of a per-thread array."""
     template = Value(DTYPES[storage.dtype.name].kind)
-    return variables.number_variable(f, template, f"{storage.name}.{index}")
+    return environment.number_variable(f, template, f"{storage.name}.{index}")

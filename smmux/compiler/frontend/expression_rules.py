@@ -9,12 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import advice, arith, arrays, compare, variables
+from smmux.compiler.frontend import arith, array_access, compare, environment, unsupported
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import number, operand, promoted, strong, strong_kind, truth
 from smmux.compiler.frontend.rules import evaluate, evaluate_all, expression
 from smmux.compiler.frontend.source import MISSING
-from smmux.compiler.frontend.values import Anything, ArrayRef, Kind, Static, Tuple, Value, constant, type_name, weak
+from smmux.compiler.frontend.typed_values import (
+    Anything,
+    ArrayRef,
+    Kind,
+    Static,
+    Tuple,
+    Value,
+    constant,
+    type_name,
+    weak,
+)
 from smmux.language import Attribute, Dim3
 
 
@@ -57,7 +67,7 @@ def literal(f: Frame, node: ast.Constant) -> Anything:
 def name(f: Frame, node: ast.Name) -> Anything:
     """A local variable, or something captured."""
     if node.id in f.source.locals:
-        return variables.read(f, node, node.id)
+        return environment.read(f, node, node.id)
     value = f.source.lookup(node.id)
     if value is MISSING:
         raise f.error(node, f"name {node.id!r} is not defined")
@@ -69,7 +79,7 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     """`a.shape`, `math.pi`, `cuda.threadIdx.x`."""
     owner = evaluate(f, node.value)
     if isinstance(owner, ArrayRef):
-        return arrays.attribute(f, node, owner)
+        return array_access.attribute(f, node, owner)
     if not isinstance(owner, Static):
         if isinstance(owner, Tuple):
             raise f.error(node, f"a tuple or list has no attribute {node.attr!r} in a kernel; use cuda.local.array")
@@ -77,10 +87,10 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     if isinstance(owner.object, Dim3):
         if node.attr not in ("x", "y", "z"):
             raise f.error(node, f"{owner.object.name} has x, y and z, not {node.attr!r}")
-        return arrays.special(owner.object.register, node.attr)
+        return array_access.special(owner.object.register, node.attr)
     value = _captured_attribute(owner.object, node.attr)
     if value is MISSING:
-        raise f.error(node, advice.of_attribute(owner.object, node.attr))
+        raise f.error(node, unsupported.of_attribute(owner.object, node.attr))
     if isinstance(value, Attribute):
         lowered: Anything = value.lower(f, node)
         return lowered
@@ -240,11 +250,11 @@ def _branch(f: Frame, node: ast.expr, condition: Value, yes: ast.expr | Anything
         f.b.start(block)
         f.ctx.env = dict(env)
         value = side(what)
-        f.ctx.env[key] = variables.conform(f, node, value, template) if template is not None else value
+        f.ctx.env[key] = environment.conform(f, node, value, template) if template is not None else value
         assert f.b.block is not None
         edges.append((f.b.block, f.ctx.env))
     f.at(node)
-    variables.merge(f, node, edges)
+    environment.merge(f, node, edges)
     return f.ctx.env.pop(key)
 
 
@@ -258,7 +268,7 @@ def _select_type(f: Frame, node: ast.expr, a: Anything, b: Anything) -> Anything
     if isinstance(a, Value) and isinstance(b, Value):
         kind = a.kind if a.kind is b.kind else promoted(a.kind, b.kind)
         return Value(strong_kind(kind), drift=a.drift or b.drift)
-    if variables.alike(a, b):
+    if environment.alike(a, b):
         return a
     raise f.error(node, f"the two sides are {type_name(a)} and {type_name(b)}")
 
@@ -289,9 +299,9 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
     if isinstance(owner, Tuple):
         return _tuple_item(f, node, owner)
     if isinstance(owner, ArrayRef):
-        index = arrays.indices(f, node, evaluate_index(f, node))
+        index = array_access.indices(f, node, evaluate_index(f, node))
         f.at(node)
-        return arrays.load(f, node, owner, index)
+        return array_access.load(f, node, owner, index)
     if isinstance(owner, Static) and hasattr(owner.object, "definition"):
         raise f.error(node, "a kernel cannot launch kernels; launch them one after the other on the host")
     if isinstance(owner, Static) and isinstance(owner.object, list | dict):
@@ -323,7 +333,7 @@ def _tuple_item(f: Frame, node: ast.Subscript, owner: Tuple) -> Anything:
     index = number(f, node, evaluate(f, node.slice))
     if not index.known:
         if f.ctx.dry:
-            return variables.abstract(variables.returned(map(variables.abstract, owner.items)))
+            return environment.abstract(environment.returned(map(environment.abstract, owner.items)))
         raise f.error(node, "the index of a tuple has to be a compile-time constant; use an array for a computed index")
     if not -len(owner.items) <= index.const < len(owner.items):
         raise f.error(node, f"index {index.const} outside a tuple of {len(owner.items)}")
@@ -335,5 +345,5 @@ def _tuple_item(f: Frame, node: ast.Subscript, owner: Tuple) -> Anything:
 def named(f: Frame, node: ast.NamedExpr) -> Anything:
     """(name := value)."""
     value = evaluate(f, node.value)
-    variables.write(f, node, node.target.id, value)
+    environment.write(f, node, node.target.id, value)
     return value

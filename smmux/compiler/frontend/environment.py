@@ -9,7 +9,7 @@ from dataclasses import replace
 from smmux.compiler import ir
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Unknown
 from smmux.compiler.frontend.convert import Conflict, cast, join, operand, result, strong_kind
-from smmux.compiler.frontend.values import (
+from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
     ArrayRef,
