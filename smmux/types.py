@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "Array",
+    "ArrayAnnotation",
     "Scalar",
     "boolean",
     "float32",
@@ -49,16 +49,16 @@ class Scalar:
         """The value as this type: rounded once, or wrapped, as a cast in a kernel does."""
         return np.asarray(value).astype(self.dtype)[()]
 
-    def __getitem__(self, axes: Any) -> Array:
+    def __getitem__(self, axes: Any) -> ArrayAnnotation:
         """Array type of this element: `float32[:]`, `float32[:, ::1]`."""
-        return Array(self, len(axes) if isinstance(axes, tuple) else 1)
+        return ArrayAnnotation(self, len(axes) if isinstance(axes, tuple) else 1)
 
     def __repr__(self) -> str:
         return self.name
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class ArrayAnnotation:
     """The type of an array argument in a signature."""
 
     element: Scalar
@@ -77,7 +77,7 @@ class Array:
 class _Void:
     """The type of a kernel's result: `void(float32[:])` is the tuple of its argument types."""
 
-    def __call__(self, *arguments: Scalar | Array) -> tuple[Scalar | Array, ...]:
+    def __call__(self, *arguments: Scalar | ArrayAnnotation) -> tuple[Scalar | ArrayAnnotation, ...]:
         return arguments
 
     def __repr__(self) -> str:

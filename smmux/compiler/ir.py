@@ -108,7 +108,7 @@ Operand = Reg | Imm | Param | Special | ConstWord
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class Storage:
     """Storage that memory operations refer to.
 
     index: global: position among the launch's array arguments; shared, local, const: order of declaration.
@@ -147,7 +147,7 @@ class Mem:
     accesses, the source line of each word.
     """
 
-    array: Array
+    array: Storage
     width: int
     offset: int = 0
     atom: str = ""
@@ -211,7 +211,7 @@ class Function:
     name: str
     filename: str
     blocks: list[Block] = field(default_factory=list)
-    arrays: list[Array] = field(default_factory=list)
+    arrays: list[Storage] = field(default_factory=list)
     shared_bytes: int = 0
     dynamic_bytes: int = 0
     local_bytes: int = 0

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core
-from smmux.compiler.ir import Array, Space
+from smmux.compiler.ir import Space, Storage
 
 __all__ = [
     "BAR_OPTIONS",
@@ -110,7 +110,7 @@ class Program:
     local_bytes: int = 0
     const: bytes = b""
     params: tuple[ParamWord, ...] = ()
-    arrays: tuple[Array, ...] = ()
+    arrays: tuple[Storage, ...] = ()
     line: int = 0
     joined: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
@@ -131,7 +131,7 @@ class Program:
         return size
 
     @property
-    def shared_arrays(self) -> tuple[Array, ...]:
+    def shared_arrays(self) -> tuple[Storage, ...]:
         """The arrays in shared memory, in order of declaration."""
         return tuple(array for array in self.arrays if array.space is Space.SHARED)
 
@@ -146,7 +146,7 @@ class Program:
         words = self.joined.get(pc)
         return words[address // 4 % len(words)] if words else int(self.code["line"][pc])
 
-    def element(self, pc: int, address: int) -> tuple[Array, int] | None:
+    def element(self, pc: int, address: int) -> tuple[Storage, int] | None:
         """The shared, local or constant array that an instruction accesses, and the byte in it that an address of its
         space means; None where there is no such array."""
         space = self.ops[pc].split(".")[1] if "." in self.ops[pc] else ""
@@ -187,7 +187,7 @@ def _listing(program: Program, source: bool) -> list[str]:
     return lines
 
 
-def _declaration(array: Array) -> str:
+def _declaration(array: Storage) -> str:
     kind = f".{array.space.value}" + (".dynamic" if array.dynamic else "")
     return f"  {kind} .b{8 * array.element} {array.name}[{array.elements}]  // at {array.offset}"
 

@@ -12,7 +12,7 @@ import numpy as np
 from smmux.errors import CompileError
 from smmux.placement import WIDEST, alignments
 from smmux.textures import Texture
-from smmux.types import Array, Scalar
+from smmux.types import ArrayAnnotation, Scalar
 
 __all__ = ["ArrayType", "ScalarType", "Signature", "TupleType", "Type", "classify"]
 
@@ -109,7 +109,7 @@ def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:
         return ScalarType(
             {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}.get(value.name, value.name)
         )
-    if isinstance(value, Array):
+    if isinstance(value, ArrayAnnotation):
         raise CompileError(
             f"argument {name}: programs are specialised to shapes; give an array instead of the type {value}"
         )

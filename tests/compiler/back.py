@@ -10,7 +10,6 @@ import numpy as np
 
 from smmux.compiler.backend import compile_function
 from smmux.compiler.ir import (
-    Array,
     Block,
     Function,
     Imm,
@@ -23,6 +22,7 @@ from smmux.compiler.ir import (
     Space,
     Special,
     SpecialName,
+    Storage,
     Type,
 )
 from smmux.compiler.options import Options
@@ -64,16 +64,16 @@ class Builder:
         self.f.params.append(param)
         return param
 
-    def array(self, name: str, elements: int = 1 << 20, element: int = 4, align: int = 256) -> Array:
+    def array(self, name: str, elements: int = 1 << 20, element: int = 4, align: int = 256) -> Storage:
         arrays = sum(1 for a in self.f.arrays if a.space is Space.GLOBAL)
-        found = Array(Space.GLOBAL, arrays, name, element, elements, param=len(self.f.params), align=align)
+        found = Storage(Space.GLOBAL, arrays, name, element, elements, param=len(self.f.params), align=align)
         self.f.params.append(Param(found.param, U32, name))
         self.f.arrays.append(found)
         return found
 
-    def shared(self, name: str, elements: int, element: int = 4, offset: int | None = None) -> Array:
+    def shared(self, name: str, elements: int, element: int = 4, offset: int | None = None) -> Storage:
         start = -(-self.f.shared_bytes // 4) * 4 if offset is None else offset
-        found = Array(Space.SHARED, len(self.f.arrays), name, element, elements, start)
+        found = Storage(Space.SHARED, len(self.f.arrays), name, element, elements, start)
         self.f.arrays.append(found)
         self.f.shared_bytes = max(self.f.shared_bytes, start + elements * element)
         return found
@@ -97,13 +97,13 @@ class Builder:
         op = "mov.pred" if var.type is PRED else "mov.b32"
         self.block.instrs.append(Instr(op, (var,), (value,), self.loc()))
 
-    def load(self, array: Array, index: Operand, offset: int = 0, type: Type = F32) -> Reg:
+    def load(self, array: Storage, index: Operand, offset: int = 0, type: Type = F32) -> Reg:
         dst = self.f.reg(type)
         mem = Mem(array, array.element, offset, signed=array.signed)
         self.block.instrs.append(Instr(f"ld.{array.space.value}", (dst,), (index,), self.loc(), mem=mem))
         return dst
 
-    def store(self, array: Array, index: Operand, value: Operand, offset: int = 0) -> None:
+    def store(self, array: Storage, index: Operand, value: Operand, offset: int = 0) -> None:
         mem = Mem(array, array.element, offset)
         self.block.instrs.append(Instr(f"st.{array.space.value}", (), (index, value), self.loc(), mem=mem))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from smmux.compiler.backend.affine import Affine, Analysis
-from smmux.compiler.ir import Array, Instr, Operand, Reg, Space
+from smmux.compiler.backend.affine import AddressAnalysis, Affine
+from smmux.compiler.ir import Instr, Operand, Reg, Space, Storage
 from smmux.compiler.program import Program
 from tests.compiler.back import F32, S32, TID, Builder, compiled, imm, ops
 
@@ -163,9 +163,9 @@ def test_distinct_shared_arrays_do_not_alias_but_views_do() -> None:
     b = Builder()
     s, t = b.shared("s", 64), b.shared("t", 64)
     view = b.shared("v", 256, element=1, offset=0)
-    analysis = Analysis({})
+    analysis = AddressAnalysis({})
 
-    def access(array: Array) -> Instr:
+    def access(array: Storage) -> Instr:
         b.load(array, b.emit("mov.b32", TID))
         return b.block.instrs[-1]
 
@@ -186,7 +186,7 @@ def test_ranges_separate_accesses() -> None:
     second = b.block.instrs[-1]
     b.load(x, high, 15)
     third = b.block.instrs[-1]
-    analysis = Analysis({dst: i for i in b.block.instrs for dst in i.dsts})
+    analysis = AddressAnalysis({dst: i for i in b.block.instrs for dst in i.dsts})
     assert not analysis.may_alias(first, second)
     assert analysis.may_alias(first, third)
 
@@ -198,7 +198,7 @@ def test_affine_forms() -> None:
     i = b.emit("mad.lo.s32", TID, imm(8), n)
     j = b.emit("sub.s32", b.emit("shl.b32", i, imm(2)), b.emit("neg.s32", n))
     k = b.emit("add.s32", j, imm(-3))
-    analysis = Analysis({dst: instr for instr in b.block.instrs for dst in instr.dsts})
+    analysis = AddressAnalysis({dst: instr for instr in b.block.instrs for dst in instr.dsts})
     form = analysis.affine(k)
     parameter, tid = analysis.affine(n).terms[0][0], analysis.affine(TID).terms[0][0]
     assert form.constant == 0xFFFFFFFD
@@ -241,7 +241,7 @@ def test_no_multiplication_in_a_loop() -> None:
 
 def test_dynamic_shared_memory_is_marked() -> None:
     b = Builder()
-    own = Array(Space.SHARED, 0, "d", 4, 64, 128, dynamic=True)
+    own = Storage(Space.SHARED, 0, "d", 4, 64, 128, dynamic=True)
     b.f.dynamic_bytes = 512
     b.effect("bar.sync", sub=1, bytes=512)
     b.store(own, TID, imm(1))

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from smmux.compiler.backend.affine import Analysis
+from smmux.compiler.backend.affine import AddressAnalysis
 from smmux.compiler.backend.graph import Graph
-from smmux.compiler.ir import Array, Function, Imm, Instr, Operand, Param, Reg, Space, Type
+from smmux.compiler.ir import Function, Imm, Instr, Operand, Param, Reg, Space, Storage, Type
 
 __all__ = ["base_operand", "lower_addresses"]
 
 MASK = 0xFFFFFFFF
 
 
-def base_operand(array: Array) -> Operand | None:
+def base_operand(array: Storage) -> Operand | None:
     """What holds the address of a global array's first element; None for segments, whose arrays have fixed places."""
     if array.space in (Space.GLOBAL, Space.TEXTURE):
         return Param(array.param, Type.U32, array.name)
@@ -35,7 +35,7 @@ class _Lowering:
         self.function = function
         self.graph = Graph(function)
         self.defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
-        self.analysis = Analysis(self.defs)
+        self.analysis = AddressAnalysis(self.defs)
         self.known: dict[Hashable, Operand] = {}
         self.stems: dict[Reg, Operand] = {}
         self.behind: dict[Instr, list[Instr]] = {}
@@ -65,7 +65,7 @@ class _Lowering:
         instr.srcs = (address, *instr.srcs[1:])
         instr.mem = replace(mem, offset=form.constant & MASK, lowered=True)
 
-    def _address(self, instr: Instr, array: Array, base: Operand | None, out: list[Instr]) -> Operand:
+    def _address(self, instr: Instr, array: Storage, base: Operand | None, out: list[Instr]) -> Operand:
         """Compute base + element * (index without its constant)."""
         address = self._stem(instr.srcs[0])
         if array.element > 1:

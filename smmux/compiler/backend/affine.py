@@ -1,7 +1,7 @@
 """The one analysis of addresses: an index as a sum of coefficient times value plus a constant, modulo 2^32.
 
-`Analysis.affine` takes an index apart down to values it cannot look into (atoms). Accesses whose terms agree lie a
-constant apart: that is what joins them, lets them share an address register, and shows that they do not overlap.
+`AddressAnalysis.affine` takes an index apart down to values it cannot look into (atoms). Accesses whose terms agree lie
+a constant apart: that is what joins them, lets them share an address register, and shows that they do not overlap.
 Alignment and ranges of atoms decide further cases.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from smmux.compiler.ir import Array, ConstWord, Imm, Instr, Operand, Param, Reg, Space, Special, SpecialName, Type
+from smmux.compiler.ir import ConstWord, Imm, Instr, Operand, Param, Reg, Space, Special, SpecialName, Storage, Type
 
-__all__ = ["Affine", "Analysis", "base_alignment", "signed"]
+__all__ = ["AddressAnalysis", "Affine", "base_alignment", "signed"]
 
 MASK = 0xFFFFFFFF
 MAX_TERMS = 8
@@ -55,7 +55,7 @@ def _atom_key(term: tuple[Atom, int]) -> tuple[int, int, str]:
     return 3, atom.offset, atom.type.value
 
 
-def base_alignment(array: Array) -> int:
+def base_alignment(array: Storage) -> int:
     """Bytes to which the first element is aligned. Shared segments and allocations begin at multiples of 16."""
     if array.space is Space.GLOBAL:
         return array.align
@@ -84,7 +84,7 @@ _RANGES = {
 UNKNOWN = (-(1 << 31), (1 << 31) - 1)
 
 
-class Analysis:
+class AddressAnalysis:
     """Affine forms of registers, on demand and remembered. defs: the one definition of each register."""
 
     def __init__(self, defs: dict[Reg, Instr]) -> None:
@@ -293,7 +293,7 @@ class Analysis:
         return not (low >= second or high <= -first)
 
 
-def _overlap(a: Array, b: Array) -> bool:
+def _overlap(a: Storage, b: Storage) -> bool:
     """Whether two arrays of one segment share bytes (views of one storage do)."""
     return a.offset < b.offset + b.elements * b.element and b.offset < a.offset + a.elements * a.element
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from smmux.compiler.ir import Block, Function
 
-__all__ = ["Graph", "Loop", "dominators", "exits_only", "reconvergence", "reverse_postorder"]
+__all__ = ["Graph", "NaturalLoop", "dominators", "exits_only", "reconvergence", "reverse_postorder"]
 
 
 def reverse_postorder(entry: Block, successors: Callable[[Block], Sequence[Block]]) -> list[Block]:
@@ -60,13 +60,13 @@ def dominators(order: Sequence[Block], preds: Callable[[Block], Iterable[Block]]
 
 
 @dataclass(slots=True, eq=False)
-class Loop:
+class NaturalLoop:
     """A natural loop: blocks that reach a back edge to `header` without leaving through it."""
 
     header: Block
     blocks: set[Block]
     latches: list[Block] = field(default_factory=list)
-    parent: Loop | None = None
+    parent: NaturalLoop | None = None
     depth: int = 1
 
 
@@ -90,7 +90,7 @@ class Graph:
         self.children: dict[Block, list[Block]] = {block: [] for block in self.order}
         for block in self.order[1:]:
             self.children[self.idom[block]].append(block)
-        self._loops: list[Loop] | None = None
+        self._loops: list[NaturalLoop] | None = None
         self._depth: dict[Block, int] | None = None
 
     def scopes(self, table: dict[Hashable, Any]) -> Iterator[Block]:
@@ -114,7 +114,7 @@ class Graph:
         return below is above
 
     @property
-    def loops(self) -> list[Loop]:
+    def loops(self) -> list[NaturalLoop]:
         """Natural loops, inner ones first."""
         if self._loops is None:
             self._loops = self._find_loops()
@@ -130,12 +130,12 @@ class Graph:
                     self._depth[block] += 1
         return self._depth
 
-    def _find_loops(self) -> list[Loop]:
-        found: dict[Block, Loop] = {}
+    def _find_loops(self) -> list[NaturalLoop]:
+        found: dict[Block, NaturalLoop] = {}
         for block in self.order:
             for header in dict.fromkeys(block.successors):
                 if self.index[header] <= self.index[block] and self.dominates(header, block):
-                    loop = found.setdefault(header, Loop(header, {header}))
+                    loop = found.setdefault(header, NaturalLoop(header, {header}))
                     loop.latches.append(block)
                     work = [block]
                     while work:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from smmux.compiler.backend.addresses import base_operand
-from smmux.compiler.backend.affine import Affine, Analysis, signed
-from smmux.compiler.backend.graph import Graph, Loop
+from smmux.compiler.backend.affine import AddressAnalysis, Affine, signed
+from smmux.compiler.backend.graph import Graph, NaturalLoop
 from smmux.compiler.backend.invariant import preheader
 from smmux.compiler.backend.phi import Phi, phis
 from smmux.compiler.ir import Block, Function, Imm, Instr, Loc, Operand, Reg, Type
@@ -49,7 +49,7 @@ class _Reduction:
     def __init__(
         self,
         function: Function,
-        loop: Loop,
+        loop: NaturalLoop,
         blocks: list[Block],
         before: Block,
         defs: dict[Reg, Instr],
@@ -58,7 +58,7 @@ class _Reduction:
         self.function, self.loop, self.blocks, self.before = function, loop, blocks, before
         self.latch = loop.latches[0]
         self.defs, self.home = defs, home
-        self.analysis = Analysis(defs)
+        self.analysis = AddressAnalysis(defs)
         self.counters: dict[Reg, _Counter] = {}
         for phi in phis(loop.header):
             self._find_counter(phi)

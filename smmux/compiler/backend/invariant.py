@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smmux.compiler.backend.graph import Graph, Loop
+from smmux.compiler.backend.graph import Graph, NaturalLoop
 from smmux.compiler.backend.live_ranges import liveness
 from smmux.compiler.backend.ops import is_pure, latency_class, may_fault
 from smmux.compiler.backend.phi import Phi, phis
@@ -49,7 +49,7 @@ def _redirect(function: Function, header: Block, outside: list[Block], block: Bl
         phi.srcs = (value, *(s for _, s in staying))
 
 
-def preheader(graph: Graph, loop: Loop) -> Block | None:
+def preheader(graph: Graph, loop: NaturalLoop) -> Block | None:
     """The only block outside from which the loop is entered, if it goes nowhere else."""
     outside = [pred for pred in graph.preds[loop.header] if pred not in loop.blocks]
     return outside[0] if len(outside) == 1 and len(set(outside[0].successors)) == 1 else None
@@ -123,7 +123,7 @@ def _expensive(instr: Instr) -> bool:
     return latency_class(instr.op) not in CHEAP
 
 
-def _invariant(instr: Instr, loop: Loop, home: dict[Reg, Block]) -> bool:
+def _invariant(instr: Instr, loop: NaturalLoop, home: dict[Reg, Block]) -> bool:
     if isinstance(instr, Phi) or not is_pure(instr.op) or instr.guard is not None or may_fault(instr):
         return False
     if instr.dsts[0].type is Type.PRED:  # few, and as cheap to compute again

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from smmux.compiler.backend.affine import Affine, Analysis, base_alignment, signed
+from smmux.compiler.backend.affine import AddressAnalysis, Affine, base_alignment, signed
 from smmux.compiler.backend.ops import FENCES, is_load, is_memory, is_store
 from smmux.compiler.ir import Function, Instr, Reg, Space
 
@@ -41,7 +41,7 @@ class _Group:
 def join_accesses(function: Function) -> None:
     """Join what is adjacent and provably aligned."""
     defs: dict[Reg, Instr] = {dst: instr for instr in function.instrs() for dst in instr.dsts}
-    analysis = Analysis(defs)
+    analysis = AddressAnalysis(defs)
     for block in function.blocks:
         if sum(1 for instr in block.instrs if instr.mem is not None) < 2:
             continue
@@ -54,7 +54,7 @@ def join_accesses(function: Function) -> None:
             block.instrs = [new for old in block.instrs if (new := replaced.get(old, old)) is not None]
 
 
-def _groups(instrs: list[Instr], analysis: Analysis) -> list[_Group]:
+def _groups(instrs: list[Instr], analysis: AddressAnalysis) -> list[_Group]:
     """All groups of a block, closed where something intervenes."""
     closed: list[_Group] = []
     groups: dict[Hashable, _Group] = {}
@@ -86,7 +86,7 @@ def _groups(instrs: list[Instr], analysis: Analysis) -> list[_Group]:
     return [*closed, *groups.values()]
 
 
-def _conflicts(instr: Instr, group: _Group, analysis: Analysis) -> bool:
+def _conflicts(instr: Instr, group: _Group, analysis: AddressAnalysis) -> bool:
     """Whether members of the group may not move past `instr`, or too much has been passed."""
     if group.load:
         if not is_store(instr):
@@ -97,12 +97,12 @@ def _conflicts(instr: Instr, group: _Group, analysis: Analysis) -> bool:
     return any(analysis.may_alias(instr, member) for member in group.members.values())
 
 
-def _accepts(group: _Group, instr: Instr, offset: int, analysis: Analysis) -> bool:
+def _accepts(group: _Group, instr: Instr, offset: int, analysis: AddressAnalysis) -> bool:
     """Whether the access may become a member: its place is free, and a load may move up to the first."""
     return offset not in group.members and not any(analysis.may_alias(instr, store) for store in group.passed)
 
 
-def _alignment(instr: Instr, form: Affine, analysis: Analysis) -> int:
+def _alignment(instr: Instr, form: Affine, analysis: AddressAnalysis) -> int:
     """Bytes to which the address without its constant is aligned, as far as vectors care."""
     mem = instr.mem
     assert mem is not None

@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Mapping
 from functools import cache
 
-from smmux.compiler.backend.affine import Analysis
+from smmux.compiler.backend.affine import AddressAnalysis
 from smmux.compiler.backend.graph import Graph
 from smmux.compiler.backend.live_ranges import liveness
 from smmux.compiler.backend.ops import FENCES, is_load, is_memory, latency_class
@@ -33,7 +33,7 @@ def schedule_blocks(function: Function, latencies: Mapping[str, int], live: int)
     kept."""
     graph = Graph(function)
     defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
-    analysis = Analysis(defs)
+    analysis = AddressAnalysis(defs)
     _, live_out = liveness(graph.order)
     words = 0
     for reg in defs:
@@ -64,7 +64,7 @@ class _Dag:
     """Dependences of the instructions of one block."""
 
     def __init__(
-        self, body: list[Instr], analysis: Analysis, latencies: Mapping[str, int], carried: dict[Reg, Reg]
+        self, body: list[Instr], analysis: AddressAnalysis, latencies: Mapping[str, int], carried: dict[Reg, Reg]
     ) -> None:
         self.body, self.analysis = body, analysis
         n = len(body)

@@ -12,7 +12,7 @@ import heapq
 from smmux.compiler.backend.coalesce import Classes
 from smmux.compiler.backend.graph import Graph
 from smmux.compiler.backend.ops import copy_of, move
-from smmux.compiler.ir import Array, Function, Imm, Instr, Mem, Operand, Reg, Space, Type
+from smmux.compiler.ir import Function, Imm, Instr, Mem, Operand, Reg, Space, Storage, Type
 
 __all__ = ["Spiller"]
 
@@ -83,10 +83,10 @@ class Spiller:
         """Put the chosen classes into local memory, or compute them again where they are constants."""
         function = self.function
         constants = self._constants(classes, chosen)
-        slots: dict[int, Array] = {}
+        slots: dict[int, Storage] = {}
         for id in sorted(chosen - set(constants)):
             offset = -(-function.local_bytes // WORD) * WORD
-            slots[id] = Array(Space.LOCAL, 0, "spill", WORD, 1, offset)
+            slots[id] = Storage(Space.LOCAL, 0, "spill", WORD, 1, offset)
             function.local_bytes = offset + WORD
         for block in function.blocks:
             result: list[Instr] = []
@@ -109,7 +109,7 @@ class Spiller:
         return {root: value for root, value in found.items() if value is not None}
 
     def _rewrite(
-        self, instr: Instr, classes: Classes, slots: dict[int, Array], constants: dict[int, Operand], out: list[Instr]
+        self, instr: Instr, classes: Classes, slots: dict[int, Storage], constants: dict[int, Operand], out: list[Instr]
     ) -> None:
         if copy_of(instr) is not None:
             source, root = instr.srcs[0], classes.find(instr.dsts[0].id)
@@ -150,7 +150,7 @@ class Spiller:
         self.temporary.add(reg.id)
         return reg
 
-    def _reload(self, reg: Reg, slot: Array | None, constant: Operand | None, like: Instr, out: list[Instr]) -> Reg:
+    def _reload(self, reg: Reg, slot: Storage | None, constant: Operand | None, like: Instr, out: list[Instr]) -> Reg:
         temporary = self._temporary(reg)
         if slot is None:
             assert constant is not None
@@ -160,5 +160,5 @@ class Spiller:
         return temporary
 
 
-def _slot(array: Array) -> Mem:
+def _slot(array: Storage) -> Mem:
     return Mem(array, WORD, array.offset, lowered=True)

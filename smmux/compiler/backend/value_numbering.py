@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from smmux.compiler.backend.affine import Analysis
+from smmux.compiler.backend.affine import AddressAnalysis
 from smmux.compiler.backend.fold import simplify
 from smmux.compiler.backend.graph import Graph
 from smmux.compiler.backend.ops import COMMUTATIVE, FENCES, is_load, is_pure, is_store
@@ -33,7 +33,7 @@ class _Numbering:
         self.defs: dict[Reg, Instr] = {}
         self.same: dict[Reg, Operand] = {}
         self.table: dict[Hashable, Operand] = {}
-        self.analysis = Analysis(self.defs)
+        self.analysis = AddressAnalysis(self.defs)
 
     def run(self) -> None:
         """Number the values of every block; those of the blocks that dominate it are known."""

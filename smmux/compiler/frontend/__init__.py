@@ -1,23 +1,23 @@
 """The front end: a kernel's syntax tree and the types of its arguments become IR.
 
-It is a partial evaluator. Expressions are lowered by the rules of `expressions`, statements by those of `statements`
-and `loops`; what is known at compile time is computed there and then, so that constant loops unroll, constant
-conditions vanish and per-thread arrays become registers without passes of their own.
+It is a partial evaluator. Expressions are lowered by the rules of `expression_rules`, statements by those of
+`statement_rules` and `loops`; what is known at compile time is computed there and then, so that constant loops unroll,
+constant conditions vanish and per-thread arrays become registers without passes of their own.
 """
 
 from __future__ import annotations
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import (
-    arrays,
+    array_access,
     builtin,
     calls,
-    expressions,
+    environment,
+    expression_rules,
     intrinsics,
     loops,
     mathematics,
-    statements,
-    variables,
+    statement_rules,
 )
 from smmux.compiler.frontend.cleanup import clean
 from smmux.compiler.frontend.context import Context, Frame, Note
@@ -30,7 +30,15 @@ from smmux.compiler.signature import Signature
 
 __all__ = ["FunctionSource", "Note", "from_function", "from_text", "lower", "portability"]
 
-_RULES = (builtin, calls, expressions, intrinsics, loops, mathematics, statements)  # importing them registers the rules
+_RULES = (
+    builtin,
+    calls,
+    expression_rules,
+    intrinsics,
+    loops,
+    mathematics,
+    statement_rules,
+)  # importing them registers the rules
 MAX_ATTEMPTS = 8
 
 
@@ -66,12 +74,12 @@ def _lower_once(ctx: Context, signature: Signature) -> None:
     ctx.env = {f.key(name): value for name, value in bound.items()}
     for name, value in bound.items():
         f.at(ctx.source.node)
-        variables.write(f, ctx.source.node, name, value)
+        environment.write(f, ctx.source.node, name, value)
     execute(f, ctx.source.node.body)
     if f.b.block is not None:
         f.b.exit()
     if ctx.dynshared:
-        arrays.launch_offset(f)
+        array_access.launch_offset(f)
     for instr in ctx.function.instrs():
         if instr.attrs.get("bytes") == intrinsics.ALL_DYNAMIC:
             instr.attrs["bytes"] = ctx.function.dynamic_bytes

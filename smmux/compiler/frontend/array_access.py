@@ -141,11 +141,11 @@ def _array(
     offset: int,
     dynamic: bool = False,
     name: str = "",
-) -> ir.Array:
+) -> ir.Storage:
     dtype = DTYPES[element.name]
     index = f.ctx.next_index(space)
     name = name or f.targets.get(node) or f"{space.value}{index}"
-    return ir.Array(
+    return ir.Storage(
         space, index, name, dtype.size, elements, offset, signed=dtype.signed, dynamic=dynamic, loc=f.loc(node)
     )
 
@@ -248,10 +248,10 @@ def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Arra
     return replace(array, base=base, offset=offset, shape=array.shape[rest:], strides=array.strides[rest:])
 
 
-def _reach(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef) -> ir.Array | int:
+def _reach(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef) -> ir.Storage | int:
     """The storage that an element access goes to: memory, or the number of a register."""
     storage = array.storage
-    if isinstance(storage, ir.Array):
+    if isinstance(storage, ir.Storage):
         return storage
     if storage.memory is not None:
         return storage.memory
@@ -262,12 +262,12 @@ def _reach(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: 
     return _demote(f, storage)
 
 
-def _demote(f: Frame, storage: LocalArray) -> ir.Array:
+def _demote(f: Frame, storage: LocalArray) -> ir.Storage:
     """An index is not constant: the array needs memory, and lowering starts again when this pass is over."""
     if not f.ctx.dry:
         f.ctx.demoted.add(storage.place)
     dtype = DTYPES[storage.dtype.name]
-    storage.memory = ir.Array(ir.Space.LOCAL, 0, storage.name, dtype.size, storage.elements, signed=dtype.signed)
+    storage.memory = ir.Storage(ir.Space.LOCAL, 0, storage.name, dtype.size, storage.elements, signed=dtype.signed)
     return storage.memory
 
 
@@ -291,7 +291,7 @@ def load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Anythi
     return _load_memory(f, target, dtype, place)
 
 
-def _load_memory(f: Frame, target: ir.Array, dtype: Dtype, place: ArrayRef) -> Value:
+def _load_memory(f: Frame, target: ir.Storage, dtype: Dtype, place: ArrayRef) -> Value:
     loaded = Kind.INT32 if dtype.kind is Kind.BOOL else dtype.kind
     dst = f.b.reg(MACHINE_TYPE[loaded])
     address, offset = _address(f, place)
@@ -348,9 +348,8 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
 def writable(f: Frame, node: ast.AST, array: ArrayRef) -> None:
     """Refuse stores to constant and read-only arrays."""
     if array.readonly:
-        space = (
-            "constant" if isinstance(array.storage, ir.Array) and array.storage.space is ir.Space.CONST else "read-only"
-        )
+        constant = isinstance(array.storage, ir.Storage) and array.storage.space is ir.Space.CONST
+        space = "constant" if constant else "read-only"
         raise f.error(node, f"{array.name!r} is {space} and cannot be stored to")
 
 
@@ -411,8 +410,8 @@ def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:
             node, f"the last dimension ({array.shape[-1]} elements of {array.dtype}) is not a multiple of {element}"
         )
     shape = (*array.shape[:-1], array.shape[-1] * old // new)
-    storage: ir.Array | LocalArray = array.storage
-    if isinstance(storage, ir.Array):
+    storage: ir.Storage | LocalArray = array.storage
+    if isinstance(storage, ir.Storage):
         key = ("view", storage.space, storage.index, storage.offset, storage.dynamic, element)
         if key not in f.ctx.storage:
             signed = DTYPES[element.name].signed
@@ -427,7 +426,7 @@ def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:
     )
 
 
-def _local_view(f: Frame, storage: LocalArray, element: Scalar) -> ir.Array | LocalArray:
+def _local_view(f: Frame, storage: LocalArray, element: Scalar) -> ir.Storage | LocalArray:
     """Views of a per-thread array need it in memory."""
     if f.ctx.dry:
         return storage

@@ -47,7 +47,7 @@ class Inference:
 
 
 @dataclass(slots=True, eq=False)
-class Loop:
+class LoopExits:
     """A loop being lowered: where `break` and `continue` have left from, with the variables of that moment."""
 
     breaks: list[Edge] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Context:
         setattr(self.function, attribute, start + array_bytes)
         return start
 
-    def declare(self, array: ir.Array) -> ir.Array:
+    def declare(self, array: ir.Storage) -> ir.Storage:
         """Add an array to the function."""
         self.function.arrays.append(array)
         return array
@@ -119,7 +119,7 @@ class Frame:
         self.unused: set[ast.AST] = set()  # calls whose result nobody takes
         self.stale = False  # one of them has since got another type
         self.result: Anything | None = None  # joined type of the returns, while inferring
-        self.loops: list[Loop] = []
+        self.loops: list[LoopExits] = []
         self.returns: list[Edge] = []
 
     def adopt(self, inference: Inference) -> None:

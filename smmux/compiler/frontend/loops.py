@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, array_access, compare, environment
-from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Loop, Unknown
+from smmux.compiler.frontend.context import Edge, Env, Frame, Key, LoopExits, Unknown
 from smmux.compiler.frontend.convert import (
     number,
     operand,
@@ -253,7 +253,7 @@ def _rotated(
         f.b.branch_if(operand(f, condition), start, after)
     f.b.start(start)
     f.ctx.env = {**before, **header}
-    loop = Loop()
+    loop = LoopExits()
     f.loops.append(loop)
     body(header)
     f.loops.pop()

@@ -30,7 +30,7 @@ class _Words:
         dtype = DTYPES[type.dtype.name]
         function = self.f.ctx.function
         space = ir.Space.TEXTURE if type.texture else ir.Space.GLOBAL
-        array = ir.Array(
+        array = ir.Storage(
             space,
             self.arrays,
             name,

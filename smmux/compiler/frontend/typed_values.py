@@ -92,7 +92,7 @@ class LocalArray:
     name: str
     elements: int
     dtype: Scalar
-    memory: ir.Array | None = None
+    memory: ir.Storage | None = None
     place: Any = None
 
 
@@ -100,7 +100,7 @@ class LocalArray:
 class ArrayRef:
     """An array, a view of one, or a row of one: element i, j is at base + offset + i * strides[0] + j * strides[1]."""
 
-    storage: ir.Array | LocalArray
+    storage: ir.Storage | LocalArray
     dtype: Scalar
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -229,7 +229,7 @@ def describe(value: Anything) -> Any:
         return ("tuple", *map(describe, value.items))
     if isinstance(value, ArrayRef):
         storage = value.storage
-        place = (storage.space, storage.index) if isinstance(storage, ir.Array) else ("local", storage.name)
+        place = (storage.space, storage.index) if isinstance(storage, ir.Storage) else ("local", storage.name)
         return ("array", place, value.dtype, value.shape, value.strides, value.offset, value.base is None)
     return ("static", id(value.object))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from smmux.compiler.frontend import environment
 from smmux.compiler.frontend.builder import Mark
-from smmux.compiler.frontend.context import Edge, Frame, Loop
+from smmux.compiler.frontend.context import Edge, Frame, LoopExits
 from smmux.compiler.frontend.convert import truth
 from smmux.compiler.frontend.rules import evaluate, execute
 from smmux.compiler.frontend.statement_rules import bind
@@ -68,7 +68,7 @@ def _straight(
 ) -> bool:
     """Lower iterations one after another. If they get too long, take all back and remember the key (None: no limit)."""
     mark, env, saved = f.b.mark(), dict(f.ctx.env), _edges(f)
-    loop = Loop()
+    loop = LoopExits()
     f.loops.append(loop)
     try:
         for done, run in enumerate(iterations, 1):
