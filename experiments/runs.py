@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from smmux import benchmarks, gpus, launch
+from smmux import benchmarks, gpus, occupancy
 from smmux.benchmarks import Benchmark, Problem
 from smmux.compiler.program import Program
 from smmux.gpus import Gpu
@@ -40,7 +40,7 @@ def program(benchmark: Benchmark, variant: str = "baseline", build: str | None =
 def register_budget(benchmark: Benchmark, gpu: Gpu, build: str) -> int:
     """Registers per thread that let K + 3 blocks reside, from the baseline: the same for all variants of a build."""
     block = benchmark.problem("tiny", build).block
-    return launch.register_budget(program(benchmark, build=build), gpu, block)
+    return occupancy.register_budget(program(benchmark, build=build), gpu, block)
 
 
 def simulate(
@@ -72,7 +72,7 @@ def simulate(
     kernel, grid, block = found.launch(problem, variant, build, n)
     budgeted = gpus.get(registers_of or machine)
     if own_registers:
-        budget = launch.register_budget(kernel.compile(arguments), budgeted, block, extra=0)
+        budget = occupancy.register_budget(kernel.compile(arguments), budgeted, block, extra=0)
     else:
         budget = register_budget(found, budgeted, build)
     result = kernel.simulate(

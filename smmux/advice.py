@@ -23,14 +23,16 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from smmux import gpus, multiplex
+from smmux.arguments import as_bytes
 from smmux.checks import Finding
 from smmux.compiler.ir import Space
 from smmux.compiler.program import Program
+from smmux.dimensions import Dim3, dim3
 from smmux.errors import CompileError, ConfigError, Error, LaunchError, did_you_mean
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel, definition_of
-from smmux.launch import DEFAULT_MAX_CYCLES, Dim3, as_bytes, dim3, registers_for
-from smmux.models import Occupancy, occupancy
+from smmux.launch import DEFAULT_MAX_CYCLES
+from smmux.occupancy import Occupancy, occupancy, registers_for
 from smmux.placement import extent, flatten, root
 from smmux.result import Result
 from smmux.sweep import at_a_time

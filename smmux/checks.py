@@ -24,13 +24,12 @@ import numpy as np
 
 from smmux import _core
 from smmux.compiler.ir import Space
+from smmux.dimensions import Dim3, coordinates
 
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
 
 __all__ = ["CHECKS", "Access", "Finding", "FindingInfo", "Findings", "finding_info", "from_core"]
-
-Dim3 = tuple[int, int, int]
 
 CHECKS: Mapping[str | None, int] = {None: 0, "races": 1, "races-strict": 2}
 """Values of the launch option `check`, and their number in the core (enum check_mode)."""
@@ -228,7 +227,7 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
             action=ACTIONS.get(program.ops[pc], program.ops[pc]),
             filename=program.filename,
             line=program.line_of(pc, address),
-            thread=_coordinates(thread, block),
+            thread=coordinates(thread, block),
             pc=pc,
         )
         for pc, thread in zip(record["pc"].tolist(), record["thread"].tolist(), strict=True)
@@ -239,19 +238,13 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
         kind=kind,
         first=first,
         second=second,
-        block=_coordinates(int(record["block"]), grid),
+        block=coordinates(int(record["block"]), grid),
         array=array,
         index=index,
         address=address,
         cycle=int(record["cycle"]),
         count=int(record["count"]),
     )
-
-
-def _coordinates(number: int, extent: Dim3) -> Dim3:
-    """Position (x, y, z) of a thread or block by its number, x first."""
-    x, y, _ = extent
-    return number % x, number // x % y, number // (x * y)
 
 
 def _element(program: Program, pc: int, address: int) -> tuple[str | None, int | None]:

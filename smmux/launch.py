@@ -1,44 +1,25 @@
-"""From Python values to a run of the core: arguments to parameter words and device addresses, geometry and resources
-checked against the machine, faults back to the user's source.
-"""
+"""A run of a compiled program: geometry and resources checked against the machine, then the core called."""
 
 from __future__ import annotations
 
-import numbers
-import operator
-import struct
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smmux import _core, gpus, interrupt
-from smmux.checks import CHECKS, Findings, from_core
-from smmux.errors import ConfigError, KernelError, LaunchError, OutOfBoundsError, integer
+from smmux import _core, faults, gpus, interrupt
+from smmux.arguments import pack
+from smmux.checks import CHECKS
+from smmux.dimensions import Dim3, dim3
+from smmux.errors import ConfigError, KernelError, LaunchError, integer
 from smmux.gpus import Gpu
-from smmux.placement import extent, flatten, place
+from smmux.occupancy import static_reserved
 from smmux.result import Result
 
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
 
-__all__ = [
-    "DEFAULT_MAX_CYCLES",
-    "MANAGEMENTS",
-    "Arguments",
-    "LaunchOptions",
-    "as_bytes",
-    "dim3",
-    "launch",
-    "pack",
-    "register_budget",
-    "registers_for",
-    "static_reserved",
-]
-
-Dim3 = tuple[int, int, int]
+__all__ = ["DEFAULT_MAX_CYCLES", "MANAGEMENTS", "LaunchOptions", "launch"]
 
 MANAGEMENTS = ("static", "dynamic")
 """static: shared memory is held from block start to block end. dynamic: `smm.array` memory is held from `smm.alloc` to
@@ -58,19 +39,6 @@ class LaunchOptions(TypedDict, total=False):
     host_threads: int
     profile: bool
     check: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """Kernel arguments as the core takes them.
-
-    words: one 32-bit parameter word per scalar and per array (its device address), in flattened argument order.
-    buffers: (bytes, device address, size, writable) per array, in the same order. addresses: where each element 0 is.
-    """
-
-    words: tuple[int, ...]
-    buffers: tuple[tuple[NDArray[np.uint8], int, int, bool], ...]
-    addresses: tuple[int, ...]
 
 
 def launch(
@@ -111,7 +79,10 @@ def launch(
         reserved = static_reserved(program, machine)
         _check_resources(program, machine, block3, reserved)
         arguments = pack(program, args)
-        found = _core.launch(
+    except LaunchError as error:
+        raise faults.of_launch(error, program, check) from None
+    try:
+        outcome = _core.launch(
             code=np.ascontiguousarray(program.code),
             uniforms=np.ascontiguousarray(program.uniforms),
             meta=_meta(program, reserved),
@@ -125,132 +96,8 @@ def launch(
             poll=interrupt.poll,
         )
     except KernelError as error:
-        error.findings = _findings(error, program, grid, block, check)
-        raise _locate(error, program, args) from None
-    return Result.from_core(found, program, machine, grid3, block3, management, extra_blocks, check)
-
-
-def dim3(what: str, value: int | Sequence[int]) -> Dim3:
-    """A grid or block size as three numbers: `8`, `(8,)`, `(8, 4)` and `(8, 4, 2)` are all sizes."""
-    parts: tuple[Any, ...] = tuple(value) if isinstance(value, Iterable) else (value,)
-    if not 1 <= len(parts) <= 3:
-        raise LaunchError(f"{what} must have 1 to 3 dimensions, not {len(parts)}")
-    try:
-        numbers = [operator.index(part) for part in parts]
-    except TypeError:
-        raise LaunchError(f"{what} must be an int or a tuple of ints, not {value!r}") from None
-    if min(numbers) < 1:
-        raise LaunchError(f"{what} {value!r} has a dimension below 1")
-    x, y, z = numbers + [1] * (3 - len(numbers))
-    return x, y, z
-
-
-def static_reserved(program: Program, gpu: Gpu) -> int:
-    """Bytes of shared memory a block holds beside its arrays: built-ins and, on CC 1.x, the parameters."""
-    return gpu.smem_reserved + (program.param_bytes(gpu.pointer_bytes) if gpu.param_in_smem else 0)
-
-
-def register_budget(program: Program, gpu: Gpu, block: int | Sequence[int], extra: int = 3) -> int:
-    """The most registers per thread with which min(K+extra, what the other resources allow) blocks reside on an SM.
-
-    K is the static residency without regard to registers. Compiled to this budget, with K+3, a kernel and its
-    multiplexed variants differ in shared memory alone, not in how registers limit them.
-    """
-    x, y, z = dim3("block", block)
-    config, threads = gpus.as_tuple(gpu), x * y * z
-    held = program.shared_bytes + static_reserved(program, gpu)
-    if program.dynamic_bytes:
-        wanted = _core.occupancy(config, threads, 0, held, program.dynamic_bytes, extra)["blocks"]
-    else:
-        found = _core.occupancy(config, threads, 0, held)
-        wanted = min(found["blocks"] + extra, found["warps"], found["threads"], found["max_blocks"])
-    return registers_for(gpu, block, wanted)
-
-
-def registers_for(gpu: Gpu, block: int | Sequence[int], blocks: int) -> int:
-    """The most registers per thread with which an SM has enough for a number of blocks."""
-    x, y, z = dim3("block", block)
-    config = gpus.as_tuple(gpu)
-    enough = (
-        count
-        for count in range(gpu.max_regs_thread, 0, -1)
-        if _core.occupancy(config, x * y * z, count, 0)["registers"] >= blocks
-    )
-    return next(enough, 1)
-
-
-def pack(program: Program, args: Sequence[Any]) -> Arguments:
-    """Arguments as parameter words and buffers. Raises LaunchError for what the parameters cannot take."""
-    values = list(flatten(args))
-    if len(values) != len(program.params):
-        raise LaunchError(f"{program.name} takes {len(program.params)} values, {len(values)} given")
-    arrays = [value for value in values if isinstance(value, np.ndarray)]
-    addresses = iter(place(arrays))
-    words, buffers, starts = [], [], []
-    for word, value in zip(program.params, values, strict=True):
-        if isinstance(value, np.ndarray) != (word.type in ("ptr", "tex")):
-            raise LaunchError(f"argument {word.name!r} must be {_WANTED[word.type]}, not {type(value).__name__}")
-        if isinstance(value, np.ndarray):
-            low, high = extent(value)
-            start = next(addresses)
-            memory = as_bytes(value, low, high - low)
-            buffers.append((memory, start, high - low, bool(value.flags.writeable)))
-            starts.append(start + value.ctypes.data - low)
-            words.append(starts[-1])
-        else:
-            words.append(_word(word.name, word.type, value))
-    return Arguments(tuple(words), tuple(buffers), tuple(starts))
-
-
-_WANTED = {"ptr": "an array", "tex": "a texture", "s32": "an int", "u32": "an unsigned int", "f32": "a float"}
-_RANGE = {"s32": (-(1 << 31), (1 << 31) - 1), "u32": (0, (1 << 32) - 1)}
-
-
-def _word(name: str, kind: str, value: Any) -> int:
-    """The 32 bits of a scalar argument."""
-    if kind == "f32":
-        return _float_word(name, value)
-    try:
-        integer = int(value) if isinstance(value, bool | np.bool_) else operator.index(value)
-    except TypeError:
-        raise LaunchError(f"argument {name!r} must be {_WANTED[kind]}, not {value!r}") from None
-    low, high = _RANGE[kind]
-    if not low <= integer <= high:
-        hint = "; pass numpy.uint32(...)" if kind == "s32" and 0 <= integer < 1 << 32 else ""
-        raise LaunchError(f"argument {name!r} = {integer} does not fit {kind}{hint}")
-    return int.from_bytes(struct.pack("<q", integer)[:4], "little")
-
-
-def _float_word(name: str, value: Any) -> int:
-    if not isinstance(value, numbers.Real | np.bool_):
-        raise LaunchError(f"argument {name!r} must be a float, not {value!r}")
-    try:
-        rounded = struct.pack("<f", float(value))
-    except OverflowError:
-        raise LaunchError(f"argument {name!r} = {value!r} does not fit float32") from None
-    return int.from_bytes(rounded, "little")
-
-
-class _Memory:
-    """Lends bytes of an array, and keeps the array alive."""
-
-    def __init__(self, array: NDArray[Any], start: int, size: int) -> None:
-        self.array = array
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": "|u1",
-            "shape": (size,),
-            "data": (start, not array.flags.writeable),
-        }
-
-
-def as_bytes(array: NDArray[Any], start: int, size: int) -> NDArray[np.uint8]:
-    """The memory between an array's first and last byte, whatever its strides."""
-    if not array.flags.aligned or not array.dtype.isnative:
-        raise LaunchError(
-            f"an array of {array.dtype} is not aligned or not in this computer's byte order; copy it first"
-        )
-    return np.asarray(_Memory(array, start, size))
+        raise faults.of_run(error, program, arguments, grid3, block3, check) from None
+    return Result.from_core(outcome, program, machine, grid3, block3, management, extra_blocks, check)
 
 
 def _options(
@@ -333,74 +180,3 @@ def _meta(program: Program, reserved: int) -> dict[str, int]:
         "local_bytes": program.local_bytes,
         "static_reserved": reserved,
     }
-
-
-def _findings(error: KernelError, program: Program, grid: Any, block: Any, check: str | None) -> Findings | None:
-    """What the check had found when the run failed; it is also printed with the exception."""
-    records, lost = error.findings or (b"", 0)
-    if not check:
-        return None
-    found = from_core(records, lost, program, dim3("grid", grid), dim3("block", block)) if records else Findings()
-    if found:
-        error.add_note(f"check={check!r} had found:\n{found}")
-    return found
-
-
-def _locate(error: KernelError, program: Program, args: Sequence[Any]) -> KernelError:
-    """The error with what only the launch knows: kernel, file, and the array and element that an address means. What
-    concerns no line in particular is said of the kernel's `def`."""
-    error.kernel = program.name
-    error.filename = program.filename
-    error.line = error.line or program.line or None
-    arrays = [value for value in flatten(args) if isinstance(value, np.ndarray)]
-    if isinstance(error, OutOfBoundsError) and error.pc in program.joined and error.address is not None:
-        _blame(error, program, arrays)
-    if error.array_index is None or error.address is None:
-        if isinstance(error, OutOfBoundsError) and error.address is not None:
-            error.array, error.element = _in_block(program, error)
-        return error
-    names = [word.name for word in program.params if word.type in ("ptr", "tex")]
-    if error.array_index < len(arrays):
-        array = arrays[error.array_index]
-        error.array = names[error.array_index]
-        low, _ = extent(array)
-        error.element = _element(array, error.address - (array.ctypes.data - low))
-    return error
-
-
-def _blame(error: OutOfBoundsError, program: Program, arrays: Sequence[NDArray[Any]]) -> None:
-    """Of a joined access the first word that lies outside, and its line."""
-    assert error.pc is not None
-    assert error.address is not None
-    start = size = 0
-    if error.array_index is None:
-        if found := program.element(error.pc, error.address):
-            start, size = found[1], found[0].nbytes
-    elif error.array_index < len(arrays):
-        low, high = extent(arrays[error.array_index])
-        start, size = error.address, high - low
-    words = program.joined[error.pc]
-    outside = (i for i in range(len(words)) if not 0 <= start + 4 * i <= size - 4)
-    word = next(outside, 0)
-    error.address, error.line = error.address + 4 * word, words[word]
-
-
-def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, str]:
-    """Array and element of an access to shared, local or constant memory."""
-    found = program.element(error.pc, error.address) if error.pc is not None and error.address is not None else None
-    if found is None:
-        return None, f"byte {error.address}"
-    array, offset = found
-    index, rest = divmod(offset, array.element)
-    if rest:
-        return array.name, f"byte {offset} of {array.nbytes}"
-    return array.name, f"flat index {index} of {array.elements}"
-
-
-def _element(array: NDArray[Any], offset: int) -> str:
-    """Where a byte offset from element 0 points, as an index of the array where it has one."""
-    flat, rest = divmod(offset, array.itemsize)
-    where = f"flat index {flat}" if not rest else f"byte {offset}"
-    if not rest and array.ndim > 1 and array.flags.c_contiguous and 0 <= flat < array.size:
-        where = f"index {tuple(int(i) for i in np.unravel_index(flat, array.shape))}"
-    return f"{where} of shape {array.shape}"

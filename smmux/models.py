@@ -14,13 +14,14 @@ These are the functions the simulator itself uses, in C. Addresses are byte addr
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smmux import _core, gpus
+from smmux.markup import html_table
 from smmux.models_memory import (
     Cache,
     CacheReplay,
@@ -30,6 +31,7 @@ from smmux.models_memory import (
     Memory,
     MemoryReplay,
 )
+from smmux.occupancy import Occupancy, checked_size, occupancy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -56,16 +58,6 @@ __all__ = [
 _LANES = 32
 _WIDTHS = (1, 2, 4, 8, 16)
 _FULL = (1 << _LANES) - 1
-_UNLIMITED = (1 << 32) - 1
-# Limiter, as the C core names it -> its field.
-_LIMITS = {
-    "counter": "counter",
-    "shared memory": "shared",
-    "registers": "registers",
-    "warps": "warps",
-    "threads": "threads",
-    "blocks": "max_blocks",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +91,7 @@ class BankAccess:
             ["address", *(str(self.addresses[lane]) for lane in lanes)],
             ["bank", *(str(self.banks[lane]) for lane in lanes)],
         ]
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>{_table(rows[0], rows[1:])}"
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{html_table(rows[0], rows[1:])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,51 +139,7 @@ class Transactions:
     def _repr_html_(self) -> str:
         rows = [[str(s.address), str(s.bytes), _lane_ranges(s.lanes)] for s in self.segments]
         note = f"{len(self)} transactions, {self.bytes} bytes, efficiency {self.efficiency:.0%} on {self.gpu}"
-        return f"<p>{html.escape(note)}</p>{_table(('address', 'bytes', 'lanes'), rows)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Occupancy:
-    """How many thread blocks reside on an SM and why not more.
-
-    limits: resource -> blocks that it alone would allow (None: no limit); limiter: the one that decides.
-    static_blocks: the paper's K, equal to `blocks` with static management.
-    """
-
-    blocks: int
-    limiter: str
-    limits: dict[str, int | None]
-    static_blocks: int
-    threads_per_block: int
-    shared_bytes: int  # per block, with what the machine adds; the static part with dynamic management
-    max_warps: int
-    gpu: str
-
-    @property
-    def warps(self) -> int:
-        """Resident warps."""
-        return self.blocks * -(-self.threads_per_block // _LANES)
-
-    @property
-    def threads(self) -> int:
-        """Resident threads."""
-        return self.blocks * self.threads_per_block
-
-    @property
-    def occupancy(self) -> float:
-        """Resident warps as a share of those the SM can hold."""
-        return self.warps / self.max_warps
-
-    def __repr__(self) -> str:
-        return (
-            f"<Occupancy {self.blocks} blocks of {self.threads_per_block} threads on {self.gpu}: {self.warps} warps, "
-            f"{self.occupancy:.0%}, limited by {self.limiter}>"
-        )
-
-    def _repr_html_(self) -> str:
-        rows = [[name, "-" if blocks is None else str(blocks)] for name, blocks in self.limits.items()]
-        bold = list(self.limits).index(self.limiter)
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>{_table(('resource', 'blocks allowed'), rows, bold)}"
+        return f"<p>{html.escape(note)}</p>{html_table(('address', 'bytes', 'lanes'), rows)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,15 +195,15 @@ class SharedMemoryTable:
 
     def alloc_static(self, block: int, size: int) -> int | None:
         """Start address of an allocation made at dispatch, None when there is no place; 0 bytes need no entry."""
-        return self._table.alloc_static(_block(block), _size(size))
+        return self._table.alloc_static(_block(block), checked_size(size))
 
     def alloc_dynamic(self, block: int, size: int) -> int | None:
         """Start address of an allocation made by bar.sync +1, None when there is no place."""
-        return self._table.alloc_dynamic(_block(block), _size(size))
+        return self._table.alloc_dynamic(_block(block), checked_size(size))
 
     def release(self, start: int) -> bool:
         """Release the entry that starts there; False when there is none."""
-        return self._table.release(_size(start))
+        return self._table.release(checked_size(start))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -279,7 +227,7 @@ class SharedMemoryTable:
 
     def _repr_html_(self) -> str:
         rows = [["1", str(e.block), _bytes(e.size), str(e.start)] for e in self._by_kind()]
-        return _table(("Valid", "TB id", "Size", "Starting Address"), rows)
+        return html_table(("Valid", "TB id", "Size", "Starting Address"), rows)
 
     def _by_kind(self) -> list[Entry]:
         """As in Figure 10: what was made at dispatch first, each part by address."""
@@ -334,49 +282,6 @@ def coalesce(
     return Transactions(tuple(segments), width, machine.name)
 
 
-def occupancy(
-    threads: int,
-    registers: int,
-    shared_bytes: int,
-    gpu: str | gpus.Gpu = "GTX285",
-    param_bytes: int = 0,
-    *,
-    dynamic_bytes: int = 0,
-    extra_blocks: int | None = None,
-) -> Occupancy:
-    """Thread blocks that reside on one SM.
-
-    threads: per block; registers: per thread; shared_bytes: what the kernel declares; param_bytes: size of the kernel
-    parameters, which count where they live in shared memory, as do the machine's reserved bytes. With extra_blocks = n
-    management is dynamic: dynamic_bytes of the block are held only inside regions and up to K + n blocks reside;
-    without it they are held all the time. Where dynamic_bytes is 0 there is nothing to multiplex and K blocks reside.
-    Formulas: NVIDIA occupancy calculator 2.1 and 5.1. Raises ValueError for sizes that no block can have.
-    """
-    machine = gpus.get(gpu)
-    if not 1 <= threads <= machine.max_threads_block:
-        raise ValueError(f"{machine.name} has blocks of 1 to {machine.max_threads_block} threads, not {threads}")
-    if not 0 <= registers <= machine.max_regs_thread:
-        raise ValueError(f"{machine.name} has 0 to {machine.max_regs_thread} registers per thread, not {registers}")
-    held = _size(shared_bytes) + machine.smem_reserved + (_size(param_bytes) if machine.param_in_smem else 0)
-    config = gpus.as_tuple(machine)
-    if extra_blocks is None:
-        held += _size(dynamic_bytes)
-        found = _core.occupancy(config, threads, registers, held)
-    else:
-        found = _core.occupancy(config, threads, registers, held, _size(dynamic_bytes), _size(extra_blocks))
-    limits = {name: found[key] if found[key] != _UNLIMITED else None for name, key in _LIMITS.items()}
-    return Occupancy(
-        blocks=found["blocks"],
-        limiter=found["limiter"],
-        limits=limits,
-        static_blocks=found["static_blocks"],
-        threads_per_block=threads,
-        shared_bytes=held,
-        max_warps=machine.max_warps_sm,
-        gpu=machine.name,
-    )
-
-
 def _warp(addresses: ArrayLike, width: int, mask: ArrayLike | None) -> tuple[list[int], int]:
     """32 addresses and the bit mask of the lanes that take part, checked."""
     if width not in _WIDTHS:
@@ -409,12 +314,6 @@ def _mask_bits(mask: ArrayLike, count: int) -> int:
     raise ValueError(f"mask must be a 32-bit integer or {count} booleans")
 
 
-def _size(value: int) -> int:
-    if not 0 <= value < 1 << 31:
-        raise ValueError(f"{value} is not a size: 0 to {(1 << 31) - 1} bytes")
-    return value
-
-
 def _block(value: int) -> int:
     if not 0 <= value < 1 << 32:
         raise ValueError(f"{value} is not a block number")
@@ -438,14 +337,3 @@ def _lane_ranges(lanes: Sequence[int]) -> str:
         else:
             parts.append([lane, lane])
     return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
-
-
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]], bold: int | None = None) -> str:
-    """An HTML table; the row `bold` stands out."""
-    cells = "".join(f"<th>{html.escape(text)}</th>" for text in head)
-    lines = [f"<tr>{cells}</tr>"]
-    for number, row in enumerate(rows):
-        style = " style='font-weight:bold'" if number == bold else ""
-        cells = "".join(f"<td style='text-align:right'>{html.escape(text)}</td>" for text in row)
-        lines.append(f"<tr{style}>{cells}</tr>")
-    return f"<table>{''.join(lines)}</table>"

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 
 from smmux import LaunchError
+from smmux.arguments import pack
 from smmux.compiler.program import INSN, UNIFORM, ParamWord, Program
-from smmux.launch import dim3, pack
+from smmux.dimensions import dim3
 from smmux.placement import ALIGNMENT, FIRST_ADDRESS
 
 

@@ -16,7 +16,8 @@ from smmux import (
     cuda,
     gpus,
 )
-from smmux.launch import launch, register_budget, static_reserved
+from smmux.launch import launch
+from smmux.occupancy import register_budget, static_reserved
 from tests.package import programs
 
 

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from smmux.compiler.frontend.source import FunctionSource
+from smmux.dimensions import dim3
 from smmux.errors import LaunchError
 from smmux.kernel import Kernel
-from smmux.launch import dim3
 from smmux.multiplex.syntax.listing import listing
 
 if TYPE_CHECKING:

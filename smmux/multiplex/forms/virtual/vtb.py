@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 
 from smmux.compiler.frontend.source import FunctionSource
+from smmux.dimensions import dim3
 from smmux.kernel import Kernel, definition_of
-from smmux.launch import dim3
 from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, barriers
 from smmux.multiplex.analysis.apart import or_apart
 from smmux.multiplex.analysis.uniformity import Analysis, analyse

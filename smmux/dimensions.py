@@ -1,0 +1,40 @@
+"""Sizes of grids and blocks, and places in them: three numbers each, x first.
+
+>>> dim3("grid", (8, 4))
+(8, 4, 1)
+>>> coordinates(9, (8, 4, 1))
+(1, 1, 0)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from smmux.errors import LaunchError
+
+__all__ = ["Dim3", "coordinates", "dim3"]
+
+Dim3 = tuple[int, int, int]
+
+
+def dim3(what: str, value: int | Sequence[int]) -> Dim3:
+    """A grid or block size as three numbers: `8`, `(8,)`, `(8, 4)` and `(8, 4, 2)` are all sizes."""
+    parts: tuple[Any, ...] = tuple(value) if isinstance(value, Iterable) else (value,)
+    if not 1 <= len(parts) <= 3:
+        raise LaunchError(f"{what} must have 1 to 3 dimensions, not {len(parts)}")
+    try:
+        numbers = [operator.index(part) for part in parts]
+    except TypeError:
+        raise LaunchError(f"{what} must be an int or a tuple of ints, not {value!r}") from None
+    if min(numbers) < 1:
+        raise LaunchError(f"{what} {value!r} has a dimension below 1")
+    x, y, z = numbers + [1] * (3 - len(numbers))
+    return x, y, z
+
+
+def coordinates(number: int, extent: Dim3) -> Dim3:
+    """The position (x, y, z) of a thread in its block, or of a block in its grid, by its number."""
+    x, y, _ = extent
+    return number % x, number // x % y, number // (x * y)

@@ -1,0 +1,19 @@
+"""Tables in HTML, for what notebooks show."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+__all__ = ["html_table"]
+
+
+def html_table(head: Iterable[str], rows: Iterable[Iterable[str]], bold: int | None = None) -> str:
+    """An HTML table; the row `bold` stands out."""
+    cells = "".join(f"<th>{html.escape(text)}</th>" for text in head)
+    lines = [f"<tr>{cells}</tr>"]
+    for number, row in enumerate(rows):
+        style = " style='font-weight:bold'" if number == bold else ""
+        cells = "".join(f"<td style='text-align:right'>{html.escape(text)}</td>" for text in row)
+        lines.append(f"<tr{style}>{cells}</tr>")
+    return f"<table>{''.join(lines)}</table>"
