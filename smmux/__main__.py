@@ -11,6 +11,8 @@ An argument of `run` and `advise` is a number, True, False, None, `dtype[shape]`
 arange, random or a number for FILL, or a file NAME.npy:
 
     python -m smmux run kernels.py:saxpy --grid 8 --block 128 2.0 float32[1024]=arange float32[1024]
+
+With `--check` the exit status of `run` is 1 if the check finds an error.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import re
 import runpy
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +38,8 @@ from numpy.typing import NDArray
 import smmux
 from smmux import _core, gpus, policies
 from smmux.advice import Advice
-from smmux.checks import CHECKS
 from smmux.kernel import Kernel
-from smmux.launch import DEFAULT_MAX_CYCLES
+from smmux.launch_options import OPTIONS
 from smmux.report import counters_page
 from smmux.result import Result, counter_info, line_counters
 from smmux.sweep import count_of_jobs
@@ -92,8 +93,17 @@ def _add_tables(commands: Any) -> None:
         parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str) -> None:
-    """Options of the commands that launch a kernel of a file."""
+def _add_option(parser: argparse.ArgumentParser, name: str) -> None:
+    """An option of a run, as the list of options has it."""
+    option = OPTIONS[name]
+    default = " (default: %(default)s)" * (option.default is not None)
+    parser.add_argument(
+        f"--{name.replace('_', '-')}", type=option.text or str, default=option.default, help=option.meaning + default
+    )
+
+
+def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str, options: Iterable[str]) -> None:
+    """Options of the commands that launch a kernel of a file; options: those of a run that the command has."""
     parser.usage = f"python -m smmux {name} FILE.py:KERNEL --grid DIMS --block DIMS [options] [ARGUMENT ...]"
     parser.set_defaults(arguments=[])
     parser.epilog = __doc__[__doc__.index("An argument of") :]
@@ -106,14 +116,13 @@ def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str) -> No
     )
     parser.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")
     parser.add_argument("--schedule", default=schedule, help="of the compiler: source or list (default: %(default)s)")
-    parser.add_argument(
-        "--max-cycles", type=int, default=DEFAULT_MAX_CYCLES, help="give up there (default: %(default)s)"
-    )
+    for option in options:
+        _add_option(parser, option)
     parser.add_argument("--json", action="store_true", help="print the result as JSON alone")
 
 
 def _add_advise(advise: argparse.ArgumentParser) -> None:
-    _add_launch(advise, "advise", "list")
+    _add_launch(advise, "advise", "list", ["max_cycles"])
     advise.add_argument(
         "--private",
         type=_private,
@@ -129,15 +138,16 @@ def _add_advise(advise: argparse.ArgumentParser) -> None:
     advise.set_defaults(action=_advise)
 
 
+def _options_of_run() -> list[str]:
+    """The options of a run that a word of the command line can give."""
+    return [name for name, option in OPTIONS.items() if option.text is not None]
+
+
 def _add_run(run: argparse.ArgumentParser) -> None:
-    _add_launch(run, "run", "source")
-    run.add_argument("--management", default="static", help="of shared memory: static or dynamic")
-    run.add_argument("--extra-blocks", type=int, default=0, help="n of K+n with dynamic management")
-    run.add_argument("--host-threads", type=int, default=1, help="threads of this computer to use")
+    _add_launch(run, "run", "source", _options_of_run())
     run.add_argument(
         "--html", type=Path, metavar="PAGE.html", help="write the result there as a notebook would show it"
     )
-    run.add_argument("--check", help=f"{' or '.join(filter(None, CHECKS))}: exit status 1 if it finds an error")
     run.add_argument("--lines", action="store_true", help="counters per source line")
     run.add_argument("--listing", action="store_true", help="print the compiled program first")
     run.set_defaults(action=_run)
@@ -215,14 +225,10 @@ def _run(options: argparse.Namespace) -> None:
         options.block,
         tuple(argument(text) for text in options.arguments),
         gpu=options.gpu,
-        management=options.management,
-        extra_blocks=options.extra_blocks,
         schedule=options.schedule,
         dynshared=options.dynshared,
-        max_cycles=options.max_cycles,
-        host_threads=options.host_threads,
         profile=options.lines or options.html is not None,
-        check=options.check,
+        **{name: getattr(options, name) for name in _options_of_run()},
     )
     options.status = int(bool(result.findings and result.findings.errors))
     if options.html:

@@ -31,7 +31,7 @@ from smmux.dimensions import Dim3, dim3
 from smmux.errors import CompileError, ConfigError, Error, LaunchError, did_you_mean
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel, definition_of
-from smmux.launch import DEFAULT_MAX_CYCLES
+from smmux.launch_options import DEFAULT_MAX_CYCLES
 from smmux.occupancy import Occupancy, occupancy, registers_for
 from smmux.placement import extent, flatten, root
 from smmux.result import Result
@@ -310,7 +310,10 @@ def advise(
     if baseline.error is not None:
         raise baseline.error
     assert baseline.result is not None
-    patient = {**common, "max_cycles": min(PATIENCE * baseline.result.cycles, max_cycles or DEFAULT_MAX_CYCLES)}
+    patient = {
+        **common,
+        "max_cycles": min(PATIENCE * baseline.result.cycles, max_cycles or DEFAULT_MAX_CYCLES),
+    }
     fits = _occupancy(baseline.result)
     budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
     attempts = _attempts(kernel, own, parts, budget)

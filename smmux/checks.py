@@ -29,10 +29,7 @@ from smmux.dimensions import Dim3, coordinates
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
 
-__all__ = ["CHECKS", "Access", "Finding", "FindingInfo", "Findings", "finding_info", "from_core"]
-
-CHECKS: Mapping[str | None, int] = {None: 0, "races": 1, "races-strict": 2}
-"""Values of the launch option `check`, and their number in the core (enum check_mode)."""
+__all__ = ["Access", "Finding", "FindingInfo", "Findings", "finding_info", "from_core"]
 
 RECORD = np.dtype(
     [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from smmux.errors import CompileError, ConfigError, Error, did_you_mean, integer
 from smmux.language import KernelOnlyError
+from smmux.launch_options import OPTIONS, LaunchOptions, documented
 
 if TYPE_CHECKING:
     from smmux.compiler.frontend import FunctionSource, Note
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from smmux.compiler.program import Program
     from smmux.compiler.signature import Signature
     from smmux.gpus import Gpu
-    from smmux.launch import LaunchOptions
     from smmux.result import Result
 
     class SimulateOptions(LaunchOptions, total=False):
@@ -100,6 +100,7 @@ class Kernel:
         threads = tpb or 128
         return BoundKernel(self, max(1, -(-ntasks // threads)), threads, sharedmem)
 
+    @documented
     def simulate(
         self,
         grid: int | Sequence[int],
@@ -118,8 +119,8 @@ class Kernel:
         accesses to different elements past each other unless a barrier or `cuda.syncwarp` stands between, which code
         that counts on the lockstep of a warp needs there. max_registers: 32-bit registers per thread, None for the
         machine's limit. dynshared: bytes of shared memory for arrays of shape 0.
-        Other keywords are those of `smmux.launch.launch` (management, extra_blocks, max_cycles, host_threads, profile,
-        check, ...) and of the compiler (`smmux.compiler.options.Options`: join, unroll_limit, ...).
+        Other keywords are options of the run, listed below, and of the compiler
+        (`smmux.compiler.options.Options`: join, unroll_limit, ...).
 
         Raises ConfigError for an option without meaning, CompileError for what the kernel language has not, LaunchError
         for what does not fit the machine, and the other subclasses of KernelError for what goes wrong in the kernel.
@@ -131,8 +132,7 @@ class Kernel:
         chosen, rest = _split(options)
         signature = self.signature(args, dynshared)
         program = self._compile(signature, _options(machine, schedule, max_registers, chosen))
-        values = [a for a in args if a is not None]
-        return launch(program, values, grid, block, machine, **rest)
+        return launch(program, args, grid, block, machine, **rest)
 
     def compile(
         self, args: Sequence[Any], gpu: str | Gpu | None = None,
@@ -208,10 +208,9 @@ def _arguments(args: tuple[Any, ...]) -> Any:
 def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the compiler, and of the launch. Raises ConfigError for any other."""
     from smmux.compiler.options import Options
-    from smmux.launch import launch
 
     names = {field.name for field in fields(Options)}
-    known = names | set(launch.__kwdefaults__ or ())
+    known = names | set(OPTIONS)
     for name in options:
         if name not in known:
             raise ConfigError(f"there is no option {name!r}{did_you_mean(name, known)}")

@@ -3,75 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from smmux import _core, faults, gpus, interrupt
 from smmux.arguments import pack
-from smmux.checks import CHECKS
 from smmux.dimensions import Dim3, dim3
-from smmux.errors import ConfigError, KernelError, LaunchError, integer
+from smmux.errors import KernelError, LaunchError
 from smmux.gpus import Gpu
+from smmux.launch_options import LaunchOptions, complete, documented, for_core
 from smmux.occupancy import static_reserved
 from smmux.result import Result
 
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
 
-__all__ = ["DEFAULT_MAX_CYCLES", "MANAGEMENTS", "LaunchOptions", "launch"]
-
-MANAGEMENTS = ("static", "dynamic")
-"""static: shared memory is held from block start to block end. dynamic: `smm.array` memory is held from `smm.alloc` to
-`smm.release` (the paper's HW; CO-HW when the kernel also has static arrays)."""
-
-DEFAULT_MAX_CYCLES = 1_000_000_000
-"""Cycle limit of a run that sets none: 0.7 s of a GTX285, against kernels that spin."""
+__all__ = ["launch"]
 
 
-class LaunchOptions(TypedDict, total=False):
-    """The keywords of `launch`, which `kernel.simulate` passes on."""
-
-    management: str
-    extra_blocks: int
-    max_cycles: int | None
-    window: int
-    host_threads: int
-    profile: bool
-    check: str | None
-
-
+@documented
 def launch(
     program: Program,
     args: Sequence[Any],
     grid: int | Sequence[int],
     block: int | Sequence[int],
     gpu: str | Gpu | None = None,
-    *,
-    management: str = "static",
-    extra_blocks: int = 0,
-    max_cycles: int | None = DEFAULT_MAX_CYCLES,
-    window: int = 0,
-    host_threads: int = 1,
-    profile: bool = False,
-    check: str | None = None,
+    **options: Unpack[LaunchOptions],
 ) -> Result:
     """Run a compiled kernel on a machine; NumPy arguments are written in place.
-
-    management: one of `MANAGEMENTS`. extra_blocks: with dynamic management, how many blocks beyond the static
-    residency K may be resident (the n of K+n). max_cycles: limit in shader clocks, None for no limit. window: clocks
-    that each SM runs alone, 0 for the largest that is exact; the result does not depend on it. host_threads: threads
-    of this computer to use; the result does not depend on it either. profile: also count per instruction and line.
-    check: "races" looks for data races in shared memory, loads of shared memory that nobody wrote and barriers that
-    not all threads reach, and leaves what it finds in `Result.findings`; the instructions of a warp count as ordered,
-    since its threads run in lockstep on these machines. "races-strict" takes only `cuda.syncwarp` as order among the
-    threads of a warp. None checks nothing. Checks change neither values nor cycles.
 
     Raises LaunchError when the launch does not fit the machine or the arguments do not fit the kernel, ConfigError for
     an option without meaning, and the other subclasses of KernelError for what goes wrong in the kernel.
     """
     machine = gpus.current() if gpu is None else gpus.get(gpu)
-    options = _options(management, extra_blocks, max_cycles, window, host_threads, profile, check)
+    chosen = complete(options)
+    numbers, check = for_core(chosen), chosen["check"]
     interrupt.poll()
     try:
         grid3, block3 = dim3("grid", grid), dim3("block", block)
@@ -92,38 +59,12 @@ def launch(
             params=arguments.words,
             buffers=arguments.buffers,
             const=program.const,
-            options=options,
+            options=numbers,
             poll=interrupt.poll,
         )
     except KernelError as error:
         raise faults.of_run(error, program, arguments, grid3, block3, check) from None
-    return Result.from_core(outcome, program, machine, grid3, block3, management, extra_blocks, check)
-
-
-def _options(
-    management: str,
-    extra_blocks: int,
-    max_cycles: int | None,
-    window: int,
-    host_threads: int,
-    profile: bool,
-    check: str | None,
-) -> dict[str, int]:
-    if management not in MANAGEMENTS:
-        raise ConfigError(f"management must be one of {', '.join(MANAGEMENTS)}, not {management!r}")
-    if extra_blocks and management == "static":
-        raise ConfigError("extra_blocks needs management='dynamic': static management stays at K blocks")
-    if check not in tuple(CHECKS):
-        raise ConfigError(f"check must be None or one of {', '.join(filter(None, CHECKS))}, not {check!r}")
-    return {
-        "dynamic": int(management == "dynamic"),
-        "per_pc": int(bool(profile)),
-        "check": CHECKS[check],
-        "extra_blocks": integer("extra_blocks", extra_blocks, 0, 255),
-        "max_cycles": 0 if max_cycles is None else integer("max_cycles", max_cycles, 1, (1 << 63) - 1),
-        "window": integer("window", window, 0, 1 << 20),
-        "threads": integer("host_threads", host_threads, 1, 64),
-    }
+    return Result.from_core(outcome, program, machine, grid3, block3, chosen)
 
 
 def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:

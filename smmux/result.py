@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from smmux import _core, checks
 from smmux.checks import Findings
+from smmux.dimensions import Dim3
 from smmux.errors import ConfigError, RaceError, did_you_mean
 from smmux.gpus import Gpu
 
@@ -59,8 +60,8 @@ class Result(Mapping[str, int]):
 
     kernel: str
     gpu: Gpu
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+    grid: Dim3
+    block: Dim3
     management: str
     extra_blocks: int
     counters: Mapping[str, int]
@@ -75,17 +76,15 @@ class Result(Mapping[str, int]):
     @classmethod
     def from_core(
         cls,
-        found: Mapping[str, Any],
+        outcome: Mapping[str, Any],
         program: Program,
         gpu: Gpu,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        management: str,
-        extra_blocks: int,
-        check: str | None = None,
+        grid: Dim3,
+        block: Dim3,
+        options: Mapping[str, Any],
     ) -> Result:
-        """The result in the dictionary that `_core.launch` returns."""
-        raw = found.get("per_pc")
+        """The result in the dictionary that `_core.launch` returns, of a run with all of `LaunchOptions`."""
+        raw, check = outcome.get("per_pc"), options["check"]
         profile = None
         if raw is not None and len(raw):
             profile = np.frombuffer(raw, dtype=np.uint64).reshape(len(program), len(_core.PC_COUNTERS))
@@ -94,16 +93,16 @@ class Result(Mapping[str, int]):
             gpu=gpu,
             grid=grid,
             block=block,
-            management=management,
-            extra_blocks=extra_blocks,
-            counters=dict(found["counters"]),
-            residency=found["residency"],
-            static_residency=found["static_residency"],
-            limiter=found["limiter"],
+            management=options["management"],
+            extra_blocks=options["extra_blocks"],
+            counters=dict(outcome["counters"]),
+            residency=outcome["residency"],
+            static_residency=outcome["static_residency"],
+            limiter=outcome["limiter"],
             program=program,
             profile=profile,
             check=check,
-            findings=checks.from_core(found["findings"], found["findings_lost"], program, grid, block)
+            findings=checks.from_core(outcome["findings"], outcome["findings_lost"], program, grid, block)
             if check
             else None,
         )

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smmux import gpus
-from smmux.checks import CHECKS, RECORD
+from smmux.checks import RECORD
 from smmux.compiler.program import DYNAMIC, SYNCWARP, SYNCWARP_BEHIND
+from smmux.launch_options import CHECKS
 from tests.reference import races as definition
 from tests.reference.races import Step
 

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import smmux
-from smmux import _core
-from smmux.launch import LaunchOptions, launch
+from smmux import ConfigError, _core
+from smmux.kernel import Kernel
+from smmux.launch import launch
+from smmux.launch_options import OPTIONS, LaunchOptions, complete, for_core
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,8 +63,19 @@ def test_the_package_is_typed():
     assert (Path(smmux.__file__).parent / "_core.pyi").exists()
 
 
-def test_types_of_options_are_those_of_the_launch():
-    assert set(LaunchOptions.__annotations__) == set(launch.__kwdefaults__)
+def test_every_option_of_a_run_stands_in_one_list():
+    """The list gives types, defaults and checks, the help of Python and of the command line, and the core's numbers."""
+    assert list(OPTIONS) == list(LaunchOptions.__annotations__)
+    page = subprocess.run(
+        [sys.executable, "-m", "smmux", "run", "--help"], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    for name, option in OPTIONS.items():
+        assert option.meaning in launch.__doc__
+        assert option.meaning in Kernel.simulate.__doc__
+        assert (f"--{name.replace('_', '-')} " in page) == (option.text is not None), name
+    assert for_core(complete({})).keys() == {option.key for option in OPTIONS.values()}
+    with pytest.raises(ConfigError, match="no option 'windows'; did you mean 'window'"):
+        complete({"windows": 1})
 
 
 def test_functions_of_the_core_have_signatures_and_docstrings():

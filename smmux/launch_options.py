@@ -1,0 +1,186 @@
+"""The options of a run: one list, which `launch`, `Kernel.simulate`, the command line and their help read.
+
+A new option is a row of `LaunchOptions` here and the place in `csrc` that gives its number a meaning.
+
+>>> OPTIONS["extra_blocks"].default
+0
+>>> for_core(complete({"management": "dynamic", "extra_blocks": 2}))["extra_blocks"]
+2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypedDict, TypeVar, get_type_hints
+
+from smmux.errors import ConfigError, did_you_mean, integer
+
+__all__ = [
+    "CHECKS",
+    "DEFAULT_MAX_CYCLES",
+    "MANAGEMENTS",
+    "OPTIONS",
+    "LaunchOptions",
+    "Option",
+    "complete",
+    "documented",
+    "for_core",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+MANAGEMENTS: Final = ("static", "dynamic")
+"""Managements of shared memory. static: a block holds its shared memory from its start to its end. dynamic: it holds
+`smm.array` memory from `smm.alloc` to `smm.release` (the paper's HW; CO-HW when the kernel also has static arrays)."""
+
+CHECKS: Final[Mapping[str | None, int]] = {None: 0, "races": 1, "races-strict": 2}
+"""Values of the option `check`, and their number in the core (enum check_mode)."""
+
+DEFAULT_MAX_CYCLES: Final = 1_000_000_000
+"""Cycle limit of a run that sets none: 0.7 s of a GTX285, against kernels that spin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a run, beside its keyword and its type.
+
+    default: the value of a run that does not give it. key: its name among the options of the core. number: the check,
+    which turns keyword and value into the number that the core takes, or raises ConfigError. meaning: the explanation
+    that help prints. text: the conversion of a word of the command line, None if the command line has no such option.
+    """
+
+    default: Any
+    key: str
+    number: Callable[[str, Any], int]
+    meaning: str
+    text: Callable[[str], Any] | None = None
+
+
+def _one_of(values: Mapping[Any, int]) -> Callable[[str, Any], int]:
+    """The check of an option that has a few values, each with a number."""
+
+    def number(name: str, value: Any) -> int:
+        if value not in tuple(values):
+            names = f"one of {', '.join(filter(None, values))}"
+            raise ConfigError(f"{name} must be {'None or ' * (None in values)}{names}, not {value!r}")
+        return values[value]
+
+    return number
+
+
+def _between(low: int, high: int) -> Callable[[str, Any], int]:
+    """The check of an option that is an integer from low to high."""
+    return lambda name, value: integer(name, value, low, high)
+
+
+def _limit(name: str, value: Any) -> int:
+    """The check of a limit of cycles; the core takes 0 for no limit."""
+    return 0 if value is None else integer(name, value, 1, (1 << 63) - 1)
+
+
+class LaunchOptions(TypedDict, total=False):
+    """The keywords of `launch`, which `Kernel.simulate` takes too; each row holds all that is known of one."""
+
+    management: Annotated[
+        str,
+        Option(
+            "static",
+            "dynamic",
+            _one_of({name: number for number, name in enumerate(MANAGEMENTS)}),
+            "how shared memory is managed: static, held from a block's start to its end, or dynamic, where smm.array "
+            "memory is held from smm.alloc to smm.release",
+            str,
+        ),
+    ]
+    extra_blocks: Annotated[
+        int,
+        Option(
+            0,
+            "extra_blocks",
+            _between(0, 255),
+            "blocks that may reside on an SM beyond the static residency K with dynamic management: the n of K+n",
+            int,
+        ),
+    ]
+    max_cycles: Annotated[
+        int | None,
+        Option(
+            DEFAULT_MAX_CYCLES,
+            "max_cycles",
+            _limit,
+            "shader clocks after which the run is given up; None in Python for no limit",
+            int,
+        ),
+    ]
+    window: Annotated[
+        int,
+        Option(
+            0,
+            "window",
+            _between(0, 1 << 20),
+            "clocks that each SM runs alone, 0 for the largest number that is exact; results do not depend on it",
+            int,
+        ),
+    ]
+    host_threads: Annotated[
+        int,
+        Option(
+            1,
+            "threads",
+            _between(1, 64),
+            "threads of this computer that simulate; results do not depend on it",
+            int,
+        ),
+    ]
+    profile: Annotated[
+        bool,
+        Option(
+            False,
+            "per_pc",
+            lambda _, value: int(bool(value)),
+            "whether counters are also kept per instruction and source line",
+        ),
+    ]
+    check: Annotated[
+        str | None,
+        Option(
+            None,
+            "check",
+            _one_of(CHECKS),
+            "look for misuse of shared memory: data races, loads of what nobody wrote, barriers that not all threads "
+            "reach. races takes the instructions of a warp as ordered, since its threads run in lockstep on these "
+            "machines; races-strict takes only cuda.syncwarp as order among them. Neither changes values or cycles",
+            str,
+        ),
+    ]
+
+
+OPTIONS: Final[Mapping[str, Option]] = {
+    name: hint.__metadata__[0] for name, hint in get_type_hints(LaunchOptions, include_extras=True).items()
+}
+"""The rows of `LaunchOptions`, by keyword."""
+
+
+def complete(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every option with its value, given or default. Raises ConfigError for a keyword that is no option."""
+    for name in given:
+        if name not in OPTIONS:
+            raise ConfigError(f"there is no option {name!r}{did_you_mean(name, OPTIONS)}")
+    return {name: given.get(name, option.default) for name, option in OPTIONS.items()}
+
+
+def for_core(options: Mapping[str, Any]) -> dict[str, int]:
+    """All options as the core takes them. Raises ConfigError for a value, or two together, without meaning."""
+    numbers = {option.key: option.number(name, options[name]) for name, option in OPTIONS.items()}
+    if options["extra_blocks"] and options["management"] == "static":
+        raise ConfigError("extra_blocks needs management='dynamic': static management stays at K blocks")
+    return numbers
+
+
+def documented(function: Function) -> Function:
+    """The function, with a line for each option at the end of its docstring."""
+    if function.__doc__ is not None:
+        rows = [f"    * {name} (default {option.default!r}): {option.meaning}." for name, option in OPTIONS.items()]
+        function.__doc__ = "\n".join([function.__doc__.rstrip(), "", "    Options of a run:", "", *rows])
+    return function
