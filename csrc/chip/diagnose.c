@@ -100,14 +100,16 @@ static bool starves(const struct sm *sm, uint64_t cycle, struct fault *f) {
     return false;
 }
 
-#define MOST_LINES 4u
+#define COUNTED_LINES 64u /* of the source: those that come later are left out */
+#define SHOWN_LINES   4u
 
 struct line_count {
     uint32_t line, warps;
 };
 
 /* Warps by source line, the most frequent first, into `lines`; returns how many lines. */
-static uint32_t count_lines(const struct sm *sms, uint32_t count, struct line_count lines[64]) {
+static uint32_t count_lines(const struct sm *sms, uint32_t count,
+                            struct line_count lines[COUNTED_LINES]) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t slot = 0; slot < sms[i].warp_limit; slot++) {
@@ -115,7 +117,7 @@ static uint32_t count_lines(const struct sm *sms, uint32_t count, struct line_co
             const uint32_t line = line_of(&sms[i], &sms[i].warps[slot]);
             uint32_t at = 0;
             while (at < used && lines[at].line != line) at++;
-            if (at == 64) continue;
+            if (at == COUNTED_LINES) continue;
             if (at == used) lines[used++] = (struct line_count){line, 0};
             lines[at].warps++;
             for (; at && lines[at].warps > lines[at - 1].warps; at--) {
@@ -128,7 +130,7 @@ static uint32_t count_lines(const struct sm *sms, uint32_t count, struct line_co
 }
 
 enum error diagnose_limit(const struct sm *sms, uint32_t count, uint64_t cycle, struct fault *f) {
-    struct line_count lines[64];
+    struct line_count lines[COUNTED_LINES];
     f->array = -1;
     f->cycle = cycle;
     for (uint32_t i = 0; i < count; i++)
@@ -141,7 +143,7 @@ enum error diagnose_limit(const struct sm *sms, uint32_t count, uint64_t cycle, 
                 point_at(&sms[i], slot, f);
                 break;
             }
-    for (uint32_t i = 0; i < used && i < MOST_LINES; i++) {
+    for (uint32_t i = 0; i < used && i < SHOWN_LINES; i++) {
         const size_t at = strlen(f->text);
         snprintf(f->text + at, sizeof f->text - at, "%s%u %s at line %u", i ? ", " : "",
                  lines[i].warps, lines[i].warps == 1 ? "warp" : "warps", lines[i].line);

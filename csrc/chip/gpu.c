@@ -17,6 +17,10 @@
 #include "chip/diagnose.h"
 #include "chip/dispatch.h"
 
+/* More clocks than the fastest reply takes on any shipped machine with detailed memory (185 to
+ * 319), so that none of their windows is cut short. Flat memory may take 100,000 clocks to reply:
+ * without a limit other SMs would run on for as long after a fault, and nobody would ask for 16
+ * times as long whether the user wants to stop. */
 #define MAX_WINDOW   512u
 #define POLL_WINDOWS 16u /* between two questions whether the user wants to stop */
 

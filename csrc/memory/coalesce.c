@@ -38,7 +38,7 @@ static struct segment next_segment(const uint32_t addr[32], uint32_t lanes, uint
 }
 
 uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
-                        struct segment out[64]) {
+                        struct segment out[COALESCE_MAX_SEGMENTS]) {
     uint32_t count = 0;
 
     for (; mask != 0; mask &= ~out[count++].lanes)
@@ -66,7 +66,8 @@ CLONES static bool aligned_line(const uint32_t addr[32]) {
 }
 
 /* The transactions of an aligned line: one line, two half-warps or four sectors. */
-static uint32_t coalesce_line(uint32_t base, uint32_t bytes, struct segment out[64]) {
+static uint32_t coalesce_line(uint32_t base, uint32_t bytes,
+                              struct segment out[COALESCE_MAX_SEGMENTS]) {
     uint32_t lanes = 0xffffffffu >> (32 - bytes / 4);
     uint32_t count = 0;
 
@@ -76,7 +77,7 @@ static uint32_t coalesce_line(uint32_t base, uint32_t bytes, struct segment out[
 }
 
 uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t mask, uint32_t width,
-                  bool store, struct segment out[64]) {
+                  bool store, struct segment out[COALESCE_MAX_SEGMENTS]) {
     uint32_t bytes = segment_bytes(cfg, width, store);
     uint32_t step = lanes_per_request(cfg, width);
     uint32_t group = 0xffffffffu >> (32 - step);

@@ -18,11 +18,11 @@ struct segment {
 /* The aligned lines of that many bytes that the lanes of mask touch, in order of their lowest
  * lane; returns how many. */
 uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
-                        struct segment out[64]);
+                        struct segment out[COALESCE_MAX_SEGMENTS]);
 
 /* addr: byte address per lane, aligned to width; mask: lanes that take part; width: 1, 2,
  * 4, 8 or 16 bytes. Returns the number of segments, in order of their lowest lane. */
 uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t mask, uint32_t width,
-                  bool store, struct segment out[64]);
+                  bool store, struct segment out[COALESCE_MAX_SEGMENTS]);
 
 #endif

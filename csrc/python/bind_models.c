@@ -69,7 +69,7 @@ PyObject *bind_coalesce(PyObject *Py_UNUSED(module), PyObject *args, PyObject *k
     int store = 0;
     uint32_t addr[32];
     struct config cfg;
-    struct segment seg[64];
+    struct segment seg[COALESCE_MAX_SEGMENTS];
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O&O&p:coalesce", names, &config, &addresses,
                                      bind_uint32, &width, bind_uint32, &mask, &store))
         return NULL;

@@ -14,7 +14,7 @@ static bool is_store(uint32_t op) { return op == OP_ST_GLOBAL || op == OP_ST_LOC
 static bool local_addresses(struct memop *op) {
     const struct machine *m = op->sm->m;
     const uint32_t bytes = m->program->meta.local_bytes;
-    if (!memop_addresses(op, 0, bytes, 0, ERROR_LOCAL_BOUNDS)) return false;
+    if (!lsu_addresses(op, 0, bytes, 0, ERROR_LOCAL_BOUNDS)) return false;
     const uint32_t slot = op->sm->id * m->cfg->max_warps_sm + op->warp;
     const uint32_t base = m->local_buffer.address + slot * bytes * 32;
     for (uint32_t lane = 0; lane < 32; lane++)
@@ -34,15 +34,15 @@ static bool global_addresses(struct memop *op, const struct buffer **buffer) {
         const struct lanes lanes = memop_lanes(op);
         const uint32_t lane = bits_lowest(op->active);
         const uint32_t address = operand_row(&lanes, op->u->a)[lane] + (uint32_t)op->u->imm;
-        fine = memop_fault(op, lane, ERROR_READ_ONLY, (int32_t)(address - (*buffer)->address));
+        fine = lsu_fault(op, lane, ERROR_READ_ONLY, (int32_t)(address - (*buffer)->address));
     } else {
-        fine = memop_addresses(op, (*buffer)->address, (*buffer)->bytes, 0, ERROR_GLOBAL_BOUNDS);
+        fine = lsu_addresses(op, (*buffer)->address, (*buffer)->bytes, 0, ERROR_GLOBAL_BOUNDS);
     }
     if (!fine) op->sm->fault.array = op->u->aux;
     return fine;
 }
 
-struct access *lsu_new_access(struct sm *sm) {
+struct access *global_new_access(struct sm *sm) {
     struct access *a = &sm->accesses[sm->access_free];
     sm->access_free = sm->access_next[sm->access_free];
     a->cache = 0;
@@ -50,7 +50,7 @@ struct access *lsu_new_access(struct sm *sm) {
     return a;
 }
 
-void lsu_free_access(struct sm *sm, struct access *a) {
+void global_free_access(struct sm *sm, struct access *a) {
     const uint32_t i = (uint32_t)(a - sm->accesses);
     sm->access_next[i] = (uint16_t)sm->access_free;
     sm->access_free = i;
@@ -63,7 +63,7 @@ static enum access_kind kind_of(uint32_t op) {
 
 /* The instruction as a record of its own, which outlives its issue. */
 static struct access *describe(struct memop *op, const struct buffer *buffer) {
-    struct access *a = lsu_new_access(op->sm);
+    struct access *a = global_new_access(op->sm);
     memcpy(a->addr, op->addr, sizeof a->addr);
     a->rows = op->w->rows;
     a->buffer = buffer;
@@ -77,7 +77,7 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
         a->dst[i] = i < op->u->dst_count ? op->u->data[i] : OPERAND_NONE;
     if (a->kind == ACCESS_STORE) {
         const uint32_t *rows[4];
-        memop_data_rows(op, rows);
+        lsu_data_rows(op, rows);
         for (uint32_t i = 0; i < memop_words(a->width); i++)
             memcpy(a->data[i], rows[i], sizeof a->data[i]);
     } else if (a->kind == ACCESS_ATOM) {
@@ -111,8 +111,8 @@ static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
 }
 
 /* Packets leave in order, one per issue interval. */
-void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
-              uint64_t at) {
+void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
+                 uint64_t at) {
     if (sm->port_free > at) at = sm->port_free;
     sm->port_free = at + sm->m->cfg->issue_global;
     if (a->buffer) prefetch(a->buffer, addr, bytes);
@@ -129,7 +129,7 @@ static uint32_t send_all(struct memop *op, struct access *a, const struct segmen
                          uint64_t at) {
     struct counters *c = &op->sm->count;
     for (uint32_t i = 0; i < n; i++, at += op->sm->m->cfg->issue_global) {
-        lsu_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
+        global_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
         c->transaction_bytes += seg[i].bytes;
     }
     c->transactions += n;
@@ -200,7 +200,7 @@ static void starve_next(struct sm *sm, struct scheduler *s) {
         starve(sm, (uint32_t)__builtin_ctzll(hungry));
 }
 
-bool lsu_starves(struct sm *sm, uint32_t warp, uint64_t t) {
+bool global_starves(struct sm *sm, uint32_t warp, uint64_t t) {
     struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
     if (can_serve(sm, &sm->claims[warp])) {
         sm->claiming &= ~(1ull << warp);
@@ -218,11 +218,12 @@ static void await(struct memop *op, struct access *a, uint32_t pending) {
     struct sm *sm = op->sm;
     a->pending = (uint16_t)pending;
     sm->credits -= (int32_t)pending;
-    sm->count.flight_cycles -= pending * op->t; /* lsu_segment_done adds the times of the replies */
+    sm->count.flight_cycles -=
+        pending * op->t; /* global_segment_done adds the times of the replies */
     op->w->accesses_pending++;
     sm->blocks[op->w->block].accesses_pending++;
     if (op->u->dst_count) op->w->loads_pending++;
-    memop_set_ready(op, READY_PENDING, WAIT_GLOBAL);
+    lsu_set_ready(op, READY_PENDING, WAIT_GLOBAL);
 }
 
 /* The loaded values, which are in the registers already, may be used from t on. */
@@ -234,13 +235,13 @@ static void set_ready(struct sm *sm, const struct access *a, uint64_t t) {
     }
 }
 
-bool memop_issue_global(struct memop *op) {
+bool global_issue(struct memop *op) {
     struct sm *sm = op->sm;
     const struct config *cfg = sm->m->cfg;
     const struct buffer *buffer;
-    struct segment seg[64];
+    struct segment seg[COALESCE_MAX_SEGMENTS];
     if (!op->active) {
-        memop_charge(op, cfg->issue_global);
+        lsu_charge(op, cfg->issue_global);
         memop_next(op);
         return true;
     }
@@ -258,13 +259,13 @@ bool memop_issue_global(struct memop *op) {
     const uint64_t at = op->t + cfg->lat_global;
     const uint32_t pending =
         cache ? smcache_load(sm, cache, a, seg, n, at) : send_all(op, a, seg, n, at);
-    memop_charge(op, n * cfg->issue_global);
+    lsu_charge(op, n * cfg->issue_global);
     if (pending) {
         await(op, a, pending);
     } else { /* every line was there */
         const uint32_t latency = cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1;
         set_ready(sm, a, op->t + latency + (n - 1) * cfg->issue_global);
-        lsu_free_access(sm, a);
+        global_free_access(sm, a);
     }
     memop_next(op);
     return true;
@@ -295,7 +296,7 @@ static void wake(struct sm *sm, uint32_t warp, uint64_t t) {
     }
 }
 
-void lsu_segment_done(struct sm *sm, struct access *a, uint64_t t) {
+void global_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     struct warp *w = &sm->warps[a->warp];
     sm->credits++;
     sm->count.flight_cycles += t;
@@ -306,12 +307,12 @@ void lsu_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     }
     w->accesses_pending--;
     wake(sm, a->warp, t);
-    lsu_free_access(sm, a);
+    global_free_access(sm, a);
     block_access_done(sm, w->block, t);
 }
 
-void lsu_reply(struct sm *sm, const struct reply *r) {
+void global_reply(struct sm *sm, const struct reply *r) {
     if (r->access->cache) smcache_fill(sm, r->access, r->cycle);
-    else lsu_segment_done(sm, r->access, r->cycle);
+    else global_segment_done(sm, r->access, r->cycle);
     if (sm->starved) wake_starved(sm, r->cycle);
 }

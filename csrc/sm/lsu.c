@@ -11,7 +11,7 @@
 #include "sm/scoreboard.h"
 #include "sm/smem.h"
 
-void memop_data_rows(const struct memop *op, const uint32_t *rows[4]) {
+void lsu_data_rows(const struct memop *op, const uint32_t *rows[4]) {
     const struct lanes lanes = memop_lanes(op);
     for (uint32_t i = 0; i < memop_words(op->u->width); i++)
         rows[i] = operand_row(&lanes, op->u->data[i]);
@@ -19,7 +19,7 @@ void memop_data_rows(const struct memop *op, const uint32_t *rows[4]) {
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
-bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t address) {
+bool lsu_fault(struct memop *op, uint32_t lane, enum error code, int64_t address) {
     sm_fault(op->sm, op->warp, lane, op->t, code);
     op->sm->fault.address = address;
     return false;
@@ -47,7 +47,7 @@ static ALWAYS_INLINE bool addresses(struct memop *op, uint32_t base, uint32_t by
                                                     (uint32_t)op->u->imm, base, room, width, shift);
     if (!bad) return true;
     const uint32_t lane = bits_lowest(bad), offset = op->addr[lane] - shift - base;
-    return memop_fault(op, lane, offset >= room ? code : ERROR_MISALIGNED, (int32_t)offset);
+    return lsu_fault(op, lane, offset >= room ? code : ERROR_MISALIGNED, (int32_t)offset);
 }
 
 CLONES static bool cloned_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
@@ -55,16 +55,16 @@ CLONES static bool cloned_addresses(struct memop *op, uint32_t base, uint32_t by
     return addresses(op, base, bytes, shift, code);
 }
 
-bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
-                     enum error code) {
+bool lsu_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                   enum error code) {
     return cloned_addresses(op, base, bytes, shift, code);
 }
 
 /* ---- completion -------------------------------------------------------------------------- */
 
-void memop_charge(struct memop *op, uint32_t busy) { op->sm->unit_free[op->unit] = op->t + busy; }
+void lsu_charge(struct memop *op, uint32_t busy) { op->sm->unit_free[op->unit] = op->t + busy; }
 
-void memop_set_ready(struct memop *op, uint64_t at, enum wait kind) {
+void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind) {
     for (uint32_t i = 0; i < op->u->dst_count; i++) {
         op->w->ready[op->u->data[i]] = at;
         op->w->producer[op->u->data[i]] = (uint8_t)kind;
@@ -137,7 +137,7 @@ static ALWAYS_INLINE void store_half(uint8_t *shared, const uint32_t addr[16], c
 static ALWAYS_INLINE void shared_store(struct memop *op, uint8_t *shared, const uint8_t shape[2]) {
     const uint32_t width = op->u->width;
     const uint32_t *rows[4];
-    memop_data_rows(op, rows);
+    lsu_data_rows(op, rows);
     if (width < 4) {
         store_bytes(op, shared, rows[0]);
     } else if (width == 4 && op->active == 0xffffffffu) {
@@ -223,8 +223,8 @@ CLONES static bool issue_shared(struct memop *op) {
         const uint32_t passes = cost.passes * m->cfg->smem_clk_per_way;
         if (passes > busy) busy = passes;
     }
-    memop_charge(op, busy);
-    memop_set_ready(op, op->t + m->cfg->lat_shared + busy - m->cfg->issue_shared, WAIT_SHARED);
+    lsu_charge(op, busy);
+    lsu_set_ready(op, op->t + m->cfg->lat_shared + busy - m->cfg->issue_shared, WAIT_SHARED);
     memop_next(op);
     return true;
 }
@@ -247,8 +247,7 @@ static bool issue_const(struct memop *op) {
     const uint32_t words = memop_words(op->u->width);
     uint32_t busy = m->cfg->issue_const, late = 0;
     if (op->active) {
-        if (!memop_addresses(op, 0, m->program->constant_bytes, 0, ERROR_CONST_BOUNDS))
-            return false;
+        if (!lsu_addresses(op, 0, m->program->constant_bytes, 0, ERROR_CONST_BOUNDS)) return false;
         for (uint32_t word = 0; word < words; word++)
             for (uint32_t lane = 0; lane < 32; lane++)
                 if (op->active >> lane & 1)
@@ -259,15 +258,15 @@ static bool issue_const(struct memop *op) {
         late = smcache_const(op->sm, op->addr, op->active);
         op->sm->count.const_accesses++;
     }
-    memop_charge(op, busy);
-    memop_set_ready(op, op->t + m->cfg->lat_const + late + busy - m->cfg->issue_const, WAIT_SHARED);
+    lsu_charge(op, busy);
+    lsu_set_ready(op, op->t + m->cfg->lat_const + late + busy - m->cfg->issue_const, WAIT_SHARED);
     memop_next(op);
     return true;
 }
 
 bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
                uint64_t t) {
-    if ((sm->claiming >> warp & 1) && lsu_starves(sm, warp, t)) return false;
+    if ((sm->claiming >> warp & 1) && global_starves(sm, warp, t)) return false;
     struct memop op; /* not initialised as a whole: the addresses need no zeros */
     op.sm = sm;
     op.w = &sm->warps[warp];
@@ -282,6 +281,6 @@ bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t activ
     case OP_ST_SHARED:
     case OP_ATOM_SHARED: return issue_shared(&op);
     case OP_LD_CONST: return issue_const(&op);
-    default: return memop_issue_global(&op);
+    default: return global_issue(&op);
     }
 }

@@ -21,18 +21,20 @@ static inline struct lanes memop_lanes(const struct memop *op) {
     return (struct lanes){op->w->rows, op->sm->m->program->uniforms, op->w->preds};
 }
 
+/* ---- lsu.c ------------------------------------------------------------------------------- */
+
 /* Rows of the data registers, in order. */
-void memop_data_rows(const struct memop *op, const uint32_t *rows[4]);
+void lsu_data_rows(const struct memop *op, const uint32_t *rows[4]);
 /* Fault at this instruction; false. */
-bool memop_fault(struct memop *op, uint32_t lane, enum error code, int64_t address);
+bool lsu_fault(struct memop *op, uint32_t lane, enum error code, int64_t address);
 /* Fill in op->addr, moved by shift. True if all active lanes are aligned and, before the move,
  * inside [base, base + bytes); else a fault that names the first. */
-bool memop_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
-                     enum error code);
+bool lsu_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
+                   enum error code);
 /* The unit is busy for so long. */
-void memop_charge(struct memop *op, uint32_t busy);
+void lsu_charge(struct memop *op, uint32_t busy);
 /* The destinations have their values at that cycle, or READY_PENDING. */
-void memop_set_ready(struct memop *op, uint64_t at, enum wait kind);
+void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind);
 
 /* On with the next instruction. */
 static inline void memop_next(struct memop *op) {
@@ -40,10 +42,12 @@ static inline void memop_next(struct memop *op) {
     warp_refresh(op->sm, op->warp, op->t, WAIT_ALU);
 }
 
-/* Global, local and texture accesses (global.c). */
-bool memop_issue_global(struct memop *op);
+/* ---- global.c ---------------------------------------------------------------------------- */
+
+/* Issue a global, local or texture access; false if it has to wait for room, or faulted. */
+bool global_issue(struct memop *op);
 /* Whether there is still no room at cycle t for the access that the warp has a claim for; then it
  * sleeps. */
-bool lsu_starves(struct sm *sm, uint32_t warp, uint64_t t);
+bool global_starves(struct sm *sm, uint32_t warp, uint64_t t);
 
 #endif

@@ -388,6 +388,6 @@ void check_access(const struct memop *op, const uint8_t shape[2]) {
         .pieces = op->u->width >> c->shift,
         .skew = (dynamic ? b->dynamic_base : b->static_base) & ((1u << c->shift) - 1),
     };
-    if (op->u->op == OP_ST_SHARED) memop_data_rows(op, v.data);
+    if (op->u->op == OP_ST_SHARED) lsu_data_rows(op, v.data);
     if (c->atomics || !quiet(&v, shape)) visit_lanes(&v);
 }

@@ -168,7 +168,7 @@ void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum 
 static void reply_due(struct sm *sm) {
     const struct reply r = sm->replies[sm->reply_first++];
     if (r.cycle > sm->last_activity) sm->last_activity = r.cycle;
-    lsu_reply(sm, &r);
+    global_reply(sm, &r);
 }
 
 /* ---- time -------------------------------------------------------------------------------- */

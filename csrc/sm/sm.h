@@ -242,13 +242,18 @@ void block_access_done(struct sm *sm, uint32_t block, uint64_t t);
 /* Load/store unit (lsu.c): true when issued; adds to unit_free itself. */
 bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
                uint64_t t);
-void lsu_reply(struct sm *sm, const struct reply *r);
-struct access *lsu_new_access(struct sm *sm);
-void lsu_free_access(struct sm *sm, struct access *a);
+
+/* Accesses on their way to memory and back (global.c). A record of an access comes from the SM's
+ * list of free ones, which holds enough, and goes back there. */
+struct access *global_new_access(struct sm *sm);
+void global_free_access(struct sm *sm, struct access *a);
+/* Send a packet for these lanes of the access, at cycle `at` or as soon as the port is free. */
+void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
+                 uint64_t at);
+/* A reply has come: it fills a line of a cache, or answers a segment of an access. */
+void global_reply(struct sm *sm, const struct reply *r);
 /* One segment of an access has its values: give its credit back, perhaps complete the access. */
-void lsu_segment_done(struct sm *sm, struct access *a, uint64_t t);
-void lsu_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
-              uint64_t at);
+void global_segment_done(struct sm *sm, struct access *a, uint64_t t);
 
 /* The SM's own caches (smcache.c). */
 enum error smcache_init(struct sm *sm);

@@ -83,7 +83,7 @@ static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct 
     *first = (uint8_t)i;
     c->miss_free &= c->miss_free - 1;
     c->miss_count++;
-    struct access *a = lsu_new_access(sm);
+    struct access *a = global_new_access(sm);
     const uint32_t bytes = 1u << c->cache.line_shift;
     a->addr[0] = line << c->cache.line_shift;
     a->buffer = buffer;
@@ -92,7 +92,7 @@ static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct 
     a->flags = ACCESS_FILL;
     a->cache = (uint8_t)id;
     a->miss = (uint8_t)i;
-    lsu_send(sm, a, a->addr[0], bytes, 1, at);
+    global_send(sm, a, a->addr[0], bytes, 1, at);
     sm->count.transactions++;
     sm->count.transaction_bytes += bytes;
     return &c->miss[i];
@@ -246,8 +246,8 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
         sm->waiter_free = list;
         list = w.next;
         if (c->cache.data) read_line(c, w.access, w.lanes, (const uint8_t *)fill->data[0]);
-        lsu_segment_done(sm, w.access, t);
+        global_segment_done(sm, w.access, t);
     }
     if (fill->cache == CACHE_CODE) wake_fetchers(sm, t);
-    lsu_free_access(sm, fill);
+    global_free_access(sm, fill);
 }

@@ -217,13 +217,16 @@ static ALWAYS_INLINE uint32_t few_passes(const struct geometry *g, const uint32_
     return apart >> g->row_shift ? 2 : 0;
 }
 
+/* Bank words of a request at most: 32 lanes with 2 each, or 8 lanes with 4. */
+#define REQUEST_WORDS 64u
+
 /* Most distinct rows that the lanes' accesses ask of one bank. */
 NOINLINE static uint32_t count_rows(const struct geometry *g, const uint32_t addr[32],
                                     uint32_t lanes, uint32_t width) {
     uint8_t head[SMEM_MAX_BANKS]; /* newest node of the bank's list + 1, 0: empty */
     uint8_t count[SMEM_MAX_BANKS];
-    uint8_t next[64]; /* at most 32 lanes x 2 bank words, or 8 lanes x 4 */
-    uint32_t row[64];
+    uint8_t next[REQUEST_WORDS];
+    uint32_t row[REQUEST_WORDS];
     uint32_t nodes = 0, most = 0;
     uint32_t step = 1u << g->bank_shift;
 
@@ -239,7 +242,7 @@ NOINLINE static uint32_t count_rows(const struct geometry *g, const uint32_t add
 
             while (node != 0 && row[node - 1] != key) node = next[node - 1];
             if (node != 0) continue;
-            assert(nodes < 64);
+            assert(nodes < REQUEST_WORDS);
             row[nodes] = key;
             next[nodes] = head[bank];
             head[bank] = (uint8_t)++nodes;
