@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from experiments import harness
+from smmux import _core
 from smmux.sweep import Record
 
 __all__ = ["REASONS", "at_barriers", "for_memory", "shares", "table"]
 
-REASONS = (
-    "issue", "alu", "shared", "global", "unit", "barrier", "allocation", "credits", "fetch", "no_block", "other",
-)  # fmt: skip
+REASONS = ("issue", *(counter.removeprefix("idle_") for _, counter, _ in _core.WAITS))
 WARP = 32
 
 

@@ -23,6 +23,8 @@ COUNTERS: Final[list[tuple[str, str, str]]]
 """Counters of a run: (name, unit, definition)."""
 PC_COUNTERS: Final[list[tuple[str, str, str]]]
 """Counters per instruction: (name, unit, definition)."""
+WAITS: Final[list[tuple[str, str, str]]]
+"""Reasons to wait: (name, counter of the idle time, what the warp waits for)."""
 ERRORS: Final[list[tuple[str, str, str]]]
 """Errors: (name, exception, message)."""
 FINDINGS: Final[list[tuple[str, str, str, str]]]

@@ -5,16 +5,11 @@
 
 #include "base/bits.h"
 
-static const char *const waits[WAIT_COUNT] = {"an arithmetic result",
-                                              "shared-memory data",
-                                              "a memory reply",
-                                              "a unit",
-                                              "a barrier",
-                                              "shared memory that other blocks hold",
-                                              "credits",
-                                              "an instruction",
-                                              "its start",
-                                              "something else"};
+/* What a warp waits for, in words. */
+static const char *const waits[WAIT_COUNT] = {
+#define WAIT(id, counter, words, doc) words,
+#include "tables/waits.def"
+};
 
 static bool is_live(const struct warp *w) {
     return w->state != WARP_FREE && w->state != WARP_STARTING && w->state != WARP_EXITED;

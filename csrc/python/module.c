@@ -71,6 +71,14 @@ static PyObject *pc_counters_table(void) {
     return list;
 }
 
+static PyObject *waits_table(void) {
+    PyObject *list = PyList_New(0);
+#define WAIT(id, counter, words, doc)                                                              \
+    if (list && bind_append(list, Py_BuildValue("(sss)", #id, #counter, words)) < 0) Py_CLEAR(list);
+#include "tables/waits.def"
+    return list;
+}
+
 static PyObject *errors_table(void) {
     PyObject *list = PyList_New(0);
 #define ERROR(id, exception, text)                                                                 \
@@ -154,6 +162,7 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "CONFIG", config_table()) < 0) return -1;
     if (add_steal(module, "COUNTERS", counters_table()) < 0) return -1;
     if (add_steal(module, "PC_COUNTERS", pc_counters_table()) < 0) return -1;
+    if (add_steal(module, "WAITS", waits_table()) < 0) return -1;
     if (add_steal(module, "ERRORS", errors_table()) < 0) return -1;
     if (add_steal(module, "FINDINGS", findings_table()) < 0) return -1;
     if (add_steal(module, "POLICIES", policies_table()) < 0) return -1;

@@ -1,19 +1,18 @@
 /* Every scheduler clock is accounted for: what the idle ones waited for. */
+#include <assert.h>
+#include <stddef.h>
+
 #include "sm/sm.h"
 
+/* Where a reason's counter lies. */
+static const uint16_t counter_of[WAIT_COUNT] = {
+#define WAIT(id, counter, words, doc) offsetof(struct counters, counter),
+#include "tables/waits.def"
+};
+
 static uint64_t *idle_counter(struct counters *c, enum wait kind) {
-    switch (kind) {
-    case WAIT_ALU: return &c->idle_alu;
-    case WAIT_SHARED: return &c->idle_shared;
-    case WAIT_GLOBAL: return &c->idle_global;
-    case WAIT_UNIT: return &c->idle_unit;
-    case WAIT_BARRIER: return &c->idle_barrier;
-    case WAIT_ALLOCATION: return &c->idle_allocation;
-    case WAIT_CREDITS: return &c->idle_credits;
-    case WAIT_FETCH: return &c->idle_fetch;
-    case WAIT_START: return &c->idle_no_block;
-    default: return &c->idle_other;
-    }
+    assert(kind < WAIT_COUNT);
+    return (uint64_t *)(void *)((uint8_t *)c + counter_of[kind]);
 }
 
 /* A block that starts ends an idle time that its elder warps' waits explain, if there are any. */

@@ -21,18 +21,10 @@
 #define NEVER          UINT64_MAX
 #define READY_PENDING  UINT64_MAX /* a register that a memory reply will write */
 
-/* Why a warp cannot issue; one idle_* counter each. */
+/* Why a warp cannot issue, generated from waits.def. */
 enum wait {
-    WAIT_ALU,
-    WAIT_SHARED,
-    WAIT_GLOBAL,
-    WAIT_UNIT,
-    WAIT_BARRIER,
-    WAIT_ALLOCATION,
-    WAIT_CREDITS,
-    WAIT_FETCH,
-    WAIT_START,
-    WAIT_OTHER,
+#define WAIT(id, counter, words, doc) WAIT_##id,
+#include "tables/waits.def"
     WAIT_COUNT
 };
 

@@ -21,6 +21,12 @@ def test_names_and_descriptions_are_unique(table):
     assert duplicates(row[-1] for row in rows) == []
 
 
+def test_every_reason_to_wait_has_a_counter_of_idle_time():
+    counters = [row[0] for row in _core.COUNTERS if row[0].startswith("idle_")]
+    assert [counter for _, counter, _ in _core.WAITS] == counters
+    assert duplicates(words for _, _, words in _core.WAITS) == []
+
+
 def test_latency_and_issue_rows_exist_for_every_class():
     names = [row[0] for row in _core.CONFIG]
     count = len(_core.CLASSES)
