@@ -33,12 +33,26 @@ POLICIES: Final[list[tuple[str, str, str]]]
 """Policies in the order of their numbers: (kind, name, what it does)."""
 POLICY_KINDS: Final[list[tuple[str, str, str]]]
 """Kinds of policies: (kind, machine parameter or launch option, what it decides)."""
+INSN: Final[list[tuple[str, str]]]
+"""Fields of an instruction: (name, NumPy type)."""
+UNIFORM: Final[list[tuple[str, str]]]
+"""Fields of an operand that is the same for every thread: (name, NumPy type)."""
+CONSTANTS: Final[dict[str, int]]
+"""Bits of operand and guard fields, and limits of a program."""
+FLAGS: Final[dict[str, int]]
+"""Bits of the flags of an instruction."""
 ATOMS: Final[dict[str, int]]
 """Atomic operations by name."""
 SPECIALS: Final[dict[str, int]]
 """Special registers by PTX name."""
 UNIFORMS: Final[dict[str, int]]
 """Kinds of uniform operands."""
+BARRIERS: Final[dict[str, int]]
+"""Kinds of barriers by the suffix of bar.sync."""
+SHUFFLES: Final[dict[str, int]]
+"""Modes of shfl."""
+VOTES: Final[dict[str, int]]
+"""Modes of vote."""
 
 def launch(
     code: _Buffer,

@@ -130,7 +130,7 @@ static enum error control(struct decoder *dec, const struct insn *in) {
             return reject(dec, "reconvergence point %d", (int)in->aux);
     }
     if (in->op == OP_BAR_SYNC) {
-        if (in->sub > BAR_RELEASE) return reject(dec, "barrier option %u", in->sub);
+        if (in->sub >= BAR_OPTION_COUNT) return reject(dec, "barrier option %u", in->sub);
         if (in->sub == BAR_ALLOC && in->imm <= 0)
             return reject(dec, "allocation of %d bytes", (int)in->imm);
         if (in->guard) return reject(dec, "guarded barrier");

@@ -19,74 +19,62 @@ enum latency_class {
     CLASS_COUNT
 };
 
-/* Operand fields (d, a, b, c, q): a register, a special register, a uniform or none. */
-#define OPERAND_UNIFORM 0x8000u /* | row of the uniform table */
-#define OPERAND_SPECIAL 0x4000u /* | enum special */
-#define OPERAND_NONE    0xffffu
+/* Bits of operand and guard fields, and limits. */
+enum {
+#define CONSTANT(name, value, doc) name = value,
+#include "tables/encoding.def"
+};
+
+enum insn_flags {
+#define FLAG(name, value, doc) INSN_##name = value,
+#include "tables/encoding.def"
+};
 
 enum special {
-    SPECIAL_TID_X,
-    SPECIAL_TID_Y,
-    SPECIAL_TID_Z,
-    SPECIAL_CTAID_X,
-    SPECIAL_CTAID_Y,
-    SPECIAL_CTAID_Z,
-    SPECIAL_LANEID,
+#define NAME_special(id, name, doc) SPECIAL_##id,
+#include "tables/encoding.def"
     SPECIAL_COUNT
 };
 
-/* A value that is the same for every thread of the launch. */
 enum uniform_kind {
-    UNIFORM_IMM,    /* value: the 32 bits */
-    UNIFORM_PARAM,  /* value: index of the 32-bit parameter word */
-    UNIFORM_NTID,   /* value: 0, 1, 2 = blockDim.x, y, z */
-    UNIFORM_NCTAID, /* value: 0, 1, 2 = gridDim.x, y, z */
-    UNIFORM_CONST,  /* value: byte offset in the constant segment (a 32-bit word) */
+#define NAME_uniform(id, name, doc) UNIFORM_##id,
+#include "tables/encoding.def"
     UNIFORM_KIND_COUNT
 };
 
-struct uniform {
-    uint32_t kind;
-    uint32_t value;
+enum bar_option {
+#define NAME_barrier(id, name, doc) BAR_##id,
+#include "tables/encoding.def"
+    BAR_OPTION_COUNT
 };
 
-/* guard: 0 = always, else 1 + predicate, with GUARD_NOT to negate. */
-#define GUARD_NOT 0x80u
-
-enum insn_flags {
-    INSN_SIGNED = 1,    /* 8/16-bit load sign-extends */
-    INSN_NEGATE_Q = 2,  /* source predicate q (or qa) is negated */
-    INSN_ISOLATE = 4,   /* bar.sync waits for the warp's earlier global loads (Figure 1) */
-    INSN_NEGATE_QB = 8, /* second source predicate is negated */
-    INSN_DYNAMIC = 16,  /* shared access to the part that bar.sync +1 allocates */
-    INSN_SYNCWARP = 32, /* a syncwarp stands in front: order for the strict race check alone */
-    INSN_SYNCWARP_BEHIND = 64, /* a syncwarp stands behind */
+enum shfl_mode {
+#define NAME_shuffle(id, name, doc) SHFL_##id,
+#include "tables/encoding.def"
+    SHFL_MODE_COUNT
 };
 
-enum bar_option { BAR_PLAIN, BAR_ALLOC, BAR_RELEASE };
-enum shfl_mode { SHFL_IDX, SHFL_UP, SHFL_DOWN, SHFL_BFLY };
-enum vote_mode { VOTE_ALL, VOTE_ANY };
+enum vote_mode {
+#define NAME_vote(id, name, doc) VOTE_##id,
+#include "tables/encoding.def"
+    VOTE_MODE_COUNT
+};
+
 enum atom_op {
-    ATOM_ADD,
-    ATOM_ADD_F32,
-    ATOM_SUB,
-    ATOM_MIN_S32,
-    ATOM_MIN_U32,
-    ATOM_MAX_S32,
-    ATOM_MAX_U32,
-    ATOM_MIN_F32,
-    ATOM_MAX_F32,
-    ATOM_AND,
-    ATOM_OR,
-    ATOM_XOR,
-    ATOM_EXCH,
-    ATOM_CAS,
-    ATOM_INC,
-    ATOM_DEC,
+#define NAME_atom(id, name, doc) ATOM_##id,
+#include "tables/encoding.def"
     ATOM_COUNT
 };
 
-/* 32 bytes, the layout of smmux.compiler.program.INSN.
+/* A value that is the same for every thread of the launch. */
+struct uniform {
+#define FIELD_uniform(type, name, doc) type name;
+#include "tables/encoding.def"
+};
+
+_Static_assert(sizeof(struct uniform) == 8, "no padding: Python writes it");
+
+/* One instruction, as the compiler writes it.
  *   ALU     d = op(a, b, c)                      selp: q
  *   setp    d = predicate
  *   *.pred  d = predicate, a and b predicates
@@ -101,21 +89,10 @@ enum atom_op {
  *   vote    sub = enum vote_mode
  */
 struct insn {
-    uint16_t op;
-    uint8_t guard;
-    uint8_t sub;
-    uint8_t width;
-    uint8_t flags;
-    uint16_t q;
-    uint16_t d, a, b, c;
-    int32_t imm;
-    int32_t aux;
-    uint32_t line; /* source line, for faults and per-line counters */
-    uint32_t reserved;
+#define FIELD_insn(type, name, doc) type name;
+#include "tables/encoding.def"
 };
 
-#define MAX_REGS  255u
-#define MAX_PREDS 32u
-#define MAX_INSNS 65536u
+_Static_assert(sizeof(struct insn) == 32, "no padding: Python writes it");
 
 #endif

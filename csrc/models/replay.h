@@ -5,6 +5,7 @@
 #define SMMUX_REPLAY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/config.h"
@@ -13,13 +14,20 @@
 #include "memory/cache.h"
 #include "memory/dram.h"
 
-/* 16 bytes, the layout of smmux.models_memory.DRAM_REQUEST. */
+/* A request to one DRAM channel, as Python writes it. */
 struct dram_replay_request {
     uint64_t arrival; /* command clock, not decreasing */
     uint32_t address; /* the channel's own */
     uint16_t bytes;
     uint8_t write, unused;
 };
+
+_Static_assert(sizeof(struct dram_replay_request) == 16 &&
+                   offsetof(struct dram_replay_request, write) == 14,
+               "the layout of smmux.models_memory.DRAM_REQUEST");
+_Static_assert(sizeof(struct dram_command) == 16 && offsetof(struct dram_command, kind) == 12 &&
+                   offsetof(struct dram_command, bank) == 13,
+               "the layout of smmux.models_memory.COMMAND");
 
 /* Clocks and cycles of records lie below: minutes of simulated time. */
 #define REPLAY_LAST (1ull << 40)
@@ -52,7 +60,7 @@ enum error cache_replay(const struct cache_shape *shape, const uint32_t *address
                         const uint8_t *write, uint64_t n, uint8_t *hit, uint64_t *evicted,
                         const struct replay_watch *watch);
 
-/* 24 bytes, the layout of smmux.models_memory.PACKET. */
+/* A packet that an SM sends, as Python writes it. */
 struct memory_packet {
     uint64_t cycle; /* not sent before */
     uint32_t address, bytes;
@@ -61,6 +69,9 @@ struct memory_packet {
     uint8_t lanes; /* atomics: lanes on that address; others: 0 */
     uint32_t unused;
 };
+
+_Static_assert(sizeof(struct memory_packet) == 24 && offsetof(struct memory_packet, kind) == 18,
+               "the layout of smmux.models_memory.PACKET");
 
 struct memory_replay {
     uint32_t credits;  /* outstanding packets per SM */

@@ -114,19 +114,73 @@ static PyObject *policy_kinds_table(void) {
     return list;
 }
 
-static PyObject *names_table(const char *const *names, int count) {
+struct named_number {
+    const char *name;
+    int number;
+};
+
+/* Names and numbers, up to the row without a name. */
+static PyObject *numbers_table(const struct named_number *rows) {
     PyObject *dict = PyDict_New();
-    for (int i = 0; dict && i < count; i++)
-        if (bind_set(dict, names[i], PyLong_FromLong(i)) < 0) Py_CLEAR(dict);
+    for (; dict && rows->name; rows++)
+        if (bind_set(dict, rows->name, PyLong_FromLong(rows->number)) < 0) Py_CLEAR(dict);
     return dict;
 }
 
-static const char *const atom_names[] = {
-    "ADD",     "ADD_F32", "SUB", "MIN_S32", "MIN_U32", "MAX_S32", "MAX_U32", "MIN_F32",
-    "MAX_F32", "AND",     "OR",  "XOR",     "EXCH",    "CAS",     "INC",     "DEC"};
-static const char *const special_names[] = {"tid.x",   "tid.y",   "tid.z", "ctaid.x",
-                                            "ctaid.y", "ctaid.z", "laneid"};
-static const char *const uniform_names[] = {"imm", "param", "ntid", "nctaid", "const"};
+static const struct named_number constants[] = {
+#define CONSTANT(name, value, doc) {#name, name},
+#include "tables/encoding.def"
+    {NULL, 0}};
+static const struct named_number flags[] = {
+#define FLAG(name, value, doc) {#name, INSN_##name},
+#include "tables/encoding.def"
+    {NULL, 0}};
+static const struct named_number atoms[] = {
+#define NAME_atom(id, name, doc) {name, ATOM_##id},
+#include "tables/encoding.def"
+    {NULL, 0}};
+static const struct named_number specials[] = {
+#define NAME_special(id, name, doc) {name, SPECIAL_##id},
+#include "tables/encoding.def"
+    {NULL, 0}};
+static const struct named_number uniforms[] = {
+#define NAME_uniform(id, name, doc) {name, UNIFORM_##id},
+#include "tables/encoding.def"
+    {NULL, 0}};
+static const struct named_number barriers[] = {
+#define NAME_barrier(id, name, doc) {name, BAR_##id},
+#include "tables/encoding.def"
+    {NULL, 0}};
+static const struct named_number shuffles[] = {
+#define NAME_shuffle(id, name, doc) {name, SHFL_##id},
+#include "tables/encoding.def"
+    {NULL, 0}};
+static const struct named_number votes[] = {
+#define NAME_vote(id, name, doc) {name, VOTE_##id},
+#include "tables/encoding.def"
+    {NULL, 0}};
+
+/* A type in the words of NumPy. */
+#define NUMPY_TYPE(type)                                                                           \
+    _Generic((type)0, uint8_t : "u1", uint16_t : "u2", uint32_t : "u4", int32_t : "i4")
+
+static PyObject *insn_fields(void) {
+    PyObject *list = PyList_New(0);
+#define FIELD_insn(type, name, doc)                                                                \
+    if (list && bind_append(list, Py_BuildValue("(ss)", #name, NUMPY_TYPE(type))) < 0)             \
+        Py_CLEAR(list);
+#include "tables/encoding.def"
+    return list;
+}
+
+static PyObject *uniform_fields(void) {
+    PyObject *list = PyList_New(0);
+#define FIELD_uniform(type, name, doc)                                                             \
+    if (list && bind_append(list, Py_BuildValue("(ss)", #name, NUMPY_TYPE(type))) < 0)             \
+        Py_CLEAR(list);
+#include "tables/encoding.def"
+    return list;
+}
 
 /* What built this core: for bug reports. */
 static const char build[] =
@@ -167,10 +221,16 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "FINDINGS", findings_table()) < 0) return -1;
     if (add_steal(module, "POLICIES", policies_table()) < 0) return -1;
     if (add_steal(module, "POLICY_KINDS", policy_kinds_table()) < 0) return -1;
-    if (add_steal(module, "ATOMS", names_table(atom_names, ATOM_COUNT)) < 0) return -1;
-    if (add_steal(module, "SPECIALS", names_table(special_names, SPECIAL_COUNT)) < 0) return -1;
-    if (add_steal(module, "UNIFORMS", names_table(uniform_names, UNIFORM_KIND_COUNT)) < 0)
-        return -1;
+    if (add_steal(module, "INSN", insn_fields()) < 0) return -1;
+    if (add_steal(module, "UNIFORM", uniform_fields()) < 0) return -1;
+    if (add_steal(module, "CONSTANTS", numbers_table(constants)) < 0) return -1;
+    if (add_steal(module, "FLAGS", numbers_table(flags)) < 0) return -1;
+    if (add_steal(module, "ATOMS", numbers_table(atoms)) < 0) return -1;
+    if (add_steal(module, "SPECIALS", numbers_table(specials)) < 0) return -1;
+    if (add_steal(module, "UNIFORMS", numbers_table(uniforms)) < 0) return -1;
+    if (add_steal(module, "BARRIERS", numbers_table(barriers)) < 0) return -1;
+    if (add_steal(module, "SHUFFLES", numbers_table(shuffles)) < 0) return -1;
+    if (add_steal(module, "VOTES", numbers_table(votes)) < 0) return -1;
     if (PyModule_AddStringConstant(module, "BUILD", build) < 0) return -1;
     return bind_add_smm(module);
 }

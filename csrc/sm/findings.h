@@ -4,6 +4,7 @@
 #ifndef SMMUX_FINDINGS_H
 #define SMMUX_FINDINGS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum finding_kind {
@@ -22,6 +23,9 @@ struct finding {
     uint64_t cycle; /* of the first one */
     uint64_t count;
 };
+
+_Static_assert(sizeof(struct finding) == 48 && offsetof(struct finding, cycle) == 32,
+               "the layout of smmux.checks.RECORD");
 
 #define FINDINGS_MAX      512u /* distinct pairs per SM; a power of two */
 #define FINDINGS_WARNINGS 256u /* rows that warnings may take */

@@ -1,4 +1,4 @@
-"""The decoded kernel as the C core takes it (`csrc/kernel/program.h`), and its listing in the words of PTX."""
+"""The decoded kernel as the C core takes it (`csrc/tables/encoding.def`), and its listing in the words of PTX."""
 
 from __future__ import annotations
 
@@ -33,40 +33,30 @@ __all__ = [
     "Program",
 ]
 
-INSN = np.dtype(
-    [
-        ("op", "<u2"),
-        ("guard", "u1"),
-        ("sub", "u1"),
-        ("width", "u1"),
-        ("flags", "u1"),
-        ("q", "<u2"),
-        ("d", "<u2"),
-        ("a", "<u2"),
-        ("b", "<u2"),
-        ("c", "<u2"),
-        ("imm", "<i4"),
-        ("aux", "<i4"),
-        ("line", "<u4"),
-        ("reserved", "<u4"),
-    ]
-)
-"""struct insn: 32 bytes."""
+INSN = np.dtype(_core.INSN)
+"""struct insn."""
 
-UNIFORM = np.dtype([("kind", "<u4"), ("value", "<u4")])
+UNIFORM = np.dtype(_core.UNIFORM)
 """struct uniform."""
 
-OPERAND_UNIFORM = 0x8000
-OPERAND_SPECIAL = 0x4000
-OPERAND_NONE = 0xFFFF
-GUARD_NOT = 0x80
-SIGNED, NEGATE_Q, ISOLATE, NEGATE_QB, DYNAMIC, SYNCWARP, SYNCWARP_BEHIND = 1, 2, 4, 8, 16, 32, 64
-MAX_PREDS = 32
-MAX_INSNS = 65536
+OPERAND_UNIFORM = _core.CONSTANTS["OPERAND_UNIFORM"]
+OPERAND_SPECIAL = _core.CONSTANTS["OPERAND_SPECIAL"]
+OPERAND_NONE = _core.CONSTANTS["OPERAND_NONE"]
+GUARD_NOT = _core.CONSTANTS["GUARD_NOT"]
+MAX_PREDS = _core.CONSTANTS["MAX_PREDS"]
+MAX_INSNS = _core.CONSTANTS["MAX_INSNS"]
 
-BAR_OPTIONS = ("", ".alloc", ".release")
-SHFL_MODES = ("idx", "up", "down", "bfly")
-VOTE_MODES = ("all", "any")
+SIGNED = _core.FLAGS["SIGNED"]
+NEGATE_Q = _core.FLAGS["NEGATE_Q"]
+NEGATE_QB = _core.FLAGS["NEGATE_QB"]
+ISOLATE = _core.FLAGS["ISOLATE"]
+DYNAMIC = _core.FLAGS["DYNAMIC"]
+SYNCWARP = _core.FLAGS["SYNCWARP"]
+SYNCWARP_BEHIND = _core.FLAGS["SYNCWARP_BEHIND"]
+
+BAR_OPTIONS = tuple(_core.BARRIERS)
+SHFL_MODES = tuple(_core.SHUFFLES)
+VOTE_MODES = tuple(_core.VOTES)
 
 DATA_FIELDS = ("d", "b", "c", "q")
 """Fields that name the data registers of a load or store, in the order of the words."""
@@ -195,7 +185,7 @@ def _declaration(array: Storage) -> str:
 def _instruction(program: Program, pc: int) -> str:
     insn, op = program.code[pc], program.ops[pc]
     guard = int(insn["guard"])
-    prefix = f"@{'!' if guard & GUARD_NOT else ''}%p{(guard & 0x7F) - 1} " if guard else ""
+    prefix = f"@{'!' if guard & GUARD_NOT else ''}%p{(guard & ~GUARD_NOT) - 1} " if guard else ""
     return prefix + _body(program, insn, op) + ";"
 
 

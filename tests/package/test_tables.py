@@ -3,6 +3,7 @@
 import builtins
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from smmux import _core, errors
@@ -40,8 +41,14 @@ def test_class_descriptions_are_unique():
 def test_codes_count_up_from_zero():
     for table in (_core.OPS, _core.CLASSES):
         assert [row[0] for row in table.values()] == list(range(len(table)))
-    for names in (_core.ATOMS, _core.SPECIALS, _core.UNIFORMS):
+    for names in (_core.ATOMS, _core.SPECIALS, _core.UNIFORMS, _core.BARRIERS, _core.SHUFFLES, _core.VOTES):
         assert list(names.values()) == list(range(len(names)))
+
+
+def test_records_of_a_program_have_no_padding_and_flags_are_bits_of_their_own():
+    assert np.dtype(_core.INSN).itemsize == 32
+    assert np.dtype(_core.UNIFORM).itemsize == 8
+    assert list(_core.FLAGS.values()) == [1 << bit for bit in range(len(_core.FLAGS))]
 
 
 def test_operations_name_known_units_and_classes():
