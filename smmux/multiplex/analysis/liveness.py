@@ -23,10 +23,14 @@ NONE: Arrays = frozenset()
 
 @dataclass(slots=True)
 class Places:
-    """Arrays in use at each position of each block, and at the tests of loops."""
+    """Arrays in use at each position of each block, and at the tests of loops.
+
+    whole: statements that count as one piece although all threads take the same way through them.
+    """
 
     at: dict[tuple[int, int], Arrays] = field(default_factory=dict)
     test: dict[int, Arrays] = field(default_factory=dict)
+    whole: frozenset[Piece] = frozenset()
 
     def open(self, block: Block, position: int) -> bool:
         """True where some array holds values that are still needed."""
@@ -36,24 +40,36 @@ class Places:
         """The same where a loop decides on another trip."""
         return bool(self.test[id(piece)])
 
+    def entered(self, piece: Piece) -> bool:
+        """Whether there are places within a statement."""
+        return piece.uniform and piece not in self.whole
 
-def places(body: Block) -> Places:
-    """Analyse a kernel; a statement whose ways in and out disagree counts as one piece (its `uniform` is cleared)."""
+    def walk(self, block: Block) -> Iterator[Block]:
+        """A block and those within its statements where there are places, in the order of the source."""
+        yield block
+        for piece in filter(self.entered, block.pieces):
+            for side in piece.sides:
+                yield from self.walk(side)
+
+
+def places(body: Block, whole: frozenset[Piece] = frozenset()) -> Places:
+    """Where arrays of a kernel are in use. whole: statements that count as one piece; so do, in addition, those whose
+    ways in or out disagree.
+    """
     while True:
-        live, defined = _Live(), _Defined()
+        live, defined = _Live(whole), _Defined(whole)
         live.block(body, NONE, {})
         defined.block(body, NONE)
         found = Places(
             {key: arrays & defined.at[key] for key, arrays in live.at.items()},
             {key: arrays & defined.test[key] for key, arrays in live.test.items()},
+            whole,
         )
-        torn = [
-            p for block in body.walk() for i, p in enumerate(block.pieces) if p.uniform and _torn(found, block, i, p)
-        ]
+        blocks = found.walk(body)
+        torn = {p for b in blocks for i, p in enumerate(b.pieces) if found.entered(p) and _torn(found, b, i, p)}
         if not torn:
             return found
-        for piece in torn:
-            piece.uniform = False
+        whole |= torn
 
 
 def _torn(found: Places, block: Block, i: int, piece: Piece) -> bool:
@@ -97,7 +113,8 @@ Exits = dict[str, Arrays]
 class _Live:
     """Arrays whose contents are loaded later, before they are replaced."""
 
-    def __init__(self) -> None:
+    def __init__(self, whole: frozenset[Piece]) -> None:
+        self.whole = whole
         self.at: dict[tuple[int, int], Arrays] = {}
         self.test: dict[int, Arrays] = {}
 
@@ -112,7 +129,7 @@ class _Live:
 
     def piece(self, piece: Piece, after: Arrays, exits: Exits) -> Arrays:
         """Backward through a statement; at every place within, if borders may stand there."""
-        if not piece.uniform:
+        if not piece.uniform or piece in self.whole:
             return through(piece.events, after, exits)
         if not piece.loops:
             ways = [self.block(side, after, exits) for side in piece.blocks]
@@ -170,7 +187,8 @@ def _loop(event: Loop, after: Arrays, exits: Exits) -> Arrays:
 class _Defined:
     """Arrays that may have been stored to."""
 
-    def __init__(self) -> None:
+    def __init__(self, whole: frozenset[Piece]) -> None:
+        self.whole = whole
         self.at: dict[tuple[int, int], Arrays] = {}
         self.test: dict[int, Arrays] = {}
 
@@ -179,7 +197,7 @@ class _Defined:
         for i, piece in enumerate(block.pieces):
             self.at[id(block), i] = before
             stored = frozenset(t.array for t in touches(piece.events) if t.write)
-            if piece.uniform:
+            if piece.uniform and piece not in self.whole:
                 inside = before | stored if piece.loops else before
                 self.test[id(piece)] = before | stored
                 for side in piece.blocks:

@@ -11,7 +11,7 @@ from smmux.kernel import Kernel
 from smmux.multiplex.analysis.apart import or_apart
 from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.uniformity import Analysis, analyse
-from smmux.multiplex.regions.find import Border, borders, superfluous
+from smmux.multiplex.regions.find import Border, find
 from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.regions.stage import REGISTERS, stage
 from smmux.multiplex.syntax.build import Names, at, call, describe, expression, made
@@ -34,7 +34,8 @@ def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_regis
     """
     source, tree = outline(kernel)
     if stage_registers:
-        stage(source, tree, stage_registers)
+        analysis = analyse(source, tree)
+        stage(analysis, find(analysis), stage_registers)
     analysis = analyse(source, tree)
     names = Names(source, tree)
     module = names.module("smm", smm)
@@ -64,18 +65,15 @@ def isolate(kernel: Kernel) -> Kernel:
 
 def _place(analysis: Analysis, barrier: Callable[[Border], ast.Call]) -> None:
     """Put barriers at all borders, and take out what they make superfluous."""
-    found = borders(analysis)
-    dropped = superfluous(analysis, found)
-    for block in analysis.body.walk():
-        mine = [b for b in found if b.block is block]
-        if not mine:
-            continue
+    usage = find(analysis)
+    for block in usage.places.walk(analysis.body):
+        mine = [b for b in usage.borders if b.block is block]
         body: list[ast.stmt] = []
         for i, node in enumerate([*block.body, None]):
             for border in (b for b in mine if b.position == i):
                 place = _nearest(block.body, border)
                 body.append(at(ast.Expr(barrier(border)), place))
-            if node is not None and i not in dropped[id(block)]:
+            if node is not None and block.pieces[i] not in usage.superfluous:
                 body.append(node)
         block.body[:] = body
 

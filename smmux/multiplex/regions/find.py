@@ -1,10 +1,10 @@
-"""Where regions begin and end: the border places of a kernel, and the barriers that these make superfluous."""
+"""Where shared memory is in use: the borders of regions, and the barriers of the source that these make superfluous."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from smmux.multiplex.analysis.accesses import Barrier, Event, Touch, barriers, touches
 from smmux.multiplex.analysis.blocks import Block, Piece
@@ -12,7 +12,7 @@ from smmux.multiplex.analysis.liveness import Places, endless, escaping, places
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.syntax.refusals import refuse
 
-__all__ = ["Border", "borders", "conflict", "is_barrier", "ordered", "reached", "superfluous", "synchronises"]
+__all__ = ["Border", "Span", "Usage", "find", "is_barrier", "synchronises"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -24,22 +24,92 @@ class Border:
     begin: bool
 
 
-def borders(analysis: Analysis) -> list[Border]:
-    """All borders of a kernel, in the order of the source."""
-    found = list(_borders(analysis, places(analysis.body), analysis.body))
-    if not found:
-        raise refuse(
-            analysis.source,
-            None,
-            f"{analysis.source.name!r} has no access to a shared array: there is nothing to multiplex",
-        )
-    return found
+@dataclass(frozen=True, eq=False, slots=True)
+class Span:
+    """The place of a region: the border where it begins and the one where it ends, around a loop if need be."""
+
+    begin: Border
+    end: Border
+
+    @property
+    def block(self) -> Block:
+        """The statement list in which it begins."""
+        return self.begin.block
+
+    @property
+    def start(self) -> int:
+        """The position of its first statement there."""
+        return self.begin.position
+
+    @property
+    def in_one_list(self) -> bool:
+        """Whether it ends behind its beginning in the same statement list."""
+        return self.end.block is self.block and self.end.position > self.start
+
+    @property
+    def stop(self) -> int:
+        """The position behind its last statement in the list where it begins."""
+        return self.end.position if self.in_one_list else len(self.block.pieces)
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Its statements; those of the list where it begins come first if it ends elsewhere."""
+        elsewhere = [] if self.in_one_list else self.end.block.pieces[: self.end.position]
+        return self.block.pieces[self.start : self.stop] + elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Where a kernel has shared memory in use.
+
+    in_turns: see `find`. superfluous: barriers outside regions that order nothing that the borders do not.
+    """
+
+    body: Block
+    places: Places
+    borders: list[Border]
+    spans: list[Span]
+    in_turns: bool
+    superfluous: frozenset[Piece] = frozenset()
+
+    def of(self, block: Block) -> list[Span]:
+        """The regions that begin in a statement list itself."""
+        return [span for span in self.spans if span.block is block]
+
+    def within(self, piece: Piece) -> bool:
+        """Whether there is a region in the statement lists of a piece."""
+        return any(self.of(block) or any(map(self.within, block.pieces)) for block in piece.blocks)
+
+    def barrier_at(self, border: Border) -> Piece | None:
+        """The barrier of the source that a border makes superfluous."""
+        i = border.position - border.begin
+        pieces = border.block.pieces[max(i, 0) : i + 1]
+        return pieces[0] if pieces and pieces[0] in self.superfluous else None
+
+
+def find(analysis: Analysis, in_turns: bool = False) -> Usage:
+    """The regions of a kernel, in the order of the source; raises `MultiplexError` where they cannot be told.
+
+    in_turns: virtual blocks execute a region one after the other. So each begins and ends in one statement list: a
+    region that would reach into a statement or out of it includes all of that.
+    """
+    body = analysis.body
+    state = places(body)
+    while in_turns and (crossed := frozenset(_crossing(state, body, None))):
+        state = places(body, state.whole | crossed)
+    borders = list(_borders(analysis, state, body))
+    if not borders:
+        why = f"{analysis.source.name!r} has no access to a shared array: there is nothing to multiplex"
+        raise refuse(analysis.source, None, why)
+    usage = Usage(body, state, borders, list(_paired(borders)), in_turns)
+    assert not in_turns or all(span.in_one_list for span in usage.spans)
+    return replace(usage, superfluous=frozenset(p for block in state.walk(body) for p in _superfluous(usage, block)))
 
 
 def _borders(analysis: Analysis, state: Places, block: Block) -> Iterator[Border]:
     for i, piece in enumerate(block.pieces):
         before, after = state.open(block, i), state.open(block, i + 1)
-        if piece.uniform:
+        if state.entered(piece):
             inside = state.open_at_test(piece) if piece.loops else before
             if inside and not before:
                 yield Border(block, i, True)
@@ -66,6 +136,41 @@ def _refuse_exits(analysis: Analysis, piece: Piece) -> None:
         raise refuse(analysis.source, jump.node, why)
 
 
+def _paired(borders: list[Border]) -> Iterator[Span]:
+    """Each beginning with the end that comes next, around the loop if need be."""
+    for i, begin in enumerate(borders):
+        if begin.begin:
+            later = [b for b in borders[i:] if not b.begin] or [b for b in borders if not b.begin]
+            same = [b for b in later if b.block is begin.block]
+            yield Span(begin, (same or later)[0])
+
+
+def _crossing(state: Places, block: Block, around: Piece | None) -> Iterator[Piece]:
+    """Statements with a region that begins or ends within; in place of one that leaves a loop, that loop."""
+    for i, piece in enumerate(block.pieces):
+        leaves = around is not None and any(jump.kind != "return" for jump in escaping(piece.events))
+        if not state.entered(piece):
+            if leaves and around is not None and piece.blocks and state.open(block, i):
+                yield around
+            continue
+        if _crossed(state, block, i, piece):
+            yield around if leaves and around is not None else piece
+        for side in piece.sides:
+            yield from _crossing(state, side, piece if piece.loops else around)
+
+
+def _crossed(state: Places, block: Block, i: int, piece: Piece) -> bool:
+    """True for a statement with a region that begins or ends within it, but not both."""
+    inside = [state.open(b, k) for side in piece.sides for b in state.walk(side) for k in range(len(b.pieces) + 1)]
+    if state.open(block, i):
+        return not all(inside)
+    ends = any(state.open(side, len(side.pieces)) or state.open(side, 0) for side in piece.sides)
+    return ends or piece.loops and state.open_at_test(piece)
+
+
+# -- barriers
+
+
 def is_barrier(piece: Piece) -> bool:
     """True for a statement that is a plain barrier."""
     node = piece.node
@@ -79,76 +184,67 @@ def is_barrier(piece: Piece) -> bool:
     )
 
 
-def superfluous(analysis: Analysis, found: list[Border]) -> dict[int, set[int]]:
-    """Positions (by id of the block) of barriers between regions that order nothing that the borders do not."""
-    everything = ordered(analysis.body.events)
-    gaps: dict[int, set[int]] = {}
-    for block in analysis.body.walk():
-        mine = [b for b in found if b.block is block]
-        elsewhere = everything if block is not analysis.body else []
-        if mine:
-            gaps[id(block)] = {i for gap in _gaps(block, mine) for i in _droppable(block, gap, elsewhere)}
-    return gaps
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Positions of a block that no region covers, and whether a region ends in front of them, or begins behind them."""
-
-    positions: range
-    ends: bool
-    begins: bool
-
-
-def _gaps(block: Block, mine: list[Border]) -> Iterator[Gap]:
-    start, ends = (0 if mine[0].begin else None), False
-    for border in mine:
-        if border.begin and start is not None:
-            yield Gap(range(start, border.position), ends, True)
-            start = None
-        elif not border.begin:
-            start, ends = border.position, True
-    if start is not None:
-        yield Gap(range(start, len(block.pieces)), ends, False)
-
-
-def _droppable(block: Block, gap: Gap, elsewhere: list[Touch]) -> set[int]:
-    """Barriers of a gap whose order borders, or other barriers, make as well."""
-    dropped: set[int] = set()
-
-    def stays(i: int) -> bool:
-        return synchronises(block.pieces[i]) and i not in dropped
-
-    first, last = gap.positions.start, gap.positions.stop
-    for i in gap.positions:
-        if is_barrier(block.pieces[i]):
-            before = reached(block, range(i - 1, first - 1, -1), stays, [] if gap.ends else elsewhere)
-            after = reached(block, range(i + 1, last), stays, [] if gap.begins else elsewhere)
-            if not conflict(before, after):
-                dropped.add(i)
-    return dropped
-
-
 def synchronises(piece: Piece) -> bool:
     """Whether a statement has a barrier in it."""
     return any(barriers(piece.events))
 
 
-def reached(block: Block, positions: range, stays: Callable[[int], bool], elsewhere: list[Touch]) -> list[Touch]:
-    """Accesses that barriers order at some positions, up to one where a barrier stays, or else those elsewhere too."""
-    found: list[Touch] = []
-    for i in positions:
-        found += ordered(block.pieces[i].events)
-        if stays(i):
-            return found
-    return found + elsewhere
+def _superfluous(usage: Usage, block: Block) -> set[Piece]:
+    """Barriers of a statement list with regions whose order borders, or other barriers, make as well."""
+    order = _Order(usage, block)
+    for i in order.outside():
+        if is_barrier(block.pieces[i]) and not _conflict(order.reached(i, -1), order.reached(i, 1)):
+            order.dropped.add(block.pieces[i])
+    return order.dropped
 
 
-def ordered(events: list[Event]) -> list[Touch]:
+class _Order:
+    """What barriers order in a statement list between its regions.
+
+    A border is a barrier itself; with turns there is one between them, so that nothing reaches over a whole region.
+    """
+
+    def __init__(self, usage: Usage, block: Block) -> None:
+        self.usage, self.block, self.dropped = usage, block, set[Piece]()
+        mine = [border for border in usage.borders if border.block is block]
+        self.starts, self.ends = ({b.position for b in mine if b.begin is begin} for begin in (True, False))
+        self.inside = not (mine and mine[0].begin)  # the list begins in a region, or has none
+        self.elsewhere = [] if block is usage.body else _ordered(usage.body.events)
+
+    def outside(self) -> Iterator[int]:
+        """Positions that no region of the list covers."""
+        inside = self.inside
+        for i in range(len(self.block.pieces)):
+            inside = i in self.starts or inside and i not in self.ends
+            if not inside:
+                yield i
+
+    def reached(self, i: int, step: int) -> list[Touch]:
+        """Accesses on one side of a barrier that it orders and no other one does: from it up to where one stays."""
+        found: list[Touch] = []
+        while self.usage.in_turns or i + (step > 0) not in self.starts | self.ends:
+            i += step
+            if not 0 <= i < len(self.block.pieces):
+                return found + self.elsewhere
+            found += _ordered(self.block.pieces[i].events)
+            if self.stays(i, step):
+                break
+        return found
+
+    def stays(self, i: int, step: int) -> bool:
+        """Whether a statement has a barrier in it that is needed, or is the far end of a region in turns."""
+        piece = self.block.pieces[i]
+        if synchronises(piece) and piece not in self.dropped:
+            return True
+        far = i in self.starts if step < 0 else i + 1 in self.ends
+        return self.usage.in_turns and (far or self.usage.within(piece))
+
+
+def _ordered(events: list[Event]) -> list[Touch]:
     """Accesses to global memory, and to shared arrays that virtual blocks have of their own."""
     return [*touches(events, "global"), *touches(events, "private")]
 
 
-def conflict(before: list[Touch], after: list[Touch]) -> bool:
+def _conflict(before: list[Touch], after: list[Touch]) -> bool:
     """Whether the order of accesses matters; different parameters are taken to be different arrays."""
     return any(a.array is b.array and (a.write or b.write) for a in before for b in after)

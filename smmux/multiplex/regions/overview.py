@@ -19,7 +19,7 @@ from smmux.multiplex.analysis.accesses import Event, barriers, touches
 from smmux.multiplex.analysis.apart import as_written, or_apart
 from smmux.multiplex.analysis.blocks import Block, Piece
 from smmux.multiplex.analysis.uniformity import Analysis, analyse
-from smmux.multiplex.regions.find import Border, borders, superfluous
+from smmux.multiplex.regions.find import Span, Usage, find
 from smmux.multiplex.regions.outline import without_returns
 
 __all__ = ["Region", "Regions", "regions"]
@@ -74,27 +74,16 @@ def regions(kernel: Kernel) -> Regions:
     tree = copy.deepcopy(source.node)
     without_returns(source, tree)
     analysis = analyse(source, ast.fix_missing_locations(tree))
-    found = borders(analysis)
-    dropped = superfluous(analysis, found)
-    return Regions(_region(analysis, begin, end, dropped) for begin, end in paired(found))
+    usage = find(analysis)
+    return Regions(_region(analysis, usage, span) for span in usage.spans)
 
 
-def paired(found: list[Border]) -> Iterator[tuple[Border, Border]]:
-    """Each beginning with the end that comes next, around the loop if need be."""
-    for i, begin in enumerate(found):
-        if begin.begin:
-            later = [b for b in found[i:] if not b.begin] or [b for b in found if not b.begin]
-            same = [b for b in later if b.block is begin.block]
-            yield begin, (same or later)[0]
-
-
-def _region(analysis: Analysis, begin: Border, end: Border, dropped: dict[int, set[int]]) -> Region:
+def _region(analysis: Analysis, usage: Usage, span: Span) -> Region:
     source = analysis.source
-    inside = _between(begin, end)
-    used = [piece for piece in inside if any(touches(piece.events))]
-    events: list[Event] = [event for piece in inside for event in piece.events]
+    used = [piece for piece in span.pieces if any(touches(piece.events))]
+    events: list[Event] = [event for piece in span.pieces for event in piece.events]
     first, last = used[0].node.lineno, max(p.node.end_lineno or p.node.lineno for p in used)
-    if begin.block is not end.block:
+    if span.end.block is not span.block:
         last = used[-1].node.end_lineno or used[-1].node.lineno
     low, high = min(first, last), max(first, last)
     return Region(
@@ -104,23 +93,15 @@ def _region(analysis: Analysis, begin: Border, end: Border, dropped: dict[int, s
         last,
         tuple(dict.fromkeys(t.array.name for t in touches(events))),
         tuple(b.node.lineno for b in barriers(events)),
-        _barrier_at(begin, dropped),
-        _barrier_at(end, dropped),
-        tuple(_loops(source, analysis.body, begin.block)),
+        _line_of(usage.barrier_at(span.begin)),
+        _line_of(usage.barrier_at(span.end)),
+        tuple(_loops(source, analysis.body, span.block)),
         tuple(f"{n:5} {source.line(n).rstrip()}" for n in range(low, high + 1)),
     )
 
 
-def _between(begin: Border, end: Border) -> list[Piece]:
-    if begin.block is end.block and begin.position < end.position:
-        return begin.block.pieces[begin.position : end.position]
-    return begin.block.pieces[begin.position :] + end.block.pieces[: end.position]
-
-
-def _barrier_at(border: Border, dropped: dict[int, set[int]]) -> int | None:
-    """The line of the source's barrier that stands at a border."""
-    i = border.position - 1 if border.begin else border.position
-    return border.block.pieces[i].node.lineno if i in dropped[id(border.block)] else None
+def _line_of(piece: Piece | None) -> int | None:
+    return None if piece is None else piece.node.lineno
 
 
 def _loops(source: FunctionSource, block: Block, target: Block) -> Iterator[str]:

@@ -16,8 +16,7 @@ from smmux.multiplex.analysis.blocks import Block, Piece
 from smmux.multiplex.analysis.liveness import escaping
 from smmux.multiplex.analysis.scalars import assigned, exposed, names_in
 from smmux.multiplex.analysis.uniformity import Analysis, Frame, analyse
-from smmux.multiplex.regions.find import synchronises
-from smmux.multiplex.regions.spans import spans
+from smmux.multiplex.regions.find import Span, find, synchronises
 from smmux.multiplex.syntax.build import Names, at, element, expression, statement
 
 __all__ = ["peel", "works"]
@@ -38,23 +37,23 @@ def works(source: FunctionSource, piece: Piece) -> bool:
 def peel(source: FunctionSource, tree: ast.FunctionDef, names: Names) -> None:
     """Peel the first loop with loads of each region that has no work in front of it, in place."""
     analysis = analyse(source, tree)
-    found = spans(analysis)
-    for block in analysis.body.walk():
-        ends = 0
-        for first, last in found.of(block):
-            before = block.pieces[ends:first]
+    usage = find(analysis, in_turns=True)
+    for block in usage.places.walk(analysis.body):
+        end = 0
+        for span in usage.of(block):
+            before = block.pieces[end : span.start]
             if not any(works(source, p) or any(touches(p.events, "global")) for p in before):
-                _peel(analysis, names, tree, block, first, last)
-            ends = last
+                _peel(analysis, names, tree, span)
+            end = span.stop
 
 
-def _peel(analysis: Analysis, names: Names, tree: ast.FunctionDef, block: Block, first: int, last: int) -> None:
+def _peel(analysis: Analysis, names: Names, tree: ast.FunctionDef, span: Span) -> None:
     """Peel a loop of one region, if there is one that allows it."""
-    for k in range(first, last):
-        piece = block.pieces[k]
-        loop = Loop.of(analysis, block.pieces[first:k], piece)
+    pieces = span.pieces
+    for k, piece in enumerate(pieces):
+        loop = Loop.of(analysis, pieces[:k], piece)
         if loop is not None:
-            loop.split(names, tree, block, block.pieces[first].node)
+            loop.split(names, tree, span.block, pieces[0].node)
             return
         if any(t.write for t in touches(piece.events, "global")):
             return

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.analysis.accesses import barriers, touches
-from smmux.multiplex.analysis.blocks import Block, Piece
+from smmux.multiplex.analysis.blocks import Piece
 from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.liveness import escaping
 from smmux.multiplex.analysis.scalars import assigned, exposed, names_in
-from smmux.multiplex.analysis.uniformity import Analysis, Frame, analyse
-from smmux.multiplex.regions.find import borders
+from smmux.multiplex.analysis.uniformity import Analysis, Frame
+from smmux.multiplex.regions.find import Span, Usage
 from smmux.multiplex.syntax.build import Names, at, call, element, expression
 
 __all__ = ["REGISTERS", "stage"]
@@ -46,33 +46,24 @@ class NotStagedError(Exception):
     """A define that stays as it is."""
 
 
-def stage(
-    source: FunctionSource, tree: ast.FunctionDef, registers: int = REGISTERS, analysis: Analysis | None = None
-) -> None:
-    """Move the global loads of a kernel's first defines in front of their regions, in place.
-
-    analysis: of the tree, where the regions have been determined already.
-    """
-    analysis = analysis or analyse(source, tree)
-    names = Names(source, tree)
-    found = borders(analysis)
-    for i, border in enumerate(found):
-        if border.begin:
-            ends = (b.position for b in found[i + 1 :] if b.block is border.block and not b.begin)
-            last = next(ends, len(border.block.pieces))
-            _stage_region(analysis, names, border.block, border.position, last, registers)
-    if names.added:
-        raise AssertionError("staging needs no new modules")
+def stage(analysis: Analysis, usage: Usage, registers: int = REGISTERS) -> None:
+    """Move the global loads of a kernel's first defines in front of its regions, in place."""
+    assert analysis.tree is not None
+    names = Names(analysis.source, analysis.tree)
+    for span in usage.spans:
+        _stage_region(analysis, names, span, registers)
+    assert not names.added, "staging needs no new modules"
 
 
-def _stage_region(analysis: Analysis, names: Names, block: Block, position: int, last: int, registers: int) -> None:
-    """Split the defines at the beginning of a region, whose statements of the block end before the last position."""
+def _stage_region(analysis: Analysis, names: Names, span: Span, registers: int) -> None:
+    """Split the defines at the beginning of a region."""
     before: list[ast.stmt] = []
     within: list[ast.stmt] = []
     waiting: list[Waiting] = []
     used = 0
     count = 0
-    for piece in block.pieces[position:last]:
+    block, first = span.block, span.block.pieces[span.start]
+    for piece in block.pieces[span.start : span.stop]:
         if not _define(piece):
             break
         try:
@@ -89,7 +80,7 @@ def _stage_region(analysis: Analysis, names: Names, block: Block, position: int,
         count += 1
     if not waiting and not any(_is_staged(s) for s in before):
         return
-    start = block.body.index(block.pieces[position].node)
+    start = block.body.index(first.node)
     block.body[start : start + count] = [*before, *within]
     for name, array, extents, _ in reversed([w for w in waiting if w[2]]):
         _declare_waiting(analysis, name, array, extents)

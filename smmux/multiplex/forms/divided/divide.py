@@ -28,9 +28,8 @@ from smmux.multiplex.forms.divided.streams import Streams, streams
 from smmux.multiplex.forms.divided.uses import elements_only, with_atomics
 from smmux.multiplex.forms.divided.waiting import Waiting
 from smmux.multiplex.forms.hw import declaration
-from smmux.multiplex.regions.find import Border, borders, is_barrier
+from smmux.multiplex.regions.find import Span, find, is_barrier
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.regions.spans import spans
 from smmux.multiplex.syntax.build import Names, at, call, expression, statement
 from smmux.multiplex.syntax.inline import inline_accesses, inline_barriers
 from smmux.multiplex.syntax.refusals import refuse
@@ -170,7 +169,7 @@ class Division:
             if len(shape) == 1 and private * own % other:
                 why = f"private has to be a multiple of {other // own}: {name!r} sees {other // own} elements as one"
                 raise refuse(self.source, self.declaration, why)
-        begin, end = self.region()
+        region = self.region()
         taken, added, extents = set(self.names.taken), dict(self.names.added), (shape[0] - private, *shape[1:])
 
         def fresh() -> tuple[Parts, Waiting]:
@@ -180,8 +179,8 @@ class Division:
             parts = self.parts(private, threads)
             return parts, Waiting(parts, self.name, extents, self.names.new("waiting", f"waiting_{self.name}"))
 
-        made = streams(self, begin.block, begin.position, end.position, fresh)
-        self.place(made, begin.block, begin.position, end.position)
+        made = streams(self, region.block, region.start, region.stop, fresh)
+        self.place(made, region.block, region.start, region.stop)
         self.declare(private, made.parts, made.waiting)
         with_atomics(self.tree)
 
@@ -221,16 +220,14 @@ class Division:
         size = self.frame.integer(node.args[0]) if isinstance(node, ast.Call) and node.args else None
         return -1 if size is None or len(arrays) > 1 else size
 
-    def region(self) -> tuple[Border, Border]:
+    def region(self) -> Span:
         """The one region of the kernel."""
-        spans(self.analysis)  # one that ends within a statement, on each of its ways, includes it
-        first, last, *more = borders(self.analysis)
+        first, *more = find(self.analysis, in_turns=True).spans
         if more:
-            second = more[0].block.pieces[more[0].position].node
-            line = first.block.pieces[first.position].node.lineno
+            line = first.pieces[0].node.lineno
             why = f"a second region begins here, behind the one from line {line}: one region is supported"
-            raise refuse(self.source, second, why)
-        return first, last
+            raise refuse(self.source, more[0].pieces[0].node, why)
+        return first
 
     def parts(self, private: int, threads: int | None) -> Parts:
         """Limits and names of the parts."""

@@ -11,8 +11,7 @@ from smmux.multiplex.analysis.accesses import touches
 from smmux.multiplex.analysis.blocks import Block, Piece
 from smmux.multiplex.analysis.liveness import escaping
 from smmux.multiplex.analysis.scalars import names_in
-from smmux.multiplex.regions.find import synchronises
-from smmux.multiplex.regions.spans import Spans
+from smmux.multiplex.regions.find import Usage, synchronises
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import BARRIERS, COUNTING, calls
 
@@ -27,7 +26,7 @@ class Control:
     varying: variables that can differ between virtual blocks; what depends on them is dealt with elsewhere.
     """
 
-    def __init__(self, source: FunctionSource, body: Block, found: Spans, varying: set[str]) -> None:
+    def __init__(self, source: FunctionSource, body: Block, found: Usage, varying: set[str]) -> None:
         self.source = source
         self.names: set[str] = set()
         for piece in _synchronising(body, found):
@@ -67,7 +66,7 @@ def heads(node: ast.stmt) -> list[ast.expr]:
     return [node.test] if isinstance(node, ast.If | ast.While) else []
 
 
-def _synchronising(block: Block, found: Spans) -> Iterator[Piece]:
+def _synchronising(block: Block, found: Usage) -> Iterator[Piece]:
     for piece in block.pieces:
         if piece.blocks and (synchronises(piece) or found.within(piece)):
             yield piece

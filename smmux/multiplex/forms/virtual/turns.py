@@ -18,8 +18,7 @@ from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.virtual.control import Control, heads
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.forms.virtual.uneven import Diverging, at_place
-from smmux.multiplex.regions.find import is_barrier, synchronises
-from smmux.multiplex.regions.spans import Spans
+from smmux.multiplex.regions.find import Usage, is_barrier, synchronises
 from smmux.multiplex.syntax.build import Names, at, expression, shell, statement
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import COUNTING, calls
@@ -35,7 +34,7 @@ class Turns(Diverging):
     varying: variables that can differ between virtual blocks.
     """
 
-    def __init__(self, analysis: Analysis, found: Spans, names: Names, indices: Indices, varying: set[str]) -> None:
+    def __init__(self, analysis: Analysis, found: Usage, names: Names, indices: Indices, varying: set[str]) -> None:
         self.analysis, self.found, self.names, self.indices = analysis, found, names, indices
         self.n = indices.merge.n
         self.source: FunctionSource = analysis.source
@@ -56,7 +55,7 @@ class Turns(Diverging):
         """A statement list. active: the variable that says whether the virtual block takes part, None if all do."""
         made: list[ast.stmt] = []
         between: list[Piece] = []
-        ranges = dict(self.found.of(block))
+        ranges = {span.start: span.stop for span in self.found.of(block)}
         i = 0
         while i < len(block.pieces):
             piece = block.pieces[i]
@@ -65,7 +64,7 @@ class Turns(Diverging):
                 between, i = [], ranges[i]
                 continue
             i += 1
-            if id(piece) in self.found.dropped:
+            if piece in self.found.superfluous:
                 continue
             if not synchronises(piece) and not self.found.within(piece):
                 between.append(piece)

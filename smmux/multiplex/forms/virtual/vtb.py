@@ -18,8 +18,8 @@ from smmux.multiplex.forms.virtual.control import tainted
 from smmux.multiplex.forms.virtual.geometry import Merge, Size, VirtualKernel
 from smmux.multiplex.forms.virtual.indices import Indices, thread_axis, uses_warps
 from smmux.multiplex.forms.virtual.turns import Turns
+from smmux.multiplex.regions.find import find
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.regions.spans import spans
 from smmux.multiplex.regions.stage import REGISTERS, stage
 from smmux.multiplex.syntax.build import Names, describe
 from smmux.multiplex.syntax.inline import inline_barriers
@@ -79,8 +79,7 @@ def prepared(kernel: Kernel, stage_registers: int) -> tuple[FunctionSource, ast.
     source = replace(source, captured=ChainMap(dict(names.added), source.captured))  # type: ignore[arg-type]
     if stage_registers:
         analysis = analyse(source, tree)
-        spans(analysis)  # regions that turns can be taken with, where these are larger
-        stage(source, tree, stage_registers, analysis)
+        stage(analysis, find(analysis, in_turns=True), stage_registers)
     return source, tree, Names(source, tree)
 
 
@@ -97,7 +96,7 @@ def in_turns(
     apart: names of shared arrays, and of their views, that are not had in turns. turns: what writes the turns.
     """
     analysis = analyse(source, tree, apart)
-    found = spans(analysis)
+    found = find(analysis, in_turns=True)
     indices = Indices(merge, names)
     indices.rewrite(source, tree)
     varying = tainted(source, tree, {indices.block, indices.thread, indices.index})
