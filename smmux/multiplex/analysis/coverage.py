@@ -13,21 +13,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from smmux import cuda
 from smmux.compiler.frontend.source import assigned_names
-from smmux.language import Dim3
-from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS, Array
+from smmux.multiplex.analysis.facts import Array
+from smmux.multiplex.analysis.integers import MAX_ELEMENTS, THREADS, Numbers, UnknownError, evaluated, value_of
 from smmux.multiplex.analysis.redefines import Access, Define
-from smmux.multiplex.analysis.steady import value_of
 from smmux.multiplex.analysis.uniformity import Frame
 
 __all__ = ["covered"]
 
-THREADS = 1024  # at most in a block
-MAX_ELEMENTS = 1 << 20
 MAX_TRIPS = 1024
-MAX_INDEX = (1 << 31) - 1
-
-Numbers = NDArray[np.int64]
 
 
 def covered(array: Array, doubtful: Sequence[Define], defines: Sequence[Define]) -> bool:
@@ -91,15 +86,11 @@ def _indices(access: Access) -> Numbers | None:
     axes = [loop for loop in access.loops if isinstance(loop, ast.For)]
     try:
         numbers = _Values(axes).of(access.frame, access.index)
-    except _Unknown:
+    except UnknownError:
         return None
     if THREADS * numbers[:1].size > MAX_ELEMENTS:
         return None
     return np.broadcast_to(numbers, (THREADS, *numbers.shape[1:])).reshape(THREADS, -1)
-
-
-class _Unknown(Exception):
-    """Nobody can tell before the kernel runs."""
 
 
 class _Values:
@@ -111,34 +102,23 @@ class _Values:
 
     def of(self, frame: Frame, node: ast.expr) -> Numbers:
         """The values of an expression in a function on the walk."""
+        return evaluated(node, lambda leaf: self.leaf(frame, leaf))
+
+    def leaf(self, frame: Frame, node: ast.expr) -> Numbers:
+        """The values of an expression that is no operation."""
         constant = frame.integer(node) if isinstance(node, ast.Constant | ast.Name | ast.Attribute) else None
         if constant is not None:
             return self.along(0, [constant])
         if isinstance(node, ast.Name):
             return self.variable(frame, node.id)
-        if isinstance(node, ast.Attribute):
-            place = frame.source.resolve(node.value)
-            if isinstance(place, Dim3) and place.name == "threadIdx" and node.attr == "x":
-                return self.along(0, range(THREADS))
-        compute = CONSTANT_OPERATIONS.get(type(getattr(node, "op", None)))  # type: ignore[arg-type]
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd | ast.Invert) and compute:
-            return np.asarray(compute(self.of(frame, node.operand)))
-        if isinstance(node, ast.BinOp) and compute and not isinstance(node.op, ast.Div | ast.Pow):
-            left, right = self.of(frame, node.left), self.of(frame, node.right)
-            if isinstance(node.op, ast.FloorDiv | ast.Mod) and (right <= 0).any():
-                raise _Unknown
-            if isinstance(node.op, ast.LShift | ast.RShift) and ((right < 0) | (right > 31)).any():
-                raise _Unknown
-            found: Numbers = np.asarray(compute(left, right))
-            if found.size > MAX_ELEMENTS or (np.abs(found) > MAX_INDEX).any():
-                raise _Unknown
-            return found
-        raise _Unknown
+        if isinstance(node, ast.Attribute) and node.attr == "x" and frame.source.resolve(node.value) is cuda.threadIdx:
+            return self.along(0, range(THREADS))
+        raise UnknownError(ast.unparse(node))
 
     def along(self, axis: int, values: Sequence[int]) -> Numbers:
         """Values that differ along one axis."""
         if len(values) > MAX_TRIPS:
-            raise _Unknown
+            raise UnknownError
         return np.array(values, np.int64).reshape([-1 if k == axis else 1 for k in range(self.rank)])
 
     def variable(self, frame: Frame, name: str) -> Numbers:
@@ -147,15 +127,15 @@ class _Values:
         if name in frame.source.parameters:
             value = frame.argument(name)
             if stores or value is None or frame.caller is None:
-                raise _Unknown
+                raise UnknownError
             return self.of(frame.caller, value)
         counted = [loop for loop in self.loops if isinstance(loop.target, ast.Name) and loop.target.id == name]
         if counted and name not in assigned_names(counted[-1].body):
             over = frame.constant_range(counted[-1])
             if over is None or frame.synchronised(counted[-1]) or stores != counted[-1:]:
-                raise _Unknown
+                raise UnknownError
             return self.along(self.loops.index(counted[-1]) + 1, over)
         value = value_of(stores[0], name) if len(stores) == 1 else None
         if value is None:
-            raise _Unknown
+            raise UnknownError
         return self.of(frame, value)

@@ -1,14 +1,187 @@
-"""Index expressions as sums of products with constants, to compare them, to shift them and to find rows in them."""
+"""What is known of integer expressions before a kernel runs: trips of loops, linear forms, values of each thread.
+
+What a name stands for is the caller's business: a function `constant` gives the value of an expression that is a
+compile-time constant, such as `Analysis.integer`.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from smmux.multiplex.syntax.build import expression
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Linear", "linear"]
+from smmux import cuda
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS
+from smmux.multiplex.syntax.build import expression
+from smmux.multiplex.syntax.vocabulary import device_function
+from smmux.types import Scalar
+
+__all__ = [
+    "MAX_ELEMENTS",
+    "THREADS",
+    "Linear",
+    "Numbers",
+    "UnknownError",
+    "assignments",
+    "evaluated",
+    "linear",
+    "per_thread",
+    "range_bounds",
+    "single_values",
+    "trips",
+    "value_of",
+]
+
+THREADS = 1024
+"""Threads that a block can have at most."""
+
+MAX_ELEMENTS = 1 << 20
+MAX_INTEGER = (1 << 31) - 1
+
+Constant = Callable[[ast.expr], int | None]
+Numbers = NDArray[np.int64]
+
+
+# -- loops over ranges
+
+
+def range_bounds(source: FunctionSource, loop: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr] | None:
+    """Start, stop and step of a loop `for name in range(...)`; None for any other statement."""
+    if not (isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and isinstance(loop.target, ast.Name)):
+        return None
+    arguments = loop.iter.args
+    if source.resolve(loop.iter.func) is not range or loop.iter.keywords or not 1 <= len(arguments) <= 3:
+        return None
+    start, stop = (ast.Constant(0), arguments[0]) if len(arguments) == 1 else (arguments[0], arguments[1])
+    return start, stop, arguments[2] if len(arguments) == 3 else ast.Constant(1)
+
+
+def trips(source: FunctionSource, loop: ast.AST, constant: Constant) -> range | None:
+    """The values that the counter of a loop over a constant range takes; None where they are not known."""
+    bounds = range_bounds(source, loop)
+    values = [constant(bound) for bound in bounds or ()]
+    known = [value for value in values if value is not None]
+    return range(*known) if len(known) == 3 and known[2] else None
+
+
+# -- variables that are assigned once
+
+
+def assignments(tree: ast.AST) -> dict[str, list[ast.AST]]:
+    """The nodes that assign each variable of a function."""
+    found: dict[str, list[ast.AST]] = defaultdict(list)
+    for node in ast.walk(tree):
+        targets: Iterable[ast.expr] = ()
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For | ast.NamedExpr):
+            targets = [node.target]
+        inside = [n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        for name in dict.fromkeys(n.id for n in inside):
+            found[name].append(node)
+    return dict(found)
+
+
+def value_of(store: ast.AST, name: str) -> ast.expr | None:
+    """The expression that a plain assignment gives a variable."""
+    if not isinstance(store, ast.Assign):
+        return None
+    for target in store.targets:
+        if isinstance(target, ast.Name) and target.id == name:
+            return store.value
+        if isinstance(target, ast.Tuple) and isinstance(store.value, ast.Tuple):
+            both = zip(target.elts, store.value.elts, strict=False)
+            if len(target.elts) == len(store.value.elts):
+                return next((v for t, v in both if isinstance(t, ast.Name) and t.id == name), None)
+    return None
+
+
+def single_values(source: FunctionSource, tree: ast.AST) -> dict[str, ast.expr]:
+    """Variables that one plain assignment of a function gives their only value, with that expression.
+
+    A value that a variable which changes goes into is not the same everywhere, and is left out.
+    """
+    stores = assignments(tree)
+    once = {name: value_of(nodes[0], name) for name, nodes in stores.items() if len(nodes) == 1}
+    changing = stores.keys() - {name for name, nodes in stores.items() if len(nodes) == 1}
+    return {
+        name: value
+        for name, value in once.items()
+        if value is not None and name not in source.parameters
+        if not any(isinstance(n, ast.Name) and n.id in changing for n in ast.walk(value))
+    }
+
+
+# -- values of many threads at once
+
+
+class UnknownError(Exception):
+    """An expression whose values cannot be told before the kernel runs."""
+
+
+def evaluated(node: ast.expr, leaf: Callable[[ast.expr], Numbers]) -> Numbers:
+    """The values of an integer expression; leaf: those of what is no operation. Raises `UnknownError`."""
+    compute = CONSTANT_OPERATIONS.get(type(getattr(node, "op", None)))  # type: ignore[arg-type]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd | ast.Invert) and compute:
+        return np.asarray(compute(evaluated(node.operand, leaf)))
+    if not isinstance(node, ast.BinOp) or compute is None or isinstance(node.op, ast.Div | ast.Pow):
+        return leaf(node)
+    left, right = evaluated(node.left, leaf), evaluated(node.right, leaf)
+    if isinstance(node.op, ast.FloorDiv | ast.Mod) and (right <= 0).any():
+        raise UnknownError(f"{ast.unparse(node)} divides by what is not positive")
+    if isinstance(node.op, ast.LShift | ast.RShift) and ((right < 0) | (right > 31)).any():
+        raise UnknownError(f"{ast.unparse(node)} shifts by more than 31 or less than 0")
+    found: Numbers = np.asarray(compute(left, right))
+    if found.size > MAX_ELEMENTS or (np.abs(found) > MAX_INTEGER).any():
+        raise UnknownError(f"{ast.unparse(node)} is too large")
+    return found
+
+
+def per_thread(source: FunctionSource, node: ast.expr, names: Mapping[str, Numbers] | None = None) -> Numbers:
+    """The values of an expression in threads 0 to 1023 of a block, as far as `threadIdx.x` alone decides them.
+
+    Captured integers and device functions without branches are followed. names: values of variables. Raises
+    `UnknownError`.
+    """
+
+    def leaf(node: ast.expr) -> Numbers:
+        if isinstance(node, ast.Name) and names is not None and node.id in names:
+            return names[node.id]
+        value = node.value if isinstance(node, ast.Constant) else source.resolve(node)
+        if type(value) is int:
+            return np.full(THREADS, value, np.int64)
+        if isinstance(node, ast.Attribute) and node.attr == "x" and source.resolve(node.value) is cuda.threadIdx:
+            return np.arange(THREADS, dtype=np.int64)
+        if isinstance(node, ast.Call) and not node.keywords:
+            given = [evaluated(argument, leaf) for argument in node.args]
+            if len(given) == 1 and isinstance(source.resolve(node.func), Scalar):
+                return given[0]
+            if (function := device_function(source, node)) is not None:
+                return _returned(function, given)
+        raise UnknownError(f"{ast.unparse(node)} is not known")
+
+    return evaluated(node, leaf)
+
+
+def _returned(function: FunctionSource, given: list[Numbers]) -> Numbers:
+    """What a device function without branches returns to each thread."""
+    names = dict(zip(function.parameters, given, strict=False))
+    for node in function.node.body:
+        if isinstance(node, ast.Return) and node.value is not None:
+            return per_thread(function, node.value, names)
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            names[node.targets[0].id] = per_thread(function, node.value, names)
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            break
+    raise UnknownError(f"{function.name!r} is not a sequence of assignments and a value")
+
+
+# -- linear forms
 
 
 @dataclass(frozen=True)
@@ -58,9 +231,7 @@ def _plus(total: ast.expr | None, term: ast.expr | None, factor: int) -> ast.exp
     return part if total is None else ast.BinOp(total, ast.Add() if factor > 0 else ast.Sub(), part)
 
 
-def linear(
-    node: ast.expr, constant: Callable[[ast.expr], int | None], defined: Mapping[str, ast.expr] | None = None
-) -> Linear:
+def linear(node: ast.expr, constant: Constant, defined: Mapping[str, ast.expr] | None = None) -> Linear:
     """The linear form of an expression.
 
     constant: the value of an expression that is a compile-time constant. defined: expressions that names stand for.

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, assigned_names
+from smmux.multiplex.analysis.integers import value_of
 from smmux.types import Scalar
 
 if TYPE_CHECKING:
     from smmux.multiplex.analysis.uniformity import Frame
 
-__all__ = ["same_always", "text_of", "value_of"]
+__all__ = ["same_always", "text_of"]
 
 PURE = (range, int, float, min, max, abs, len, cuda.grid, cuda.gridsize)
 PARTS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Tuple)
@@ -76,20 +77,6 @@ def _variable(frame: Frame, name: str, within: ast.AST | None, depth: int) -> se
         return set() if inside else None
     value = value_of(stores[0], name) if len(stores) == 1 else None
     return _needs(frame, value, stores[0], depth) if value is not None and depth <= MAX_DEPTH else None
-
-
-def value_of(store: ast.AST, name: str) -> ast.expr | None:
-    """What a plain assignment gives a variable."""
-    if not isinstance(store, ast.Assign):
-        return None
-    for target in store.targets:
-        if isinstance(target, ast.Name) and target.id == name:
-            return store.value
-        if isinstance(target, ast.Tuple) and isinstance(store.value, ast.Tuple):
-            both = zip(target.elts, store.value.elts, strict=False)
-            if len(target.elts) == len(store.value.elts):
-                return next((v for t, v in both if isinstance(t, ast.Name) and t.id == name), None)
-    return None
 
 
 def text_of(frame: Frame, node: ast.expr) -> str:

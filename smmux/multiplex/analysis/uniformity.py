@@ -18,6 +18,7 @@ from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, t
 from smmux.multiplex.analysis.blocks import Block, Piece
 from smmux.multiplex.analysis.expressions import Expressions
 from smmux.multiplex.analysis.facts import MISSING, UNIFORM, VARYING, Array, Fact, join
+from smmux.multiplex.analysis.integers import assignments, trips
 from smmux.multiplex.analysis.redefines import Defines, Held, Open, merged
 from smmux.multiplex.syntax.annotated import without_annotations
 from smmux.multiplex.syntax.refusals import refuse
@@ -66,10 +67,7 @@ class Analysis:
         """The nodes that assign each variable of a function."""
         found = self.assignments.get(id(tree))
         if found is None:
-            found = self.assignments[id(tree)] = {}
-            for node in ast.walk(tree):
-                for name in _stored(node):
-                    found.setdefault(name, []).append(node)
+            found = self.assignments[id(tree)] = assignments(tree)
         return found
 
     def carry(self, loop: object, held: Held) -> None:
@@ -79,6 +77,26 @@ class Analysis:
         if after != before:
             self.carried[loop] = after
             self.changed = True
+
+    # -- questions about expressions of the kernel, once it has been analysed
+
+    def fact(self, node: ast.expr) -> Fact:
+        """What is known of an expression."""
+        return Frame(self, self.source, ()).eval(node)
+
+    def integer(self, node: ast.expr) -> int | None:
+        """The value of a constant integer expression, None for all others."""
+        return Frame(self, self.source, ()).integer(node)
+
+    def trips(self, loop: ast.AST) -> range | None:
+        """The values that the counter of a loop over a constant range takes; None where they are not known."""
+        return trips(self.source, loop, self.integer)
+
+    def accesses(self, node: ast.expr) -> list[Event]:
+        """What an expression does to memory."""
+        frame = Frame(self, self.source, ())
+        frame.eval(node)
+        return frame.out
 
     def array(self, space: str, name: str, node: ast.AST, key: int | str) -> Array:
         """The array of a declaration or parameter."""
@@ -169,14 +187,13 @@ class Frame(Expressions):
         return given.get(name)
 
     def constant_range(self, loop: ast.stmt) -> range | None:
-        """What a loop runs over, if that is known."""
-        if not (isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call)):
-            return None
-        if self.eval(loop.iter.func).const is not range:
-            return None
-        bounds = [self.integer(a) for a in loop.iter.args if isinstance(a, ast.Constant | ast.Name | ast.Attribute)]
-        known = [b for b in bounds if b is not None]
-        return range(*known) if len(known) == len(loop.iter.args) else None
+        """What a loop runs over, if that is known without an access to memory."""
+
+        def constant(node: ast.expr) -> int | None:
+            silent = not any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(node))
+            return self.integer(node) if silent else None
+
+        return trips(self.source, loop, constant)
 
     # -- variables
 
@@ -417,13 +434,3 @@ def _set(kept: set[Array], content: set[Array]) -> None:
     """Replace the content of a set that callers share."""
     kept.clear()
     kept |= content
-
-
-def _stored(node: ast.AST) -> set[str]:
-    """Variables that a node itself assigns."""
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For | ast.NamedExpr):
-        targets = [node.target]
-    return {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
