@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.syntax.build import Names
+from smmux.multiplex.syntax.draft import Names
 
 __all__ = ["separated"]
 

@@ -20,10 +20,10 @@ from smmux.multiplex.analysis.expressions import Expressions
 from smmux.multiplex.analysis.facts import MISSING, UNIFORM, VARYING, Array, Fact, join
 from smmux.multiplex.analysis.integers import assignments, trips
 from smmux.multiplex.analysis.redefines import Defines, Held, Open, merged
-from smmux.multiplex.syntax.annotated import without_annotations
+from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 
-__all__ = ["Analysis", "Frame", "analyse"]
+__all__ = ["Analysis", "Frame", "analyse", "analysed"]
 
 MAX_WALKS = 64
 SHORTENED = {
@@ -109,7 +109,6 @@ def analyse(
     """Walk a kernel until nothing new is found; node: a copy of its tree in its place; apart: see `Analysis`."""
     tree = copy.deepcopy(source.node) if node is None else node
     analysis = Analysis(source, apart, tree=tree)
-    without_annotations(source, tree)
     for _ in range(MAX_WALKS):
         analysis.changed = False
         analysis.defines = Defines()
@@ -123,6 +122,15 @@ def analyse(
         if not analysis.changed:
             return analysis
     raise AssertionError("facts keep changing")
+
+
+def analysed(draft: Draft, apart: frozenset[str] = frozenset()) -> Analysis:
+    """What is known of a draft as it is now; apart: see `Analysis`."""
+    return draft.ask(_walked, apart)
+
+
+def _walked(draft: Draft, apart: frozenset[str]) -> Analysis:
+    return analyse(draft.source, draft.tree, apart)
 
 
 class Frame(Expressions):

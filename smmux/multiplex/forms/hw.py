@@ -10,11 +10,11 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.multiplex.analysis.apart import or_apart
 from smmux.multiplex.analysis.facts import Array
-from smmux.multiplex.analysis.uniformity import Analysis, analyse
+from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Border, find
 from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.regions.stage import REGISTERS, stage
-from smmux.multiplex.syntax.build import Names, at, call, describe, expression, made
+from smmux.multiplex.syntax.build import at, call, expression
 from smmux.multiplex.syntax.refusals import refuse
 
 __all__ = ["declaration", "hw", "isolate"]
@@ -32,18 +32,16 @@ def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_regis
 
     Raises `MultiplexError`, with file and line, where the kernel cannot be multiplexed.
     """
-    source, tree = outline(kernel)
+    draft = outline(kernel)
     if stage_registers:
-        analysis = analyse(source, tree)
-        stage(analysis, find(analysis), stage_registers)
-    analysis = analyse(source, tree)
-    names = Names(source, tree)
-    module = names.module("smm", smm)
+        stage(draft, find(analysed(draft)), stage_registers)
+    analysis = analysed(draft)
+    module = draft.names.module("smm", smm)
     _place(analysis, lambda border: call(f"{module}.alloc" if border.begin else f"{module}.release"))
     _declare(analysis, dict(shapes or {}), f"{module}.array")
-    tree.name += "_hw"
-    describe(tree, f"{source.name}, with shared memory held only from the first define to the last use of each region.")
-    return made(source, tree, names.added)
+    text = "with shared memory held only from the first define to the last use of each region."
+    draft.name("_hw", f"{draft.source.name}, {text}")
+    return draft.kernel()
 
 
 @or_apart
@@ -53,14 +51,11 @@ def isolate(kernel: Kernel) -> Kernel:
     Such a barrier also waits for the block's own global loads; the time between two of them is counted as
     `region_cycles`. They replace the source's barriers at the borders; nothing else changes.
     """
-    source, tree = outline(kernel)
-    analysis = analyse(source, tree)
-    names = Names(source, tree)
-    module = names.module("smm", smm)
-    _place(analysis, lambda _: call(f"{module}.isolate"))
-    tree.name += "_isolated"
-    describe(tree, f"{source.name}, with isolating barriers around each region.")
-    return made(source, tree, names.added)
+    draft = outline(kernel)
+    module = draft.names.module("smm", smm)
+    _place(analysed(draft), lambda _: call(f"{module}.isolate"))
+    draft.name("_isolated", f"{draft.source.name}, with isolating barriers around each region.")
+    return draft.kernel()
 
 
 def _place(analysis: Analysis, barrier: Callable[[Border], ast.Call]) -> None:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import ast
-import copy
-from collections import ChainMap
-from dataclasses import replace
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import barriers, touches
 from smmux.multiplex.analysis.liveness import places
-from smmux.multiplex.analysis.uniformity import analyse
-from smmux.multiplex.syntax.build import Names
+from smmux.multiplex.analysis.uniformity import analysed
+from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses
 from smmux.multiplex.syntax.refusals import refuse
 
 __all__ = ["outline", "without_returns"]
 
 
-def outline(kernel: Kernel) -> tuple[FunctionSource, ast.FunctionDef]:
-    """A copy of a kernel's tree, and the source that knows all of its names.
+def outline(kernel: Kernel) -> Draft:
+    """A copy of a kernel for passes to change.
 
     Arrays are declared by position, in the kernel itself: device functions that declare shared arrays are written out.
     In the last region, behind its barriers, `if a: return` becomes a condition on what follows.
@@ -29,14 +26,12 @@ def outline(kernel: Kernel) -> tuple[FunctionSource, ast.FunctionDef]:
     source = definition_of(kernel)
     if kernel.device:
         raise refuse(source, None, f"{kernel.__name__} is a device function; passes work on kernels")
-    tree = copy.deepcopy(source.node)
-    names = Names(source, tree)
-    inline_accesses(source, tree, names, set())
-    if names.added:
-        source = replace(source, captured=ChainMap(dict(names.added), source.captured))  # type: ignore[arg-type]
-    _without_keywords(source, tree)
-    without_returns(source, tree)
-    return source, ast.fix_missing_locations(tree)
+    draft = Draft(source)
+    inline_accesses(draft, set())
+    _without_keywords(draft.source, draft.tree)
+    without_returns(draft)
+    ast.fix_missing_locations(draft.tree)
+    return draft
 
 
 def _without_keywords(source: FunctionSource, tree: ast.FunctionDef) -> None:
@@ -51,14 +46,15 @@ def _without_keywords(source: FunctionSource, tree: ast.FunctionDef) -> None:
             node.keywords = [k for k in node.keywords if k.arg in given]
 
 
-def without_returns(source: FunctionSource, tree: ast.FunctionDef) -> None:
+def without_returns(draft: Draft) -> None:
     """Turn early returns behind the last barrier into conditions, where they would leave a region."""
-    body = tree.body
-    if not any(isinstance(node, ast.Return) for node in ast.walk(tree)):
+    body = draft.tree.body
+    if not any(isinstance(node, ast.Return) for node in ast.walk(draft.tree)):
         return
-    block = analyse(source, copy.deepcopy(tree)).body
+    block = analysed(draft).body
     state, pieces = places(block), block.pieces
     _without_last_return(body)
+    draft.changed()
     for i in reversed(range(len(body))):
         if any(barriers(pieces[i].events)):
             return

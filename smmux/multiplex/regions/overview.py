@@ -8,7 +8,6 @@ together.
 from __future__ import annotations
 
 import ast
-import copy
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,9 +17,10 @@ from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Event, barriers, touches
 from smmux.multiplex.analysis.apart import as_written, or_apart
 from smmux.multiplex.analysis.blocks import Block, Piece
-from smmux.multiplex.analysis.uniformity import Analysis, analyse
+from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, Usage, find
 from smmux.multiplex.regions.outline import without_returns
+from smmux.multiplex.syntax.draft import Draft
 
 __all__ = ["Region", "Regions", "regions"]
 
@@ -70,10 +70,10 @@ class Regions(list[Region]):
 @or_apart
 def regions(kernel: Kernel) -> Regions:
     """The shared-memory access regions of a kernel; raises `MultiplexError` where they cannot be told."""
-    source = definition_of(kernel)
-    tree = copy.deepcopy(source.node)
-    without_returns(source, tree)
-    analysis = analyse(source, ast.fix_missing_locations(tree))
+    draft = Draft(definition_of(kernel))
+    without_returns(draft)
+    ast.fix_missing_locations(draft.tree)
+    analysis = analysed(draft)
     usage = find(analysis)
     return Regions(_region(analysis, usage, span) for span in usage.spans)
 

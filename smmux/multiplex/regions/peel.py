@@ -15,9 +15,10 @@ from smmux.multiplex.analysis.accesses import Touch, touches
 from smmux.multiplex.analysis.blocks import Block, Piece
 from smmux.multiplex.analysis.liveness import escaping
 from smmux.multiplex.analysis.scalars import assigned, exposed, names_in
-from smmux.multiplex.analysis.uniformity import Analysis, Frame, analyse
+from smmux.multiplex.analysis.uniformity import Analysis, Frame, analysed
 from smmux.multiplex.regions.find import Span, find, synchronises
-from smmux.multiplex.syntax.build import Names, at, element, expression, statement
+from smmux.multiplex.syntax.build import at, element, expression, statement
+from smmux.multiplex.syntax.draft import Draft
 
 __all__ = ["peel", "works"]
 
@@ -34,26 +35,27 @@ def works(source: FunctionSource, piece: Piece) -> bool:
     )
 
 
-def peel(source: FunctionSource, tree: ast.FunctionDef, names: Names) -> None:
+def peel(draft: Draft) -> None:
     """Peel the first loop with loads of each region that has no work in front of it, in place."""
-    analysis = analyse(source, tree)
+    analysis = analysed(draft)
     usage = find(analysis, in_turns=True)
     for block in usage.places.walk(analysis.body):
         end = 0
         for span in usage.of(block):
             before = block.pieces[end : span.start]
-            if not any(works(source, p) or any(touches(p.events, "global")) for p in before):
-                _peel(analysis, names, tree, span)
+            if not any(works(draft.source, p) or any(touches(p.events, "global")) for p in before):
+                _peel(draft, analysis, span)
             end = span.stop
 
 
-def _peel(analysis: Analysis, names: Names, tree: ast.FunctionDef, span: Span) -> None:
+def _peel(draft: Draft, analysis: Analysis, span: Span) -> None:
     """Peel a loop of one region, if there is one that allows it."""
     pieces = span.pieces
     for k, piece in enumerate(pieces):
         loop = Loop.of(analysis, pieces[:k], piece)
         if loop is not None:
-            loop.split(names, tree, span.block, pieces[0].node)
+            loop.split(draft, span.block, pieces[0].node)
+            draft.changed()
             return
         if any(t.write for t in touches(piece.events, "global")):
             return
@@ -86,11 +88,11 @@ class Loop:
             return None
         return Loop(node, loads[0], trips)
 
-    def split(self, names: Names, tree: ast.FunctionDef, block: Block, front: ast.stmt) -> None:
+    def split(self, draft: Draft, block: Block, front: ast.stmt) -> None:
         """Put the loads of the first iterations in front of a statement, and what uses them where the loop was."""
         assert isinstance(self.node.target, ast.Name)
-        name, counter = names.new("peeled", f"peeled_{self.load.array.name}"), self.node.target.id
-        module = names.module("cuda", cuda)
+        name, counter = draft.names.new("peeled", f"peeled_{self.load.array.name}"), self.node.target.id
+        module = draft.names.module("cuda", cuda)
         loads = self.over(f"range({PEELED})")
         index = ast.Name(counter, ast.Load())
         load = copy.deepcopy(self.load.node)
@@ -104,7 +106,7 @@ class Loop:
         block.body[place : place + 1] = [first, rest]
         block.body.insert(block.body.index(front) if front is not self.node else place, loads)
         declared = statement(f"{name} = {module}.local.array({PEELED}, {self.load.array.name}.dtype)")
-        tree.body.insert(_behind_docstring(tree), at(declared, tree.body[0]))
+        draft.tree.body.insert(_behind_docstring(draft.tree), at(declared, draft.tree.body[0]))
 
     def over(self, text: str) -> ast.For:
         """The head of the loop with another range."""

@@ -20,9 +20,10 @@ from smmux.multiplex.analysis.blocks import Piece
 from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.liveness import escaping
 from smmux.multiplex.analysis.scalars import assigned, exposed, names_in
-from smmux.multiplex.analysis.uniformity import Analysis, Frame
+from smmux.multiplex.analysis.uniformity import Analysis, Frame, analysed
 from smmux.multiplex.regions.find import Span, Usage
-from smmux.multiplex.syntax.build import Names, at, call, element, expression
+from smmux.multiplex.syntax.build import at, call, element, expression
+from smmux.multiplex.syntax.draft import Draft, Names
 
 __all__ = ["REGISTERS", "stage"]
 
@@ -46,17 +47,16 @@ class NotStagedError(Exception):
     """A define that stays as it is."""
 
 
-def stage(analysis: Analysis, usage: Usage, registers: int = REGISTERS) -> None:
+def stage(draft: Draft, usage: Usage, registers: int = REGISTERS) -> None:
     """Move the global loads of a kernel's first defines in front of its regions, in place."""
-    assert analysis.tree is not None
-    names = Names(analysis.source, analysis.tree)
+    analysis = analysed(draft)
     for span in usage.spans:
-        _stage_region(analysis, names, span, registers)
-    assert not names.added, "staging needs no new modules"
+        if _staged(analysis, draft.names, span, registers):
+            draft.changed()
 
 
-def _stage_region(analysis: Analysis, names: Names, span: Span, registers: int) -> None:
-    """Split the defines at the beginning of a region."""
+def _staged(analysis: Analysis, names: Names, span: Span, registers: int) -> bool:
+    """Split the defines at the beginning of a region; whether there is anything to stage."""
     before: list[ast.stmt] = []
     within: list[ast.stmt] = []
     waiting: list[Waiting] = []
@@ -79,11 +79,12 @@ def _stage_region(analysis: Analysis, names: Names, span: Span, registers: int) 
         waiting += split.waiting
         count += 1
     if not waiting and not any(_is_staged(s) for s in before):
-        return
+        return False
     start = block.body.index(first.node)
     block.body[start : start + count] = [*before, *within]
     for name, array, extents, _ in reversed([w for w in waiting if w[2]]):
         _declare_waiting(analysis, name, array, extents)
+    return True
 
 
 def _is_staged(node: ast.stmt) -> bool:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections import ChainMap
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, FunctionSource, assigned_names
-from smmux.multiplex.syntax.build import Names, at
+from smmux.multiplex.syntax.annotations import without_annotations
+from smmux.multiplex.syntax.build import at
+from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import ATOMICS, BARRIERS, calls, device_function
 
 __all__ = ["inline_accesses", "inline_barriers"]
 
 
-def inline_accesses(source: FunctionSource, tree: ast.FunctionDef, names: Names, arrays: set[str]) -> None:
+def inline_accesses(draft: Draft, arrays: set[str]) -> None:
     """Replace calls of device functions that are given one of the arrays by what they do, in place."""
-    Inliner(source, names, arrays, _counters(tree)).body(tree.body)
+    Inliner(draft, arrays, barriers=False).body(draft.tree.body)
 
 
-def inline_barriers(source: FunctionSource, tree: ast.FunctionDef, names: Names) -> None:
+def inline_barriers(draft: Draft) -> None:
     """Replace calls of device functions with barriers in them by what they do, in place."""
-    Inliner(source, names, set(), _counters(tree), barriers=True).body(tree.body)
+    Inliner(draft, set(), barriers=True).body(draft.tree.body)
 
 
 class Inliner:
@@ -33,13 +33,10 @@ class Inliner:
     arrays: names of the arrays and their views. counters: loop variables that are not used outside of their loops.
     """
 
-    def __init__(
-        self, source: FunctionSource, names: Names, arrays: set[str], counters: set[str], barriers: bool = False
-    ) -> None:
-        self.counters, self.barriers = counters, barriers
+    def __init__(self, draft: Draft, arrays: set[str], barriers: bool) -> None:
+        self.draft, self.counters, self.barriers = draft, _counters(draft.tree), barriers
         self.around: list[str] = []  # variables of the loops around a statement
-        self.source = replace(source, captured=ChainMap(names.added, source.captured))  # type: ignore[arg-type]
-        self.names, self.arrays = names, set(arrays)
+        self.source, self.names, self.arrays = draft.source, draft.names, set(arrays)
         self.reason = "has a barrier" if barriers else "accesses the array"
         self.mine: dict[str, FunctionSource] = {}  # names that inlining has brought in
 
@@ -68,6 +65,7 @@ class Inliner:
             written_out = self.written_out(node, call)
             self.body(written_out)
             made += written_out
+            self.draft.changed()
         statements[:] = made
 
     def call_of(self, node: ast.stmt) -> ast.Call | None:
@@ -190,6 +188,7 @@ class Inliner:
     def with_one_exit(self, function: FunctionSource) -> list[ast.stmt]:
         """The statements of a function, which ends with its only `return` if there is one."""
         body = _without_docstring(copy.deepcopy(function.node.body))
+        self.draft.overlapping |= without_annotations(function, body)
         if not any(_returns(node) for node in body[:-1]) and isinstance(body[-1], ast.Return) or not _returns(*body):
             return body
         name = self.names.new(f"{function.name}_value")

@@ -16,7 +16,7 @@ from smmux.multiplex.analysis.apart import or_apart
 from smmux.multiplex.forms.divided.divide import Split, divided
 from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged
-from smmux.multiplex.syntax.build import at, describe, made
+from smmux.multiplex.syntax.build import at
 from smmux.multiplex.syntax.vocabulary import ATOMICS
 
 __all__ = ["co_hw", "co_vtb"]
@@ -40,11 +40,10 @@ def co_hw(
 
     Raises `MultiplexError`, with file and line, where the code cannot be generated.
     """
-    found = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=True)
-    name = kernel.definition.name
-    found.tree.name += "_co_hw"
-    describe(found.tree, f"{name}, with a private and a public part of {array}; the public part is held while in use.")
-    return made(found.source, found.tree, {})
+    draft, _ = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=True)
+    text = f"with a private and a public part of {array}; the public part is held while in use."
+    draft.name("_co_hw", f"{draft.source.name}, {text}")
+    return draft.kernel()
 
 
 @or_apart
@@ -75,14 +74,12 @@ def co_vtb(
         co_vtb, kernel, array, private, shape=shape, interleaved=interleaved, threads=threads, n=n
     )  # fmt: skip
     merge = merged(kernel, n, grid, block)
-    found = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=False)
-    indices = in_turns(found.source, found.tree, found.names, merge, found.private)
-    for_each(found.source, found.tree, found.private, indices.block, n)
-    found.tree.name += "_co_vtb"
+    draft, own = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=False)
+    indices = in_turns(draft, merge, own)
+    for_each(draft.source, draft.tree, own, indices.block, n)
     text = f"{n} virtual thread blocks, each with a private part of {array}, have the public part in turns."
-    text = f"{kernel.definition.name}: {text}"
-    describe(found.tree, text)
-    return finished(found.source, found.tree, found.names, indices, again)
+    draft.name("_co_vtb", f"{draft.source.name}: {text}")
+    return finished(draft, indices, again)
 
 
 def for_each(source: FunctionSource, tree: ast.FunctionDef, arrays: frozenset[str], index: str, n: int) -> None:

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections import ChainMap, Counter
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
 from smmux import cuda, smm
-from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.multiplex.analysis.blocks import Block
 from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.scalars import names_in
-from smmux.multiplex.analysis.uniformity import Analysis, Frame, analyse
+from smmux.multiplex.analysis.uniformity import Analysis, Frame, analysed
 from smmux.multiplex.forms.divided.layout import Layout, rows_first
 from smmux.multiplex.forms.divided.parts import Parts
 from smmux.multiplex.forms.divided.streams import Streams, streams
@@ -30,12 +29,13 @@ from smmux.multiplex.forms.divided.waiting import Waiting
 from smmux.multiplex.forms.hw import declaration
 from smmux.multiplex.regions.find import Span, find, is_barrier
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.syntax.build import Names, at, call, expression, statement
+from smmux.multiplex.syntax.build import at, call, expression, statement
+from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses, inline_barriers
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.types import Scalar
 
-__all__ = ["Divided", "Split", "divided"]
+__all__ = ["Split", "divided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,43 +49,33 @@ class Split:
     threads: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Divided:
-    """A kernel's tree with its array in two parts, new names in it, and the names of the private part and its views."""
-
-    source: FunctionSource
-    tree: ast.FunctionDef
-    names: Names
-    private: frozenset[str]
-
-
-def divided(kernel: Kernel, split: Split, *, allocate: bool) -> Divided:
-    """Divide an array of a kernel.
+def divided(kernel: Kernel, split: Split, *, allocate: bool) -> tuple[Draft, frozenset[str]]:
+    """Divide an array of a kernel. Returns the names of the private part and of its views, too.
 
     allocate: the public part is dynamic, with an allocating and a releasing barrier at the borders of its region;
     otherwise it is static, and its region has no more barriers than the source.
     """
-    original, tree = outline(kernel)
-    names = Names(original, tree)
-    inline_barriers(original, tree, names)
-    source = replace(original, captured=ChainMap(names.added, original.captured))  # type: ignore[arg-type]
-    division = Division(source, tree, names, split.array, allocate)
+    draft = outline(kernel)
+    inline_barriers(draft)
+    division = Division(draft, split.array, allocate)
     division.write_out(split.shape, split.interleaved)
     division.divide(split.private, split.threads)
-    source = replace(original, captured=ChainMap(dict(names.added), original.captured))  # type: ignore[arg-type]
-    return Divided(source, tree, names, frozenset({split.array, *division.views()}))
+    draft.changed()
+    return draft, frozenset({split.array, *division.views()})
 
 
 class Division:
     """The division of one array of a kernel's tree."""
 
-    def __init__(self, source: FunctionSource, tree: ast.FunctionDef, names: Names, array: str, allocate: bool) -> None:
-        self.source, self.tree, self.names, self.name, self.allocate = source, tree, names, array, allocate
+    def __init__(self, draft: Draft, array: str, allocate: bool) -> None:
+        self.draft, self.source, self.tree, self.names = draft, draft.source, draft.tree, draft.names
+        self.name, self.allocate = array, allocate
         self.analyse()
 
     def analyse(self) -> None:
         """Analyse the tree as it is now."""
-        self.analysis: Analysis = analyse(self.source, self.tree)
+        self.draft.changed()
+        self.analysis: Analysis = analysed(self.draft)
         found = [a for a in self.analysis.shared if a.name == self.name]
         if len(found) != 1:
             have = ", ".join(repr(a.name) for a in self.analysis.shared) or "none"
@@ -134,7 +124,7 @@ class Division:
     def write_out(self, shape: int | tuple[int, ...] | None, interleaved: tuple[int, int] | None) -> None:
         """Inline what accesses the array, declare the size that is used, put rows first."""
         self.region()
-        inline_accesses(self.source, self.tree, self.names, {self.name, *self.views()})
+        inline_accesses(self.draft, {self.name, *self.views()})
         elements_only(self.source, self.tree, dict.fromkeys((self.name, *self.views()), len(self.shape)))
         self.analyse()
         if shape is not None:

@@ -16,7 +16,8 @@ from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.multiplex.analysis.integers import Linear, linear
 from smmux.multiplex.analysis.scalars import names_in
 from smmux.multiplex.forms.divided.parts import range_of
-from smmux.multiplex.syntax.build import Names, at, element, expression
+from smmux.multiplex.syntax.build import at, element, expression
+from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 
 __all__ = ["rows_first"]

@@ -17,7 +17,8 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.effects import fed_by, jumps_out, leaves_loop
 from smmux.multiplex.analysis.integers import Linear, linear
 from smmux.multiplex.analysis.scalars import assigned, exposed, names_in
-from smmux.multiplex.syntax.build import Names, at, call, element, shell
+from smmux.multiplex.syntax.build import at, call, element, shell
+from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.types import int32
 

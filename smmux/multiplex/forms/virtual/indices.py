@@ -17,7 +17,8 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.language import Attribute, Dim3
 from smmux.multiplex.forms.virtual.geometry import AXES, Merge
-from smmux.multiplex.syntax.build import Names, at, expression, statement
+from smmux.multiplex.syntax.build import at, expression, statement
+from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 
 __all__ = ["Indices", "thread_axis", "uses_warps"]
@@ -122,8 +123,14 @@ class Indices:
 
     def rewrite(self, source: FunctionSource, tree: ast.FunctionDef) -> None:
         """Put virtual indices in the place of real ones, in a kernel and in what it calls."""
-        Rewriter(self, source, self.names).visit(tree)
+        self.replace(source, tree, self.names)
         self.used.add(self.block)
+
+    def replace(self, source: FunctionSource, tree: ast.FunctionDef, names: Names) -> None:
+        """The same in one function; names: where changed functions become known."""
+        rewriter = Rewriter(self, source, names)
+        rewriter.visit(tree)
+        names.added |= rewriter.redirected
 
     def component(self, place: Dim3, axis: str) -> str | None:
         """The text of threadIdx.x or its like, None if it is what it was."""
@@ -196,7 +203,7 @@ class Indices:
         names = Names(source, tree)
         before = self.used
         self.used = set()
-        Rewriter(self, source, names).visit(tree)
+        self.replace(source, tree, names)
         extra = [name for name in (self.block, self.thread, self.size, self.index) if name in self.used]
         self.used |= before
         if not extra and not names.added:
@@ -216,6 +223,7 @@ class Rewriter(ast.NodeTransformer):
 
     def __init__(self, indices: Indices, source: FunctionSource, names: Names) -> None:
         self.indices, self.source, self.names = indices, source, names
+        self.redirected: dict[str, Kernel] = {}  # changed functions by the names that this one calls them by
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         place = self.source.resolve(node.value)
@@ -273,14 +281,14 @@ class Rewriter(ast.NodeTransformer):
         """Call the changed function, with the indices it takes."""
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             raise refuse(self.source, node, f"{before.name!r} uses thread or block indices: call it without * or **")
-        known = [name for name, value in self.names.added.items() if value is function]
+        known = [name for name, value in self.redirected.items() if value is function]
         if known:
             name = known[0]
-        elif isinstance(node.func, ast.Name) and node.func.id not in self.names.added:
+        elif isinstance(node.func, ast.Name) and node.func.id not in self.redirected:
             name = node.func.id
         else:
             name = self.names.new(before.name, f"virtual_{before.name}")
-        self.names.added[name] = function
+        self.redirected[name] = function
         node.func = at(ast.Name(name, ast.Load()), node.func)
         required = len(before.node.args.args) - len(before.node.args.defaults)
         if len(node.args) >= required:

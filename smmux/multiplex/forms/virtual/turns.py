@@ -19,7 +19,8 @@ from smmux.multiplex.forms.virtual.control import Control, heads
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.forms.virtual.uneven import Diverging, at_place
 from smmux.multiplex.regions.find import Usage, is_barrier, synchronises
-from smmux.multiplex.syntax.build import Names, at, expression, shell, statement
+from smmux.multiplex.syntax.build import at, expression, shell, statement
+from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import COUNTING, calls
 
@@ -34,8 +35,8 @@ class Turns(Diverging):
     varying: variables that can differ between virtual blocks.
     """
 
-    def __init__(self, analysis: Analysis, found: Usage, names: Names, indices: Indices, varying: set[str]) -> None:
-        self.analysis, self.found, self.names, self.indices = analysis, found, names, indices
+    def __init__(self, draft: Draft, analysis: Analysis, found: Usage, indices: Indices, varying: set[str]) -> None:
+        self.draft, self.analysis, self.found, self.names, self.indices = draft, analysis, found, draft.names, indices
         self.n = indices.merge.n
         self.source: FunctionSource = analysis.source
         self.varying = varying

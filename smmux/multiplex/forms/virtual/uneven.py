@@ -13,7 +13,8 @@ from smmux.multiplex.analysis.scalars import exposed, names_in
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.forms.virtual.strides import Stride, counted, stride
-from smmux.multiplex.syntax.build import Names, expression, statement
+from smmux.multiplex.syntax.build import expression, statement
+from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 
 __all__ = ["Diverging", "at_place"]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-from collections import ChainMap
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
-from smmux.compiler.frontend.source import FunctionSource
 from smmux.dimensions import dim3
 from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, barriers
 from smmux.multiplex.analysis.apart import or_apart
-from smmux.multiplex.analysis.uniformity import Analysis, analyse
+from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.forms.virtual.control import tainted
 from smmux.multiplex.forms.virtual.geometry import Merge, Size, VirtualKernel
 from smmux.multiplex.forms.virtual.indices import Indices, thread_axis, uses_warps
@@ -21,7 +17,7 @@ from smmux.multiplex.forms.virtual.turns import Turns
 from smmux.multiplex.regions.find import find
 from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.regions.stage import REGISTERS, stage
-from smmux.multiplex.syntax.build import Names, describe
+from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_barriers
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
 
@@ -47,11 +43,10 @@ def vtb(
     """
     again = partial(vtb, kernel, n, stage_registers=stage_registers)
     merge = merged(kernel, n, grid, block)
-    source, tree, names = prepared(kernel, stage_registers)
-    indices = in_turns(source, tree, names, merge)
-    tree.name += "_vtb"
-    describe(tree, f"{source.name}: {n} virtual thread blocks take turns with the shared memory of one.")
-    return finished(source, tree, names, indices, again)
+    draft = prepared(kernel, stage_registers)
+    indices = in_turns(draft, merge)
+    draft.name("_vtb", f"{draft.source.name}: {n} virtual thread blocks take turns with the shared memory of one.")
+    return finished(draft, indices, again)
 
 
 def merged(kernel: Kernel, n: int, grid: Size | None, block: Size | None) -> Merge:
@@ -71,48 +66,37 @@ def merged(kernel: Kernel, n: int, grid: Size | None, block: Size | None) -> Mer
     return Merge(n, block_axis, grid_axis, old_grid, old_block, uses_warps(source))
 
 
-def prepared(kernel: Kernel, stage_registers: int) -> tuple[FunctionSource, ast.FunctionDef, Names]:
-    """A copy of a kernel's tree with functions that have barriers written out, and loads in front of regions."""
-    source, tree = outline(kernel)
-    names = Names(source, tree)
-    inline_barriers(source, tree, names)
-    source = replace(source, captured=ChainMap(dict(names.added), source.captured))  # type: ignore[arg-type]
+def prepared(kernel: Kernel, stage_registers: int) -> Draft:
+    """A copy of a kernel with functions that have barriers written out, and loads in front of regions."""
+    draft = outline(kernel)
+    inline_barriers(draft)
     if stage_registers:
-        analysis = analyse(source, tree)
-        stage(analysis, find(analysis, in_turns=True), stage_registers)
-    return source, tree, Names(source, tree)
+        stage(draft, find(analysed(draft), in_turns=True), stage_registers)
+    return draft
 
 
-def in_turns(
-    source: FunctionSource,
-    tree: ast.FunctionDef,
-    names: Names,
-    merge: Merge,
-    apart: frozenset[str] = frozenset(),
-    turns: type[Turns] = Turns,
-) -> Indices:
+def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), turns: type[Turns] = Turns) -> Indices:
     """Rewrite a kernel's tree for virtual blocks; what it says of their indices.
 
     apart: names of shared arrays, and of their views, that are not had in turns. turns: what writes the turns.
     """
-    analysis = analyse(source, tree, apart)
+    analysis = analysed(draft, apart)
     found = find(analysis, in_turns=True)
-    indices = Indices(merge, names)
-    indices.rewrite(source, tree)
-    varying = tainted(source, tree, {indices.block, indices.thread, indices.index})
-    turns(analysis, found, names, indices, varying).kernel()
+    indices = Indices(merge, draft.names)
+    indices.rewrite(draft.source, draft.tree)
+    varying = tainted(draft.source, draft.tree, {indices.block, indices.thread, indices.index})
+    turns(draft, analysis, found, indices, varying).kernel()
+    draft.changed()
     return indices
 
 
-def finished(
-    source: FunctionSource, tree: ast.FunctionDef, names: Names, indices: Indices, again: partial[VirtualKernel]
-) -> VirtualKernel:
+def finished(draft: Draft, indices: Indices, again: partial[VirtualKernel]) -> VirtualKernel:
     """The transformed kernel, its virtual indices defined, once it is certain that all threads meet its barriers."""
-    indices.define(tree)
-    captured = ChainMap(dict(names.added), source.captured)  # type: ignore[arg-type]
-    made = replace(source, node=ast.fix_missing_locations(tree), captured=captured)
+    indices.define(draft.tree)
+    draft.changed()
+    made = draft.finished()
     try:
-        _meet(analyse(made))
+        _meet(analysed(draft))
     except MultiplexError as error:
         why = error.msg.replace("this barrier stands", "a barrier stands here")  # it may be one that turns need
         why = why.replace("threads of a block", "virtual blocks").replace("some threads", "some virtual blocks")

@@ -21,8 +21,6 @@ from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged, prepar
 from smmux.multiplex.regions.find import is_barrier, synchronises
 from smmux.multiplex.regions.peel import peel, works
 from smmux.multiplex.regions.stage import REGISTERS
-from smmux.multiplex.syntax.annotated import overlapping
-from smmux.multiplex.syntax.build import describe
 from smmux.multiplex.syntax.refusals import refuse
 
 __all__ = ["vtb_pipe"]
@@ -45,13 +43,13 @@ def vtb_pipe(
     """
     again = partial(vtb_pipe, kernel, stage_registers=stage_registers)
     merge = merged(kernel, 2, grid, block)
-    source, tree, names = prepared(kernel, stage_registers)
+    draft = prepared(kernel, stage_registers)
     if stage_registers:
-        peel(source, tree, names)
-    indices = in_turns(source, tree, names, merge, turns=Pipeline)
-    tree.name += "_vtb_pipe"
-    describe(tree, f"{source.name}: a pipeline of 2 virtual thread blocks; one at a time uses shared memory.")
-    return finished(source, tree, names, indices, again)
+        peel(draft)
+    indices = in_turns(draft, merge, turns=Pipeline)
+    text = "a pipeline of 2 virtual thread blocks; one at a time uses shared memory."
+    draft.name("_vtb_pipe", f"{draft.source.name}: {text}")
+    return finished(draft, indices, again)
 
 
 class Pipeline(Turns):
@@ -68,7 +66,7 @@ class Pipeline(Turns):
         """Whether there are any; one around a use of shared memory is refused: that cannot overlap with another's."""
         found = False
         for piece in block.pieces:
-            if overlapping(piece.node):
+            if piece.node in self.draft.overlapping:
                 found = True
                 if any(touches(piece.events)) or synchronises(piece):
                     what = "has a barrier in it" if synchronises(piece) else "accesses a shared array"
@@ -114,7 +112,7 @@ class Pipeline(Turns):
         start = common[-1] + 1 if common else 0
         rest = range(start, len(before))
         if self.annotated:
-            return next((i for i in rest if overlapping(before[i].node)), len(before))
+            return next((i for i in rest if before[i].node in self.draft.overlapping), len(before))
         loads = [i for i in rest if any(touches(before[i].events, "global"))]
         if self.first and loads and any(works(self.source, p) for p in before[loads[-1] + 1 :]):
             rest = range(loads[-1] + 1, len(before))

@@ -1,0 +1,101 @@
+"""A kernel's tree while passes change it, with the names that they add and what analyses have found out about it."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections import ChainMap
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from smmux.compiler.frontend.source import MISSING, FunctionSource
+from smmux.kernel import Kernel
+from smmux.multiplex.syntax.annotations import without_annotations
+from smmux.multiplex.syntax.build import at, statement
+
+__all__ = ["Draft", "Names"]
+
+Answer = TypeVar("Answer")
+
+
+class Names:
+    """Names of a kernel: those taken, and those that stand for modules of smmux."""
+
+    def __init__(self, source: FunctionSource, tree: ast.FunctionDef) -> None:
+        self.source = source
+        self.taken = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {a.arg for a in tree.args.args}
+        self.added: dict[str, Any] = {}
+
+    def new(self, *wishes: str) -> str:
+        """The first of the wishes that is free, or the last with a number."""
+        numbered = (f"{wishes[-1]}_{i}" for i in itertools.count(2))
+        wanted = itertools.chain(wishes, numbered)
+        name = next(n for n in wanted if n not in self.taken and self.source.lookup(n) is MISSING)
+        self.taken.add(name)
+        return name
+
+    def module(self, name: str, module: Any) -> str:
+        """How the kernel calls a module of smmux; it becomes known to it if it was not."""
+        for candidate in (name, *sorted(n for n in self.taken if self.source.lookup(n) is module)):
+            if self.source.lookup(candidate) is module and candidate not in self.source.locals:
+                return candidate
+        if name not in self.taken and self.source.lookup(name) is MISSING:
+            found = name
+            self.taken.add(name)
+        else:
+            found = next((n for n, m in self.added.items() if m is module), "") or self.new(f"{name}_module")
+        self.added[found] = module
+        return found
+
+
+class Draft:
+    """A copy of a kernel that passes change.
+
+    source: the kernel as it was, but for the names added since. tree: the kernel as it is now. overlapping: statements
+    of the tree that stood under `with smmux.overlap():`.
+    """
+
+    def __init__(self, kernel: FunctionSource) -> None:
+        self.tree = copy.deepcopy(kernel.node)
+        self.overlapping = without_annotations(kernel, self.tree.body)
+        self.names = Names(kernel, self.tree)
+        self.source = replace(kernel, captured=ChainMap(self.names.added, kernel.captured))  # type: ignore[arg-type]
+        self._known: dict[Hashable, Any] = {}
+
+    def ask(self, question: Callable[..., Answer], *more: Hashable) -> Answer:
+        """question(draft, *more), worked out once as long as the tree stays as it is."""
+        key = (question, *more)
+        if key not in self._known:
+            self._known[key] = question(self, *more)
+        answer: Answer = self._known[key]
+        return answer
+
+    def changed(self) -> None:
+        """Say that the tree is another one now."""
+        self._known.clear()
+
+    def copy(self, node: ast.stmt) -> ast.stmt:
+        """A copy of a statement of the tree; what was annotated in it is in the copy too."""
+        copies: dict[int, Any] = {}
+        made = copy.deepcopy(node, copies)
+        self.overlapping |= {copies[id(n)] for n in ast.walk(node) if n in self.overlapping}
+        return made
+
+    def name(self, suffix: str, text: str) -> None:
+        """Give the kernel its new name and docstring, in place of the one it has."""
+        self.tree.name += suffix
+        first = self.tree.body[0]
+        value = first.value if isinstance(first, ast.Expr) else None
+        has = isinstance(value, ast.Constant) and isinstance(value.value, str)
+        self.tree.body[: int(has)] = [at(statement(repr(text)), first)]
+        self.changed()
+
+    def finished(self) -> FunctionSource:
+        """The function that the tree is now."""
+        return replace(self.source, node=ast.fix_missing_locations(self.tree))
+
+    def kernel(self) -> Kernel:
+        """The kernel that the tree is now."""
+        return Kernel(self.finished())
