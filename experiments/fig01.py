@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments import cards, harness, runs, stalls
-from experiments.cards import GPU, PERFECT_FETCH
-from experiments.harness import MARGIN, Verdict, exceeds, verdict
-from experiments.runs import SCHEDULES, by_key, simulate_all
-from experiments.speedups import LIMITED, MEAN, by_problem
+from experiments.common import cards, harness, runs, stalls
+from experiments.common.cards import GPU, PERFECT_FETCH
+from experiments.common.harness import MARGIN, Verdict, exceeds, verdict
+from experiments.common.runs import SCHEDULES, by_key, simulate_all
+from experiments.common.speedups import LIMITED, MEAN, by_problem
 from smmux import benchmarks
 from smmux import plot as figures
 from smmux.gpus import Gpu

@@ -17,12 +17,13 @@ from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
-from experiments import cards, harness, measured, runs, software, virtual
-from experiments.cards import CAMPING, MEASURED
-from experiments.harness import MARGIN, Verdict, exceeds, verdict
-from experiments.runs import simulate_all
-from experiments.software import APPROACHES, BEST, CLAIMS, HEAD, SCHEDULES, bars, best, means, substituted
-from experiments.speedups import LIMITED, MEAN, SOME, by_problem, with_speedups
+from experiments.claims import virtual_blocks
+from experiments.common import approaches, cards, harness, measured, runs
+from experiments.common.approaches import APPROACHES, BEST, CLAIMS, HEAD, SCHEDULES, bars, best, means, substituted
+from experiments.common.cards import CAMPING, MEASURED
+from experiments.common.harness import MARGIN, Verdict, exceeds, verdict
+from experiments.common.runs import simulate_all
+from experiments.common.speedups import LIMITED, MEAN, SOME, by_problem, with_speedups
 from smmux import benchmarks, gpus, models
 from smmux import plot as figures
 from smmux.gpus import Gpu
@@ -50,16 +51,16 @@ def machines() -> list[Gpu]:
 def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
     """Simulate; every record has its speedup over the baseline. quick: some benchmarks, in schedule `list`."""
     if quick:
-        todo = [p for gpu in MEASURED for p in software.points(gpu, HEAD, quick, SOME)]
+        todo = [p for gpu in MEASURED for p in approaches.points(gpu, HEAD, quick, SOME)]
     else:
-        todo = [p for gpu, schedule in product(MEASURED, SCHEDULES) for p in software.points(gpu, schedule, quick)]
+        todo = [p for gpu, schedule in product(MEASURED, SCHEDULES) for p in approaches.points(gpu, schedule, quick)]
         for name in MEASURED[1:]:
-            todo += software.points(cards.table1_bytes(name), HEAD, quick, table1_matters(name))
+            todo += approaches.points(cards.table1_bytes(name), HEAD, quick, table1_matters(name))
         for name in MEASURED:
-            todo += software.points(cards.own_registers(name), HEAD, quick, own_registers=True)
-        todo += software.points(cards.hashed(MEASURED[0]), HEAD, quick, CAMPING, own_registers=True)
+            todo += approaches.points(cards.own_registers(name), HEAD, quick, own_registers=True)
+        todo += approaches.points(cards.hashed(MEASURED[0]), HEAD, quick, CAMPING, own_registers=True)
         for machine in (cards.half_lanes(), *map(cards.perfect_fetch, MEASURED)):
-            todo += software.points(machine, HEAD, quick)
+            todo += approaches.points(machine, HEAD, quick)
     return with_speedups(simulate_all(by_problem(todo), jobs, "fig11"))
 
 
@@ -81,7 +82,7 @@ def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
 
     paper = {"marker": "_", "color": "black", "markersize": 6, "markeredgewidth": 1.4, "label": "paper", "zorder": 5}
     paper["path_effects"] = [withStroke(linewidth=3, foreground="white")]
-    software.plot_bars(ax, bars(records, gpu), gpu, {SCHEDULES[1]: software.MARK, "paper": paper})
+    approaches.plot_bars(ax, bars(records, gpu), gpu, {SCHEDULES[1]: approaches.MARK, "paper": paper})
     if gpu == MEASURED[0]:
         figures.legend(ax, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
@@ -91,7 +92,7 @@ def table(records: Sequence[Record]) -> str:
     """Speedups card by card, the paper's means beside ours."""
     parts = []
     for gpu in MEASURED:
-        paper = software.paper(gpu)
+        paper = approaches.paper(gpu)
         rows = [*_rows(records, gpu), ("paper", None, "", *(paper.get(a) for a in (*APPROACHES, BEST)), *[None] * 4)]
         for other in BESIDE:
             theirs = [(f"{row[0]}, {other}", *row[1:]) for row in _rows(records, f"{gpu}, {other}") if row[0] != MEAN]
@@ -116,7 +117,7 @@ def _variations() -> list[str]:
 
 def _rows(records: Sequence[Record], gpu: str) -> list[tuple[Any, ...]]:
     """K, registers of all variants, and speedups in both schedules, of each benchmark and in the mean."""
-    found = [software.speedups(records, gpu, schedule) for schedule in SCHEDULES]
+    found = [approaches.speedups(records, gpu, schedule) for schedule in SCHEDULES]
     own = [r for r in records if (r["gpu"], r["schedule"]) == (gpu, HEAD)]
     rows = []
     for name in found[0]:
@@ -150,7 +151,7 @@ def check(records: Sequence[Record]) -> list[Verdict]:
         _lanes(records, complete),
         _collaborative(records),
         _selection(records, complete),
-        *virtual.check(records),
+        *virtual_blocks.check(records),
     ]
 
 
@@ -172,7 +173,7 @@ def _maxima(records: Sequence[Record], complete: bool) -> Verdict:
 
 def _means_of(claim: str, records: Sequence[Record], gpu: str, complete: bool) -> Verdict:
     found = means(records, gpu)
-    columns = software.paper(gpu)
+    columns = approaches.paper(gpu)
     close, note = harness.close([found[a] for a in columns], list(columns.values()))
     mixed = means(substituted(records, gpu, f"{gpu}, Table 1 bytes"), gpu)
     more = ", ".join(f"{mixed[a]:.3f}" for a in columns)
@@ -188,7 +189,7 @@ def _order(records: Sequence[Record]) -> Verdict:
     """The approaches in the mean; the paper's own means of CO-VTB and VTB_pipe are less than the margin apart."""
     gpu = "GTX480-16K"
     found = means(records, gpu)
-    steps = {(high, low): software.step(high, low, gpu) for low, high in pairwise(APPROACHES)}
+    steps = {(high, low): approaches.step(high, low, gpu) for low, high in pairwise(APPROACHES)}
     return verdict(
         "P28",
         {APPROACHES[a]: round(found[a], 3) for a in APPROACHES},
@@ -203,7 +204,7 @@ def _order(records: Sequence[Record]) -> Verdict:
 def _exception(records: Sequence[Record], complete: bool) -> Verdict:
     """MC, and no other: one of several would be no exception."""
     ratios = {
-        gpu: {name: round(row["vtb_pipe"] / row["vtb"], 3) for name, row in software.speedups(records, gpu).items()}
+        gpu: {name: round(row["vtb_pipe"] / row["vtb"], 3) for name, row in approaches.speedups(records, gpu).items()}
         for gpu in MEASURED
     }
     found = {gpu: [name for name, ratio in row.items() if not exceeds(ratio, 1)] for gpu, row in ratios.items()}
@@ -254,7 +255,7 @@ def _collaborative(records: Sequence[Record]) -> Verdict:
     """CO-VTB over the better of the two others."""
     ratios: dict[str, dict[str, float]] = {}
     for gpu in MEASURED:
-        for name, row in software.speedups(records, gpu).items():
+        for name, row in approaches.speedups(records, gpu).items():
             if "co_vtb" in row:
                 ratio = row["co_vtb"] / max(row["vtb"], row["vtb_pipe"])
                 ratios.setdefault(name, {})[gpu] = round(ratio, 3)
@@ -277,13 +278,13 @@ def _selection(records: Sequence[Record], complete: bool) -> Verdict:
     found: dict[str, dict[str, float]] = {}
     above = True
     for gpu in MEASURED:
-        rows = software.speedups(records, gpu).values()
+        rows = approaches.speedups(records, gpu).values()
         for approach, name in APPROACHES.items():
             having = [max(row.values()) / row[approach] for row in rows if approach in row]
             if having:
                 ratio = geometric_mean(having)
                 found.setdefault(gpu, {})[name] = round(ratio, 3)
-                above = above and exceeds(ratio, 1, software.step(BEST, approach, gpu))
+                above = above and exceeds(ratio, 1, approaches.step(BEST, approach, gpu))
     return verdict(
         "P60",
         found,
@@ -313,11 +314,11 @@ def summary(records: Sequence[Record]) -> Record:
             other: means(substituted(records, gpu, other), gpu)
             for gpu, kind in product(MEASURED, BESIDE)
             for other in [f"{gpu}, {kind}"]
-            if software.speedups(records, other)
+            if approaches.speedups(records, other)
         },
         "half_lanes": means(records, cards.half_lanes().name),
         "perfect_fetch": {gpu: means(records, cards.perfect_fetch(gpu).name) for gpu in MEASURED},
-        "paper": {gpu: software.paper(gpu) for gpu in MEASURED},
+        "paper": {gpu: approaches.paper(gpu) for gpu in MEASURED},
         "hardware": measured.load(),
     }
 
@@ -332,8 +333,8 @@ EXPERIMENT = harness.Experiment(
     caption=caption,
     plots=[partial(plot, gpu=gpu) for gpu in MEASURED],
     machines=machines,
-    sizes=lambda quick: {name: benchmarks.get(name).sizes[software.size(name, quick)] for name in LIMITED},
-    options={"stalls": software.stall_table},
+    sizes=lambda quick: {name: benchmarks.get(name).sizes[approaches.size(name, quick)] for name in LIMITED},
+    options={"stalls": approaches.stall_table},
 )
 
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments import harness, throughput
-from experiments.harness import Verdict, exceeds, verdict
-from experiments.software import SCHEDULES
-from experiments.throughput import FETCHED, SETTINGS, ratios
+from experiments.common import harness, throughput
+from experiments.common.approaches import SCHEDULES
+from experiments.common.harness import Verdict, exceeds, verdict
+from experiments.common.throughput import FETCHED, SETTINGS, ratios
 from smmux.sweep import Record
 
 WIDTH = 1024

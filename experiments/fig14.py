@@ -19,11 +19,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments import beside, cards, harness, management, runs
-from experiments.cards import CAMPING, GPU, HASHED, PERFECT_FETCH
-from experiments.harness import MARGIN, Verdict, exceeds, verdict
-from experiments.runs import SCHEDULES, by_key, simulate_all
-from experiments.speedups import (
+from experiments.claims import protocol
+from experiments.common import beside, cards, harness, runs
+from experiments.common.cards import CAMPING, GPU, HASHED, PERFECT_FETCH
+from experiments.common.harness import MARGIN, Verdict, exceeds, verdict
+from experiments.common.runs import SCHEDULES, by_key, simulate_all
+from experiments.common.speedups import (
     LIMITED,
     MEAN,
     OTHERS,
@@ -307,7 +308,7 @@ EXPERIMENT = harness.Experiment(
     table=table,
     summary=summary,
     caption=caption,
-    check=lambda records: [*check(records), *management.check()],
+    check=lambda records: [*check(records), *protocol.check()],
     plots=[partial(plot, schedule=schedule) for schedule in SCHEDULES],
     machines=machines,
     sizes=partial(runs.sizes, (*LIMITED, *OTHERS)),

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from experiments import cards, harness, runs
-from experiments.cards import CAMPING, GPU, HASHED, PERFECT_FETCH, ROOMY
-from experiments.harness import MARGIN, Verdict, exceeds, listed, verdict
-from experiments.runs import SCHEDULES, by_key, simulate_all
-from experiments.speedups import LIMITED, MEAN, bars, baseline_and, by_problem, means, stall_table, with_speedups
-from experiments.stalls import for_memory
+from experiments.common import cards, harness, runs
+from experiments.common.cards import CAMPING, GPU, HASHED, PERFECT_FETCH, ROOMY
+from experiments.common.harness import MARGIN, Verdict, exceeds, listed, verdict
+from experiments.common.runs import SCHEDULES, by_key, simulate_all
+from experiments.common.speedups import LIMITED, MEAN, bars, baseline_and, by_problem, means, stall_table, with_speedups
+from experiments.common.stalls import for_memory
 from smmux import benchmarks
 from smmux import plot as figures
 from smmux.gpus import Gpu

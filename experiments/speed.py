@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments import harness, runs
-from experiments.cards import GPU
-from experiments.harness import Verdict
+from experiments.common import harness, runs
+from experiments.common.cards import GPU
+from experiments.common.harness import Verdict
 from smmux import benchmarks, gpus
 from smmux import plot as figures
 from smmux.errors import ConfigError

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments import harness, runs
-from experiments.harness import Verdict, verdict
-from experiments.runs import program
-from experiments.speedups import LIMITED
+from experiments.common import harness, runs
+from experiments.common.harness import Verdict, verdict
+from experiments.common.runs import program
+from experiments.common.speedups import LIMITED
 from smmux import benchmarks, gpus, models
 from smmux.benchmarks import Benchmark
 from smmux.gpus import Gpu

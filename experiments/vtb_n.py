@@ -11,12 +11,12 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from experiments import cards, harness, runs, software
-from experiments.cards import MEASURED
-from experiments.harness import MARGIN, Verdict, exceeds, verdict
-from experiments.runs import simulate_all
-from experiments.software import HEAD, SCHEDULES
-from experiments.speedups import LIMITED, MEAN, SOME, by_problem, with_speedups
+from experiments.common import approaches, cards, harness, runs
+from experiments.common.approaches import HEAD, SCHEDULES
+from experiments.common.cards import MEASURED
+from experiments.common.harness import MARGIN, Verdict, exceeds, verdict
+from experiments.common.runs import simulate_all
+from experiments.common.speedups import LIMITED, MEAN, SOME, by_problem, with_speedups
 from smmux import benchmarks
 from smmux import plot as figures
 from smmux.plot import geometric_mean
@@ -63,7 +63,7 @@ def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
         for name, row in speedups(records, gpu).items()
         for n, value in row.items()
     ]
-    software.plot_bars(ax, shown, gpu, {SCHEDULES[1]: software.MARK}, series=[f"N = {n}" for n in COMBINED])
+    approaches.plot_bars(ax, shown, gpu, {SCHEDULES[1]: approaches.MARK}, series=[f"N = {n}" for n in COMBINED])
     if gpu == next(name for name in MEASURED if speedups(records, name)):
         figures.legend(ax, ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
@@ -135,7 +135,7 @@ EXPERIMENT = harness.Experiment(
     sizes=lambda quick: {
         f"{name}, {gpu}": benchmarks.get(name).sizes[size(name, gpu, quick)] for name in LIMITED for gpu in MEASURED
     },
-    options={"stalls": software.stall_table},
+    options={"stalls": approaches.stall_table},
     figsize=(3.33, 4.2),
     drawable=lambda records, panel: bool(speedups(records, MEASURED[panel])),
 )

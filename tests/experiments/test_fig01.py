@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import cards, fig01, runs, stalls
-from experiments.speedups import MEAN
+from experiments import fig01
+from experiments.common import cards, runs, stalls
+from experiments.common.speedups import MEAN
 from smmux import benchmarks
 
 SHARES = dict.fromkeys(benchmarks.names(), 0.2) | {"HG": 0.9, "MM": 0.6, "TP": 0.5, "RD": 0.05}

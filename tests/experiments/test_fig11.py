@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import cards, fig11, measured, runs, software, speedups
-from experiments.cards import MEASURED
-from experiments.software import BEST, HEAD, SCHEDULES
-from experiments.speedups import LIMITED, MEAN
+from experiments import fig11
+from experiments.common import approaches, cards, measured, runs, speedups
+from experiments.common.approaches import BEST, HEAD, SCHEDULES
+from experiments.common.cards import MEASURED
+from experiments.common.speedups import LIMITED, MEAN
 from smmux import benchmarks, gpus
 
 Rows = dict[str, dict[str, tuple[float, ...]]]
@@ -72,20 +73,20 @@ def as_paper() -> list[dict[str, Any]]:
 
 
 def test_means_are_geometric_and_the_best_is_chosen_per_benchmark(as_paper: list[dict[str, Any]]) -> None:
-    found = software.means(as_paper, "GTX480-16K")
+    found = approaches.means(as_paper, "GTX480-16K")
     assert found["vtb"] == pytest.approx(1.42, abs=0.001)
     assert found["vtb_pipe"] == pytest.approx((1.6**4 * 2.19 * 1.3 * 1.55) ** (1 / 7), abs=0.001)
     assert found["co_vtb"] == pytest.approx((2.0 * 1.75 * 1.25) ** (1 / 3), abs=0.001)
     assert found[BEST] == pytest.approx((1.6**4 * 2.19 * 2.0 * 1.75) ** (1 / 7), abs=0.001)
-    assert software.means(as_paper, "K20c") == {}
+    assert approaches.means(as_paper, "K20c") == {}
 
 
 def test_bars_have_the_other_schedule_and_the_papers_means_beside_them(as_paper: list[dict[str, Any]]) -> None:
-    shown = software.bars(as_paper, "GTX480-48K")
+    shown = approaches.bars(as_paper, "GTX480-48K")
     assert len(shown) == 7 * 2 + 3 + 4
     assert all(b[SCHEDULES[1]] == pytest.approx(b["speedup"]) for b in shown)
     assert [b["paper"] for b in shown if b["benchmark"] == MEAN] == [1.09, 1.22, 1.14, 1.26]
-    alone = software.bars(records(AS_PAPER, (HEAD,)), "GTX480-48K")
+    alone = approaches.bars(records(AS_PAPER, (HEAD,)), "GTX480-48K")
     assert all(b[SCHEDULES[1]] is None for b in alone)
 
 
@@ -96,7 +97,7 @@ def test_picture(as_paper: list[dict[str, Any]]) -> None:
         assert [len(bars) for bars in ax.containers] == [8, 8, 4, 1]
         marks = {line.get_label(): len(line.get_xdata()) for line in ax.lines}
         assert marks[f"schedule {SCHEDULES[1]}"] == 21
-        assert marks["paper"] == len(software.paper(gpu))
+        assert marks["paper"] == len(approaches.paper(gpu))
 
 
 def test_verdicts_on_what_the_paper_says(as_paper: list[dict[str, Any]]) -> None:
@@ -202,8 +203,8 @@ def test_substituted_takes_only_what_the_other_machine_has(as_paper: list[dict[s
     theirs = [
         {**r, "gpu": other, "speedup": 3.0} for r in as_paper if r["benchmark"] == "SP" and r["gpu"] == MEASURED[1]
     ]
-    mixed = software.speedups(software.substituted(as_paper + theirs, MEASURED[1], other), MEASURED[1])
-    own = software.speedups(as_paper, MEASURED[1])
+    mixed = approaches.speedups(approaches.substituted(as_paper + theirs, MEASURED[1], other), MEASURED[1])
+    own = approaches.speedups(as_paper, MEASURED[1])
     assert mixed["SP"] == {"vtb": 3.0, "vtb_pipe": 3.0}
     assert {name: row for name, row in mixed.items() if name != "SP"} == {n: r for n, r in own.items() if n != "SP"}
 

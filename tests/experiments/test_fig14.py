@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import beside, cards, fig14, management, runs, speedups, stalls
+from experiments import fig14
+from experiments.claims import protocol
+from experiments.common import beside, cards, runs, speedups, stalls
 from smmux import benchmarks, cuda, int32, smm
 from smmux.models import SharedMemoryTable
 
@@ -163,7 +165,7 @@ def test_what_shared_memory_does_not_limit_neither_gains_nor_loses(cycles: dict[
 
 
 def test_claims_about_management_hold() -> None:
-    verdicts = {v.id: v for v in management.check()}
+    verdicts = {v.id: v for v in protocol.check()}
     assert {claim: v.reproduced for claim, v in verdicts.items()} == {f"P{n}": True for n in (*range(48, 54), 58)}
     assert verdicts["P48"].ours == {"static": 2, "split": 3, "starting at": [0, 4096, 8192, 12288, 14336]}
 
@@ -203,7 +205,7 @@ RUNS = {
 
 @pytest.fixture(scope="module")
 def runs_of_management() -> Callable[..., tuple[Any, list[bytes]]]:
-    return cache(management.run)
+    return cache(protocol.run)
 
 
 @pytest.mark.parametrize("case", TABLES)
@@ -211,9 +213,9 @@ def test_claims_about_management_are_of_what_its_table_does(
     case: str, runs_of_management: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     methods, contrary = TABLES[case]
-    monkeypatch.setattr(management, "run", runs_of_management)
-    monkeypatch.setattr(management, "SharedMemoryTable", type("Other", (SharedMemoryTable,), methods))
-    assert {v.id for v in management.check() if not v.reproduced} == contrary
+    monkeypatch.setattr(protocol, "run", runs_of_management)
+    monkeypatch.setattr(protocol, "SharedMemoryTable", type("Other", (SharedMemoryTable,), methods))
+    assert {v.id for v in protocol.check() if not v.reproduced} == contrary
 
 
 @pytest.mark.parametrize("case", RUNS)
@@ -232,28 +234,28 @@ def test_claims_about_management_are_of_what_its_runs_say(
         program = SimpleNamespace(shared_bytes=own["shared_bytes"], dynamic_bytes=result.program.dynamic_bytes)
         return SimpleNamespace(residency=own["residency"], program=program, counters=own), own["outputs"]
 
-    monkeypatch.setattr(management, "run", run)
-    assert {v.id for v in management.check() if not v.reproduced} == contrary
+    monkeypatch.setattr(protocol, "run", run)
+    assert {v.id for v in protocol.check() if not v.reproduced} == contrary
 
 
 @pytest.mark.parametrize(("kernel", "claim"), [("mirrored", "P51"), ("nested", "P52")])
 def test_claims_about_management_are_of_what_its_kernels_do(
     kernel: str, claim: str, runs_of_management: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(management, "run", runs_of_management)
-    monkeypatch.setattr(management, kernel, without_barrier)
-    assert {v.id for v in management.check() if not v.reproduced} == {claim}
+    monkeypatch.setattr(protocol, "run", runs_of_management)
+    monkeypatch.setattr(protocol, kernel, without_barrier)
+    assert {v.id for v in protocol.check() if not v.reproduced} == {claim}
 
 
 @cuda.jit
 def without_barrier(a):
     """Not what `mirrored` is, nor is an allocation nested."""
-    tile = smm.array(management.THREADS, int32)
+    tile = smm.array(protocol.THREADS, int32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
     smm.alloc()
     tile[t] = a[i]
-    a[i] = tile[management.THREADS - 1 - t]
+    a[i] = tile[protocol.THREADS - 1 - t]
     smm.release()
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import cards, fig15, runs
-from experiments.speedups import LIMITED, MEAN
+from experiments import fig15
+from experiments.common import cards, runs
+from experiments.common.speedups import LIMITED, MEAN
 from smmux import benchmarks
 
 STEPS = (0, 1, 2, 3, 4, 5, 6, 7, 8)

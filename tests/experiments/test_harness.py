@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from experiments import harness
+from experiments.common import harness
 from smmux import gpus
 from smmux.benchmarks import WrongOutputError
 
@@ -154,8 +154,8 @@ def test_nothing_is_written_when_the_run_fails(tmp_path: Path) -> None:
 
 
 def test_deviations_are_numbered_and_those_that_are_named_exist() -> None:
-    folder = Path(harness.__file__).parent
+    folder = Path(harness.__file__).parents[1]
     rows = re.findall(r"^\| (D\d+) \|", (folder / "DEVIATIONS.md").read_text(), re.MULTILINE)
     assert rows == [f"D{n}" for n in range(1, len(rows) + 1)]
-    named = {d for file in folder.glob("*.py") for d in re.findall(r"\bD\d+\b", file.read_text())}
+    named = {d for file in folder.rglob("*.py") for d in re.findall(r"\bD\d+\b", file.read_text())}
     assert named <= set(rows)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import cards, fig12, fig13, throughput
-from experiments.software import SCHEDULES
+from experiments import fig12, fig13
+from experiments.common import cards, throughput
+from experiments.common.approaches import SCHEDULES
 
 
 def records(rates: dict[str, float], sizes: tuple[int, ...]) -> list[dict[str, Any]]:

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import runs, software, vtb_n
-from experiments.cards import MEASURED
-from experiments.software import HEAD, SCHEDULES
-from experiments.speedups import LIMITED, MEAN
+from experiments import vtb_n
+from experiments.common import approaches, runs
+from experiments.common.approaches import HEAD, SCHEDULES
+from experiments.common.cards import MEASURED
+from experiments.common.speedups import LIMITED, MEAN
 from smmux import benchmarks, gpus, models
 from smmux.benchmarks import mc
 
@@ -82,7 +83,7 @@ def test_grids_hold_eight_waves(name: str, gpu: str) -> None:
     def holds(size: str, n: int) -> bool:
         return BLOCKS[name](**benchmark.sizes[size]) >= WAVES * max(wave(k) for k in range(1, n + 1))
 
-    assert holds(software.size(name, False), benchmark.combined)
+    assert holds(approaches.size(name, False), benchmark.combined)
     assert holds(vtb_n.size(name, gpu), max(vtb_n.COMBINED))
     assert (vtb_n.size(name, gpu) == "large") != holds("default", max(vtb_n.COMBINED))
     assert math.ceil(BLOCKS[name](**benchmark.sizes["tiny"])) == problem.blocks

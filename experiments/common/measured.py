@@ -12,16 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments import harness, software
-from experiments.harness import Plot
-from experiments.software import APPROACHES, BEST
-from experiments.speedups import LIMITED, MEAN
+from experiments.common import approaches, harness
+from experiments.common.approaches import APPROACHES, BEST
+from experiments.common.harness import Plot
+from experiments.common.speedups import LIMITED, MEAN
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
 __all__ = ["FOLDER", "bars", "caption", "load", "panels", "plot", "table"]
 
-FOLDER = Path(__file__).with_name("hardware")
+FOLDER = Path(__file__).parents[1] / "hardware"
 MARKERS = ("D", "o", "^", "v")
 
 
@@ -98,7 +98,7 @@ def plot(measured: Sequence[Record], ax: Any) -> Any:
     marks = {
         f"{kb} kB": {"marker": marker, "label": f"{kb} kB", **look} for kb, marker in zip(others, MARKERS, strict=False)
     }
-    software.plot_bars(ax, bars(measured), f"{card(measured)}, measured, {smallest} kB", marks)
+    approaches.plot_bars(ax, bars(measured), f"{card(measured)}, measured, {smallest} kB", marks)
     lines = [line for line in ax.lines if not line.get_label().startswith("_")]
     ax.legend(handles=lines, ncols=len(lines), loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax

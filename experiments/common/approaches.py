@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments import harness, runs, stalls
-from experiments.cards import MEASURED
-from experiments.speedups import LIMITED, MEAN, is_default
+from experiments.common import harness, runs, stalls
+from experiments.common.cards import MEASURED
+from experiments.common.speedups import LIMITED, MEAN, is_default
 from smmux import benchmarks
 from smmux import plot as figures
 from smmux.gpus import Gpu

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from experiments import stalls
-from experiments.cards import GPU
-from experiments.runs import by_key
+from experiments.common import stalls
+from experiments.common.cards import GPU
+from experiments.common.runs import by_key
 from smmux import benchmarks
 from smmux.gpus import Gpu
 from smmux.plot import geometric_mean

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from experiments import harness
+from experiments.common import harness
 from smmux import _core
 from smmux.sweep import Record
 

@@ -7,11 +7,11 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any
 
-from experiments import cards, harness, stalls
-from experiments.cards import MEASURED
-from experiments.runs import simulate_all
-from experiments.software import HEAD, SCHEDULES
-from experiments.speedups import with_speedups
+from experiments.common import cards, harness, stalls
+from experiments.common.approaches import HEAD, SCHEDULES
+from experiments.common.cards import MEASURED
+from experiments.common.runs import simulate_all
+from experiments.common.speedups import with_speedups
 from smmux import benchmarks, gpus
 from smmux.gpus import Gpu
 from smmux.sweep import Record

@@ -73,7 +73,7 @@ class Verdict:
 @cache
 def claims() -> Mapping[str, Mapping[str, Any]]:
     """The paper's claims by id: text and, where it gives one, its number."""
-    return tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).parents[1].joinpath("claims.toml").read_text(encoding="utf-8"))
 
 
 def verdict(claim: str, ours: Any, reproduced: bool | None, note: str = "") -> Verdict:

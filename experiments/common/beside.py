@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from experiments import cards, harness
-from experiments.cards import CAMPING, GPU, HASHED
-from experiments.harness import MARGIN, Verdict, exceeds, listed, verdict
-from experiments.runs import SCHEDULES, by_key
-from experiments.software import APPROACHES
-from experiments.speedups import LIMITED, MEAN, OTHERS, baseline_and, is_default
-from experiments.stalls import at_barriers, for_memory
+from experiments.common import cards, harness
+from experiments.common.approaches import APPROACHES
+from experiments.common.cards import CAMPING, GPU, HASHED
+from experiments.common.harness import MARGIN, Verdict, exceeds, listed, verdict
+from experiments.common.runs import SCHEDULES, by_key
+from experiments.common.speedups import LIMITED, MEAN, OTHERS, baseline_and, is_default
+from experiments.common.stalls import at_barriers, for_memory
 from smmux import benchmarks
 from smmux.plot import geometric_mean
 from smmux.sweep import Record

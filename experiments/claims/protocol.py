@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cards import card
-from experiments.harness import Verdict, listed, verdict
-from experiments.speedups import LIMITED
+from experiments.common.cards import card
+from experiments.common.harness import Verdict, listed, verdict
+from experiments.common.speedups import LIMITED
 from smmux import AllocationError, Result, benchmarks, cuda, int32, models, smm
 from smmux.gpus import Gpu
 from smmux.models import SharedMemoryTable

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments import cards
-from experiments.cards import MEASURED
-from experiments.harness import MARGIN, Verdict, exceeds, listed, paper, verdict
-from experiments.runs import by_key
-from experiments.software import SCHEDULES
-from experiments.stalls import at_barriers
+from experiments.common import cards
+from experiments.common.approaches import SCHEDULES
+from experiments.common.cards import MEASURED
+from experiments.common.harness import MARGIN, Verdict, exceeds, listed, paper, verdict
+from experiments.common.runs import by_key
+from experiments.common.stalls import at_barriers
 from smmux import benchmarks, gpus, models
 from smmux.sweep import Record
 

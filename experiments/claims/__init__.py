@@ -1,0 +1,1 @@
+"""Judges of the paper's claims: each compares one sentence of `claims.toml` with what was simulated."""
