@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments.common import harness, throughput
-from experiments.common.approaches import SCHEDULES
-from experiments.common.harness import Verdict, exceeds, verdict
-from experiments.common.throughput import FETCHED, SETTINGS, ratios
+from experiments.common import throughput
+from experiments.common.harness import Experiment
+from experiments.common.schedules import ON_CARDS
+from experiments.common.throughput import HEIGHTS, SETTINGS, mean_ratio
+from experiments.common.verdicts import judged, paper
 from smmux.sweep import Record
 
 WIDTH = 1024
-HEIGHTS = tuple(1024 * k for k in (8, 16, 32, 64, 128))
 QUICK_HEIGHTS = (2048, 4096)
+check = partial(judged, "fig12")
 
 
 def sizes(quick: bool = False) -> dict[int, dict[str, int]]:
@@ -37,66 +38,26 @@ def plot(records: Sequence[Record], ax: Any, setting: str) -> Any:
     return throughput.plot(records, ax, setting, "Height of the matrix", lambda height: f"{height // 1024}K")
 
 
-def check(records: Sequence[Record]) -> list[Verdict]:
-    """Claims P35 and P36, for schedule `list`."""
-    over = {series: list(ratios(records, series, "48K_BL").values()) for series in throughput.SERIES}
-    gains = over["48K_VTB_pipe"]
-    small = sum(over["16K_VTB_pipe"]) / len(gains)
-    ours = [max(gains), sum(gains) / len(gains)]
-    complete = len(gains) == len(HEIGHTS)
-    close, note = harness.close((*ours, small), (*harness.paper("P35"), 1))
-    below = sum(over["16K_BL"]) / len(gains)
-    perfect = [ratios(records, f"{kb}_VTB_pipe", "48K_BL", FETCHED).values() for kb in ("16K", "48K")]
-    fetched = [sum(values) / len(values) for values in perfect]
-    blocks = {r["size"]: r["blocks"] for r in records if r["variant"] == "baseline"}
-    return [
-        verdict(
-            "P35",
-            [round(value, 3) for value in ours],
-            close and exceeds(1, below) if complete else None,
-            f"maximum and mean over the 48K baseline; VTB_pipe with 16 kB {small:.3f} of it (the paper: as fast as "
-            f"CUBLAS, as is the 48K baseline), the 16K baseline {below:.3f}: {note}. "
-            f"With perfect fetch VTB_pipe with 16 and 48 kB {fetched[0]:.3f} and {fetched[1]:.3f} (DEVIATIONS D16)",
-        ),
-        verdict(
-            "P36",
-            blocks,
-            all(count == height // 32 for height, count in blocks.items()),
-            "blocks of 32 threads by height",
-        ),
-    ]
-
-
 def caption(records: Sequence[Record]) -> str:
     """Mean ratios to the baseline with 48 kB."""
-    small, large = (ratios(records, f"{kb}_VTB_pipe", "48K_BL").values() for kb in ("16K", "48K"))
+    small, large = (mean_ratio(records, f"{kb}_VTB_pipe", "48K_BL") for kb in ("16K", "48K"))
     return (
-        f"Figure 12. MV of width {WIDTH} on GTX480: VTB_pipe reaches {sum(small) / len(small):.2f} of the rate of the "
-        f"baseline with 48 kB if it has 16 kB, and {sum(large) / len(large):.2f} with 48 kB (means, schedule "
-        f"{SCHEDULES[0]}; paper about 1 and {harness.paper('P35')[1]})."
+        f"Figure 12. MV of width {WIDTH} on GTX480: VTB_pipe reaches {small:.2f} of the rate of the "
+        f"baseline with 48 kB if it has 16 kB, and {large:.2f} with 48 kB (means, schedule "
+        f"{ON_CARDS.head}; paper about 1 and {paper('P35')[1]})."
     )
 
 
-EXPERIMENT = harness.Experiment(
-    name="fig12",
-    description=__doc__,
-    run=run,
+EXPERIMENT = Experiment.of(
+    globals(),
     table=partial(throughput.table, label="height"),
     summary=throughput.summary,
-    check=check,
-    caption=caption,
     plots=[partial(plot, setting=setting) for setting in SETTINGS],
     machines=throughput.machines,
-    sizes=sizes,
     options={"stalls": throughput.stall_table},
     figsize=(3.33, 4.6),
 )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Command line."""
-    return harness.main(EXPERIMENT, argv)
-
+main = EXPERIMENT.main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -17,33 +17,35 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from experiments.common import cards, harness, runs
+from experiments.common import cards, runs, tables
 from experiments.common.cards import CAMPING, GPU, HASHED, PERFECT_FETCH, ROOMY
-from experiments.common.harness import MARGIN, Verdict, exceeds, listed, verdict
-from experiments.common.runs import SCHEDULES, by_key, simulate_all
+from experiments.common.curves import BEYOND, PRINTED, curves, without_camping
+from experiments.common.harness import Experiment
+from experiments.common.runs import simulate_all
+from experiments.common.schedules import IN_SIMULATION
 from experiments.common.speedups import LIMITED, MEAN, bars, baseline_and, by_problem, means, stall_table, with_speedups
 from experiments.common.stalls import for_memory
-from smmux import benchmarks
+from experiments.common.tables import listed
+from experiments.common.verdicts import judged
+from smmux import benchmarks, models
 from smmux import plot as figures
 from smmux.gpus import Gpu
-from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
-PRINTED = (1, 2, 3)
-BEYOND = (4, 5, 6, 7, 8)
-FALLING = MARGIN / 2  # of a benchmark, to be named; the mean counts from the whole margin on
+HEAD = IN_SIMULATION.head
+check = partial(judged, "fig15")
 
 
 def points(
     gpu: Gpu, schedules: Sequence[str], extras: Sequence[int], size: str, names: Iterable[str] = LIMITED
 ) -> list[Record]:
     """Baseline and HW of benchmarks on a machine, compiled for the registers of the card."""
-    made: list[Record] = []
+    todo: list[Record] = []
     for name, schedule in itertools.product(names, schedules):
         build = benchmarks.get(name).builds[0]
         rest: dict[str, Any] = {"size": size, "registers_of": cards.card()} if gpu.name == ROOMY else {"size": size}
-        made += baseline_and(extras, benchmark=name, build=build, schedule=schedule, gpu=gpu, **rest)
-    return made
+        todo += baseline_and(extras, benchmark=name, build=build, schedule=schedule, gpu=gpu, **rest)
+    return todo
 
 
 def machines(sensitivities: bool) -> list[Gpu]:
@@ -66,49 +68,23 @@ def run(
     """
     size = runs.size(quick)
     card, roomy, hashed, *others = machines(sensitivities)
-    todo = points(card, SCHEDULES, PRINTED, size)
+    todo = points(card, IN_SIMULATION, PRINTED, size)
     # K blocks fit either card, and static management does not see the difference: one baseline serves both
-    beyond = points(roomy, SCHEDULES if everything else SCHEDULES[:1], BEYOND, size)
+    beyond = points(roomy, IN_SIMULATION if everything else [HEAD], BEYOND, size)
     todo += [p for p in beyond if p["variant"] != "baseline"]
-    todo += points(hashed, SCHEDULES[:1], PRINTED, size, CAMPING)
+    todo += points(hashed, [HEAD], PRINTED, size, CAMPING)
     for gpu in others:
-        todo += points(gpu, SCHEDULES[:1], PRINTED, size)
+        todo += points(gpu, [HEAD], PRINTED, size)
     records = simulate_all(by_problem(todo), jobs, "fig15")
     alone = [r for r in records if r["variant"] == "baseline" and r["gpu"] == GPU]
     records += [{**r, "gpu": ROOMY} for r in alone]
     return [{**r, "wait": for_memory(r)} for r in with_speedups(records)]
 
 
-def curves(records: Sequence[Record], schedule: str = SCHEDULES[0]) -> dict[str, list[Record]]:
-    """Per benchmark, records with 0, 1, ..., 8 extra blocks; under MEAN the speedups' geometric mean."""
-    own = [r for r in records if r["schedule"] == schedule and r["gpu"] in (GPU, ROOMY)]
-    found = by_key((r for r in own if r["gpu"] == GPU or r["extra_blocks"]), "benchmark", "extra_blocks")
-    names = [name for name in LIMITED if (name, 0) in found]
-    made = {name: [found[name, n] for n in (0, *PRINTED, *BEYOND) if (name, n) in found] for name in names}
-    together = zip(*made.values(), strict=True)
-    made[MEAN] = [
-        {
-            "benchmark": MEAN,
-            "extra_blocks": rows[0]["extra_blocks"],
-            "speedup": geometric_mean(r["speedup"] for r in rows),
-            "wait": sum(r["wait"] for r in rows) / len(rows),
-        }
-        for rows in together
-    ]
-    return made
-
-
-def without_camping(records: Sequence[Record]) -> list[float]:
-    """Means with K+1 to K+3 where benchmarks that camp on a partition run with hashed addresses (DEVIATIONS D4)."""
-    found = by_key((r for r in records if r["gpu"] == HASHED), "benchmark", "extra_blocks")
-    rows = [row for name, row in curves(records).items() if name != MEAN]
-    return [geometric_mean(found.get((row[n]["benchmark"], n), row[n])["speedup"] for row in rows) for n in PRINTED]
-
-
 def plot(records: Sequence[Record], ax: Any) -> Any:
     """The paper's bars: K+1 to K+3."""
     names = [*LIMITED, MEAN]
-    shown = [b for b in bars(records) if b["schedule"] == SCHEDULES[0]]
+    shown = [b for b in bars(records) if b["schedule"] == HEAD]
     shown.sort(key=lambda b: (names.index(b["benchmark"]), b["extra_blocks"]))
     for bar in shown:
         bar["series"] = f"K+{bar['extra_blocks']}"
@@ -143,7 +119,7 @@ def plot_curve(records: Sequence[Record], ax: Any, column: str = "speedup") -> A
 def table(records: Sequence[Record]) -> str:
     """Speedups and waits up to K+8, in both schedules."""
     parts = []
-    for schedule in SCHEDULES:
+    for schedule in IN_SIMULATION:
         rows = []
         for name, found in curves(records, schedule).items():
             speedups = [r["speedup"] for r in found]
@@ -157,7 +133,7 @@ def table(records: Sequence[Record]) -> str:
             for label, row in (("perfect fetch", fetched), (f"{listed(CAMPING)} hashed", hashed)):
                 rows.append((f"{MEAN}, {label}", None, *row, *[None] * len(BEYOND), "", ""))
         header = (schedule, "K", *(f"K+{n}" for n in (*PRINTED, *BEYOND)), "% of time waiting, K+1..", "card stops at")
-        parts.append(harness.table(header, rows))
+        parts.append(tables.table(header, rows))
     return "\n\n".join(parts)
 
 
@@ -165,8 +141,6 @@ def limit(record: Record) -> str:
     """Where the card itself stops: by registers, warps or block slots, whatever is allowed."""
     if "registers" not in record:
         return ""
-    from smmux import models
-
     found = models.occupancy(record["threads"], record["registers"], 0, cards.card().replace(smem_reserved=0))
     return f"K+{found.blocks - record['residency']} ({found.limiter})"
 
@@ -176,56 +150,8 @@ def sensitivity_table(records: Sequence[Record]) -> str:
     rows = []
     for name in dict.fromkeys(r["gpu"] for r in records if r["gpu"] not in (ROOMY, HASHED)):
         found = means(records, name)
-        rows.append((name, *(found[SCHEDULES[0], "hw", extra] for extra in PRINTED)))
-    return harness.table(("mean speedup on", *(f"K+{n}" for n in PRINTED)), rows)
-
-
-def check(records: Sequence[Record]) -> list[Verdict]:
-    """Claims P42, P43 and P61, for the schedule `source`."""
-    found = curves(records)
-    means_of = [r["speedup"] for r in found[MEAN][1 : len(PRINTED) + 1]], without_camping(records)
-    return [_two_or_three(*means_of), _who_gains(found), _contention(found)]
-
-
-def _two_or_three(*means_of: Sequence[float]) -> Verdict:
-    """K+2 and K+3 above K+1, and near each other: in the figure, and without the accident of who camps."""
-    gains = [[mean / one - 1 for mean in rest] for one, *rest in means_of]
-    apart = [three / two - 1 for _, two, three in means_of]
-    of_figure, hashed = (" and ".join(f"{gain:+.1%}" for gain in row) for row in gains)
-    rows = [" ".join(f"{value:.3f}" for value in row) for row in means_of]
-    return verdict(
-        "P42",
-        dict(zip(("figure", f"{listed(CAMPING)} hashed"), rows, strict=True)),
-        all(exceeds(mean, one) for one, *rest in means_of for mean in rest) and max(map(abs, apart)) <= MARGIN,
-        f"means; K+2 and K+3 {of_figure} over K+1 and, without partition camping (DEVIATIONS D4), {hashed}; each "
-        f"counts from {MARGIN:.0%} on. K+3 {apart[0]:+.1%} and {apart[1]:+.1%} over K+2 (similar up to {MARGIN:.0%})",
-    )
-
-
-def _who_gains(found: dict[str, list[Record]]) -> Verdict:
-    """FFT and MC: K+2 or K+3 above K+1, and neither below it; HG and MV: neither above it."""
-    expected = {"FFT": True, "MC": True, "HG": False, "MV": False}
-    steps = {name: [round(r["speedup"], 3) for r in found[name][1:4]] for name in expected}
-    gaining = {name: exceeds(max(rest), one) for name, (one, *rest) in steps.items()}
-    losing = {name: exceeds(one, min(rest)) for name, (one, *rest) in steps.items()}
-    off = [name for name, gains in expected.items() if gaining[name] != gains or (gains and losing[name])]
-    note = f"K+1, K+2, K+3; a gain or a loss from {MARGIN:.0%} on; not as the paper: {listed(off)} (DEVIATIONS D4, D6)"
-    return verdict("P43", steps, not off, note)
-
-
-def _contention(found: dict[str, list[Record]]) -> Verdict:
-    """That blocks wait ever longer, and that the curve of the means has a turning point, behind which it falls."""
-    best = {name: max(rows, key=lambda r: r["speedup"])["extra_blocks"] for name, rows in found.items()}
-    fall = {name: rows[-1]["speedup"] / max(r["speedup"] for r in rows) - 1 for name, rows in found.items()}
-    first, last = found[MEAN][1], found[MEAN][-1]
-    falling = [f"{name} {fall[name]:+.1%}" for name in found if name != MEAN and fall[name] <= -FALLING]
-    note = (
-        f"number of extra blocks that is best; from there to K+{last['extra_blocks']} the mean changes by "
-        f"{fall[MEAN]:+.1%} (a fall counts from {MARGIN:.0%} on), while blocks wait {last['wait']:.0%} of their time "
-        f"for memory (K+1: {first['wait']:.0%}); falling by {FALLING:.1%} or "
-        f"more: {listed(falling)} (DEVIATIONS D4, D23)"
-    )
-    return verdict("P61", best, last["wait"] > 2 * first["wait"] and fall[MEAN] <= -MARGIN, note)
+        rows.append((name, *(found[HEAD, "hw", extra] for extra in PRINTED)))
+    return tables.table(("mean speedup on", *(f"K+{n}" for n in PRINTED)), rows)
 
 
 def caption(records: Sequence[Record]) -> str:
@@ -235,7 +161,7 @@ def caption(records: Sequence[Record]) -> str:
     return (
         f"Figure 15. Geometric mean of the speedups {printed}; with K+{rows[-1]['extra_blocks']} "
         f"{rows[-1]['speedup']:.2f}, and blocks wait for shared memory for {rows[-1]['wait']:.0%} of their time on "
-        f"average (K+1: {rows[1]['wait']:.0%}). Schedule {SCHEDULES[0]}."
+        f"average (K+1: {rows[1]['wait']:.0%}). Schedule {HEAD}."
     )
 
 
@@ -244,31 +170,19 @@ def summary(records: Sequence[Record]) -> Record:
     return {
         "speedups": bars(records),
         "perfect_fetch": bars(records, PERFECT_FETCH),
-        "means": {s: [r["speedup"] for r in curves(records, s)[MEAN]] for s in SCHEDULES},
-        "waits": {s: [r["wait"] for r in curves(records, s)[MEAN]] for s in SCHEDULES},
+        "means": {s: [r["speedup"] for r in curves(records, s)[MEAN]] for s in IN_SIMULATION},
+        "waits": {s: [r["wait"] for r in curves(records, s)[MEAN]] for s in IN_SIMULATION},
     }
 
 
-EXPERIMENT = harness.Experiment(
-    name="fig15",
-    description=__doc__,
-    run=run,
-    table=table,
-    summary=summary,
-    check=check,
-    caption=caption,
+EXPERIMENT = Experiment.of(
+    globals(),
     plots=[plot, plot_curve, partial(plot_curve, column="wait")],
-    machines=machines,
     sizes=partial(runs.sizes, LIMITED),
     options={"stalls": stall_table, "sensitivities": sensitivity_table, "everything": None},
     figsize=(3.33, 5.0),
 )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Command line."""
-    return harness.main(EXPERIMENT, argv)
-
+main = EXPERIMENT.main
 
 if __name__ == "__main__":
     sys.exit(main())

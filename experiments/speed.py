@@ -26,12 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.common import harness, runs
+from experiments.common import runs, tables
 from experiments.common.cards import GPU
-from experiments.common.harness import Verdict
+from experiments.common.harness import Experiment
+from experiments.common.verdicts import judged
 from smmux import benchmarks, gpus
 from smmux import plot as figures
 from smmux.errors import ConfigError
+from smmux.gpus import Gpu
 from smmux.plot import geometric_mean
 from smmux.result import Result
 from smmux.sweep import Record, available_processors, product, sweep
@@ -41,6 +43,8 @@ ROUNDS = {"default": 5, "quick": 2, "tiny": 1}
 
 LARGE = 3_000_000
 """Warp instructions of a larger run."""
+
+check = partial(judged, "speed")
 
 
 def measure(benchmark: str, host_threads: int, size: str, gpu: str = GPU) -> Record:
@@ -123,14 +127,14 @@ def gain(records: Sequence[Record], record: Record) -> float:
     return float(_single(records, record)["seconds"] / record["seconds"])
 
 
-def machines(records: Sequence[Record]) -> dict[str, list[Record]]:
+def by_machine(records: Sequence[Record]) -> dict[str, list[Record]]:
     """The records of each machine, in their order."""
     return {name: [r for r in records if r["gpu"] == name] for name in dict.fromkeys(r["gpu"] for r in records)}
 
 
 def summary(records: Sequence[Record]) -> dict[str, Any]:
     """The figures to watch from version to version: of the first machine, and of each."""
-    found = {name: _summary(own) for name, own in machines(records).items()}
+    found = {name: _summary(own) for name, own in by_machine(records).items()}
     return {**next(iter(found.values())), "machines": found}
 
 
@@ -170,7 +174,7 @@ def _rates(found: Record) -> str:
 
 def plot(records: Sequence[Record], ax: Any, panel: int = 0) -> Any:
     """Millions of warp instructions per second on one machine, by its number."""
-    name, own = list(machines(records).items())[panel]
+    name, own = list(by_machine(records).items())[panel]
     named = [{**r, "threads": f"{r['host_threads']} host thread{'s' * (r['host_threads'] > 1)}"} for r in own]
     figures.grouped_bars(ax, named, x="benchmark", hue="threads", y="mwips", labels="inside", number="{:.1f}".format)
     ax.set_ylabel("Warp instructions (M/s)")
@@ -184,7 +188,7 @@ def table(records: Sequence[Record]) -> str:
     """Rates per benchmark, machine by machine; gain is over one host thread."""
     heads = ("threads", "instructions", "seconds", "M/s", "ns each", "Mcycles/s", "Mtrans/s", "MB", "gain")
     parts = []
-    for name, own in machines(records).items():
+    for name, own in by_machine(records).items():
         rows = [
             (
                 r["benchmark"],
@@ -200,7 +204,7 @@ def table(records: Sequence[Record]) -> str:
             )
             for r in own
         ]
-        parts.append(harness.table((name, *heads), rows))
+        parts.append(tables.table((name, *heads), rows))
         parts.append("\n".join(f"{key}: {_shown(value)}" for key, value in _summary(own).items()))
     return "\n\n".join(parts)
 
@@ -219,21 +223,14 @@ def _gpu(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def check(records: Sequence[Record]) -> list[Verdict]:
-    """The paper says nothing about our speed."""
-    return []
+def machines(gpu: Sequence[str]) -> list[Gpu]:
+    """The machines that were named."""
+    return [gpus.get(name) for name in dict.fromkeys(gpu)]
 
 
-EXPERIMENT = harness.Experiment(
-    name="speed",
-    description=__doc__,
-    run=run,
-    table=table,
-    summary=summary,
-    check=check,
-    caption=caption,
+EXPERIMENT = Experiment.of(
+    globals(),
     plots=[partial(plot, panel=panel) for panel in range(len(gpus.names()))],
-    machines=lambda gpu: [gpus.get(name) for name in dict.fromkeys(gpu)],
     sizes=partial(runs.sizes, benchmarks.names()),
     arguments={
         "gpu": {
@@ -245,14 +242,9 @@ EXPERIMENT = harness.Experiment(
         }
     },
     figsize=(3.33, 2.0 * len(gpus.names())),
-    drawable=lambda records, panel: panel < len(machines(records)),
+    drawable=lambda records, panel: panel < len(by_machine(records)),
 )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Command line."""
-    return harness.main(EXPERIMENT, argv)
-
+main = EXPERIMENT.main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments.common import harness, runs
-from experiments.common.harness import Verdict, verdict
+from experiments.claims.capacity import is_limited
+from experiments.common import runs, tables
+from experiments.common.harness import Experiment
 from experiments.common.runs import program
-from experiments.common.speedups import LIMITED
+from experiments.common.verdicts import judged
 from smmux import benchmarks, gpus, models
 from smmux.benchmarks import Benchmark
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 
 GPU = "GTX285"
-COLUMNS = {"P5": "bytes", "P6": "threads", "P7": "blocks", "P8": "used"}
-"""Claims on columns of the table."""
+check = partial(judged, "table1")
 
 
 def row(benchmark: Benchmark, gpu: Gpu) -> Record:
@@ -48,11 +48,6 @@ def row(benchmark: Benchmark, gpu: Gpu) -> Record:
         "used": size * fit.blocks,
         "capacity": gpu.smem_bytes,
     }
-
-
-def is_limited(record: Record) -> bool:
-    """Whether more blocks would fit if shared memory were unlimited."""
-    return bool(record["blocks_without_shared"] > record["blocks"])
 
 
 def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
@@ -100,59 +95,7 @@ def table(records: Sequence[Record]) -> str:
             )
         )
     header = ("", "bytes", "ours", "threads", "ours", "blocks", "ours", "used", "ours", "arrays + 16 + parameters")
-    return harness.table(header, rows)
-
-
-def check(records: Sequence[Record]) -> list[Verdict]:
-    """Claims P5 to P11, P15, P16 and P34."""
-    found = {record["benchmark"]: record for record in records}
-
-    limited = [name for name, record in found.items() if is_limited(record)]
-    idle = {name: 1 - record["used"] / record["capacity"] for name, record in found.items()}
-    fft, cv = found["FFT"], benchmarks.get("CV")
-    arrays = program(cv).shared_bytes
-    fermi = [models.occupancy(128, 0, arrays, name).blocks for name in ("GTX480-16K", "GTX480-48K")]
-    return [
-        *(_column(claim, [record[name] for record in records]) for claim, name in COLUMNS.items()),
-        verdict(
-            "P9",
-            limited,
-            set(limited) == set(LIMITED),
-            "benchmarks with more blocks if shared memory were unlimited (DEVIATIONS D24)",
-        ),
-        verdict(
-            "P10",
-            {name: round(idle[name], 3) for name in LIMITED},
-            all(idle[name] >= 0.2 for name in LIMITED if name != "STO") and idle["STO"] < 0.01,
-            "unused share of 16 kB; severe taken as a fifth, and less than a hundredth of STO",
-        ),
-        verdict("P11", *_nine_kilobytes()),
-        verdict("P15", *_capacities()),
-        verdict("P16", fft["bytes"], (fft["bytes"],) == harness.paper("P16") and fft["array_bytes"] == 8192 + 512),
-        verdict("P34", fermi, tuple(fermi) == harness.paper("P34")),
-    ]
-
-
-def _column(claim: str, ours: list[int]) -> Verdict:
-    note = "MM, RD with 32-bit pointers (DEVIATIONS D1)" if claim == "P5" else ""
-    return verdict(claim, ours, tuple(ours) == harness.paper(claim), note)
-
-
-def _nine_kilobytes() -> tuple[list[int], bool, str]:
-    """Blocks of 9 kB on 16 kB, and what they leave."""
-    card = gpus.get(GPU).replace(smem_reserved=0)
-    blocks = models.occupancy(32, 0, 9 * 1024, card).blocks
-    found = [blocks, card.smem_bytes // 1024 - 9 * blocks]
-    return found, found == [1, 7], "blocks, kB wasted"
-
-
-def _capacities() -> tuple[dict[str, list[int]], bool, str]:
-    """Shared memory and registers of an SM, and the L1 that shares its storage on Fermi, in kB."""
-    names = (GPU, "GTX480-16K", "GTX480-48K")
-    cards = {name: gpus.get(name) for name in names}
-    found = {name: [g.smem_bytes >> 10, g.regs_sm >> 8, g.l1_bytes >> 10] for name, g in cards.items()}
-    expected = dict(zip(names, ([16, 64, 0], [16, 128, 48], [48, 128, 16]), strict=True))
-    return found, found == expected, "kB of shared memory, registers, L1; GTX680 and HD5870 are not modelled"
+    return tables.table(header, rows)
 
 
 def caption(records: Sequence[Record]) -> str:
@@ -169,24 +112,13 @@ def summary(records: Sequence[Record]) -> Record:
     return {"exact": all(r["bytes"] == benchmarks.get(r["benchmark"]).table1.bytes for r in records)}
 
 
-EXPERIMENT = harness.Experiment(
-    name="table1",
-    description=__doc__,
-    run=run,
-    table=table,
-    summary=summary,
-    check=check,
-    caption=caption,
-    plots=[plot],
-    machines=lambda: [gpus.get(GPU)],
-    sizes=partial(runs.sizes, ()),
-)
+def machines() -> list[Gpu]:
+    """The card of the table."""
+    return [gpus.get(GPU)]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Command line."""
-    return harness.main(EXPERIMENT, argv)
-
+EXPERIMENT = Experiment.of(globals(), plots=[plot], sizes=partial(runs.sizes, ()))
+main = EXPERIMENT.main
 
 if __name__ == "__main__":
     sys.exit(main())

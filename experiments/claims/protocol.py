@@ -1,38 +1,30 @@
-"""Claims about the management itself (paper, Section 5), answered by its table and by a few blocks on one SM."""
+"""Judges of what the paper says about the management itself (Section 5), by its table and a few blocks on one SM."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from experiments.common.cards import card
-from experiments.common.harness import Verdict, listed, verdict
 from experiments.common.speedups import LIMITED
+from experiments.common.tables import listed
+from experiments.common.verdicts import Claim, Verdict
 from smmux import AllocationError, Result, benchmarks, cuda, int32, models, smm
 from smmux.gpus import Gpu
 from smmux.models import SharedMemoryTable
+from smmux.sweep import Record
 
-__all__ = ["check"]
+__all__ = [
+    "collaborative_rule", "divided_rows", "fragmentation", "ignored", "release", "split_of_6_kb", "waiting",
+]  # fmt: skip
 
 KB = 1024
 MANY = 8
 """Blocks beyond K that are asked for, so that they stand in each other's way."""
 THREADS = 64
-
-
-def check() -> list[Verdict]:
-    """Claims P48 to P53 and P58."""
-    return [
-        _split_of_6_kb(),
-        _collaborative_rule(),
-        _waiting(),
-        _release(),
-        _fragmentation(),
-        _ignored(),
-        _divided_rows(),
-    ]
 
 
 def one_sm() -> Gpu:
@@ -46,47 +38,48 @@ def run(name: str, variant: str, management: str, extra_blocks: int = 0) -> tupl
     problem = benchmark.problem("tiny")
     arguments = problem.arguments()
     kernel, grid, block = benchmark.launch(problem, variant)
-    found = kernel.simulate(grid, block, arguments, gpu=one_sm(), management=management, extra_blocks=extra_blocks)
+    result = kernel.simulate(grid, block, arguments, gpu=one_sm(), management=management, extra_blocks=extra_blocks)
     problem.check(arguments)
-    return found, [np.asarray(a).tobytes() for a in arguments]
+    return result, [np.asarray(a).tobytes() for a in arguments]
 
 
-def _split_of_6_kb() -> Verdict:
+def split_of_6_kb(claim: Claim, _: Sequence[Record]) -> Verdict:
+    """How many blocks of 6 kB fit, whole and split into a private and a public part, and where the parts lie."""
     static = models.occupancy(32, 0, 6 * KB, card().replace(smem_reserved=0)).blocks
     table = SharedMemoryTable(capacity=16 * KB, dynamic_bytes=2 * KB)
     private = [table.alloc_static(block, 4 * KB) for block in range(4)]
     public = [table.alloc_dynamic(block, 2 * KB) for block in range(3)]
     starts = sorted(entry.start for entry in table.entries)
-    return verdict(
-        "P48",
+    return claim.verdict(
         {"static": static, "split": sum(p is not None for p in private), "starting at": starts},
         (static, starts, public[2]) == (2, [0, 4 * KB, 8 * KB, 12 * KB, 14 * KB], None),
         "Figure 10 prints 14436 for 14336; public parts are placed from the top down, the paper's from below",
     )
 
 
-def _collaborative_rule() -> Verdict:
-    found = {}
+def collaborative_rule(claim: Claim, _: Sequence[Record]) -> Verdict:
+    """Blocks of CO-HW that are on an SM together, and whether their private parts leave room for one public part."""
+    resident, fits = {}, True
     for name in LIMITED:
         if "co_hw" in benchmarks.get(name).variants:
-            result, _ = run(name, "co_hw", "dynamic", MANY)
+            result = run(name, "co_hw", "dynamic", MANY)[0]
+            resident[name] = result.residency
             held = result.residency * (result.program.shared_bytes + card().smem_reserved)
-            found[name] = (result.residency, held <= card().smem_bytes - result.program.dynamic_bytes)
-    return verdict(
-        "P49",
-        {name: blocks for name, (blocks, _) in found.items()},
-        all(fits for _, fits in found.values()),
+            fits = fits and held <= card().smem_bytes - result.program.dynamic_bytes
+    return claim.verdict(
+        resident,
+        fits,
         f"blocks resident with K+{MANY} asked for; all end, and random sequences are tested in tests/models",
     )
 
 
-def _waiting() -> Verdict:
+def waiting(claim: Claim, _: Sequence[Record]) -> Verdict:
+    """What does not fit is refused, at a block's start and at an allocation, until an entry is released."""
     table = SharedMemoryTable(capacity=16 * KB)
     first = table.alloc_static(0, 9 * KB)
     refused = table.alloc_static(1, 9 * KB), table.alloc_dynamic(0, 9 * KB)
     freed = table.release(first or 0)
-    return verdict(
-        "P50",
+    return claim.verdict(
         {"refused": [start is None for start in refused], "released": freed},
         refused == (None, None) and freed and table.alloc_static(1, 9 * KB) == 0,
         "9 kB asked for at a start and at an allocation while a block holds 9 of 16 kB; then it gives them back",
@@ -116,7 +109,7 @@ def nested(a):
     smm.release()
 
 
-def _release() -> Verdict:
+def release(claim: Claim, _: Sequence[Record]) -> Verdict:
     """Of two entries the one that starts there goes; a barrier between neither allocates nor releases."""
     table = SharedMemoryTable(capacity=16 * KB)
     kept, start = (table.alloc_dynamic(block, 4 * KB) or 0 for block in range(2))
@@ -127,22 +120,20 @@ def _release() -> Verdict:
     result = mirrored.simulate(4, THREADS, (values,), gpu=one_sm(), management="dynamic", check="races")
     counts = [result.counters[name] // 4 for name in ("barriers", "allocations")]
     plain = counts == [3, 1] and not result.findings and bool((values == expected).all())
-    return verdict(
-        "P51",
+    return claim.verdict(
         {"released": released, "barriers, allocations": counts},
         released == (False, True) and left == [kept] and plain,
         "an address inside an entry, and its start; of a block with alloc, syncthreads and release, free of races",
     )
 
 
-def _fragmentation() -> Verdict:
+def fragmentation(claim: Claim, _: Sequence[Record]) -> Verdict:
     """After every other entry is released 4 kB can be had of equal sizes, but not of mixed ones; and no run hangs."""
     sizes = {"equal": [4, 4, 4, 4], "mixed": [2, 4, 2, 4, 2, 2]}
     free = {name: _after_releases(row, [i % 2 == 0 for i in range(len(row))]) for name, row in sizes.items()}
     always = all(_after_releases(sizes["equal"], gone)[1] for gone in product((False, True), repeat=4) if any(gone))
     waited = {name: run(name, "hw", "dynamic", MANY)[0].counters["allocation_waits"] for name in LIMITED}
-    return verdict(
-        "P52",
+    return claim.verdict(
         free,
         always and not free["mixed"][1] and _refuses_nesting(),
         "kB free after every other entry is released, and whether 4 kB can be had; of equal ones always, whichever are "
@@ -169,30 +160,30 @@ def _refuses_nesting() -> bool:
     return False
 
 
-def _ignored() -> Verdict:
-    found = {}
+def ignored(claim: Claim, _: Sequence[Record]) -> Verdict:
+    """HW kernels under static management: as many blocks as of the baseline, no allocation, the same outputs."""
+    more_blocks, alike = {}, True
     for name in LIMITED:
         (baseline, expected), (hw, outputs) = (run(name, variant, "static") for variant in ("baseline", "hw"))
-        found[name] = hw.residency - baseline.residency, hw.counters["allocations"], outputs == expected
-    return verdict(
-        "P53",
-        {name: difference for name, (difference, *_) in found.items()},
-        all(value == (0, 0, True) for value in found.values()),
+        more_blocks[name] = hw.residency - baseline.residency
+        alike = alike and not more_blocks[name] and not hw.counters["allocations"] and outputs == expected
+    return claim.verdict(
+        more_blocks,
+        alike,
         "blocks resident, HW kernel less baseline; outputs are the same bits and nothing is allocated",
     )
 
 
-def _divided_rows() -> Verdict:
+def divided_rows(claim: Claim, _: Sequence[Record]) -> Verdict:
     """Marching cubes with rows 0 to 15 private, of two virtual blocks and of two blocks: the same bits as undivided."""
-    _, expected = run("MC", "baseline", "static")
+    expected = run("MC", "baseline", "static")[1]
     (virtual, of_virtual), (divided, of_divided) = run("MC", "co_vtb", "static"), run("MC", "co_hw", "dynamic", 1)
     private, public = 16 * 32 * 12, 8 * 32 * 12
     split = {
         "CO-VTB": virtual.program.shared_bytes,
         "CO-HW": [divided.program.shared_bytes, divided.program.dynamic_bytes],
     }
-    return verdict(
-        "P58",
+    return claim.verdict(
         split,
         of_virtual == expected
         and of_divided == expected

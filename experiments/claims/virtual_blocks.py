@@ -1,4 +1,4 @@
-"""Claims about thread blocks of several virtual ones (paper, Section 4), from the runs of Figure 11 and the kernels."""
+"""Judges of what the paper says about thread blocks that hold several virtual ones (Section 4)."""
 
 from __future__ import annotations
 
@@ -6,112 +6,129 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.common import cards
-from experiments.common.approaches import SCHEDULES
+from experiments.common.approaches import by_number
 from experiments.common.cards import MEASURED
-from experiments.common.harness import MARGIN, Verdict, exceeds, listed, paper, verdict
 from experiments.common.runs import by_key
+from experiments.common.schedules import ON_CARDS
+from experiments.common.speedups import LIMITED, MEAN
 from experiments.common.stalls import at_barriers
+from experiments.common.tables import listed
+from experiments.common.verdicts import MARGIN, Claim, Verdict, exceeds
 from smmux import benchmarks, gpus, models
+from smmux.compiler.program import Program
+from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
-__all__ = ["check"]
+__all__ = [
+    "barriers", "cost_of_division", "divergence", "divided_nine_kilobytes", "fft_back_to_back", "fft_loading",
+    "fft_size", "idle_time", "mc_size", "more_than_two", "parallelism",
+]  # fmt: skip
 
 KB = 1024
 SMALL = MEASURED[:2]
 """The cards with 16 kB of shared memory."""
+FERMI = SMALL[1]
+"""The one of these where the paper gains most."""
 LESS = 1.75  # times as long: "significantly less than twice"
 
-
-def check(records: Sequence[Record]) -> list[Verdict]:
-    """Claims P17 to P22 and P24 to P27, for schedule `list`."""
-    found, other = (
-        by_key((r for r in records if r["schedule"] == schedule), "gpu", "benchmark", "variant")
-        for schedule in SCHEDULES
-    )
-    names = list(dict.fromkeys(name for _, name, _ in found))
-    return [
-        *(_fft(found) if "FFT" in names else []),
-        _divergence(found),
-        _barriers(found, other, names),
-        _parallelism(found, names),
-        _idle(found, names),
-        _sizing(),
-        *_division(found),
-    ]
+Points = dict[tuple[Any, ...], Record]
 
 
-Found = dict[tuple[Any, ...], Record]
+def _points(records: Sequence[Record], schedule: str = ON_CARDS.head) -> Points:
+    """The records of a schedule by machine, benchmark and variant."""
+    return by_key((r for r in records if r["schedule"] == schedule), "gpu", "benchmark", "variant")
 
 
-def _fft(found: Found) -> list[Verdict]:
-    """Claims P17 to P19."""
+def _names(points: Points) -> list[str]:
+    return list(dict.fromkeys(name for _, name, _ in points))
+
+
+def _compiled(name: str, variant: str) -> tuple[Program, int]:
+    """A benchmark's kernel, compiled for its smallest problem, and the threads of its block."""
+    problem = benchmarks.get(name).problem("tiny")
+    kernel, _, block = benchmarks.get(name).launch(problem, variant)
+    return kernel.compile(problem.arguments()), block[0]
+
+
+def fft_back_to_back(claim: Claim, records: Sequence[Record]) -> Verdict | None:
+    """Blocks of the baseline of FFT that are on an SM at a time."""
+    points = _points(records)
+    if "FFT" not in _names(points):
+        return None
+    own = {gpu: points[gpu, "FFT", "baseline"] for gpu in SMALL}
     sms = {gpu: gpus.get(gpu).sm_count for gpu in SMALL}
-    own = {gpu: found[gpu, "FFT", "baseline"] for gpu in SMALL}
     together = {gpu: round(r["block_cycles"] / (r["cycles"] * sms[gpu]), 3) for gpu, r in own.items()}
+    alone = all(r["residency"] == 1 for r in own.values())
+    return claim.verdict(
+        together,
+        alone and all(1 - MARGIN <= value <= 1 for value in together.values()),
+        "blocks in flight per SM on average: never two, and hardly ever none",
+    )
+
+
+def fft_size(claim: Claim, records: Sequence[Record]) -> Verdict | None:
+    """Bytes and threads of a thread block of FFT that holds two."""
+    if "FFT" not in _names(_points(records)):
+        return None
+    program, threads = _compiled("FFT", "vtb")
+    parameters = program.param_bytes(benchmarks.get("FFT").pointer_bytes)
+    size = program.shared_bytes + gpus.get(SMALL[0]).smem_reserved + parameters
+    return claim.verdict([size, threads], (size, threads) == claim.numbers, "bytes, threads")
+
+
+def fft_loading(claim: Claim, records: Sequence[Record]) -> Verdict | None:
+    """Time of a thread block of FFT up to its first barrier, of VTB over the baseline."""
+    points = _points(records)
+    if "FFT" not in _names(points):
+        return None
     phases = {}
     for gpu in SMALL:
-        pair = [found[gpu, "FFT", variant] for variant in ("baseline", "vtb")]
+        pair = [points[gpu, "FFT", variant] for variant in ("baseline", "vtb")]
         single, double = (r["first_barrier_cycles"] / r["blocks"] for r in pair)
         phases[gpu] = round(double / single, 3)
-    benchmark = benchmarks.get("FFT")
-    problem = benchmark.problem("tiny")
-    kernel, _, block = benchmark.launch(problem, "vtb")
-    program = kernel.compile(problem.arguments())
-    size = program.shared_bytes + gpus.get("GTX285").smem_reserved + program.param_bytes(benchmark.pointer_bytes)
-    return [
-        verdict(
-            "P17",
-            together,
-            all(r["residency"] == 1 for r in own.values())
-            and all(1 - MARGIN <= value <= 1 for value in together.values()),
-            "blocks in flight per SM on average: never two, and hardly ever none",
-        ),
-        verdict("P18", [size, block[0]], (size, block[0]) == paper("P18"), "bytes, threads"),
-        verdict(
-            "P19",
-            phases,
-            all(ratio <= LESS for ratio in phases.values()),
-            f"time from block start to the first barrier, VTB over baseline; up to {LESS} counts as significantly less",
-        ),
-    ]
+    return claim.verdict(
+        phases,
+        all(ratio <= LESS for ratio in phases.values()),
+        f"time from block start to the first barrier, VTB over baseline; up to {LESS} counts as significantly less",
+    )
 
 
-def _divergence(found: Found) -> Verdict:
+def divergence(claim: Claim, records: Sequence[Record]) -> Verdict:
     """Divergent branches of VTB less those of the baseline."""
+    points = _points(records)
     more = {}
-    for (gpu, name, variant), record in found.items():
+    for (gpu, name, variant), record in points.items():
         if variant == "vtb":
-            more[f"{name}, {gpu}"] = record["divergent_branches"] - found[gpu, name, "baseline"]["divergent_branches"]
+            more[f"{name}, {gpu}"] = record["divergent_branches"] - points[gpu, name, "baseline"]["divergent_branches"]
     differ = {where: count for where, count in more.items() if count}
     note = "divergent branches of VTB less the baseline's, where they differ; in " + f"{len(more)} pairs of runs"
-    return verdict("P20", differ, not differ, note)
+    return claim.verdict(differ, not differ, note)
 
 
-def _barriers(found: Found, other: Found, names: Sequence[str]) -> Verdict:
+def barriers(claim: Claim, records: Sequence[Record]) -> Verdict:
     """Barriers that a baseline's block passes, alone and as part of VTB, what they cost in time and in registers.
 
-    other: the runs in program order, beside which those in schedule `list` show what reordering gains.
+    The runs in program order show beside them what reordering gains.
     """
-    gpu = SMALL[1]
-    pairs = {name: [found[gpu, name, variant] for variant in ("baseline", "vtb")] for name in names}
-    made = {name: [round(r["barriers"] / r["blocks"], 1) for r in pair] for name, pair in pairs.items()}
+    points, in_order = (_points(records, schedule) for schedule in ON_CARDS)
+    pairs = {name: [points[FERMI, name, variant] for variant in ("baseline", "vtb")] for name in _names(points)}
+    passed = {name: [round(r["barriers"] / r["blocks"], 1) for r in pair] for name, pair in pairs.items()}
     waits = {name: at_barriers(vtb) - at_barriers(base) for name, (base, vtb) in pairs.items()}
     registers = {name: vtb["registers"] - base["registers"] for name, (base, vtb) in pairs.items()}
     reordered = {
-        name: [other[gpu, name, r["variant"]]["cycles"] / r["cycles"] for r in pair]
+        name: [in_order[FERMI, name, r["variant"]]["cycles"] / r["cycles"] for r in pair]
         for name, pair in pairs.items()
-        if (gpu, name, "vtb") in other
+        if (FERMI, name, "vtb") in in_order
     }
     tested = (
-        all(after > before for before, after in made.values())
+        all(after > before for before, after in passed.values())
         and all(share > 0 for share in waits.values())
         and any(more > 0 for more in registers.values())
     )
-    return verdict(
-        "P21",
-        made,
+    return claim.verdict(
+        passed,
         None if tested else False,
-        f"barriers of a thread block, baseline and VTB, on {gpu}; more of the warps' lives spent at them: "
+        f"barriers of a thread block, baseline and VTB, on {FERMI}; more of the warps' lives spent at them: "
         + ", ".join(f"{name} {share:+.0%}" for name, share in waits.items())
         + "; registers more: "
         + ", ".join(f"{name} {more:+d}" for name, more in registers.items())
@@ -120,82 +137,98 @@ def _barriers(found: Found, other: Found, names: Sequence[str]) -> Verdict:
     )
 
 
-def _parallelism(found: Found, names: Sequence[str]) -> Verdict:
+def parallelism(claim: Claim, records: Sequence[Record]) -> Verdict:
     """Outstanding transactions of an SM on average, and the time in which schedulers wait for memory alone."""
-    gpu = SMALL[1]
+    points = _points(records)
+    names, sms = _names(points), gpus.get(FERMI).sm_count
     flights, waits = {}, {}
     for name in names:
-        base, vtb = (found[gpu, name, variant] for variant in ("baseline", "vtb"))
-        flights[name] = [round(r["flight_cycles"] / (r["cycles"] * gpus.get(gpu).sm_count), 2) for r in (base, vtb)]
+        base, vtb = (points[FERMI, name, variant] for variant in ("baseline", "vtb"))
+        flights[name] = [round(r["flight_cycles"] / (r["cycles"] * sms), 2) for r in (base, vtb)]
         waits[name] = vtb["idle_global"] / (base["idle_global"] or 1)
     more = [name for name, (before, after) in flights.items() if exceeds(after, before)]
     less = [name for name, ratio in waits.items() if ratio <= 1 - MARGIN]
-    return verdict(
-        "P22",
+    return claim.verdict(
         flights,
         min(len(more), len(less)) > len(names) / 2,
-        f"transactions outstanding per SM on {gpu}, baseline and VTB; more under VTB for {len(more)} of {len(names)}. "
-        f"Time idle for global memory, VTB over baseline, less for {len(less)}: "
+        f"transactions outstanding per SM on {FERMI}, baseline and VTB; more under VTB for {len(more)} of "
+        f"{len(names)}. Time idle for global memory, VTB over baseline, less for {len(less)}: "
         + ", ".join(f"{name} {ratio:.2f}" for name, ratio in waits.items())
         + f"; {MARGIN:.0%} counts",
     )
 
 
-def _idle(found: Found, names: Sequence[str]) -> Verdict:
+def idle_time(claim: Claim, records: Sequence[Record]) -> Verdict:
     """Time in which schedulers have a block but nothing to issue, VTB_pipe over VTB."""
-    gpu = SMALL[1]
-
-    def ratios(machine: str) -> dict[str, float]:
-        made = {}
-        for name in names:
-            pair = [found.get((machine, name, variant)) for variant in ("vtb", "vtb_pipe")]
-            idle = [r["scheduler_cycles"] - r["issue_cycles"] - r["idle_no_block"] for r in pair if r]
-            if len(idle) == 2:
-                made[name] = round(idle[1] / idle[0], 3)
-        return made
-
-    own, fetched = ratios(gpu), ratios(cards.perfect_fetch(gpu).name)
+    points = _points(records)
+    own, fetched = (_idle_ratios(points, gpu) for gpu in (FERMI, cards.perfect_fetch(FERMI).name))
     less = [name for name, ratio in own.items() if ratio <= 1 - MARGIN]
-    return verdict(
-        "P24",
+    return claim.verdict(
         own,
-        len(less) > len(names) / 2,
-        f"idle time on {gpu}, VTB_pipe over VTB; less by {MARGIN:.0%} for {listed(less)}. VTB of MC combines four "
+        len(less) > len(_names(points)) / 2,
+        f"idle time on {FERMI}, VTB_pipe over VTB; less by {MARGIN:.0%} for {listed(less)}. VTB of MC combines four "
         "blocks. DEVIATIONS D18. With perfect fetch: "
         + (", ".join(f"{name} {ratio}" for name, ratio in fetched.items()) or "not run"),
     )
 
 
-def _sizing() -> Verdict:
+def _idle_ratios(points: Points, machine: str) -> dict[str, float]:
+    ratios = {}
+    for name in _names(points):
+        pair = [points.get((machine, name, variant)) for variant in ("vtb", "vtb_pipe")]
+        idle = [r["scheduler_cycles"] - r["issue_cycles"] - r["idle_no_block"] for r in pair if r]
+        if len(idle) == 2:
+            ratios[name] = round(idle[1] / idle[0], 3)
+    return ratios
+
+
+def divided_nine_kilobytes(claim: Claim, _: Sequence[Record]) -> Verdict:
     """Two parts of 7 kB and one of 2 kB in the place of 9 kB."""
     card = gpus.get(SMALL[0]).replace(smem_reserved=0)
     alone, merged = (models.occupancy(threads, 0, size * KB, card).blocks for threads, size in ((32, 9), (64, 16)))
     used = merged * (2 * 7 + 2)
-    return verdict(
-        "P25", [alone, 2 * merged, used], (alone, merged, used) == (1, 1, 16), "blocks, virtual blocks, kB used"
+    return claim.verdict(
+        [alone, 2 * merged, used], (alone, merged, used) == (1, 1, 16), "blocks, virtual blocks, kB used"
     )
 
 
-def _division(found: Found) -> list[Verdict]:
-    """Claims P26 and P27: what dividing an array costs."""
-    gpu = SMALL[1]
+def mc_size(claim: Claim, _: Sequence[Record]) -> Verdict:
+    """Bytes and threads of a thread block of MC that shares the public part of its array."""
+    program, threads = _compiled("MC", "co_vtb")
+    size = [program.shared_bytes, threads]
+    return claim.verdict(size, tuple(size) == claim.numbers, "bytes, threads")
+
+
+def cost_of_division(claim: Claim, records: Sequence[Record]) -> Verdict:
+    """Registers and instructions of CO-VTB beyond the baseline's."""
+    points = _points(records)
     costs = {}
-    for name in dict.fromkeys(name for _, name, variant in found if variant == "co_vtb"):
-        base, divided = (found[gpu, name, variant] for variant in ("baseline", "co_vtb"))
+    for name in dict.fromkeys(name for _, name, variant in points if variant == "co_vtb"):
+        base, divided = (points[FERMI, name, variant] for variant in ("baseline", "co_vtb"))
         more = divided["registers"] - base["registers"] + divided["local_bytes"] // 4
         costs[name] = [more, round(divided["instructions"] / base["instructions"] - 1, 3)]
-    benchmark = benchmarks.get("MC")
-    problem = benchmark.problem("tiny")
-    kernel, _, block = benchmark.launch(problem, "co_vtb")
-    size = [kernel.compile(problem.arguments()).shared_bytes, block[0]]
     tested = all(registers > 0 and issued >= MARGIN for registers, issued in costs.values())
-    return [
-        verdict("P26", size, tuple(size) == paper("P26"), "bytes, threads"),
-        verdict(
-            "P27",
-            costs,
-            None if tested else False,
-            f"words of registers and spills more than the baseline, and share of instructions more, on {gpu}. FFT is "
-            "not judged: the pass refuses to divide it, which does not say that it would be slow (DEVIATIONS D17)",
-        ),
-    ]
+    return claim.verdict(
+        costs,
+        None if tested else False,
+        f"words of registers and spills more than the baseline, and share of instructions more, on {FERMI}. FFT is "
+        "not judged: the pass refuses to divide it, which does not say that it would be slow (DEVIATIONS D17)",
+    )
+
+
+def more_than_two(claim: Claim, records: Sequence[Record]) -> Verdict:
+    """The better of three and four virtual blocks over two, on average over the cards."""
+    gains: dict[str, dict[str, float]] = {}
+    for gpu in MEASURED:
+        for name, row in by_number(records, gpu).items():
+            if name != MEAN:
+                gains.setdefault(name, {})[gpu] = round(max(row[3], row[4]) / row[2], 3)
+    overall = {name: geometric_mean(row.values()) for name, row in gains.items()}
+    gaining = [name for name, value in overall.items() if exceeds(value, 1)]
+    return claim.verdict(
+        gains,
+        gaining == ["MC"] if set(gains) == set(LIMITED) else None,
+        f"the better of N = 3 and 4 over N = 2; on average over the cards more by {MARGIN:.0%} for "
+        + listed(f"{name} {overall[name]:.2f}" for name in gaining)
+        + " (DEVIATIONS D19)",
+    )

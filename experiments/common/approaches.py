@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.common import harness, runs, stalls
+from experiments.common import runs, stalls, verdicts
 from experiments.common.cards import MEASURED
+from experiments.common.schedules import ON_CARDS
 from experiments.common.speedups import LIMITED, MEAN, is_default
+from experiments.common.variants import APPROACHES
 from smmux import benchmarks
 from smmux import plot as figures
 from smmux.gpus import Gpu
@@ -18,34 +20,20 @@ from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
 __all__ = [
-    "APPROACHES",
-    "BEST",
-    "CLAIMS",
-    "HEAD",
-    "MARK",
-    "SCHEDULES",
-    "bars",
-    "best",
-    "means",
-    "paper",
-    "plot_bars",
-    "points",
-    "size",
-    "speedups",
-    "stall_table",
-    "step",
-    "substituted",
+    "BEST", "COMBINED", "MARK", "bars", "best", "by_number", "means", "paper", "plot_bars", "points", "size",
+    "speedups", "stall_table", "step", "substituted",
 ]  # fmt: skip
 
-SCHEDULES = ("list", "source")
-HEAD = SCHEDULES[0]
+HEAD, OTHER = ON_CARDS
 MARK = {
     "marker": "D", "color": "black", "markersize": 2.2, "markeredgecolor": "white", "markeredgewidth": 0.3, "zorder": 6,
-    "label": f"schedule {SCHEDULES[1]}",
+    "label": f"schedule {OTHER}",
 }  # fmt: skip
 """How the other schedule's values are drawn."""
-APPROACHES = {"vtb": "VTB", "vtb_pipe": "VTB_pipe", "co_vtb": "CO-VTB"}
 BEST = "best"
+"""The series of each benchmark's best approach."""
+COMBINED = (2, 3, 4)
+"""Numbers of thread blocks that VTB combines where they are compared."""
 
 CLAIMS = {"GTX480-16K": "P30", "GTX480-48K": "P31"}
 """Claims that give the means of each approach on a card."""
@@ -59,39 +47,50 @@ def size(name: str, quick: bool) -> str:
 def paper(gpu: str) -> dict[str, float]:
     """Means that the paper gives for a card; of CO-VTB over MC, STO and HG, which alone have it."""
     if gpu in CLAIMS:
-        return dict(zip((*APPROACHES, BEST), harness.paper(CLAIMS[gpu]), strict=True))
-    return {BEST: harness.paper("P1")[MEASURED.index(gpu)]}
+        return dict(zip((*APPROACHES, BEST), verdicts.paper(CLAIMS[gpu]), strict=True))
+    return {BEST: verdicts.paper("P1")[MEASURED.index(gpu)]}
 
 
 def step(high: str, low: str, gpu: str) -> float:
     """From which share on a mean counts as above another: the margin, or as far apart as the paper's if less."""
     theirs = paper(gpu)
-    own = theirs[high] / theirs[low] - 1 if {high, low} <= set(theirs) else harness.MARGIN
-    return min(harness.MARGIN, own)
+    own = theirs[high] / theirs[low] - 1 if {high, low} <= set(theirs) else verdicts.MARGIN
+    return min(verdicts.MARGIN, own)
 
 
 def points(gpu: str | Gpu, schedule: str, quick: bool, names: Iterable[str] = LIMITED, **rest: Any) -> list[Record]:
     """The baseline of each benchmark and every approach that it has, as in the paper."""
-    made = []
+    todo = []
     for name in names:
         benchmark = benchmarks.get(name)
         common = {"benchmark": name, "build": benchmark.builds[0], "schedule": schedule, "gpu": gpu}
         common |= {"size": size(name, quick), **rest}
-        made.append({**common, "variant": "baseline", "n": 1})
+        todo.append({**common, "variant": "baseline", "n": 1})
         for approach in APPROACHES:
             if approach in benchmark.variants:
-                made.append({**common, "variant": approach, "n": benchmark.combined if approach == "vtb" else 2})
-    return made
+                todo.append({**common, "variant": approach, "n": benchmark.combined if approach == "vtb" else 2})
+    return todo
 
 
 def speedups(records: Iterable[Record], gpu: str, schedule: str = HEAD) -> dict[str, dict[str, float]]:
     """Speedups by benchmark and approach, of the default builds of the benchmarks that shared memory limits."""
-    found: dict[str, dict[str, float]] = {}
+    rows: dict[str, dict[str, float]] = {}
     for r in records:
         wanted = (r["gpu"], r["schedule"]) == (gpu, schedule) and r["variant"] in APPROACHES
         if wanted and r["benchmark"] in LIMITED and is_default(r):
-            found.setdefault(r["benchmark"], {})[r["variant"]] = r["speedup"]
-    return found
+            rows.setdefault(r["benchmark"], {})[r["variant"]] = r["speedup"]
+    return rows
+
+
+def by_number(records: Iterable[Record], gpu: str, schedule: str = HEAD) -> dict[str, dict[int, float]]:
+    """Speedups of VTB by benchmark and number of blocks combined, and their geometric means."""
+    rows: dict[str, dict[int, float]] = {}
+    for r in records:
+        if (r["gpu"], r["schedule"], r["variant"]) == (gpu, schedule, "vtb"):
+            rows.setdefault(r["benchmark"], {})[r["n"]] = r["speedup"]
+    if not rows:
+        return {}
+    return {**rows, MEAN: {n: geometric_mean(row[n] for row in rows.values()) for n in COMBINED}}
 
 
 def best(records: Iterable[Record], gpu: str, schedule: str = HEAD) -> dict[str, float]:
@@ -102,8 +101,9 @@ def best(records: Iterable[Record], gpu: str, schedule: str = HEAD) -> dict[str,
 def means(records: Iterable[Record], gpu: str, schedule: str = HEAD) -> dict[str, float]:
     """Geometric means by approach, over the benchmarks that have it, and of the best ones."""
     rows = speedups(records, gpu, schedule).values()
-    made = {a: geometric_mean(row[a] for row in rows if a in row) for a in APPROACHES if any(a in row for row in rows)}
-    return {**made, BEST: geometric_mean(max(row.values()) for row in rows)} if rows else {}
+    single = {a: [row[a] for row in rows if a in row] for a in APPROACHES}
+    all_of = {**single, BEST: [max(row.values()) for row in rows]}
+    return {name: geometric_mean(values) for name, values in all_of.items() if values}
 
 
 def substituted(records: Iterable[Record], gpu: str, other: str) -> list[Record]:
@@ -116,20 +116,23 @@ def substituted(records: Iterable[Record], gpu: str, other: str) -> list[Record]
 
 def bars(records: Sequence[Record], gpu: str) -> list[Record]:
     """What a panel shows: a record per benchmark and approach, and the means; beside each the other schedule's."""
-    made = []
-    other = speedups(records, gpu, SCHEDULES[1])
-    for name, row in speedups(records, gpu).items():
-        made += [_bar(name, a, row[a], other.get(name, {}).get(a)) for a in APPROACHES if a in row]
-    of_means = means(records, gpu), means(records, gpu, SCHEDULES[1])
-    made += [
-        _bar(MEAN, a, value, of_means[1].get(a)) | {"paper": paper(gpu).get(a)} for a, value in of_means[0].items()
+    other, other_means = speedups(records, gpu, OTHER), means(records, gpu, OTHER)
+    own = [
+        _bar(name, a, row[a], other.get(name, {}).get(a))
+        for name, row in speedups(records, gpu).items()
+        for a in APPROACHES
+        if a in row
     ]
-    return made
+    theirs = paper(gpu)
+    own += [
+        _bar(MEAN, a, value, other_means.get(a)) | {"paper": theirs.get(a)} for a, value in means(records, gpu).items()
+    ]
+    return own
 
 
 def _bar(name: str, approach: str, speedup: float, other: float | None) -> Record:
     label = APPROACHES.get(approach, approach)
-    return {"benchmark": name, "variant": approach, "series": label, "speedup": speedup, SCHEDULES[1]: other}
+    return {"benchmark": name, "variant": approach, "series": label, "speedup": speedup, OTHER: other}
 
 
 def plot_bars(

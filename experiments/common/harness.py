@@ -1,4 +1,4 @@
-"""What the experiments share: command line, verdicts, tables on the terminal, files with provenance."""
+"""The command of a figure or table: its options, what it prints, and the files that it writes with their provenance."""
 
 from __future__ import annotations
 
@@ -6,30 +6,26 @@ import argparse
 import csv
 import inspect
 import json
-import math
 import os
 import platform
 import sys
 import textwrap
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import smmux
+from experiments.common.tables import spelled
+from experiments.common.verdicts import Verdict
 from smmux import plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record, available_processors, count_of_jobs
 
-__all__ = [
-    "MARGIN", "TOLERANCE", "Experiment", "Plot", "Verdict", "close", "exceeds", "listed", "main", "paper", "table",
-    "verdict",
-]  # fmt: skip
+__all__ = ["Experiment", "Plot"]
 
 Plot = Callable[[Sequence[Record], Any], Any]
 
@@ -40,70 +36,14 @@ OPTIONS = {
 }
 """Options that only some experiments have; each is a flag."""
 
-TOLERANCE = 0.1
-"""Relative difference up to which a number counts as the paper's."""
-MARGIN = 0.05
-"""Relative difference of two numbers of ours from which on one counts as more than the other."""
-
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 TEXT_COLUMNS = 120
-"""Of the terminal, for sentences; tables are as wide as they are."""
+"""Width at which sentences are wrapped on the terminal; tables are as wide as they are."""
 CAPTION_CHARACTERS, CAPTION_LINE = 22, 0.11
 """Of the caption's font: characters in an inch, and height of a line in inches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A claim of the paper beside what we found. reproduced: None when these runs cannot tell."""
-
-    id: str
-    text: str
-    paper: Any
-    ours: Any
-    reproduced: bool | None
-    note: str = ""
-
-    @property
-    def word(self) -> str:
-        """The verdict in one word or two."""
-        return {True: "reproduced", False: "deviates", None: "not judged"}[self.reproduced]
-
-
-@cache
-def claims() -> Mapping[str, Mapping[str, Any]]:
-    """The paper's claims by id: text and, where it gives one, its number."""
-    return tomllib.loads(Path(__file__).parents[1].joinpath("claims.toml").read_text(encoding="utf-8"))
-
-
-def verdict(claim: str, ours: Any, reproduced: bool | None, note: str = "") -> Verdict:
-    """A verdict on a claim of claims.toml; raises KeyError for an id that is not there."""
-    known = claims()[claim]
-    reproduced = None if reproduced is None else bool(reproduced)
-    return Verdict(claim, known["text"], known.get("paper"), ours, reproduced, note)
-
-
-def paper(claim: str) -> tuple[float, ...]:
-    """The numbers of the paper in a claim of claims.toml; raises KeyError where it gives none."""
-    found = claims()[claim]["paper"]
-    return tuple(found) if isinstance(found, list) else (found,)
-
-
-def close(ours: Sequence[float], expected: Sequence[float]) -> tuple[bool, str]:
-    """Whether numbers are the expected ones, all of them up to `TOLERANCE`, and how far off each of them is."""
-    off = [value / wanted - 1 for value, wanted in zip(ours, expected, strict=True)]
-    note = f"{', '.join(f'{o:+.1%}' for o in off)}; up to {TOLERANCE:.0%} counts as reproduced"
-    return all(abs(o) <= TOLERANCE for o in off), note
-
-
-def exceeds(one: float, other: float, margin: float = MARGIN) -> bool:
-    """Whether one number of ours counts as more than another."""
-    return one > other and one >= (1 + margin) * other
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names in a row, or that there are none."""
-    return ", ".join(names) or "none"
+PARTS = ("run", "table", "summary", "check", "caption", "machines", "sizes")
+"""Fields of `Experiment` that are the functions of that name in its script, unless the script gives others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +54,14 @@ class Experiment:
     run: makes the records; takes `quick`, `jobs` and those of `options` and `arguments` that concern it, as do machines
     and sizes, all by keyword and only those that they name.
     table: the text that sets paper and simulation side by side.
+    summary: the numbers that are drawn, and their means. check: the verdicts on the paper's claims.
     caption: what the picture shows, in a sentence with its numbers, written below it.
-    options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
-    arguments: others, which have values; by name, as `argparse.ArgumentParser.add_argument` takes them.
     plots: panels from top to bottom, each drawing records on axes. figsize: in inches without the
     caption, by default one column wide.
     drawable: whether there are records for a panel, by its number from 0; those without are left out.
     machines, sizes: recorded as provenance.
+    options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
+    arguments: others, which have values; by name, as `argparse.ArgumentParser.add_argument` takes them.
     """
 
     name: str
@@ -138,98 +79,49 @@ class Experiment:
     figsize: tuple[float, float] | None = None
     drawable: Callable[[Sequence[Record], int], bool] = lambda records, panel: True
 
+    @classmethod
+    def of(cls, script: Mapping[str, Any], **rest: Any) -> Experiment:
+        """The experiment of a script, given its globals: the functions of `PARTS` that it defines, and the rest."""
+        parts = {name: script[name] for name in PARTS if name not in rest}
+        return cls(Path(script["__file__"]).stem, script["__doc__"], **parts, **rest)
 
-def main(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
-    """Command line of an experiment: run it, print table and verdicts, write NAME.json, .csv, .png and .pdf."""
-    given = vars(_parser(experiment).parse_args(argv))
-    out: Path = given.pop("out")
-    quick = bool(given["quick"]) and _has_quick_size(experiment)
-    started = time.perf_counter()
-    try:
-        records = _call(experiment.run, given)
-        verdicts = [_unjudged(v) if quick else v for v in experiment.check(records)]  # some of which run a few blocks
-    except KeyboardInterrupt:
-        print("interrupted, nothing written", file=sys.stderr)
-        return INTERRUPTED
-    more = [shown(records) for name, shown in experiment.options.items() if shown and given[name]]
-    caption = experiment.caption(records) + (" Quick run: smaller grids." if quick else "")
-    content = {
-        "caption": caption,
-        "rows": records,
-        "summary": dict(experiment.summary(records)),
-        "claims": [asdict(v) for v in verdicts],
-        "provenance": {
-            "experiment": experiment.name,
-            "version": smmux.__version__,
-            **given,
-            "seconds": round(time.perf_counter() - started, 3),
-            "machines": [{**m.to_dict(), "sources": dict(m.sources)} for m in _call(experiment.machines, given)],
-            "sizes": dict(_call(experiment.sizes, given)),
-            "host": _host(),
-        },
+    def main(self, argv: Sequence[str] | None = None) -> int:
+        """Run the command: print tables and verdicts, write NAME.json, .csv, .png and .pdf; the exit status."""
+        given = vars(_parser(self).parse_args(argv))
+        out: Path = given.pop("out")
+        quick = bool(given["quick"]) and _has_quick_size(self)
+        started = time.perf_counter()
+        try:
+            records = _call(self.run, given)
+            verdicts = [_unjudged(v) if quick else v for v in self.check(records)]  # some of which run a few blocks
+        except KeyboardInterrupt:
+            print("interrupted, nothing written", file=sys.stderr)
+            return INTERRUPTED
+        caption = self.caption(records) + (" Quick run: smaller grids." if quick else "")
+        content = {
+            "caption": caption,
+            "rows": records,
+            "summary": dict(self.summary(records)),
+            "claims": [asdict(v) for v in verdicts],
+            "provenance": _provenance(self, given, time.perf_counter() - started),
+        }
+        _write(out, self, content)
+        _print(self, given, content, verdicts)
+        print(f"\n{out / self.name}.json .csv .png .pdf", file=sys.stderr)
+        return 0
+
+
+def _provenance(experiment: Experiment, given: Mapping[str, Any], seconds: float) -> Record:
+    """With what, on what and where the records were made."""
+    return {
+        "experiment": experiment.name,
+        "version": smmux.__version__,
+        **given,
+        "seconds": round(seconds, 3),
+        "machines": [{**m.to_dict(), "sources": dict(m.sources)} for m in _call(experiment.machines, given)],
+        "sizes": dict(_call(experiment.sizes, given)),
+        "host": _host(),
     }
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / experiment.name
-    path.with_suffix(".json").write_text(json.dumps(content, indent=1, default=_as_json) + "\n", encoding="utf-8")
-    _write_csv(path.with_suffix(".csv"), records)
-    _write_figure(path, records, experiment, caption)
-    print("\n\n".join([textwrap.fill(caption, TEXT_COLUMNS), experiment.table(records), *more]))
-    if verdicts:
-        print("", *map(_spelled, verdicts), _count_of(verdicts), sep="\n")
-    print(f"\n{path}.json .csv .png .pdf", file=sys.stderr)
-    return 0
-
-
-def _spelled(found: Verdict) -> str:
-    """The verdict in a few lines: claim, numbers, note."""
-    numbers = [f"{whose}: {_cell(v)}" for whose, v in (("paper", found.paper), ("ours", found.ours)) if v is not None]
-    parts = textwrap.wrap(f"{found.id} {found.word}: {found.text}", TEXT_COLUMNS, subsequent_indent="  ")
-    for part in filter(None, ("; ".join(numbers), found.note)):
-        parts += textwrap.wrap(part, TEXT_COLUMNS, initial_indent="  ", subsequent_indent="  ")
-    return "\n".join(parts)
-
-
-def _count_of(verdicts: Sequence[Verdict]) -> str:
-    words = [found.word for found in verdicts]
-    return "claims: " + ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-
-
-def _has_quick_size(experiment: Experiment) -> bool:
-    """Whether quick runs are smaller; Table 1 has nothing to simulate."""
-    quick, full = (dict(_call(experiment.sizes, {"quick": quick})) for quick in (True, False))
-    return quick != full
-
-
-def _unjudged(found: Verdict) -> Verdict:
-    """The verdict of a quick run: the paper's claims are of full grids, and of all benchmarks."""
-    return replace(found, reproduced=None, note="; ".join(filter(None, ("a quick run is not judged", found.note))))
-
-
-def _parser(experiment: Experiment) -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog=f"python -m experiments.{experiment.name}",
-        description=(experiment.description or "").partition("\n\n")[0],
-        epilog="Prints tables and the verdicts on the paper's claims; writes NAME.json, .csv, .png and .pdf into DIR.",
-    )
-    made.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where files go (%(default)s)")
-    made.add_argument("--quick", action="store_true", help="smaller grids, same code")
-    for name in experiment.options:
-        made.add_argument(f"--{name}", action="store_true", help=OPTIONS[name])
-    for name, how in experiment.arguments.items():
-        made.add_argument(f"--{name}", **how)
-    made.add_argument(
-        "--jobs",
-        type=count_of_jobs,
-        default=available_processors(),
-        metavar="N",
-        help="simulations at a time (%(default)s)",
-    )
-    return made
-
-
-def _call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """The function's result, of those values that its parameters name."""
-    return function(**{name: given[name] for name in inspect.signature(function).parameters if name in given})
 
 
 def _host() -> dict[str, Any]:
@@ -241,37 +133,75 @@ def _host() -> dict[str, Any]:
     }
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Columns of text, numbers to the right; floats with three digits after the point. Empty columns are left out."""
-    cells = [[_cell(value) for value in row] for row in rows]
-    kept = [i for i in range(len(header)) if not cells or any(row[i] not in ("-", "") for row in cells)]
-    lines = [[row[i] for i in kept] for row in (list(header), *cells)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    numeric = [all(map(_is_number, column[1:])) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * width for width in widths])
-    return "\n".join("  ".join(_aligned(row, widths, numeric)).rstrip() for row in lines)
+def _print(
+    experiment: Experiment, given: Mapping[str, Any], content: Mapping[str, Any], verdicts: Sequence[Verdict]
+) -> None:
+    """Caption, tables, verdicts and their count on the terminal."""
+    records = content["rows"]
+    more = [shown(records) for name, shown in experiment.options.items() if shown and given[name]]
+    print("\n\n".join([textwrap.fill(content["caption"], TEXT_COLUMNS), experiment.table(records), *more]))
+    if verdicts:
+        print("", *map(_lines, verdicts), _count_of(verdicts), sep="\n")
 
 
-def _aligned(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterable[str]:
-    for text, width, right in zip(row, widths, numeric, strict=True):
-        yield text.rjust(width) if right else text.ljust(width)
+def _lines(verdict: Verdict) -> str:
+    """The verdict in a few lines: claim, numbers, note."""
+    pairs = (("paper", verdict.paper), ("ours", verdict.ours))
+    numbers = [f"{whose}: {spelled(value)}" for whose, value in pairs if value is not None]
+    lines = textwrap.wrap(f"{verdict.id} {verdict.word}: {verdict.text}", TEXT_COLUMNS, subsequent_indent="  ")
+    for part in filter(None, ("; ".join(numbers), verdict.note)):
+        lines += textwrap.wrap(part, TEXT_COLUMNS, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join(lines)
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        return "-" if math.isnan(value) else f"{value:.3f}"
-    if isinstance(value, (list, tuple)):
-        return listed(_cell(v) for v in value)
-    if isinstance(value, Mapping):
-        inner = {key: f"({_cell(v)})" if isinstance(v, Mapping) else _cell(v) for key, v in value.items()}
-        return "; ".join(f"{key} {text}" for key, text in inner.items()) or "none"
-    return str(value)
+def _count_of(verdicts: Sequence[Verdict]) -> str:
+    words = [verdict.word for verdict in verdicts]
+    return "claims: " + ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
 
 
-def _is_number(text: str) -> bool:
-    return text == "-" or text.replace(".", "", 1).replace("-", "", 1).isdigit()
+def _has_quick_size(experiment: Experiment) -> bool:
+    """Whether quick runs are smaller; Table 1 has nothing to simulate."""
+    quick, full = (dict(_call(experiment.sizes, {"quick": quick})) for quick in (True, False))
+    return quick != full
+
+
+def _unjudged(verdict: Verdict) -> Verdict:
+    """The verdict of a quick run: the paper's claims are of full grids, and of all benchmarks."""
+    note = "; ".join(filter(None, ("a quick run is not judged", verdict.note)))
+    return replace(verdict, reproduced=None, note=note)
+
+
+def _parser(experiment: Experiment) -> argparse.ArgumentParser:
+    """The options of an experiment's command."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m experiments.{experiment.name}",
+        description=(experiment.description or "").partition("\n\n")[0],
+        epilog="Prints tables and the verdicts on the paper's claims; writes NAME.json, .csv, .png and .pdf into DIR.",
+    )
+    add = parser.add_argument
+    add("--out", type=Path, default=Path("results"), metavar="DIR", help="where files go (%(default)s)")
+    add("--quick", action="store_true", help="smaller grids, same code")
+    for name in experiment.options:
+        add(f"--{name}", action="store_true", help=OPTIONS[name])
+    for name, how in experiment.arguments.items():
+        add(f"--{name}", **how)
+    jobs = available_processors()
+    add("--jobs", type=count_of_jobs, default=jobs, metavar="N", help="simulations at a time (%(default)s)")
+    return parser
+
+
+def _call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """The function's result, of those values that its parameters name."""
+    return function(**{name: given[name] for name in inspect.signature(function).parameters if name in given})
+
+
+def _write(out: Path, experiment: Experiment, content: Mapping[str, Any]) -> None:
+    """The four files of an experiment."""
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / experiment.name
+    path.with_suffix(".json").write_text(json.dumps(content, indent=1, default=_as_json) + "\n", encoding="utf-8")
+    _write_csv(path.with_suffix(".csv"), content["rows"])
+    _write_figure(path, content["rows"], experiment, content["caption"])
 
 
 def _as_json(value: Any) -> Any:

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.common import approaches, harness
-from experiments.common.approaches import APPROACHES, BEST
-from experiments.common.harness import Plot
+from experiments.common import approaches, tables
+from experiments.common.approaches import BEST
 from experiments.common.speedups import LIMITED, MEAN
+from experiments.common.variants import APPROACHES
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
-__all__ = ["FOLDER", "bars", "caption", "load", "panels", "plot", "table"]
+__all__ = ["FOLDER", "bars", "caption", "load", "plot", "table"]
 
 FOLDER = Path(__file__).parents[1] / "hardware"
 MARKERS = ("D", "o", "^", "v")
@@ -81,16 +80,6 @@ def carveouts(measured: Sequence[Record]) -> list[int]:
     return sorted({r["carveout_kb"] for r in measured})
 
 
-def panels() -> list[Plot]:
-    """The panel of what was measured, if anything was."""
-    measured = load()
-    return [partial(_panel, measured=measured)] if measured else []
-
-
-def _panel(_: Sequence[Record], ax: Any, measured: Sequence[Record]) -> Any:
-    return plot(measured, ax)
-
-
 def plot(measured: Sequence[Record], ax: Any) -> Any:
     """Bars of the smallest carve-out, marks for the others."""
     smallest, *others = carveouts(measured)
@@ -124,4 +113,4 @@ def table(measured: Sequence[Record]) -> str:
     names = list(dict.fromkeys(name for row in found.values() for name, _ in row))
     columns = [(kb, a) for kb in found for a in (*APPROACHES, BEST) if any(approach == a for _, approach in found[kb])]
     rows = [(name, *(found[kb].get((name, a)) for kb, a in columns)) for name in names]
-    return harness.table((card(measured), *(f"{APPROACHES.get(a, a)} {kb} kB" for kb, a in columns)), rows)
+    return tables.table((card(measured), *(f"{APPROACHES.get(a, a)} {kb} kB" for kb, a in columns)), rows)

@@ -15,10 +15,7 @@ from smmux.compiler.program import Program
 from smmux.gpus import Gpu
 from smmux.sweep import Record, sweep
 
-__all__ = ["SCHEDULES", "by_key", "program", "register_budget", "simulate", "simulate_all", "size", "sizes"]
-
-SCHEDULES = ("source", "list")
-"""The compiler's schedules: program order, as the paper's simulator runs PTX, and critical path, as on a card."""
+__all__ = ["by_key", "program", "register_budget", "simulate", "simulate_all", "size", "sizes"]
 
 
 def size(quick: bool) -> str:

@@ -8,14 +8,16 @@ from typing import Any
 from experiments.common import stalls
 from experiments.common.cards import GPU
 from experiments.common.runs import by_key
+from experiments.common.schedules import IN_SIMULATION
+from experiments.common.variants import LABELS, MANAGED
 from smmux import benchmarks
 from smmux.gpus import Gpu
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
 __all__ = [
-    "LIMITED", "MEAN", "OTHERS", "SOME", "bars", "baseline_and", "by_problem", "is_default", "means", "stall_table",
-    "with_speedups",
+    "CO_EXTRA", "EXTRA", "LIMITED", "MEAN", "OTHERS", "SERIES", "SOME", "bars", "baseline_and", "by_problem", "drawn",
+    "is_default", "means", "on_card", "stall_table", "with_speedups",
 ]  # fmt: skip
 
 LIMITED = benchmarks.names()[:7]
@@ -25,8 +27,13 @@ OTHERS = benchmarks.names()[7:]
 SOME = LIMITED[1::2]
 """Of these, those of quick runs of which most time goes into compiling."""
 MEAN = "GM"
-MANAGED = ("hw", "co_hw")
-"""Variants for dynamic management."""
+"""The row of geometric means."""
+EXTRA = (2, 3)
+"""Blocks beyond K of HW in Figure 14."""
+CO_EXTRA = 1
+"""The same of CO-HW: as many as 16 kB allow."""
+SERIES = (("hw", 2), ("hw", 3), ("co_hw", CO_EXTRA))
+"""The bars of Figure 14: variant and blocks beyond K."""
 
 SAME = ("benchmark", "build", "schedule", "gpu")
 
@@ -36,9 +43,8 @@ def baseline_and(
 ) -> list[Record]:
     """The baseline under static management, and a variant under dynamic management with each number of extra blocks."""
     common = {"benchmark": benchmark, "build": build, "schedule": schedule, "gpu": gpu, **rest}
-    made: list[Record] = [{**common, "variant": "baseline", "management": "static", "extra_blocks": 0}]
-    made += [{**common, "variant": variant, "management": "dynamic", "extra_blocks": extra} for extra in extras]
-    return made
+    baseline = {**common, "variant": "baseline", "management": "static", "extra_blocks": 0}
+    return [baseline, *({**common, "variant": variant, "management": "dynamic", "extra_blocks": n} for n in extras)]
 
 
 def by_problem(points: Iterable[Record]) -> list[Record]:
@@ -53,6 +59,16 @@ def is_default(record: Record) -> bool:
     return bool(record["build"] == benchmarks.get(record["benchmark"]).builds[0])
 
 
+def drawn(records: Iterable[Record]) -> list[Record]:
+    """The records of the bars of Figure 14."""
+    return [r for r in records if (r["variant"], r["extra_blocks"]) in SERIES]
+
+
+def on_card(records: Iterable[Record]) -> list[Record]:
+    """The records of default builds on the card that the paper simulates, in the schedule that heads."""
+    return [r for r in records if (r["gpu"], r["schedule"]) == (GPU, IN_SIMULATION.head) and is_default(r)]
+
+
 def with_speedups(records: Iterable[Record]) -> list[Record]:
     """Records with `speedup`: cycles of the baseline of the same build, schedule and machine over their own."""
     records = list(records)
@@ -64,11 +80,11 @@ def bars(records: Iterable[Record], gpu: str = GPU) -> list[Record]:
     """What a figure shows: a record per benchmark and series, in the order of the records, and their means."""
     kept = [r for r in records if r["variant"] in MANAGED and r["gpu"] == gpu and is_default(r)]
     kept = [r for r in kept if r["benchmark"] in LIMITED]
-    made = [_bar(r["benchmark"], r, r["speedup"]) for r in kept]
-    for key in dict.fromkeys((b["schedule"], b["variant"], b["extra_blocks"]) for b in made):
-        own = [b for b in made if (b["schedule"], b["variant"], b["extra_blocks"]) == key]
-        made.append(_bar(MEAN, own[0], geometric_mean(b["speedup"] for b in own)))
-    return made
+    of_series: dict[tuple[Any, ...], list[Record]] = {}
+    for r in kept:
+        of_series.setdefault((r["schedule"], r["variant"], r["extra_blocks"]), []).append(r)
+    own = [_bar(r["benchmark"], r, r["speedup"]) for r in kept]
+    return own + [_bar(MEAN, row[0], geometric_mean(r["speedup"] for r in row)) for row in of_series.values()]
 
 
 def _bar(name: str, record: Record, speedup: float) -> Record:
@@ -78,15 +94,15 @@ def _bar(name: str, record: Record, speedup: float) -> Record:
         "schedule": record["schedule"],
         "variant": variant,
         "extra_blocks": extra,
-        "series": f"{variant.upper().replace('_', '-')} K+{extra}",
+        "series": f"{LABELS[variant]} K+{extra}",
         "speedup": speedup,
     }
 
 
 def means(records: Iterable[Record], gpu: str = GPU) -> dict[tuple[Any, ...], float]:
     """Geometric means by schedule, variant and extra blocks."""
-    found = by_key((b for b in bars(records, gpu) if b["benchmark"] == MEAN), "schedule", "variant", "extra_blocks")
-    return {key: bar["speedup"] for key, bar in found.items()}
+    own = [bar for bar in bars(records, gpu) if bar["benchmark"] == MEAN]
+    return {(bar["schedule"], bar["variant"], bar["extra_blocks"]): bar["speedup"] for bar in own}
 
 
 def stall_table(records: Iterable[Record]) -> str:

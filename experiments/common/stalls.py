@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from experiments.common import harness
+from experiments.common import tables
 from smmux import _core
 from smmux.sweep import Record
 
 __all__ = ["REASONS", "at_barriers", "for_memory", "shares", "table"]
 
-REASONS = ("issue", *(counter.removeprefix("idle_") for _, counter, _ in _core.WAITS))
+IDLE = "idle_"
+WAITS = [counter.removeprefix(IDLE) for _, counter, _ in _core.WAITS]
+"""Reasons to wait: each has a counter of the clocks in which a scheduler was idle for it."""
+REASONS = ("issue", *WAITS)
+"""What a scheduler does with its time: it issues, or it is idle for a reason."""
 WARP = 32
+"""Threads of a warp."""
 
 
 def shares(record: Record) -> dict[str, float]:
-    """Shares of scheduler time by reason; they add up to 1."""
+    """Shares of the schedulers' time by reason; they add up to 1."""
+    clocks = {"issue": record["issue_cycles"], **{reason: record[f"{IDLE}{reason}"] for reason in WAITS}}
     total = record["scheduler_cycles"] or 1
-    return {reason: record["issue_cycles" if reason == "issue" else f"idle_{reason}"] / total for reason in REASONS}
+    return {reason: count / total for reason, count in clocks.items()}
 
 
 def at_barriers(record: Record) -> float:
@@ -30,20 +36,19 @@ def at_barriers(record: Record) -> float:
 
 
 def for_memory(record: Record) -> float:
-    """Share of the warps' lives spent waiting for a grant of shared memory."""
+    """Share of the blocks' lives spent waiting for a grant of shared memory."""
     return float(record["allocation_wait_cycles"] / (record["block_cycles"] or 1))
 
 
 def table(records: Iterable[Record], labels: Callable[[Record], tuple[Any, ...]], header: tuple[str, ...]) -> str:
-    """A row per record, shares in percent, of scheduler time and of the lives of warps.
+    """A row per record, in percent: shares of the schedulers' time, then of the warps' lives.
 
     labels: the first cells of a record's row; header: their titles.
     """
     rows = []
     for record in records:
-        found = shares(record)
-        values = [*(found[reason] for reason in REASONS), at_barriers(record), for_memory(record)]
+        values = [*shares(record).values(), at_barriers(record), for_memory(record)]
         rows.append((*labels(record), *(f"{100 * value:.1f}" for value in values)))
-    return "scheduler time in percent; last, time of warps\n" + harness.table(
+    return "scheduler time in percent; last, time of warps\n" + tables.table(
         (*header, *REASONS, "warps at barriers", "for memory"), rows
     )

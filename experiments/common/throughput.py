@@ -7,30 +7,25 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any
 
-from experiments.common import cards, harness, stalls
-from experiments.common.approaches import HEAD, SCHEDULES
+from experiments.common import cards, stalls, tables
 from experiments.common.cards import MEASURED
 from experiments.common.runs import simulate_all
+from experiments.common.schedules import ON_CARDS
 from experiments.common.speedups import with_speedups
 from smmux import benchmarks, gpus
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 
 __all__ = [
-    "FETCHED",
-    "SERIES",
-    "SETTINGS",
-    "curve",
-    "machines",
-    "mean",
-    "plot",
-    "ratios",
-    "run",
-    "stall_table",
-    "summary",
-    "table",
-]
+    "BATCHES", "FETCHED", "HEIGHTS", "SERIES", "SETTINGS", "curve", "machines", "mean", "mean_ratio", "plot", "ratios",
+    "run", "stall_table", "summary", "table",
+]  # fmt: skip
 
+HEIGHTS = tuple(1024 * k for k in (8, 16, 32, 64, 128))
+"""Of the matrix of MV, in Figure 12."""
+BATCHES = (128, 256, 512, 1024, 2048)
+"""Transforms of FFT, in Figure 13."""
+HEAD = ON_CARDS.head
 SERIES = {
     "16K_BL": ("GTX480-16K", "baseline"),
     "48K_BL": ("GTX480-48K", "baseline"),
@@ -39,7 +34,7 @@ SERIES = {
 }
 """The paper's labels: card and variant."""
 FETCHED = f"{HEAD}, perfect fetch"
-SETTINGS = {**{schedule: (schedule, False) for schedule in SCHEDULES}, FETCHED: (HEAD, True)}
+SETTINGS = {**{schedule: (schedule, False) for schedule in ON_CARDS}, FETCHED: (HEAD, True)}
 """Schedule, and whether every instruction is there when it is wanted."""
 LOOKS = dict(zip(SERIES, ("o--", "s--", "o-", "s-"), strict=True))
 
@@ -73,10 +68,11 @@ def run(
         }
         for key, (schedule, fetched), (gpu, variant) in places
     ]
-    made = []
-    for record, (key, _, _) in zip(simulate_all(todo, jobs, figure), places, strict=True):
-        made.append({**record, "size": key, "gflops": operations(key) / record["time_us"] / 1e3})
-    return [r for key in sizes for r in with_speedups(r for r in made if r["size"] == key)]
+    records = [
+        {**record, "size": key, "gflops": operations(key) / record["time_us"] / 1e3}
+        for record, (key, _, _) in zip(simulate_all(todo, jobs, figure), places, strict=True)
+    ]
+    return [r for key in sizes for r in with_speedups(r for r in records if r["size"] == key)]
 
 
 def curve(records: Sequence[Record], series: str, setting: str = HEAD) -> dict[int, float]:
@@ -97,6 +93,12 @@ def ratios(records: Sequence[Record], series: str, over: str, setting: str = HEA
     """Rate of one series over that of another, by size."""
     below = curve(records, over, setting)
     return {size: rate / below[size] for size, rate in curve(records, series, setting).items()}
+
+
+def mean_ratio(records: Sequence[Record], series: str, over: str, setting: str = HEAD) -> float:
+    """The arithmetic mean of these ratios."""
+    values = ratios(records, series, over, setting).values()
+    return sum(values) / len(values)
 
 
 def plot(
@@ -136,7 +138,7 @@ def table(records: Sequence[Record], label: str) -> str:
         columns += [ratios(records, f"{kb}_VTB_pipe", f"{kb}_BL", setting) for kb in ("16K", "48K")]
         rows = [(f"{size}", *(column[size] for column in columns)) for size in columns[0]]
         rows.append(("mean", *(sum(column.values()) / len(column) for column in columns)))
-        parts.append(harness.table((f"{label}, {setting}", *SERIES, "16K gain", "48K gain"), rows))
+        parts.append(tables.table((f"{label}, {setting}", *SERIES, "16K gain", "48K gain"), rows))
     return "\n\n".join(parts)
 
 

@@ -9,7 +9,10 @@ from matplotlib.figure import Figure
 
 from experiments import fig01
 from experiments.common import cards, runs, stalls
+from experiments.common.lifetimes import PUBLISHED, SLOW_SHARED, series, with_shares
+from experiments.common.schedules import IN_SIMULATION
 from experiments.common.speedups import MEAN
+from experiments.common.verdicts import judge
 from smmux import benchmarks
 
 SHARES = dict.fromkeys(benchmarks.names(), 0.2) | {"HG": 0.9, "MM": 0.6, "TP": 0.5, "RD": 0.05}
@@ -19,17 +22,17 @@ def records(shares: dict[str, float], slower: float = 1.0) -> list[dict[str, Any
     card, made = cards.card(), []
     clocks = 1000 * card.dram_khz / card.shader_khz * card.partitions
     for name, share in shares.items():
-        for build in {benchmarks.get(name).builds[0], fig01.PUBLISHED.get(name, benchmarks.get(name).builds[0])}:
+        for build in {benchmarks.get(name).builds[0], PUBLISHED.get(name, benchmarks.get(name).builds[0])}:
             common = {"benchmark": name, "build": build, "gpu": cards.GPU, "cycles": 1000, "dram_busy": 0.8 * clocks}
-            for schedule in runs.SCHEDULES:
+            for schedule in IN_SIMULATION:
                 for variant, span in (("isolated", share), ("baseline", 0.95)):
                     made.append(common | {"schedule": schedule, "variant": variant, "share": share, "span": span})
-    slow = {"gpu": fig01.SLOW_SHARED, "cycles": 1000 * slower}
+    slow = {"gpu": SLOW_SHARED, "cycles": 1000 * slower}
     return [*made, *({**r, **slow} for r in made if r["benchmark"] == "RD" and r["variant"] == "baseline")]
 
 
 def test_shares_are_of_block_lifetime() -> None:
-    found = fig01.with_shares({"region_cycles": 30, "shared_span_cycles": 60, "block_cycles": 120})
+    found = with_shares({"region_cycles": 30, "shared_span_cycles": 60, "block_cycles": 120})
     assert (found["share"], found["span"]) == (0.25, 0.5)
 
 
@@ -52,7 +55,7 @@ def test_verdicts_on_its_contrary() -> None:
 )
 def test_high_and_often_are_more_than_the_limited_ones(change: dict[str, float], holds: bool) -> None:
     """Those have 20 %."""
-    assert {v.id: v for v in fig01.check(records(SHARES | change))}["P12"].reproduced is holds
+    assert judge("P12", records(SHARES | change)).reproduced is holds
 
 
 def test_picture_has_the_papers_mean() -> None:
@@ -64,7 +67,7 @@ def test_picture_has_the_papers_mean() -> None:
 
 
 def test_published_builds_fall_back_to_the_default_one() -> None:
-    found = fig01.series(records(SHARES), "isolated", "source", "published")
+    found = series(records(SHARES), "isolated", "source", "published")
     assert set(found) == {*benchmarks.names(), MEAN}
 
 
@@ -78,9 +81,7 @@ def test_few_blocks(name: str) -> None:
         "gpu": cards.GPU,
         "size": "tiny",
     }
-    isolated, bare = (
-        fig01.with_shares(runs.simulate(variant=variant, **common)) for variant in ("isolated", "baseline")
-    )
+    isolated, bare = (with_shares(runs.simulate(variant=variant, **common)) for variant in ("isolated", "baseline"))
     assert sum(stalls.shares(isolated).values()) == pytest.approx(1)
     assert stalls.shares(isolated)["other"] <= 0.01
     assert 0 < isolated["share"] < 1

@@ -10,9 +10,11 @@ from matplotlib.figure import Figure
 
 from experiments import fig11
 from experiments.common import approaches, cards, measured, runs, speedups
-from experiments.common.approaches import BEST, HEAD, SCHEDULES
+from experiments.common.approaches import BEST
 from experiments.common.cards import MEASURED
+from experiments.common.schedules import ON_CARDS
 from experiments.common.speedups import LIMITED, MEAN
+from experiments.common.verdicts import judge
 from smmux import benchmarks, gpus
 
 Rows = dict[str, dict[str, tuple[float, ...]]]
@@ -56,7 +58,7 @@ def record(benchmark: str, gpu: str, schedule: str, variant: str, speedup: float
     }  # fmt: skip
 
 
-def records(rows: Rows, schedules: tuple[str, ...] = SCHEDULES) -> list[dict[str, Any]]:
+def records(rows: Rows, schedules: tuple[str, ...] = ON_CARDS) -> list[dict[str, Any]]:
     made = []
     for gpu, found in rows.items():
         for name, speedup in found.items():
@@ -84,10 +86,10 @@ def test_means_are_geometric_and_the_best_is_chosen_per_benchmark(as_paper: list
 def test_bars_have_the_other_schedule_and_the_papers_means_beside_them(as_paper: list[dict[str, Any]]) -> None:
     shown = approaches.bars(as_paper, "GTX480-48K")
     assert len(shown) == 7 * 2 + 3 + 4
-    assert all(b[SCHEDULES[1]] == pytest.approx(b["speedup"]) for b in shown)
+    assert all(b[ON_CARDS.other] == pytest.approx(b["speedup"]) for b in shown)
     assert [b["paper"] for b in shown if b["benchmark"] == MEAN] == [1.09, 1.22, 1.14, 1.26]
-    alone = approaches.bars(records(AS_PAPER, (HEAD,)), "GTX480-48K")
-    assert all(b[SCHEDULES[1]] is None for b in alone)
+    alone = approaches.bars(records(AS_PAPER, (ON_CARDS.head,)), "GTX480-48K")
+    assert all(b[ON_CARDS.other] is None for b in alone)
 
 
 def test_picture(as_paper: list[dict[str, Any]]) -> None:
@@ -96,12 +98,12 @@ def test_picture(as_paper: list[dict[str, Any]]) -> None:
         ax = fig11.plot(as_paper, figure.add_subplot(), gpu)
         assert [len(bars) for bars in ax.containers] == [8, 8, 4, 1]
         marks = {line.get_label(): len(line.get_xdata()) for line in ax.lines}
-        assert marks[f"schedule {SCHEDULES[1]}"] == 21
+        assert marks[f"schedule {ON_CARDS.other}"] == 21
         assert marks["paper"] == len(approaches.paper(gpu))
 
 
 def test_verdicts_on_what_the_paper_says(as_paper: list[dict[str, Any]]) -> None:
-    slow = records(uniform(cards.half_lanes().name, 1.1, 1.2, 1.3), (HEAD,))
+    slow = records(uniform(cards.half_lanes().name, 1.1, 1.2, 1.3), (ON_CARDS.head,))
     verdicts = {v.id: v for v in fig11.check(as_paper + slow)}
     assert {claim: v.reproduced for claim, v in verdicts.items() if not v.reproduced} == {"P21": None, "P27": None}
     assert {"P1", "P2", "P17", "P18", "P19", "P20", "P22", "P24", "P28", "P33", "P46", "P60"} <= set(verdicts)
@@ -113,7 +115,7 @@ def test_verdicts_on_its_contrary() -> None:
     for r in wrong:
         if r["variant"] != "baseline":
             r |= {"first_barrier_cycles": r["blocks"] * 190, "divergent_branches": 8, "barriers": 0, "flight_cycles": 1}
-    slow = records(uniform(cards.half_lanes().name, 2.0, 2.0, 2.0), (HEAD,))
+    slow = records(uniform(cards.half_lanes().name, 2.0, 2.0, 2.0), (ON_CARDS.head,))
     verdicts = {v.id: v for v in fig11.check(wrong + slow)}
     of_kernels = {"P17": True, "P18": True, "P25": True, "P26": True, "P27": None}
     assert {claim: v.reproduced for claim, v in verdicts.items() if v.reproduced is not False} == of_kernels
@@ -126,14 +128,14 @@ def test_dividing_costs_registers_and_instructions_of_every_benchmark(
     for r in as_paper:
         if (r["benchmark"], r["variant"]) == ("STO", "co_vtb"):
             r |= {"registers": 20, "instructions": 1200} if column == "registers" else {"instructions": 1040}
-    assert {v.id: v for v in fig11.check(as_paper)}["P27"].reproduced is False
+    assert judge("P27", as_paper).reproduced is False
 
 
 def test_as_many_barriers_as_before_are_not_more(as_paper: list[dict[str, Any]]) -> None:
     for r in as_paper:
         if (r["benchmark"], r["variant"]) == ("STO", "vtb"):
             r["barriers"] = r["blocks"] * 2
-    assert {v.id: v for v in fig11.check(as_paper)}["P21"].reproduced is False
+    assert judge("P21", as_paper).reproduced is False
 
 
 @pytest.mark.parametrize("change", [{"residency": 2}, {"block_cycles": 6000 * 15}, {"block_cycles": 24000 * 15}])
@@ -142,22 +144,22 @@ def test_blocks_back_to_back_are_one_at_a_time(as_paper: list[dict[str, Any]], c
     for r in as_paper:
         if (r["benchmark"], r["variant"], r["gpu"]) == ("FFT", "baseline", "GTX480-16K"):
             r |= change
-    assert {v.id: v for v in fig11.check(as_paper)}["P17"].reproduced is False
+    assert judge("P17", as_paper).reproduced is False
 
 
 def test_mc_is_the_exception_only_if_no_other_benchmark_is(as_paper: list[dict[str, Any]]) -> None:
-    found = {v.id: v for v in fig11.check(as_paper)}["P29"]
+    found = judge("P29", as_paper)
     assert (found.reproduced, found.ours) == (True, dict.fromkeys(MEASURED, ["MC"]))
     for name, pipe in (("SP", 1.42), ("SP", 1.48), ("MC", 1.5)):  # SP better by 4 %: not better
         rows = AS_PAPER["GTX480-16K"] | {name: (1.42, pipe, 1.9)}
-        assert {v.id: v for v in fig11.check(records(AS_PAPER | {"GTX480-16K": rows}))}["P29"].reproduced is False
+        assert judge("P29", records(AS_PAPER | {"GTX480-16K": rows})).reproduced is False
 
 
 def test_lanes_are_the_reason_only_with_a_margin(as_paper: list[dict[str, Any]]) -> None:
     """The best on GTX480-16K is 1.75 in the mean."""
     for best, judged in ((1.6, True), (1.68, False)):
-        slow = records(uniform(cards.half_lanes().name, 1.1, best, best), (HEAD,))
-        assert {v.id: v for v in fig11.check(as_paper + slow)}["P33"].reproduced is judged
+        slow = records(uniform(cards.half_lanes().name, 1.1, best, best), (ON_CARDS.head,))
+        assert judge("P33", as_paper + slow).reproduced is judged
 
 
 def judged(claim: str, gpu: str, **rows: tuple[float, ...]) -> bool | None:
@@ -216,7 +218,7 @@ def test_table1_bytes_change_the_residency_of_those_that_are_run_again() -> None
 
 def test_own_registers_are_for_the_residency_of_the_variant() -> None:
     """CV, 128 threads and K = 1 on GTX285: 16384 / (4 x 128) registers for K+3, 16384 / 256 for one block of VTB."""
-    common: dict[str, Any] = {"benchmark": "CV", "variant": "vtb", "build": "staged", "schedule": HEAD, "n": 2}
+    common: dict[str, Any] = {"benchmark": "CV", "variant": "vtb", "build": "staged", "schedule": ON_CARDS.head, "n": 2}
     found = [runs.simulate(**common, gpu="GTX285", size="tiny", own_registers=own) for own in (False, True)]
     assert [r["registers"] for r in found] == [32, 64]
     assert [r["local_bytes"] > 0 for r in found] == [True, False]

@@ -12,10 +12,18 @@ import pytest
 from matplotlib.figure import Figure
 
 from experiments import fig14
-from experiments.claims import protocol
+from experiments.claims import contrast, protocol
 from experiments.common import beside, cards, runs, speedups, stalls
+from experiments.common.schedules import IN_SIMULATION
+from experiments.common.verdicts import Verdict, claims, judge
 from smmux import benchmarks, cuda, int32, smm
 from smmux.models import SharedMemoryTable
+
+
+def verdicts_of(judges: Any, records: list[dict] = []) -> list[Verdict]:  # noqa: B006
+    """The verdicts of one module of judges."""
+    own = [claim.id for claim in claims().values() if claim.judge.startswith(judges.__name__.rpartition(".")[2] + ":")]
+    return [v for v in (judge(claim, records) for claim in own) if v]
 
 
 def record(benchmark: str, schedule: str, variant: str, extra: int, cycles: int) -> dict:
@@ -37,10 +45,10 @@ def records() -> list[dict]:
     made = [
         record(name, schedule, "hw" if extra else "baseline", extra, found)
         for name, row in cycles.items()
-        for schedule in runs.SCHEDULES
+        for schedule in IN_SIMULATION
         for extra, found in zip((0, 2, 3), row, strict=True)
     ]
-    made += [record("HG", schedule, "co_hw", 1, 125) for schedule in runs.SCHEDULES]
+    made += [record("HG", schedule, "co_hw", 1, 125) for schedule in IN_SIMULATION]
     return speedups.with_speedups(made)
 
 
@@ -52,7 +60,7 @@ def with_software(records: list[dict]) -> list[dict]:
         row = (200, 250, 240) if name == "FFT" else (95, 110, 90)
         made += [record(name, "source", "baseline", 0, 400 if name == "FFT" else 100)]
         own = (("hw", beside.doubling(name)), ("vtb", 0), ("vtb_pipe", 0))
-        made += [record(name, "source", "hw", beside.MOST, row[0])]
+        made += [record(name, "source", "hw", contrast.MOST, row[0])]
         for (variant, extra), found in zip(own, row, strict=True):
             made.append(record(name, "source", variant, extra, found))
             life = made[-1]["block_cycles"]
@@ -78,12 +86,12 @@ def test_baselines_are_their_own_unit(records: list[dict]) -> None:
 
 def test_instructions_are_added_to_every_benchmark_and_ipc_counts_them(records: list[dict]) -> None:
     """FFT takes a quarter of the cycles for 1001 instead of 1000 instructions."""
-    found = {v.id: v for v in fig14.check(records)}["P59"]
+    found = judge("P59", records)
     assert (found.reproduced, found.ours["FFT"]) == (True, [1.001, 4.004, 4.0])
     for r in records:
         if r["benchmark"] == "HG":
             r["instructions"] = 1000
-    assert {v.id: v for v in fig14.check(records)}["P59"].reproduced is False
+    assert judge("P59", records).reproduced is False
 
 
 def test_picture_has_a_bar_per_point_perfect_fetch_and_the_papers_means(records: list[dict]) -> None:
@@ -97,10 +105,10 @@ def test_picture_has_a_bar_per_point_perfect_fetch_and_the_papers_means(records:
 
 
 def test_fft_blocks_run_together_and_take_turns(records: list[dict]) -> None:
-    found = {v.id: v for v in fig14.check(records)}["P40"]
+    found = judge("P40", records)
     assert (found.reproduced, found.ours) == (True, {"blocks in flight": 3, "granted at a time": 1})
     for alone in ({"block_cycles": 30 * 100}, {"allocation_waits": 0}):
-        other = {v.id: v for v in fig14.check([r | alone for r in records])}["P40"]
+        other = judge("P40", [r | alone for r in records])
         assert other.reproduced is False
 
 
@@ -117,7 +125,7 @@ def test_verdicts_from_means_and_sources(records: list[dict]) -> None:
 
 
 def test_hardware_stands_beside_software(with_software: list[dict]) -> None:
-    verdicts = {v.id: v for v in beside.check(with_software)}
+    verdicts = {v.id: v for v in verdicts_of(contrast, with_software)}
     assert verdicts["P41"].ours == dict.fromkeys(speedups.LIMITED, [0.05, 0.5, 0.5, 0.3])
     assert "FFT 4.0 2.0" in verdicts["P41"].note
     assert verdicts["P41"].reproduced is True
@@ -142,7 +150,7 @@ def test_one_benchmark_that_lacks_a_part_of_the_claim_is_a_deviation(
     with_software: list[dict], change: dict[str, int], part: str
 ) -> None:
     worse = [r | change if (r["benchmark"], r["variant"]) == ("FFT", "hw") else r for r in with_software]
-    found = {v.id: v for v in beside.check(worse)}["P41"]
+    found = {v.id: v for v in verdicts_of(contrast, worse)}["P41"]
     assert found.reproduced is False
     assert part.format(", ".join(name for name in speedups.LIMITED if name != "FFT")) in found.note
 
@@ -160,12 +168,12 @@ def test_one_benchmark_that_lacks_a_part_of_the_claim_is_a_deviation(
 def test_what_shared_memory_does_not_limit_neither_gains_nor_loses(cycles: dict[str, int], unaffected: bool) -> None:
     made = [record("RD", "source", v, extra, cycles.get(v, 100)) for v, extra in (("baseline", 0), ("hw", 2))]
     made += [record("RD", "source", v, 0, cycles.get(v, 100)) for v in ("vtb", "vtb_pipe")]
-    [found] = beside.check(speedups.with_speedups(made))
+    [found] = verdicts_of(contrast, speedups.with_speedups(made))
     assert (found.id, found.reproduced) == ("P56", unaffected)
 
 
 def test_claims_about_management_hold() -> None:
-    verdicts = {v.id: v for v in protocol.check()}
+    verdicts = {v.id: v for v in verdicts_of(protocol)}
     assert {claim: v.reproduced for claim, v in verdicts.items()} == {f"P{n}": True for n in (*range(48, 54), 58)}
     assert verdicts["P48"].ours == {"static": 2, "split": 3, "starting at": [0, 4096, 8192, 12288, 14336]}
 
@@ -215,7 +223,7 @@ def test_claims_about_management_are_of_what_its_table_does(
     methods, contrary = TABLES[case]
     monkeypatch.setattr(protocol, "run", runs_of_management)
     monkeypatch.setattr(protocol, "SharedMemoryTable", type("Other", (SharedMemoryTable,), methods))
-    assert {v.id for v in protocol.check() if not v.reproduced} == contrary
+    assert {v.id for v in verdicts_of(protocol) if not v.reproduced} == contrary
 
 
 @pytest.mark.parametrize("case", RUNS)
@@ -235,7 +243,7 @@ def test_claims_about_management_are_of_what_its_runs_say(
         return SimpleNamespace(residency=own["residency"], program=program, counters=own), own["outputs"]
 
     monkeypatch.setattr(protocol, "run", run)
-    assert {v.id for v in protocol.check() if not v.reproduced} == contrary
+    assert {v.id for v in verdicts_of(protocol) if not v.reproduced} == contrary
 
 
 @pytest.mark.parametrize(("kernel", "claim"), [("mirrored", "P51"), ("nested", "P52")])
@@ -244,7 +252,7 @@ def test_claims_about_management_are_of_what_its_kernels_do(
 ) -> None:
     monkeypatch.setattr(protocol, "run", runs_of_management)
     monkeypatch.setattr(protocol, kernel, without_barrier)
-    assert {v.id for v in protocol.check() if not v.reproduced} == {claim}
+    assert {v.id for v in verdicts_of(protocol) if not v.reproduced} == {claim}
 
 
 @cuda.jit
@@ -260,7 +268,7 @@ def without_barrier(a):
 
 
 def test_points_of_a_problem_are_neighbours_and_unique() -> None:
-    todo = fig14.points(cards.card(), runs.SCHEDULES, "quick")
+    todo = fig14.points(cards.card(), IN_SIMULATION, "quick")
     found = speedups.by_problem(todo)
     names = [p["benchmark"] for p in found]
     assert names == sorted(names, key=speedups.LIMITED.index)
@@ -317,6 +325,6 @@ def test_quick_run_is_right_and_its_orderings_hold() -> None:
     found = {
         (b["benchmark"], b["schedule"], b["variant"], b["extra_blocks"]): b["speedup"] for b in speedups.bars(records)
     }
-    for schedule in runs.SCHEDULES:
+    for schedule in IN_SIMULATION:
         assert found["FFT", schedule, "hw", 3] > 1.1  # the paper: FFT gains, HG and MV do not
         assert found["FFT", schedule, "hw", 3] > found["MV", schedule, "hw", 3]

@@ -9,7 +9,10 @@ from matplotlib.figure import Figure
 
 from experiments import fig15
 from experiments.common import cards, runs
+from experiments.common.curves import BEYOND, PRINTED, curves, without_camping
+from experiments.common.schedules import IN_SIMULATION
 from experiments.common.speedups import LIMITED, MEAN
+from experiments.common.verdicts import judge
 from smmux import benchmarks
 
 STEPS = (0, 1, 2, 3, 4, 5, 6, 7, 8)
@@ -21,14 +24,14 @@ def records(rows: dict[str, tuple[float, ...]], waits: tuple[float, ...]) -> lis
     made = []
     for name, speedups in rows.items():
         for extra, speedup, wait in zip(STEPS, speedups, waits, strict=True):
-            for schedule in runs.SCHEDULES:
+            for schedule in IN_SIMULATION:
                 common = {
                     "benchmark": name, "build": benchmarks.get(name).builds[0], "schedule": schedule,
                     "variant": "hw" if extra else "baseline", "extra_blocks": extra, "speedup": speedup,
                     "wait": wait, "residency": 1 + extra, "registers": 20, "threads": 64,
                 }  # fmt: skip
-                made += [common | {"gpu": cards.ROOMY}] * (extra in (0, *fig15.BEYOND))
-                made += [common | {"gpu": cards.GPU}] * (extra in (0, *fig15.PRINTED))
+                made += [common | {"gpu": cards.ROOMY}] * (extra in (0, *BEYOND))
+                made += [common | {"gpu": cards.GPU}] * (extra in (0, *PRINTED))
     return made
 
 
@@ -40,7 +43,7 @@ def as_paper() -> list[dict[str, Any]]:
 
 
 def test_curves_join_card_and_roomy_card(as_paper: list[dict[str, Any]]) -> None:
-    found = fig15.curves(as_paper)
+    found = curves(as_paper)
     assert list(found) == [*LIMITED, MEAN]
     assert [r["extra_blocks"] for r in found["FFT"]] == list(STEPS)
     assert [r["speedup"] for r in found["FFT"]] == list(RISING)
@@ -86,17 +89,17 @@ def test_who_gains_is_judged_with_the_margin(
     as_paper: list[dict[str, Any]], name: str, steps: tuple[float, ...], as_said: bool
 ) -> None:
     for r in as_paper:
-        if r["benchmark"] == name and r["extra_blocks"] in fig15.PRINTED:
+        if r["benchmark"] == name and r["extra_blocks"] in PRINTED:
             r["speedup"] = steps[r["extra_blocks"] - 1]
-    assert {v.id: v for v in fig15.check(as_paper)}["P43"].reproduced is as_said
+    assert judge("P43", as_paper).reproduced is as_said
 
 
 def test_means_are_judged_without_the_accident_of_camping_too(as_paper: list[dict[str, Any]]) -> None:
     own = [r for r in as_paper if (r["benchmark"], r["schedule"], r["gpu"]) == ("MV", "source", cards.GPU)]
     hashed = [r | {"gpu": cards.HASHED, "speedup": 40.0 ** r["extra_blocks"]} for r in own]
-    assert fig15.without_camping(as_paper) == pytest.approx([r["speedup"] for r in fig15.curves(as_paper)[MEAN][1:4]])
+    assert without_camping(as_paper) == pytest.approx([r["speedup"] for r in curves(as_paper)[MEAN][1:4]])
     rest = 1.2**5 * 1.1
-    assert fig15.without_camping(as_paper + hashed)[0] == pytest.approx((rest * 40) ** (1 / 7))
+    assert without_camping(as_paper + hashed)[0] == pytest.approx((rest * 40) ** (1 / 7))
     found = {v.id: v for v in fig15.check(as_paper + hashed)}
     assert (found["P42"].reproduced, found["P43"].reproduced) == (False, True)
     assert "GM, MV hashed" in fig15.table([*as_paper, *hashed, *(r | {"gpu": cards.PERFECT_FETCH} for r in as_paper)])
@@ -141,7 +144,7 @@ def test_room_alone_changes_nothing(name: str) -> None:
 
 @pytest.mark.slow
 def test_quick_run() -> None:
-    found = fig15.curves(fig15.run(quick=True, jobs=2))
+    found = curves(fig15.run(quick=True, jobs=2))
     for rows in found.values():
         waits = [r["wait"] for r in rows]
         assert waits[0] == 0 < waits[1] < waits[-1] < 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import importlib
+import inspect
 import json
 import re
 from pathlib import Path
@@ -10,45 +12,53 @@ from typing import Any
 
 import pytest
 
-from experiments.common import harness
+from experiments.common import harness, tables, verdicts
 from smmux import gpus
 from smmux.benchmarks import WrongOutputError
 
 
 def test_every_claim_has_words() -> None:
-    claims = harness.claims()
-    assert list(claims) == [f"P{i}" for i in range(1, 62)]
-    assert all(claim["text"] for claim in claims.values())
+    claims = verdicts.claims()
+    assert set(claims) == {f"P{i}" for i in range(1, 62)}
+    assert all(claim.text for claim in claims.values())
+
+
+@pytest.mark.parametrize("claim", verdicts.claims().values(), ids=lambda claim: claim.id)
+def test_every_claim_has_a_script_and_a_judge_of_its_own(claim: verdicts.Claim) -> None:
+    assert importlib.import_module(f"experiments.{claim.script}").EXPERIMENT.name == claim.script
+    assert inspect.getdoc(verdicts.judge_of(claim))
+    assert [other.id for other in verdicts.claims().values() if other.judge == claim.judge] == [claim.id]
 
 
 def test_verdicts_take_their_words_from_the_claims() -> None:
-    found = harness.verdict("P16", 8736, True)
-    assert (found.paper, found.word) == (8736, "reproduced")
-    assert harness.verdict("P3", None, None).word == "not judged"
+    verdict = verdicts.claims()["P16"].verdict(8736, True)
+    assert (verdict.id, verdict.paper, verdict.word) == ("P16", 8736, "reproduced")
+    assert verdicts.claims()["P3"].verdict(None, None).word == "not judged"
     with pytest.raises(KeyError):
-        harness.verdict("P99", 0, True)
+        verdicts.judge("P99", [])
 
 
 def test_numbers_are_compared_with_the_papers() -> None:
-    assert harness.paper("P3") == (1.53, 2.34)
-    assert harness.paper("P4") == (0.256,)
+    assert verdicts.paper("P3") == (1.53, 2.34)
+    assert verdicts.paper("P4") == (0.256,)
     with pytest.raises(KeyError):
-        harness.paper("P61")
-    assert harness.close((1.4, 2.57), harness.paper("P3")) == (True, "-8.5%, +9.8%; up to 10% counts as reproduced")
-    assert not harness.close((1.53, 2.0), harness.paper("P3"))[0]
+        verdicts.paper("P61")
+    assert verdicts.close((1.4, 2.57), verdicts.paper("P3")) == (True, "-8.5%, +9.8%; up to 10% counts as reproduced")
+    assert not verdicts.close((1.53, 2.0), verdicts.paper("P3"))[0]
 
 
 def test_table_aligns_numbers_to_the_right() -> None:
-    text = harness.table(("name", "value"), [("a", 1.5), ("bcdef", None), ("c", 22)])
+    text = tables.table(("name", "value"), [("a", 1.5), ("bcdef", None), ("c", 22)])
     assert text.splitlines() == ["name   value", "-----  -----", "a      1.500", "bcdef      -", "c         22"]
 
 
 def test_table_leaves_empty_columns_out() -> None:
     rows = [("a", None, "", 1), ("b", float("nan"), "", None)]
-    assert harness.table(("name", "x", "y", "z"), rows).splitlines() == ["name  z", "----  -", "a     1", "b     -"]
-    assert harness.table(("name", "x"), []).splitlines() == ["name  x", "----  -"]
+    assert tables.table(("name", "x", "y", "z"), rows).splitlines() == ["name  z", "----  -", "a     1", "b     -"]
+    assert tables.table(("name", "x"), []).splitlines() == ["name  x", "----  -"]
 
 
+CLAIMS = verdicts.claims()
 QUICK = "a quick run is not judged"
 
 
@@ -65,7 +75,7 @@ def experiment(**changed: Any) -> harness.Experiment:
         "table": lambda records: "the table",
         "summary": lambda records: {"mean": 2.5},
         "caption": lambda records: "What is seen.",
-        "check": lambda records: [harness.verdict("P6", [32], True, "why"), harness.verdict("P7", [1], False)],
+        "check": lambda records: [CLAIMS["P6"].verdict([32], True, "why"), CLAIMS["P7"].verdict([1], False)],
         "plots": [lambda records, ax: ax.plot([r["x"] for r in records], [3, 4])],
         "machines": lambda: [gpus.get("GTX285")],
         "sizes": lambda quick: {"MV": {"width": 64 if quick else 1024}},
@@ -75,7 +85,7 @@ def experiment(**changed: Any) -> harness.Experiment:
 
 
 def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert harness.main(experiment(), ["--out", str(tmp_path / "new"), "--quick"]) == 0
+    assert experiment().main(["--out", str(tmp_path / "new"), "--quick"]) == 0
     content = json.loads((tmp_path / "new" / "demo.json").read_text())
     assert content["caption"] == "What is seen. Quick run: smaller grids."
     assert set(content) == {"caption", "rows", "summary", "claims", "provenance"}
@@ -97,15 +107,15 @@ def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.C
 
 def test_full_runs_are_judged_and_quick_ones_that_are_no_smaller(tmp_path: Path) -> None:
     for changed, argument in (({}, []), ({"sizes": lambda quick: {}}, ["--quick"])):
-        harness.main(experiment(**changed), ["--out", str(tmp_path), *argument])
+        experiment(**changed).main(["--out", str(tmp_path), *argument])
         content = json.loads((tmp_path / "demo.json").read_text())
         assert [claim["reproduced"] for claim in content["claims"]] == [True, False]
         assert content["caption"] == "What is seen."
 
 
 def test_claims_are_spelled_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = harness.verdict("P58", {"MV": {"a": 1.5}, "FFT": [1, None], "RD": {}, "HG": []}, True, "why " * 40)
-    harness.main(experiment(check=lambda records: [found]), ["--out", str(tmp_path)])
+    found = CLAIMS["P58"].verdict({"MV": {"a": 1.5}, "FFT": [1, None], "RD": {}, "HG": []}, True, "why " * 40)
+    experiment(check=lambda records: [found]).main(["--out", str(tmp_path)])
     text, numbers, *note, count = capsys.readouterr().out.rstrip().splitlines()[-5:]
     assert text == "P58 reproduced: CO-VTB of MC: an edge below 16 is private, else public"
     assert numbers == "  ours: MV (a 1.500); FFT 1, -; RD (none); HG none"
@@ -114,7 +124,7 @@ def test_claims_are_spelled_out(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_options_reach_the_run_and_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    harness.main(experiment(), ["--out", str(tmp_path), "--stalls", "--everything"])
+    experiment().main(["--out", str(tmp_path), "--stalls", "--everything"])
     row = json.loads((tmp_path / "demo.json").read_text())["rows"][0]
     assert (row["quick"], row["stalls"]) == (False, True)
     assert "the stalls" in capsys.readouterr().out
@@ -122,13 +132,13 @@ def test_options_reach_the_run_and_the_text(tmp_path: Path, capsys: pytest.Captu
 
 def test_an_option_that_an_experiment_lacks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit):
-        harness.main(experiment(options={}), ["--out", str(tmp_path), "--stalls"])
+        experiment(options={}).main(["--out", str(tmp_path), "--stalls"])
 
 
 @pytest.mark.parametrize("jobs", ["0", "-2", "x"])
 def test_jobs_is_a_number_of_simulations(tmp_path: Path, capsys: pytest.CaptureFixture[str], jobs: str) -> None:
     with pytest.raises(SystemExit):
-        harness.main(experiment(), ["--out", str(tmp_path), "--jobs", jobs])
+        experiment().main(["--out", str(tmp_path), "--jobs", jobs])
     assert f"argument --jobs: '{jobs}' is not a number from 1 on" in capsys.readouterr().err
 
 
@@ -139,7 +149,7 @@ def test_an_interrupted_run_says_so_and_writes_nothing(
     def interrupted(*_: Any) -> list[Any]:
         raise KeyboardInterrupt
 
-    assert harness.main(experiment(**{part: interrupted}), ["--out", str(tmp_path / "new")]) == harness.INTERRUPTED
+    assert experiment(**{part: interrupted}).main(["--out", str(tmp_path / "new")]) == harness.INTERRUPTED
     assert not (tmp_path / "new").exists()
     assert capsys.readouterr().err == "interrupted, nothing written\n"
 
@@ -149,7 +159,7 @@ def test_nothing_is_written_when_the_run_fails(tmp_path: Path) -> None:
         raise WrongOutputError("MV: y")
 
     with pytest.raises(WrongOutputError):
-        harness.main(experiment(run=wrong), ["--out", str(tmp_path / "new")])
+        experiment(run=wrong).main(["--out", str(tmp_path / "new")])
     assert not (tmp_path / "new").exists()
 
 

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 
 from experiments import vtb_n
 from experiments.common import approaches, runs
-from experiments.common.approaches import HEAD, SCHEDULES
+from experiments.common.approaches import COMBINED, by_number
 from experiments.common.cards import MEASURED
+from experiments.common.schedules import ON_CARDS
 from experiments.common.speedups import LIMITED, MEAN
 from smmux import benchmarks, gpus, models
 from smmux.benchmarks import mc
@@ -25,9 +26,9 @@ WAVES = 8
 def records(gains: dict[str, tuple[float, float, float]]) -> list[dict[str, Any]]:
     made = []
     for gpu in MEASURED:
-        for schedule in SCHEDULES:
+        for schedule in ON_CARDS:
             for name, row in gains.items():
-                for n, speedup in zip((1, *vtb_n.COMBINED), (1.0, *row), strict=True):
+                for n, speedup in zip((1, *COMBINED), (1.0, *row), strict=True):
                     variant = "vtb" if n > 1 else "baseline"
                     common = {"benchmark": name, "gpu": gpu, "schedule": schedule, "variant": variant, "n": n}
                     made.append(common | {"speedup": speedup, "residency": 1, "registers": 20})
@@ -45,7 +46,7 @@ def test_picture_and_table() -> None:
     made = records({"MV": (1.2, 1.1, 1.0), "MC": (1.0, 1.2, 1.4)})
     ax = vtb_n.plot(made, Figure().add_subplot(), MEASURED[0])
     assert [len(bars) for bars in ax.containers] == [3, 3, 3]
-    assert vtb_n.speedups(made, MEASURED[0])[MEAN][4] == pytest.approx(1.4**0.5)
+    assert by_number(made, MEASURED[0])[MEAN][4] == pytest.approx(1.4**0.5)
     assert "1 2 3 4" in vtb_n.table(made)
 
 
@@ -73,7 +74,7 @@ def test_grids_hold_eight_waves(name: str, gpu: str) -> None:
     benchmark, card = benchmarks.get(name), gpus.get(gpu)
     problem = benchmark.problem("tiny")
     budget = runs.register_budget(benchmark, card, benchmark.builds[0])
-    program = benchmark.kernel().compile(problem.arguments(), gpu=gpu, schedule=HEAD, max_registers=budget)
+    program = benchmark.kernel().compile(problem.arguments(), gpu=gpu, schedule=ON_CARDS.head, max_registers=budget)
     parameters = program.param_bytes(benchmark.pointer_bytes) if card.param_in_smem else 0
 
     def wave(n: int) -> int:
@@ -84,6 +85,6 @@ def test_grids_hold_eight_waves(name: str, gpu: str) -> None:
         return BLOCKS[name](**benchmark.sizes[size]) >= WAVES * max(wave(k) for k in range(1, n + 1))
 
     assert holds(approaches.size(name, False), benchmark.combined)
-    assert holds(vtb_n.size(name, gpu), max(vtb_n.COMBINED))
-    assert (vtb_n.size(name, gpu) == "large") != holds("default", max(vtb_n.COMBINED))
+    assert holds(vtb_n.size(name, gpu), max(COMBINED))
+    assert (vtb_n.size(name, gpu) == "large") != holds("default", max(COMBINED))
     assert math.ceil(BLOCKS[name](**benchmark.sizes["tiny"])) == problem.blocks

@@ -1,0 +1,76 @@
+"""Judges of what the paper says about MV and FFT over the size of the problem (Figures 12 and 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.common.schedules import ON_CARDS
+from experiments.common.throughput import BATCHES, FETCHED, HEIGHTS, SETTINGS, curve, mean, mean_ratio, ratios
+from experiments.common.verdicts import Claim, Verdict, close, exceeds, paper
+from smmux.sweep import Record
+
+__all__ = ["fft_baseline", "fft_gains", "fft_over_batches", "mv_blocks", "mv_gains"]
+
+BLOCK_ROWS = 32  # of the matrix, in a block of MV
+
+
+def mv_gains(claim: Claim, records: Sequence[Record]) -> Verdict:
+    """VTB_pipe over the baseline with 48 kB: with 48 kB faster, with 16 kB as fast; the 16K baseline is slower."""
+    gains = list(ratios(records, "48K_VTB_pipe", "48K_BL").values())
+    small, below = (mean_ratio(records, series, "48K_BL") for series in ("16K_VTB_pipe", "16K_BL"))
+    ours = [max(gains), sum(gains) / len(gains)]
+    as_paper, note = close((*ours, small), (*claim.numbers, 1))
+    fetched = [mean_ratio(records, f"{kb}_VTB_pipe", "48K_BL", FETCHED) for kb in ("16K", "48K")]
+    return claim.verdict(
+        [round(value, 3) for value in ours],
+        as_paper and exceeds(1, below) if len(gains) == len(HEIGHTS) else None,
+        f"maximum and mean over the 48K baseline; VTB_pipe with 16 kB {small:.3f} of it (the paper: as fast as "
+        f"CUBLAS, as is the 48K baseline), the 16K baseline {below:.3f}: {note}. "
+        f"With perfect fetch VTB_pipe with 16 and 48 kB {fetched[0]:.3f} and {fetched[1]:.3f} (DEVIATIONS D16)",
+    )
+
+
+def mv_blocks(claim: Claim, records: Sequence[Record]) -> Verdict:
+    """Blocks of the baseline by height."""
+    blocks = {r["size"]: r["blocks"] for r in records if r["variant"] == "baseline"}
+    as_said = all(count == height // BLOCK_ROWS for height, count in blocks.items())
+    return claim.verdict(blocks, as_said, f"blocks of {BLOCK_ROWS} threads by height")
+
+
+def fft_over_batches(claim: Claim, records: Sequence[Record]) -> Verdict:
+    """How the baseline with 16 kB gains from larger batches; CUFFT is not there to be compared with."""
+    small = curve(records, "16K_BL")
+    growth = {batch: round(rate / next(iter(small.values())), 2) for batch, rate in small.items()}
+    note = "CUFFT is not modelled; rate of the 16K baseline over that of the smallest batch"
+    return claim.verdict(growth, None, note)
+
+
+def fft_baseline(claim: Claim, records: Sequence[Record]) -> Verdict:
+    """The baseline with 48 kB, over that with 16 kB and over the paper's rate of CUFFT."""
+    theirs, cufft = claim.numbers
+    small, large = curve(records, "16K_BL"), curve(records, "48K_BL")
+    base = mean(records, "48K_BL")
+    as_fast, note = close([base], [theirs])
+    faster = all(exceeds(rate, small[batch]) for batch, rate in large.items())
+    return claim.verdict(
+        [round(base, 1), None],
+        faster and as_fast and exceeds(base, cufft) if len(large) == len(BATCHES) else None,
+        f"GFLOPS, {note}; above 16K for "
+        + ("every batch" if faster else "some batches only")
+        + f"; {mean(records, '48K_BL', FETCHED):.1f} with perfect fetch. CUFFT is the paper's (DEVIATIONS D14)",
+    )
+
+
+def fft_gains(claim: Claim, records: Sequence[Record]) -> Verdict:
+    """VTB_pipe with 48 kB: the largest and the mean gain over the baseline, and the mean rate."""
+    most, rate = claim.numbers
+    gains = ratios(records, "48K_VTB_pipe", "48K_BL")
+    pipe = mean(records, "48K_VTB_pipe")
+    average, in_order, fetched = (mean_ratio(records, "48K_VTB_pipe", "48K_BL", setting) for setting in SETTINGS)
+    gaining, note = close((max(gains.values()), pipe, average), (most, rate, rate / paper("P38")[0]))
+    return claim.verdict(
+        [round(max(gains.values()), 3), round(pipe, 1)],
+        gaining if len(gains) == len(BATCHES) else None,
+        f"largest gain, mean GFLOPS, and mean gain ({average:.3f}): {note}; mean gain in schedule "
+        f"{ON_CARDS.other} {in_order:.3f}, with perfect fetch {fetched:.3f} (DEVIATIONS D14)",
+    )

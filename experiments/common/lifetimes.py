@@ -1,0 +1,37 @@
+"""For how much of a thread block's life its shared memory is in use: builds, records and shares of Figure 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.common.cards import GPU
+from experiments.common.speedups import MEAN
+from smmux import benchmarks
+from smmux.plot import geometric_mean
+from smmux.sweep import Record
+
+__all__ = ["PUBLISHED", "SLOW_SHARED", "series", "with_shares"]
+
+PUBLISHED = {"STO": "sha1_ring", **dict.fromkeys(("MV", "SP", "HG", "CV", "MM", "TP"), "as_sdk")}
+"""Builds as published, where they differ from the default ones."""
+SLOW_SHARED = f"{GPU}, shared memory twice as slow"
+
+
+def with_shares(record: Record) -> Record:
+    """The record with two shares of block lifetime: `share`, in regions, and `span`, from first define to last use."""
+    lifetime = record["block_cycles"] or 1
+    return {**record, "share": record["region_cycles"] / lifetime, "span": record["shared_span_cycles"] / lifetime}
+
+
+def series(records: Sequence[Record], variant: str, schedule: str, build: str = "default", gpu: str = GPU) -> Record:
+    """The shares by benchmark, and their mean; build "published" falls back to the default one where they agree."""
+    column = "share" if variant == "isolated" else "span"
+    shares: Record = {}
+    for name in benchmarks.names():
+        wanted = PUBLISHED.get(name) if build == "published" else None
+        wanted = wanted or benchmarks.get(name).builds[0]
+        key = {"benchmark": name, "variant": variant, "schedule": schedule, "build": wanted, "gpu": gpu}
+        own = [r for r in records if r.items() >= key.items()]
+        if own:
+            shares[name] = own[0][column]
+    return {**shares, MEAN: geometric_mean(shares.values())}
