@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from experiments import table1
+from experiments.common import cards
+from experiments.common.verdicts import judge
 from smmux import benchmarks, gpus
 
 PAPER = {
@@ -69,6 +71,16 @@ def test_verdicts_on_other_cards(
     own = gpus.get
     monkeypatch.setattr(gpus, "get", lambda gpu: own(gpu).replace(**change) if isinstance(gpu, str) else gpu)
     assert {v.id for v in table1.check(records) if not v.reproduced} == contrary | EXPECTED_DEVIATION
+
+
+@pytest.mark.parametrize("change", [{"smem_bytes": 8192}, {"regs_sm": 8192}, {"dram_khz": 800_000}])
+def test_the_simulated_card_is_judged_by_what_runs_on_it(
+    change: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert judge("P57", []).reproduced is True
+    other = cards.card().replace(**change)
+    monkeypatch.setattr(cards, "card", lambda: other)
+    assert judge("P57", []).reproduced is False
 
 
 def test_command(tmp_path: Path) -> None:
