@@ -88,7 +88,7 @@ def advice_html(advice: Advice) -> str:
         )
         bold = " style='font-weight:bold'" if scheme is advice.best else ""
         rows.append(f"<tr{bold}>" + "".join(f"<td style='text-align:left'>{cell}</td>" for cell in cells) + "</tr>")
-    lines = [f"<p>{html.escape(line)}</p>" for line in (*advice.findings(), *advice.conclusion())]
+    lines = [f"<p>{html.escape(line)}</p>" for line in (*advice.diagnosis(), *advice.conclusion())]
     source = f"<details><summary>source of the best kernel</summary><pre>{html.escape(advice.source)}</pre></details>"
     return f"<div>{''.join(lines)}<table>{''.join(rows)}</table>{source}</div>"
 

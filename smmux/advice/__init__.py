@@ -1,0 +1,19 @@
+"""Would multiplexing shared memory pay for a kernel, and how?
+
+>>> import smmux
+>>> from smmux import benchmarks
+>>> fft, problem = benchmarks.get("FFT"), benchmarks.get("FFT").problem("tiny")
+>>> advice = smmux.advise(fft.kernel(), problem.grid, problem.block, problem.arguments(), gpu="GTX285")
+>>> advice.occupancy.limiter, [scheme.name for scheme in advice.schemes][:3]
+('shared memory', ['VTB', 'VTB, N = 3', 'VTB, N = 4'])
+
+`schemes` lists the forms of a kernel that are worth a try, `search` simulates them, `copies` gives each run arguments
+of its own, `measures` reads numbers off the runs, `answer` holds what came of it, and `text` says it in sentences.
+"""
+
+from __future__ import annotations
+
+from smmux.advice.answer import Advice, Scheme
+from smmux.advice.search import advise
+
+__all__ = ["Advice", "Scheme", "advise"]

@@ -1,0 +1,202 @@
+"""The answer: what limits a kernel, and what each scheme to multiplex shared memory would gain."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from smmux.advice import text
+from smmux.advice.measures import misuses, spilled_bytes
+from smmux.checks import Finding
+from smmux.dimensions import Dim3
+from smmux.kernel import Kernel
+from smmux.occupancy import Occupancy
+from smmux.result import Result
+
+__all__ = ["Advice", "Scheme"]
+
+WORTH = 1.02
+"""A speedup below this is not worth another kernel."""
+
+ROUNDING = 1e-5
+"""Differences of floats up to this share of the largest value come from the order of additions."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Scheme:
+    """One way to multiplex shared memory, tried on the kernel.
+
+    name: as in the paper. software: a rewriting of the kernel, for any card; otherwise it needs the paper's hardware.
+    kernel, grid, block: what to launch instead. result: of the simulation. speedup: time of the baseline over time of
+    this. equal: whether every array held the same bits after it as after the baseline. difference: of arrays of floats
+    that did not, the largest one as a share of the array's largest value (infinite where others differ); sums that
+    atomics make in another order differ by rounding. errors: in the use of shared memory, of kinds that the baseline's
+    run has not. refused: why the scheme does not apply, empty where it does; the
+    other fields are None then. max_registers: per thread, that the scheme's kernel was compiled for: fewer than it
+    would take, that extra blocks may reside, or what the caller of `advise` asked for; None for as many as it takes.
+    """
+
+    name: str
+    software: bool
+    kernel: Kernel | None = None
+    grid: Dim3 | None = None
+    block: Dim3 | None = None
+    result: Result | None = None
+    speedup: float | None = None
+    equal: bool | None = None
+    difference: float | None = None
+    errors: tuple[Finding, ...] = ()
+    refused: str = ""
+    max_registers: int | None = None
+
+    @property
+    def source(self) -> str:
+        """The kernel's Python text; empty where the scheme does not apply."""
+        return self.kernel.source if self.kernel is not None else ""
+
+    @property
+    def right(self) -> bool:
+        """Whether the outputs are the baseline's but for rounding."""
+        return self.difference is not None and self.difference <= ROUNDING
+
+    @property
+    def usable(self) -> bool:
+        """Whether the scheme gains 2 % with right outputs and no new errors."""
+        return self.speedup is not None and self.speedup >= WORTH and self.right and not self.errors
+
+    @property
+    def remark(self) -> str:
+        """Remarks on outputs, misuses and registers; empty where they are the baseline's, and none."""
+        return text.remark(self)
+
+    @property
+    def verdict(self) -> str:
+        """The speedup with all remarks, or why the scheme does not apply."""
+        return text.verdict(self)
+
+    def __repr__(self) -> str:
+        return f"<Scheme {self.name}: {self.verdict}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Advice:
+    """What limits a kernel, how long it really uses its shared memory, and what each scheme would gain.
+
+    baseline: the kernel's own run. occupancy: blocks of an SM, by resource. region_share: time in shared-memory regions
+    over the time that blocks live, None (with the reason in `unshared`) where the kernel has no regions to be found.
+    schedule, max_registers, dynshared: options of all the runs; `simulate` repeats any of them with these, and those of
+    schemes for the paper's hardware with the scheme's own `max_registers`.
+    """
+
+    kernel: Kernel
+    grid: Dim3
+    block: Dim3
+    baseline: Result
+    occupancy: Occupancy
+    region_share: float | None
+    unshared: str
+    schemes: tuple[Scheme, ...]
+    schedule: str
+    max_registers: int | None
+    dynshared: int
+
+    @property
+    def best(self) -> Scheme | None:
+        """The fastest scheme for a card that exists, with the same outputs, no new errors; None if none gains 2 %."""
+        return _fastest([scheme for scheme in self.schemes if scheme.software])
+
+    @property
+    def best_hardware(self) -> Scheme | None:
+        """The fastest of the schemes that need the paper's hardware; None if none gains 2 %."""
+        return _fastest([scheme for scheme in self.schemes if not scheme.software])
+
+    @property
+    def source(self) -> str:
+        """Source of the best kernel, ready to use: the best scheme's, or the kernel's own if none gains."""
+        return self.best.source if self.best else self.kernel.source
+
+    def diagnosis(self) -> list[str]:
+        """Sentences about the kernel as it is: its time, its occupancy, its stalls and its use of shared memory."""
+        return text.diagnosis(self)
+
+    def conclusion(self) -> list[str]:
+        """Sentences about what to do."""
+        return text.conclusion(self)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One flat record per scheme, the baseline first; a difference that is no finite number is None."""
+        first = {
+            "scheme": "baseline",
+            "software": True,
+            "speedup": 1.0,
+            "equal": True,
+            "difference": 0.0,
+            "errors": len(misuses(self.baseline)),
+            "refused": "",
+        }
+        rows = [{**first, **_numbers(self.baseline, self.grid, self.block), "max_registers": self.max_registers}]
+        for s in self.schemes:
+            row = {"scheme": s.name, "software": s.software, "speedup": s.speedup, "equal": s.equal}
+            finite = s.difference is not None and math.isfinite(s.difference)
+            row |= {"difference": s.difference if finite else None, "errors": len(s.errors), "refused": s.refused}
+            rows.append({**row, **_numbers(s.result, s.grid, s.block), "max_registers": s.max_registers})
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: everything but the counters."""
+        return {
+            "kernel": self.kernel.__name__,
+            "gpu": self.baseline.gpu.name,
+            "blocks": self.occupancy.blocks,
+            "limiter": self.occupancy.limiter,
+            "region_share": self.region_share,
+            "schedule": self.schedule,
+            "max_registers": self.max_registers,
+            "dynshared": self.dynshared,
+            "schemes": self.rows(),
+            "best": self.best.name if self.best else None,
+            "source": self.source,
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_pandas(self) -> Any:
+        """`rows` as a table (needs pandas)."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows()).set_index("scheme")
+
+    def __repr__(self) -> str:
+        best = self.best
+        gain = f"{best.name} {best.speedup:.2f} x" if best else "nothing gains"
+        return f"<Advice {self.kernel.__name__} on {self.baseline.gpu.name}: {gain}>"
+
+    def __str__(self) -> str:
+        return text.page(self)
+
+    def _repr_html_(self) -> str:
+        from smmux import report
+
+        return report.advice_html(self)
+
+
+def _fastest(schemes: Sequence[Scheme]) -> Scheme | None:
+    """The usable scheme with the largest speedup, the first of equal ones; None if no scheme is usable."""
+    usable = [scheme for scheme in schemes if scheme.usable]
+    return max(usable, key=lambda scheme: scheme.speedup or 0, default=None)
+
+
+_NUMBERS = ("grid", "block", "time_us", "cycles", "blocks", "limiter", "registers", "spilled_bytes")
+
+
+def _numbers(run: Result | None, grid: Dim3 | None, block: Dim3 | None) -> dict[str, Any]:
+    """The part of a row that is read off a run; None everywhere where there was none."""
+    if run is None:
+        return dict.fromkeys(_NUMBERS)
+    used = run.program.nregs, spilled_bytes(run.program)
+    return dict(zip(_NUMBERS, (grid, block, run.time_us, run.cycles, run.residency, run.limiter, *used), strict=True))

@@ -1,0 +1,51 @@
+"""Numbers that advice reads off a run, and off two runs beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smmux.checks import Finding
+from smmux.compiler.ir import Space
+from smmux.compiler.program import Program
+from smmux.occupancy import Occupancy, occupancy
+from smmux.result import Result
+
+__all__ = ["difference", "misuses", "occupancy_of", "region_share", "spilled_bytes"]
+
+
+def occupancy_of(run: Result) -> Occupancy:
+    """Blocks of an SM under static management, and the resource that limits them."""
+    program, gpu = run.program, run.gpu
+    held = program.shared_bytes + program.dynamic_bytes
+    return occupancy(run.threads, program.nregs, held, gpu, program.param_bytes(gpu.pointer_bytes))
+
+
+def region_share(isolated: Result | None) -> float | None:
+    """Time in regions over block lifetime (paper, Figure 1), of a run whose regions are isolated by barriers."""
+    return isolated["region_cycles"] / (isolated["block_cycles"] or 1) if isolated is not None else None
+
+
+def spilled_bytes(program: Program) -> int:
+    """Bytes per thread of values that found no register: local memory behind the kernel's own arrays."""
+    own = [array.offset + array.nbytes for array in program.arrays if array.space is Space.LOCAL]
+    return program.local_bytes - max(own, default=0)
+
+
+def misuses(run: Result) -> Sequence[Finding]:
+    """The errors that a run's check found in the use of shared memory."""
+    return run.findings.errors if run.findings is not None else ()
+
+
+def difference(a: NDArray[Any], b: NDArray[Any]) -> float | None:
+    """The largest difference of two arrays as a share of the largest value, None if they hold the same bits; infinite
+    unless they are finite floats.
+    """
+    if a.tobytes() == b.tobytes():
+        return None
+    if a.dtype.kind != "f" or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return float("inf")
+    return float(np.abs(a.astype(np.float64) - b).max() / (np.abs(b).max() or 1))

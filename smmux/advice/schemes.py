@@ -1,0 +1,150 @@
+"""The schemes that advice tries on a kernel: its multiplexing forms, with the launch and the options of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, SupportsIndex
+
+from smmux import multiplex
+from smmux.dimensions import Dim3, dim3
+from smmux.errors import ConfigError, LaunchError, did_you_mean
+from smmux.kernel import Kernel
+
+__all__ = ["Attempt", "Launch", "attempts", "declared"]
+
+Launch = tuple[Kernel, Dim3, Dim3]
+
+VIRTUAL_BLOCKS = (2, 3, 4)
+"""Numbers of thread blocks that VTB puts into one, each a scheme."""
+
+EXTRA_BLOCKS = (1, 2, 3)
+"""Numbers of blocks beyond K under the paper's hardware, each a scheme."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A multiplexing form: the pass that makes it, and how its kernels are launched.
+
+    virtual: its kernel puts several thread blocks into one, so that it has a geometry of its own. counted: the pass
+    takes how many. hardware: it needs dynamic management. divided: it needs the declaration of a private part.
+    """
+
+    label: str
+    build: Callable[..., Any]
+    virtual: bool = False
+    counted: bool = False
+    hardware: bool = False
+    divided: bool = False
+
+
+FORMS = (
+    Form("VTB", multiplex.vtb, virtual=True, counted=True),
+    Form("VTB_pipe", multiplex.vtb_pipe, virtual=True),
+    Form("CO-VTB", multiplex.co_vtb, virtual=True, divided=True),
+    Form("HW", multiplex.hw, hardware=True),
+    Form("CO-HW", multiplex.co_hw, hardware=True, divided=True),
+)
+"""The forms that are tried, in the order in which they are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A scheme to try.
+
+    make: gives its kernel with the grid and block that it is launched with. options: of its launch. budget: the most
+    registers per thread with which its extra blocks find room (None: as many as `advise` was told).
+    """
+
+    name: str
+    make: Callable[[], Launch]
+    software: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+    budget: int | None = None
+
+
+def attempts(
+    kernel: Kernel, own: tuple[Dim3, Dim3], division: Mapping[str, Any], budget: Callable[[int], int] | None
+) -> list[Attempt]:
+    """All schemes for a kernel with its grid and block. division: the declaration of its private part, empty without
+    one; budget: registers per thread for n more blocks, None for no limit."""
+    forms = [form for form in FORMS if division or not form.divided]
+    software = [form for form in forms if not form.hardware]
+    hardware = [form for form in forms if form.hardware]
+    tried = [attempt for form in software for attempt in _software(form, kernel, own, division)]
+    for n in EXTRA_BLOCKS:
+        tried += [_hardware(form, n, kernel, own, division, budget) for form in hardware]
+    return tried
+
+
+def _software(form: Form, kernel: Kernel, own: tuple[Dim3, Dim3], division: Mapping[str, Any]) -> Iterator[Attempt]:
+    """The schemes of a form for cards that exist: one, or one for each number of virtual blocks."""
+    build = partial(form.build, kernel, **(division if form.divided else {}))
+    if not form.counted:
+        yield Attempt(form.label, partial(_virtual, build, own))
+        return
+    for n in VIRTUAL_BLOCKS:
+        name = form.label if n == 2 else f"{form.label}, N = {n}"
+        yield Attempt(name, partial(_virtual, partial(build, n), own))
+
+
+def _hardware(
+    form: Form,
+    extra: int,
+    kernel: Kernel,
+    own: tuple[Dim3, Dim3],
+    division: Mapping[str, Any],
+    budget: Callable[[int], int] | None,
+) -> Attempt:
+    """A form for the paper's hardware with a number of blocks beyond K."""
+    build = partial(form.build, kernel, **(division if form.divided else {}))
+    options = {"management": "dynamic", "extra_blocks": extra}
+    most = budget(extra) if budget else None
+    return Attempt(f"{form.label}, K + {extra}", lambda: (build(), *own), False, options, most)
+
+
+def _virtual(build: Callable[[], multiplex.VirtualKernel], own: tuple[Dim3, Dim3]) -> Launch:
+    """A kernel of virtual blocks with its launch; one whose grid is no multiple of n gets a guard."""
+    kernel = build()
+    try:
+        return kernel, *_dims(kernel.geometry(*own))
+    except LaunchError:
+        kernel = kernel.fitted(*own)
+        return kernel, *_dims(kernel.geometry(*own))
+
+
+def _dims(sizes: tuple[Sequence[int], Sequence[int]]) -> tuple[Dim3, Dim3]:
+    return dim3("grid", sizes[0]), dim3("block", sizes[1])
+
+
+def declared(divided: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The declaration of parts, if any; ConfigError for what the collaborative passes would not understand."""
+    if divided is None:
+        return {}
+    if not isinstance(divided, Mapping):
+        raise ConfigError(f"divided must map arguments of multiplex.co_hw to values, not be {divided!r}")
+    for name in divided:
+        if name not in _DIVISION:
+            raise ConfigError(
+                f"divided has no {name!r}{did_you_mean(str(name), _DIVISION)}; it has {', '.join(_DIVISION)}"
+            )
+    for name, (wanted, fits) in _DIVISION.items() if divided else ():
+        if not fits(divided.get(name)):
+            said = f"not {divided[name]!r}" if name in divided else "and is not given"
+            raise ConfigError(f"divided[{name!r}] must be {wanted}, {said}")
+    return dict(divided)
+
+
+def _integers(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(item, SupportsIndex) for item in value)
+
+
+_DIVISION: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "array": ("the name of a shared array", lambda v: isinstance(v, str)),
+    "private": ("an integer", lambda v: isinstance(v, SupportsIndex)),
+    "shape": ("an integer or a tuple of them", lambda v: v is None or isinstance(v, SupportsIndex) or _integers(v)),
+    "interleaved": ("two integers", lambda v: v is None or (_integers(v) and len(v) == 2)),
+    "threads": ("an integer", lambda v: v is None or isinstance(v, SupportsIndex)),
+}
+"""Arguments of the collaborative passes: what each has to be, and the test of a value."""

@@ -1,0 +1,164 @@
+"""The search for the scheme that pays: simulations of a kernel as it is and in every form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from smmux import gpus, multiplex
+from smmux.advice.answer import Advice, Scheme
+from smmux.advice.copies import copied
+from smmux.advice.measures import difference, misuses, occupancy_of, region_share
+from smmux.advice.schemes import Attempt, Launch, attempts, declared
+from smmux.advice.text import reason
+from smmux.dimensions import Dim3, dim3
+from smmux.errors import Error
+from smmux.gpus import Gpu
+from smmux.kernel import Kernel, definition_of
+from smmux.launch_options import DEFAULT_MAX_CYCLES
+from smmux.occupancy import Occupancy, registers_for
+from smmux.placement import flatten
+from smmux.result import Result
+from smmux.sweep import at_a_time
+
+__all__ = ["advise"]
+
+PATIENCE = 100
+"""Times the cycles of the kernel itself, after which a scheme is given up."""
+
+
+def advise(
+    kernel: Kernel,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[Any],
+    gpu: str | Gpu | None = None,
+    *,
+    divided: Mapping[str, Any] | None = None,
+    schedule: str = "list",
+    max_registers: int | None = None,
+    dynshared: int = 0,
+    max_cycles: int | None = DEFAULT_MAX_CYCLES,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> Advice:
+    """Simulate a kernel as it is and under every scheme that applies; the arguments are left as they are.
+
+    divided: arguments of `multiplex.co_vtb` and `co_hw` that say which part of shared memory is private ("array",
+    "private", ...), without which the collaborative schemes do not apply. schedule: as for `simulate`; "list" is what
+    a card's assembler would do. max_registers: per thread, in all runs; default: as many as each kernel takes, as when
+    it is launched without that option. Only the kernels for the paper's hardware then get fewer where K + n blocks of
+    them would not find room otherwise, and the advice says so; what all speedups refer to is the kernel as it is.
+    dynshared, max_cycles: as for `simulate`; schemes that take a hundred times as long as the kernel
+    itself are given up. jobs: simulations at a time (default: one per processor). progress: show a bar (default: on a
+    terminal).
+
+    All runs are under check="races": outputs that are equal by luck are told from those that have to be.
+
+    Raises what the kernel's own run raises, and ConfigError for fewer than one job and for a declaration that has no
+    meaning; a scheme that cannot be applied is reported with its reason instead.
+    """
+    at_a_time(jobs)  # refuse nonsense before the baseline runs
+    division = declared(divided)
+    machine = gpus.current() if gpu is None else gpus.get(gpu)
+    own = dim3("grid", grid), dim3("block", block)
+    definition_of(kernel)
+    common = {"gpu": machine, "schedule": schedule, "max_registers": max_registers, "dynshared": dynshared}
+    common |= {"check": "races"}
+    baseline = _simulated(Attempt("baseline", lambda: (kernel, *own)), args, {**common, "max_cycles": max_cycles})
+    if baseline.error is not None:
+        raise baseline.error
+    assert baseline.result is not None
+    patient = {
+        **common,
+        "max_cycles": min(PATIENCE * baseline.result.cycles, max_cycles or DEFAULT_MAX_CYCLES),
+    }
+    fits = occupancy_of(baseline.result)
+    budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
+    timed = Attempt("isolated", lambda: (multiplex.isolate(kernel), *own))
+    tried = [timed, *attempts(kernel, own, division, budget)]
+    isolated, *others = _run(tried, partial(_simulated, args=args, options=patient), jobs, progress)
+    return Advice(
+        kernel=kernel,
+        grid=own[0],
+        block=own[1],
+        baseline=baseline.result,
+        occupancy=fits,
+        region_share=region_share(isolated.result),
+        unshared=reason(isolated.error),
+        schemes=tuple(_scheme(outcome, baseline) for outcome in others),
+        schedule=schedule,
+        max_registers=max_registers,
+        dynshared=dynshared,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """The outcome of an attempt: a result and the arrays behind it, or an error."""
+
+    attempt: Attempt
+    launch: Launch | None = None
+    result: Result | None = None
+    arrays: tuple[NDArray[Any], ...] = ()
+    max_registers: int | None = None
+    error: Error | None = None
+
+
+def _run(
+    tried: Sequence[Attempt], run: Callable[[Attempt], _Outcome], jobs: int | None, progress: bool | None
+) -> list[_Outcome]:
+    """The outcomes of all attempts, on threads, in order."""
+    hidden = None if progress is None else not progress
+    with ThreadPoolExecutor(at_a_time(jobs), thread_name_prefix="advise") as pool:
+        return list(tqdm(pool.map(run, tried), "advise", len(tried), leave=False, disable=hidden))
+
+
+def _simulated(attempt: Attempt, args: Sequence[Any], options: Mapping[str, Any]) -> _Outcome:
+    """The outcome of an attempt on copies of the arguments."""
+    mine = copied(args)
+    try:
+        launch = attempt.make()
+        most = _limit(attempt, launch[0], mine, options)
+        result = launch[0].simulate(launch[1], launch[2], mine, **{**options, **attempt.options, "max_registers": most})
+    except Error as error:
+        return _Outcome(attempt, error=error)
+    arrays = tuple(value for value in flatten(mine) if isinstance(value, np.ndarray))
+    return _Outcome(attempt, launch, result, arrays, most)
+
+
+def _budget(fits: Occupancy, gpu: Gpu, block: Dim3, extra: int) -> int:
+    """The most registers per thread with which K + extra blocks reside, or what warps, threads and slots allow."""
+    others = [blocks for name, blocks in fits.limits.items() if name in ("warps", "threads", "blocks") and blocks]
+    return registers_for(gpu, block, min(fits.blocks + extra, *others))
+
+
+def _limit(attempt: Attempt, kernel: Kernel, args: Sequence[Any], options: Mapping[str, Any]) -> int | None:
+    """The limit of registers for an attempt: its budget if it would take more, else what `advise` was told."""
+    told: int | None = options["max_registers"]
+    if attempt.budget is None:
+        return told
+    same = {name: options[name] for name in ("gpu", "schedule", "dynshared")}
+    return attempt.budget if kernel.compile(args, **same).nregs > attempt.budget else told
+
+
+def _scheme(outcome: _Outcome, baseline: _Outcome) -> Scheme:
+    """The scheme that an outcome speaks of, beside the baseline."""
+    name, software = outcome.attempt.name, outcome.attempt.software
+    if outcome.launch is None or outcome.result is None or baseline.result is None:
+        return Scheme(name, software, refused=reason(outcome.error))
+    differences = [difference(a, b) for a, b in zip(outcome.arrays, baseline.arrays, strict=True)]
+    equal = all(d is None for d in differences)
+    largest = max((d or 0.0 for d in differences), default=0.0)
+    speedup = outcome.result.speedup(baseline.result)
+    known = {error.kind for error in misuses(baseline.result)}
+    errors = tuple(error for error in misuses(outcome.result) if error.kind not in known)
+    facts = (*outcome.launch, outcome.result, speedup, equal, largest, errors)
+    return Scheme(name, software, *facts, max_registers=outcome.max_registers)

@@ -1,0 +1,147 @@
+"""Advice in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from smmux.advice.measures import misuses, spilled_bytes
+from smmux.checks import Finding
+from smmux.errors import CompileError, Error
+from smmux.result import Result
+
+if TYPE_CHECKING:
+    from smmux.advice.answer import Advice, Scheme
+
+__all__ = ["conclusion", "diagnosis", "page", "reason", "remark", "verdict"]
+
+MANY_WAVES = 8
+"""Times that a grid fills the card; with fewer, the time depends on how the last wave of blocks fills it."""
+
+
+def reason(error: Error | None) -> str:
+    """An error in one line; empty for none."""
+    if isinstance(error, CompileError) and error.text:
+        return f"{str(error).splitlines()[0]}: `{error.text.strip()}`"
+    return " ".join(str(error).split()) if error is not None else ""
+
+
+def remark(scheme: Scheme) -> str:
+    """Remarks on a scheme's outputs, misuses and registers; empty where they are the baseline's, and none."""
+    if scheme.refused:
+        return ""
+    parts = []
+    if not scheme.equal:
+        rounding = f"outputs differ by rounding ({scheme.difference:.0e})"
+        parts.append(rounding if scheme.right else "OUTPUTS DIFFER from the baseline's")
+    if scheme.errors:
+        parts.append(f"shared memory is MISUSED: {_places(scheme.errors)}")
+    return _joined(*parts, _registers(scheme.result, scheme.max_registers))
+
+
+def verdict(scheme: Scheme) -> str:
+    """A scheme's speedup, or why it does not apply, in a few words."""
+    if scheme.refused:
+        return f"does not apply: {scheme.refused}"
+    return _joined(f"{scheme.speedup:.3f} x", remark(scheme))
+
+
+def diagnosis(advice: Advice) -> list[str]:
+    """Sentences about the kernel as it is: its time, its occupancy, its stalls and its use of shared memory."""
+    run = advice.baseline
+    registers = _registers(run, advice.max_registers)
+    errors = misuses(run)
+    misused = f"the kernel misuses shared memory ({_places(errors)})"
+    waves = run["blocks"] / (run.gpu.sm_count * (advice.occupancy.blocks or 1))
+    hint = f"the grid fills the card {waves:.2g} times: a larger one says more of long runs"
+    return [
+        f"{advice.kernel.__name__} on {run.gpu.name}: {run.time_us:,.2f} us, {run.cycles:,} cycles",
+        _residency(advice),
+        *([f"compiled, as all schemes are, for {registers}"] if registers else []),
+        f"schedulers issue for {100 * run.stalls['issue']:.0f} % of the time, else wait: {_stalls(run)}",
+        f"shared memory {_use(advice)}",
+        *([f"{misused}: what it gives is right by luck at most"] if errors else []),
+        *([hint] if waves < MANY_WAVES else []),
+    ]
+
+
+def conclusion(advice: Advice) -> list[str]:
+    """Sentences about what to do."""
+    lines = []
+    if best := advice.best:
+        lines.append(f"best: {best.name}, {best.speedup:.2f} x; {_launch(advice, best)}")
+    else:
+        lines.append("no scheme gains 2 %: keep the kernel as it is")
+    if hard := advice.best_hardware:
+        said = _joined(f"{hard.speedup:.2f} x", _registers(hard.result, hard.max_registers))
+        lines.append(f"with the paper's hardware: {hard.name}, {said}")
+    return lines
+
+
+def page(advice: Advice) -> str:
+    """Diagnosis, a line per scheme, and conclusion."""
+    lines = [*diagnosis(advice), "", *_table(advice)]
+    if not any(scheme.result for scheme in advice.schemes):
+        lines.append("  no scheme applies")
+    return "\n".join([*lines, "", *conclusion(advice)])
+
+
+def _table(advice: Advice) -> Iterator[str]:
+    """A line per scheme, but for those that the diagnosis has refused already."""
+    for scheme in advice.schemes:
+        if scheme.refused == advice.unshared != "":
+            continue
+        said = verdict(scheme)
+        if (run := scheme.result) is not None:
+            speedup, fits = f"{scheme.speedup:.3f} x", f"{run.residency} x {run.threads} threads on an SM"
+            said = _joined(f"{speedup:12}{fits}", remark(scheme))
+        yield f"  {scheme.name:14}{said}"
+
+
+def _residency(advice: Advice) -> str:
+    """The blocks that an SM holds of the kernel, and the resources that limit them."""
+    fits = advice.occupancy
+    equal = [name for name, blocks in fits.limits.items() if blocks == fits.blocks]
+    limiter = ", ".join([fits.limiter, *(name for name in equal if name != fits.limiter)])
+    limits = ", ".join(f"{name} {blocks}" for name, blocks in fits.limits.items() if blocks is not None)
+    plural = "s" * (fits.blocks != 1)
+    held = f"{fits.blocks} block{plural}, {fits.threads} threads with {advice.baseline.program.nregs} registers each"
+    return f"an SM holds {held}: limited by {limiter} ({limits})"
+
+
+def _stalls(run: Result) -> str:
+    """The reasons for which schedulers waited 1 % of the time or more, the longest first."""
+    idle = sorted(((v, k) for k, v in run.stalls.items() if k != "issue" and v >= 0.01), reverse=True)
+    return ", ".join(f"{name.replace('_', ' ')} {100 * share:.0f} %" for share, name in idle)
+
+
+def _use(advice: Advice) -> str:
+    """How long shared memory is in use, or why that cannot be said."""
+    if advice.region_share is None:
+        return "cannot be multiplexed: " + advice.unshared
+    percent = 100 * advice.region_share
+    return f"is in use for {percent:.{int(percent < 10)}f} % of a block's life"
+
+
+def _launch(advice: Advice, scheme: Scheme) -> str:
+    """How to launch a scheme's kernel in the place of the baseline."""
+    after = f", 0, {advice.dynshared}" if advice.dynshared else ""
+    instead = f"{getattr(scheme.kernel, '__name__', '')}[{scheme.grid}, {scheme.block}{after}]"
+    return f"launch {instead} instead of {advice.kernel.__name__}[{advice.grid}, {advice.block}{after}]"
+
+
+def _registers(run: Result | None, most: int | None) -> str:
+    """The limit of registers that a run was under, and what it spilled; empty where there was no limit."""
+    if run is None or most is None:
+        return ""
+    return f"at most {most} registers per thread, {spilled_bytes(run.program)} bytes spilled"
+
+
+def _places(errors: Sequence[Finding]) -> str:
+    """Kinds and source lines of errors."""
+    return ", ".join(dict.fromkeys(f"{error.kind} at line {error.second.line}" for error in errors))
+
+
+def _joined(*parts: str) -> str:
+    """The parts that are not empty, as one sentence."""
+    return "; ".join(filter(None, parts))
