@@ -4,6 +4,7 @@ import json
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,17 +105,22 @@ def test_sizes_beyond_the_machine_are_refused(gpu, grid, block, message):
         ({"shared_bytes": 8192, "dynamic_bytes": 8200}, 32, "needs 16408 bytes of shared memory"),
         ({"nregs": 125}, 32, "uses 125 registers, GTX285 allows 124"),
         ({"nregs": 64}, 512, "512 threads needs 64 registers each, an SM of GTX285 has 16384"),
-        ({"nregs": 33}, 480, "no block fits: limited by registers"),
+        ({"nregs": 34}, 480, "no block fits: limited by registers"),
     ],
 )
 def test_kernels_too_large_for_the_machine_are_refused(facts, block, message):
     asm = programs.Assembler()
     asm("exit", 1)
-    if "registers" in message and "no block" in message:
-        facts = {**facts, "nregs": 34}
     with pytest.raises(LaunchError, match=re.escape(message)) as caught:
         run(asm.program((), **facts), (), block=block)
-    assert "kernel.py" not in str(caught.value) or caught.value.line is None
+    assert (caught.value.kernel, caught.value.filename, caught.value.line) == ("kernel", "kernel.py", None)
+    assert "kernel.py" not in str(caught.value), "a program without a line has no place to show"
+
+
+def test_a_refused_launch_is_said_of_the_kernels_line():
+    program = replace(programs.store_tid(), nregs=125, line=3)
+    with pytest.raises(LaunchError, match=r"uses 125 registers.*, at kernel.py:3, in kernel 'kernel'"):
+        run(program, (np.zeros(32, np.int32), 0))
 
 
 @pytest.mark.parametrize(
@@ -269,11 +275,13 @@ def test_comparison_shows_what_differs():
 
 
 def test_html_escapes_and_shows_every_counter():
-    result = run(programs.store_tid(), (np.zeros(32, np.int32), 0), profile=True)
+    program = replace(programs.store_tid(), name="<script>")
+    result = run(program, (np.zeros(32, np.int32), 0), profile=True)
     page = result._repr_html_()
-    assert all(f"<td>{name}</td>" in page for name in result)
+    assert [name for name in result if f"<td>{name}</td>" not in page] == []
+    assert "&lt;script&gt;" in page
     assert "<script" not in page
-    assert page.count("<td>3</td>") >= 1
+    assert [line for line in result.lines() if f"<td>{line}</td>" not in page] == []
 
 
 def test_wrong_names_are_told_with_the_right_ones():

@@ -6,6 +6,7 @@ import sys
 import sysconfig
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,10 @@ def test_threads_share_a_table_without_breaking_it():
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(entry[2] for entry in table.entries()) == sorted(starts[0] + starts[1])
+    entries = sorted(entry[2] for entry in table.entries())
+    assert entries == sorted(starts[0] + starts[1])
+    assert len(entries) > 1
+    assert all(above - below >= 256 for below, above in pairwise(entries))
 
 
 def test_free_threaded_interpreters_keep_the_gil_off():
