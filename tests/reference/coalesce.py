@@ -1,6 +1,6 @@
 """Definition of coalescing: the addresses of a warp -> memory transactions.
 
-Slow and obvious; csrc/memory/coalesce.c must agree with it. Rules: CUDA C Programming Guide 5.5, G.3.2 (compute capability
+Slow and obvious; csrc/memory/coalesce.c must agree with it. Rules: CUDA C Programming Guide 5.5, G.3.2 (capability
 1.2, 1.3), G.4.2 (2.x) and G.5.2 (3.5). `addresses` are 32 byte addresses, `lanes` the lanes that take part.
 """
 
