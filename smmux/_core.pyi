@@ -33,6 +33,8 @@ POLICIES: Final[list[tuple[str, str, str]]]
 """Policies in the order of their numbers: (kind, name, what it does)."""
 POLICY_KINDS: Final[list[tuple[str, str, str]]]
 """Kinds of policies: (kind, machine parameter or launch option, what it decides)."""
+MANAGEMENTS: Final[dict[str, bool]]
+"""Managements of shared memory by name: whether they give blocks memory for a part of their life."""
 INSN: Final[list[tuple[str, str]]]
 """Fields of an instruction: (name, NumPy type)."""
 UNIFORM: Final[list[tuple[str, str]]]

@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypedDict, TypeVar, get_type_hints
 
+from smmux import _core, policies
 from smmux.errors import ConfigError, did_you_mean, integer
 
 __all__ = [
     "CHECKS",
     "DEFAULT_MAX_CYCLES",
-    "MANAGEMENTS",
     "OPTIONS",
     "LaunchOptions",
     "Option",
@@ -29,10 +29,6 @@ __all__ = [
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-MANAGEMENTS: Final = ("static", "dynamic")
-"""Managements of shared memory. static: a block holds its shared memory from its start to its end. dynamic: it holds
-`smm.array` memory from `smm.alloc` to `smm.release` (the paper's HW; CO-HW when the kernel also has static arrays)."""
 
 CHECKS: Final[Mapping[str | None, int]] = {None: 0, "races": 1, "races-strict": 2}
 """Values of the option `check`, and their number in the core (enum check_mode)."""
@@ -69,6 +65,11 @@ def _one_of(values: Mapping[Any, int]) -> Callable[[str, Any], int]:
     return number
 
 
+def _management(name: str, value: Any) -> int:
+    """The number of a management of shared memory."""
+    return policies.number("management", policies.chosen("management", name, value))
+
+
 def _between(low: int, high: int) -> Callable[[str, Any], int]:
     """The check of an option that is an integer from low to high."""
     return lambda name, value: integer(name, value, low, high)
@@ -86,10 +87,10 @@ class LaunchOptions(TypedDict, total=False):
         str,
         Option(
             "static",
-            "dynamic",
-            _one_of({name: number for number, name in enumerate(MANAGEMENTS)}),
-            "how shared memory is managed: static, held from a block's start to its end, or dynamic, where smm.array "
-            "memory is held from smm.alloc to smm.release",
+            "management",
+            _management,
+            "the management of shared memory: "
+            + "; ".join(f"{policy.name}: {policy.doc}" for policy in policies.of("management")),
             str,
         ),
     ]
@@ -173,8 +174,9 @@ def complete(given: Mapping[str, Any]) -> dict[str, Any]:
 def for_core(options: Mapping[str, Any]) -> dict[str, int]:
     """All options as the core takes them. Raises ConfigError for a value, or two together, without meaning."""
     numbers = {option.key: option.number(name, options[name]) for name, option in OPTIONS.items()}
-    if options["extra_blocks"] and options["management"] == "static":
-        raise ConfigError("extra_blocks needs management='dynamic': static management stays at K blocks")
+    management = options["management"]
+    if options["extra_blocks"] and not _core.MANAGEMENTS[management]:
+        raise ConfigError(f"extra_blocks needs management='dynamic': {management} management stays at K blocks")
     return numbers
 
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sm/management.h"
 #include "sm/occupancy.h"
 
 static enum error refuse(struct fault *f, enum error code, const char *text, uint32_t value) {
@@ -43,7 +44,8 @@ static enum error admit(const struct launch *l, struct machine *m, struct outcom
     const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
     const uint32_t fixed = meta->shared_bytes + meta->static_reserved;
     struct occupancy o;
-    m->dynamic = l->dynamic && meta->dynamic_bytes;
+    m->management = l->management;
+    m->dynamic = l->management->dynamic && meta->dynamic_bytes;
     if (m->dynamic) {
         o = residency_compute(cfg, threads, meta->nregs, fixed, meta->dynamic_bytes,
                               l->extra_blocks, &out->static_residency);

@@ -21,10 +21,10 @@ struct launch {
     uint32_t buffer_count;
     const uint8_t *constants;
     uint32_t constant_bytes;
-    bool dynamic;          /* shared-memory management */
-    uint32_t extra_blocks; /* n of K + n */
-    uint64_t max_cycles;   /* 0: no limit */
-    uint32_t window;       /* 0: the machine's own; others give the same bits */
+    const struct management *management; /* of shared memory */
+    uint32_t extra_blocks;               /* n of K + n, under a dynamic management */
+    uint64_t max_cycles;                 /* 0: no limit */
+    uint32_t window;                     /* 0: the machine's own; others give the same bits */
     enum check_mode check;
     uint32_t threads;                   /* host threads; any number gives the same bits */
     bool (*interrupted)(void *context); /* asked now and then */

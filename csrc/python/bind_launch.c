@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "chip/gpu.h"
+#include "sm/management.h"
 #include "sm/occupancy.h"
 
 /* Everything a launch borrows from Python, to be given back whatever happens. */
@@ -152,9 +153,9 @@ static int read_meta(struct program_meta *meta, PyObject *dict) {
 }
 
 static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
-    uint32_t dynamic = 0, check = 0;
+    uint32_t management = 0, check = 0;
     const struct number numbers[] = {
-        {"dynamic", false, &dynamic},
+        {"management", false, &management},
         {"extra_blocks", false, &l->extra_blocks},
         {"max_cycles", true, &l->max_cycles},
         {"window", false, &l->window},
@@ -163,11 +164,14 @@ static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
         {"check", false, &check},
     };
     if (read_numbers(dict, numbers, sizeof numbers / sizeof *numbers) < 0) return -1;
-    l->dynamic = dynamic != 0;
+    if (l->threads > 64 || check >= CHECK_MODE_COUNT || management >= MANAGEMENT_COUNT) {
+        PyErr_SetString(PyExc_ValueError, "threads: at most 64 host threads; check: 0, 1 or 2; "
+                                          "management: the number of one");
+        return -1;
+    }
+    l->management = managements[management];
     l->check = (enum check_mode)check;
-    if (l->threads <= 64 && check < CHECK_MODE_COUNT) return 0;
-    PyErr_SetString(PyExc_ValueError, "threads: at most 64 host threads; check: 0, 1 or 2");
-    return -1;
+    return 0;
 }
 
 static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssize_t pc_bytes) {

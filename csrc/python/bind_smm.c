@@ -35,24 +35,22 @@ static void smm_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-typedef bool smm_alloc_fn(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start);
-
-static PyObject *smm_alloc(PyObject *self, PyObject *args, smm_alloc_fn *alloc) {
+static PyObject *smm_object_alloc(PyObject *self, PyObject *args, bool dynamic) {
     uint32_t block, size, start;
     if (!PyArg_ParseTuple(args, "O&O&", bind_uint32, &block, bind_uint32, &size)) return NULL;
     bool placed;
     Py_BEGIN_CRITICAL_SECTION(self);
-    placed = alloc(table_of(self), block, size, &start);
+    placed = smm_alloc(table_of(self), block, size, dynamic, &start);
     Py_END_CRITICAL_SECTION();
     if (!placed) Py_RETURN_NONE;
     return PyLong_FromUnsignedLong(start);
 }
 
 static PyObject *smm_object_static(PyObject *self, PyObject *args) {
-    return smm_alloc(self, args, smm_alloc_static);
+    return smm_object_alloc(self, args, false);
 }
 static PyObject *smm_object_dynamic(PyObject *self, PyObject *args) {
-    return smm_alloc(self, args, smm_alloc_dynamic);
+    return smm_object_alloc(self, args, true);
 }
 
 static PyObject *smm_object_release(PyObject *self, PyObject *args) {

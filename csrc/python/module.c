@@ -2,6 +2,7 @@
 #include "python/bind.h"
 
 #include "kernel/program.h"
+#include "sm/management.h"
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
@@ -114,6 +115,16 @@ static PyObject *policy_kinds_table(void) {
     return list;
 }
 
+static PyObject *managements_table(void) {
+    PyObject *dict = PyDict_New();
+#define POLICY_management(name, doc)                                                               \
+    if (dict &&                                                                                    \
+        bind_set(dict, #name, PyBool_FromLong(managements[MANAGEMENT_##name]->dynamic)) < 0)       \
+        Py_CLEAR(dict);
+#include "tables/policies.def"
+    return dict;
+}
+
 struct named_number {
     const char *name;
     int number;
@@ -221,6 +232,7 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "FINDINGS", findings_table()) < 0) return -1;
     if (add_steal(module, "POLICIES", policies_table()) < 0) return -1;
     if (add_steal(module, "POLICY_KINDS", policy_kinds_table()) < 0) return -1;
+    if (add_steal(module, "MANAGEMENTS", managements_table()) < 0) return -1;
     if (add_steal(module, "INSN", insn_fields()) < 0) return -1;
     if (add_steal(module, "UNIFORM", uniform_fields()) < 0) return -1;
     if (add_steal(module, "CONSTANTS", numbers_table(constants)) < 0) return -1;

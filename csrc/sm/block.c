@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sm/check.h"
+#include "sm/management.h"
 #include "sm/scoreboard.h"
 
 /* ---- start ------------------------------------------------------------------------------- */
@@ -109,18 +110,28 @@ static void close_region(struct sm *sm, struct block *b, uint64_t t) {
     b->region = false;
 }
 
-/* Serve one request: the static part of a block that starts, or an allocating barrier. */
-static bool serve(struct sm *sm, struct block *b, uint64_t t) {
-    const struct machine *m = sm->m;
+/* Give a waiting block the part it asks for, at the place that the management says; false: it waits
+ * on. */
+static bool take_part(struct sm *sm, const struct block *b, uint32_t *at) {
+    const uint32_t bytes = management_bytes(sm, b);
+    *at = 0; /* of a static part of 0 bytes, which needs no place */
+    if ((bytes || b->started) && !sm->m->management->place(sm, b, at)) return false;
+    smm_take(&sm->smm, b->id, bytes, b->started, *at);
+    return true;
+}
+
+static bool serve_start(struct sm *sm, struct block *b, uint64_t t) {
     uint32_t at;
-    if (!b->started) {
-        if (!smm_alloc_static(&sm->smm, b->id, m->static_smem, &at)) return false;
-        b->static_base = at;
-        b->dynamic_base = at + ((m->program->meta.shared_bytes + 3) & ~3u);
-        start_block(sm, b, t);
-        return true;
-    }
-    if (!smm_alloc_dynamic(&sm->smm, b->id, b->dynamic_bytes, &at)) return false;
+    if (!sm->m->management->may_start(sm, b) || !take_part(sm, b, &at)) return false;
+    b->static_base = at;
+    b->dynamic_base = at + ((sm->m->program->meta.shared_bytes + 3) & ~3u);
+    start_block(sm, b, t);
+    return true;
+}
+
+static bool serve_allocation(struct sm *sm, struct block *b, uint64_t t) {
+    uint32_t at;
+    if (!take_part(sm, b, &at)) return false;
     b->dynamic_base = at;
     b->holds = true;
     if (sm->check) check_grant(sm, b);
@@ -128,24 +139,41 @@ static bool serve(struct sm *sm, struct block *b, uint64_t t) {
     sm->count.allocations++;
     sm->count.allocation_wait_cycles += t - b->arrival;
     if (t > b->arrival) sm->count.allocation_waits++;
-    release_warps(sm, b, t + m->cfg->lat_bar, t > b->arrival ? WAIT_ALLOCATION : WAIT_BARRIER);
+    release_warps(sm, b, t + sm->m->cfg->lat_bar, t > b->arrival ? WAIT_ALLOCATION : WAIT_BARRIER);
     return true;
 }
 
-/* In order of arrival, starts and allocations each: an allocation may overtake a start that
- * finds no place. Were nobody to overtake, a start could wait for the end of blocks that queue
- * behind it for ever (tests/models/test_dispatch.py). */
+/* The blocks that may be asked, by whether they have started, in order of arrival. */
+static uint32_t candidates(const struct sm *sm, const bool stuck[2], uint32_t slots[MAX_BLOCKS]) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sm->queue_count; i++)
+        if (!stuck[sm->blocks[sm->queue[i]].started]) slots[count++] = sm->queue[i];
+    return count;
+}
+
+static void leave_queue(struct sm *sm, uint32_t slot) {
+    uint32_t i = 0;
+    while (sm->queue[i] != slot) i++;
+    sm->queue_count--;
+    memmove(sm->queue + i, sm->queue + i + 1, (sm->queue_count - i) * sizeof *sm->queue);
+}
+
+/* Serve blocks until nobody is left who could be. Who is served may make room for others to start,
+ * since one block less waits. */
 static void serve_queue(struct sm *sm, uint64_t t) {
+    uint32_t slots[MAX_BLOCKS], count;
     bool stuck[2] = {false, false};
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < sm->queue_count; i++) {
-        const uint32_t slot = sm->queue[i];
-        const bool starts = !sm->blocks[slot].started;
-        if (!stuck[starts] && serve(sm, &sm->blocks[slot], t)) continue;
-        stuck[starts] = true;
-        sm->queue[kept++] = slot;
+    while ((count = candidates(sm, stuck, slots)) != 0 && sm->fault.code == OK) {
+        const uint32_t slot = slots[count > 1 ? sm->m->management->next(sm, slots, count) : 0];
+        struct block *b = &sm->blocks[slot];
+        const bool started = b->started;
+        if ((started ? serve_allocation : serve_start)(sm, b, t)) {
+            leave_queue(sm, slot);
+            stuck[0] = stuck[1] = false;
+        } else {
+            stuck[started] = true;
+        }
     }
-    sm->queue_count = kept;
 }
 
 static void request(struct sm *sm, struct block *b, uint64_t t) {

@@ -29,6 +29,7 @@ enum wait {
 };
 
 struct check;
+struct management;
 
 struct pc_counters {
 #define PC_COUNTER(name, unit, doc) uint64_t name;
@@ -44,7 +45,8 @@ struct machine {
     uint32_t buffer_count;
     uint8_t *local; /* local memory of all warp slots */
     struct buffer local_buffer;
-    bool dynamic;         /* dynamic management: bar.sync +1, -1 take effect */
+    const struct management *management;
+    bool dynamic;         /* bar.sync +1, -1 take effect */
     uint32_t static_smem; /* bytes allocated at dispatch */
     uint32_t warps_per_block;
     bool per_pc;    /* count per instruction */
@@ -175,7 +177,7 @@ struct sm {
     /* cold: blocks */
     struct block blocks[MAX_BLOCKS];
     struct smm smm;
-    uint32_t queue[MAX_BLOCKS]; /* FIFO of block slots that wait for shared memory */
+    uint32_t queue[MAX_BLOCKS]; /* slots of blocks that wait for shared memory, first come first */
     uint32_t queue_count;
     uint32_t id;
     struct coming_block pending[MAX_BLOCKS]; /* in order */

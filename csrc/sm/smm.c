@@ -87,34 +87,56 @@ static void check(const struct smm *smm) {
 static void check(const struct smm *smm) { (void)smm; }
 #endif
 
-/* Fill the first invalid entry; false when the table is full. */
-static bool insert(struct smm *smm, struct smm_entry entry) {
-    uint32_t i = 0;
+uint32_t smm_rounded(const struct smm *smm, uint32_t size, bool dynamic) {
+    return rounded(smm, dynamic && size == 0 ? 1 : size);
+}
 
-    while (i < smm->used && smm->entry[i].valid) i++;
-    if (i == SMM_ENTRIES) return false;
-    if (i == smm->used) smm->used++;
-    smm->entry[i] = entry;
-    check(smm);
+bool smm_find(const struct smm *smm, uint32_t size, bool dynamic, uint32_t *start) {
+    if (size > smm->capacity) return false;
+    size = smm_rounded(smm, size, dynamic);
+    if (dynamic) return highest_fit(smm, size, start);
+    if (size != 0) return first_fit(smm, size, smm->capacity - smm->reserved, start);
+    *start = 0;
     return true;
 }
 
-bool smm_alloc_static(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start) {
-    if (size == 0) {
-        *start = 0;
-        return true;
-    }
-    if (size > smm->capacity) return false;
-    size = rounded(smm, size);
-    if (!first_fit(smm, size, smm->capacity - smm->reserved, start)) return false;
-    return insert(smm, (struct smm_entry){true, false, block, size, *start});
+/* The first entry that is not valid; SMM_ENTRIES: the table is full. */
+static uint32_t vacancy(const struct smm *smm) {
+    uint32_t i = 0;
+
+    while (i < smm->used && smm->entry[i].valid) i++;
+    return i;
 }
 
-bool smm_alloc_dynamic(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start) {
-    if (size > smm->capacity) return false;
-    size = rounded(smm, size != 0 ? size : 1);
-    if (!highest_fit(smm, size, start)) return false;
-    return insert(smm, (struct smm_entry){true, true, block, size, *start});
+enum smm_fit smm_fits(const struct smm *smm, uint32_t size, bool dynamic, uint32_t start,
+                      const struct smm_entry **other) {
+    const uint32_t top = dynamic ? smm->capacity : smm->capacity - smm->reserved;
+
+    if (size > smm->capacity) return SMM_OUTSIDE;
+    size = smm_rounded(smm, size, dynamic);
+    if (start % smm->unit != 0) return SMM_UNALIGNED;
+    if (start > smm->capacity - size) return SMM_OUTSIDE;
+    if (size > top || start > top - size) return SMM_RESERVED;
+    if ((*other = overlapping(smm, start, size)) != NULL) return SMM_OVERLAPS;
+    return vacancy(smm) == SMM_ENTRIES ? SMM_FULL : SMM_FITS;
+}
+
+void smm_take(struct smm *smm, uint32_t block, uint32_t size, bool dynamic, uint32_t start) {
+    const uint32_t i = vacancy(smm);
+
+    if (size == 0 && !dynamic) return;
+    assert(i < SMM_ENTRIES);
+    if (i == smm->used) smm->used++;
+    smm->entry[i] =
+        (struct smm_entry){true, dynamic, block, smm_rounded(smm, size, dynamic), start};
+    check(smm);
+}
+
+bool smm_alloc(struct smm *smm, uint32_t block, uint32_t size, bool dynamic, uint32_t *start) {
+    if (!smm_find(smm, size, dynamic, start)) return false;
+    if (vacancy(smm) == SMM_ENTRIES && (size != 0 || dynamic)) return false;
+    smm_take(smm, block, size, dynamic, *start);
+    return true;
 }
 
 bool smm_release(struct smm *smm, uint32_t start) {

@@ -35,11 +35,22 @@ void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit);
  * deadlock. Call it before the first allocation. */
 void smm_reserve(struct smm *smm, uint32_t dynamic_bytes);
 
-/* False when there is no place now. A static allocation of 0 bytes holds no entry and starts
- * at 0 (do not release it); a dynamic one takes at least one unit, so that its release has
- * something to match. */
-bool smm_alloc_static(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start);
-bool smm_alloc_dynamic(struct smm *smm, uint32_t block, uint32_t size, uint32_t *start);
+/* Whether bytes from `start` can be taken; if they overlap others, whose these are in `other`. */
+enum smm_fit { SMM_FITS, SMM_UNALIGNED, SMM_OUTSIDE, SMM_RESERVED, SMM_OVERLAPS, SMM_FULL };
+enum smm_fit smm_fits(const struct smm *smm, uint32_t size, bool dynamic, uint32_t start,
+                      const struct smm_entry **other);
+
+/* Bytes that an allocation takes: rounded up, a dynamic one at least one unit, so that its release
+ * has something to match. */
+uint32_t smm_rounded(const struct smm *smm, uint32_t size, bool dynamic);
+/* Where an allocation would lie, first fit from below if static, the highest place if dynamic;
+ * false when there is no place now. A static one of 0 bytes is said to start at 0. */
+bool smm_find(const struct smm *smm, uint32_t size, bool dynamic, uint32_t *start);
+/* Take bytes that fit from `start`. A static allocation of 0 bytes holds no entry: do not release
+ * it. */
+void smm_take(struct smm *smm, uint32_t block, uint32_t size, bool dynamic, uint32_t start);
+/* Both; false when there is no place now, or the table is full. */
+bool smm_alloc(struct smm *smm, uint32_t block, uint32_t size, bool dynamic, uint32_t *start);
 
 /* False when no valid entry starts there. */
 bool smm_release(struct smm *smm, uint32_t start);

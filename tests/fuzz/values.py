@@ -22,7 +22,7 @@ class Liar:
 JUNK: tuple[Any, ...] = (
     None, -1, 1 << 31, 1 << 32, (1 << 64) - 1, 1 << 70, 1.5, float("nan"), "x", b"", b"abc", [], {}, (), object(),
     Liar(), [None], [-1] * 3, [1 << 40] * 3, memoryview(b"12345678")[::2], bytearray(7),
-    {"nregs": -1}, {"dynamic": "yes"},
+    {"nregs": -1}, {"management": "yes"},
 )  # fmt: skip
 
 

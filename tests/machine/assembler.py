@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux import _core, gpus
+from smmux import _core, gpus, policies
 from smmux.compiler.program import GUARD_NOT, INSN, OPERAND_NONE, OPERAND_SPECIAL, OPERAND_UNIFORM, UNIFORM
 
 TID_X = OPERAND_SPECIAL | _core.SPECIALS["tid.x"]
@@ -72,6 +72,7 @@ class Assembler:
         dynamic_bytes: int = 0,
         local: int = 0,
         const: bytes = b"",
+        management: str = "static",
         **options: int,
     ) -> dict[str, Any]:
         """Run on a machine; `buffers` are NumPy arrays, whose device addresses become the first parameter words."""
@@ -89,8 +90,8 @@ class Assembler:
             "local_bytes": local,
             "static_reserved": 16,
         }
-        settings = {"dynamic": 0, "extra_blocks": 0, "max_cycles": 10_000_000, "window": 0, "threads": 1, "per_pc": 1}
-        settings["check"] = 0
+        settings = {"extra_blocks": 0, "max_cycles": 10_000_000, "window": 0, "threads": 1, "per_pc": 1}
+        settings |= {"check": 0, "management": policies.number("management", management)}
         found = _core.launch(
             self.code(),
             np.array(self.uniforms, UNIFORM),

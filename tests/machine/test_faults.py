@@ -85,7 +85,7 @@ def test_exited_lanes_count_as_arrived() -> None:
 
 
 ALLOC, RELEASE = {"sub": 1, "imm": 128}, {"sub": 2}
-MANAGEMENT = {"dynamic": 1, "extra_blocks": 2, "dynamic_bytes": 128}
+MANAGEMENT = {"management": "dynamic", "extra_blocks": 2, "dynamic_bytes": 128}
 
 
 @pytest.mark.parametrize(

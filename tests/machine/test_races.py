@@ -156,11 +156,11 @@ def test_findings_in_loops_of_many_blocks_with_dynamic_memory(
 ) -> None:
     """The same where steps come round again, blocks follow blocks in an SM and memory is allocated and released."""
     a, steps = assemble(program, rounds, spaces)
-    options = {"dynamic": where // 3, "extra_blocks": where // 3, "check": CHECKS[check]}
+    options = {"extra_blocks": where // 3, "check": CHECKS[check]}
+    management = ("static", "dynamic")[where // 3]
     grid = (1 if where % 3 == 0 else 30, 1, 1)
-    found = findings(
-        a.run(MACHINES[where % 3], grid=grid, block=(64, 1, 1), shared=BYTES + 3, dynamic_bytes=BYTES, **options)
-    )
+    size = {"grid": grid, "block": (64, 1, 1), "shared": BYTES + 3, "dynamic_bytes": BYTES}
+    found = findings(a.run(MACHINES[where % 3], management=management, **size, **options))
     taken = [step(op, pattern, bool(spaces >> i & 1)) for i, (op, pattern) in enumerate(program)]
     count = len(taken)
     expected = {
@@ -217,8 +217,8 @@ def test_a_grant_is_uninitialised_again() -> None:
     stale = a("ld.shared", a=0, d=1, width=4, flags=DYNAMIC)
     a("bar.sync", sub=2)
     a("exit")
-    for dynamic in (0, 1):
-        found = a.run(grid=(9, 1, 1), block=(64, 1, 1), dynamic_bytes=256, dynamic=dynamic, check=1)
+    for management in ("static", "dynamic"):
+        found = a.run(grid=(9, 1, 1), block=(64, 1, 1), dynamic_bytes=256, management=management, check=1)
         assert {(kind, pcs) for kind, pcs, _ in findings(found)} == {("uninitialised", (stale, stale))}
         assert int(np.frombuffer(found["findings"], RECORD)["count"].sum()) == 9 * 64
 
@@ -235,7 +235,8 @@ def test_blocks_do_not_race_with_those_before_them() -> None:
         a("ld.shared", a=1, d=2, width=4, flags=DYNAMIC)
         a("bar.sync", sub=2)
     a("exit")
-    for options in ({"dynamic": 0}, {"dynamic": 1}, {"dynamic": 1, "extra_blocks": 3}):
+    for management, extra in (("static", 0), ("dynamic", 0), ("dynamic", 3)):
+        options = {"management": management, "extra_blocks": extra}
         assert findings(a.run(grid=(300, 1, 1), block=(64, 1, 1), dynamic_bytes=3000, check=1, **options)) == []
 
 

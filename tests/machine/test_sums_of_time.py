@@ -81,7 +81,8 @@ def at_barriers(adds: int, warps: int = 2, barriers: int = 1, grid: int = 1, **a
             a("bar.sync", sub=2)
     a("exit")
     size = {"grid": (grid, 1, 1), "block": (32 * warps, 1, 1), "dynamic_bytes": allocation.get("imm", 0)}
-    found = a.run(MACHINES[0], **size, dynamic=int(bool(allocation)), extra_blocks=1)["counters"]
+    management = "dynamic" if allocation else "static"
+    found = a.run(MACHINES[0], **size, management=management, extra_blocks=1)["counters"]
     assert bool(found["allocation_waits"]) == bool(allocation)
     return found["barrier_wait_cycles"]
 

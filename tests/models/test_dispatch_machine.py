@@ -97,7 +97,7 @@ def check_sequence(rng: random.Random) -> None:
     out = np.full(blocks, -1, np.int32)
     assembled = program(static, dynamic, regions)
     options: dict[str, Any] = {
-        "dynamic": 1,
+        "management": "dynamic",
         "extra_blocks": rng.randint(0, 7),
         "per_pc": 0,
         "window": rng.choice((0, 1, 32)),

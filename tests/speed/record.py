@@ -44,7 +44,7 @@ def _serialised(launch: dict[str, Any]) -> bytes:
     fields = ("nregs", "npreds", "shared_bytes", "dynamic_bytes", "local_bytes", "static_reserved")
     parts = [
         words(len(code) // 32, len(uniforms) // 8, len(launch["params"]), len(buffers), len(const)),
-        words(options["dynamic"], options["extra_blocks"], *(meta[name] for name in fields)),
+        words(options["management"], options["extra_blocks"], *(meta[name] for name in fields)),
         words(*launch["grid"], *launch["block"]),
         words(*launch["config"]),
         code,

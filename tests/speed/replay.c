@@ -6,11 +6,12 @@
 #include <time.h>
 
 #include "chip/gpu.h"
+#include "sm/management.h"
 
 /* The head of a record; arrays follow in the order of run(). */
 struct head {
     uint32_t code_count, uniform_count, param_count, buffer_count, constant_bytes;
-    uint32_t dynamic, extra_blocks;
+    uint32_t management, extra_blocks;
     struct program_meta meta;
     struct launch_dims dims;
 };
@@ -55,7 +56,7 @@ static int run(FILE *file) {
                        .buffer_count = h->buffer_count,
                        .meta = h->meta,
                        .dims = h->dims,
-                       .dynamic = h->dynamic != 0,
+                       .management = managements[h->management],
                        .extra_blocks = h->extra_blocks,
                        .threads = 1};
     struct outcome out = {.fault = {.array = -1}};
