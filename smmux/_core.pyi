@@ -56,6 +56,7 @@ SHUFFLES: Final[dict[str, int]]
 VOTES: Final[dict[str, int]]
 """Modes of vote."""
 
+def config_fault(config: Sequence[int]) -> str | None: ...
 def launch(
     code: _Buffer,
     uniforms: _Buffer,

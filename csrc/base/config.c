@@ -1,12 +1,10 @@
 #include "base/config.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-static enum error refuse(struct fault *f, const char *text, uint32_t value) {
-    snprintf(f->text, sizeof f->text, text, value);
-    return f->code = ERROR_BAD_CONFIG;
-}
+#include "base/bits.h"
 
 struct range {
     const char *name;
@@ -23,21 +21,64 @@ static const struct range ranges[] = {
 #include "tables/classes.def"
 };
 
-enum error config_check(const struct config *cfg, struct fault *f) {
-    const uint32_t *value = (const uint32_t *)cfg;
+_Static_assert(sizeof(struct config) == sizeof ranges / sizeof *ranges * sizeof(uint32_t),
+               "a range per parameter");
+
+static enum error check_ranges(const struct config *c, struct fault *f) {
+    const uint32_t *value = (const uint32_t *)c;
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         if (value[i] >= ranges[i].min && value[i] <= ranges[i].max) continue;
         snprintf(f->text, sizeof f->text, "%s = %u is not in %u..%u", ranges[i].name, value[i],
                  ranges[i].min, ranges[i].max);
         return f->code = ERROR_BAD_CONFIG;
     }
-    if (cfg->smem_banks & (cfg->smem_banks - 1))
-        return refuse(f, "%u shared-memory banks are not a power of two", cfg->smem_banks);
-    if (cfg->max_warps_sm * 32 < cfg->max_threads_sm)
-        return refuse(f, "%u warps do not hold max_threads_sm", cfg->max_warps_sm);
-    if (cfg->smem_bank_bytes != 4 && cfg->smem_bank_bytes != 8)
-        return refuse(f, "banks are 4 or 8 bytes wide, not %u", cfg->smem_bank_bytes);
-    if (cfg->coalesce_rule != 13 && cfg->coalesce_rule != 20 && cfg->coalesce_rule != 35)
-        return refuse(f, "there are no coalescing rules %u", cfg->coalesce_rule);
     return OK;
+}
+
+/* ---- what the rules ask ------------------------------------------------------------------ */
+
+static bool is_whole(uint32_t bytes, uint32_t unit) { return bytes % unit == 0; }
+
+static uint32_t slice_bytes(const struct config *c) {
+    return c->l2_bytes / (c->partitions * c->l2_slices);
+}
+
+static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* From the clock at which a refresh is due to the next column command, after the worst of
+ * histories. If the next refresh is due by then, the channel does nothing but refresh. */
+static uint32_t least_refresh_period(const struct config *c) {
+    const uint32_t write = c->t_wl + c->dram_burst_clk, read = c->t_cl + c->dram_burst_clk;
+    uint32_t at = most(most(c->t_ras, c->t_rc), most(c->t_rtp, c->t_rtpl));
+    at = most(at, write + c->t_wr) + c->t_rp + c->t_rfc;
+    at = most(at, most(c->t_rrd, c->t_faw)) + c->t_rcd;
+    at = most(at, most(read + 2, write + c->t_wtr));
+    return most(at, most(c->t_ccd, c->t_ccdl)) + c->dram_banks;
+}
+
+/* ---- the rules --------------------------------------------------------------------------- */
+
+#define KEEP(condition, ...)                                                                       \
+    if (!(condition)) {                                                                            \
+        snprintf(f->text, sizeof f->text, __VA_ARGS__);                                            \
+        return f->code = ERROR_BAD_CONFIG;                                                         \
+    }
+
+static enum error check_rules(const struct config *c, struct fault *f) {
+#define RULE(...) KEEP(__VA_ARGS__)
+#include "tables/rules.def"
+    return OK;
+}
+
+enum error config_check_memory(const struct config *c, struct fault *f) {
+#define MEMORY_RULE(...) KEEP(__VA_ARGS__)
+#include "tables/rules.def"
+    return OK;
+}
+
+enum error config_check(const struct config *c, struct fault *f) {
+    enum error e = check_ranges(c, f);
+    if (!e) e = check_rules(c, f);
+    if (!e && c->mem_model) e = config_check_memory(c, f);
+    return e;
 }

@@ -15,7 +15,9 @@ struct config {
 #include "tables/classes.def"
 };
 
-/* Refuse parameters outside the ranges of config.def, and combinations that make no machine. */
-enum error config_check(const struct config *cfg, struct fault *fault);
+/* Refuse parameters outside the ranges of config.def, and those that break a rule of rules.def. */
+enum error config_check(const struct config *c, struct fault *f);
+/* Refuse what breaks a rule of detailed memory, whichever memory the machine has. */
+enum error config_check_memory(const struct config *c, struct fault *f);
 
 #endif

@@ -8,7 +8,6 @@
  * takes. */
 #include "chip/gpu.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,11 +279,6 @@ enum error gpu_run(const struct launch *l, struct outcome *out) {
     enum error e = config_check(l->cfg, &out->fault);
     if (!e) e = launch_check(l, &out->fault);
     if (!e) e = create(&g, out);
-    if (e == ERROR_BAD_CONFIG && !out->fault.text[0])
-        snprintf(out->fault.text, sizeof out->fault.text,
-                 "the shapes of caches, memory partitions or DRAM do not fit together (%u "
-                 "partitions)",
-                 l->cfg->partitions);
     const bool complete = !e;
     if (complete) e = clock_run(&g, &out->fault);
     if (!e) collect(&g, out);

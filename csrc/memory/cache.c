@@ -1,5 +1,6 @@
 #include "memory/cache.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/bits.h"
@@ -7,11 +8,15 @@
 #define WAY_BITS 20 /* leaves 44 for the number of uses */
 #define MAX_WAYS (1u << WAY_BITS)
 
-static bool is_possible(const struct cache_shape *s) {
+const char *cache_refusal(const struct cache_shape *s) {
     const uint64_t set = (uint64_t)s->ways * s->line;
-    return bits_is_power_of_two(s->line) && bits_is_power_of_two(s->sector) &&
-           s->sector <= s->line && s->line / s->sector <= 8 && s->bytes && set &&
-           s->ways <= MAX_WAYS && s->bytes % set == 0;
+    if (!bits_is_power_of_two(s->line)) return "a line must be a power of two";
+    if (!bits_is_power_of_two(s->sector)) return "a sector must be a power of two";
+    if (s->sector > s->line) return "a sector is larger than a line";
+    if (s->line / s->sector > 8) return "a line has more than 8 sectors";
+    if (!s->ways || s->ways > MAX_WAYS) return "there must be 1 to 2**20 ways";
+    if (!s->bytes || s->bytes % set) return "its bytes must be a multiple of ways * line";
+    return NULL;
 }
 
 static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
@@ -21,7 +26,7 @@ static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
 
 enum error cache_init(struct cache *c, const struct cache_shape *shape) {
     *c = (struct cache){0};
-    if (!is_possible(shape)) return ERROR_BAD_CONFIG;
+    assert(!cache_refusal(shape));
     const uint32_t count = shape->bytes / shape->line;
     *c = (struct cache){
         .sets = count / shape->ways,

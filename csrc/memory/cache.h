@@ -40,6 +40,9 @@ struct cache {
     bool hashed;
 };
 
+/* Why no cache has that shape; NULL: one has. */
+const char *cache_refusal(const struct cache_shape *shape);
+/* An empty cache of a possible shape. */
 enum error cache_init(struct cache *c, const struct cache_shape *shape);
 void cache_free(struct cache *c);
 

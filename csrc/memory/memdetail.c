@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/bits.h"
 #include "base/lines.h"
 #include "memory/partition.h"
 
@@ -14,48 +13,14 @@ struct memdetail {
     struct partition partition[];
 };
 
-static bool power_of_two_up_to(uint32_t x, uint32_t most) {
-    return bits_is_power_of_two(x) && x <= most;
-}
-
 static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
-
-/* From the clock at which a refresh is due to the next column command, after the worst of
- * histories. If the next refresh is due by then, the channel does nothing but refresh. */
-static bool refresh_leaves_time(const struct config *cfg) {
-    const uint32_t write = cfg->t_wl + cfg->dram_burst_clk, read = cfg->t_cl + cfg->dram_burst_clk;
-    uint32_t at = most(most(cfg->t_ras, cfg->t_rc), most(cfg->t_rtp, cfg->t_rtpl));
-    at = most(at, write + cfg->t_wr) + cfg->t_rp + cfg->t_rfc;
-    at = most(at, most(cfg->t_rrd, cfg->t_faw)) + cfg->t_rcd;
-    at = most(at, most(read + 2, write + cfg->t_wtr));
-    at = most(at, most(cfg->t_ccd, cfg->t_ccdl)) + cfg->dram_banks;
-    return cfg->t_refi == 0 || cfg->t_refi > at;
-}
-
-enum error memdetail_check(const struct config *cfg) {
-    const bool l2 = cfg->l2_bytes != 0;
-    const bool good =
-        power_of_two_up_to(cfg->partition_bytes, 65536) && cfg->partition_bytes >= 128 &&
-        power_of_two_up_to(cfg->port_bytes, 256) &&
-        power_of_two_up_to(cfg->l2_slices, PARTITION_MAX_SLICES) &&
-        power_of_two_up_to(cfg->dram_burst_bytes, 256) &&
-        power_of_two_up_to(cfg->dram_banks, DRAM_MAX_BANKS) &&
-        power_of_two_up_to(cfg->dram_groups, cfg->dram_banks) &&
-        1ull << bits_count(cfg->dram_bank_mask) == cfg->dram_banks &&
-        (cfg->dram_bank_mask & cfg->dram_row_mask) == 0 && refresh_leaves_time(cfg) &&
-        (!l2 || (power_of_two_up_to(cfg->l2_line, cfg->partition_bytes) && cfg->l2_line >= 128 &&
-                 power_of_two_up_to(cfg->l2_fetch, cfg->l2_line)));
-    return good ? OK : ERROR_BAD_CONFIG;
-}
 
 enum error memdetail_create(struct memdetail **out, const struct config *cfg) {
     *out = NULL;
-    enum error e = memdetail_check(cfg);
-    if (e) return e;
     struct memdetail *m = lines_alloc(sizeof *m + cfg->partitions * sizeof m->partition[0]);
     if (!m) return ERROR_NO_MEMORY;
     m->rop_latency = cfg->rop_latency;
-    e = xbar_init(&m->xbar, cfg);
+    enum error e = xbar_init(&m->xbar, cfg);
     while (!e && m->count < cfg->partitions) {
         e = partition_init(&m->partition[m->count], &m->xbar, cfg, m->count);
         m->count++;

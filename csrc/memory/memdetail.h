@@ -14,8 +14,7 @@
 
 struct memdetail;
 
-/* ERROR_BAD_CONFIG: parameters contradict each other in ways that ranges cannot say. */
-enum error memdetail_check(const struct config *cfg);
+/* The parameters have passed config_check_memory. */
 enum error memdetail_create(struct memdetail **out, const struct config *cfg);
 void memdetail_destroy(struct memdetail *m);
 uint32_t memdetail_min_reply(const struct memdetail *m);

@@ -74,11 +74,9 @@ enum error dram_replay(const struct config *cfg, const struct dram_replay_reques
                        uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log,
                        const struct replay_watch *watch, struct replay_refusal *refused) {
     struct dram dram;
-    enum error e = memdetail_check(cfg);
-    if (e) return e;
     *refused = (struct replay_refusal){REPLAY_WHOLE, "2**30 requests or more", 0, 0, 0};
     if (n >= 1u << 30) return ERROR_BAD_LAUNCH;
-    e = dram_init(&dram, cfg, (uint32_t)n, 0);
+    enum error e = dram_init(&dram, cfg, (uint32_t)n, 0);
     if (e) return e;
     dram.log = log;
     e = dram_feed(&dram, cfg, requests, n, watch, refused);

@@ -54,8 +54,8 @@ enum error dram_replay(const struct config *cfg, const struct dram_replay_reques
                        uint64_t n, uint64_t *done, struct dram_stats *stats, struct dram_log *log,
                        const struct replay_watch *watch, struct replay_refusal *refused);
 
-/* Look up n byte addresses in order; a miss replaces. hit[i]: 1 or 0. evicted (or NULL): dirty
- * lines thrown out; write (or NULL): 1 where the access is a store. */
+/* Look up n byte addresses in order in a cache of a possible shape; a miss replaces. hit[i]: 1 or
+ * 0. evicted (or NULL): dirty lines thrown out; write (or NULL): 1 where the access is a store. */
 enum error cache_replay(const struct cache_shape *shape, const uint32_t *addresses,
                         const uint8_t *write, uint64_t n, uint8_t *hit, uint64_t *evicted,
                         const struct replay_watch *watch);

@@ -144,6 +144,12 @@ int bind_machine(PyObject *object, struct config *cfg) {
     return config_check(cfg, &f) ? bind_raise(&f), -1 : 0;
 }
 
+int bind_memory(PyObject *object, struct config *cfg) {
+    struct fault f = {.code = OK, .array = -1};
+    if (bind_machine(object, cfg) < 0) return -1;
+    return config_check_memory(cfg, &f) ? bind_raise(&f), -1 : 0;
+}
+
 PyObject *bind_counters(const struct counters *c) {
     PyObject *dict = PyDict_New();
 #define COUNTER(name, unit, doc)                                                                   \

@@ -28,9 +28,11 @@ int bind_uint64(PyObject *object, void *out);
 /* A sequence of `count` unsigned 32-bit integers; -1 with an exception. */
 int bind_words(PyObject *object, uint32_t *out, Py_ssize_t count, const char *what);
 
-/* The values of config.def in their order; bind_machine checks them too. */
+/* The values of config.def in their order; bind_machine checks them too, and bind_memory those of
+ * detailed memory whatever the machine's memory is. */
 int bind_config(PyObject *object, struct config *cfg);
 int bind_machine(PyObject *object, struct config *cfg);
+int bind_memory(PyObject *object, struct config *cfg);
 
 /* The one place where error codes become exceptions, with what checks had found until then; returns
  * NULL. */
@@ -57,6 +59,7 @@ bool bind_interrupted(void *context);
     extern const char bind_##name##_doc[];                                                         \
     PyObject *bind_##name(PyObject *module, PyObject *args, PyObject *kwargs);
 BIND_FUNCTION(launch)
+BIND_FUNCTION(config_fault)
 BIND_FUNCTION(occupancy)
 BIND_FUNCTION(bank_passes)
 BIND_FUNCTION(coalesce)

@@ -7,6 +7,21 @@
 #include "sm/occupancy.h"
 #include "sm/smem.h"
 
+const char bind_config_fault_doc[] =
+    PyDoc_STR("config_fault($module, config)\n--\n\n"
+              "Which range or rule these machine parameters break, in words; None: none.");
+
+PyObject *bind_config_fault(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"config", NULL};
+    PyObject *config;
+    struct config cfg;
+    struct fault f = {.code = OK};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:config_fault", names, &config)) return NULL;
+    if (bind_config(config, &cfg) < 0) return NULL;
+    if (config_check(&cfg, &f)) return PyUnicode_FromString(f.text);
+    Py_RETURN_NONE;
+}
+
 const char bind_occupancy_doc[] =
     PyDoc_STR("occupancy($module, config, threads, regs, static_bytes, "
               "dynamic_bytes=0, extra_blocks=0)\n--\n\n"

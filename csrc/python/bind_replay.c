@@ -48,7 +48,7 @@ PyObject *bind_dram_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObject
                                      &view[0], &view[1], &view[2], &poll))
         return NULL;
     const size_t n = (size_t)view[0].len / sizes[0];
-    if (check_views(view, sizes, 2, n) == 0 && bind_machine(config, &cfg) == 0) {
+    if (check_views(view, sizes, 2, n) == 0 && bind_memory(config, &cfg) == 0) {
         struct dram_log log = {.entries = view[2].buf,
                                .capacity =
                                    view[2].obj ? (size_t)view[2].len / sizeof *log.entries : 0};
@@ -91,14 +91,16 @@ PyObject *bind_cache_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObjec
         return NULL;
     shape.hashed = hashed != 0;
     const size_t n = (size_t)view[0].len / sizes[0];
-    if (check_views(view, sizes, 3, n) == 0) {
+    const char *refusal = cache_refusal(&shape);
+    if (refusal) {
+        PyErr_Format(PyExc_ValueError, "no cache has that shape: %s", refusal);
+    } else if (check_views(view, sizes, 3, n) == 0) {
         struct bind_pause pause;
         bind_pause(&pause, poll);
         enum error e = cache_replay(&shape, view[0].buf, view[2].buf, n, view[1].buf, &evicted,
                                     &(struct replay_watch){bind_interrupted, &pause});
         bind_resume(&pause);
-        if (e == ERROR_BAD_CONFIG) PyErr_SetString(PyExc_ValueError, "no cache has that shape");
-        else if (e) raise_error(e);
+        if (e) raise_error(e);
         else result = PyLong_FromUnsignedLongLong(evicted);
     }
     release_views(view, 3);
@@ -127,7 +129,7 @@ PyObject *bind_memory_replay(PyObject *Py_UNUSED(module), PyObject *args, PyObje
                                      bind_uint32, &how.interval, bind_uint32, &how.window, &poll))
         return NULL;
     const size_t n = (size_t)view[0].len / sizes[0];
-    if (check_views(view, sizes, 3, n) == 0 && bind_machine(config, &cfg) == 0) {
+    if (check_views(view, sizes, 3, n) == 0 && bind_memory(config, &cfg) == 0) {
         struct bind_pause pause;
         bind_pause(&pause, poll);
         enum error e =

@@ -216,9 +216,9 @@ static const char build[] =
     { #name, CALL(name), METH_VARARGS | METH_KEYWORDS, bind_##name##_doc }
 
 static PyMethodDef core_methods[] = {
-    METHOD(launch),       METHOD(occupancy),     METHOD(bank_passes),
-    METHOD(coalesce),     METHOD(dram_replay),   METHOD(dram_map),
-    METHOD(cache_replay), METHOD(memory_replay), {NULL, NULL, 0, NULL},
+    METHOD(config_fault),  METHOD(launch),        METHOD(occupancy), METHOD(bank_passes),
+    METHOD(coalesce),      METHOD(dram_replay),   METHOD(dram_map),  METHOD(cache_replay),
+    METHOD(memory_replay), {NULL, NULL, 0, NULL},
 };
 
 static int module_exec(PyObject *module) {

@@ -52,7 +52,7 @@ class Gpu(_Parameters):
 
     All parameters are integers; `smmux.gpus.PARAMETERS` gives unit, range and meaning of each. A variant is made with
     `dataclasses.replace(gpu, smem_bytes=32768)` or `gpu.replace(...)`; `sources` then says that the value was changed.
-    Raises ConfigError for a value out of range or for values that contradict each other.
+    Raises ConfigError for a value out of range or for values that break a rule of `csrc/tables/rules.def`.
     """
 
     name: str
@@ -65,7 +65,8 @@ class Gpu(_Parameters):
             name, value = f"{self.name}: {parameter.name}", getattr(self, parameter.name)
             number = integer(name, value, parameter.min, parameter.max, parameter.unit, parameter.doc)
             object.__setattr__(self, parameter.name, number)
-        _check_together(self)
+        if fault := _core.config_fault(as_tuple(self)):
+            raise ConfigError(f"{self.name}: {fault}")
 
     @property
     def sources(self) -> Mapping[str, str]:
@@ -112,23 +113,6 @@ class Gpu(_Parameters):
         head = "".join(f"<th>{text}</th>" for text in ("parameter", "value", "unit", "source", "meaning"))
         caption = html.escape(f"{self.name}: {self.description}" if self.description else self.name)
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _check_together(gpu: Gpu) -> None:
-    """Values that are each in range but contradict each other."""
-    rules = (
-        (gpu.coalesce_rule in (13, 20, 35), "coalesce_rule must be 13, 20 or 35"),
-        (gpu.smem_bank_bytes in (4, 8), "smem_bank_bytes must be 4 or 8"),
-        (gpu.pointer_bytes in (4, 8), "pointer_bytes must be 4 or 8"),
-        (gpu.smem_banks & (gpu.smem_banks - 1) == 0, "smem_banks must be a power of two"),
-        (gpu.max_threads_block <= gpu.max_threads_sm, "max_threads_block exceeds max_threads_sm"),
-        (gpu.max_threads_block <= 32 * gpu.max_warps_sm, "max_threads_block exceeds 32 * max_warps_sm"),
-        (gpu.smem_reserved < gpu.smem_bytes, "smem_reserved leaves no shared memory"),
-        (gpu.schedulers <= gpu.max_warps_sm, "more schedulers than warps"),
-    )
-    for right, message in rules:
-        if not right:
-            raise ConfigError(f"{gpu.name}: {message}")
 
 
 def build(name: str, description: str, values: Mapping[str, Value]) -> Gpu:

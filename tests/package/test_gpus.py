@@ -110,7 +110,17 @@ def test_machines_are_values(gpu):
         ({"coalesce_rule": 14}, "coalesce_rule must be 13, 20 or 35"),
         ({"smem_bank_bytes": 5}, "smem_bank_bytes must be 4 or 8"),
         ({"smem_banks": 24}, "power of two"),
-        ({"max_threads_sm": 256}, "max_threads_block exceeds max_threads_sm"),
+        ({"max_threads_sm": 256}, "max_threads_block = 512 exceeds max_threads_sm = 256"),
+        ({"max_warps_sm": 16}, "max_threads_sm = 1024 exceeds 32 * max_warps_sm = 512"),
+        ({"smem_reserved": 4096, "smem_bytes": 4096}, "smem_reserved = 4096 leaves nothing of smem_bytes = 4096"),
+        ({"pointer_bytes": 6}, "pointer_bytes must be 4 or 8, not 6"),
+        ({"tex_line": 48}, "tex_line must be a power of two, not 48"),
+        ({"icache_bytes": 1000}, "icache_bytes = 1000 is no multiple of icache_ways * icache_line"),
+        ({"partition_bytes": 384}, "partition_bytes must be a power of two, not 384"),
+        ({"dram_groups": 32, "dram_banks": 8}, "dram_groups = 32 exceeds dram_banks = 8"),
+        ({"dram_bank_mask": 0}, "dram_bank_mask has 0 bits, which do not number dram_banks"),
+        ({"dram_row_mask": 0xFFFFFFFF}, "dram_bank_mask and dram_row_mask share the address bits"),
+        ({"t_refi": 1}, "t_refi = 1 leaves no time for data"),
         ({"shared_bytes": 1}, "no parameter 'shared_bytes'"),
         ({"smem_byte": 1}, "did you mean 'smem_bytes'"),
     ],
@@ -118,6 +128,28 @@ def test_machines_are_values(gpu):
 def test_wrong_values_are_refused_with_the_reason(changes, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         gpus.get("GTX285").replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"l1_bytes": 16000}, "l1_bytes = 16000 is no multiple of l1_ways * l1_line = 768"),
+        ({"schedulers": 2, "max_warps_sm": 1, "max_threads_sm": 32, "max_threads_block": 32}, "schedulers = 2 exceeds"),
+        ({"l2_fetch": 256}, "l2_fetch = 256 exceeds l2_line = 128"),
+        ({"l2_line": 256, "partition_bytes": 128}, "l2_line = 256 exceeds partition_bytes = 128"),
+        ({"l2_sector": 256}, "l2_sector = 256 must be from an eighth of l2_line = 128"),
+        ({"l2_bytes": 1}, "l2_bytes = 1 leaves nothing for each of partitions * l2_slices"),
+        ({"l2_bytes": 786432 + 1200}, "is no multiple of l2_ways * l2_line"),
+    ],
+)
+def test_shapes_of_caches_that_do_not_fit_are_refused_with_the_reason(changes, message):
+    fermi = gpus.get("GTX480-16K")
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        fermi.replace(**changes)
+
+
+def test_flat_memory_keeps_no_rule_of_detailed_memory():
+    assert gpus.get("GTX285").replace(mem_model=0, partition_bytes=384).partition_bytes == 384
 
 
 def test_names_are_found_in_any_case_and_misspelt_ones_suggest():
