@@ -104,6 +104,16 @@ class LaunchOptions(TypedDict, total=False):
             int,
         ),
     ]
+    max_waiting: Annotated[
+        int,
+        Option(
+            1,
+            "max_waiting",
+            _between(0, 255),
+            "blocks that may wait at smm.alloc() on an SM while another one starts, with throttled management",
+            int,
+        ),
+    ]
     max_cycles: Annotated[
         int | None,
         Option(
@@ -177,6 +187,8 @@ def for_core(options: Mapping[str, Any]) -> dict[str, int]:
     management = options["management"]
     if options["extra_blocks"] and not _core.MANAGEMENTS[management]:
         raise ConfigError(f"extra_blocks needs management='dynamic': {management} management stays at K blocks")
+    if options["max_waiting"] != OPTIONS["max_waiting"].default and management != "throttled":
+        raise ConfigError(f"max_waiting needs management='throttled': {management} management does not ask who waits")
     return numbers
 
 

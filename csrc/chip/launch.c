@@ -132,6 +132,7 @@ enum error launch_prepare(const struct launch *l, struct machine *m, struct prog
                           .dims = l->dims,
                           .buffers = l->buffers,
                           .buffer_count = l->buffer_count,
+                          .max_waiting = l->max_waiting,
                           .warps_per_block = (threads + 31) / 32,
                           .per_pc = out->pc != NULL,
                           .check = l->check};

@@ -23,6 +23,7 @@ struct launch {
     uint32_t constant_bytes;
     const struct management *management; /* of shared memory */
     uint32_t extra_blocks;               /* n of K + n, under a dynamic management */
+    uint32_t max_waiting;                /* see struct machine */
     uint64_t max_cycles;                 /* 0: no limit */
     uint32_t window;                     /* 0: the machine's own; others give the same bits */
     enum check_mode check;

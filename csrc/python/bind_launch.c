@@ -157,6 +157,7 @@ static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
     const struct number numbers[] = {
         {"management", false, &management},
         {"extra_blocks", false, &l->extra_blocks},
+        {"max_waiting", false, &l->max_waiting},
         {"max_cycles", true, &l->max_cycles},
         {"window", false, &l->window},
         {"threads", false, &l->threads},

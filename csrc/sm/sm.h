@@ -48,6 +48,8 @@ struct machine {
     const struct management *management;
     bool dynamic;         /* bar.sync +1, -1 take effect */
     uint32_t static_smem; /* bytes allocated at dispatch */
+    uint32_t max_waiting; /* blocks at an allocation, above which the throttled management starts
+                             no other one */
     uint32_t warps_per_block;
     bool per_pc;    /* count per instruction */
     uint32_t check; /* enum check_mode */

@@ -61,6 +61,7 @@ def _bounded(rng: Random, launch: Launch) -> Launch:
     options = launch.options | {
         "max_cycles": log_uniform(rng, 1 << rng.choice((0, 10, 10, 12, 12, 12)), 1 << 14),
         "management": rng.randrange(len(_core.MANAGEMENTS)),
+        "max_waiting": rng.choice((0, 1, 2, hostile(rng))),
         "extra_blocks": rng.choice((0, 1, 2, 8, hostile(rng))),
         "per_pc": int(rng.random() < 0.3),
         "window": rng.choice((0, 0, 0, 1, 8, hostile(rng))),

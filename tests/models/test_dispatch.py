@@ -4,13 +4,15 @@ The dispatcher is the definition in tests/reference/dispatch.py; it runs on the 
 machine's. What is shown about placement: with first fit from below for both kinds of entry the memory can be split for
 good and all blocks wait for ever. Dynamic entries at the highest free place avoid that for the history in the first
 test, but not for every history: a block that starts late can still land in the hole of a released dynamic entry. With
-the top kept free of static entries it cannot happen, unless allocations queue behind a start that finds no place.
+the top kept free of static entries it cannot happen, unless allocations queue behind a start that finds no place:
+neither in order of arrival nor by age, nor where starts wait for other blocks to get their memory.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -60,10 +62,10 @@ def run(
     table: AnyTable,
     unit: int = 1,
     limit: int = 8,
-    strict: bool = False,
+    **rules: Any,
 ) -> Dispatcher:
-    """The finished run, its trace checked; raises Deadlock."""
-    dispatcher = Dispatcher(table, blocks, capacity, dynamic, unit, limit, strict)
+    """The finished run under some rules of the dispatcher, its trace checked; raises Deadlock."""
+    dispatcher = Dispatcher(table, blocks, capacity, dynamic, unit, limit, **rules)
     dispatcher.run()
     check_trace(dispatcher.trace, blocks, dynamic, capacity)
     return dispatcher
@@ -88,30 +90,41 @@ def random_blocks(rng: random.Random, mixed: bool) -> tuple[list[Block], int, in
     return blocks, capacity, dynamic, unit, rng.randint(1, 8)
 
 
-def check_sequences(seed: int, count: int, mixed: bool) -> None:
+RULES: Mapping[str, Mapping[str, Any]] = {
+    "dynamic": {},
+    "aged": {"aged": True},
+    "throttled": {"max_waiting": 0},
+    "throttled, one": {"max_waiting": 1},
+}
+"""What the dispatcher does under each management."""
+
+
+def check_sequences(seed: int, count: int, mixed: bool, rules: Mapping[str, Any]) -> None:
     """Random sequences on the machine's table; every tenth also on the definition, with the same trace."""
     rng = random.Random(seed)
     for number in range(count):
         blocks, capacity, dynamic, unit, limit = random_blocks(rng, mixed)
         table = _core.Smm(capacity, unit, dynamic)
-        trace = run(blocks, capacity, dynamic, table, unit, limit).trace
+        trace = run(blocks, capacity, dynamic, table, unit, limit, **rules).trace
         assert table.entries() == []
         if number % 10 == 0:
-            reference = run(blocks, capacity, dynamic, Table(capacity, unit, dynamic), unit, limit)
+            reference = run(blocks, capacity, dynamic, Table(capacity, unit, dynamic), unit, limit, **rules)
             assert trace == reference.trace
             assert not reference.table.held  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("mixed", [False, True], ids=["equal", "mixed"])
-def test_random_sequences(mixed: bool) -> None:
-    check_sequences(seed=1, count=1_500, mixed=mixed)
+def test_random_sequences(mixed: bool, rules: str) -> None:
+    check_sequences(1, 1_000, mixed, RULES[rules])
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("mixed", [False, True], ids=["equal", "mixed"])
-def test_a_hundred_thousand_random_sequences(mixed: bool, seed: int) -> None:
-    check_sequences(seed=100 + seed, count=10_000, mixed=mixed)
+def test_a_hundred_thousand_random_sequences(mixed: bool, seed: int, rules: str) -> None:
+    check_sequences(100 + seed, 10_000, mixed, RULES[rules])
 
 
 def test_first_fit_at_one_end_deadlocks() -> None:
@@ -161,6 +174,30 @@ def test_waiting_blocks_are_served_in_order_of_arrival() -> None:
     blocks = [Block(0, ((time, 10),)) for time in (3, 1, 2)]
     trace = run(blocks, 16, 16, _core.Smm(16, 1, 16)).trace
     assert [(time, block) for time, what, block, _ in trace if what == "grant"] == [(1, 1), (11, 2), (21, 0)]
+
+
+def grants(blocks: Sequence[Block], **rules: Any) -> list[tuple[int, int]]:
+    """Time and block of every grant, where the memory holds one allocation at a time."""
+    trace = run(blocks, 16, 16, _core.Smm(16, 1, 16), **rules).trace
+    return [(time, block) for time, what, block, _ in trace if what == "grant"]
+
+
+def test_by_age_a_block_in_its_second_region_goes_before_one_in_its_first() -> None:
+    """While block 0 holds the memory blocks 2 and 1 come, in this order; block 1 has started before block 2."""
+    blocks = [Block(0, ((0, 10),)), Block(0, ((5, 10),)), Block(0, ((1, 10),), start=2)]
+    assert grants(blocks) == [(0, 0), (10, 2), (20, 1)]
+    assert grants(blocks, aged=True) == [(0, 0), (10, 1), (20, 2)]
+
+
+def test_throttled_a_block_starts_when_no_more_wait_than_may() -> None:
+    """Four blocks go for the memory, held by block 0 from 1 to 11, one clock after they have started."""
+    blocks = [Block(0, ((1, 10),), start=number) for number in range(0, 8, 2)]
+    starts = {
+        limit: [time for time, what, _, _ in run(blocks, 16, 16, _core.Smm(16, 1, 16), max_waiting=limit).trace
+                if what == "start"]
+        for limit in (None, 1, 0)
+    }  # fmt: skip
+    assert starts == {None: [0, 2, 4, 6], 1: [0, 2, 4, 11], 0: [0, 2, 11, 11]}
 
 
 def test_figure_9() -> None:

@@ -97,7 +97,8 @@ def check_sequence(rng: random.Random) -> None:
     out = np.full(blocks, -1, np.int32)
     assembled = program(static, dynamic, regions)
     options: dict[str, Any] = {
-        "management": "dynamic",
+        "management": rng.choice(("dynamic", "aged", "throttled")),
+        "max_waiting": rng.randint(0, 2),
         "extra_blocks": rng.randint(0, 7),
         "per_pc": 0,
         "window": rng.choice((0, 1, 32)),

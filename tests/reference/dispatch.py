@@ -3,8 +3,9 @@
 A block starts, runs through its regions (work, allocate, hold, release), works on and ends. A block is admitted while
 the residency limit allows and the static bytes of the resident blocks and its own leave room for one dynamic
 allocation; this looks at block starts and ends only. An admitted block whose static part finds no place, because
-dynamic entries lie there, waits, and so does a block that cannot allocate. Requests are served in order of arrival;
-an allocation may overtake a start that does not fit and a start an allocation, but none another of its kind.
+dynamic entries lie there, waits, and so does a block that cannot allocate. Requests are served in order of arrival, or
+by the age of their blocks; an allocation may overtake a start that does not fit and a start an allocation, but none
+another of its kind. A throttled dispatcher refuses starts while more than a number of blocks wait for an allocation.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class Deadlock(Exception):
 class Dispatcher:
     """Runs `blocks` in order on one SM. `trace` records (time, what, block, address).
 
-    strict: no request overtakes any other.
+    strict: no request overtakes any other. aged: the request of the block that started first is served first, a block
+    that has not started counting from its arrival; of several the lowest number. max_waiting: how many blocks may wait
+    for an allocation where another one starts; None: any number.
     """
 
     table: AnyTable
@@ -54,6 +57,8 @@ class Dispatcher:
     unit: int
     limit: int = 8
     strict: bool = False
+    aged: bool = False
+    max_waiting: int | None = None
     trace: list[tuple[int, str, int, int]] = field(default_factory=list)
     now: int = 0
     resident: set[int] = field(default_factory=set)
@@ -64,6 +69,7 @@ class Dispatcher:
     _static_start: dict[int, int] = field(default_factory=dict)
     _dynamic_start: dict[int, int] = field(default_factory=dict)
     _region: dict[int, int] = field(default_factory=dict)
+    _since: dict[int, int] = field(default_factory=dict)
 
     def run(self) -> None:
         """Raises Deadlock when blocks are left that nothing can wake."""
@@ -88,20 +94,28 @@ class Dispatcher:
             self._next += 1
 
     def _serve(self) -> None:
+        """Ask until nobody who waits can be served; who is served lets the others be asked once more."""
         stuck: set[str] = set()
-        for what, block in list(self._waiting):
-            if what in stuck:
-                continue
+        while asked := [(what, block) for what, block in self._waiting if what not in stuck]:
+            what, block = min(asked, key=self._age) if self.aged else asked[0]
             if self._start(block) if what == "start" else self._grant(block):
                 self._waiting.remove((what, block))
+                stuck.clear()
             else:
                 stuck.update(("start", "grant") if self.strict else (what,))
 
+    def _age(self, request: tuple[str, int]) -> tuple[int, int]:
+        """Sorts requests by age, the oldest one first."""
+        return self._since[request[1]], request[1]
+
     def _start(self, block: int) -> bool:
+        if self.max_waiting is not None and sum(what == "grant" for what, _ in self._waiting) > self.max_waiting:
+            return False
         start = self.table.alloc_static(block, self.blocks[block].static)
         if start is None:
             return False
         self._note("start", block, start)
+        self._since[block] = self.now
         self._static_start[block] = start
         self._region[block] = 0
         self._go_on(block)
@@ -124,6 +138,7 @@ class Dispatcher:
             self._later("end", block, self.blocks[block].tail)
 
     def _arrive(self, block: int) -> None:
+        self._since[block] = self.now
         self._waiting.append(("start", block))
         self._serve()
 
