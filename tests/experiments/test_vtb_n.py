@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,31 +18,13 @@ from experiments.common.schedules import ON_CARDS
 from experiments.common.speedups import LIMITED, MEAN
 from smmux import benchmarks, gpus, models
 from smmux.benchmarks import mc
+from tests.experiments.known import combined
 
 WAVES = 8
 
 
-def records(gains: dict[str, tuple[float, float, float]]) -> list[dict[str, Any]]:
-    made = []
-    for gpu in MEASURED:
-        for schedule in ON_CARDS:
-            for name, row in gains.items():
-                for n, speedup in zip((1, *COMBINED), (1.0, *row), strict=True):
-                    variant = "vtb" if n > 1 else "baseline"
-                    common = {"benchmark": name, "gpu": gpu, "schedule": schedule, "variant": variant, "n": n}
-                    made.append(common | {"speedup": speedup, "residency": 1, "registers": 20})
-    return made
-
-
-def test_verdict() -> None:
-    flat = dict.fromkeys(LIMITED, (1.2, 1.2, 1.2))
-    assert vtb_n.check(records(flat))[0].reproduced is False
-    assert vtb_n.check(records(flat | {"MC": (1.2, 1.3, 1.5)}))[0].reproduced is True
-    assert vtb_n.check(records(flat | {"MC": (1.2, 1.3, 1.5), "CV": (1.0, 1.0, 1.2)}))[0].reproduced is False
-
-
 def test_picture_and_table() -> None:
-    made = records({"MV": (1.2, 1.1, 1.0), "MC": (1.0, 1.2, 1.4)})
+    made = combined({"MV": (1.2, 1.1, 1.0), "MC": (1.0, 1.2, 1.4)})
     ax = vtb_n.plot(made, Figure().add_subplot(), MEASURED[0])
     assert [len(bars) for bars in ax.containers] == [3, 3, 3]
     assert by_number(made, MEASURED[0])[MEAN][4] == pytest.approx(1.4**0.5)

@@ -1,64 +1,24 @@
-"""Command line, verdicts, tables and files that all experiments share."""
+"""The command line and the files that all experiments share."""
 
 from __future__ import annotations
 
 import csv
-import importlib
-import inspect
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments.common import harness, tables, verdicts
+from experiments.common import (
+    harness,
+    verdicts,
+)
 from smmux import gpus
 from smmux.benchmarks import WrongOutputError
 
-
-def test_every_claim_has_words() -> None:
-    claims = verdicts.claims()
-    assert set(claims) == {f"P{i}" for i in range(1, 62)}
-    assert all(claim.text for claim in claims.values())
-
-
-@pytest.mark.parametrize("claim", verdicts.claims().values(), ids=lambda claim: claim.id)
-def test_every_claim_has_a_script_and_a_judge_of_its_own(claim: verdicts.Claim) -> None:
-    assert importlib.import_module(f"experiments.{claim.script}").EXPERIMENT.name == claim.script
-    assert inspect.getdoc(verdicts.judge_of(claim))
-    assert [other.id for other in verdicts.claims().values() if other.judge == claim.judge] == [claim.id]
-
-
-def test_verdicts_take_their_words_from_the_claims() -> None:
-    verdict = verdicts.claims()["P16"].verdict(8736, True)
-    assert (verdict.id, verdict.paper, verdict.word) == ("P16", 8736, "reproduced")
-    assert verdicts.claims()["P3"].verdict(None, None).word == "not judged"
-    with pytest.raises(KeyError):
-        verdicts.judge("P99", [])
-
-
-def test_numbers_are_compared_with_the_papers() -> None:
-    assert verdicts.paper("P3") == (1.53, 2.34)
-    assert verdicts.paper("P4") == (0.256,)
-    with pytest.raises(KeyError):
-        verdicts.paper("P61")
-    assert verdicts.close((1.4, 2.57), verdicts.paper("P3")) == (True, "-8.5%, +9.8%; up to 10% counts as reproduced")
-    assert not verdicts.close((1.53, 2.0), verdicts.paper("P3"))[0]
-
-
-def test_table_aligns_numbers_to_the_right() -> None:
-    text = tables.table(("name", "value"), [("a", 1.5), ("bcdef", None), ("c", 22)])
-    assert text.splitlines() == ["name   value", "-----  -----", "a      1.500", "bcdef      -", "c         22"]
-
-
-def test_table_leaves_empty_columns_out() -> None:
-    rows = [("a", None, "", 1), ("b", float("nan"), "", None)]
-    assert tables.table(("name", "x", "y", "z"), rows).splitlines() == ["name  z", "----  -", "a     1", "b     -"]
-    assert tables.table(("name", "x"), []).splitlines() == ["name  x", "----  -"]
-
-
 CLAIMS = verdicts.claims()
+
+
 QUICK = "a quick run is not judged"
 
 
@@ -161,11 +121,3 @@ def test_nothing_is_written_when_the_run_fails(tmp_path: Path) -> None:
     with pytest.raises(WrongOutputError):
         experiment(run=wrong).main(["--out", str(tmp_path / "new")])
     assert not (tmp_path / "new").exists()
-
-
-def test_deviations_are_numbered_and_those_that_are_named_exist() -> None:
-    folder = Path(harness.__file__).parents[1]
-    rows = re.findall(r"^\| (D\d+) \|", (folder / "DEVIATIONS.md").read_text(), re.MULTILINE)
-    assert rows == [f"D{n}" for n in range(1, len(rows) + 1)]
-    named = {d for file in folder.rglob("*.py") for d in re.findall(r"\bD\d+\b", file.read_text())}
-    assert named <= set(rows)
