@@ -338,7 +338,7 @@ def _load(place: str) -> Any:
             raise  # the file cannot be read, or the message says where
         message = " ".join(str(error).split())
         raise ValueError(": ".join(filter(None, (place, type(error).__name__, message)))) from None
-    kernels = {found: value for found, value in names.items() if isinstance(value, Kernel) and not value.device}
+    kernels = {key: value for key, value in names.items() if isinstance(value, Kernel) and not value.device}
     if name not in kernels:
         numba = "; it is one of Numba's: import cuda from smmux" if hasattr(names.get(name), "py_func") else ""
         raise ValueError(f"{path} has no kernel {name!r}; it has {', '.join(kernels) or 'none'}{numba}")
@@ -391,26 +391,26 @@ def argument(text: str) -> Any:
 def _stored(path: str) -> NDArray[Any]:
     """The array of a file."""
     try:
-        found = np.load(path)
+        array = np.load(path)
     except (ValueError, EOFError):  # NumPy's advice is to run what the file says
-        found = None
-    if not isinstance(found, np.ndarray):
+        array = None
+    if not isinstance(array, np.ndarray):
         raise ValueError("the file is no array of numbers as numpy.save writes them")
-    return found
+    return array
 
 
 def _array(dtype: str, shape: tuple[int, ...], fill: str) -> NDArray[Any]:
-    made = np.zeros(math.prod(shape), dtype)
-    if made.dtype.kind not in "biufc":
+    array = np.zeros(math.prod(shape), dtype)
+    if array.dtype.kind not in "biufc":
         raise ValueError(f"{dtype} is no data type of numbers")
     if fill == "random":
-        made[:] = np.random.default_rng(0).integers(0, 128, made.size) / (8 if dtype.startswith("float") else 1)
+        array[:] = np.random.default_rng(0).integers(0, 128, array.size) / (8 if dtype.startswith("float") else 1)
     elif fill == "arange":
-        _fitting(max(made.size - 1, 0), made.dtype)
-        made[:] = np.arange(made.size)
+        _fitting(max(array.size - 1, 0), array.dtype)
+        array[:] = np.arange(array.size)
     elif fill != "zeros":
-        made[:] = _fitting(_number(fill), made.dtype)
-    return made.reshape(shape)
+        array[:] = _fitting(_number(fill), array.dtype)
+    return array.reshape(shape)
 
 
 def _number(fill: str) -> int | float:

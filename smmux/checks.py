@@ -209,10 +209,10 @@ def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) 
     merged: dict[Any, Finding] = {}
     records = np.sort(np.frombuffer(raw, RECORD), order=["cycle", "sm"], kind="stable")
     for record in records:
-        found = _finding(record, program, grid, block)
-        key = (found.kind, frozenset((side.line, side.action) for side in (found.first, found.second)))
+        finding = _finding(record, program, grid, block)
+        key = (finding.kind, frozenset((side.line, side.action) for side in (finding.first, finding.second)))
         before = merged.get(key)
-        merged[key] = found if before is None else replace(before, count=before.count + found.count)
+        merged[key] = finding if before is None else replace(before, count=before.count + finding.count)
     ordered = sorted(merged.values(), key=lambda f: (f.severity != "error", sorted(f.lines), f.kind, f.first.action))
     return Findings(ordered, lost)
 
@@ -246,7 +246,7 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
 
 def _element(program: Program, pc: int, address: int) -> tuple[str | None, int | None]:
     """Name and flat index of the element of a shared array that an instruction accesses."""
-    found = program.element(pc, address)
-    if found is not None and found[0].space is Space.SHARED:
-        return found[0].name, found[1] // found[0].element
+    place = program.element(pc, address)
+    if place is not None and place[0].space is Space.SHARED:
+        return place[0].name, place[1] // place[0].element
     return None, None

@@ -31,5 +31,5 @@ def poll() -> None:
 
 def _handled_by(thread: int | None) -> BaseException | None:
     """The exception that the thread is dealing with."""
-    found = sys._current_exceptions().get(thread or 0)
-    return found[1] if isinstance(found, tuple) else found  # a triple before Python 3.12
+    exception = sys._current_exceptions().get(thread or 0)
+    return exception[1] if isinstance(exception, tuple) else exception  # a triple before Python 3.12

@@ -163,11 +163,11 @@ class Dram:
         if not log:
             return DramReplay(done, gpu=self.gpu, **_without(self._serve(records, done)))
         commands = np.zeros(16 * len(records) + 64, COMMAND)
-        found = self._serve(records, done, commands)
-        if found["commands"] > len(commands):
-            commands = np.zeros(found["commands"], COMMAND)
-            found = self._serve(records, done, commands)
-        return DramReplay(done, gpu=self.gpu, log=commands[: found["commands"]], **_without(found))
+        outcome = self._serve(records, done, commands)
+        if outcome["commands"] > len(commands):
+            commands = np.zeros(outcome["commands"], COMMAND)
+            outcome = self._serve(records, done, commands)
+        return DramReplay(done, gpu=self.gpu, log=commands[: outcome["commands"]], **_without(outcome))
 
     def _serve(self, records: NDArray[np.void], done: NDArray[np.uint64], *log: NDArray[np.void]) -> dict[str, int]:
         if log:
@@ -331,5 +331,5 @@ def _vector(array: NDArray[Any], name: str) -> NDArray[Any]:
     return array
 
 
-def _without(found: dict[str, int]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name != "commands"}
+def _without(counters: dict[str, int]) -> dict[str, Any]:
+    return {name: value for name, value in counters.items() if name != "commands"}

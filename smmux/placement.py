@@ -96,5 +96,5 @@ def alignments(args: Sequence[Any]) -> list[int]:
     """Largest power of two, up to the widest access, that divides the device address of each array's first element."""
     arrays = [value for value in flatten(args) if isinstance(value, np.ndarray)]
     starts = zip(place(arrays), arrays, strict=True)
-    found = (low + array.ctypes.data - extent(array)[0] | WIDEST for low, array in starts)
-    return [address & -address for address in found]
+    addresses = (low + array.ctypes.data - extent(array)[0] | WIDEST for low, array in starts)
+    return [address & -address for address in addresses]

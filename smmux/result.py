@@ -164,9 +164,9 @@ class Result(Mapping[str, int]):
 
     def raise_for_findings(self, warnings: bool = False) -> None:
         """Raise RaceError if the run's check found an error (or, if wanted, a warning); its `findings` has them all."""
-        found = self._checked() if warnings else self._checked().errors
-        if found:
-            raise RaceError.from_findings(self.kernel, found)
+        wanted = self._checked() if warnings else self._checked().errors
+        if wanted:
+            raise RaceError.from_findings(self.kernel, wanted)
 
     def _checked(self) -> Findings:
         if self.findings is None:
@@ -259,10 +259,10 @@ class Result(Mapping[str, int]):
     # ---- as text
 
     def __repr__(self) -> str:
-        found = "" if self.findings is None else f", check {self.check}: {self.findings.summary()}"
+        checked = "" if self.findings is None else f", check {self.check}: {self.findings.summary()}"
         return (
             f"<Result {self.kernel} on {self.gpu.name}: {self.cycles} cycles, {self.time_us:.2f} us, "
-            f"{self.residency} blocks per SM ({self.limiter}){found}>"
+            f"{self.residency} blocks per SM ({self.limiter}){checked}>"
         )
 
     def _repr_html_(self) -> str:

@@ -28,15 +28,15 @@ class _Cache(Generic[T]):
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """What is kept under a key; it is made if nothing is."""
-        found = self._kept.get(key)
-        if found is None:
+        value = self._kept.get(key)
+        if value is None:
             with self._lock:
-                found = self._kept.get(key)
-                if found is None:
-                    found = self._kept[key] = make()
+                value = self._kept.get(key)
+                if value is None:
+                    value = self._kept[key] = make()
                     while len(self._kept) > self._size:
                         del self._kept[next(iter(self._kept))]
-        return found
+        return value
 
     def clear(self) -> None:
         """Forget everything."""

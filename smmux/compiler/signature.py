@@ -83,11 +83,11 @@ def classify(args: Iterable[Any], dynshared: int = 0, names: tuple[str, ...] = (
     """The types of arguments; names are for messages."""
     args = tuple(args)
     aligned = iter(alignments(args))
-    found = []
+    types = []
     for i, argument in enumerate(args):
         name = repr(names[i]) if i < len(names) else str(i + 1)
-        found.append(_classify(argument, name, aligned))
-    return Signature(tuple(found), int(dynshared))
+        types.append(_classify(argument, name, aligned))
+    return Signature(tuple(types), int(dynshared))
 
 
 def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:

@@ -112,9 +112,9 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         destruct(function)
         legalize(function)
 
-    found = Search(prepared, lower, finish, options).run()
-    function, assignment = found.function, found.assignment
-    code, uniforms, joined = encode(function, found.order, assignment)
+    best = Search(prepared, lower, finish, options).run()
+    function, assignment = best.function, best.assignment
+    code, uniforms, joined = encode(function, best.order, assignment)
     return Program(
         function.name,
         function.filename,

@@ -119,9 +119,9 @@ def _merge_lines(function: Function) -> None:
             assert following is not None
             if following is graph.entry or following is block or len(graph.preds[following]) > 1:
                 break
-            found = phis(following)
-            copies = [move(phi.dsts[0], phi.srcs[0], last) for phi in found]
-            block.instrs[-1:] = [*copies, *following.instrs[len(found) :]]
+            leading = phis(following)
+            copies = [move(phi.dsts[0], phi.srcs[0], last) for phi in leading]
+            block.instrs[-1:] = [*copies, *following.instrs[len(leading) :]]
             gone.add(following)
             for after in dict.fromkeys(following.successors):
                 graph.preds[after] = [block if p is following else p for p in graph.preds[after]]

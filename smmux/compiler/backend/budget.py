@@ -75,8 +75,8 @@ class Search:
         best = self._finished(lowered, UNLIMITED)
         if self._fits(best):
             return best
-        found = self._first_fit(lowered) or self._bisect(most)
-        return found or self._spill(most)
+        fitting = self._first_fit(lowered) or self._bisect(most)
+        return fitting or self._spill(most)
 
     def _lowered(self, held: int) -> tuple[Function, int]:
         function = self.prepared.copy()
@@ -94,43 +94,43 @@ class Search:
         """What the scheduler makes under the loosest limit that fits; the last resort is program order."""
         if self.free and self._fits(code := self._finished(lowered, self.limit)):
             return code
-        found = self._finished(lowered, 0)
-        if not self._fits(found):
+        best = self._finished(lowered, 0)
+        if not self._fits(best):
             return None
         fitting, failing = 0, self.limit if self.free else 1
         while failing - fitting > 1:  # copies and holes in live ranges take registers beyond those that it counts
             live = (fitting + failing) // 2
             code = self._finished(lowered, live)
-            fitting, failing, found = (live, failing, code) if self._fits(code) else (fitting, live, found)
-        return found
+            fitting, failing, best = (live, failing, code) if self._fits(code) else (fitting, live, best)
+        return best
 
     def _bisect(self, most: int) -> Allocated | None:
         """The code with the most values in loops that fits, if none in addition does. A larger budget takes the same
         way or one that leads to more."""
         fitting, failing = -1, most
-        found = None
+        best = None
         while failing - fitting > 1:
-            held = (fitting + failing) // 2 if found else 0
+            held = (fitting + failing) // 2 if best else 0
             code = self._first_fit(self._lowered(held)[0])
             if code is None and not held:
                 return None
-            fitting, failing, found = (held, failing, code) if code else (fitting, held, found)
-        return found
+            fitting, failing, best = (held, failing, code) if code else (fitting, held, best)
+        return best
 
     def _spill(self, most: int) -> Allocated:
         """The cheapest code with values in local memory, of several that keep more or fewer invariants in registers."""
-        found: list[Allocated] = []
+        candidates: list[Allocated] = []
         failure: CompileError | None = None
         for held in sorted({min(held, most) for held in (most, self.limit, self.limit - RESERVE[1], 0)}):
             lowered, _ = self._lowered(held)
             for live in (self.limit - RESERVE[0], 0) if self.free else (0,):
                 try:
-                    found.append(spilled(self._finished(lowered, live), self.limit))
+                    candidates.append(spilled(self._finished(lowered, live), self.limit))
                 except CompileError as error:
                     failure = failure or error
-        if failure and not found:
+        if failure and not candidates:
             raise failure
-        return min(found, key=_cost)
+        return min(candidates, key=_cost)
 
 
 def spilled(code: Allocated, limit: int) -> Allocated:

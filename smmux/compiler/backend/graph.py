@@ -131,11 +131,11 @@ class Graph:
         return self._depth
 
     def _find_loops(self) -> list[NaturalLoop]:
-        found: dict[Block, NaturalLoop] = {}
+        by_header: dict[Block, NaturalLoop] = {}
         for block in self.order:
             for header in dict.fromkeys(block.successors):
                 if self.index[header] <= self.index[block] and self.dominates(header, block):
-                    loop = found.setdefault(header, NaturalLoop(header, {header}))
+                    loop = by_header.setdefault(header, NaturalLoop(header, {header}))
                     loop.latches.append(block)
                     work = [block]
                     while work:
@@ -143,7 +143,7 @@ class Graph:
                         if member not in loop.blocks:
                             loop.blocks.add(member)
                             work.extend(self.preds[member])
-        loops = sorted(found.values(), key=lambda loop: (len(loop.blocks), self.index[loop.header]))
+        loops = sorted(by_header.values(), key=lambda loop: (len(loop.blocks), self.index[loop.header]))
         for i, loop in enumerate(loops):
             loop.parent = next((outer for outer in loops[i + 1 :] if loop.header in outer.blocks), None)
         for loop in reversed(loops):

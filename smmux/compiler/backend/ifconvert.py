@@ -52,10 +52,10 @@ def _convert(function: Function, block: Block, preds: dict[Block, list[Block]], 
         join = arms[0][0].instrs[-1].target if arms else None
     if join is None or join is block or exits_only(join) or not all(_cheap(arm) for arm, _ in arms):
         return False
-    found = phis(join)
-    if len(found) > SELECT_LIMIT or not all(_selectable(phi, block, arms) for phi in found):
+    merged = phis(join)
+    if len(merged) > SELECT_LIMIT or not all(_selectable(phi, block, arms) for phi in merged):
         return False
-    _flatten(function, block, arms, join, found)
+    _flatten(function, block, arms, join, merged)
     preds[join] = [p for p in preds[join] if all(p is not arm for arm, _ in arms)]
     if block not in preds[join]:
         preds[join].append(block)
@@ -111,7 +111,7 @@ def _selectable(phi: Phi, block: Block, arms: list[tuple[Block, bool]]) -> bool:
     return isinstance(yes, Imm) or isinstance(no, Imm)
 
 
-def _flatten(function: Function, block: Block, arms: list[tuple[Block, bool]], join: Block, found: list[Phi]) -> None:
+def _flatten(function: Function, block: Block, arms: list[tuple[Block, bool]], join: Block, merged: list[Phi]) -> None:
     last = block.instrs.pop()
     condition = last.srcs[0]
     assert isinstance(condition, Reg)
@@ -120,13 +120,13 @@ def _flatten(function: Function, block: Block, arms: list[tuple[Block, bool]], j
             if instr.mem is not None:
                 instr.guard, instr.guard_not = condition, negate
             block.instrs.append(instr)
-    for phi in found:
+    for phi in merged:
         yes, no = _sources(phi, block, arms)
         value = _select(function, phi.dsts[0], condition, yes, no, block.instrs, last)
         for pred in (block, *(arm for arm, _ in arms)):
             drop_source(phi, pred)
         phi.srcs, phi.preds = (*phi.srcs, value), (*phi.preds, block)
-    for phi in [phi for phi in found if len(phi.preds) == 1]:
+    for phi in [phi for phi in merged if len(phi.preds) == 1]:
         join.instrs.remove(phi)
         name = "mov.pred" if phi.dsts[0].type is Type.PRED else "mov.b32"
         block.instrs.append(Instr(name, phi.dsts, phi.srcs, last.loc))

@@ -29,11 +29,11 @@ def bits(mask: int) -> Iterator[int]:
 
 def reads(instr: Instr) -> list[Reg]:
     """Registers an instruction reads; one written under a guard keeps its old value elsewhere, which is a read."""
-    found = [src for src in instr.srcs if isinstance(src, Reg)]
+    registers = [src for src in instr.srcs if isinstance(src, Reg)]
     if instr.guard is not None:
-        found.append(instr.guard)
-        found.extend(dst for dst in instr.dsts if dst.variable)
-    return found
+        registers.append(instr.guard)
+        registers.extend(dst for dst in instr.dsts if dst.variable)
+    return registers
 
 
 def liveness(order: Sequence[Block]) -> tuple[dict[Block, int], dict[Block, int]]:

@@ -28,9 +28,9 @@ class Phi(Instr):
 
 def phis(block: Block) -> list[Phi]:
     """The phis at the head of a block."""
-    found: list[Phi] = []
+    leading: list[Phi] = []
     for instr in block.instrs:
         if not isinstance(instr, Phi):
             break
-        found.append(instr)
-    return found
+        leading.append(instr)
+    return leading

@@ -96,7 +96,7 @@ class Spiller:
 
     def _constants(self, classes: Classes, chosen: set[int]) -> dict[int, Operand]:
         """Classes that only ever hold one uniform value."""
-        found: dict[int, Operand | None] = {}
+        held: dict[int, Operand | None] = {}
         for instr in self.function.instrs():
             for dst in instr.dsts:
                 root = classes.find(dst.id)
@@ -105,8 +105,8 @@ class Spiller:
                     if isinstance(source, Reg) and classes.find(source.id) == root:
                         continue
                     plain = source if source is not None and not isinstance(source, Reg) else None
-                    found[root] = plain if found.get(root, plain) == plain else None
-        return {root: value for root, value in found.items() if value is not None}
+                    held[root] = plain if held.get(root, plain) == plain else None
+        return {root: value for root, value in held.items() if value is not None}
 
     def _rewrite(
         self, instr: Instr, classes: Classes, slots: dict[int, Storage], constants: dict[int, Operand], out: list[Instr]

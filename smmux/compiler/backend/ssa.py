@@ -67,7 +67,7 @@ def _frontiers(graph: Graph) -> dict[Block, list[Block]]:
                 while runner is not graph.idom[block] or (block is graph.entry and runner is not graph.entry):
                     frontier[runner][block] = None
                     runner = graph.idom[runner]
-    return {block: list(found) for block, found in frontier.items()}
+    return {block: list(blocks) for block, blocks in frontier.items()}
 
 
 def _rename(function: Function, graph: Graph, variables: set[Reg], origin: dict[Phi, Reg]) -> None:
@@ -115,16 +115,16 @@ def destruct(function: Function) -> None:
     """Replace phis by copies through variables."""
     endings: dict[Block, list[Instr]] = {}
     for block in function.blocks:
-        found = phis(block)
-        if not found:
+        leading = phis(block)
+        if not leading:
             continue
         heads: list[Instr] = []
-        for phi in found:
+        for phi in leading:
             dst = phi.dsts[0]
             variable = function.reg(dst.type, dst.name, variable=True)
             heads.append(move(dst, variable, block.instrs[-1]))
             for pred, src in zip(phi.preds, phi.srcs, strict=True):
                 endings.setdefault(pred, []).append(move(variable, src, pred.instrs[-1]))
-        block.instrs[: len(found)] = heads
+        block.instrs[: len(leading)] = heads
     for block, moves in endings.items():
         block.instrs[-1:] = [*moves, block.instrs[-1]]

@@ -110,13 +110,13 @@ class _Numbering:
         if not instr.attrs:
             _order(instr)
             for _ in range(4):
-                found = simplify(instr.op, instr.srcs, dst.type, self.defs)
-                if found is None:
+                simpler = simplify(instr.op, instr.srcs, dst.type, self.defs)
+                if simpler is None:
                     break
-                if not isinstance(found, tuple):
-                    self.same[dst] = found
+                if not isinstance(simpler, tuple):
+                    self.same[dst] = simpler
                     return False
-                instr.op, instr.srcs = found
+                instr.op, instr.srcs = simpler
                 _order(instr)
         attrs = tuple(sorted(instr.attrs.items())) if instr.attrs else ()
         return self._share((instr.op, attrs, *map(_key, instr.srcs)), instr)

@@ -207,7 +207,7 @@ def refuse_dtype(dtype: np.dtype[Any], error: Any) -> None:
 
 def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
     """What stands between the brackets, as integers."""
-    found = []
+    index_values = []
     for item in value.items if isinstance(value, Tuple) else (value,):
         if isinstance(item, Static) and item.object in (None, Ellipsis):
             raise f.error(node, "None and ... are not supported in an index")
@@ -216,12 +216,12 @@ def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
             raise f.error(node, "an array index has to be an integer, not a float; write int(...) or use //")
         if index.known and index.const < 0:
             raise f.error(node, f"negative index {int(index.const)}: indices do not count from the end in a kernel")
-        found.append(
+        index_values.append(
             cast(f, node, replace(index, drift=False), Kind.INT32)
             if index.kind is Kind.BOOL
             else replace(index, drift=False)
         )
-    return found
+    return index_values
 
 
 def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> ArrayRef:
@@ -384,7 +384,7 @@ def atomic(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], name: s
 def attribute(f: Frame, node: ast.Attribute, array: ArrayRef) -> Anything:
     """a.shape, a.size, a.ndim, a.dtype, a.strides, a.itemsize, a.nbytes."""
     size = DTYPES[array.dtype.name].size
-    found: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "shape": lambda: Tuple(tuple(map(weak, array.shape))),
         "strides": lambda: Tuple(tuple(weak(size * s) for s in array.strides)),
         "size": lambda: weak(math.prod(array.shape)),
@@ -394,9 +394,9 @@ def attribute(f: Frame, node: ast.Attribute, array: ArrayRef) -> Anything:
         "dtype": lambda: Static(array.dtype),
         "T": lambda: replace(array, shape=array.shape[::-1], strides=array.strides[::-1]),
     }
-    if node.attr not in found:
-        raise f.error(node, f"arrays have no {node.attr!r} in a kernel; there are {', '.join(found)} and view()")
-    return found[node.attr]()  # type: ignore[no-any-return]
+    if node.attr not in attributes:
+        raise f.error(node, f"arrays have no {node.attr!r} in a kernel; there are {', '.join(attributes)} and view()")
+    return attributes[node.attr]()  # type: ignore[no-any-return]
 
 
 def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:

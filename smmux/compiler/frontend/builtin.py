@@ -135,10 +135,10 @@ def _extreme(name: str, f: Frame, node: ast.AST, *values: Anything) -> Value:
     items = values[0].items if len(values) == 1 and isinstance(values[0], Tuple) else values
     if not items:
         raise f.error(node, f"{name} needs at least one number")
-    found = number(f, node, items[0])
+    extreme = number(f, node, items[0])
     for item in items[1:]:
-        found = _extreme_of_two(name, f, node, found, number(f, node, item))
-    return found
+        extreme = _extreme_of_two(name, f, node, extreme, number(f, node, item))
+    return extreme
 
 
 def _extreme_of_two(name: str, f: Frame, node: ast.AST, a: Value, b: Value) -> Value:

@@ -217,7 +217,7 @@ def _common(envs: list[Env]) -> Env:
 
 def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> Env:
     """New variables for all keys whose value is not the same on every edge that has one."""
-    found: Env = {}
+    variables: Env = {}
     first = envs[0]
     for key, template in _common(envs).items():
         values = [env[key] for env in envs if key in env]
@@ -229,16 +229,16 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> Env:
         if not all(alike(template, v) for v in values):
             if key[0] == f.id and key[1] in f.forks:
                 raise f.forks[key[1]]
-            found_types = " or ".join(sorted({type_name(v) for v in values}))
-            raise f.error(node, f"variable {label(key)!r} is {found_types} here, depending on the path")
+            kinds = " or ".join(sorted({type_name(v) for v in values}))
+            raise f.error(node, f"variable {label(key)!r} is {kinds} here, depending on the path")
         if (
             len(values) < len(envs)
             and all(v.known for v in leaves(template))
             and all(same(template, v) for v in values)
         ):
             continue
-        found[key] = variable(f, _template(values), label(key))
-    return found
+        variables[key] = variable(f, _template(values), label(key))
+    return variables
 
 
 def _template(values: list[Anything]) -> Anything:
@@ -265,7 +265,7 @@ def _wider(a: Value, b: Value) -> Value:
 
 def returned(values: Iterable[Anything]) -> Anything:
     """The joined type of a function's returns; raises Conflict."""
-    found: Anything | None = None
+    result: Anything | None = None
     for value in values:
-        found = value if found is None else join(found, value)
-    return weak(0) if found is None else found
+        result = value if result is None else join(result, value)
+    return weak(0) if result is None else result

@@ -260,8 +260,8 @@ def _branch(f: Frame, node: ast.expr, condition: Value, yes: ast.expr | Anything
 
 def _probe_type(f: Frame, node: ast.expr, *sides: ast.expr | Anything) -> Anything | None:
     """The joined type of both sides, from the inferred types of the variables."""
-    found = [evaluate(f, s) if isinstance(s, ast.expr) else s for s in sides]
-    return _select_type(f, node, *found)
+    values = [evaluate(f, s) if isinstance(s, ast.expr) else s for s in sides]
+    return _select_type(f, node, *values)
 
 
 def _select_type(f: Frame, node: ast.expr, a: Anything, b: Anything) -> Anything:

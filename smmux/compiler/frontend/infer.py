@@ -16,12 +16,12 @@ MAX_PASSES = 40
 def infer(f: Frame, arguments: dict[str, Anything]) -> Inference:
     """Infer the types of the frame's function; remembered by function and types of arguments."""
     key = (f.source, f.fastmath, *((name, describe(value)) for name, value in arguments.items()))
-    found = f.ctx.inferred.get(key)
-    if found is None:
+    inference = f.ctx.inferred.get(key)
+    if inference is None:
         with f.inferring():
-            found = _fixpoint(f, arguments)
-        f.ctx.inferred[key] = found
-    return found
+            inference = _fixpoint(f, arguments)
+        f.ctx.inferred[key] = inference
+    return inference
 
 
 def _fixpoint(f: Frame, arguments: dict[str, Anything]) -> Inference:

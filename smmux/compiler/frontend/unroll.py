@@ -106,13 +106,13 @@ def _check_length(f: Frame, mark: Mark, done: int, trips: int) -> None:
 
 def _edges(f: Frame) -> list[tuple[list[Edge], int]]:
     """Lengths of all lists that lowering may add edges to."""
-    found: list[tuple[list[Edge], int]] = []
+    lengths: list[tuple[list[Edge], int]] = []
     frame: Frame | None = f
     while frame is not None:
         lists = [frame.returns, *(edges for loop in frame.loops for edges in (loop.breaks, loop.continues))]
-        found += [(edges, len(edges)) for edges in lists]
+        lengths += [(edges, len(edges)) for edges in lists]
         frame = frame.caller
-    return found
+    return lengths
 
 
 def _restore(saved: list[tuple[list[Edge], int]]) -> None:
