@@ -1,104 +1,187 @@
-"""What a statement does to memory, in order: a small tree that later analyses read instead of the syntax tree."""
+"""The statements of a kernel with what each does to memory, as a tree that analyses read instead of the syntax tree."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.facts import Array
+from smmux.multiplex.analysis.scopes import Site
 
 __all__ = [
     "Alternatives",
     "Barrier",
+    "Block",
     "Called",
     "Event",
     "Jump",
     "Loop",
+    "Piece",
     "Touch",
     "barriers",
+    "escaping",
     "flat",
     "touches",
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Touch:
-    """A load or store of a shared or global array.
+    """A load or store of an array.
 
-    fresh: what was stored before has been used, and not since the last barrier, so that a store replaces the contents.
+    redefines: this store replaces all that the array held before.
     """
 
     array: Array
     write: bool
     node: ast.AST
-    source: FunctionSource
-    fresh: bool = True
+    site: Site
+    redefines: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Barrier:
     """A barrier of the source."""
 
     node: ast.Call
-    source: FunctionSource
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Jump:
-    """`break`, `continue`, or `return`."""
+    """`break`, `continue`, or `return`.
+
+    conditional: a condition or loop is around it. divergent: only some threads of a block may get there.
+    """
 
     kind: str
     node: ast.stmt
+    conditional: bool = True
+    divergent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Alternatives:
-    """One of several sequences."""
+    """One of several sequences; uniform: all threads of a block take the same."""
 
-    ways: tuple[list[Event], ...]
+    ways: tuple[Sequence[Event], ...]
+    uniform: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """A sequence that is repeated; `always` if some thread of every block gets there at least once."""
+    """A sequence that is repeated.
 
-    body: list[Event]
-    always: bool
-    orelse: list[Event] = field(default_factory=list)
+    again: what follows each trip, the condition of `while`. always: some thread of every block makes a trip.
+    """
+
+    node: ast.For | ast.While
+    body: Sequence[Event]
+    again: Sequence[Event] = ()
+    orelse: Sequence[Event] = ()
+    always: bool = False
+
+    @property
+    def endless(self) -> bool:
+        """True for `while True`, which `break` alone ends."""
+        return self.always and isinstance(self.node, ast.While)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Called:
-    """What a device function does; a `return` in it ends this sequence only."""
+    """The body of a device function; a `return` in it ends this sequence only."""
 
-    body: list[Event]
-
-
-Event = Touch | Barrier | Jump | Alternatives | Loop | Called
+    body: Sequence[Event]
 
 
-def flat(events: list[Event]) -> Iterator[Touch | Barrier | Jump]:
+@dataclass(slots=True, eq=False)
+class Piece:
+    """A statement, and what it does.
+
+    uniform: all threads of a block that get here take the same way through it, and its head loads nothing shared, so
+    that borders may be placed within. blocks: its statement lists.
+    """
+
+    node: ast.stmt
+    events: list[Event] = field(default_factory=list)
+    uniform: bool = False
+    blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def loops(self) -> bool:
+        """True for a loop statement."""
+        return isinstance(self.node, ast.For | ast.While)
+
+    @property
+    def endless(self) -> bool:
+        """True for `while True`, which `break` alone ends."""
+        return any(isinstance(event, Loop) and event.node is self.node and event.endless for event in self.events)
+
+    @property
+    def sides(self) -> list[Block]:
+        """Its statement lists, but for the `else` of a loop: with one, a loop is never uniform."""
+        return self.blocks[:1] if self.loops else self.blocks
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A statement list of the kernel; position i is the place before piece i, the last one is its end."""
+
+    body: list[ast.stmt]
+    pieces: list[Piece] = field(default_factory=list)
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What its statements do, one after the other."""
+        return self.pieces
+
+    def walk(self) -> Iterator[Block]:
+        """This block and those within its statements, in the order of the source."""
+        yield self
+        for piece in self.pieces:
+            for block in piece.blocks:
+                yield from block.walk()
+
+
+Event = Touch | Barrier | Jump | Alternatives | Loop | Called | Piece
+
+
+def flat(events: Sequence[Event]) -> Iterator[Touch | Barrier | Jump]:
     """All single events of a tree, in the order of the source."""
     for event in events:
-        if isinstance(event, Alternatives):
-            for way in event.ways:
-                yield from flat(way)
-        elif isinstance(event, Loop):
-            yield from flat(event.body)
-            yield from flat(event.orelse)
-        elif isinstance(event, Called):
-            yield from flat(event.body)
-        else:
+        if isinstance(event, Touch | Barrier | Jump):
             yield event
+        else:
+            for inner in _sequences(event):
+                yield from flat(inner)
 
 
-def touches(events: list[Event], space: str = "shared") -> Iterator[Touch]:
+def _sequences(event: Alternatives | Loop | Called | Piece) -> Sequence[Sequence[Event]]:
+    if isinstance(event, Alternatives):
+        return event.ways
+    if isinstance(event, Loop):
+        return event.body, event.again, event.orelse
+    return (event.events if isinstance(event, Piece) else event.body,)
+
+
+def touches(events: Sequence[Event], space: str = "shared") -> Iterator[Touch]:
     """Loads and stores of arrays of a space."""
     return (e for e in flat(events) if isinstance(e, Touch) and e.array.space == space)
 
 
-def barriers(events: list[Event]) -> Iterator[Barrier]:
+def barriers(events: Sequence[Event]) -> Iterator[Barrier]:
     """Barriers."""
     return (e for e in flat(events) if isinstance(e, Barrier))
+
+
+def escaping(events: Sequence[Event]) -> Iterator[Jump]:
+    """Jumps that leave a sequence: not those that end or repeat a loop, or end a device function, within it."""
+    for event in events:
+        if isinstance(event, Jump):
+            yield event
+        elif isinstance(event, Loop):
+            yield from (jump for jump in escaping(event.body) if jump.kind == "return")
+            yield from escaping(event.orelse)
+        elif isinstance(event, Alternatives | Piece):
+            for inner in _sequences(event):
+                yield from escaping(inner)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from smmux.compiler.frontend.source import FunctionSource
+
 __all__ = ["CONSTANT_OPERATIONS", "MISSING", "UNIFORM", "VARYING", "Array", "Fact", "join", "known"]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
@@ -20,6 +22,7 @@ class Array:
     space: str  # "shared", "private" (a shared one that is apart, see `Analysis`), "global", "local" or "const"
     name: str
     node: ast.AST
+    source: FunctionSource
 
 
 @dataclass(frozen=True, slots=True)

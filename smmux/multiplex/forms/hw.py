@@ -94,7 +94,7 @@ def _declare(analysis: Analysis, shapes: dict[str, Shape], function: str) -> Non
 
 def declaration(analysis: Analysis, array: Array) -> ast.Call:
     """The call that declares a shared array, of known size."""
-    source: FunctionSource = analysis.declared_in[array]
+    source: FunctionSource = array.source
     node = array.node
     assert isinstance(node, ast.Call)
     if len(node.args) != 2 or node.keywords:

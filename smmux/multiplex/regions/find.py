@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from smmux.multiplex.analysis.accesses import Barrier, Event, Touch, barriers, touches
-from smmux.multiplex.analysis.blocks import Block, Piece
-from smmux.multiplex.analysis.liveness import Places, endless, escaping, places
+from smmux.multiplex.analysis.accesses import Barrier, Block, Event, Piece, Touch, barriers, escaping, touches
+from smmux.multiplex.analysis.liveness import Places, places
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.syntax.refusals import refuse
 
@@ -115,7 +114,7 @@ def _borders(analysis: Analysis, state: Places, block: Block) -> Iterator[Border
                 yield Border(block, i, True)
             for side in piece.blocks:
                 yield from _borders(analysis, state, side)
-            if piece.loops and inside and not after and not endless(piece):
+            if piece.loops and inside and not after and not piece.endless:
                 yield Border(block, i + 1, False)
             continue
         used = any(touches(piece.events))
@@ -240,7 +239,7 @@ class _Order:
         return self.usage.in_turns and (far or self.usage.within(piece))
 
 
-def _ordered(events: list[Event]) -> list[Touch]:
+def _ordered(events: Sequence[Event]) -> list[Touch]:
     """Accesses to global memory, and to shared arrays that virtual blocks have of their own."""
     return [*touches(events, "global"), *touches(events, "private")]
 

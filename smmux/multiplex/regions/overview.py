@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel, definition_of
-from smmux.multiplex.analysis.accesses import Event, barriers, touches
+from smmux.multiplex.analysis.accesses import Block, Event, Piece, barriers, touches
 from smmux.multiplex.analysis.apart import as_written, or_apart
-from smmux.multiplex.analysis.blocks import Block, Piece
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, Usage, find
 from smmux.multiplex.regions.outline import without_returns

@@ -11,11 +11,9 @@ import copy
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
-from smmux.multiplex.analysis.accesses import Touch, touches
-from smmux.multiplex.analysis.blocks import Block, Piece
-from smmux.multiplex.analysis.liveness import escaping
+from smmux.multiplex.analysis.accesses import Block, Piece, Touch, escaping, touches
 from smmux.multiplex.analysis.scalars import assigned, exposed, names_in
-from smmux.multiplex.analysis.uniformity import Analysis, Frame, analysed
+from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, find, synchronises
 from smmux.multiplex.syntax.build import at, element, expression, statement
 from smmux.multiplex.syntax.draft import Draft
@@ -116,12 +114,10 @@ class Loop:
 
 
 def _trips(analysis: Analysis, node: ast.For) -> int | None:
-    frame = Frame(analysis, analysis.source, ())
-    call = node.iter
-    if not (isinstance(call, ast.Call) and frame.eval(call.func).const is range and len(call.args) == 1):
-        return None
-    trips = frame.eval(call.args[0]).const
-    return trips if type(trips) is int else None
+    """The number of trips of a loop that counts from zero."""
+    over = analysis.trips(node)
+    simple = isinstance(node.iter, ast.Call) and len(node.iter.args) == 1
+    return over.stop if over is not None and simple else None
 
 
 def _every_time(body: list[ast.stmt], load: ast.AST) -> bool:

@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
-from smmux.multiplex.analysis.accesses import barriers, touches
-from smmux.multiplex.analysis.blocks import Piece
+from smmux.multiplex.analysis.accesses import Piece, barriers, escaping, touches
 from smmux.multiplex.analysis.facts import Array
-from smmux.multiplex.analysis.liveness import escaping
 from smmux.multiplex.analysis.scalars import assigned, exposed, names_in
-from smmux.multiplex.analysis.uniformity import Analysis, Frame, analysed
+from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, Usage
 from smmux.multiplex.syntax.build import at, call, element, expression
 from smmux.multiplex.syntax.draft import Draft, Names
@@ -112,7 +110,6 @@ class Splitter:
 
     def __init__(self, analysis: Analysis, names: Names) -> None:
         self.analysis, self.names = analysis, names
-        self.frame = Frame(analysis, analysis.source, ())
         self.loops: list[tuple[ast.For, ast.expr, ast.expr, int]] = []  # extent, index, trips
         self.guarded = False
         self.waiting: list[Waiting] = []
@@ -194,9 +191,9 @@ class Splitter:
     def counted(self, node: ast.For, name: str) -> tuple[ast.expr, ast.expr, int]:
         """Extent of the array that holds a value per iteration, index into it, trips."""
         over = node.iter
-        if not (isinstance(over, ast.Call) and self.frame.eval(over.func).const is range):
+        if not (isinstance(over, ast.Call) and self.analysis.fact(over.func).const is range):
             raise NotStagedError
-        bounds = [self.frame.eval(a).const for a in over.args]
+        bounds = [self.analysis.fact(a).const for a in over.args]
         if not all(isinstance(b, int) for b in bounds) or not (trips := len(range(*bounds))):
             raise NotStagedError
         if len(bounds) == 1:
@@ -251,14 +248,12 @@ class Splitter:
         """The shared array that a target is an element of."""
         if not isinstance(target, ast.Subscript):
             return None
-        arrays = [a for a in self.frame.eval(target.value).arrays if a.space == "shared"]
+        arrays = [a for a in self.analysis.fact(target.value).arrays if a.space == "shared"]
         return arrays[0] if len(arrays) == 1 else None
 
     def loads(self, node: ast.expr) -> bool:
         """Whether an expression loads from global memory."""
-        self.frame.out = []
-        self.frame.eval(node)
-        return any(touches(self.frame.out, "global"))
+        return any(touches(self.analysis.accesses(node), "global"))
 
 
 def _with_body(node: ast.For | ast.If, body: list[ast.stmt], orelse: list[ast.stmt] | None = None) -> ast.stmt:

@@ -17,10 +17,10 @@ import numpy as np
 
 from smmux import cuda, smm
 from smmux.kernel import Kernel
-from smmux.multiplex.analysis.blocks import Block
+from smmux.multiplex.analysis.accesses import Block
 from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.scalars import names_in
-from smmux.multiplex.analysis.uniformity import Analysis, Frame, analysed
+from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.forms.divided.layout import Layout, rows_first
 from smmux.multiplex.forms.divided.parts import Parts
 from smmux.multiplex.forms.divided.streams import Streams, streams
@@ -85,12 +85,11 @@ class Division:
             raise refuse(self.source, others[0].node, "a kernel with several shared arrays cannot be divided")
         self.array: Array = found[0]
         self.declaration = declaration(self.analysis, self.array)
-        self.frame = Frame(self.analysis, self.source, ())
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The declared shape."""
-        value = self.frame.eval(self.declaration.args[0])
+        value = self.analysis.fact(self.declaration.args[0])
         found = tuple(i.const for i in value.items) if value.items is not None else (value.const,)
         if not all(isinstance(n, int) for n in found):
             raise refuse(self.source, self.declaration, "the shape has to be a compile-time constant")
@@ -116,7 +115,7 @@ class Division:
 
     def bytes_of(self, node: ast.expr) -> int:
         """Size of an element type."""
-        value = self.frame.eval(node).const
+        value = self.analysis.fact(node).const
         return int(np.dtype(value.name if isinstance(value, Scalar) else value).itemsize)
 
     # -- preparation
@@ -142,7 +141,7 @@ class Division:
             own, other = self.ratio(view)
             views[name] = own // other
         slots = self.shape[0] // rows
-        rows_first(Layout(self.source, self.names, self.frame.integer, views, rows, stride), self.tree)
+        rows_first(Layout(self.source, self.names, self.analysis.integer, views, rows, stride), self.tree)
         self.declaration.args[0] = at(expression(f"({rows}, {slots})"), self.declaration)
         self.analyse()
 
@@ -202,12 +201,12 @@ class Division:
 
     def local_size(self, name: str) -> int | None:
         """Elements of a per-thread array; None for a scalar."""
-        fact = self.frame.env.get(name)
+        fact = self.analysis.variable(name)
         arrays = [a for a in fact.arrays if a.space == "local"] if fact is not None else []
         if not arrays:
             return None
         node = arrays[0].node
-        size = self.frame.integer(node.args[0]) if isinstance(node, ast.Call) and node.args else None
+        size = self.analysis.integer(node.args[0]) if isinstance(node, ast.Call) and node.args else None
         return -1 if size is None or len(arrays) > 1 else size
 
     def region(self) -> Span:
@@ -232,7 +231,7 @@ class Division:
                 bounds.update(dict.fromkeys(names_in(*node.targets), (0, threads - 1)))
         stores = Counter(n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         bounds = {name: ends for name, ends in bounds.items() if stores[name] == 1}
-        return Parts(self.source, self.names, limit, public, self.frame.integer, bounds)
+        return Parts(self.source, self.names, limit, public, self.analysis.integer, bounds)
 
     def is_thread(self, node: ast.expr) -> bool:
         """True for threadIdx.x."""

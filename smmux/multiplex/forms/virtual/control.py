@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
-from smmux.multiplex.analysis.accesses import touches
-from smmux.multiplex.analysis.blocks import Block, Piece
-from smmux.multiplex.analysis.liveness import escaping
+from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
 from smmux.multiplex.analysis.scalars import names_in
 from smmux.multiplex.regions.find import Usage, synchronises
 from smmux.multiplex.syntax.refusals import refuse

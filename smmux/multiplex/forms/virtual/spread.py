@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from smmux.multiplex.analysis.blocks import Piece
+from smmux.multiplex.analysis.accesses import Piece
 from smmux.multiplex.analysis.scalars import names_in
 from smmux.multiplex.forms.divided.parts import range_of
 from smmux.multiplex.regions.find import is_barrier, synchronises

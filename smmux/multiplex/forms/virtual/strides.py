@@ -10,7 +10,7 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.language import Dim3
 from smmux.multiplex.analysis.integers import Linear, linear
 from smmux.multiplex.analysis.scalars import names_in
-from smmux.multiplex.analysis.uniformity import Analysis, Frame
+from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.syntax.build import expression
 
@@ -35,7 +35,7 @@ def stride(analysis: Analysis, node: ast.For, indices: Indices, varying: set[str
     if found is None or names_in(*found[1:]) & varying:
         return None
     start, stop, step = found
-    constant = Frame(analysis, analysis.source, ()).integer
+    constant = analysis.integer
     form = linear(start, constant, _definitions(analysis.source, analysis.body.body))
     own = [text for text in form.terms if indices.index in names_in(expression(text))]
     others = Linear({text: f for text, f in form.terms.items() if text not in own}, form.constant)
@@ -56,8 +56,10 @@ def stride(analysis: Analysis, node: ast.For, indices: Indices, varying: set[str
 
 def counted(analysis: Analysis, node: ast.For, indices: Indices) -> tuple[ast.expr, ast.expr, ast.expr] | None:
     """Start, stop and positive step of a loop over a range, None for other loops."""
-    frame, call = Frame(analysis, analysis.source, ()), node.iter
-    if not (isinstance(call, ast.Call) and frame.eval(call.func).const is range and isinstance(node.target, ast.Name)):
+    call = node.iter
+    if not (
+        isinstance(call, ast.Call) and analysis.fact(call.func).const is range and isinstance(node.target, ast.Name)
+    ):
         return None
     start, stop = (call.args[0], call.args[1]) if len(call.args) > 1 else (ast.Constant(0), call.args[0])
     step = call.args[2] if len(call.args) > 2 else ast.Constant(1)
@@ -73,7 +75,7 @@ def _factors(node: ast.expr) -> list[ast.expr]:
 
 def _positive(analysis: Analysis, indices: Indices, node: ast.expr) -> bool:
     """Whether an expression is certainly positive: constants, sizes of grid and block, their products and sums."""
-    value = Frame(analysis, analysis.source, ()).integer(node)
+    value = analysis.integer(node)
     if value is not None:
         return value > 0
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):

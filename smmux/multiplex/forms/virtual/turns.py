@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
-from smmux.multiplex.analysis.blocks import Block, Piece
+from smmux.multiplex.analysis.accesses import Block, Piece
 from smmux.multiplex.analysis.scalars import exposed, names_in
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.virtual.control import Control, heads

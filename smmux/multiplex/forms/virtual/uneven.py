@@ -7,8 +7,7 @@ import copy
 from collections.abc import Callable, Sequence
 
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
-from smmux.multiplex.analysis.blocks import Block, Piece
-from smmux.multiplex.analysis.liveness import escaping
+from smmux.multiplex.analysis.accesses import Block, Piece, escaping
 from smmux.multiplex.analysis.scalars import exposed, names_in
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.virtual.indices import Indices

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from smmux.dimensions import dim3
 from smmux.kernel import Kernel, definition_of
-from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, barriers
+from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, Piece, barriers
 from smmux.multiplex.analysis.apart import or_apart
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.forms.virtual.control import tainted
@@ -108,12 +108,12 @@ def finished(draft: Draft, indices: Indices, again: partial[VirtualKernel]) -> V
 def _meet(analysis: Analysis) -> None:
     """Refuse a `return` of some threads between barriers: the others would meet the later ones alone."""
     for jump in _returns(analysis.body.events, False, False):
-        if ("ends some threads", id(jump.node)) in analysis.flags:
+        if jump.divergent:
             why = "this return ends some threads of a block between barriers; put what follows under a condition"
             raise refuse(analysis.source, jump.node, why)
 
 
-def _returns(events: list[Event], before: bool, after: bool) -> Iterator[Jump]:
+def _returns(events: Sequence[Event], before: bool, after: bool) -> Iterator[Jump]:
     """Where a kernel returns with barriers on both sides; before, after: whether there are any around these events."""
     for i, event in enumerate(events):
         later = after or any(barriers(events[i + 1 :]))
@@ -126,4 +126,6 @@ def _returns(events: list[Event], before: bool, after: bool) -> Iterator[Jump]:
         elif isinstance(event, Loop):  # another trip can come before, or follow
             yield from _returns(event.body, before or own, later or own)
             yield from _returns(event.orelse, before or own, later)
+        elif isinstance(event, Piece):
+            yield from _returns(event.events, before, later)
         before |= own

@@ -9,11 +9,9 @@ from functools import partial
 from typing import Any
 
 from smmux.kernel import Kernel
-from smmux.multiplex.analysis.accesses import touches
+from smmux.multiplex.analysis.accesses import Block, Piece, touches
 from smmux.multiplex.analysis.apart import or_apart
-from smmux.multiplex.analysis.blocks import Block, Piece
 from smmux.multiplex.analysis.scalars import exposed
-from smmux.multiplex.analysis.uniformity import Frame
 from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
 from smmux.multiplex.forms.virtual.spread import Spread, spread
 from smmux.multiplex.forms.virtual.turns import Turns, segments
@@ -99,7 +97,7 @@ class Pipeline(Turns):
         if not task or exposed(self.source, task) & self.clobbered(pieces):
             return
         if slot(pieces) is None and self.annotated:
-            self.spread = spread(pieces, task, Frame(self.analysis, self.source, ()).integer)
+            self.spread = spread(pieces, task, self.analysis.integer)
         self.task = task if slot(pieces) is not None or self.spread is not None else []
 
     def guards(self, node: ast.stmt, turn: str) -> bool:

@@ -1,0 +1,223 @@
+"""The state of a walk over a kernel: what it has found out so far, and where it is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.multiplex.analysis.accesses import Block, Event, Piece, Touch
+from smmux.multiplex.analysis.facts import MISSING, Array, Fact, join
+from smmux.multiplex.analysis.integers import trips
+from smmux.multiplex.analysis.scopes import Condition, Scope, Site
+from smmux.multiplex.syntax.refusals import refuse
+
+__all__ = ["Analysis", "Frame", "rule"]
+
+Item = TypeVar("Item")
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+
+RULES: dict[type[ast.AST], Callable[..., Any]] = {}
+"""How each class of syntax node is walked over: expressions give a fact, statements fill in what they do."""
+
+
+def rule(*nodes: type[ast.AST]) -> Callable[[Rule], Rule]:
+    """Register what walks over expressions, (frame, node), or statements, (frame, node, piece), of these classes."""
+
+    def register(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(nodes, function))
+        return function
+
+    return register
+
+
+@dataclass
+class Analysis:
+    """What is known of a kernel: its statements with what they do, its arrays, and facts of its variables.
+
+    apart: names of shared arrays that no region is about, since every virtual block has its own. scopes: functions, by
+    the calls that lead to them. stored: arrays that the kernel stores to. shortened: loops that some threads leave, or
+    whose trips some threads cut short, by `break` and `continue`. changed: this walk has found something new.
+    """
+
+    source: FunctionSource
+    tree: ast.FunctionDef
+    apart: frozenset[str] = frozenset()
+    body: Block = field(default_factory=lambda: Block([]))
+    arrays: dict[tuple[str, int | str], Array] = field(default_factory=dict)
+    scopes: dict[tuple[int, ...], Scope] = field(default_factory=dict)
+    stored: set[Array] = field(default_factory=set)
+    shortened: set[tuple[ast.stmt, str]] = field(default_factory=set)
+    changed: bool = False
+
+    @property
+    def shared(self) -> list[Array]:
+        """Shared arrays in the order of their declaration."""
+        return [array for array in self.arrays.values() if array.space == "shared"]
+
+    def array(self, space: str, name: str, node: ast.AST, key: int | str, source: FunctionSource) -> Array:
+        """The array of a declaration or parameter."""
+        return self.arrays.setdefault((space, key), Array(space, name, node, source))
+
+    def add(self, known: set[Item], item: Item) -> None:
+        """Remember something that holds from now on, in all further walks too."""
+        self.changed |= item not in known
+        known.add(item)
+
+    # -- questions about expressions, once the kernel has been analysed
+
+    def fact(self, node: ast.expr, scope: Scope | None = None) -> Fact:
+        """What is known of an expression, in the kernel or in a function that it calls."""
+        return Frame(self, scope or self.scopes[()]).eval(node)
+
+    def integer(self, node: ast.expr, scope: Scope | None = None) -> int | None:
+        """The value of a constant integer expression, None for all others."""
+        value = self.fact(node, scope).const
+        return value if type(value) is int else None
+
+    def trips(self, loop: ast.AST, scope: Scope | None = None) -> range | None:
+        """The values that the counter of a loop over a constant range takes; None where they are not known."""
+        return trips((scope or self).source, loop, lambda node: self.integer(node, scope))
+
+    def variable(self, name: str) -> Fact | None:
+        """What is known of a variable of the kernel."""
+        return self.scopes[()].facts.get(name)
+
+    def accesses(self, node: ast.expr) -> list[Event]:
+        """What an expression of the kernel does to memory."""
+        frame = Frame(self, self.scopes[()])
+        frame.eval(node)
+        return frame.out
+
+
+Reason = tuple[ast.AST, FunctionSource, str]
+"""A place at which threads of a block part, its function, and what it is."""
+
+
+class Frame:
+    """A function on a walk.
+
+    path: the calls that lead to it. out: what the statement at hand has done so far. loops: those around, with their
+    functions and the number of reasons there were outside. reasons: why some threads may not get here.
+    """
+
+    def __init__(
+        self, analysis: Analysis, scope: Scope, path: tuple[int, ...] = (), caller: Frame | None = None
+    ) -> None:
+        self.analysis, self.scope, self.path, self.caller = analysis, scope, path, caller
+        self.source = scope.source
+        self.out: list[Event] = []
+        self.loops: list[tuple[Scope, ast.stmt, int]] = list(caller.loops) if caller else []
+        self.reasons: list[Reason] = list(caller.reasons) if caller else []
+        self.conditions: list[Condition] = list(caller.conditions) if caller else []
+        self.names: dict[ast.AST, str] = {}  # of what calls are assigned to
+        self.result: Fact | None = None
+        self.statement: ast.stmt | None = None
+
+    def eval(self, node: ast.expr) -> Fact:
+        """What is known of an expression; its accesses and barriers become events."""
+        return RULES.get(type(node), RULES[ast.expr])(self, node)  # type: ignore[no-any-return]
+
+    def block(self, body: list[ast.stmt]) -> Block:
+        """Walk over a statement list."""
+        block = Block(body)
+        depth = len(self.reasons)
+        for node in body:
+            piece, self.statement = Piece(node), node
+            with self.apart() as piece.events:
+                RULES.get(type(node), RULES[ast.stmt])(self, node, piece)
+            block.pieces.append(piece)
+            if self.scope.left_early and len(self.reasons) == depth:
+                self.reasons.append((node, self.source, "some threads have returned from this function"))
+        del self.reasons[depth:]
+        return block
+
+    # -- variables
+
+    def assign(self, name: str, fact: Fact) -> None:
+        """A definition of a variable; where only some threads get to it, it differs between threads."""
+        if self.reasons and fact.uniform:
+            fact = Fact(False, fact.arrays, MISSING, fact.items)
+        self.widen(name, fact)
+
+    def widen(self, name: str, fact: Fact) -> None:
+        """What is known of a variable covers this fact too from now on."""
+        before = self.scope.facts.get(name)
+        after = join(before, fact)
+        if after != before:
+            self.scope.facts[name] = after
+            self.analysis.changed = True
+
+    def bind(self, target: ast.expr, fact: Fact) -> None:
+        """Assignment to a name, an element or a tuple of these."""
+        if isinstance(target, ast.Name):
+            self.assign(target.id, fact)
+        elif isinstance(target, ast.Subscript):
+            self.element(target, write=True)
+        elif isinstance(target, ast.Tuple | ast.List):
+            for i, item in enumerate(target.elts):
+                fits = fact.items is not None and len(fact.items) == len(target.elts)
+                self.bind(item, fact.items[i] if fits and fact.items is not None else Fact(fact.uniform))
+        else:
+            raise refuse(self.source, target, "only names, array elements and tuples of these can be assigned")
+
+    # -- arrays
+
+    def element(self, node: ast.Subscript, write: bool, silent: bool = False) -> Fact:
+        """An element, loaded or stored; silent: its array and index have been evaluated before."""
+        out = self.out
+        base, index = self.eval(node.value), self.eval(node.slice)
+        if silent:
+            self.out = out
+        uniform = base.uniform and index.uniform
+        if base.items is not None and not base.arrays:
+            position = index.const
+            if isinstance(position, int) and 0 <= position < len(base.items):
+                return base.items[position]
+            return Fact(uniform and all(i.uniform for i in base.items))
+        for array in sorted(base.arrays, key=lambda a: (a.space, a.name)):
+            uniform &= self.touch(array, node, write)
+        return Fact(uniform, base.arrays)
+
+    def touch(self, array: Array, node: ast.AST, write: bool) -> bool:
+        """An access to an array; True if equal indices give equal values in all threads of a block."""
+        if array.space in ("shared", "private", "global"):
+            loops = tuple((scope, loop) for scope, loop, _ in self.loops)
+            site = Site(self.scope, self.statement, loops, tuple(self.conditions), bool(self.reasons))
+            self.emit(Touch(array, write, node, site))
+        if write:
+            self.analysis.add(self.analysis.stored, array)
+        return array.space == "const" or array.space == "global" and array not in self.analysis.stored
+
+    # -- events and what is around them
+
+    def emit(self, event: Event) -> None:
+        """Something happens now."""
+        self.out = [*self.out, event]
+
+    @contextmanager
+    def apart(self) -> Iterator[list[Event]]:
+        """Within: what happens goes to a list of its own."""
+        outer, inner = self.out, list[Event]()
+        self.out = inner
+        yield inner
+        inner[:], self.out = self.out, outer
+
+    @contextmanager
+    def under(self, test: ast.expr | None, side: bool) -> Iterator[None]:
+        """Within: a condition is, or is not, true."""
+        self.conditions.append(Condition(self.scope, test, side))
+        yield
+        self.conditions.pop()
+
+    @contextmanager
+    def diverging(self, node: ast.AST, differs: bool, why: str) -> Iterator[None]:
+        """Within: only some threads of a block execute, if `differs`."""
+        if differs:
+            self.reasons.append((node, self.source, why))
+        yield
+        if differs:
+            self.reasons.pop()
