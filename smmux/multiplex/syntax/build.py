@@ -9,7 +9,7 @@ from typing import TypeVar
 Node = TypeVar("Node", bound=ast.AST)
 Compound = TypeVar("Compound", ast.If, ast.For, ast.While, ast.If | ast.For | ast.While)
 
-__all__ = ["at", "call", "element", "expression", "shell", "statement"]
+__all__ = ["at", "call", "element", "expression", "shell", "statement", "surrounding"]
 
 
 def expression(text: str) -> ast.expr:
@@ -49,5 +49,13 @@ def at(node: Node, place: ast.AST) -> Node:
     """The node, all of it put where `place` is in the user's file."""
     for inner in ast.walk(node):
         if "lineno" in inner._attributes:
+            ast.copy_location(inner, place)
+    return node
+
+
+def surrounding(node: Node, place: ast.stmt) -> Node:
+    """A new statement around others: those of its parts that have no place yet are put where `place` is."""
+    for inner in ast.walk(node):
+        if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, place)
     return node

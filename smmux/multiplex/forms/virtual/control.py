@@ -3,58 +3,90 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
 from smmux.multiplex.analysis.scalars import names_in
+from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.regions.find import Usage, synchronises
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import BARRIERS, COUNTING, calls
 
-__all__ = ["Control", "tainted"]
+__all__ = ["Control", "heads", "segments", "tainted"]
 
 ASSIGNMENTS = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr
+DECLARATIONS = (cuda.shared.array, cuda.local.array, cuda.const.array_like)
 
 
 class Control:
     """The variables that loops and conditions around barriers depend on, and the statements that assign them.
 
-    varying: variables that can differ between virtual blocks; what depends on them is dealt with elsewhere.
+    varying: variables that can differ between virtual blocks. deciding: the others that decide how often barriers are
+    met. What depends on varying ones is computed by those virtual blocks that take part.
     """
 
-    def __init__(self, source: FunctionSource, body: Block, found: Usage, varying: set[str]) -> None:
-        self.source = source
-        self.names: set[str] = set()
-        for piece in _synchronising(body, found):
-            self.names |= names_in(*heads(piece.node))
+    def __init__(self, analysis: Analysis, usage: Usage, varying: set[str]) -> None:
+        self.analysis, self.source, self.usage, self.varying = analysis, analysis.source, usage, varying
+        self.deciding: set[str] = set()
+        for piece in _synchronising(analysis.body, usage):
+            self.deciding |= names_in(*heads(piece.node))
             for jump in (p for side in piece.blocks for p in _jumping(side)):
-                self.names |= names_in(*heads(jump.node))
-        assignments = list(_assignments(body.body))
+                self.deciding |= names_in(*heads(jump.node))
+        assignments = list(_assignments(analysis.body.body))
         before = -1
-        while before != len(self.names):
-            before = len(self.names)
+        while before != len(self.deciding):
+            before = len(self.deciding)
             for targets, value in assignments:
-                if targets & self.names:
-                    self.names |= value
-        self.names -= varying  # computed by those virtual blocks that take part
+                if targets & self.deciding:
+                    self.deciding |= value
+        self.deciding -= varying
+
+    def differs(self, node: ast.stmt) -> bool:
+        """Whether virtual blocks can go different ways at a loop or condition."""
+        return bool(names_in(*heads(node)) & self.varying)
+
+    def common(self, piece: Piece) -> bool:
+        """Whether a statement without barriers has to be executed by all threads; refused if it must not be."""
+        return self.declares(piece) or self.assigns(piece)
+
+    def declares(self, piece: Piece) -> bool:
+        """True for the declaration of an array, or of a view."""
+        value = piece.node.value if isinstance(piece.node, ast.Assign) else None
+        if not isinstance(value, ast.Call):
+            return False
+        view = isinstance(value.func, ast.Attribute) and value.func.attr == "view"
+        return view or calls(self.source, value, DECLARATIONS)
 
     def assigns(self, piece: Piece) -> bool:
-        """Whether a statement without barriers has to be executed by all threads; refused if it must not be."""
+        """Whether a statement decides how often barriers are met; refused if it accesses arrays as well."""
         if any(escaping(piece.events)):
             what = "leaves or repeats a loop with barriers"
-        elif names := set(assigned_names([piece.node])) & self.names:
+        elif names := set(assigned_names([piece.node])) & self.deciding:
             what = f"computes {', '.join(sorted(names))}, which decides how often barriers are met"
         else:
             return False
         if any(touches(piece.events)) or any(t.write for t in touches(piece.events, "global")):
-            raise refuse(
-                self.source,
-                piece.node,
-                f"this statement accesses arrays and {what}: virtual blocks can take turns only if these are separate",
-            )
+            why = f"this statement accesses arrays and {what}"
+            raise refuse(self.source, piece.node, f"{why}: virtual blocks can take turns only if these are separate")
         return True
+
+    def clobbered(self, pieces: Sequence[Piece]) -> set[str]:
+        """Variables that all threads assign in the turn of one virtual block, whoever's it is."""
+        found: set[str] = set()
+        for piece in pieces:
+            if not synchronises(piece):
+                found |= set(assigned_names([piece.node])) if self.assigns(piece) else set()
+                continue
+            if isinstance(piece.node, ast.For):
+                found |= names_in(piece.node.target)
+            if not self.differs(piece.node):
+                found |= set(assigned_names(heads(piece.node)))
+            for side in piece.blocks:
+                found |= self.clobbered(side.pieces)
+        return found
 
 
 def heads(node: ast.stmt) -> list[ast.expr]:
@@ -64,12 +96,18 @@ def heads(node: ast.stmt) -> list[ast.expr]:
     return [node.test] if isinstance(node, ast.If | ast.While) else []
 
 
-def _synchronising(block: Block, found: Usage) -> Iterator[Piece]:
+def segments(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces by barriers: each that has one alone, runs of others together."""
+    runs = itertools.groupby(pieces, lambda piece: piece if synchronises(piece) else None)
+    return [list(run) for _, run in runs]
+
+
+def _synchronising(block: Block, usage: Usage) -> Iterator[Piece]:
     for piece in block.pieces:
-        if piece.blocks and (synchronises(piece) or found.within(piece)):
+        if piece.blocks and (synchronises(piece) or usage.within(piece)):
             yield piece
             for side in piece.blocks:
-                yield from _synchronising(side, found)
+                yield from _synchronising(side, usage)
 
 
 def _jumping(block: Block) -> Iterator[Piece]:

@@ -1,63 +1,109 @@
-"""Loops and conditions with barriers that differ between virtual blocks: all go through them, some take part."""
+"""Loops and conditions with barriers that differ between virtual blocks: all go through them, some take part.
+
+Where the blocks of a grid share work, as in `for item in range(cuda.blockIdx.x, items, cuda.gridDim.x)`, virtual block
+0 makes the most trips. Any other loop goes on as long as any virtual block has to.
+"""
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from smmux.compiler.frontend.source import FunctionSource, assigned_names
+from smmux.compiler.frontend.source import assigned_names
+from smmux.language import Dim3
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping
+from smmux.multiplex.analysis.integers import Linear, linear, range_bounds, single_values
 from smmux.multiplex.analysis.scalars import exposed, names_in
-from smmux.multiplex.analysis.uniformity import Analysis
+from smmux.multiplex.forms.virtual.control import Control
 from smmux.multiplex.forms.virtual.indices import Indices
-from smmux.multiplex.forms.virtual.strides import Stride, counted, stride
-from smmux.multiplex.syntax.build import expression, statement
-from smmux.multiplex.syntax.draft import Names
+from smmux.multiplex.syntax.build import expression, statement, surrounding
+from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 
-__all__ = ["Diverging", "at_place"]
-
-Inside = Callable[[Piece, Block, str | None], list[ast.stmt]]
-"""What writes a statement list of a statement, for virtual blocks for which a condition is true."""
+__all__ = ["Place", "Uneven", "Way"]
 
 
-class Diverging:
-    """The part of `Turns` that deals with what only some virtual blocks of a thread block do."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a statement list stands.
 
-    source: FunctionSource
-    analysis: Analysis
-    names: Names
-    indices: Indices
-    varying: set[str]
-    pending: bool
-    following: list[ast.stmt]
+    conditions: what has to be true for a virtual block to take part. later: statements that can follow the list.
+    """
 
-    def clobbered(self, pieces: Sequence[Piece]) -> set[str]:
-        """Variables that all threads assign."""
-        raise NotImplementedError
+    conditions: tuple[str, ...] = ()
+    later: tuple[ast.stmt, ...] = ()
 
-    def diverging(self, piece: Piece, active: str | None, inside: Inside) -> list[ast.stmt]:
-        """A statement with barriers whose condition or number of trips differs between virtual blocks."""
+    @property
+    def condition(self) -> str:
+        """All conditions as one."""
+        return " and ".join(self.conditions)
+
+    def also(self, condition: str) -> Place:
+        """The place under a further condition."""
+        return replace(self, conditions=(condition, *self.conditions))
+
+    def only(self, condition: str) -> Place:
+        """The place under a condition that covers those before."""
+        return replace(self, conditions=(condition,))
+
+    def before(self, pieces: Sequence[Piece]) -> Place:
+        """The place in front of some statements."""
+        return replace(self, later=(*(piece.node for piece in pieces), *self.later))
+
+    def inside(self, piece: Piece) -> Place:
+        """The place in a loop, where all of it can follow, or in a condition."""
+        return self.before(piece.blocks[0].pieces) if piece.loops else self
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A statement list that all virtual blocks go through, and some take part in.
+
+    active: the variable that says whether one takes part. front: statements in front of the list. loop: what goes
+    through it again and again, if anything. head, tail: statements around those of the list. synchronised: whether the
+    loop has a barrier before each trip and behind the last one.
+    """
+
+    block: Block
+    active: str
+    front: list[ast.stmt] = field(default_factory=list)
+    loop: ast.For | ast.While | None = None
+    head: list[ast.stmt] = field(default_factory=list)
+    tail: list[ast.stmt] = field(default_factory=list)
+    synchronised: bool = False
+
+
+class Uneven:
+    """Finds how all virtual blocks can go through what differs between them."""
+
+    def __init__(self, draft: Draft, indices: Indices, control: Control) -> None:
+        self.source, self.names, self.indices, self.control = draft.source, draft.names, indices, control
+        self.values = single_values(draft.source, draft.tree)
+
+    def ways(self, piece: Piece, place: Place) -> Iterator[Way]:
+        """The ways through a statement with barriers whose condition or number of trips differs."""
         node = piece.node
-        self.keep_apart(piece, self.following)
+        self.keep_apart(piece, place.later)
         if isinstance(node, ast.If):
-            return self.choice(piece, node, active, inside)
+            yield from self.sides(piece, node, place)
+            return
         for jump in escaping(piece.blocks[0].events):
             if jump.kind != "return":
                 why = "a loop with barriers whose trips differ between blocks cannot be left or shortened"
                 raise refuse(self.source, jump.node, why)
         if isinstance(node, ast.While):
-            return self.repeated(piece, node, active, inside)
+            yield self.repeated(piece, node, place)
+            return
         assert isinstance(node, ast.For)
-        found = stride(self.analysis, node, self.indices, self.varying)
-        if found is not None and not self.used_later(node.target):
-            return self.strided(piece, node, found, active, inside)
-        return self.counted(piece, node, active, inside)
+        later = names_in(node.target) & exposed(self.source, place.later)
+        strided = None if later else self.strided(piece, node, place)
+        yield strided or self.counted(piece, node, place, bool(later))
 
-    def keep_apart(self, piece: Piece, later: list[ast.stmt]) -> None:
+    def keep_apart(self, piece: Piece, later: Sequence[ast.stmt]) -> None:
         """Refuse what would change variables of virtual blocks that take no part."""
-        assigned = {name for side in piece.blocks for name in self.clobbered(side.pieces)}
+        assigned = {name for side in piece.blocks for name in self.control.clobbered(side.pieces)}
         if lost := sorted(assigned & exposed(self.source, later)):
             raise refuse(
                 self.source,
@@ -66,9 +112,15 @@ class Diverging:
                 f"`{self.source.line(piece.node.lineno).strip()}`, which differs between virtual blocks",
             )
 
-    def choice(self, piece: Piece, node: ast.If, active: str | None, inside: Inside) -> list[ast.stmt]:
-        """if: both sides are gone through, by those virtual blocks that they concern."""
-        made: list[ast.stmt] = []
+    def takes_part(self, test: ast.expr, place: Place, at: ast.stmt) -> tuple[str, ast.stmt]:
+        """A new variable: whether the virtual block takes part."""
+        name = self.names.new("active", "takes_part")
+        conditions = [*map(expression, place.conditions), test]
+        both = ast.BoolOp(ast.And(), conditions) if place.conditions else test
+        return name, surrounding(ast.Assign([ast.Name(name, ast.Store())], both), at)
+
+    def sides(self, piece: Piece, node: ast.If, place: Place) -> Iterator[Way]:
+        """if: both sides, each for those virtual blocks that it concerns."""
         test = copy.deepcopy(node.test)
         if piece.blocks[1].pieces and set(assigned_names([node.test, *node.body])) & names_in(node.test):
             raise refuse(self.source, node, "a condition around barriers is changed by it, or by what stands under it")
@@ -78,73 +130,99 @@ class Diverging:
             if i:
                 test = ast.UnaryOp(ast.Not(), copy.deepcopy(node.test))
                 self.keep_apart(piece, [p.node for p in side.pieces])
-            name, first = self.takes_part(test, active, node)
-            made += [first, *inside(piece, side, name)]
-        return made
+            active, assigned = self.takes_part(test, place, node)
+            yield Way(side, active, [assigned])
 
-    def takes_part(self, test: ast.expr, active: str | None, place: ast.stmt) -> tuple[str, ast.stmt]:
-        """A new variable: whether the virtual block takes part."""
-        name = self.names.new("active", "takes_part")
-        parts = [*(expression(part) for part in active.split(" and ")), test] if active else [test]
-        both = ast.BoolOp(ast.And(), parts) if active else test
-        return name, at_place(ast.Assign([ast.Name(name, ast.Store())], both), place)
+    def repeated(self, piece: Piece, node: ast.While, place: Place, *advance: ast.stmt) -> Way:
+        """A while loop goes on as long as any virtual block has to."""
+        active, first = self.takes_part(copy.deepcopy(node.test), place, node)
+        still = ast.BoolOp(ast.And(), [ast.Name(active, ast.Load()), copy.deepcopy(node.test)])
+        again = surrounding(ast.Assign([ast.Name(active, ast.Store())], still), node)
+        anyone = expression(f"{self.indices.module}.syncthreads_or({active})")
+        loop = surrounding(ast.While(anyone, [], []), node)
+        return Way(piece.blocks[0], active, [first], loop, [], [*advance, again], synchronised=True)
 
-    def strided(self, piece: Piece, node: ast.For, found: Stride, active: str | None, inside: Inside) -> list[ast.stmt]:
-        """A loop over work that virtual blocks share: virtual block 0 makes the most trips, all go along with it."""
-        assert isinstance(node.target, ast.Name)
-        first = self.names.new(f"first_{node.target.id}")
-        own = statement(f"{node.target.id} = {first} + {found.offset}")
-        name, test = self.takes_part(
-            ast.Compare(ast.Name(node.target.id, ast.Load()), [ast.Lt()], [copy.deepcopy(found.stop)]), active, node
-        )
-        self.pending = True
-        body = [at_place(own, node), test, *inside(piece, piece.blocks[0], name)]
-        target = ast.Name(first, ast.Store())
-        return [at_place(ast.For(target, found.over, body, []), node)]
+    # -- loops over ranges
 
-    def used_later(self, counter: ast.expr) -> set[str]:
-        """Of a loop's counter: virtual blocks that only go along see it run on behind their last trip."""
-        return names_in(counter) & exposed(self.source, self.following)
-
-    def counted(self, piece: Piece, node: ast.For, active: str | None, inside: Inside) -> list[ast.stmt]:
-        """Any other loop over a range: as a while loop."""
-        found = counted(self.analysis, node, self.indices)
-        if self.used_later(node.target):
+    def counted(self, piece: Piece, node: ast.For, place: Place, later: bool) -> Way:
+        """Any loop over a range: as a while loop. later: its counter is used behind it."""
+        bounds = self.bounds(node)
+        if later:
             why = "its counter is used behind it, and virtual blocks that go along count further than their own trips"
-        elif found is None or names_in(node.target, *found[1:]) & set(assigned_names(node.body)):
+        elif bounds is None or names_in(node.target, *bounds[1:]) & set(assigned_names(node.body)):
             why = "its trips differ between the virtual blocks of a thread block in a way that cannot be followed"
         else:
             why = ""
-        if found is None or why:
+        if bounds is None or why:
             line = self.source.line(node.lineno).strip()
             raise refuse(self.source, node, f"this loop with barriers (`{line}`) cannot be shared: {why}")
-        start, stop, step = (copy.deepcopy(part) for part in found)
+        start, stop, step = (copy.deepcopy(bound) for bound in bounds)
         assert isinstance(node.target, ast.Name)
         name = node.target.id
         test = ast.Compare(ast.Name(name, ast.Load()), [ast.Lt()], [stop])
-        loop = at_place(ast.While(test, [], []), node)
-        assert isinstance(loop, ast.While)
-        begin = at_place(ast.Assign([ast.Name(name, ast.Store())], start), node)
-        advance = at_place(ast.AugAssign(ast.Name(name, ast.Store()), ast.Add(), step), node)
-        return [begin, *self.repeated(piece, loop, active, inside, advance)]
+        begin = surrounding(ast.Assign([ast.Name(name, ast.Store())], start), node)
+        advance = surrounding(ast.AugAssign(ast.Name(name, ast.Store()), ast.Add(), step), node)
+        way = self.repeated(piece, surrounding(ast.While(test, [], []), node), place, advance)
+        return replace(way, front=[begin, *way.front])
 
-    def repeated(
-        self, piece: Piece, node: ast.While, active: str | None, inside: Inside, *advance: ast.stmt
-    ) -> list[ast.stmt]:
-        """A while loop goes on as long as any virtual block has to."""
-        name, test = self.takes_part(copy.deepcopy(node.test), active, node)
-        still = ast.BoolOp(ast.And(), [ast.Name(name, ast.Load()), copy.deepcopy(node.test)])
-        again = at_place(ast.Assign([ast.Name(name, ast.Store())], still), node)
-        anyone = expression(f"{self.indices.module}.syncthreads_or({name})")
-        self.pending = False
-        body = [*inside(piece, piece.blocks[0], name), *advance, again]
-        self.pending = False
-        return [test, at_place(ast.While(anyone, body, []), node)]
+    def strided(self, piece: Piece, node: ast.For, place: Place) -> Way | None:
+        """A loop whose start alone differs between virtual blocks, by a constant per block: as that of block 0."""
+        bounds = self.bounds(node)
+        if bounds is None or names_in(*bounds[1:]) & self.control.varying:
+            return None
+        stride = self.stride(bounds[0])
+        if stride is None:
+            return None
+        assert isinstance(node.iter, ast.Call)
+        assert isinstance(node.target, ast.Name)
+        indices, counter, (sizes, others) = self.indices, node.target.id, stride
+        start = expression(" * ".join([str(indices.merge.n), *sizes, f"{indices.module}.blockIdx.{indices.grid_axis}"]))
+        if others.terms or others.constant:
+            start = ast.BinOp(start, ast.Add(), others.node())
+        over = ast.Call(copy.deepcopy(node.iter.func), [start, *map(copy.deepcopy, bounds[1:])], [])
+        first = self.names.new(f"first_{counter}")
+        own = surrounding(statement(f"{counter} = {first} + {' * '.join([*sizes, indices.block])}"), node)
+        more = ast.Compare(ast.Name(counter, ast.Load()), [ast.Lt()], [copy.deepcopy(bounds[1])])
+        active, assigned = self.takes_part(more, place, node)
+        loop = surrounding(ast.For(ast.Name(first, ast.Store()), over, [], []), node)
+        return Way(piece.blocks[0], active, [], loop, [own, assigned])
+
+    def stride(self, start: ast.expr) -> tuple[list[str], Linear] | None:
+        """The factors by which a value grows from block to block, and its part that is the same in all of them."""
+        index = self.indices.index
+        form = linear(start, self.control.analysis.integer, self.values)
+        own = [text for text in form.terms if index in names_in(expression(text))]
+        others = Linear({text: f for text, f in form.terms.items() if text not in own}, form.constant)
+        if len(own) != 1 or form.terms[own[0]] <= 0 or names_in(others.node()) & self.control.varying:
+            return None
+        factors = _factors(expression(own[0]))
+        sizes = [f for f in factors if not (isinstance(f, ast.Name) and f.id == index)]
+        if len(sizes) != len(factors) - 1 or not all(map(self.positive, sizes)):
+            return None
+        return [str(form.terms[own[0]])] * (form.terms[own[0]] != 1) + [ast.unparse(size) for size in sizes], others
+
+    def bounds(self, node: ast.For) -> tuple[ast.expr, ast.expr, ast.expr] | None:
+        """Start, stop and positive step of a loop over a range, None for other loops."""
+        bounds = range_bounds(self.source, node)
+        return bounds if bounds is not None and self.positive(bounds[2]) else None
+
+    def positive(self, node: ast.expr) -> bool:
+        """Whether an expression is certainly positive: constants, sizes of grid and block, their products and sums."""
+        value = self.control.analysis.integer(node)
+        if value is not None:
+            return value > 0
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):
+            return self.positive(node.left) and self.positive(node.right)
+        if isinstance(node, ast.Attribute):
+            whole = self.source.resolve(node.value)
+            return isinstance(whole, Dim3) and whole.name in ("gridDim", "blockDim")
+        if isinstance(node, ast.Name):
+            return node.id == self.indices.size or node.id in self.values and self.positive(self.values[node.id])
+        return False
 
 
-def at_place(node: ast.stmt, place: ast.stmt) -> ast.stmt:
-    """A new statement around others, its own parts without a place put where another statement is."""
-    for inner in ast.walk(node):
-        if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
-            ast.copy_location(inner, place)
-    return node
+def _factors(node: ast.expr) -> list[ast.expr]:
+    """The factors of a product."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _factors(node.left) + _factors(node.right)
+    return [node]

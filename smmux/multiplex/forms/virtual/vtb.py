@@ -10,10 +10,12 @@ from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, Piece, barriers
 from smmux.multiplex.analysis.apart import or_apart
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
-from smmux.multiplex.forms.virtual.control import tainted
+from smmux.multiplex.forms.virtual.control import Control, tainted
 from smmux.multiplex.forms.virtual.geometry import Merge, Size, VirtualKernel
 from smmux.multiplex.forms.virtual.indices import Indices, thread_axis, uses_warps
+from smmux.multiplex.forms.virtual.overlap import Overlap
 from smmux.multiplex.forms.virtual.turns import Turns
+from smmux.multiplex.forms.virtual.uneven import Place
 from smmux.multiplex.regions.find import find
 from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.regions.stage import REGISTERS, stage
@@ -75,17 +77,20 @@ def prepared(kernel: Kernel, stage_registers: int) -> Draft:
     return draft
 
 
-def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), turns: type[Turns] = Turns) -> Indices:
+def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), overlapping: bool = False) -> Indices:
     """Rewrite a kernel's tree for virtual blocks; what it says of their indices.
 
-    apart: names of shared arrays, and of their views, that are not had in turns. turns: what writes the turns.
+    apart: names of shared arrays, and of their views, that are not had in turns. overlapping: whether one virtual block
+    is to work in the turn of the other.
     """
     analysis = analysed(draft, apart)
-    found = find(analysis, in_turns=True)
+    usage = find(analysis, in_turns=True)
     indices = Indices(merge, draft.names)
     indices.rewrite(draft.source, draft.tree)
     varying = tainted(draft.source, draft.tree, {indices.block, indices.thread, indices.index})
-    turns(draft, analysis, found, indices, varying).kernel()
+    control = Control(analysis, usage, varying)
+    overlap = Overlap(draft, control) if overlapping else None
+    draft.tree.body[:] = Turns(draft, indices, control, overlap).block(analysis.body, Place())
     draft.changed()
     return indices
 
