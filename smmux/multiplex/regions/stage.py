@@ -12,6 +12,7 @@ import copy
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
@@ -25,20 +26,38 @@ from smmux.multiplex.syntax.draft import Draft, Names
 
 __all__ = ["REGISTERS", "stage"]
 
-REGISTERS = 64  # words per thread that staging may use: the largest tile of the benchmarks twice
+REGISTERS = 64
+"""Words per thread that staging may use: as many as the registers of a thread in a block of 1,024 threads, the largest,
+on an SM of compute capability 3.0 to 9.0, which has 65,536.
+"""
 
 
-Waiting = tuple[str, Array, tuple[ast.expr, ...], int]
-"""Where elements of a shared array wait: name, that array, extents of a per-thread array (none: a variable), words."""
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Where elements of a shared array wait: a per-thread array with these extents, or a variable if there are none."""
+
+    name: str
+    array: Array
+    extents: tuple[ast.expr, ...]
+    words: int
 
 
 @dataclass(slots=True)
-class Split:
-    """A define in two parts, and the per-thread arrays between them."""
+class Halves:
+    """Defines in two halves: what loads, what stores, and the buffers between them.
+
+    staged: there is a load that waits for its store in a register.
+    """
 
     loads: list[ast.stmt] = field(default_factory=list)
     stores: list[ast.stmt] = field(default_factory=list)
-    waiting: list[Waiting] = field(default_factory=list)
+    buffers: list[Buffer] = field(default_factory=list)
+    staged: bool = False
+
+    @property
+    def words(self) -> int:
+        """Registers per thread."""
+        return sum(buffer.words for buffer in self.buffers)
 
 
 class NotStagedError(Exception):
@@ -55,38 +74,30 @@ def stage(draft: Draft, usage: Usage, registers: int = REGISTERS) -> None:
 
 def _staged(analysis: Analysis, names: Names, span: Span, registers: int) -> bool:
     """Split the defines at the beginning of a region; whether there is anything to stage."""
-    before: list[ast.stmt] = []
-    within: list[ast.stmt] = []
-    waiting: list[Waiting] = []
-    used = 0
-    count = 0
-    block, first = span.block, span.block.pieces[span.start]
-    for piece in block.pieces[span.start : span.stop]:
-        if not _define(piece):
+    taken: list[Halves] = []
+    block = span.block
+    for piece in takewhile(_define, block.pieces[span.start : span.stop]):
+        halves = _halves(analysis, names, piece)
+        stores = [node for earlier in taken for node in earlier.stores]
+        if sum(h.words for h in [*taken, halves]) > registers or _conflict(analysis.source, stores, halves.loads):
             break
-        try:
-            split = Splitter(analysis, names).split(piece)
-        except NotStagedError:
-            split = Split([], [piece.node]) if any(touches(piece.events)) else Split([piece.node], [])
-        words = sum(size for _, _, _, size in split.waiting)
-        if used + words > registers or _conflict(analysis.source, within, split.loads):
-            break
-        used += words
-        before += split.loads
-        within += split.stores
-        waiting += split.waiting
-        count += 1
-    if not waiting and not any(_is_staged(s) for s in before):
+        taken.append(halves)
+    if not any(halves.staged for halves in taken):
         return False
-    start = block.body.index(first.node)
-    block.body[start : start + count] = [*before, *within]
-    for name, array, extents, _ in reversed([w for w in waiting if w[2]]):
-        _declare_waiting(analysis, name, array, extents)
+    start = block.body.index(block.pieces[span.start].node)
+    both = [*(node for h in taken for node in h.loads), *(node for h in taken for node in h.stores)]
+    block.body[start : start + len(taken)] = both
+    for buffer in reversed([b for h in taken for b in h.buffers if b.extents]):
+        _declare(analysis, buffer)
     return True
 
 
-def _is_staged(node: ast.stmt) -> bool:
-    return any(getattr(n, "staged", False) for n in ast.walk(node))
+def _halves(analysis: Analysis, names: Names, piece: Piece) -> Halves:
+    """The two halves of a statement; one that is not split is a store if it accesses shared memory, else a load."""
+    try:
+        return Splitter(analysis, names).split(piece)
+    except NotStagedError:
+        return Halves(stores=[piece.node]) if any(touches(piece.events)) else Halves([piece.node])
 
 
 def _define(piece: Piece) -> bool:
@@ -110,19 +121,23 @@ class Splitter:
 
     def __init__(self, analysis: Analysis, names: Names) -> None:
         self.analysis, self.names = analysis, names
-        self.loops: list[tuple[ast.For, ast.expr, ast.expr, int]] = []  # extent, index, trips
+        self.loops: list[tuple[ast.expr, ast.expr, int]] = []  # extent, index, trips
         self.guarded = False
-        self.waiting: list[Waiting] = []
+        self.buffers: list[Buffer] = []
         self.kinds: dict[str, tuple[Hashable, ...]] = {}  # of what waits: the array, extents, what it was loaded from
-        self.unused: list[Waiting] = []  # by this side of a branch, but by the other one
+        self.unused: list[Buffer] = []  # by this side of a branch, but by the other one
 
-    def split(self, piece: Piece) -> Split:
-        """The two parts; raises `NotStagedError` if there is nothing to stage, or if it is not safe."""
+    def split(self, piece: Piece) -> Halves:
+        """The two halves; raises `NotStagedError` if there is nothing to stage, or if it is not safe."""
         if not any(touches(piece.events, "global")) or not any(touches(piece.events)):
             raise NotStagedError
         loads, stores = self.one(piece.node)
         stores = [s for s in map(_simplified, stores) if s is not None]
-        return Split(loads, stores, self.waiting)
+        return Halves(loads, stores, self.buffers, any(map(self.staged, loads)))
+
+    def staged(self, node: ast.stmt) -> bool:
+        """Whether a statement mentions a register in which something waits."""
+        return not names_in(node).isdisjoint(self.kinds)
 
     def one(self, node: ast.stmt) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """Loads and stores of a statement."""
@@ -148,26 +163,25 @@ class Splitter:
         if self.loads(target):
             raise NotStagedError
         put, get = self.wait(array, node.value)
-        load = ast.copy_location(ast.Assign([put], node.value), node)
-        at(put, node)
-        put.staged = True  # type: ignore[attr-defined]
+        load = ast.copy_location(ast.Assign([at(put, node)], node.value), node)
         return [load], [ast.copy_location(ast.Assign([target], at(get, node)), node)]
 
     def wait(self, array: Array, value: ast.expr) -> tuple[ast.expr, ast.expr]:
         """A place in registers, to store a value to and to load it from."""
-        extents = tuple(extent for _, extent, _, _ in self.loops)
-        index = tuple(i for _, _, i, _ in self.loops)
+        extents = tuple(extent for extent, _, _ in self.loops)
+        index = tuple(i for _, i, _ in self.loops)
         loaded = ast.dump(value.value) if isinstance(value, ast.Subscript) else ""
         kind = (array, *map(ast.dump, extents), "" if extents else loaded)  # a variable has the type of what it is
-        same = [w for w in self.unused if self.kinds[w[0]] == kind and (extents or loaded)]
+        same = [b for b in self.unused if self.kinds[b.name] == kind and (extents or loaded)]
         if same:
-            name = same[0][0]
+            name = same[0].name
             self.unused.remove(same[0])
         else:
             name = self.new_name(array)
             self.kinds[name] = kind
             if self.loops or self.guarded:
-                self.waiting.append((name, array, extents, math.prod(trips for _, _, _, trips in self.loops)))
+                words = math.prod(trips for _, _, trips in self.loops)
+                self.buffers.append(Buffer(name, array, extents, words))
         if not extents:
             return ast.Name(name, ast.Store()), ast.Name(name, ast.Load())
         return element(name, *index, store=True), element(name, *index)
@@ -181,7 +195,7 @@ class Splitter:
         """A loop of constant length, as two loops."""
         if node.orelse or not isinstance(node.target, ast.Name) or node.target.id in assigned_names(node.body):
             raise NotStagedError
-        self.loops.append((node, *self.counted(node, node.target.id)))
+        self.loops.append(self.counted(node, node.target.id))
         parts = [self.one(inner) for inner in node.body]
         self.loops.pop()
         stores = self.with_needs(node, parts)
@@ -190,17 +204,14 @@ class Splitter:
 
     def counted(self, node: ast.For, name: str) -> tuple[ast.expr, ast.expr, int]:
         """Extent of the array that holds a value per iteration, index into it, trips."""
-        over = node.iter
-        if not (isinstance(over, ast.Call) and self.analysis.fact(over.func).const is range):
+        over = self.analysis.trips(node)
+        if not over:
             raise NotStagedError
-        bounds = [self.analysis.fact(a).const for a in over.args]
-        if not all(isinstance(b, int) for b in bounds) or not (trips := len(range(*bounds))):
-            raise NotStagedError
-        if len(bounds) == 1:
-            return over.args[0], ast.Name(name, ast.Load()), trips
-        start, step = bounds[0], bounds[2] if len(bounds) == 3 else 1
-        index = name if not start else f"{name} - {start}" if start > 0 else f"{name} + {-start}"
-        return ast.Constant(trips), expression(index if step == 1 else f"({index}) // {step}"), trips
+        if isinstance(node.iter, ast.Call) and len(node.iter.args) == 1:
+            return node.iter.args[0], ast.Name(name, ast.Load()), len(over)
+        index = name if not over.start else f"{name} - {over.start}" if over.start > 0 else f"{name} + {-over.start}"
+        index = index if over.step == 1 else f"({index}) // {over.step}"
+        return ast.Constant(len(over)), expression(index), len(over)
 
     def with_needs(self, loop: ast.For, parts: list[tuple[list[ast.stmt], list[ast.stmt]]]) -> list[ast.stmt]:
         """The stores of a loop's body with the computations that their indices need."""
@@ -213,7 +224,7 @@ class Splitter:
                 if (kept := _simplified(node)) is not None:
                     found.insert(0, kept)
             for node in reversed(load):
-                if not needed & set(assigned_names([node])) or _is_staged(node):
+                if not needed & set(assigned_names([node])) or self.staged(node):
                     continue
                 if not isinstance(node, ast.Assign) or self.loads(node.value):
                     raise NotStagedError
@@ -232,15 +243,15 @@ class Splitter:
         if self.loads(node.test) or set(assigned_names([node])) & names_in(node.test):
             raise NotStagedError
         before, self.guarded = self.guarded, True
-        count, unused = len(self.waiting), self.unused
+        count, unused = len(self.buffers), self.unused
         self.unused = list(unused)
         sides = [[self.one(inner) for inner in node.body]]
-        left, self.unused = self.unused, [*unused, *self.waiting[count:]]
+        left, self.unused = self.unused, [*unused, *self.buffers[count:]]
         sides.append([self.one(inner) for inner in node.orelse])
-        self.unused = [w for w in unused if w in left and w in self.unused]
+        self.unused = [b for b in unused if b in left and b in self.unused]
         self.guarded = before
         loads, stores = ([[s for part in side for s in part[k]] for side in sides] for k in (0, 1))
-        if any(not _is_staged(s) for side in loads for s in side):
+        if not all(self.staged(s) for side in loads for s in side):
             raise NotStagedError
         return [_with_body(node, *loads)], [_with_body(node, *stores)]
 
@@ -256,11 +267,11 @@ class Splitter:
         return any(touches(self.analysis.accesses(node), "global"))
 
 
-def _with_body(node: ast.For | ast.If, body: list[ast.stmt], orelse: list[ast.stmt] | None = None) -> ast.stmt:
-    """A loop or branch with other statements in it."""
+def _with_body(node: ast.For | ast.If, *lists: list[ast.stmt]) -> ast.stmt:
+    """A loop or branch with copies of other statements in it."""
     head = {k: copy.deepcopy(v) for k, v in ast.iter_fields(node) if k not in ("body", "orelse")}
-    made = type(node)(**head, body=[copy.deepcopy(s) for s in body], orelse=[copy.deepcopy(s) for s in orelse or []])
-    return ast.copy_location(made, node)
+    body, orelse = ([copy.deepcopy(s) for s in inner] for inner in (*lists, [])[:2])
+    return ast.copy_location(type(node)(**head, body=body, orelse=orelse), node)
 
 
 def _simplified(node: ast.stmt) -> ast.stmt | None:
@@ -276,18 +287,17 @@ def _simplified(node: ast.stmt) -> ast.stmt | None:
     return node
 
 
-def _declare_waiting(analysis: Analysis, name: str, array: Array, extents: tuple[ast.expr, ...]) -> None:
-    """`name = cuda.local.array(extents, type)` after the declaration of the shared array that it serves."""
-    node = array.node
+def _declare(analysis: Analysis, buffer: Buffer) -> None:
+    """`name = cuda.local.array(extents, type)` after the declaration of the shared array that a buffer serves."""
+    node = buffer.array.node
     assert isinstance(node, ast.Call)
     module = next((n for n in names_in(node.func) if analysis.source.lookup(n) is cuda), "cuda")
-    shape = (
-        copy.deepcopy(extents[0]) if len(extents) == 1 else ast.Tuple([copy.deepcopy(e) for e in extents], ast.Load())
-    )
-    made = ast.Assign([ast.Name(name, ast.Store())], call(f"{module}.local.array", shape, node.args[1]))
+    extents = buffer.extents
+    shape = extents[0] if len(extents) == 1 else ast.Tuple(list(extents), ast.Load())
+    made = ast.Assign([ast.Name(buffer.name, ast.Store())], call(f"{module}.local.array", shape, node.args[1]))
     for block in analysis.body.walk():
         for i, inner in enumerate(block.body):
-            if getattr(inner, "value", None) is node:
+            if isinstance(inner, ast.Assign) and inner.value is node:
                 block.body.insert(i + 1, at(made, inner))
                 return
     raise AssertionError("a shared array without a declaration")
