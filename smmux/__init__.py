@@ -36,8 +36,8 @@ from smmux.errors import (
 
 if TYPE_CHECKING:
     from smmux.advice import advise
-    from smmux.annotations import overlap
     from smmux.gpus import Gpu
+    from smmux.hints import overlap
     from smmux.result import Result
     from smmux.textures import texture
     from smmux.types import boolean, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, void
@@ -96,7 +96,7 @@ _MEMBERS = {
     "Gpu": "smmux.gpus",
     "advise": "smmux.advice",
     "Result": "smmux.result",
-    "overlap": "smmux.annotations",
+    "overlap": "smmux.hints",
     "texture": "smmux.textures",
     **dict.fromkeys(("boolean", "void", "float32", "float64"), "smmux.types"),
     **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), "smmux.types"),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, SupportsIndex
 
-from smmux import multiplex
 from smmux.dimensions import Dim3, dim3
 from smmux.errors import ConfigError, LaunchError, did_you_mean
 from smmux.kernel import Kernel
+from smmux.multiplex import FORMS, Form, VirtualKernel
 
 __all__ = ["Attempt", "Launch", "attempts", "declared"]
 
@@ -21,32 +21,6 @@ VIRTUAL_BLOCKS = (2, 3, 4)
 
 EXTRA_BLOCKS = (1, 2, 3)
 """Numbers of blocks beyond K under the paper's hardware, each a scheme."""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A multiplexing form: the pass that makes it, and how its kernels are launched.
-
-    virtual: its kernel puts several thread blocks into one, so that it has a geometry of its own. counted: the pass
-    takes how many. hardware: it needs dynamic management. divided: it needs the declaration of a private part.
-    """
-
-    label: str
-    build: Callable[..., Any]
-    virtual: bool = False
-    counted: bool = False
-    hardware: bool = False
-    divided: bool = False
-
-
-FORMS = (
-    Form("VTB", multiplex.vtb, virtual=True, counted=True),
-    Form("VTB_pipe", multiplex.vtb_pipe, virtual=True),
-    Form("CO-VTB", multiplex.co_vtb, virtual=True, divided=True),
-    Form("HW", multiplex.hw, hardware=True),
-    Form("CO-HW", multiplex.co_hw, hardware=True, divided=True),
-)
-"""The forms that are tried, in the order in which they are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +43,9 @@ def attempts(
 ) -> list[Attempt]:
     """All schemes for a kernel with its grid and block. division: the declaration of its private part, empty without
     one; budget: registers per thread for n more blocks, None for no limit."""
-    forms = [form for form in FORMS if division or not form.divided]
-    software = [form for form in forms if not form.hardware]
+    forms = [form for form in FORMS.values() if division or not form.declaration]
     hardware = [form for form in forms if form.hardware]
-    tried = [attempt for form in software for attempt in _software(form, kernel, own, division)]
+    tried = [attempt for form in forms if form.virtual for attempt in _software(form, kernel, own, division)]
     for n in EXTRA_BLOCKS:
         tried += [_hardware(form, n, kernel, own, division, budget) for form in hardware]
     return tried
@@ -80,13 +53,13 @@ def attempts(
 
 def _software(form: Form, kernel: Kernel, own: tuple[Dim3, Dim3], division: Mapping[str, Any]) -> Iterator[Attempt]:
     """The schemes of a form for cards that exist: one, or one for each number of virtual blocks."""
-    build = partial(form.build, kernel, **(division if form.divided else {}))
-    if not form.counted:
+    build = partial(form.function, kernel, **(division if form.declaration else {}))
+    if "n" not in form.options:
         yield Attempt(form.label, partial(_virtual, build, own))
         return
     for n in VIRTUAL_BLOCKS:
         name = form.label if n == 2 else f"{form.label}, N = {n}"
-        yield Attempt(name, partial(_virtual, partial(build, n), own))
+        yield Attempt(name, partial(_virtual, partial(build, n=n), own))
 
 
 def _hardware(
@@ -98,15 +71,16 @@ def _hardware(
     budget: Callable[[int], int] | None,
 ) -> Attempt:
     """A form for the paper's hardware with a number of blocks beyond K."""
-    build = partial(form.build, kernel, **(division if form.divided else {}))
+    build = partial(form.function, kernel, **(division if form.declaration else {}))
     options = {"management": "dynamic", "extra_blocks": extra}
     most = budget(extra) if budget else None
     return Attempt(f"{form.label}, K + {extra}", lambda: (build(), *own), False, options, most)
 
 
-def _virtual(build: Callable[[], multiplex.VirtualKernel], own: tuple[Dim3, Dim3]) -> Launch:
+def _virtual(build: Callable[[], Kernel], own: tuple[Dim3, Dim3]) -> Launch:
     """A kernel of virtual blocks with its launch; one whose grid is no multiple of n gets a guard."""
     kernel = build()
+    assert isinstance(kernel, VirtualKernel)
     try:
         return kernel, *_dims(kernel.geometry(*own))
     except LaunchError:

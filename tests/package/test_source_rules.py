@@ -152,3 +152,8 @@ def test_nothing_is_left_undone():
     words = re.compile(r"\b(TODO|FIXME|XXX)\b")
     text_files = [*C_FILES, *PYTHON_FILES, *sorted((ROOT / "csrc").rglob("*.def"))]
     assert [p.name for p in text_files if words.search(p.read_text())] == []
+
+
+def test_every_file_of_the_package_has_a_name_of_its_own():
+    names = [path.name for path in (ROOT / "smmux").rglob("*.py") if path.name != "__init__.py"]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from smmux.annotations import overlap
 from smmux.errors import CompileError
+from smmux.hints import overlap
 
 MISSING = object()
 

@@ -1,4 +1,4 @@
-"""Annotations: what a kernel's author tells the passes of `smmux.multiplex`. They change nothing in the kernel itself.
+"""Hints: what a kernel's author tells the passes of `smmux.multiplex`. They change nothing in the kernel itself.
 
 >>> import smmux
 >>> from smmux import cuda, float32
@@ -12,8 +12,8 @@
 ...     cuda.syncthreads()
 ...     out[cuda.grid(1)] = tile[63 - t]
 
-The annotated statements are those that `multiplex.vtb_pipe` lets one virtual block execute while the other uses shared
-memory. Under Numba, compiled or simulated, the kernel is what it is without the annotation.
+The statements under the hint are those that `multiplex.vtb_pipe` lets one virtual block execute while the other uses
+shared memory. Under Numba, compiled or simulated, the kernel is what it is without the hint.
 """
 
 from __future__ import annotations
