@@ -16,7 +16,11 @@ __all__ = ["AddressAnalysis", "Affine", "base_alignment", "signed"]
 
 MASK = 0xFFFFFFFF
 MAX_TERMS = 8
-"""Longer sums stay one atom: keeps the analysis linear."""
+"""Terms of a sum that is still taken apart; a longer one counts as a value of its own [EST].
+
+It bounds the work on chains of additions, whose forms would grow with their length. Accesses whose addresses have more
+terms are neither joined nor told apart. With 4 the code of MC and TP changes; without a limit that of MC, which
+then takes up to 8 registers more."""
 
 Atom = Reg | Param | Special | ConstWord
 

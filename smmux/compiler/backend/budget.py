@@ -25,12 +25,16 @@ from smmux.errors import CompileError
 __all__ = ["Allocated", "Search"]
 
 UNLIMITED = 1 << 30
+"""A limit of registers that no function reaches."""
 
 RESERVE = 4, 8
-"""Registers that the scheduler, and motion of invariants, leave alone where values go to local memory anyway."""
+"""Registers that the scheduler, and motion of invariants, leave alone where values go to local memory anyway [EST]: for
+addresses and reloaded values. Both are tried beside no reserve, and the cheapest code is kept, so that other numbers
+can change kernels that spill, and no others."""
 
 MAX_ROUNDS = 8
-"""Rounds of spilling; each leaves fewer long live ranges."""
+"""Rounds of spilling after which a budget counts as impossible [EST]; each leaves fewer long live ranges. A larger
+number could only let a kernel compile that is refused with this one."""
 
 
 @dataclass(slots=True)

@@ -15,15 +15,20 @@ from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type
 __all__ = ["convert_ifs"]
 
 ARM_LIMIT = 5
-"""Operations of an arm. nvcc predicates up to 7 instructions where it expects many warps to diverge, else up to 4
-[PG55 5.4.2]. How it expects that is not told: one number between the two [EST], the least with which the index tests
-of CO-VTB do not diverge."""
+"""Operations of an arm that is executed by all lanes.
+
+nvcc predicates up to 7 instructions where it expects many warps to diverge, and else up to 4 [PG55 5.4.2]; how it
+expects that is not told, so one number between the two stands for both [EST]. With 4 the index tests in the CO-VTB
+forms of MC and HG stay branches, where warps diverge; with 7 the code of no shipped kernel and of none of its VTB and
+CO-VTB forms differs from that with 5. A larger number spends issue slots on lanes that would have skipped the arm."""
 
 MEMORY_LIMIT = 2
-"""Loads and stores among them [EST]: as many as `counters[i] += 1` has."""
+"""Loads and stores in an arm [EST]: as many as `counters[i] += 1` has. With 1, branches stay in HG, MM, RD and SP; with
+4, one goes in HG. In a longer arm, lanes that skip it wait for accesses that they do not make."""
 
 SELECT_LIMIT = 4
-"""Variables that the arms leave different, a selection each [EST]: as many as the lower number of [PG55 5.4.2]."""
+"""Variables that the arms leave different, a selection each [EST]: as many as the lower number of [PG55 5.4.2]. No
+shipped kernel comes near it (2 and 8 give the same code); a larger one adds selections to the path of every lane."""
 
 
 def convert_ifs(function: Function) -> None:

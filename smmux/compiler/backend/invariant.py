@@ -117,6 +117,7 @@ def _pressure(graph: Graph) -> dict[Block, int]:
 
 
 CHEAP = ("alu", "shift", "cvt")
+"""Latency classes that are as well computed again in each iteration, where registers are short."""
 
 
 def _expensive(instr: Instr) -> bool:

@@ -21,11 +21,23 @@ from smmux.compiler.ir import Block, Function, Instr, Reg, Type
 __all__ = ["schedule_blocks"]
 
 DEFAULT_LATENCY = 20
-ISSUE = 4
-"""Clocks between instructions of one warp, as on CC 1.x."""
+"""Clocks until an operation's result is there, where the latencies of no machine are given [EST]: about those of
+arithmetic on CC 1.x and 2.x. `Kernel.simulate` gives the machine's own for every operation, so that it matters only to
+programs compiled without a machine."""
 
-REMEMBERED = 32
-"""Accesses that a later one is compared with, before everything older counts as one: keeps the pass linear."""
+ISSUE_CLOCKS = 4
+"""Clocks from one instruction of the scheduled warp to its next one, on every machine.
+
+The number is that of CC 1.x [PG55 G.3.1]. The machines' own, parameter `issue_interval`, are 4, 2 on CC 2.x and 1 on
+CC 3.x [PG55 G.4.1, G.5.1], but other warps issue between two instructions of one, so that neither is exact. With fewer
+clocks the schedule puts more operations between one and its reader, which holds more values at a time: with 2, three of
+four shipped kernels are scheduled differently, and some take 36 registers more."""
+
+REMEMBERED_ACCESSES = 32
+"""Accesses of a block that a later one is compared with; then one access stands for all older ones [EST].
+
+It keeps the pass linear in the length of the block. A larger number lets loads of long blocks move farther up: without
+a limit most kernels with unrolled loops are scheduled differently, with up to 91 registers more."""
 
 
 def schedule_blocks(function: Function, latencies: Mapping[str, int], live: int) -> None:
@@ -112,7 +124,7 @@ class _Dag:
                 if not (is_load(instr) and is_load(other)) and self.analysis.may_alias(instr, other, offset):
                     self._edge(j, i)
             recent.append(i)
-            if len(recent) > REMEMBERED:
+            if len(recent) > REMEMBERED_ACCESSES:
                 for j in recent[:-1]:
                     self._edge(j, i)
                 gate, recent = i, []
@@ -177,7 +189,7 @@ class _Dag:
                 if waiting[j] == 0:
                     heapq.heappush(pending, (earliest[j], j))
                     heapq.heappush(program, j)
-            clock += ISSUE
+            clock += ISSUE_CLOCKS
         return order
 
     def _pressure(self, i: int, uses: dict[Reg, int], live_out: int) -> int:

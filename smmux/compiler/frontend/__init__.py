@@ -40,6 +40,10 @@ _RULES = (
     statement_rules,
 )  # importing them registers the rules
 MAX_ATTEMPTS = 8
+"""Times that a kernel is lowered, each with more local arrays in memory instead of registers [EST].
+
+An attempt finds all arrays that need memory as the kernel then is, so that the second one is the last unless memory
+makes an index of another array unknown. With fewer than a kernel needs, compiling ends in an AssertionError."""
 
 
 def lower(source: FunctionSource, signature: Signature, options: Options) -> ir.Function:

@@ -52,6 +52,10 @@ INTEGER = {
 FLOAT = {"Add": "add.f32", "Sub": "sub.f32", "Mult": "mul.f32"}
 PREDICATE = {"BitAnd": "and.pred", "BitOr": "or.pred", "BitXor": "xor.pred"}
 
+ALL_BITS = 64
+"""A shift count that moves all 32 bits of a number out, as any larger one does: it keeps Python's integers small where
+constants are folded. Any number from 32 on gives the same."""
+
 
 def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     """a op b, for the operator of that name in `ast`."""
@@ -220,7 +224,7 @@ def _shift(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     x, count = to_kind(f, node, a, kind), strong(f, node, b)
     limits, drift = _shift_limits(op, a, b, kind)
     if x.known and count.known:
-        return constant(kind, PYTHON[op](x.const, min(count.const, 64)), drift)
+        return constant(kind, PYTHON[op](x.const, min(count.const, ALL_BITS)), drift)
     if count.const == 0:
         return replace(x, drift=drift)
     name = "shl.b32" if op == "LShift" else "shr.u32" if kind is Kind.UINT32 else "shr.s32"
@@ -231,9 +235,9 @@ def _shift_limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, i
     low, high = RANGE[kind]
     if op == "RShift":
         if b.known:
-            return (a.lo >> min(b.const, 64), a.hi >> min(b.const, 64)), False
+            return (a.lo >> min(b.const, ALL_BITS), a.hi >> min(b.const, ALL_BITS)), False
         return (min(a.lo, 0), max(a.hi, 0)), False
-    most = min(b.hi, 64)
+    most = min(b.hi, ALL_BITS)
     exact = (min(a.lo, a.lo << most), max(a.hi, a.hi << most))
     fits = low <= exact[0] and exact[1] <= high
     return (exact if fits else (low, high)), not fits or a.drift

@@ -30,7 +30,10 @@ from smmux.compiler.frontend.typed_values import (
 )
 from smmux.types import Scalar
 
-MAX_REGISTER_ARRAY = 512  # elements; longer local arrays go to memory at once
+MAX_REGISTER_ARRAY = 512
+"""Elements of a local array that may lie in registers [EST]; longer ones go to memory at once. No machine has more than
+255 registers per thread, but an array whose elements are not all alive at a time needs fewer than it has."""
+
 # Bounds of the special registers: blocks of at most 1024 threads, fewer than 2**21 blocks along an axis, so that
 # blockIdx.x * blockDim.x + threadIdx.x is known to fit an int32.
 SPECIAL_BOUNDS = {"tid": (0, 1023), "ctaid": (0, 2**21 - 2), "ntid": (1, 1024), "nctaid": (1, 2**21 - 1)}

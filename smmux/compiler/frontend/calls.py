@@ -19,6 +19,10 @@ from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Val
 from smmux.types import Scalar
 
 MAX_DEPTH = 64
+"""Calls within calls, beyond which functions that call each other with ever new arguments count as recursive [EST].
+
+Every level takes several frames of Python's own stack, of which there are 1,000. A larger number would end in Python's
+RecursionError instead of a message with the line; nested calls of hand-written kernels are a few levels deep."""
 
 
 @expression(ast.Call)

@@ -277,7 +277,10 @@ HARMLESS = (
     ast.Name, ast.Constant, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp,
     ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.expr_context,
 )  # fmt: skip
-HARMLESS_NODES = 12  # beyond that a branch is cheaper
+HARMLESS_NODES = 12
+"""Parts of an expression that is computed where its value may not be wanted [EST]: about the five operations of an arm
+that if-conversion executes for all lanes, with their operands. Longer ones get a branch. No shipped kernel changes with
+6 or 24."""
 
 
 def harmless(node: ast.expr) -> bool:

@@ -11,6 +11,11 @@ from smmux.compiler.frontend.statement_rules import infer_statements
 from smmux.compiler.frontend.typed_values import Anything, Value, describe
 
 MAX_PASSES = 40
+"""Passes over a function's statements, after which inference goes on with the types that it has [EST].
+
+A pass carries a type over any number of assignments in program order, but over one in the reverse order, so that only
+chains of variables each assigned below its use take many; the random kernels of the tests take at most four. With fewer
+than a kernel needs, some variable has too narrow a type, and the assignment that does not fit it is refused."""
 
 
 def infer(f: Frame, arguments: dict[str, Anything]) -> Inference:

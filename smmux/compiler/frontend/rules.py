@@ -16,7 +16,9 @@ Statement = Callable[[Frame, Any], None]
 CallRule = TypeVar("CallRule", bound=Callable[..., Anything])
 Call = Callable[..., Anything]  # (frame, node, *arguments, **keywords) -> value
 
-POLL = 64  # statements between two looks at Ctrl-C: unrolled kernels have ten thousands
+POLL = 64
+"""Statements between two looks at Ctrl-C [EST]: lowering them takes milliseconds, and unrolled kernels have ten
+thousands. Code does not depend on it."""
 
 EXPRESSIONS: dict[type[ast.AST], Expression] = {}
 STATEMENTS: dict[type[ast.AST], Statement] = {}
