@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
+from smmux.compiler.frontend import floor_division
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import (
     float64_in_numba,
@@ -21,6 +22,7 @@ from smmux.compiler.frontend.convert import (
     strong_kind,
     to_kind,
 )
+from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.typed_values import MACHINE_TYPE, RANGE, Kind, Value, constant, weak
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
@@ -78,8 +80,6 @@ def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     if kind.floating:
         return _float(f, node, op, a, b)
     if op in ("FloorDiv", "Mod"):
-        from smmux.compiler.frontend import floor_division
-
         return floor_division.floor_divide(f, node, a, b) if op == "FloorDiv" else floor_division.modulo(f, node, a, b)
     if op in ("LShift", "RShift"):
         return _shift(f, node, op, a, b)
@@ -101,8 +101,6 @@ def _literal(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
 
 def _float(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     if op in ("FloorDiv", "Mod"):
-        from smmux.compiler.frontend.calls import library_number
-
         x, y = to_float(f, node, a), to_float(f, node, b)
         float64_in_numba(f, node, a, b)
         return library_number(f, node, "floor_divide" if op == "FloorDiv" else "modulo", x, y)
@@ -245,8 +243,6 @@ def _shift_limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, i
 
 def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """A small constant exponent is repeated multiplication; otherwise exp2(y log2(x)), or squaring for integers."""
-    from smmux.compiler.frontend.calls import library_number
-
     if b.known and b.kind is not Kind.WEAK_FLOAT and b.kind is not Kind.FLOAT32 and 0 <= b.const <= 32:
         return _repeated(f, node, strong(f, node, a), b.const)
     if promoted(a.kind, b.kind).floating or (b.known and b.const < 0):

@@ -1,28 +1,21 @@
-"""Calls: casts, functions of the language, device functions (inlined), functions of the library."""
+"""Calls: casts, functions of the language, device functions."""
 
 from __future__ import annotations
 
 import ast
-from functools import cache
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import array_access, environment, unsupported
-from smmux.compiler.frontend.context import Edge, Frame
+from smmux.compiler.frontend import array_access, unsupported
+from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast_to, number
-from smmux.compiler.frontend.infer import infer
-from smmux.compiler.frontend.rules import CALLS, evaluate, evaluate_all, execute, expression
-from smmux.compiler.frontend.source import FunctionSource, from_function
-from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Value, type_name
+from smmux.compiler.frontend.inlining import inline, library_source
+from smmux.compiler.frontend.rules import CALLS, evaluate, evaluate_all, expression
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, type_name
 from smmux.types import Scalar
-
-MAX_DEPTH = 64
-"""Calls within calls, beyond which functions that call each other with ever new arguments count as recursive [EST].
-
-Every level takes several frames of Python's own stack, of which there are 1,000. A larger number would end in Python's
-RecursionError instead of a message with the line; nested calls of hand-written kernels are a few levels deep."""
 
 
 @expression(ast.Call)
@@ -67,7 +60,7 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
             raise
     definition = getattr(function, "definition", None)
     if f.source.library and definition is None and isinstance(function, FunctionType):
-        definition = _library(function.__name__)
+        definition = library_source(function.__name__)
     if isinstance(definition, FunctionSource):
         if not definition.device:
             raise f.error(
@@ -92,100 +85,3 @@ def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:
     if name == "view" and len(arguments) == 1 and not keywords:
         return array_access.view(f, node, array, arguments[0])
     raise f.error(node, f"arrays have no method {name!r} in a kernel; there is view(dtype)")
-
-
-def inline(
-    f: Frame, node: ast.AST, source: FunctionSource, arguments: list[Anything], keywords: dict[str, Anything]
-) -> Anything:
-    """The body of a device function in place of its call."""
-    if f.active(source) or f.depth > MAX_DEPTH:
-        raise f.error(
-            node, f"{source.name!r} calls itself: recursion is not supported, since calls are inlined; use a loop"
-        )
-    bound = bind_arguments(f, node, source, arguments, keywords)
-    frame = Frame(f.ctx, source, f, node)
-    inference = infer(frame, bound)
-    frame.adopt(inference)
-    if f.ctx.dry:
-        return _dry_result(frame, inference.result)
-    frame.result = inference.result
-    for name, value in bound.items():
-        environment.write(frame, node, name, value)
-    execute(frame, source.node.body)
-    value = _return(frame, node)
-    for key in [k for k in f.ctx.env if k[0] == frame.id]:
-        del f.ctx.env[key]
-    f.at(node)
-    return value
-
-
-def _dry_result(frame: Frame, result: Anything | None) -> Anything:
-    if ".return" in frame.errors:
-        raise frame.errors[".return"]
-    return Static(None) if result is None else result
-
-
-def _return(frame: Frame, node: ast.AST) -> Anything:
-    """Join the returns of an inlined function; falling off its end returns None."""
-    if ".return" in frame.errors:
-        raise frame.errors[".return"]
-    key = frame.key(".return")
-    edges: list[Edge] = list(frame.returns)
-    if frame.b.block is not None:
-        returns_value = frame.result is not None and not (
-            isinstance(frame.result, Static) and frame.result.object is None
-        )
-        if returns_value:
-            last = frame.source.node.body[-1]
-            raise frame.error(
-                last, f"{frame.source.name!r} can end here without a return, but returns a value elsewhere"
-            )
-        frame.ctx.env[key] = Static(None)
-        edges.append((frame.b.block, frame.ctx.env))
-    if not edges:
-        return Static(None)
-    local = [k for k in edges[0][1] if k[0] == frame.id and k != key]
-    for _, env in edges:  # only the result survives: nothing else needs to be joined
-        for name in [*local, *(k for k in env if k[0] == frame.id and k != key)]:
-            env.pop(name, None)
-    environment.merge(frame, node, edges)
-    return frame.ctx.env.pop(key)
-
-
-def bind_arguments(
-    f: Frame, node: ast.AST, source: FunctionSource, arguments: list[Anything], keywords: dict[str, Anything]
-) -> dict[str, Anything]:
-    """Arguments by parameter name, with defaults filled in."""
-    from smmux.compiler.frontend.expression_rules import lift
-
-    names = source.parameters
-    if len(arguments) > len(names):
-        raise f.error(node, f"{source.name!r} takes {len(names)} arguments, {len(arguments)} given")
-    bound = dict(zip(names, arguments, strict=False))
-    for name, value in keywords.items():
-        if name not in names or name in bound:
-            raise f.error(node, f"{source.name!r} has no parameter {name!r} left to give")
-        bound[name] = value
-    for name in names:
-        if name not in bound:
-            if name not in source.defaults:
-                raise f.error(node, f"{source.name!r} needs an argument {name!r}")
-            bound[name] = lift(f, node, source.defaults[name])
-    return {name: bound[name] for name in names}
-
-
-@cache
-def _library(name: str) -> FunctionSource:
-    from smmux.compiler.frontend import mathlib
-
-    return from_function(getattr(mathlib, name), device=True, library=True)
-
-
-def library(f: Frame, node: ast.AST, name: str, *arguments: Anything) -> Anything:
-    """Call a function of `mathlib`."""
-    return inline(f, node, _library(name), list(arguments), {})
-
-
-def library_number(f: Frame, node: ast.AST, name: str, *arguments: Anything) -> Value:
-    """Call a function of `mathlib` that returns a number."""
-    return number(f, node, library(f, node, name, *arguments))

@@ -7,6 +7,7 @@ import ast
 from smmux.compiler import ir
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import operand, promoted, result, settle, to_kind
+from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.typed_values import INT32_MAX, MACHINE_TYPE, Kind, Value, constant
 
 
@@ -74,8 +75,6 @@ def _prepare(f: Frame, node: ast.AST, a: Value, b: Value, symbol: str) -> tuple[
 
 def _mixed(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
     """int32 with uint32: exact values, by a function of the library."""
-    from smmux.compiler.frontend.calls import library_number
-
     return library_number(f, node, f"{name}_{'unsigned_signed' if a.kind is Kind.UINT32 else 'signed_unsigned'}", a, b)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from contextlib import suppress
 
 from smmux.compiler.frontend import environment
-from smmux.compiler.frontend.context import Frame, Inference
+from smmux.compiler.frontend.context import Frame, Inference, Unknown
 from smmux.compiler.frontend.convert import Conflict, join
-from smmux.compiler.frontend.statement_rules import infer_statements
+from smmux.compiler.frontend.rules import INFERENCES, execute
 from smmux.compiler.frontend.typed_values import Anything, Value, describe
+from smmux.errors import CompileError
 
 MAX_PASSES = 40
 """Passes over a function's statements, after which inference goes on with the types that it has [EST].
@@ -53,3 +55,27 @@ def _share(f: Frame) -> None:
             with suppress(Conflict):
                 f.types[name] = f.types[variable] = joined = join(other, mine)
                 f.stale |= describe(joined) != describe(mine) or describe(joined) != describe(other)
+
+
+def infer_statements(f: Frame, body: list[ast.stmt]) -> None:
+    """Visit statements for their types only: each once, whatever the control flow."""
+    for node in body:
+        try:
+            _visit(f, node)
+        except Unknown:
+            pass
+        except CompileError as error:
+            # Raised again when the statement is lowered, unless it turns out to be unreachable.
+            for target in ast.walk(node):
+                if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store) and target.id not in f.types:
+                    f.failed.setdefault(target.id, error)
+
+
+def _visit(f: Frame, node: ast.stmt) -> None:
+    """One statement: a compound one by its rule for inference, any other by the rule that lowers it."""
+    rule = INFERENCES.get(type(node))
+    if rule is not None:
+        rule(f, node)
+    else:
+        f.at(node)
+        execute(f, [node])

@@ -9,9 +9,9 @@ from functools import partial
 from smmux import cuda, smm
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, array_access, compare
-from smmux.compiler.frontend.calls import library_number
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, number, operand, result, settle, strong, to_kind, truth
+from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,

@@ -18,9 +18,10 @@ from smmux.compiler.frontend.convert import (
     to_kind,
     truth,
 )
-from smmux.compiler.frontend.rules import evaluate, execute, statement
+from smmux.compiler.frontend.infer import infer_statements
+from smmux.compiler.frontend.rules import evaluate, execute, inference, statement
 from smmux.compiler.frontend.source import assigned_names
-from smmux.compiler.frontend.statement_rules import bind, infer_statements
+from smmux.compiler.frontend.statement_rules import bind
 from smmux.compiler.frontend.typed_values import (
     RANGE,
     Anything,
@@ -90,6 +91,7 @@ def _range(f: Frame, node: ast.Call, values: list[Value]) -> Range:
 # -- type inference
 
 
+@inference(ast.For, ast.While)
 def infer_loop(f: Frame, node: ast.For | ast.While) -> None:
     """Visit a loop once for its types."""
     try:
@@ -110,6 +112,11 @@ def _infer_target(f: Frame, node: ast.For) -> None:
         return
     for item in over.items:
         bind(f, node.target, item)
+
+
+@inference(ast.Break, ast.Continue)
+def infer_jump(f: Frame, node: ast.Break | ast.Continue) -> None:
+    """Nothing: statements behind it are visited too."""
 
 
 # -- lowering

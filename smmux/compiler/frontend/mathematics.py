@@ -10,9 +10,9 @@ from typing import Any
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, machine_operations
-from smmux.compiler.frontend.calls import library
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, float64_in_numba, number, operand, result, settle
+from smmux.compiler.frontend.inlining import library
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.typed_values import Anything, Kind, Value, bits, constant, weak
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smmux.compiler import ir
+from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import result
 from smmux.compiler.frontend.typed_values import DTYPES, MACHINE_TYPE, Anything, ArrayRef, Kind, Static, Tuple
@@ -62,8 +63,6 @@ class _Words:
 
 def parameters(f: Frame, signature: Signature) -> dict[str, Anything]:
     """The kernel's parameters by name; missing ones take their defaults."""
-    from smmux.compiler.frontend.expression_rules import lift
-
     source, names = f.source, f.source.parameters
     given = len(signature.arguments)
     if given > len(names) or any(name not in source.defaults for name in names[given:]):

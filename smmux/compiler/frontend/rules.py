@@ -22,6 +22,7 @@ thousands. Code does not depend on it."""
 
 EXPRESSIONS: dict[type[ast.AST], Expression] = {}
 STATEMENTS: dict[type[ast.AST], Statement] = {}
+INFERENCES: dict[type[ast.AST], Statement] = {}  # of compound statements, whose parts are visited one by one
 CALLS: dict[int, tuple[Any, Call]] = {}  # by id of the Python function, which the entry keeps alive
 
 
@@ -40,6 +41,16 @@ def statement(*nodes: type[ast.AST]) -> Callable[[Statement], Statement]:
 
     def register(rule: Statement) -> Statement:
         STATEMENTS.update(dict.fromkeys(nodes, rule))
+        return rule
+
+    return register
+
+
+def inference(*nodes: type[ast.AST]) -> Callable[[Statement], Statement]:
+    """Register the rule that visits statements of these classes for their types only."""
+
+    def register(rule: Statement) -> Statement:
+        INFERENCES.update(dict.fromkeys(nodes, rule))
         return rule
 
     return register

@@ -8,7 +8,8 @@ from smmux.compiler.frontend import array_access, environment
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
 from smmux.compiler.frontend.expression_rules import augmented, evaluate_index
-from smmux.compiler.frontend.rules import evaluate, execute, statement
+from smmux.compiler.frontend.infer import infer_statements
+from smmux.compiler.frontend.rules import evaluate, execute, inference, statement
 from smmux.compiler.frontend.source import is_overlap
 from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Tuple, Value, type_name
 from smmux.errors import CompileError
@@ -178,35 +179,9 @@ def _join_result(f: Frame, node: ast.AST, value: Anything) -> None:
         )
 
 
-def infer_statements(f: Frame, body: list[ast.stmt]) -> None:
-    """Visit statements for their types only: each once, whatever the control flow."""
-    for node in body:
-        try:
-            _infer(f, node)
-        except Unknown:
-            pass
-        except CompileError as error:
-            # Raised again when the statement is lowered, unless it turns out to be unreachable.
-            for target in ast.walk(node):
-                if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store) and target.id not in f.types:
-                    f.failed.setdefault(target.id, error)
-
-
-def _infer(f: Frame, node: ast.stmt) -> None:
-    from smmux.compiler.frontend import loops
-
-    if isinstance(node, ast.If):
-        _infer_if(f, node)
-    elif isinstance(node, ast.For | ast.While):
-        loops.infer_loop(f, node)
-    elif isinstance(node, ast.With):
-        infer_statements(f, node.body)
-    elif not isinstance(node, ast.Break | ast.Continue):
-        f.at(node)
-        execute(f, [node])
-
-
-def _infer_if(f: Frame, node: ast.If) -> None:
+@inference(ast.If)
+def infer_if(f: Frame, node: ast.If) -> None:
+    """Both arms, or the one that is executed where the condition is known."""
     try:
         condition = truth(f, node.test, evaluate(f, node.test))
         known = condition.const if condition.known else None
@@ -216,3 +191,9 @@ def _infer_if(f: Frame, node: ast.If) -> None:
         infer_statements(f, node.body)
     if known is not True:
         infer_statements(f, node.orelse)
+
+
+@inference(ast.With)
+def infer_with(f: Frame, node: ast.With) -> None:
+    """The statements under it."""
+    infer_statements(f, node.body)

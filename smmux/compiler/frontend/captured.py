@@ -1,0 +1,40 @@
+"""Python objects that a kernel names, as compile-time values."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from typing import Any
+
+import numpy as np
+
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.typed_values import Anything, Kind, Static, Tuple, Value, constant, weak
+
+
+def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
+    """A captured Python object as a compile-time value."""
+    if isinstance(value, enum.Enum) and isinstance(value.value, int):
+        return weak(int(value.value))
+    if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
+        return weak(value)
+    if isinstance(value, np.bool_):
+        return weak(bool(value))
+    if isinstance(value, np.generic):
+        return _lift_numpy(f, node, value)
+    if isinstance(value, tuple):
+        return Tuple(tuple(lift(f, node, item) for item in value))
+    return Static(value)
+
+
+def _lift_numpy(f: Frame, node: ast.AST, value: np.generic) -> Value:
+    """A NumPy number: one of 64 bits counts as a literal, since kernels have no such type."""
+    if isinstance(value, np.float64):
+        return weak(float(value))
+    if isinstance(value, np.float32):
+        return constant(Kind.FLOAT32, float(value))
+    if isinstance(value, np.uint32):
+        return constant(Kind.UINT32, int(value))
+    if isinstance(value, np.integer):
+        return weak(int(value)) if value.dtype.itemsize == 8 else constant(Kind.INT32, int(value))
+    raise f.error(node, f"captured value of type {type(value).__name__} is not supported")
