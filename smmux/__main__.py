@@ -18,33 +18,27 @@ With `--check` the exit status of `run` is 1 if the check finds an error.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
 import json
-import math
 import os
 import platform
-import re
-import runpy
 import sys
-import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import smmux
 from smmux import _core, gpus, policies
 from smmux.advice import Advice
-from smmux.kernel import Kernel
+from smmux.command_words import argument, dimensions, kernel_of, private
 from smmux.launch_options import OPTIONS
 from smmux.report import counters_page
 from smmux.result import Result, counter_info, line_counters
 from smmux.sweep import count_of_jobs
 
-__all__ = ["argument", "main"]
+__all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -109,8 +103,8 @@ def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str, optio
     parser.epilog = __doc__[__doc__.index("An argument of") :]
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("kernel", metavar="FILE.py:KERNEL")
-    parser.add_argument("--grid", required=True, type=_dims, help="blocks: N or X,Y or X,Y,Z")
-    parser.add_argument("--block", required=True, type=_dims, help="threads per block: N or X,Y or X,Y,Z")
+    parser.add_argument("--grid", required=True, type=dimensions, help="blocks: N or X,Y or X,Y,Z")
+    parser.add_argument("--block", required=True, type=dimensions, help="threads per block: N or X,Y or X,Y,Z")
     parser.add_argument(
         "--dynshared", type=int, default=0, metavar="BYTES", help="of shared memory for arrays of shape 0"
     )
@@ -125,7 +119,7 @@ def _add_advise(advise: argparse.ArgumentParser) -> None:
     _add_launch(advise, "advise", "list", ["max_cycles"])
     advise.add_argument(
         "--private",
-        type=_private,
+        type=private,
         metavar="ARRAY=N",
         help="rows 0..N-1 of a shared array are private, the others public: tries CO-VTB and CO-HW too",
     )
@@ -219,7 +213,7 @@ def _policies(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    kernel = _load(options.kernel)
+    kernel = kernel_of(options.kernel)
     result = kernel.simulate(
         options.grid,
         options.block,
@@ -246,7 +240,7 @@ def _advise(options: argparse.Namespace) -> None:
     if options.source:
         _check_place(options.source)
     advice = smmux.advise(
-        _load(options.kernel),
+        kernel_of(options.kernel),
         options.grid,
         options.block,
         tuple(argument(text) for text in options.arguments),
@@ -282,14 +276,6 @@ def _commented(advice: Advice) -> str:
     return "".join(f"# {line}\n" for line in (repr(advice)[1:-1], *advice.conclusion()[:1])) + advice.source
 
 
-def _private(text: str) -> dict[str, Any]:
-    """`ARRAY=N` as arguments of the collaborative passes."""
-    array, _, rows = text.partition("=")
-    if not array or not rows.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not ARRAY=N")
-    return {"array": array, "private": int(rows)}
-
-
 def _print_result(result: Result) -> None:
     print(f"blocks resident on an SM on average: {result.achieved_residency:.2f}")
     print(
@@ -306,137 +292,6 @@ def _print_result(result: Result) -> None:
         print("  line" + "".join(f"{name:>14}" for name in line_counters()) + "  source")
     for line, values in lines.items():
         print(f"{line:6}" + "".join(f"{value:>14}" for value in values.values()) + "  " + result.source(line).strip())
-
-
-def _dims(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of N, X,Y and X,Y,Z") from None
-
-
-def _load(place: str) -> Any:
-    """The kernel of `FILE.py:KERNEL`."""
-    path, _, name = place.rpartition(":")
-    if not path:
-        raise ValueError(f"{place!r} is not FILE.py:KERNEL")
-    folder = Path(path).resolve().parent
-    sys.path.insert(0, str(folder))  # as `python FILE.py` does
-    try:
-        with contextlib.redirect_stdout(sys.stderr):  # stdout is for results
-            names = runpy.run_path(path)
-    except SyntaxError as error:  # of the file, or of one that it imports
-        if isinstance(error, smmux.Error):
-            raise
-        place = ":".join(str(part) for part in (error.filename or path, error.lineno) if part is not None)
-        raise ValueError(f"{place}: {error.msg}") from None
-    except ImportError as error:
-        raise ValueError(f"{_innermost(error) or path}: {error}") from None
-    except (Exception, SystemExit) as error:
-        place = _innermost(error, folder) or _innermost(error)
-        if not place or getattr(error, "filename", None) and isinstance(error, smmux.Error):
-            raise  # the file cannot be read, or the message says where
-        message = " ".join(str(error).split())
-        raise ValueError(": ".join(filter(None, (place, type(error).__name__, message)))) from None
-    kernels = {key: value for key, value in names.items() if isinstance(value, Kernel) and not value.device}
-    if name not in kernels:
-        numba = "; it is one of Numba's: import cuda from smmux" if hasattr(names.get(name), "py_func") else ""
-        raise ValueError(f"{path} has no kernel {name!r}; it has {', '.join(kernels) or 'none'}{numba}")
-    return kernels[name]
-
-
-def _innermost(error: BaseException, folder: Path | None = None) -> str:
-    """FILE:LINE where an error came up in a kernel's file or in one that it imports, of a folder if one is given; empty
-    if none is at fault."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<")]
-    places = [
-        f"{f.filename}:{f.lineno}"
-        for f in frames
-        if f.filename != __file__ and (folder is None or Path(f.filename).resolve().parent == folder)
-    ]
-    return places[-1] if places else ""
-
-
-_ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>\d+(, ?\d+)*)\](=(?P<fill>.+))?")
-_WORDS = {"True": True, "False": False, "None": None}
-
-
-def argument(text: str) -> Any:
-    """A kernel argument from its text on the command line.
-
-    >>> argument("7"), argument("0.5"), argument("int32[2,2]=arange").tolist(), argument("float32[2]=-1.5").tolist()
-    (7, 0.5, [[0, 1], [2, 3]], [-1.5, -1.5])
-    """
-    if text in _WORDS:
-        return _WORDS[text]
-    try:
-        if text.endswith(".npy"):
-            return _stored(text)
-        if match := _ARRAY.fullmatch(text):
-            return _array(match["dtype"], tuple(int(n) for n in match["shape"].split(",")), match["fill"] or "zeros")
-    except (ValueError, TypeError, MemoryError) as error:
-        raise ValueError(f"argument {text!r}: {error}") from None
-    except OSError as error:
-        raise ValueError(f"argument {text!r}: {error.strerror or error}") from None
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            continue
-    raise ValueError(
-        f"argument {text!r} is none of a number, True, False, None, dtype[shape], dtype[shape]=FILL and NAME.npy"
-    )
-
-
-def _stored(path: str) -> NDArray[Any]:
-    """The array of a file."""
-    try:
-        array = np.load(path)
-    except (ValueError, EOFError):  # NumPy's advice is to run what the file says
-        array = None
-    if not isinstance(array, np.ndarray):
-        raise ValueError("the file is no array of numbers as numpy.save writes them")
-    return array
-
-
-def _array(dtype: str, shape: tuple[int, ...], fill: str) -> NDArray[Any]:
-    array = np.zeros(math.prod(shape), dtype)
-    if array.dtype.kind not in "biufc":
-        raise ValueError(f"{dtype} is no data type of numbers")
-    if fill == "random":
-        array[:] = np.random.default_rng(0).integers(0, 128, array.size) / (8 if dtype.startswith("float") else 1)
-    elif fill == "arange":
-        _fitting(max(array.size - 1, 0), array.dtype)
-        array[:] = np.arange(array.size)
-    elif fill != "zeros":
-        array[:] = _fitting(_number(fill), array.dtype)
-    return array.reshape(shape)
-
-
-def _number(fill: str) -> int | float:
-    if fill == "ones":
-        return 1
-    for convert in (int, float):
-        try:
-            return convert(fill)
-        except ValueError:
-            continue
-    raise ValueError(f"{fill!r} is none of zeros, ones, arange, random and a number")
-
-
-def _fitting(value: int | float, dtype: np.dtype[Any]) -> int | float:
-    """A number as elements of a type hold it; ValueError where they would hold another, but for a float's rounding."""
-    if dtype.kind in "fc":
-        largest = float(np.finfo(dtype).max)
-        if largest < abs(value) < math.inf:
-            raise ValueError(f"{value} does not fit {dtype}, which ends at {largest:.3g}")
-        return value
-    if not math.isfinite(value) or value != int(value):
-        raise ValueError(f"{value} is no integer, as {dtype} holds")
-    low, high = (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
-    if not low <= value <= high:
-        raise ValueError(f"{value} does not fit {dtype} ({low} to {high})")
-    return int(value)
 
 
 if __name__ == "__main__":

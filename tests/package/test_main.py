@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from smmux import _core, gpus
-from smmux.__main__ import argument, main
+from smmux.__main__ import main
+from smmux.command_words import argument
 
 KERNELS = """
 from smmux import cuda

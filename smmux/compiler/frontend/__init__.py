@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import (
-    array_access,
+    array_declarations,
     builtin,
     calls,
     environment,
@@ -83,7 +83,7 @@ def _lower_once(ctx: Context, signature: Signature) -> None:
     if f.b.block is not None:
         f.b.exit()
     if ctx.dynshared:
-        array_access.launch_offset(f)
+        array_declarations.launch_offset(f)
     for instr in ctx.function.instrs():
         if instr.attrs.get("bytes") == intrinsics.ALL_DYNAMIC:
             instr.attrs["bytes"] = ctx.function.dynamic_bytes

@@ -1,4 +1,4 @@
-"""Arrays: declaration, indexing, loads, stores, views."""
+"""Arrays in use: indices, loads, stores, atomics, attributes and views."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, environment
+from smmux.compiler.frontend.array_declarations import contiguous, dtype_of
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import cast, cast_to, element_type, number, operand, result, settle
+from smmux.compiler.frontend.convert import cast, cast_to, number, operand, result, settle
 from smmux.compiler.frontend.typed_values import (
     DTYPES,
     MACHINE_TYPE,
-    SUPPORTED,
     Anything,
     ArrayRef,
     Dtype,
@@ -29,181 +27,6 @@ from smmux.compiler.frontend.typed_values import (
     weak,
 )
 from smmux.types import Scalar
-
-MAX_REGISTER_ARRAY = 512
-"""Elements of a local array that may lie in registers [EST]; longer ones go to memory at once. No machine has more than
-255 registers per thread, but an array whose elements are not all alive at a time needs fewer than it has."""
-
-# Bounds of the special registers: blocks of at most 1024 threads, fewer than 2**21 blocks along an axis, so that
-# blockIdx.x * blockDim.x + threadIdx.x is known to fit an int32.
-SPECIAL_BOUNDS = {"tid": (0, 1023), "ctaid": (0, 2**21 - 2), "ntid": (1, 1024), "nctaid": (1, 2**21 - 1)}
-
-
-def special(register: str, axis: str) -> Value:
-    """A component of threadIdx, blockIdx, blockDim or gridDim."""
-    return result(Kind.INT32, ir.Special(ir.SpecialName(f"{register}.{axis}")), *SPECIAL_BOUNDS[register])
-
-
-def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides in elements, last index fastest."""
-    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
-
-
-# -- types and shapes written in the source
-
-
-NUMPY_NAMES = {np.dtype(name): name for name in DTYPES}
-
-
-def dtype_of(f: Frame, node: ast.AST, value: Anything) -> Scalar:
-    """The element type that an expression names: `float32`, `np.int32`, "uint8", `a.dtype`."""
-    named = value.object if isinstance(value, Static) else None
-    if isinstance(named, Scalar):
-        element_type(f, node, named)
-        return named
-    if named is int or named is float:
-        raise f.error(
-            node, f"Python's {named.__name__} is 64 bits wide in Numba; write {'int32' if named is int else 'float32'}"
-        )
-    try:
-        dtype = np.dtype(named) if named is not None else None
-    except TypeError:
-        dtype = None
-    if dtype is None:
-        raise f.error(node, f"an element type is needed here; supported are {SUPPORTED}")
-    if dtype not in NUMPY_NAMES:
-        raise f.error(node, f"{dtype.name} is not supported by the machine; supported are {SUPPORTED}")
-    return Scalar(NUMPY_NAMES[dtype])
-
-
-def shape_of(f: Frame, node: ast.AST, value: Anything) -> tuple[int, ...]:
-    """A constant shape: an int or a tuple of ints."""
-    items = value.items if isinstance(value, Tuple) else (value,)
-    shape = []
-    for item in items:
-        extent = number(f, node, item)
-        if not extent.known and f.ctx.dry:
-            extent = weak(1)
-        if not extent.known or not isinstance(extent.const, int):
-            raise f.error(node, "the shape of an array has to be a compile-time constant of ints")
-        if extent.const < 0:
-            raise f.error(node, f"negative extent {extent.const} in the shape of an array")
-        shape.append(extent.const)
-    if not shape:
-        raise f.error(node, "0-d arrays are not supported; use shape 1")
-    return tuple(shape)
-
-
-# -- declarations
-
-
-def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dynamic: bool) -> ArrayRef:
-    """`cuda.shared.array` or `smm.array`: one array per place in the source, however often it is passed."""
-    element, extents = dtype_of(f, node, dtype), shape_of(f, node, shape)
-    size = DTYPES[element.name].size
-    from_launch = extents == (0,) and not dynamic
-    if from_launch:
-        extents = (f.ctx.dynshared // size,)
-        if not extents[0]:
-            raise f.error(
-                node, "shape 0 means the bytes given at launch, kernel[grid, block, stream, bytes], which are 0"
-            )
-    key = ("shared", id(node), element, extents)
-    if key not in f.ctx.storage and not f.ctx.dry:
-        offset = (
-            launch_offset(f)
-            if from_launch
-            else f.ctx.place(ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic)
-        )
-        f.ctx.storage[key] = f.ctx.declare(
-            _array(f, node, ir.Space.SHARED, element, math.prod(extents), offset, dynamic)
-        )
-    storage = f.ctx.storage.get(key)
-    if storage is None:  # types are being inferred: a stand-in, the same each time
-        stand_in = _array(f, node, ir.Space.SHARED, element, math.prod(extents), 0, dynamic)
-        count = sum(isinstance(k, tuple) and k[0] == "stand-in" for k in f.ctx.storage)
-        storage = f.ctx.storage.setdefault(("stand-in", *key), replace(stand_in, index=-1 - count))
-    return ArrayRef(storage, element, extents, contiguous(extents))
-
-
-def launch_offset(f: Frame) -> int:
-    """Where the bytes given at launch lie. Their arrays all begin there, as `extern __shared__` ones do, and a block
-    holds them even if there is no such array."""
-    key = "bytes given at launch"
-    if key not in f.ctx.storage:
-        f.ctx.storage[key] = f.ctx.place(ir.Space.SHARED, f.ctx.dynshared)
-    return int(f.ctx.storage[key])
-
-
-def _array(
-    f: Frame,
-    node: ast.AST,
-    space: ir.Space,
-    element: Scalar,
-    elements: int,
-    offset: int,
-    dynamic: bool = False,
-    name: str = "",
-) -> ir.Storage:
-    dtype = DTYPES[element.name]
-    index = f.ctx.next_index(space)
-    name = name or f.targets.get(node) or f"{space.value}{index}"
-    return ir.Storage(
-        space, index, name, dtype.size, elements, offset, signed=dtype.signed, dynamic=dynamic, loc=f.loc(node)
-    )
-
-
-def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
-    """`cuda.local.array`: registers if every index is a constant once loops are unrolled, else local memory."""
-    element, extents = dtype_of(f, node, dtype), shape_of(f, node, shape)
-    elements, size = math.prod(extents), DTYPES[element.name].size
-    place = ("local", id(node), element, extents)
-    # Each inlined call has an array of its own, but a loop has one for all iterations.
-    key = (*place, f.id)
-    if f.ctx.dry:
-        return ArrayRef(LocalArray(f"{id(node)}", elements, element), element, extents, contiguous(extents))
-    if key not in f.ctx.storage:
-        storage = LocalArray(f.targets.get(node, "local"), elements, element)
-        if place in f.ctx.in_memory or elements > MAX_REGISTER_ARRAY:
-            offset = f.ctx.place(ir.Space.LOCAL, size * elements)
-            storage.memory = f.ctx.declare(_array(f, node, ir.Space.LOCAL, element, elements, offset))
-        storage.place = place
-        f.ctx.storage[key] = storage
-    return ArrayRef(f.ctx.storage[key], element, extents, contiguous(extents))
-
-
-def declare_const(f: Frame, node: ast.AST, value: Anything) -> ArrayRef:
-    """`cuda.const.array_like(captured)`: the array's bytes go to the constant segment."""
-    source = value.object if isinstance(value, Static) else None
-    if isinstance(value, Tuple):
-        source = np.array([number(f, node, item).const for item in value.items])
-        source = source.astype(np.float32 if source.dtype.kind == "f" else np.int32)
-    if not isinstance(source, np.ndarray):
-        raise f.error(node, "cuda.const.array_like needs a NumPy array captured from outside the kernel")
-    refuse_dtype(source.dtype, lambda text: f.error(node, text))
-    element = Scalar(NUMPY_NAMES[source.dtype])
-    key = ("const", source.dtype.str, source.shape, source.tobytes())
-    shape = source.shape or (1,)
-    if key not in f.ctx.storage:
-        array = _array(f, node, ir.Space.CONST, element, source.size, 0)
-        if not f.ctx.dry:
-            content = f.ctx.function.const
-            offset = -(-len(content) // 4) * 4
-            f.ctx.function.const = content.ljust(offset, b"\0") + np.ascontiguousarray(source).tobytes()
-            array = f.ctx.storage[key] = f.ctx.declare(replace(array, offset=offset))
-    else:
-        array = f.ctx.storage[key]
-    return ArrayRef(array, element, shape, contiguous(shape), readonly=True)
-
-
-def refuse_dtype(dtype: np.dtype[Any], error: Any) -> None:
-    """Raise `error(message)` for an array type that the machine has not."""
-    if dtype in NUMPY_NAMES:
-        return
-    advice = {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(dtype.name)
-    hint = f"; NumPy makes {dtype.name} by default: use .astype(np.{advice}) or dtype=np.{advice}" if advice else ""
-    raise error(f"arrays of {dtype.name} are not supported; supported are {SUPPORTED}{hint}")
-
 
 # -- indexing
 

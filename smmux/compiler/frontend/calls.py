@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import array_access, unsupported
+from smmux.compiler.frontend import array_access, array_declarations, unsupported
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast_to, number
 from smmux.compiler.frontend.inlining import inline, library_source
@@ -70,7 +70,7 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
     if isinstance(function, Scalar) or (isinstance(function, type) and issubclass(function, np.generic)):
         if len(arguments) != 1 or keywords:
             raise f.error(node, "a cast takes one argument")
-        return cast_to(f, node, number(f, node, arguments[0]), array_access.dtype_of(f, node, Static(function)))
+        return cast_to(f, node, number(f, node, arguments[0]), array_declarations.dtype_of(f, node, Static(function)))
     raise f.error(node, f"{_name(function)} is not supported in a kernel{unsupported.of_function(function)}")
 
 

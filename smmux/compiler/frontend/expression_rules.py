@@ -14,6 +14,7 @@ from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import number, operand, promoted, strong, strong_kind, truth
 from smmux.compiler.frontend.rules import evaluate, evaluate_all, expression
 from smmux.compiler.frontend.source import MISSING
+from smmux.compiler.frontend.special_registers import special
 from smmux.compiler.frontend.typed_values import (
     Anything,
     ArrayRef,
@@ -59,7 +60,7 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     if isinstance(owner.object, Dim3):
         if node.attr not in ("x", "y", "z"):
             raise f.error(node, f"{owner.object.name} has x, y and z, not {node.attr!r}")
-        return array_access.special(owner.object.register, node.attr)
+        return special(owner.object.register, node.attr)
     value = _captured_attribute(owner.object, node.attr)
     if value is MISSING:
         raise f.error(node, unsupported.of_attribute(owner.object, node.attr))

@@ -8,11 +8,12 @@ from functools import partial
 
 from smmux import cuda, smm
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, array_access, compare
+from smmux.compiler.frontend import arith, array_access, array_declarations, compare
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, number, operand, result, settle, strong, to_kind, truth
 from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.rules import call
+from smmux.compiler.frontend.special_registers import special
 from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
@@ -59,7 +60,7 @@ def grid(f: Frame, node: ast.AST, ndim: Anything) -> Anything:
     """Position in the grid."""
 
     def position(axis: str) -> Value:
-        block, size, thread = (array_access.special(register, axis) for register in ("ctaid", "ntid", "tid"))
+        block, size, thread = (special(register, axis) for register in ("ctaid", "ntid", "tid"))
         return arith.multiply_add(f, node, block, size, thread)
 
     return _per_axis(f, node, ndim, position)
@@ -70,7 +71,7 @@ def gridsize(f: Frame, node: ast.AST, ndim: Anything) -> Anything:
     """Threads of the grid."""
 
     def extent(axis: str) -> Value:
-        return arith.binary(f, node, "Mult", array_access.special("nctaid", axis), array_access.special("ntid", axis))
+        return arith.binary(f, node, "Mult", special("nctaid", axis), special("ntid", axis))
 
     return _per_axis(f, node, ndim, extent)
 
@@ -155,25 +156,25 @@ def threadfence(f: Frame, node: ast.AST) -> Static:
 @call(cuda.shared.array)
 def shared_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
     """Static shared memory."""
-    return array_access.declare_shared(f, node, shape, dtype, dynamic=False)
+    return array_declarations.declare_shared(f, node, shape, dtype, dynamic=False)
 
 
 @call(smm.array)
 def dynamic_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
     """Shared memory of the part that is allocated and released."""
-    return array_access.declare_shared(f, node, shape, dtype, dynamic=True)
+    return array_declarations.declare_shared(f, node, shape, dtype, dynamic=True)
 
 
 @call(cuda.local.array)
 def local_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
     """Registers, or local memory."""
-    return array_access.declare_local(f, node, shape, dtype)
+    return array_declarations.declare_local(f, node, shape, dtype)
 
 
 @call(cuda.const.array_like)
 def const_array(f: Frame, node: ast.AST, array: Anything) -> ArrayRef:
     """Constant memory."""
-    return array_access.declare_const(f, node, array)
+    return array_declarations.declare_const(f, node, array)
 
 
 # -- atomics: name, then the operation for int32, uint32 and float32 (None: refused)
