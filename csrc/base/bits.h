@@ -2,11 +2,15 @@
 #ifndef SMMUX_BITS_H
 #define SMMUX_BITS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Index of the lowest set bit; x must not be 0. */
-static inline uint32_t bits_lowest(uint32_t x) { return (uint32_t)__builtin_ctz(x); }
+static inline uint32_t bits_lowest(uint32_t x) {
+    assert(x != 0);
+    return (uint32_t)__builtin_ctz(x);
+}
 
 /* Not the builtin: without the machine instruction that is a call. */
 static inline uint32_t bits_count(uint32_t x) {

@@ -1,5 +1,6 @@
 #include "base/pool.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -141,6 +142,7 @@ void pool_run(struct pool *p, pool_fn *fn, void *context, uint32_t items) {
         return;
     }
     const uint32_t generation = atomic_load(&p->generation) + 1;
+    assert(items <= 0xffffu && !atomic_load(&p->left.items)); /* 16 bits each for begin and end */
     atomic_store(&p->left.items, items);
     for (uint32_t t = 0; t < threads; t++) {
         struct share *s = &p->share[t];

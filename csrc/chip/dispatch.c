@@ -1,5 +1,6 @@
 #include "chip/dispatch.h"
 
+#include <assert.h>
 #include <string.h>
 
 void dispatch_fill(struct dispatch *d, struct sm *sms) {
@@ -26,6 +27,7 @@ static struct sm *first_finished(struct sm *sms, uint32_t count, uint64_t end) {
 
 /* When that block ended; the SM forgets it. */
 static uint64_t take_finished(struct sm *sm) {
+    assert(sm->finished_count);
     const uint64_t cycle = sm->finished[0];
     sm->finished_count--;
     memmove(sm->finished, sm->finished + 1, sm->finished_count * sizeof *sm->finished);
@@ -36,6 +38,7 @@ void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end) {
     for (struct sm *sm; (sm = first_finished(sms, d->cfg->sm_count, end));) {
         const uint64_t finished = take_finished(sm);
         d->finished++;
+        assert(d->finished <= d->next);
         if (d->next < d->total) sm_add_block(sm, d->next++, finished + d->cfg->block_start);
     }
 }

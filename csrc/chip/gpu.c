@@ -8,6 +8,7 @@
  * takes. */
 #include "chip/gpu.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,6 +174,7 @@ static bool replace_blocks(struct gpu *g) {
         if (g->reports[tpc].reach < reach) reach = g->reports[tpc].reach;
         finished |= g->reports[tpc].finished;
     }
+    assert(reach <= g->window_end || reach == NEVER);
     if (finished) dispatch_replace(&g->dispatch, g->sms, reach);
     for (uint32_t tpc = 0; finished && tpc < g->tpcs; tpc++) report(g, tpc);
     return reach >= g->window_end;
@@ -207,6 +209,7 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         if (end == NEVER) return diagnose_deadlock(g->sms, l->cfg->sm_count, fault);
         if (last) return diagnose_limit(g->sms, l->cfg->sm_count, l->max_cycles, fault);
         if (l->max_cycles && end > l->max_cycles) end = l->max_cycles;
+        assert(end > t);
         g->window_end = end;
         run_window(g, t);
         t = end;

@@ -1,5 +1,6 @@
 #include "kernel/decode.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ static enum error reject(struct decoder *dec, const char *form, ...) {
 static void add_dep(struct deps *deps, uint32_t id) {
     for (uint32_t i = 0; i < deps->count; i++)
         if (deps->id[i] == id) return;
+    assert(deps->count < sizeof deps->id / sizeof *deps->id);
     deps->id[deps->count++] = (uint16_t)id;
 }
 

@@ -1,4 +1,6 @@
 /* The functional effect of a memory transaction. */
+#include <assert.h>
+
 #include "base/bits.h"
 #include "base/clones.h"
 #include "kernel/lanes.h"
@@ -99,6 +101,7 @@ static void atomic(struct access *a, uint32_t lanes) {
 
 void access_perform(struct access *a, uint32_t lanes) {
     if (!lanes) return;
+    assert(!(lanes & ~a->mask) || a->flags & ACCESS_FILL);
     switch (a->kind) {
     case ACCESS_LOAD:
     case ACCESS_TEXTURE: load(a, lanes); break;

@@ -1,11 +1,14 @@
 #include "memory/addrmap.h"
 
+#include <assert.h>
+
 #include "base/bits.h"
 
 static struct bit_field bit_field(uint32_t mask) {
     struct bit_field f = {0};
     uint32_t left = 0;
-    while (mask && f.count < ADDRMAP_RUNS) {
+    while (mask) {
+        assert(f.count < ADDRMAP_RUNS);
         uint32_t low = bits_lowest(mask), length = 0;
         while (low + length < 32 && (mask >> (low + length) & 1u)) length++;
         uint32_t bits = length == 32 ? UINT32_MAX : ((1u << length) - 1) << low;
@@ -22,6 +25,7 @@ static struct bit_field bit_field(uint32_t mask) {
 static uint64_t reciprocal(uint32_t d) { return ((1ull << ADDRMAP_RECIPROCAL_BITS) + d - 1) / d; }
 
 void addrmap_init(struct addrmap *m, const struct config *cfg) {
+    assert(bits_is_power_of_two(cfg->partition_bytes) && bits_is_power_of_two(cfg->l2_slices));
     *m = (struct addrmap){
         .partitions = cfg->partitions,
         .block_shift = bits_lowest(cfg->partition_bytes),

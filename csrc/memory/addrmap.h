@@ -17,7 +17,7 @@
 #include "base/config.h"
 
 #define ADDRMAP_TABLE 4096u
-#define ADDRMAP_RUNS  8u
+#define ADDRMAP_RUNS  16u /* of adjacent bits: a mask has no more */
 
 /* Gathers the bits of a mask, lowest first: one shift per run of adjacent bits. */
 struct bit_field {

@@ -77,6 +77,30 @@ static inline uint32_t first_way(const struct cache *c, uint32_t line) {
     return set * c->ways;
 }
 
+#ifdef SMMUX_CHECK
+static void check_way(const struct cache *c, uint32_t first, uint32_t index) {
+    const struct cache_line *l = &c->lines[index];
+    const uint32_t sectors = (1u << (1u << (c->line_shift - c->sector_shift))) - 1;
+    assert(l->used <= c->clock && !((l->valid | l->dirty) & ~sectors));
+    if (c->number[index] == CACHE_NONE) {
+        assert(!l->valid && !l->dirty && l->mshr == CACHE_NO_MSHR);
+        return;
+    }
+    assert(first_way(c, c->number[index]) == first);
+    for (uint32_t i = first; i < index; i++) assert(c->number[i] != c->number[index]);
+}
+
+static void check_set(const struct cache *c, uint32_t first) {
+    for (uint32_t i = first; i < first + c->ways; i++) check_way(c, first, i);
+}
+
+void cache_check(const struct cache *c) {
+    for (uint32_t set = 0; set < c->sets; set++) check_set(c, set * c->ways);
+}
+#else
+static void check_set(const struct cache *c, uint32_t first) { (void)c, (void)first; }
+#endif
+
 uint32_t cache_find(const struct cache *c, uint32_t line) {
     uint32_t first = first_way(c, line);
     for (uint32_t i = first; i < first + c->ways; i++)
@@ -99,8 +123,10 @@ uint32_t cache_victim(const struct cache *c, uint32_t line) {
 }
 
 void cache_put(struct cache *c, uint32_t index, uint32_t line) {
+    assert(cache_find(c, line) == CACHE_NONE && c->lines[index].mshr == CACHE_NO_MSHR);
     cache_set(c, index, line);
     cache_touch(c, index);
+    check_set(c, first_way(c, line));
 }
 
 void cache_invalidate(struct cache *c, uint32_t line) {

@@ -46,6 +46,13 @@ const char *cache_refusal(const struct cache_shape *shape);
 enum error cache_init(struct cache *c, const struct cache_shape *shape);
 void cache_free(struct cache *c);
 
+/* Check every line: in its set, there once, and empty or not in all respects. */
+#ifdef SMMUX_CHECK
+void cache_check(const struct cache *c);
+#else
+static inline void cache_check(const struct cache *c) { (void)c; }
+#endif
+
 /* Index of the line, or CACHE_NONE. */
 uint32_t cache_find(const struct cache *c, uint32_t line);
 /* Index of the way to replace for `line`: an empty one, else the least recently used that

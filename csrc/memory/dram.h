@@ -145,4 +145,11 @@ static inline uint64_t dram_done(const struct dram *d) {
 /* Pop it and return its tag. */
 uint32_t dram_pop(struct dram *d);
 
+/* Check all that holds of a channel between two commands (dram_check.c). */
+#ifdef SMMUX_CHECK
+void dram_check(const struct dram *d);
+#else
+static inline void dram_check(const struct dram *d) { (void)d; }
+#endif
+
 #endif

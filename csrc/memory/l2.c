@@ -7,6 +7,7 @@
 
 enum error l2_init(struct l2 *l, const struct config *cfg) {
     *l = (struct l2){
+        .mshr_count = cfg->l2_mshrs,
         .writebacks = cfg->l2_writebacks,
         .merge_limit = cfg->l2_merge,
         .fetch_shift = bits_lowest(cfg->l2_fetch),
@@ -19,6 +20,7 @@ enum error l2_init(struct l2 *l, const struct config *cfg) {
     };
     enum error e = cache_init(&l->cache, &shape);
     if (e) return e;
+    assert(cfg->l2_mshrs <= L2_MAX_MSHRS);
     l->mshrs = calloc(cfg->l2_mshrs, sizeof *l->mshrs);
     if (!l->mshrs) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < cfg->l2_mshrs; i++)
@@ -31,6 +33,26 @@ void l2_free(struct l2 *l) {
     free(l->mshrs);
     l->mshrs = NULL;
 }
+
+#ifdef SMMUX_CHECK
+static void check_pending(const struct l2 *l, uint32_t i) {
+    const struct l2_mshr *m = &l->mshrs[i];
+    assert(m->index < l->cache.sets * l->cache.ways);
+    assert(l->cache.lines[m->index].mshr == i && l->cache.number[m->index] == m->line);
+    assert(m->waiting <= l->merge_limit);
+    assert(m->requested && !(m->arrived & ~m->requested) && m->arrived != m->requested);
+}
+
+void l2_check(const struct l2 *l) {
+    uint8_t idle[L2_MAX_MSHRS] = {0};
+    for (uint32_t i = l->mshr_free; i != CACHE_NO_MSHR; i = l->mshrs[i].next_free) {
+        assert(i < l->mshr_count && !idle[i]);
+        idle[i] = 1;
+    }
+    for (uint32_t i = 0; i < l->mshr_count; i++)
+        if (!idle[i]) check_pending(l, i);
+}
+#endif
 
 /* First byte and length of the sectors in a mask, gaps included. */
 static uint32_t sector_span(const struct cache *c, uint32_t line, uint32_t mask, uint32_t *bytes) {

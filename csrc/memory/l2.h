@@ -17,6 +17,8 @@
 #include "memory/cache.h"
 #include "memory/xbar.h"
 
+#define L2_MAX_MSHRS 4096u
+
 struct l2_mshr {
     uint32_t line, index; /* line number; place in the cache */
     uint32_t first, last; /* waiting requests, oldest first */
@@ -31,6 +33,7 @@ struct l2_stats {
 struct l2 {
     struct cache cache;
     struct l2_mshr *mshrs;
+    uint32_t mshr_count;
     uint32_t mshr_free;  /* list through next_free */
     uint32_t writebacks; /* write-back buffers free */
     uint32_t merge_limit, fetch_shift;
@@ -47,6 +50,12 @@ struct l2_work {
 
 enum error l2_init(struct l2 *l, const struct config *cfg);
 void l2_free(struct l2 *l);
+/* Check that every pending miss is free or has a line of its own. */
+#ifdef SMMUX_CHECK
+void l2_check(const struct l2 *l);
+#else
+static inline void l2_check(const struct l2 *l) { (void)l; }
+#endif
 
 /* Look the request up. L2_HIT: answer it now. L2_MISS: it waits in the cache. L2_BLOCKED:
  * nothing changed, ask again after the next completion. `covers`: a store writes every

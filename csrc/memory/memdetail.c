@@ -1,5 +1,6 @@
 #include "memory/memdetail.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/lines.h"
@@ -58,6 +59,7 @@ uint32_t memdetail_min_reply(const struct memdetail *m) {
 
 uint32_t memdetail_begin(struct memdetail *m, uint64_t t, bool tpcs) {
     const bool partitions = t > m->target;
+    assert(t >= m->target);
     m->complete = m->target;
     m->target = t;
     xbar_begin(&m->xbar, partitions, tpcs);
@@ -115,7 +117,10 @@ uint64_t memdetail_next_reply(const struct memdetail *m) {
 
 void memdetail_drain(struct memdetail *m) {
     xbar_begin(&m->xbar, true, false);
-    for (uint32_t p = 0; p < m->count; p++) partition_run(&m->partition[p], XBAR_NEVER, XBAR_NEVER);
+    for (uint32_t p = 0; p < m->count; p++) {
+        partition_run(&m->partition[p], XBAR_NEVER, XBAR_NEVER);
+        partition_drained(&m->partition[p]);
+    }
 }
 
 void memdetail_counters(const struct memdetail *m, struct counters *into) {

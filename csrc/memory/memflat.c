@@ -1,5 +1,6 @@
 #include "memory/memflat.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 void memflat_init(struct memflat *m, const struct config *cfg, uint32_t ports) {
@@ -28,6 +29,7 @@ static void serve(struct memflat *m, struct port *ports, const struct packet *p)
     if (p->access->kind <= ACCESS_ATOM) access_perform(p->access, p->lanes);
     const uint64_t reply = (start + rate - 1) / rate + m->cfg->flat_latency;
     struct port *port = &ports[p->sm];
+    assert(port->in_count < port->in_capacity);
     port->in[port->in_count++] = (struct reply){reply, p->access};
     next_reply_at(m, reply);
 }

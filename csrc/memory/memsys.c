@@ -1,5 +1,6 @@
 #include "memory/memsys.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,24 @@ struct memsys {
     struct memdetail *detail; /* NULL: the flat model serves */
 };
 
+#ifdef SMMUX_CHECK
+void port_check(const struct port *port) {
+    assert(port->out_first <= port->out_count && port->out_count <= port->out_capacity);
+    for (uint32_t i = port->out_first; i < port->out_count; i++) {
+        assert(port->out[i].access && port->out[i].bytes);
+        assert(i == port->out_first || port->out[i - 1].cycle <= port->out[i].cycle);
+    }
+    assert(port->in_count <= port->in_capacity);
+    for (uint32_t i = 0; i < port->in_count; i++) assert(port->in[i].access);
+}
+#endif
+
 void port_trim(struct port *port) {
     if (port->out_first < port->out_count && 2 * port->out_first < port->out_capacity) return;
     port->out_count -= port->out_first;
     memmove(port->out, port->out + port->out_first, port->out_count * sizeof *port->out);
     port->out_first = 0;
+    port_check(port);
 }
 
 enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports) {

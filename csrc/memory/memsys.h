@@ -101,6 +101,12 @@ struct port {
     uint32_t in_count, in_capacity; /* capacity covers all credits: never overflows */
 };
 
+/* Check all that holds of a port between two events. */
+#ifdef SMMUX_CHECK
+void port_check(const struct port *port);
+#else
+static inline void port_check(const struct port *port) { (void)port; }
+#endif
 /* Packets from out_first on stay; the array's front is made free again. */
 void port_trim(struct port *port);
 

@@ -1,5 +1,7 @@
 #include "memory/partition.h"
 
+#include <assert.h>
+
 #include "base/bits.h"
 
 /* What a DRAM completion means, in the tag: kind, slice, payload. */
@@ -9,6 +11,7 @@ enum tag_kind { TAG_REQUEST, TAG_FILL, TAG_WRITEBACK, TAG_ATOM_WRITE };
 #define TAG_PAYLOAD     ((1u << TAG_SLICE_SHIFT) - 1)
 
 static uint32_t make_tag(enum tag_kind kind, uint32_t slice, uint32_t payload) {
+    assert(slice < PARTITION_MAX_SLICES && payload <= TAG_PAYLOAD);
     return (uint32_t)kind << TAG_KIND_SHIFT | slice << TAG_SLICE_SHIFT | payload;
 }
 
@@ -74,6 +77,7 @@ static void reply(struct partition *p, struct slice *s, uint32_t node, uint64_t 
     struct xbar *x = p->xbar;
     struct request *r = &x->pool[node];
     uint32_t flits = xbar_reply_flits(x, r);
+    assert(flits);
     uint64_t start = tick > s->out_free ? tick : s->out_free;
     s->out_free = start + flits;
     p->stats.reply_flits += flits;
@@ -197,6 +201,7 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
 static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     struct slice *s = &p->slice[n];
     const struct xbar *x = p->xbar;
+    assert(s->tpc != XBAR_NONE && !s->blocked);
     uint64_t tick = s->due;
     uint32_t node = s->requests->stream[s->tpc].head;
     struct request *r = &x->pool[node];
@@ -256,6 +261,17 @@ static void advance_dram(struct partition *p, uint64_t tick) {
     }
 }
 
+/* Between two events. */
+static void check(const struct partition *p) {
+    dram_check(&p->dram);
+    for (uint32_t n = 0; n < p->slices; n++) {
+        const struct slice *s = &p->slice[n];
+        streams_check(s->requests, p->xbar->pool, p->xbar->tpcs);
+        assert(s->tpc == XBAR_NONE || s->requests->stream[s->tpc].head != XBAR_NONE);
+        if (p->cached) l2_check(&s->l2);
+    }
+}
+
 void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
     for (uint32_t n = 0; n < p->slices; n++) xbar_collect(p->xbar, p->slice[n].number);
     for (uint32_t n = 0; n < p->slices; n++)
@@ -278,7 +294,13 @@ void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
         } else if (due < end) {
             serve(p, n, arrivals);
         } else {
-            return;
+            break;
         }
     }
+    check(p);
+}
+
+void partition_drained(const struct partition *p) {
+    assert(p->done == XBAR_NEVER && p->dram.fifo.head == DRAM_NONE);
+    for (uint32_t n = 0; p->cached && n < p->slices; n++) cache_check(&p->slice[n].l2.cache);
 }

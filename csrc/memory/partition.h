@@ -63,5 +63,7 @@ void partition_free(struct partition *p);
 /* Process every event before `end`; all requests that reach the slices before `arrivals`
  * have been sent, and end <= arrivals + least time from there to the L2. */
 void partition_run(struct partition *p, uint64_t arrivals, uint64_t end);
+/* Check that nothing is on its way in a partition that has processed every event. */
+void partition_drained(const struct partition *p);
 
 #endif

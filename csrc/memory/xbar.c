@@ -55,6 +55,21 @@ static uint8_t *place_streams(struct streams *s, uint32_t count, uint8_t *at) {
     return at + size_of_streams(count);
 }
 
+#ifdef SMMUX_CHECK
+void streams_check(const struct streams *s, const struct request *pool, uint32_t count) {
+    for (uint32_t k = 1; k < s->leaves; k++) {
+        const uint64_t a = s->key[2 * k], b = s->key[2 * k + 1];
+        assert(s->key[k] == (a < b ? a : b));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t head = s->stream[i].head;
+        assert(streams_tick(s, i) == (head == XBAR_NONE ? XBAR_NEVER : pool[head].tick));
+        for (uint32_t r = head; r != XBAR_NONE && pool[r].next != XBAR_NONE; r = pool[r].next)
+            assert(pool[r].tick <= pool[pool[r].next].tick);
+    }
+}
+#endif
+
 /* One arena: streams of a slice or a TPC lie together, and so do the batches it writes. */
 static bool place(struct xbar *x) {
     const size_t requests = size_of_streams(x->tpcs), replies = size_of_streams(x->slices),
@@ -130,6 +145,7 @@ static void put(struct outbox *b, uint8_t *mark, uint32_t receiver, struct reque
                 uint32_t node) {
     struct batch *batch = &b->row[b->side][receiver];
     pool[node].next = XBAR_NONE;
+    assert(!*mark || pool[batch->tail].tick <= pool[node].tick);
     if (*mark) pool[batch->tail].next = node;
     else batch->head = node;
     *mark = 1;
@@ -247,6 +263,7 @@ static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, ui
     uint64_t start = r->tick;
     if (start < tpc->reply_free) start = tpc->reply_free;
     const uint64_t end = start + xbar_reply_flits(x, r);
+    assert(tpc->in_flight);
     tpc->reply_free = end;
     struct port *port = &ports[r->sm];
     assert(port->in_count < port->in_capacity);
@@ -270,9 +287,10 @@ void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tic
     }
     for (;;) {
         const uint32_t slice = streams_first(&to->replies, &to->earliest);
-        if (to->earliest >= tick) return;
+        if (to->earliest >= tick) break;
         const uint32_t node = to->replies.stream[slice].head;
         streams_set(&to->replies, slice, x->pool, x->pool[node].next);
         deliver(x, to, ports, node);
     }
+    streams_check(&to->replies, x->pool, x->slices);
 }

@@ -166,6 +166,16 @@ static inline uint32_t streams_first(const struct streams *s, uint64_t *tick) {
     return (uint32_t)s->key[1] & ((1u << XBAR_INDEX_BITS) - 1);
 }
 
+/* Check that every key is the least of those below it, and a stream without a head has no tick. */
+#ifdef SMMUX_CHECK
+void streams_check(const struct streams *s, const struct request *pool, uint32_t count);
+#else
+static inline void streams_check(const struct streams *s, const struct request *pool,
+                                 uint32_t count) {
+    (void)s, (void)pool, (void)count;
+}
+#endif
+
 /* The stream begins with that request from now on. */
 static inline void streams_set(struct streams *s, uint32_t i, const struct request *pool,
                                uint32_t head) {

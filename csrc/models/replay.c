@@ -1,5 +1,6 @@
 #include "models/replay.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/bits.h"
@@ -38,6 +39,7 @@ static bool dram_run(struct dram *dram, uint64_t limit, const struct replay_watc
         dram_advance(dram, dram->wake + WATCH_CLOCKS);
     }
     dram_advance(dram, limit);
+    dram_check(dram);
     return true;
 }
 
@@ -258,6 +260,7 @@ static void note_replies(struct replay *r, const struct config *cfg, const uint3
     for (uint32_t sm = 0; sm < cfg->sm_count; sm++)
         for (uint32_t i = seen[sm]; i < r->ports[sm].in_count; i++) {
             const struct reply *reply = &r->ports[sm].in[i];
+            assert(r->left);
             r->replied[r->index[reply->access - r->accesses]] = reply->cycle;
             r->left--;
         }

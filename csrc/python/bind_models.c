@@ -110,7 +110,7 @@ PyObject *bind_dram_map(PyObject *Py_UNUSED(module), PyObject *args, PyObject *k
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO&:dram_map", names, &config, bind_uint32,
                                      &address))
         return NULL;
-    if (bind_machine(config, &cfg) < 0) return NULL;
+    if (bind_memory(config, &cfg) < 0) return NULL;
     addrmap_init(&map, &cfg);
     uint32_t partition = addrmap_partition(&map, address, &local);
     return Py_BuildValue("(IIIII)", partition, addrmap_slice(&map, local, &in_slice),

@@ -1,6 +1,7 @@
 /* The checks of one SM: their memory, and what blocks, barriers and exits mean to them. */
 #include "sm/check.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,7 @@ static void forget(struct check *c) {
 
 uint32_t check_epoch(struct check *c) {
     if (++c->epoch == EPOCHS) forget(c);
+    assert(c->epoch && c->epoch < EPOCHS);
     return c->epoch << TAG_EPOCH;
 }
 

@@ -1,5 +1,6 @@
 #include "sm/findings.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ static uint32_t hash(uint32_t kind, const uint64_t place[2]) {
 }
 
 void findings_add(struct findings *f, const struct finding *found, const uint64_t place[2]) {
+    assert(found->kind < FINDING_KIND_COUNT);
     const bool swap = place[0] > place[1];
     const uint64_t key[2] = {place[swap], place[!swap]};
     const uint32_t mask = 2 * FINDINGS_MAX - 1;

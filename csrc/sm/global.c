@@ -1,4 +1,5 @@
 /* Global, local and texture accesses: coalescing, caches, packets out and replies in. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -43,6 +44,7 @@ static bool global_addresses(struct memop *op, const struct buffer **buffer) {
 }
 
 struct access *global_new_access(struct sm *sm) {
+    assert(sm->access_free < sm->m->cfg->credits + PORT_EXTRA); /* there is one for all in flight */
     struct access *a = &sm->accesses[sm->access_free];
     sm->access_free = sm->access_next[sm->access_free];
     a->cache = 0;
@@ -113,6 +115,7 @@ static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
 /* Packets leave in order, one per issue interval. */
 void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
                  uint64_t at) {
+    assert(sm->port->out_count < sm->port->out_capacity);
     if (sm->port_free > at) at = sm->port_free;
     sm->port_free = at + sm->m->cfg->issue_global;
     if (a->buffer) prefetch(a->buffer, addr, bytes);
@@ -216,6 +219,7 @@ static void read_now(struct access *a) { access_perform(a, a->mask); }
 
 static void await(struct memop *op, struct access *a, uint32_t pending) {
     struct sm *sm = op->sm;
+    assert(pending <= COALESCE_MAX_SEGMENTS && !(sm->claiming >> op->warp & 1));
     a->pending = (uint16_t)pending;
     sm->credits -= (int32_t)pending;
     sm->count.flight_cycles -=
@@ -298,10 +302,12 @@ static void wake(struct sm *sm, uint32_t warp, uint64_t t) {
 
 void global_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     struct warp *w = &sm->warps[a->warp];
+    assert(a->pending && w->accesses_pending);
     sm->credits++;
     sm->count.flight_cycles += t;
     if (--a->pending) return;
     if (a->dst[0] != OPERAND_NONE) {
+        assert(w->loads_pending);
         w->loads_pending--;
         set_ready(sm, a, t);
     }

@@ -33,6 +33,7 @@ void idle_account(struct sm *sm, uint32_t warp, uint64_t from, uint64_t to) {
     uint64_t ready = sm->ready_at[warp];
     if (ready > from) *idle_counter(&sm->count, reason(sm, warp)) += ready - from;
     else ready = from;
+    assert(from < to && ready <= to);
     sm->count.idle_unit += to - ready;
     if (sm->pc_count) sm->pc_count[sm->warps[warp].pc].idle += to - from;
 }

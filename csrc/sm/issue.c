@@ -1,4 +1,6 @@
 /* One instruction of one warp: guard, unit, effect, scoreboard. */
+#include <assert.h>
+
 #include "base/bits.h"
 #include "base/hints.h"
 #include "sm/check.h"
@@ -79,6 +81,7 @@ static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_
     uint32_t lane;
     if ((u->cls == CLASS_IDIV || u->cls == CLASS_IREM) && divides_by_zero(u, &lanes, active, &lane))
         return issue_division_by_zero(sm, warp, lane, t);
+    assert(exec_table[u->op]);
     if (active) exec_table[u->op](u, &lanes, active);
     if (u->dst_count) {
         w->ready[u->dst] = t + u->latency;
@@ -134,6 +137,7 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     const struct config *cfg = sm->m->cfg;
     struct scheduler *s = &sm->sched[index];
     const struct choice c = s->choice;
+    assert(c.t >= s->slot && sched_can_issue(sm, s, c.warp, c.t));
     sm->stale |= cfg->issue_width < 2 ? contenders(sm, index) : ~0u;
     if (c.t > s->slot) idle_account(sm, c.warp, s->slot, c.t);
     s->slot = c.t;

@@ -1,4 +1,5 @@
 /* Every shared-memory access against the tags of those before it. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/clones.h"
@@ -123,6 +124,7 @@ static void find_uninitialised(const struct visit *v, uint32_t piece, uint32_t l
 /* What the lane stores to a piece. */
 static uint32_t stored(const struct visit *v, uint32_t piece, uint32_t lane) {
     const uint32_t at = address_of(v, piece) - v->op->addr[lane], bits = 8u << v->check->shift;
+    assert(at < v->op->u->width);
     const uint32_t word = v->data[at / 4][lane] >> at % 4 * 8;
     return bits == 32 ? word : word & ((1u << bits) - 1);
 }
@@ -372,6 +374,7 @@ static bool quiet(struct visit *v, const uint8_t shape[2]) {
 
 void check_access(const struct memop *op, const uint8_t shape[2]) {
     struct check *c = op->sm->check;
+    assert(op->active && op->u->width >> c->shift);
     const struct block *b = &op->sm->blocks[op->w->block];
     const struct interval *i = &c->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;

@@ -2,7 +2,16 @@
 #ifndef SMMUX_SCOREBOARD_H
 #define SMMUX_SCOREBOARD_H
 
+#include <assert.h>
+
 #include "sm/sm.h"
+
+/* Check all that holds of an SM without a fault between two of its events (scoreboard.c). */
+#ifdef SMMUX_CHECK
+void scoreboard_check(const struct sm *sm);
+#else
+static inline void scoreboard_check(const struct sm *sm) { (void)sm; }
+#endif
 
 /* The warp waits for what nobody can date: kind. */
 static inline void warp_sleep(struct sm *sm, uint32_t warp, enum wait kind) {
@@ -16,6 +25,7 @@ static inline void warp_sleep(struct sm *sm, uint32_t warp, enum wait kind) {
 
 /* The warp can issue at that cycle, and not earlier because of kind. */
 static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wait kind) {
+    assert(at != NEVER && sm->warps[warp].state == WARP_RUNNING);
     struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
     const uint64_t bit = 1ull << warp;
     sm->stale |= 1u << sm->scheduler_of[warp];

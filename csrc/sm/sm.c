@@ -1,10 +1,12 @@
 #include "sm/sm.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/lines.h"
 #include "sm/check.h"
+#include "sm/scoreboard.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
 
@@ -128,6 +130,7 @@ static bool has_reply(const struct sm *sm) { return sm->reply_first < sm->reply_
 static void take_replies(struct sm *sm) {
     struct port *port = sm->port;
     if (!port->in_count) return;
+    assert(sm->reply_end - sm->reply_first + port->in_count <= port->in_capacity);
     sm->reply_end -= sm->reply_first;
     memmove(sm->replies, sm->replies + sm->reply_first, sm->reply_end * sizeof *sm->replies);
     sm->reply_first = 0;
@@ -175,6 +178,7 @@ static void reply_due(struct sm *sm) {
 
 /* Deliver a reply or start a block, whichever is first. */
 static void event_due(struct sm *sm, uint64_t event) {
+    assert(event >= sm->now);
     sm->now = event;
     if (has_reply(sm) && sm->replies[sm->reply_first].cycle == event) reply_due(sm);
     else block_start_due(sm);
@@ -204,10 +208,13 @@ void sm_run(struct sm *sm, uint64_t end, bool replaced) {
         if (event < sm->reach && event <= t) {
             event_due(sm, event);
         } else if (t < sm->reach) {
+            assert(t >= sm->now);
             sm->now = t;
             issue(sm, index);
         } else {
             sm->next = event < t ? event : t;
+            scoreboard_check(sm);
+            smcache_check(sm);
             return;
         }
     }
@@ -216,6 +223,8 @@ void sm_run(struct sm *sm, uint64_t end, bool replaced) {
 
 void sm_close(struct sm *sm, uint64_t end) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
+    for (int id = CACHE_DATA; id < CACHE_COUNT; id++)
+        if (sm->caches[id].present) cache_check(&sm->caches[id].cache);
     sm->count.scheduler_cycles = end * schedulers;
     for (uint32_t s = 0; s < schedulers; s++)
         if (sm->sched[s].slot < end) sm->count.idle_no_block += end - sm->sched[s].slot;

@@ -254,6 +254,12 @@ void global_segment_done(struct sm *sm, struct access *a, uint64_t t);
 /* The SM's own caches (smcache.c). */
 enum error smcache_init(struct sm *sm);
 void smcache_free(struct sm *sm);
+/* Check all that holds of the caches and their pending misses between two events. */
+#ifdef SMMUX_CHECK
+void smcache_check(const struct sm *sm);
+#else
+static inline void smcache_check(const struct sm *sm) { (void)sm; }
+#endif
 /* Whether that line of the program is there; if not, it has been asked for. */
 bool smcache_fetch(struct sm *sm, uint32_t line);
 /* Further latency of a constant access to these addresses. */

@@ -3,6 +3,7 @@
  * Lines come in when their reply does. L1 values are those of the partition when the line
  * was read there, whatever happens to the line afterwards; texture and constant values are
  * those at launch, so that their caches need tags alone. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -77,6 +78,7 @@ static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct 
                                uint32_t line, uint64_t at) {
     static const uint8_t kinds[CACHE_COUNT] = {0, ACCESS_LOAD, ACCESS_TEXTURE, ACCESS_FETCH, 0};
     struct sm_cache *c = &sm->caches[id];
+    assert(c->miss_free && !find_miss(c, line));
     const uint32_t i = (uint32_t)__builtin_ctzll(c->miss_free);
     uint8_t *first = bucket(c, line);
     c->miss[i] = (struct miss){.line = line, .waiters = CACHE_NONE, .next = *first, .open = true};
@@ -100,6 +102,7 @@ static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct 
 
 static void await(struct sm *sm, struct miss *m, struct access *a, uint32_t lanes) {
     const uint32_t i = sm->waiter_free;
+    assert(i < sm->m->cfg->credits + PORT_EXTRA);
     sm->waiter_free = sm->waiters[i].next;
     sm->waiters[i] = (struct waiter){.access = a, .lanes = lanes, .next = m->waiters};
     m->waiters = i;
@@ -110,6 +113,33 @@ static void read_line(const struct sm_cache *c, const struct access *a, uint32_t
     const uint32_t inside = (1u << c->cache.line_shift) - 1;
     access_read(a, lanes, line, a->addr[bits_lowest(lanes)] & ~inside);
 }
+
+#ifdef SMMUX_CHECK
+/* Misses that are open lie each in the bucket of its line, and no line is asked for twice. */
+static uint64_t check_buckets(struct sm_cache *c) {
+    uint64_t listed = 0;
+    for (uint32_t b = 0; b < MAX_MISSES; b++)
+        for (uint32_t i = c->open_miss[b]; i != NO_MISS; i = c->miss[i].next) {
+            assert(i < MAX_MISSES && !(listed >> i & 1));
+            assert(c->miss[i].open && bucket(c, c->miss[i].line) == &c->open_miss[b]);
+            assert(find_miss(c, c->miss[i].line) == &c->miss[i]);
+            listed |= 1ull << i;
+        }
+    return listed;
+}
+
+void smcache_check(const struct sm *sm) {
+    for (int id = CACHE_DATA; id < CACHE_COUNT; id++) {
+        struct sm_cache *c = (struct sm_cache *)&sm->caches[id];
+        if (!c->present) continue;
+        const uint64_t open = check_buckets(c);
+        assert(c->miss_count == bits_count64(~c->miss_free));
+        for (uint32_t i = 0; i < MAX_MISSES; i++)
+            if (!(c->miss_free >> i & 1)) assert(c->miss[i].open == (open >> i & 1));
+        assert(!(open & c->miss_free));
+    }
+}
+#endif
 
 /* ---- data and texture loads -------------------------------------------------------------- */
 
@@ -204,6 +234,7 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
 
 static void install(struct sm_cache *c, const struct miss *m, const struct access *fill) {
     const uint32_t index = cache_victim(&c->cache, m->line);
+    assert(index != CACHE_NONE); /* no miss ties a line here */
     cache_put(&c->cache, index, m->line);
     if (c->cache.data)
         memcpy(cache_data(&c->cache, index), fill->data[0], 1u << c->cache.line_shift);
@@ -231,6 +262,7 @@ static void wake_fetchers(struct sm *sm, uint64_t t) {
 void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     struct sm_cache *c = &sm->caches[fill->cache];
     struct miss *m = &c->miss[fill->miss];
+    assert(!(c->miss_free >> fill->miss & 1));
     uint32_t list = reversed(sm, m->waiters);
     if (m->open) {
         install(c, m, fill);

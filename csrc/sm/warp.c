@@ -28,6 +28,7 @@ bool warp_reconverge(struct warp *w) {
 
 bool warp_branch(struct warp *w, uint32_t taken, uint32_t target, uint32_t reconvergence) {
     const uint32_t next = w->pc + 1, rest = w->mask & ~taken;
+    assert(w->mask && !(taken & ~w->mask));
     if (!taken || !rest || target == next) {
         warp_goto(w, taken ? target : next);
         return false;
@@ -47,6 +48,7 @@ bool warp_branch(struct warp *w, uint32_t taken, uint32_t target, uint32_t recon
 }
 
 bool warp_exit(struct warp *w, uint32_t lanes) {
+    assert(lanes && !(lanes & ~w->mask));
     w->live &= ~lanes;
     w->mask &= ~lanes;
     return w->mask ? warp_goto(w, w->pc + 1) : pop(w) && warp_goto(w, w->pc);
