@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.scopes import Site
@@ -146,14 +147,14 @@ class Block:
 Event = Touch | Barrier | Jump | Alternatives | Loop | Called | Piece
 
 
-def flat(events: Sequence[Event]) -> Iterator[Touch | Barrier | Jump]:
+def flat(events: Iterable[Any]) -> Iterator[Any]:
     """All single events of a tree, in the order of the source."""
     for event in events:
-        if isinstance(event, Touch | Barrier | Jump):
-            yield event
-        else:
+        if isinstance(event, Alternatives | Loop | Called | Piece):
             for inner in _sequences(event):
                 yield from flat(inner)
+        else:
+            yield event
 
 
 def _sequences(event: Alternatives | Loop | Called | Piece) -> Sequence[Sequence[Event]]:

@@ -28,6 +28,7 @@ __all__ = [
     "Numbers",
     "UnknownError",
     "assignments",
+    "constant",
     "evaluated",
     "linear",
     "per_thread",
@@ -67,6 +68,12 @@ def trips(source: FunctionSource, loop: ast.AST, constant: Constant) -> range | 
     values = [constant(bound) for bound in bounds or ()]
     known = [value for value in values if value is not None]
     return range(*known) if len(known) == 3 and known[2] else None
+
+
+def constant(source: FunctionSource, node: ast.expr) -> int | None:
+    """The value of a literal or captured integer, None for all other expressions."""
+    value = node.value if isinstance(node, ast.Constant) else source.resolve(node)
+    return value if type(value) is int else None
 
 
 # -- variables that are assigned once
@@ -152,8 +159,7 @@ def per_thread(source: FunctionSource, node: ast.expr, names: Mapping[str, Numbe
     def leaf(node: ast.expr) -> Numbers:
         if isinstance(node, ast.Name) and names is not None and node.id in names:
             return names[node.id]
-        value = node.value if isinstance(node, ast.Constant) else source.resolve(node)
-        if type(value) is int:
+        if (value := constant(source, node)) is not None:
             return np.full(THREADS, value, np.int64)
         if isinstance(node, ast.Attribute) and node.attr == "x" and source.resolve(node.value) is cuda.threadIdx:
             return np.arange(THREADS, dtype=np.int64)

@@ -1,20 +1,85 @@
-"""Webs: the definitions of a name that can reach a use together. Each web of a name can be a variable of its own."""
+"""One name per variable: a kernel that is refused as written gets another try with its variables under own names.
+
+What is known of a variable goes by its name and covers all its assignments. So a loop counter that was something else
+before can seem to differ between threads, though it does not. The definitions that can reach a use together, a web, are
+one variable; each web of a name can have a name of its own.
+"""
 
 from __future__ import annotations
 
 import ast
 import copy
 import functools
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 from smmux.compiler.frontend.source import FunctionSource
+from smmux.errors import CompileError
+from smmux.kernel import Kernel
+from smmux.multiplex.analysis.dataflow import Forward
+from smmux.multiplex.analysis.scalars import Mention, Mentions
 from smmux.multiplex.syntax.draft import Names
+from smmux.multiplex.syntax.refusals import MultiplexError
 
-__all__ = ["separated"]
+__all__ = ["as_written", "or_renamed", "separated"]
 
-State = dict[str, frozenset[int]]
-"""Definitions of each variable that can have made its value; empty where control does not come."""
+Pass = TypeVar("Pass", bound=Callable[..., Any])
+
+
+def or_renamed(function: Pass) -> Pass:
+    """A pass, its first argument a kernel, that has a second try at what it refuses; if in vain, the first error."""
+
+    @functools.wraps(function)
+    def either(kernel: Kernel, *arguments: Any, **options: Any) -> Any:
+        try:
+            return function(kernel, *arguments, **options)
+        except MultiplexError:
+            other = renamed(kernel)
+            if other is not None:
+                with suppress(CompileError):
+                    return function(other, *arguments, **options)
+            raise
+
+    return cast("Pass", either)
+
+
+def renamed(kernel: Kernel) -> Kernel | None:
+    """The kernel with its webs, and those of its device functions, apart; None if each name is one variable."""
+    made = _function(kernel, {})
+    return None if made is kernel else made
+
+
+def _function(function: Kernel, known: dict[int, Kernel]) -> Kernel:
+    if id(function) not in known:
+        known[id(function)] = function  # a recursive one stays as it is
+        source = separated(function.definition)
+        changed = {name: made for name, f in _called(source) if (made := _function(f, known)) is not f}
+        if changed:
+            source = replace(source, captured=ChainMap(dict(changed), source.captured))  # type: ignore[arg-type]
+        if source is not function.definition:
+            known[id(function)] = Kernel(source)
+    return known[id(function)]
+
+
+def _called(source: FunctionSource) -> Iterable[tuple[str, Kernel]]:
+    """Device functions by the names that they have in a function."""
+    for node in source.free:
+        found = source.resolve(node)
+        if isinstance(node, ast.Name) and isinstance(found, Kernel) and not found.definition.library:
+            yield node.id, found
+
+
+def as_written(source: FunctionSource, node: ast.AST) -> str:
+    """An expression or statement as text, with the names that its variables had."""
+    node = copy.deepcopy(node)
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            inner.id = source.webs.get(inner.id, inner.id)
+    return ast.unparse(node)
+
 
 STATEMENTS = (
     ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Assert, ast.Pass, ast.If, ast.For, ast.While, ast.With,
@@ -28,8 +93,8 @@ def separated(source: FunctionSource) -> FunctionSource:
     tree = copy.deepcopy(source.node)
     if not _plain(tree.body):
         return source
-    webs = Webs(source)
-    webs.block(tree.body)
+    webs = _Webs(source)
+    webs.sequence(Mentions(source, followed=False).block(tree.body), frozenset(webs.entry.items()))
     names, new = Names(source, tree), dict[str, str]()
     called: dict[tuple[str, int], str] = {(name, webs.root(webs.entry[name])): name for name in source.parameters}
     taken = set(source.parameters)
@@ -50,18 +115,17 @@ def _plain(body: list[ast.stmt]) -> bool:
     return all(isinstance(n, STATEMENTS) if isinstance(n, ast.stmt) else not isinstance(n, SCOPES) for n in inside)
 
 
-class Webs:
-    """A walk along control that joins the definitions which reach one use.
+class _Webs(Forward[tuple[str, int]]):
+    """Joins the definitions that reach one use; a state has the definitions that can have made each variable.
 
     of: for each mention of a variable one definition of its web. entry: what a variable is when the function begins.
     """
 
     def __init__(self, source: FunctionSource) -> None:
+        super().__init__()
         self.entry = {name: i for i, name in enumerate(sorted(source.locals))}
         self.above = list(self.entry.values())
         self.of: dict[ast.Name, int] = {}
-        self.now: State = {name: frozenset({i}) for name, i in self.entry.items()}
-        self.loops: list[tuple[list[State], list[State]]] = []  # what goes to the end of a loop, and to its next trip
 
     def root(self, definition: int) -> int:
         """The definition that stands for a web."""
@@ -69,128 +133,15 @@ class Webs:
             definition = self.above[definition]
         return definition
 
-    def use(self, node: ast.Name) -> None:
-        """All that can be in a variable here is of one web; where control does not come, the entry's."""
-        for definition in self.now.get(node.id) or {self.entry[node.id]}:
-            first = self.of.setdefault(node, definition)
-            self.above[self.root(definition)] = self.root(first)
-
-    def define(self, node: ast.Name) -> None:
-        """From here on the variable is what it is assigned here."""
-        if node not in self.of:
+    def step(self, event: Mention, state: frozenset[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+        node = event.node
+        if node.id not in self.entry:
+            return state
+        if not event.whole:  # all that can be in it is of one web; where control does not come, the entry's
+            for definition in sorted(d for name, d in state if name == node.id) or [self.entry[node.id]]:
+                self.above[self.root(definition)] = self.root(self.of.setdefault(node, definition))
+            return state
+        if node not in self.of:  # `a += b` is in the web of what it uses
             self.of[node] = len(self.above)
             self.above.append(self.of[node])
-        self.now = {**self.now, node.id: frozenset({self.of[node]})}
-
-    # -- expressions, in the order of evaluation
-
-    def value(self, node: ast.AST) -> None:
-        """An expression, or a part of one."""
-        if isinstance(node, ast.Name):
-            if node.id in self.entry:
-                self.use(node)
-        elif isinstance(node, ast.NamedExpr):
-            self.value(node.value)
-            self.define(node.target)
-        elif isinstance(node, ast.IfExp):
-            self.value(node.test)
-            self.sides(lambda: self.value(node.body), lambda: self.value(node.orelse))
-        elif isinstance(node, ast.BoolOp | ast.Compare):
-            self.operands(node.values if isinstance(node, ast.BoolOp) else [node.left, *node.comparators],
-                          sure=1 if isinstance(node, ast.BoolOp) else 2)  # fmt: skip
-        else:
-            for part in ast.iter_child_nodes(node):
-                self.value(part)
-
-    def operands(self, parts: list[ast.expr], sure: int) -> None:
-        """Operands each of which may be the last that is evaluated, but for those that surely are."""
-        for i, part in enumerate(parts):
-            self.sides(functools.partial(self.value, part), *[lambda: None] * (i >= sure))
-
-    def target(self, node: ast.expr) -> None:
-        """What is assigned to."""
-        if isinstance(node, ast.Name):
-            self.define(node)
-        elif isinstance(node, ast.Tuple | ast.List):
-            for item in node.elts:
-                self.target(item)
-        else:
-            self.value(node)
-
-    # -- statements
-
-    def block(self, body: list[ast.stmt]) -> None:
-        """A statement list."""
-        for node in body:
-            self.statement(node)
-
-    def statement(self, node: ast.stmt) -> None:
-        """One statement."""
-        if isinstance(node, ast.Assign):
-            self.value(node.value)
-            for target in node.targets:
-                self.target(target)
-        elif isinstance(node, ast.AnnAssign):
-            if node.value is not None:
-                self.value(node.value)
-                self.target(node.target)
-        elif isinstance(node, ast.AugAssign):
-            self.value(node.target)
-            self.value(node.value)
-            if isinstance(node.target, ast.Name):
-                self.define(node.target)  # in the web of what it uses
-        elif isinstance(node, ast.If):
-            self.value(node.test)
-            self.sides(lambda: self.block(node.body), lambda: self.block(node.orelse))
-        elif isinstance(node, ast.For | ast.While):
-            self.loop(node)
-        elif isinstance(node, ast.With):
-            for item in node.items:
-                self.value(item.context_expr)
-            self.block(node.body)
-        else:
-            self.simple(node)
-
-    def simple(self, node: ast.stmt) -> None:
-        """A statement that assigns nothing."""
-        for part in ast.iter_child_nodes(node):
-            self.sides(functools.partial(self.value, part), lambda: None)
-        if isinstance(node, ast.Break | ast.Continue) and self.loops:
-            self.loops[-1][isinstance(node, ast.Continue)].append(self.now)
-        if isinstance(node, ast.Break | ast.Continue | ast.Return):
-            self.now = {}
-
-    def sides(self, *ways: Callable[[], None]) -> None:
-        """One way or another."""
-        before, after = self.now, list[State]()
-        for way in ways:
-            self.now = before
-            way()
-            after.append(self.now)
-        self.now = _merged(*after)
-
-    def loop(self, node: ast.For | ast.While) -> None:
-        """for and while, until no trip brings anything new."""
-        if isinstance(node, ast.For):
-            self.value(node.iter)
-        ends, trips = list[State](), list[State]()
-        self.loops.append((ends, trips))
-        head: State | None = None
-        while head != (head := _merged(head or {}, self.now, *trips)):
-            self.now = head
-            if isinstance(node, ast.While):
-                self.value(node.test)
-            ended = self.now
-            if isinstance(node, ast.For):
-                self.target(node.target)
-            self.block(node.body)
-        self.loops.pop()
-        self.now = ended
-        self.block(node.orelse)
-        self.now = _merged(self.now, *ends)
-
-
-def _merged(*states: State) -> State:
-    """What can be in the variables where ways come together."""
-    names = dict.fromkeys(name for state in states for name in state)
-    return {name: frozenset[int]().union(*(state.get(name, ()) for state in states)) for name in names}
+        return frozenset(entry for entry in state if entry[0] != node.id) | {(node.id, self.of[node])}

@@ -1,14 +1,32 @@
-"""Which variables statements assign, and which they need from before."""
+"""What statements do to variables and per-thread arrays: which they assign, which they need from before."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 from smmux.compiler.frontend.source import FunctionSource
+from smmux.multiplex.analysis.accesses import Alternatives, Jump, Loop, Piece, flat
+from smmux.multiplex.analysis.dataflow import Backward
+from smmux.multiplex.analysis.integers import constant, trips
 from smmux.multiplex.syntax.vocabulary import device_function
 
-__all__ = ["assigned", "certain", "exposed", "names_in"]
+__all__ = [
+    "Mention",
+    "Mentions",
+    "assigned",
+    "certain",
+    "exposed",
+    "fed_by",
+    "fills",
+    "jumps_out",
+    "leaves_loop",
+    "names_in",
+    "needed_after",
+    "stored_once",
+]
 
 
 def names_in(*nodes: ast.AST | None) -> set[str]:
@@ -16,38 +34,139 @@ def names_in(*nodes: ast.AST | None) -> set[str]:
     return {n.id for node in nodes if node is not None for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
-def assigned(source: FunctionSource, nodes: Iterable[ast.AST]) -> set[str]:
-    """Variables assigned, and per-thread arrays stored to, in statements and by the functions they call."""
-    found: set[str] = set()
-    for node in (inner for outer in nodes for inner in ast.walk(outer)):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            found |= names_in(node.value)
-        elif isinstance(node, ast.Call) and (function := device_function(source, node)) is not None:
-            stored = assigned(function, function.node.body)
-            found |= {n for name, a in _arguments(function, node) if name in stored for n in names_in(a)}
-    return found
+@dataclass(frozen=True, slots=True, eq=False)
+class Mention:
+    """A place where a function names a variable or an array.
+
+    reads: its value matters. stores: it is assigned, or some of its elements are; whole: it is, as a whole.
+    """
+
+    node: ast.Name
+    reads: bool = True
+    stores: bool = False
+    whole: bool = False
 
 
-def exposed(source: FunctionSource, body: Iterable[ast.stmt]) -> set[str]:
-    """Variables whose values from before are needed: read before they are assigned on every way."""
-    needed: set[str] = set()
-    sure: set[str] = set()
-    for node in body:
-        if isinstance(node, ast.If):
-            inside = exposed(source, node.body) | exposed(source, node.orelse) | names_in(node.test)
-            needed |= inside - sure
-            sure |= certain(node.body) & certain(node.orelse)
+@dataclass(slots=True)
+class Mentions:
+    """Reads statements as events: mentions of variables, in the order of evaluation.
+
+    followed: a device function is known by what it does with its parameters. lists: events by the id of their list.
+    """
+
+    source: FunctionSource
+    followed: bool = True
+    lists: dict[int, list[Any]] = field(default_factory=dict)
+
+    def block(self, body: Iterable[ast.stmt]) -> list[Any]:
+        """A statement list."""
+        made = self.lists[id(body)] = [Piece(node, list(self.statement(node))) for node in body]
+        return made
+
+    def statement(self, node: ast.stmt) -> Iterator[Any]:
+        """One statement."""
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            yield from self.assignment(node)
+        elif isinstance(node, ast.If):
+            yield from self.value(node.test)
+            yield Alternatives((self.block(node.body), self.block(node.orelse)))
         elif isinstance(node, ast.For):
-            inside = exposed(source, node.body) - names_in(node.target) | exposed(source, node.orelse)
-            needed |= (names_in(node.iter) | inside) - sure
+            yield from self.value(node.iter)
+            body = Alternatives((self.block(node.body),))
+            yield Loop(node, [*self.target(node.target), body], (), self.block(node.orelse))
         elif isinstance(node, ast.While):
-            needed |= (names_in(node.test) | exposed(source, node.body) | exposed(source, node.orelse)) - sure
+            test = list(self.value(node.test))
+            yield from test
+            yield Loop(node, self.block(node.body), test, self.block(node.orelse))
+        elif isinstance(node, ast.With):
+            for item in node.items:
+                yield from self.value(item.context_expr)
+            yield Alternatives((self.block(node.body),))
+        elif isinstance(node, ast.Assert):
+            yield Alternatives((list(self.value(node.test)), []))
         else:
-            needed |= _read(source, node) - sure
-            sure |= certain([node])
-    return needed
+            yield from self.parts(node)
+            if isinstance(node, ast.Return | ast.Break | ast.Continue):
+                yield Jump(type(node).__name__.lower(), node)
+
+    def assignment(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[Any]:
+        """What is assigned, then where to; `a += b` needs its target too."""
+        if node.value is None:
+            return
+        if isinstance(node, ast.AugAssign):
+            yield from self.value(node.target)
+            yield from self.value(node.value)
+            yield from self.changed(node.target)
+            return
+        yield from self.value(node.value)
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            yield from self.target(target)
+
+    def target(self, node: ast.expr) -> Iterator[Any]:
+        """What is assigned to: a variable, elements, or several of these."""
+        if isinstance(node, ast.Tuple | ast.List):
+            for item in node.elts:
+                yield from self.target(item)
+            return
+        if isinstance(node, ast.Subscript):
+            yield from () if isinstance(node.value, ast.Name) else self.value(node.value)
+            yield from self.value(node.slice)
+        yield from self.changed(node)
+
+    def changed(self, node: ast.expr) -> Iterator[Any]:
+        """The variable that is assigned, or the array whose elements are."""
+        whole = isinstance(node, ast.Name)
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        if isinstance(node, ast.Name):
+            yield Mention(node, reads=False, stores=True, whole=whole)
+
+    def value(self, node: ast.AST) -> Iterator[Any]:
+        """An expression, or a part of one."""
+        if isinstance(node, ast.Name):
+            yield Mention(node)
+        elif isinstance(node, ast.NamedExpr):
+            yield from self.value(node.value)
+            yield from self.target(node.target)
+        elif isinstance(node, ast.IfExp):
+            yield from self.value(node.test)
+            yield Alternatives((list(self.value(node.body)), list(self.value(node.orelse))))
+        elif isinstance(node, ast.BoolOp | ast.Compare):
+            operands = node.values if isinstance(node, ast.BoolOp) else [node.left, *node.comparators]
+            sure = 1 if isinstance(node, ast.BoolOp) else 2  # the others may be left out
+            for operand in operands[:sure]:
+                yield from self.value(operand)
+            for operand in operands[sure:]:
+                yield Alternatives((list(self.value(operand)), []))
+        elif isinstance(node, ast.Call) and self.followed and (function := device_function(self.source, node)):
+            yield from self.call(node, function)
+        else:
+            yield from self.parts(node)
+
+    def parts(self, node: ast.AST) -> Iterator[Any]:
+        """All that a node consists of."""
+        for part in ast.iter_child_nodes(node):
+            yield from self.value(part)
+
+    def call(self, node: ast.Call, function: FunctionSource) -> Iterator[Any]:
+        """A call of a device function: of an argument it may need the value, and it may store to it."""
+        needed, stored = exposed(function, function.node.body), assigned(function, function.node.body)
+        given = [*zip(function.parameters, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
+        for name, argument in given:
+            if name is None or name in needed:
+                yield from self.value(argument)
+            if name in stored:
+                inside = (n for n in ast.walk(argument) if isinstance(n, ast.Name))
+                yield from (Mention(n, reads=False, stores=True) for n in inside)
+
+
+def _mentions(source: FunctionSource, nodes: Iterable[ast.stmt]) -> Iterator[Mention]:
+    return (event for event in flat(Mentions(source).block(nodes)) if isinstance(event, Mention))
+
+
+def assigned(source: FunctionSource, nodes: Iterable[ast.stmt]) -> set[str]:
+    """Variables assigned, and per-thread arrays stored to, in statements and by the functions they call."""
+    return {mention.node.id for mention in _mentions(source, nodes) if mention.stores}
 
 
 def certain(body: Iterable[ast.stmt]) -> set[str]:
@@ -57,20 +176,103 @@ def certain(body: Iterable[ast.stmt]) -> set[str]:
     return {i.id for i in items if isinstance(i, ast.Name)}
 
 
-def _read(source: FunctionSource, node: ast.AST) -> set[str]:
-    """Variables that a simple statement reads; an array that is only stored to is not read."""
-    if isinstance(node, ast.Name):
-        return {node.id} if isinstance(node.ctx, ast.Load) else set()
-    if isinstance(node, ast.AugAssign):
-        return names_in(node)
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
-        return _read(source, node.slice)
-    if isinstance(node, ast.Call) and (function := device_function(source, node)) is not None:
-        needed = exposed(function, function.node.body)
-        return {n for name, a in _arguments(function, node) if name in needed for n in names_in(a)}
-    return {name for child in ast.iter_child_nodes(node) for name in _read(source, child)}
+class _Needed(Backward[str]):
+    """Variables whose values are read later, before others replace them."""
+
+    def step(self, event: Mention, state: frozenset[str]) -> frozenset[str]:
+        state = state - {event.node.id} if event.whole else state
+        return state | {event.node.id} if event.reads else state
 
 
-def _arguments(function: FunctionSource, node: ast.Call) -> Iterable[tuple[str, ast.expr]]:
-    yield from zip(function.parameters, node.args, strict=False)
-    yield from ((k.arg, k.value) for k in node.keywords if k.arg is not None)
+def exposed(source: FunctionSource, body: Iterable[ast.stmt]) -> set[str]:
+    """Variables whose values from before are needed: read before they are assigned on every way."""
+    return set(_Needed().sequence(Mentions(source).block(body), frozenset()))
+
+
+def needed_after(source: FunctionSource, tree: ast.FunctionDef, body: list[ast.stmt], position: int) -> set[str]:
+    """Variables whose values may be needed behind a position of a statement list of a kernel."""
+    needed, mentions = _Needed(), Mentions(source)
+    needed.sequence(mentions.block(tree.body), frozenset())
+    return set(needed.at[id(mentions.lists[id(body)]), position])
+
+
+# -- what values go into
+
+
+def fed_by(source: FunctionSource, body: list[ast.stmt], seeds: Collection[str]) -> set[str]:
+    """Variables and per-thread arrays into which values of the seeds go, or that are assigned where these decide."""
+    found, known = set(seeds), -1
+    while known != (known := len(found)):
+        _feed(source, body, found, False)
+    return found - set(seeds)
+
+
+def _feed(source: FunctionSource, body: list[ast.stmt], found: set[str], decided: bool) -> None:
+    """Add to what has been found; decided: by the seeds, whether these statements are executed."""
+    for node in body:
+        if isinstance(node, ast.If | ast.For | ast.While):
+            inside = decided or bool(names_in(node.iter if isinstance(node, ast.For) else node.test) & found)
+            if isinstance(node, ast.For) and inside:
+                found |= names_in(node.target)
+            _feed(source, node.body, found, inside)
+            _feed(source, node.orelse, found, inside)
+        elif decided or any(m.reads and m.node.id in found for m in _mentions(source, [node])):
+            found |= assigned(source, [node])
+
+
+# -- jumps
+
+
+def leaves_loop(loop: ast.For | ast.While) -> bool:
+    """Whether a loop can be left by `break` or `return`."""
+    returns = any(isinstance(node, ast.Return) for node in ast.walk(loop))
+    return returns or any(jumps_out(node, ast.Break) for node in loop.body)
+
+
+def jumps_out(node: ast.AST, *kinds: type[ast.stmt]) -> bool:
+    """Whether a statement has a `break` or `continue` (or one of these kinds) of a loop around it."""
+    if isinstance(node, kinds or (ast.Break, ast.Continue)):
+        return True
+    inner = node.orelse if isinstance(node, ast.For | ast.While) else ast.iter_child_nodes(node)
+    return any(jumps_out(child, *kinds) for child in inner)
+
+
+# -- per-thread arrays
+
+
+def stored_once(source: FunctionSource, node: ast.stmt, array: str) -> bool:
+    """Whether a statement stores to each element of a per-thread array at most once, at one place."""
+    places = list(_stores(node, array, ()))
+    calls = (inner for inner in ast.walk(node) if isinstance(inner, ast.Call) and device_function(source, inner))
+    if len(places) != 1 or any(array in names_in(*call.args, *call.keywords) for call in calls):
+        return False
+    index, loops = places[0]
+    items = index.elts if isinstance(index, ast.Tuple) else [index]
+    return loops <= {i.id for i in items if isinstance(i, ast.Name)}
+
+
+def _stores(node: ast.AST, array: str, loops: tuple[str, ...]) -> Iterator[tuple[ast.expr, set[str]]]:
+    """Indices of stores to an array, with the variables of the loops around them ("" for one that is not for)."""
+    if isinstance(node, ast.For | ast.While):
+        loops = (*loops, node.target.id if isinstance(node, ast.For) and isinstance(node.target, ast.Name) else "")
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and array in names_in(node.value):
+        yield node.slice, set(loops)
+    for child in ast.iter_child_nodes(node):
+        yield from _stores(child, array, loops)
+
+
+def fills(source: FunctionSource, node: ast.stmt, array: str, size: int | None) -> bool:
+    """Whether a statement, or the device function that it calls, is a loop that stores to all elements of an array."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        function = device_function(source, node.value)
+        if function is None or node.value.keywords:
+            return False
+        inner = [p for p, a in zip(function.parameters, node.value.args, strict=False) if names_in(a) == {array}]
+        return len(inner) == 1 and any(fills(function, loop, inner[0], size) for loop in function.node.body)
+    if size is None or not isinstance(node, ast.For) or leaves_loop(node) or not isinstance(node.target, ast.Name):
+        return False
+    counter = node.target.id
+    stores = (t for s in node.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Subscript))
+    return trips(source, node, lambda bound: constant(source, bound)) == range(size) and any(
+        names_in(t.value) == {array} and isinstance(t.slice, ast.Name) and t.slice.id == counter for t in stores
+    )

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from smmux import smm
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
-from smmux.multiplex.analysis.apart import or_apart
 from smmux.multiplex.analysis.facts import Array
+from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Border, find
 from smmux.multiplex.regions.outline import outline
@@ -22,7 +22,7 @@ __all__ = ["declaration", "hw", "isolate"]
 Shape = int | tuple[int, ...]
 
 
-@or_apart
+@or_renamed
 def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_registers: int = REGISTERS) -> Kernel:
     """The kernel with its shared arrays allocated at the beginning of each region and released at its end.
 
@@ -44,7 +44,7 @@ def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_regis
     return draft.kernel()
 
 
-@or_apart
+@or_renamed
 def isolate(kernel: Kernel) -> Kernel:
     """The kernel with isolating barriers at the borders of its regions (the paper's Figure 1).
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Block, Event, Piece, barriers, touches
-from smmux.multiplex.analysis.apart import as_written, or_apart
+from smmux.multiplex.analysis.renaming import as_written, or_renamed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, Usage, find
 from smmux.multiplex.regions.outline import without_returns
@@ -66,7 +66,7 @@ class Regions(list[Region]):
         return "".join(region._repr_html_() for region in self)
 
 
-@or_apart
+@or_renamed
 def regions(kernel: Kernel) -> Regions:
     """The shared-memory access regions of a kernel; raises `MultiplexError` where they cannot be told."""
     draft = Draft(definition_of(kernel))

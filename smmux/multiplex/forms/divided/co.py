@@ -12,7 +12,7 @@ from functools import partial
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
-from smmux.multiplex.analysis.apart import or_apart
+from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.forms.divided.divide import Split, divided
 from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged
@@ -22,7 +22,7 @@ from smmux.multiplex.syntax.vocabulary import ATOMICS
 __all__ = ["co_hw", "co_vtb"]
 
 
-@or_apart
+@or_renamed
 def co_hw(
     kernel: Kernel,
     array: str,
@@ -46,7 +46,7 @@ def co_hw(
     return draft.kernel()
 
 
-@or_apart
+@or_renamed
 def co_vtb(
     kernel: Kernel,
     array: str,

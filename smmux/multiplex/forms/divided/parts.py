@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.analysis.effects import fed_by, jumps_out, leaves_loop
 from smmux.multiplex.analysis.integers import Linear, linear
-from smmux.multiplex.analysis.scalars import assigned, exposed, names_in
+from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, jumps_out, leaves_loop, names_in
 from smmux.multiplex.syntax.build import at, call, element, shell
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse

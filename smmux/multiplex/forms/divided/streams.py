@@ -18,8 +18,7 @@ from typing import Protocol
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.accesses import Block, Piece, barriers, escaping, touches
-from smmux.multiplex.analysis.effects import fills, needed_after, stored_once
-from smmux.multiplex.analysis.scalars import assigned, certain, exposed, names_in
+from smmux.multiplex.analysis.scalars import assigned, certain, exposed, fills, names_in, needed_after, stored_once
 from smmux.multiplex.forms.divided.parts import NotDivisibleError, Parts
 from smmux.multiplex.forms.divided.waiting import NotDeferredError, Waiting
 from smmux.multiplex.regions.find import is_barrier

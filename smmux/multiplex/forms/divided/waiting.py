@@ -8,8 +8,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from smmux.multiplex.analysis.effects import jumps_out, leaves_loop
-from smmux.multiplex.analysis.scalars import names_in
+from smmux.multiplex.analysis.scalars import jumps_out, leaves_loop, names_in
 from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts, at_head, range_of
 from smmux.multiplex.syntax.build import at, element, shell, statement
 

@@ -8,7 +8,7 @@ from functools import partial
 from smmux.dimensions import dim3
 from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, Piece, barriers
-from smmux.multiplex.analysis.apart import or_apart
+from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.forms.virtual.control import Control, tainted
 from smmux.multiplex.forms.virtual.geometry import Merge, Size, VirtualKernel
@@ -28,7 +28,7 @@ __all__ = ["finished", "in_turns", "merged", "vtb"]
 MOST_THREADS = 1024
 
 
-@or_apart
+@or_renamed
 def vtb(
     kernel: Kernel, n: int = 2, *, grid: Size | None = None, block: Size | None = None, stage_registers: int = REGISTERS
 ) -> VirtualKernel:

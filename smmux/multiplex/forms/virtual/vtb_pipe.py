@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from smmux.kernel import Kernel
-from smmux.multiplex.analysis.apart import or_apart
+from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged, prepared
 from smmux.multiplex.regions.peel import peel
@@ -14,7 +14,7 @@ from smmux.multiplex.regions.stage import REGISTERS
 __all__ = ["vtb_pipe"]
 
 
-@or_apart
+@or_renamed
 def vtb_pipe(
     kernel: Kernel, *, grid: Size | None = None, block: Size | None = None, stage_registers: int = REGISTERS
 ) -> VirtualKernel:
