@@ -1,13 +1,13 @@
-"""What `check="races"` finds in the use of shared memory, as data and as text.
+"""Findings: errors and warnings about the use of shared memory, from runs with `check="races"`.
 
 A race is a pair of accesses to the same bytes by different threads of a block, in one interval between barriers, at
-least one of them a write. Atomics do not race among themselves, nor do stores of the value that is there already with
-other stores. On the modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep: "races"
-takes the instructions of a warp as ordered, as warp-synchronous code does. "races-strict" does not, as compute
-capability 7.x does not: there only `cuda.syncwarp` orders the threads of a warp, those who execute it together. In
-which order a warp takes the arms of a branch is the machine's: "races" takes that as order too, "races-strict" does
-not. The order is that of the program as compiled: schedule "list" may move accesses to different elements unless
-`cuda.syncwarp` or a barrier stands between.
+least one of them a write. Two atomics do not race, nor do two stores of which one leaves the value as it is. On the
+modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep: "races" takes the instructions
+of a warp as ordered, as warp-synchronous code does. Threads of compute capability 7.x do not run so:
+"races-strict" takes only `cuda.syncwarp` as order among the threads of a warp that execute it together. The machine
+chooses the order in which a warp takes the arms of a branch: "races" takes that as order too, "races-strict" does not.
+Both check the program as compiled: schedule "list" may move accesses to different elements past each other unless
+`cuda.syncwarp` or a barrier stands between them.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ RECORD = np.dtype(
         ("count", "<u8"),
     ]
 )
-"""struct finding."""
+"""One finding as the core records it: struct finding of csrc."""
 
 BARRIER_KINDS = ("divergence", "early-exit")
-"""Kinds that are about barriers, not about a place in memory."""
+"""Kinds of findings about barriers, which have no place in memory."""
 
 ACTIONS = {"ld.shared": "load", "st.shared": "store", "atom.shared": "atomic", "bar.sync": "barrier", "exit": "exit"}
 
 
 class FindingInfo(NamedTuple):
-    """What a kind of finding is: "error" or "warning", its definition, and what to do about it."""
+    """A kind of finding: its severity, "error" or "warning", its definition, and a remedy."""
 
     severity: str
     doc: str
@@ -91,9 +91,10 @@ class Access:
 class Finding:
     """One kind of finding at one pair of source lines: the example seen first, and how often it was seen.
 
-    kind: a name of `finding_info`. first, second: in the order of time; the same for an uninitialised load. block: of
-    the example. array, index: name and flat index of the element, None where there is no memory access or no name.
-    address: byte offset in the block's static or dynamic shared memory. count: accesses of a thread that were found so.
+    kind: a name of `finding_info`. first, second: the two accesses, in the order of time; an uninitialised load stands
+    for both. block: that of the example. array, index: name and flat index of the element, None where no memory is
+    accessed or it has no name. address: byte offset in the block's static or dynamic shared memory. count: how many
+    accesses of single threads gave this finding.
     """
 
     kind: str
@@ -108,22 +109,22 @@ class Finding:
 
     @property
     def severity(self) -> str:
-        """ "error", or "warning" for what may be meant so."""
+        """The severity: "error", or "warning" for code that may be meant so."""
         return finding_info()[self.kind].severity
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """A sentence that says how to mend the kernel."""
         return finding_info()[self.kind].remedy
 
     @property
     def lines(self) -> tuple[int, int]:
-        """Source lines of both sides."""
+        """The source lines of both accesses."""
         return self.first.line, self.second.line
 
     @property
     def element(self) -> str:
-        """The place in shared memory, in words; empty for barriers."""
+        """The element of shared memory, in words; empty for a finding about barriers."""
         if self.array is not None:
             return f"{self.array}[{self.index}]"
         return "" if self.kind in BARRIER_KINDS else f"byte {self.address}"
@@ -135,7 +136,7 @@ class Finding:
         return f"{kind}: {sides}{where}, block {self.block}, {self.count} time{'s' * (self.count != 1)}"
 
     def explain(self) -> str:
-        """The same, with the text of the lines and what to do."""
+        """The finding with the text of its source lines and the remedy."""
         texts = {side.line: side.source for side in (self.first, self.second) if side.source}
         lines = [f"{line:>6}  {text}" for line, text in sorted(texts.items())]
         return "\n".join([str(self), *lines, f"    to do: {self.remedy}"])
@@ -155,7 +156,7 @@ class Findings(tuple[Finding, ...]):
     """All findings of a run, errors first, then by source line; printing it explains each."""
 
     def __new__(cls, findings: Iterable[Finding] = (), lost: int = 0) -> Findings:
-        """lost: accesses that were found too, at pairs of lines for which the core had no room."""
+        """The findings; lost: further accesses of which the core, out of room, kept only the number."""
         self = super().__new__(cls, findings)
         self.lost = lost
         return self
@@ -163,12 +164,12 @@ class Findings(tuple[Finding, ...]):
     lost: int
 
     def of(self, *kinds: str) -> Findings:
-        """Those of some kinds."""
+        """The findings of some kinds."""
         return Findings((f for f in self if f.kind in kinds), self.lost)
 
     @property
     def errors(self) -> Findings:
-        """Those that are not warnings."""
+        """The findings that are not warnings."""
         return Findings((f for f in self if f.severity == "error"), self.lost)
 
     def __str__(self) -> str:
@@ -178,7 +179,7 @@ class Findings(tuple[Finding, ...]):
         return "\n".join(lines) or "no findings"
 
     def summary(self) -> str:
-        """How many there are, in words."""
+        """The numbers of errors and warnings, in words."""
         errors = len(self.errors)
         parts = [(errors, "error"), (len(self) - errors, "warning")]
         words = [f"{n} {what}{'s' * (n != 1)}" for n, what in parts if n]
@@ -205,7 +206,7 @@ class Findings(tuple[Finding, ...]):
 
 
 def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) -> Findings:
-    """The findings in the records of the core: one per kind and pair of lines."""
+    """The findings in the records of the core, merged into one for each kind and pair of source lines."""
     merged: dict[Any, Finding] = {}
     records = np.sort(np.frombuffer(raw, RECORD), order=["cycle", "sm"], kind="stable")
     for record in records:

@@ -100,7 +100,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Refuse what `numba.cuda` has and this module has not, saying what to write instead."""
+    """Refuse a name that `numba.cuda` has and this module lacks, and say what to write instead."""
     raise AttributeError(absent(__name__, name))
 
 
@@ -154,22 +154,22 @@ def syncthreads() -> None:
 
 
 def syncthreads_count(predicate: Any, /) -> int:
-    """Wait for all threads of the block; how many of them have a true predicate."""
+    """Wait for all threads of the block; return how many of them have a true predicate."""
     kernel_only("cuda.syncthreads_count")
 
 
 def syncthreads_and(predicate: Any, /) -> int:
-    """Wait for all threads of the block; 1 if all of them have a true predicate."""
+    """Wait for all threads of the block; return 1 if all of them have a true predicate, else 0."""
     kernel_only("cuda.syncthreads_and")
 
 
 def syncthreads_or(predicate: Any, /) -> int:
-    """Wait for all threads of the block; 1 if any of them has a true predicate."""
+    """Wait for all threads of the block; return 1 if any of them has a true predicate, else 0."""
     kernel_only("cuda.syncthreads_or")
 
 
 def syncwarp(mask: int = 0xFFFFFFFF, /) -> None:
-    """Wait for the threads of the warp: nothing, on machines whose warps run in lockstep."""
+    """Wait for the threads of the warp; on the modelled machines, whose warps run in lockstep, no time passes."""
     kernel_only("cuda.syncwarp")
 
 
@@ -351,12 +351,12 @@ class atomic:
 
     @staticmethod
     def nanmax(array: Any, index: Any, value: Any, /) -> Any:
-        """As max; a NaN loses against any number."""
+        """array[index] = max(array[index], value), where a NaN loses against any number"""
         kernel_only("cuda.atomic.nanmax")
 
     @staticmethod
     def nanmin(array: Any, index: Any, value: Any, /) -> Any:
-        """As min; a NaN loses against any number."""
+        """array[index] = min(array[index], value), where a NaN loses against any number"""
         kernel_only("cuda.atomic.nanmin")
 
     @staticmethod

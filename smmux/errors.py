@@ -35,7 +35,7 @@ class Error(Exception):
 
 
 class CompileError(Error, SyntaxError):
-    """The kernel uses something outside the language, or does not fit the machine.
+    """A kernel that uses something outside the language, or does not fit the machine.
 
     filename, lineno, col (1-based) and text name the place in the user's source. An uncaught one is printed by Python
     like any SyntaxError, with a caret under the column; `str` gives the same in one message.
@@ -76,16 +76,16 @@ class CompileError(Error, SyntaxError):
 
 
 class ConfigError(Error, ValueError):
-    """A machine parameter, or an option of a launch, has no meaning or is out of range."""
+    """A machine parameter, or an option of a launch, that has no meaning or is out of range."""
 
 
 class KernelError(Error):
-    """Something went wrong while a kernel ran, at a known instruction.
+    """The failure of a launch or of a running kernel, with its place.
 
-    Attributes (None where they do not apply): kernel, filename, line, array (name), address (byte offset in the array
-    or segment) and element (the same in words), block and thread (x, y, z), sm, warp (slot), lane, pc, cycle. findings:
-    what the run's `check` had found before, each counted once per SM if other SMs may have run on (see
-    `Result.findings`); None if the run looked for nothing.
+    Attributes, each None where it does not apply: kernel, filename and line; array, the name, address, a byte offset in
+    the array or segment, and element, the same in words; block and thread as (x, y, z); sm, warp (slot), lane, pc and
+    cycle. findings: the findings of the run's `check` up to the failure (see `Result.findings`), None if the run
+    checked nothing; an SM that ran on while another one failed may have added some.
     """
 
     def __init__(self, message: str) -> None:
@@ -132,11 +132,11 @@ class KernelError(Error):
 
 
 class LaunchError(KernelError):
-    """The launch does not fit: geometry, arguments or resources of a block."""
+    """A launch whose geometry, arguments or resources do not fit the kernel or the machine."""
 
 
 class OutOfBoundsError(KernelError, IndexError):
-    """An access outside its array, misaligned, or a store to a read-only array."""
+    """An access that is outside its array or misaligned, or a store to a read-only array."""
 
 
 class BarrierError(KernelError):
@@ -148,14 +148,20 @@ class AllocationError(KernelError):
 
 
 class CycleLimitError(KernelError):
-    """The run passed its `max_cycles`: the message says at which lines how many warps were; line, block and thread are
-    those of a warp at the most frequent line."""
+    """A run that passed its `max_cycles`.
+
+    The message says how many warps were at which lines; line, block and thread are those of a warp at the line with the
+    most warps.
+    """
 
 
 class DeadlockError(CycleLimitError):
-    """Blocks wait for one another. Either nothing can happen any more, or at the cycle limit a block had waited more
-    than half of the time for shared memory: line, block and thread are then those of a block that holds it and does
-    not release it. The message says which block waits for what."""
+    """Blocks that wait for one another, so that none goes on.
+
+    It is raised when nothing can happen any more, or at the cycle limit if a block has waited for shared memory more
+    than half of the time. The message says which block waits for what; line, block and thread are those of a block
+    that holds shared memory and does not release it.
+    """
 
 
 class KernelZeroDivisionError(KernelError, ZeroDivisionError):
@@ -163,9 +169,9 @@ class KernelZeroDivisionError(KernelError, ZeroDivisionError):
 
 
 class RaceError(KernelError):
-    """What `check="races"` found, where an exception is wanted (`Result.raise_for_findings`).
+    """Findings of `check="races"` as an exception, which `Result.raise_for_findings` raises.
 
-    findings: all of them; the message and line, block and thread are those of the first.
+    findings: all findings; message, line, block and thread are those of the first one.
     """
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What went wrong in a launch, in the user's terms: kernel, file and line, and the array and element of an address."""
+"""Errors of a launch in the user's terms: kernel, file and line, and the array and element of an address."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _name_argument(error: KernelError, program: Program, arrays: Sequence[NDArra
 
 
 def _blame_word(error: OutOfBoundsError, program: Program, arrays: Sequence[NDArray[Any]]) -> None:
-    """Of a joined access the first word that lies outside, and its line."""
+    """Blame the first word of a joined access that lies outside its array, and that word's line."""
     assert error.pc is not None
     assert error.address is not None
     start = size = 0

@@ -33,12 +33,12 @@ class Overlap:
         return self
 
     def __enter__(self) -> None:
-        """Nothing: a kernel in Numba's simulator runs as plain Python."""
+        """Do nothing: a kernel in Numba's simulator runs as plain Python."""
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, place: TracebackType | None
     ) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def __repr__(self) -> str:
         return "smmux.overlap"

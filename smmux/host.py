@@ -94,7 +94,7 @@ class _Event:
         self._time = time.perf_counter()
 
     def synchronize(self) -> None:
-        """Nothing: launches are synchronous."""
+        """Return at once: launches are synchronous."""
 
     def query(self) -> bool:
         """True: launches are synchronous."""
@@ -109,11 +109,11 @@ class _Stream:
     """A stream: launches are synchronous, so that there is nothing to wait for."""
 
     def synchronize(self) -> None:
-        """Nothing."""
+        """Return at once: launches are synchronous."""
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[_Stream]:
-        """Nothing, around a block."""
+        """Do nothing around the statements under `with`: launches are synchronous."""
         yield self
 
 
@@ -133,32 +133,32 @@ def stream() -> _Stream:
 
 
 def synchronize() -> None:
-    """Nothing: launches are synchronous."""
+    """Return at once: launches are synchronous."""
 
 
 def select_device(device_id: int = 0) -> None:
-    """Nothing: `smmux.gpus.set_current` chooses the machine."""
+    """Do nothing: `smmux.gpus.set_current` chooses the machine."""
 
 
 def current_context(devnum: int | None = None) -> None:
-    """Nothing."""
+    """Return None: there is no CUDA context."""
 
 
 def close() -> None:
-    """Nothing."""
+    """Do nothing: there is no CUDA context to close."""
 
 
 def profile_start() -> None:
-    """Nothing."""
+    """Do nothing: `simulate(..., profile=True)` gives counters."""
 
 
 def profile_stop() -> None:
-    """Nothing."""
+    """Do nothing: `simulate(..., profile=True)` gives counters."""
 
 
 @contextmanager
 def defer_cleanup() -> Iterator[None]:
-    """Nothing, around a block."""
+    """Do nothing around the statements under `with`: arrays are freed by Python."""
     yield
 
 

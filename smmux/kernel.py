@@ -1,4 +1,7 @@
-"""Kernels: what `@cuda.jit` makes of a function."""
+"""Kernels: functions under `@cuda.jit`, compiled for the types of their arguments and launched on a machine.
+
+The compiler and the core are imported when a kernel is first compiled, so that declaring one is cheap.
+"""
 
 from __future__ import annotations
 
@@ -62,11 +65,11 @@ class Kernel:
         return f"<{kind} {self.__name__} at {self.definition.filename}:{self.definition.node.lineno}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Kernel:
-        """Itself, as of a function: kernels do not change."""
+        """The kernel itself: like a function, it does not change."""
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """For `pickle`: by name where its module has it, as functions are; else by its source and what that uses."""
+        """Pickle by name, as functions are, where the module has the kernel; else by source and the names it uses."""
         module = sys.modules.get(getattr(self.function, "__module__", None) or "")
         name = getattr(self.function, "__qualname__", "")
         return name if name and getattr(module, name, None) is self else super().__reduce_ex__(protocol)
@@ -92,7 +95,7 @@ class Kernel:
         return BoundKernel(self, grid, block, int(rest[1]) if len(rest) > 1 else 0)
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> BoundKernel:
-        """The same as indexing, under Numba's name."""
+        """A launch configuration like `kernel[griddim, blockdim, stream, sharedmem]`, under Numba's name."""
         return BoundKernel(self, griddim, blockdim, sharedmem)
 
     def forall(self, ntasks: int, tpb: int = 128, stream: Any = 0, sharedmem: int = 0) -> BoundKernel:
@@ -113,17 +116,17 @@ class Kernel:
         dynshared: int = 0,
         **options: Unpack[SimulateOptions],
     ) -> Result:
-        """Run on a machine and return what happened.
+        """Run the kernel on a machine and return the Result; arrays are written in place.
 
-        schedule: "source" keeps the program's order, "list" schedules for the machine's latencies; it moves a thread's
-        accesses to different elements past each other unless a barrier or `cuda.syncwarp` stands between, which code
-        that counts on the lockstep of a warp needs there. max_registers: 32-bit registers per thread, None for the
-        machine's limit. dynshared: bytes of shared memory for arrays of shape 0.
+        schedule: "source" keeps the program's order, "list" orders instructions for the machine's latencies. The latter
+        moves a thread's accesses to different elements past each other unless a barrier or `cuda.syncwarp` stands
+        between, which code that counts on the lockstep of a warp needs there. max_registers: 32-bit registers per
+        thread, None for the machine's limit. dynshared: bytes of shared memory for arrays of shape 0.
         Other keywords are options of the run, listed below, and of the compiler
         (`smmux.compiler.options.Options`: join, unroll_limit, ...).
 
-        Raises ConfigError for an option without meaning, CompileError for what the kernel language has not, LaunchError
-        for what does not fit the machine, and the other subclasses of KernelError for what goes wrong in the kernel.
+        Raises ConfigError for an option without meaning, CompileError for a kernel outside the language, LaunchError
+        for a launch that does not fit the machine, and other subclasses of KernelError for failures in the kernel.
         """
         from smmux import gpus
         from smmux.launch import launch
@@ -145,7 +148,7 @@ class Kernel:
         return self._compile(self.signature(args, dynshared), _options(machine, schedule, max_registers, options))
 
     def signature(self, args: Sequence[Any] | Signature, dynshared: int = 0) -> Signature:
-        """The types of arguments."""
+        """The types of arguments, on which the compiled program depends."""
         from smmux.compiler.signature import Signature, classify
 
         if isinstance(args, Signature):
@@ -165,7 +168,7 @@ class Kernel:
         return self.compile(_arguments(args), gpu, schedule=schedule, **options).listing()
 
     def portability(self, *args: Any) -> list[Note]:
-        """Places where compiled Numba, which computes in int64 and float64, can get another value; args as for `ir`."""
+        """The places where Numba, which computes in int64 and float64, can get another value; args as for `ir`."""
         from smmux.compiler import frontend
         from smmux.compiler.options import Options
 
@@ -237,7 +240,7 @@ def _options(machine: Gpu, schedule: str, max_registers: int | None, chosen: Map
 
 
 def definition_of(kernel: Any) -> FunctionSource:
-    """The source of a kernel. Raises TypeError for what is none, such as a plain function or a kernel of Numba's."""
+    """The source of a kernel. Raises TypeError for anything else, such as a plain function or a kernel of Numba's."""
     if not isinstance(kernel, Kernel):
         raise TypeError(f"a kernel made by smmux.cuda.jit is needed, not a {type(kernel).__name__}")
     return kernel.definition

@@ -33,8 +33,8 @@ def launch(
 ) -> Result:
     """Run a compiled kernel on a machine; NumPy arguments are written in place.
 
-    Raises LaunchError when the launch does not fit the machine or the arguments do not fit the kernel, ConfigError for
-    an option without meaning, and the other subclasses of KernelError for what goes wrong in the kernel.
+    Raises LaunchError for a launch that does not fit the machine or arguments that do not fit the kernel, ConfigError
+    for an option without meaning, and other subclasses of KernelError for failures in the kernel.
     """
     machine = gpus.current() if gpu is None else gpus.get(gpu)
     chosen = complete(options)

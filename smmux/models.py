@@ -62,10 +62,10 @@ _FULL = (1 << _LANES) - 1
 
 @dataclass(frozen=True, slots=True)
 class BankAccess:
-    """What one access of a warp to shared memory costs.
+    """The cost of one access of a warp to shared memory.
 
-    passes: times the banks are used, summed over the requests (half-warps on compute capability 1.x); ideal: the same
-    for a conflict-free access of the same width and lanes; clk: shader clocks during which the banks are busy.
+    passes: times that the banks are used, summed over the requests (half-warps on compute capability 1.x). ideal: the
+    passes of a conflict-free access of the same width and lanes. clk: shader clocks during which the banks are busy.
     """
 
     passes: int
@@ -230,7 +230,7 @@ class SharedMemoryTable:
         return html_table(("Valid", "TB id", "Size", "Starting Address"), rows)
 
     def _by_kind(self) -> list[Entry]:
-        """As in Figure 10: what was made at dispatch first, each part by address."""
+        """The entries in the order of Figure 10: allocations made at dispatch first, each part by address."""
         return sorted(self.entries, key=lambda entry: (entry.dynamic, entry.start))
 
 
@@ -244,8 +244,8 @@ def bank_passes(
 ) -> BankAccess:
     """Bank passes of one access of a warp to shared memory.
 
-    addresses: byte address per lane, up to 32; width: bytes per lane, 1 to 16; mode: bank mode of compute capability
-    3.x, 4 or 8 bytes (default: the machine's); mask: which lanes take part (default: all that have an address).
+    addresses: byte address of each lane, up to 32. width: bytes per lane, 1 to 16. mode: bank mode of compute
+    capability 3.x, 4 or 8 bytes (default: the machine's). mask: the lanes that take part (default: all that have one).
     Rules: CUDA C Programming Guide 5.5, G.3.3, G.4.3, G.5.3. Raises ValueError for malformed arguments.
     """
     machine = gpus.get(gpu)
@@ -271,9 +271,9 @@ def coalesce(
 ) -> Transactions:
     """Memory transactions of one access of a warp to global memory.
 
-    addresses: byte address per lane, up to 32; width: bytes per lane, 1 to 16; store: a store (they bypass L1); mask:
-    which lanes take part. Rules: CUDA C Programming Guide 5.5, G.3.2, G.4.2, G.5.2. Raises ValueError for malformed
-    arguments.
+    addresses: byte address of each lane, up to 32. width: bytes per lane, 1 to 16. store: whether it is a store, which
+    bypasses L1. mask: the lanes that take part. Rules: CUDA C Programming Guide 5.5, G.3.2, G.4.2, G.5.2. Raises
+    ValueError for malformed arguments.
     """
     machine = gpus.get(gpu)
     lanes, bits = _warp(addresses, width, mask)

@@ -68,7 +68,7 @@ PACKET_KINDS = ("load", "store", "atomic", "fetch", "texture")
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a device address lives; `address` is the one inside the partition, which `Dram.replay` takes."""
+    """The place of a device address in DRAM; `address` is the one inside the partition, which `Dram.replay` takes."""
 
     partition: int
     slice: int
@@ -79,11 +79,12 @@ class Location:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DramReplay:
-    """What one channel did with a list of requests; times in command clocks.
+    """The service of a list of requests by one channel; times are in command clocks.
 
-    done: per request, the clock of its last data beat; reads, writes: bursts; row_hits, row_misses, row_conflicts:
-    requests whose row was open, whose bank was closed, whose bank had another row open when the bank took them up;
-    busy: clocks of the data bus; log: all commands as records of COMMAND, if asked for.
+    done: the clock of the last data beat of each request. reads, writes: numbers of bursts. row_hits, row_misses,
+    row_conflicts: requests whose row was open, whose bank was closed, or whose bank had another row open when the bank
+    took them up. busy: clocks in which the data bus carried data. log: all commands as records of COMMAND, None unless
+    asked for.
     """
 
     done: NDArray[np.uint64]
@@ -106,7 +107,7 @@ class DramReplay:
 
     @property
     def time_us(self) -> float:
-        """The same in microseconds."""
+        """Microseconds up to the last data beat."""
         return self.clocks * 1000 / self.gpu.dram_khz
 
     @property
@@ -145,10 +146,11 @@ class Dram:
     ) -> DramReplay:
         """Serve requests in the order given.
 
-        requests: a vector of addresses in the channel (see `locate`), or records of DRAM_REQUEST, then nothing else
-        is given; write: which are writes; arrival: command clock at which each reaches the channel, not decreasing;
-        nbytes: of each, inside one block of `partition_bytes` (default: what is left of its aligned 64 bytes).
-        Raises ValueError, which names the first malformed request.
+        requests: a vector of addresses in the channel (see `locate`), or records of DRAM_REQUEST, with which no other
+        argument is given. write: which requests are writes. arrival: the command clocks at which they reach the
+        channel, not decreasing. nbytes: the size of each, inside one block of `partition_bytes` (default: up to the end
+        of its aligned 64 bytes). log: also return all commands. Raises ValueError, which names the first malformed
+        request.
         """
         given = np.asarray(requests)
         if given.dtype == DRAM_REQUEST:
@@ -177,7 +179,7 @@ class Dram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CacheReplay:
-    """hit: per access, whether its sector was valid; evicted: dirty lines thrown out."""
+    """The accesses of a replay: for each, whether it hit a valid sector, and how many dirty lines they evicted."""
 
     hit: NDArray[np.bool_]
     evicted: int
@@ -245,10 +247,10 @@ class Cache:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryReplay:
-    """What the memory side did with a list of packets; times in shader clocks.
+    """The service of a list of packets by the memory side; times are in shader clocks.
 
-    sent: per packet, when it left its SM; replied: when its reply or acknowledgement was back; counters: those of the
-    memory system, by name.
+    sent: when each packet left its SM. replied: when its reply or acknowledgement was back. counters: the counters of
+    the memory system, by name.
     """
 
     sent: NDArray[np.uint64]
@@ -259,7 +261,7 @@ class MemoryReplay:
 
     @property
     def latency(self) -> NDArray[np.uint64]:
-        """Per packet, from port to port."""
+        """The time of each packet from port to port."""
         return self.replied - self.sent
 
     @property

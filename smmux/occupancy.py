@@ -37,9 +37,9 @@ _LIMITS = {
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """How many thread blocks reside on an SM and why not more.
+    """The number of thread blocks that reside on an SM, and the resource that allows no more.
 
-    limits: resource -> blocks that it alone would allow (None: no limit); limiter: the one that decides.
+    limits: the blocks that each resource alone would allow, None for no limit. limiter: the resource that decides.
     static_blocks: the paper's K, equal to `blocks` with static management.
     """
 
@@ -91,11 +91,12 @@ def occupancy(
 ) -> Occupancy:
     """Thread blocks that reside on one SM.
 
-    threads: per block; registers: per thread; shared_bytes: what the kernel declares; param_bytes: size of the kernel
-    parameters, which count where they live in shared memory, as do the machine's reserved bytes. With extra_blocks = n
-    management is dynamic: dynamic_bytes of the block are held only inside regions and up to K + n blocks reside;
-    without it they are held all the time. Where dynamic_bytes is 0 there is nothing to multiplex and K blocks reside.
-    Formulas: NVIDIA occupancy calculator 2.1 and 5.1. Raises ValueError for sizes that no block can have.
+    threads: number per block. registers: number per thread. shared_bytes: bytes of the block's static arrays.
+    param_bytes: size of the kernel's parameters, which count where they lie in shared memory, as do the bytes that the
+    machine reserves. dynamic_bytes: bytes of the block's `smm.array` memory. extra_blocks: n for dynamic management,
+    where that memory is held only inside regions and up to K + n blocks reside; without it the memory is held all the
+    time. Where dynamic_bytes is 0 there is nothing to multiplex and K blocks reside. Formulas: NVIDIA occupancy
+    calculator 2.1 and 5.1. Raises ValueError for sizes that no block can have.
     """
     machine = gpus.get(gpu)
     if not 1 <= threads <= machine.max_threads_block:
@@ -127,7 +128,7 @@ def occupancy(
 
 
 def static_reserved(program: Program, gpu: gpus.Gpu) -> int:
-    """Bytes of shared memory a block holds beside its arrays: built-ins and, on CC 1.x, the parameters."""
+    """Bytes of shared memory that a block holds beside its arrays: built-ins and, on CC 1.x, the parameters."""
     return gpu.smem_reserved + (program.param_bytes(gpu.pointer_bytes) if gpu.param_in_smem else 0)
 
 

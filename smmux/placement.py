@@ -1,4 +1,4 @@
-"""Where arguments lie in device memory."""
+"""The places of array arguments in device memory."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def advice_html(advice: Advice) -> str:
-    """Findings, a table of the schemes with bars, and the source of the best one."""
+    """Diagnosis and conclusion, a table of the schemes with bars, and the source of the best one."""
     most = max([1.0, *(scheme.speedup or 0 for scheme in advice.schemes)])
     rows = []
     for scheme in advice.schemes:
@@ -108,7 +108,7 @@ def _stalls(result: Result) -> str:
 
 
 def _heat_map(result: Result) -> str:
-    """Source lines, coloured by the scheduler time that each cost, or how to have them."""
+    """Source lines, coloured by the scheduler time that each cost, or a hint how to get them."""
     if result.profile is None:
         return "<p style='font-size:85%'>simulate(..., profile=True) shows here what each source line cost</p>"
     lines = result.lines()

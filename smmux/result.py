@@ -1,4 +1,4 @@
-"""What a run gave: cycles, counters, residency, counters per source line and per instruction, and comparisons."""
+"""Results of runs: cycles, counters, residency, counters per source line and per instruction, and comparisons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Comparison", "CounterInfo", "Result", "counter_info", "line_counters
 
 @dataclass(frozen=True, slots=True)
 class CounterInfo:
-    """What a counter counts."""
+    """The name of a counter, its unit and its definition."""
 
     name: str
     unit: str
@@ -51,11 +51,11 @@ def line_counters() -> Mapping[str, CounterInfo]:
 class Result(Mapping[str, int]):
     """The result of one run; as a mapping, its counters by name.
 
-    counters: every counter of `counter_info`. residency: thread blocks of an SM that may be resident together, and the
-    resource (limiter) that sets it (`achieved_residency` is how many were); static_residency: the same with static
-    management, the paper's K. profile: array of counters per instruction (rows) in the order of `line_counters`
-    (columns), or None unless asked for. check: what the run looked for, and findings: what it found, or None if nothing
-    was looked for.
+    counters: every counter of `counter_info`. residency: the thread blocks that may reside on an SM together
+    (`achieved_residency` is how many did on average). limiter: the resource that allows no more. static_residency: the
+    residency with static management, the paper's K. profile: counters of each instruction (rows) in the order of
+    `line_counters` (columns), None unless asked for. check: the option of that name. findings: the findings of the
+    check, None without one.
     """
 
     kernel: str
@@ -136,7 +136,7 @@ class Result(Mapping[str, int]):
 
     @property
     def time_us(self) -> float:
-        """The same in microseconds of the machine's shader clock."""
+        """Microseconds from launch to the last acknowledgement of the grid."""
         return self.gpu.time_us(self.cycles)
 
     @property
@@ -147,7 +147,7 @@ class Result(Mapping[str, int]):
 
     @property
     def stalls(self) -> dict[str, float]:
-        """Where the schedulers' time went, as fractions that add up to 1: "issue", then the reasons for idling."""
+        """Shares of the schedulers' time, which add up to 1: "issue", then the reasons for which they waited."""
         total = self.counters["scheduler_cycles"] or 1
         shares = {"issue": self.counters["issue_cycles"] / total}
         for name, value in self.counters.items():
@@ -249,7 +249,7 @@ class Result(Mapping[str, int]):
         return {name: value - other.counters.get(name, 0) for name, value in self.items()}
 
     def speedup(self, baseline: Result) -> float:
-        """How many times faster this run is than the baseline, in simulated time."""
+        """The simulated time of the baseline over that of this run."""
         return baseline.time_us / self.time_us
 
     def compare(self, baseline: Result) -> Comparison:

@@ -70,8 +70,8 @@ def available_processors() -> int:
 
 
 def at_a_time(jobs: int | None) -> int:
-    """How many simulations run at a time, by default one per processor. Raises ConfigError for fewer than one, and
-    for what is no number of them."""
+    """The number of simulations that run at a time, by default one per processor. Raises ConfigError for any value but
+    None and an integer from 1 on."""
     if jobs is None:
         return available_processors()
     if not isinstance(jobs, SupportsIndex):

@@ -17,10 +17,10 @@ class Texture(np.ndarray[Any, Any]):
 def texture(array: ArrayLike) -> Texture:
     """The array as a 1-D linear texture: `kernel[grid, block](texture(a), ...)`.
 
-    A texture is a property of the argument, not of the kernel, which indexes it like any array. Its elements are read
-    through the texture cache of the SM, with the values they have when the kernel is launched: what the kernel itself
-    writes to the array's memory stays unseen (CUDA C Programming Guide; seed 004). It is bound by reference and takes
-    no room among the parameters. Kernels cannot store to it.
+    A texture is a property of the argument, not of the kernel, which indexes it like any array but cannot store to it.
+    Its elements are read through the texture cache of the SM and have the values of the time of launch: stores of the
+    kernel to the same memory stay unseen (CUDA C Programming Guide). It is bound by reference and takes no room among
+    the parameters.
     """
     view: NDArray[Any] = np.ascontiguousarray(array).view()
     view.flags.writeable = False

@@ -1,4 +1,4 @@
-"""The answer: what limits a kernel, and what each scheme to multiplex shared memory would gain."""
+"""The answer: the limits of a kernel, and the gain of each scheme to multiplex its shared memory."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ ROUNDING = 1e-5
 class Scheme:
     """One way to multiplex shared memory, tried on the kernel.
 
-    name: as in the paper. software: a rewriting of the kernel, for any card; otherwise it needs the paper's hardware.
-    kernel, grid, block: what to launch instead. result: of the simulation. speedup: time of the baseline over time of
-    this. equal: whether every array held the same bits after it as after the baseline. difference: of arrays of floats
-    that did not, the largest one as a share of the array's largest value (infinite where others differ); sums that
-    atomics make in another order differ by rounding. errors: in the use of shared memory, of kinds that the baseline's
-    run has not. refused: why the scheme does not apply, empty where it does; the
-    other fields are None then. max_registers: per thread, that the scheme's kernel was compiled for: fewer than it
-    would take, that extra blocks may reside, or what the caller of `advise` asked for; None for as many as it takes.
+    name: the scheme's name in the paper. software: whether it rewrites the kernel for any card; otherwise it needs the
+    paper's hardware. kernel, grid, block: the launch that takes the baseline's place. result: that of the simulation.
+    speedup: time of the baseline over time of the scheme. equal: whether every array held the same bits after it as
+    after the baseline. difference: the largest difference of an array of floats as a share of the array's largest
+    value, infinite where others differ; sums that atomics make in another order differ by rounding. errors: misuses of
+    shared memory of kinds that the baseline's run does not have. refused: the reason for which the scheme does not
+    apply, empty where it does; the other fields are None then. max_registers: the registers per thread to which the
+    kernel was limited, so that extra blocks may reside or because the caller of `advise` asked for it; None for no
+    limit.
     """
 
     name: str
@@ -83,7 +84,7 @@ class Scheme:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Advice:
-    """What limits a kernel, how long it really uses its shared memory, and what each scheme would gain.
+    """The limits of a kernel, the time for which it really uses shared memory, and the gain of each scheme.
 
     baseline: the kernel's own run. occupancy: blocks of an SM, by resource. region_share: time in shared-memory regions
     over the time that blocks live, None (with the reason in `unshared`) where the kernel has no regions to be found.

@@ -93,7 +93,7 @@ def _dims(sizes: tuple[Sequence[int], Sequence[int]]) -> tuple[Dim3, Dim3]:
 
 
 def declared(divided: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The declaration of parts, if any; ConfigError for what the collaborative passes would not understand."""
+    """The declaration of parts, if any; ConfigError for one that the collaborative passes would not understand."""
     if divided is None:
         return {}
     if not isinstance(divided, Mapping):

@@ -116,7 +116,7 @@ def _stalls(run: Result) -> str:
 
 
 def _use(advice: Advice) -> str:
-    """How long shared memory is in use, or why that cannot be said."""
+    """The time for which shared memory is in use, or the reason for which that cannot be said."""
     if advice.region_share is None:
         return "cannot be multiplexed: " + advice.unshared
     percent = 100 * advice.region_share
@@ -124,7 +124,7 @@ def _use(advice: Advice) -> str:
 
 
 def _launch(advice: Advice, scheme: Scheme) -> str:
-    """How to launch a scheme's kernel in the place of the baseline."""
+    """The launch of a scheme's kernel in the place of the baseline."""
     after = f", 0, {advice.dynshared}" if advice.dynshared else ""
     instead = f"{getattr(scheme.kernel, '__name__', '')}[{scheme.grid}, {scheme.block}{after}]"
     return f"launch {instead} instead of {advice.kernel.__name__}[{advice.grid}, {advice.block}{after}]"

@@ -1,4 +1,4 @@
-"""What a benchmark consists of: kernels by variant and build, problems by size, and the oracle of each problem."""
+"""The parts of a benchmark: kernels by variant and build, problems by size, and the oracle of each problem."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 VARIANTS = tuple(FORMS)
-"""The kernel as written, and what the passes of `smmux.multiplex` make of it."""
+"""The kernel as written, and the forms that `smmux.multiplex` gives it."""
 
 DIVIDED = tuple(name for name, form in FORMS.items() if form.declaration)
-"""Variants that need a declaration of what is private; of default builds only."""
+"""Variants that need a declaration of the private part; only default builds have them."""
 
 VIRTUAL = tuple(name for name, form in FORMS.items() if form.virtual)
 """Variants whose thread blocks hold several of the baseline's."""

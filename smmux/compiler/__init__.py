@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class _Cache(Generic[T]):
-    """What was made for a number of keys; the oldest is forgotten. Threads do not make the same thing twice."""
+    """A cache of the newest values, by key; of threads that want the same value, one makes it."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -27,7 +27,7 @@ class _Cache(Generic[T]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What is kept under a key; it is made if nothing is."""
+        """The value of a key, which is made if the cache does not have it."""
         value = self._kept.get(key)
         if value is None:
             with self._lock:
@@ -49,7 +49,7 @@ _prepared: _Cache[Function] = _Cache(32)  # by what lowering depends on: most of
 
 
 def compile(source: FunctionSource, signature: Signature, options: Options) -> Program:
-    """Compile a kernel, or return what was compiled from the same source, captured values, types and options."""
+    """Compile a kernel, or return the program of the same source, captured values, types and options."""
     kernel = source.fingerprint(), signature
 
     def make() -> Program:

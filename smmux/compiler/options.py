@@ -1,4 +1,4 @@
-"""What the compiler may be told, beside the kernel and its argument types."""
+"""Options of the compiler."""
 
 from __future__ import annotations
 

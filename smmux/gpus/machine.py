@@ -20,7 +20,7 @@ Value = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What is known about a machine parameter: its unit, range and meaning."""
+    """A machine parameter: its unit, range and meaning."""
 
     name: str
     unit: str

@@ -1,4 +1,4 @@
-"""Where the numbers of the machines come from: the key that stands beside each value, and what it is.
+"""Sources of the machines' numbers: the key that stands beside each value, and the document that it names.
 
 A value's source is one or more references separated by "; ". Each reference starts with a key of `TITLES`, followed by
 the place in that document ("PG55 G.3.1": section G.3.1 of the CUDA C Programming Guide 5.5).
