@@ -111,12 +111,12 @@ Operand = Reg | Imm | Param | Special | ConstWord
 class Storage:
     """Storage that memory operations refer to.
 
-    index: global: position among the launch's array arguments; shared, local, const: order of declaration.
-    element: bytes per element (1, 2, 4); offset: first byte in the shared, local or constant segment
-    (global arrays start at parameter word `param`); elements: total number. Views of one array (`.view(dtype)`) share
-    its space, index and offset and differ in element size. dynamic: a shared array of the part
-    that `smm.alloc` allocates and `smm.release` frees; its offsets count from that part's own start. align: bytes to
-    which the first element of a global array is aligned (others: see offset).
+    index: position among the launch's array arguments for a global array, among the declarations of its space for
+    another. element: bytes per element (1, 2, 4). elements: their number. offset: first byte in the shared, local or
+    constant segment. param: parameter word with the address of a global array. dynamic: whether a shared array lies in
+    the part that `smm.alloc` allocates and `smm.release` frees; its offset then counts from that part's start. align:
+    bytes to which the first element of a global array is aligned. Views of one array (`.view(dtype)`) share its space,
+    index and offset, and differ in the size of an element.
     """
 
     space: Space
@@ -141,10 +141,10 @@ class Storage:
 class Mem:
     """The memory side of a load, store or atomic.
 
-    Before `lower` (front end, joining): `index` operand is `srcs[0]`, in elements of the array; `offset` is an
-    additional constant number of elements. After: `srcs[0]` is a byte address and `offset` bytes.
-    width: bytes per lane, 1..16. kind: type of the data. atom: enum name of atom_op, e.g. "ADD". lines: of joined
-    accesses, the source line of each word.
+    As long as `lowered` is false (front end, joining), `srcs[0]` of the instruction is an index in elements and `offset`
+    a constant number of elements beside it; afterwards `srcs[0]` is a byte address and `offset` a number of bytes.
+    width: bytes per lane, 1 to 16. atom: the atomic operation, a name of the core's table, such as "ADD". signed:
+    whether a load of 1 or 2 bytes extends the sign. lines: the source line of each word of a joined access.
     """
 
     array: Storage
@@ -160,12 +160,11 @@ class Mem:
 class Instr:
     """One operation.
 
-    op: PTX name from the table, or one of the terminators below.
-    dsts: loads of 8 and 16 bytes have two or four.
-    srcs: sources in table order; for memory operations srcs[0] is the index (or address), then the data.
-    guard: predicate under which it executes (negated: guard_not).
-    target, other: blocks of "bra" (target), "cbr" (srcs[0] predicate: target if true, else other).
-    attrs: "sub" (bar option, shuffle and vote mode), "bytes" (allocation), "isolate".
+    op: a PTX name from the table, or a terminator: "bra" to `target`, "cbr" to `target` if the predicate srcs[0] is true
+    and to `other` if not, "exit". dsts: results; loads of 8 and 16 bytes have two or four. srcs: sources in the order of
+    the table; of memory operations first the index or address, then the data. guard: the predicate under which it
+    executes, negated if guard_not. attrs: "sub" (option of a barrier, mode of a shuffle or vote), "bytes" (of an
+    allocation) and "isolate".
     """
 
     op: str
@@ -203,9 +202,10 @@ class Block:
 
 @dataclass(slots=True, eq=False)
 class Function:
-    """A kernel in IR: blocks[0] is the entry; order is the source's order.
+    """A kernel in IR: its blocks in the order of the source, the entry first.
 
-    params: one per parameter word, in order; the word of an array is that array's `param`. line: that of the `def`.
+    params: one for each parameter word, in order; the word of an array is that array's `param`. line: the line of the
+    `def`.
     """
 
     name: str

@@ -13,13 +13,13 @@ SCHEDULES = ("source", "list")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Compiler options; part of the key under which compiled kernels are cached.
+    """Compiler options; they are part of the key under which compiled kernels are cached.
 
     schedule: "source" keeps program order, "list" orders each block by critical path. max_registers: 32-bit registers
-    per thread; what does not fit goes to local memory. fused_mad: contract multiply-add to `fma.rn` (CC 2.x and later)
-    rather than to `mad` with a rounded product (CC 1.x). latencies: (class name, clk) pairs of `classes.def`, used by
-    "list" alone. join: merge adjacent accesses into 64- and 128-bit ones. unroll_limit: operations a loop with a
-    constant trip count may unroll to.
+    per thread; values beyond them go to local memory. fused_mad: whether multiply-add becomes `fma.rn` (CC 2.x and
+    later) rather than `mad` with a rounded product (CC 1.x). latencies: pairs of a class of `classes.def` and its
+    clocks, which "list" alone reads. join: whether adjacent accesses are merged into 64- and 128-bit ones.
+    unroll_limit: operations to which a loop with a constant trip count may unroll.
 
     Raises ConfigError for a value without meaning.
     """

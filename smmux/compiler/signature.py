@@ -80,7 +80,7 @@ def _flatten(types: Iterable[Type]) -> Iterable[ScalarType | ArrayType]:
 
 
 def classify(args: Iterable[Any], dynshared: int = 0, names: tuple[str, ...] = ()) -> Signature:
-    """The types of arguments; names are for messages."""
+    """The types of arguments; names are those of the parameters, for messages."""
     args = tuple(args)
     aligned = iter(alignments(args))
     types = []

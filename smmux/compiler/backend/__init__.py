@@ -96,7 +96,7 @@ def compile_function(function: Function, options: Options | None = None) -> Prog
 
 
 def compile_prepared(prepared: Function, options: Options) -> Program:
-    """Compile what `prepare` returned, which is left as it is: for several budgets and schedules."""
+    """Compile a function that `prepare` returned; it stays as it is, for other budgets and schedules."""
 
     def lower(function: Function, live: int) -> int:
         most = hoist_invariants(function, live)
@@ -134,7 +134,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
 
 
 def _params(function: Function) -> tuple[ParamWord, ...]:
-    """What each parameter word holds: pointers and textures where arrays say so."""
+    """The type of each parameter word: a pointer or a texture where an array begins there, else a scalar."""
     places = {
         array.param: (array.space, position) for position, array in enumerate(function.arrays) if array.param >= 0
     }

@@ -19,7 +19,8 @@ MASK = 0xFFFFFFFF
 
 
 def base_operand(array: Storage) -> Operand | None:
-    """What holds the address of a global array's first element; None for segments, whose arrays have fixed places."""
+    """The operand with the address of a global array's first element; None in a segment, where arrays have fixed
+    places."""
     if array.space in (Space.GLOBAL, Space.TEXTURE):
         return Param(array.param, Type.U32, array.name)
     return None
@@ -66,7 +67,7 @@ class _Lowering:
         instr.mem = replace(mem, offset=form.constant & MASK, lowered=True)
 
     def _address(self, instr: Instr, array: Storage, base: Operand | None, out: list[Instr]) -> Operand:
-        """Compute base + element * (index without its constant)."""
+        """The byte address: base + element size * (index without its constant)."""
         address = self._stem(instr.srcs[0])
         if array.element > 1:
             shift = Imm(array.element.bit_length() - 1, Type.U32)
@@ -83,7 +84,8 @@ class _Lowering:
     # -- indices without their constants
 
     def _stem(self, operand: Operand) -> Operand:
-        """operand minus the constant of its form; new operations go right behind the ones they are made from."""
+        """An operand minus the constant of its form; new operations stand directly behind those that they derive
+        from."""
         if isinstance(operand, Imm):
             return Imm(0, operand.type)
         if not isinstance(operand, Reg) or not self.analysis.affine(operand).constant:

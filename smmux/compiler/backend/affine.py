@@ -60,7 +60,8 @@ def _atom_key(term: tuple[Atom, int]) -> tuple[int, int, str]:
 
 
 def base_alignment(array: Storage) -> int:
-    """Bytes to which the first element is aligned. Shared segments and allocations begin at multiples of 16."""
+    """The bytes to which an array's first element is aligned; shared segments and allocations begin at multiples of
+    16."""
     if array.space is Space.GLOBAL:
         return array.align
     return min(16, array.offset & -array.offset or 16)
@@ -112,7 +113,7 @@ class AddressAnalysis:
         return form
 
     def _visit(self, root: Reg) -> None:
-        """Forms of `root` and what it depends on, sources first, without recursion."""
+        """Find the forms of `root` and of all that it depends on, sources first, without recursion."""
         work = [root]
         while work:
             reg = work[-1]
@@ -201,7 +202,7 @@ class AddressAnalysis:
         return 0
 
     def _phi_zeros(self, phi: Instr) -> int:
-        """A counter is as aligned as its start and its step."""
+        """The low zero bits of a phi: a counter is as aligned as its start and its step."""
         known = 32
         for src in phi.srcs:
             form = self.affine(src)
@@ -270,7 +271,7 @@ class AddressAnalysis:
         return Affine((form.constant + constant) & MASK, form.terms)
 
     def may_alias(self, first: Instr, second: Instr, offset: Callable[[Instr], Affine] | None = None) -> bool:
-        """Whether two accesses of one thread may touch the same byte. offset: `byte_offset`, or what remembers it."""
+        """Whether two accesses of one thread may touch the same byte. offset: `byte_offset`, or a cached form of it."""
         offset = offset or self.byte_offset
         a, b = first.mem, second.mem
         assert a is not None
@@ -313,7 +314,7 @@ def _trailing(value: int) -> int:
 
 
 def _unsigned(atom: Param | Special | ConstWord) -> Atom:
-    """One spelling of an operand whatever its type: only its bits count here."""
+    """An operand as an unsigned one, so that operands with equal bits are equal."""
     if isinstance(atom, Param):
         return Param(atom.word, Type.U32)
     if isinstance(atom, Special):

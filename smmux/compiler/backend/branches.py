@@ -11,7 +11,7 @@ __all__ = ["drop_source", "simplify_branches"]
 
 
 def simplify_branches(function: Function) -> None:
-    """Fold what is decided, forward jumps through empty blocks, merge blocks that follow each other."""
+    """Fold branches on known conditions, forward jumps through empty blocks, merge blocks that follow each other."""
     _fold_conditions(function)
     _drop_unreachable(function)
     _forward_empty(function)
@@ -20,13 +20,13 @@ def simplify_branches(function: Function) -> None:
 
 
 def _remove_edge(pred: Block, block: Block) -> None:
-    """`pred` no longer goes to `block`: its phis lose a source."""
+    """Remove the edge from `pred` to `block`, whose phis lose a source."""
     for phi in phis(block):
         drop_source(phi, pred)
 
 
 def drop_source(phi: Phi, pred: Block) -> None:
-    """The phi no longer takes a value from `pred`."""
+    """Remove a phi's source for the edge from `pred`."""
     keep = [i for i, p in enumerate(phi.preds) if p is not pred]
     phi.srcs = tuple(phi.srcs[i] for i in keep)
     phi.preds = tuple(phi.preds[i] for i in keep)
@@ -56,7 +56,7 @@ def _fold_conditions(function: Function) -> None:
 
 
 def _fold_exit(block: Block) -> None:
-    """A jump to a block that only exits is an exit."""
+    """Replace a jump to a block that only exits by an exit."""
     last = block.instrs[-1]
     targets = block.successors
     if targets and all(exits_only(target) for target in targets):
@@ -74,7 +74,7 @@ def _drop_unreachable(function: Function) -> None:
 
 
 def _forward_empty(function: Function) -> None:
-    """Predecessors of a block that only jumps go to its target, where the target's phis can tell them apart."""
+    """Let predecessors of a block that only jumps go to its target, where the target's phis can tell them apart."""
     graph = Graph(function)
     for block in graph.order:
         last = block.instrs[-1]
@@ -105,7 +105,7 @@ def _forward_empty(function: Function) -> None:
 
 
 def _merge_lines(function: Function) -> None:
-    """A block with one predecessor that goes nowhere else continues it."""
+    """Append a block to its only predecessor, if that goes nowhere else."""
     graph = Graph(function)
     gone: set[Block] = set()
     for block in graph.order:

@@ -1,9 +1,9 @@
-"""The register budget: the most ambitious code that fits it.
+"""The register budget: a search for the most ambitious code that fits it.
 
-Invariants in registers save instructions, and a free hand for the scheduler hides latency; both cost registers, and how
-many only allocation tells. So the code is made with no limit on either first and is final if it fits: a budget that is
-no constraint changes nothing. Else the scheduler is limited, then motion of invariants, neither by more than is needed.
-What does not fit even then goes to local memory.
+Invariants in registers save instructions, and a free hand for the scheduler hides latency. Both cost registers, and
+only allocation tells how many. So the first code has no limit on either and is final if it fits: a budget that is no
+constraint changes nothing. Else the scheduler is limited, then the motion of invariants, neither by more than needed.
+Values that find no register even then go to local memory.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Search:
         self.free = options.schedule == "list"  # whether a limit of `finish` makes a difference
 
     def run(self) -> Allocated:
-        """The code. Raises CompileError where it fits in no way."""
+        """The code that is kept. Raises CompileError where none fits."""
         lowered, most = self._lowered(UNLIMITED)
         best = self._finished(lowered, UNLIMITED)
         if self._fits(best):
@@ -95,7 +95,8 @@ class Search:
         return code.assignment.nregs <= self.limit and code.assignment.npreds <= MAX_PREDS
 
     def _first_fit(self, lowered: Function) -> Allocated | None:
-        """What the scheduler makes under the loosest limit that fits; the last resort is program order."""
+        """The code of the scheduler under the loosest limit that fits, program order as the last resort; None if none
+        fits."""
         if self.free and self._fits(code := self._finished(lowered, self.limit)):
             return code
         best = self._finished(lowered, 0)
@@ -109,8 +110,8 @@ class Search:
         return best
 
     def _bisect(self, most: int) -> Allocated | None:
-        """The code with the most values in loops that fits, if none in addition does. A larger budget takes the same
-        way or one that leads to more."""
+        """The code with the most values in loops that fits, or None. A larger budget takes the same steps, or steps to
+        more."""
         fitting, failing = -1, most
         best = None
         while failing - fitting > 1:
@@ -164,7 +165,7 @@ def spilled(code: Allocated, limit: int) -> Allocated:
 
 
 def _victims(spiller: Spiller, code: Allocated, budget: int) -> set[int]:
-    """Classes to spill; a tighter budget where holes in live ranges made the allocation need more than is live."""
+    """The classes to spill; a tighter budget is tried where allocation needed more registers than values are live."""
     for tighter in range(budget, 3, -1):
         if chosen := spiller.choose(code.classes, code.graph, tighter):
             return chosen

@@ -1,4 +1,4 @@
-"""Dead code: what has no effect and no reader goes."""
+"""Removal of dead code: operations without effect whose results no one reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["remove_dead"]
 
 
 def remove_dead(function: Function) -> None:
-    """Keep effects and what they depend on; a load that no one reads is not performed."""
+    """Keep operations with effects and all that they depend on; a load that no one reads is not performed."""
     definitions: dict[Reg, Instr] = {}
     work: list[Instr] = []
     for instr in function.instrs():

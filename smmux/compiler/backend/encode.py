@@ -116,7 +116,7 @@ def _linear(
 
 
 def _vanishes(instr: Instr, assignment: Assignment) -> bool:
-    """Copies whose ends share a register."""
+    """Whether an instruction is a copy whose ends share a register."""
     if copy_of(instr) is None:
         return False
     source = instr.srcs[0]
@@ -143,7 +143,7 @@ def _jumps(last: Instr, following: Block | None, meet: Block | None) -> list[_Ju
 
 
 def _place(target: Block) -> Block | None:
-    """Where a jump goes; None: nowhere, it is an exit itself."""
+    """The block where a jump goes; None for one that is an exit itself."""
     return None if exits_only(target) else target
 
 
@@ -225,7 +225,7 @@ class _Encoder:
         return flags, sub, imm - (1 << 32) if imm >> 31 else imm, mem.array.index, mem.width
 
     def operand(self, operand: Operand) -> int:
-        """An operand field."""
+        """The code of an operand: a register, a special register or a row of the uniforms."""
         if isinstance(operand, Reg):
             return self.numbers[operand.id]
         if isinstance(operand, Special):

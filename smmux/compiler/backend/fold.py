@@ -319,7 +319,7 @@ def _not_pred(op: str, srcs: tuple[Operand, ...], type: Type, defs: dict[Reg, In
 
 
 def _inverse(relation: str, kind: str, srcs: tuple[Operand, ...]) -> Rewrite:
-    """eq and ne exist for s32 alone, which is the same comparison."""
+    """The opposite comparison; eq and ne exist for s32 alone, which compares the same bits."""
     inverse = _INVERSE[relation]
     return f"setp.{inverse}.{'s32' if inverse in ('eq', 'ne') else kind}", srcs
 

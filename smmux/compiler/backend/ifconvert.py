@@ -74,7 +74,7 @@ def _convert(function: Function, block: Block, preds: dict[Block, list[Block]], 
 
 
 def _absorb(block: Block, join: Block, preds: dict[Block, list[Block]]) -> None:
-    """The join has no other predecessor: it continues the block, which may now end in a convertible branch itself."""
+    """Append the join to the block, its only predecessor, which may then end in a convertible branch itself."""
     block.instrs[-1:] = join.instrs
     for after in dict.fromkeys(join.successors):
         preds[after] = [block if p is join else p for p in preds[after]]
@@ -101,7 +101,7 @@ def _cheap(arm: Block) -> bool:
 
 
 def _sources(phi: Phi, block: Block, arms: list[tuple[Block, bool]]) -> tuple[Operand, Operand]:
-    """What the phi takes if the condition holds, and if not."""
+    """The sources of a phi if the condition holds, and if it does not."""
     values = {negate: phi.source(arm) for arm, negate in arms}
     return (
         values[False] if False in values else phi.source(block),
@@ -161,5 +161,5 @@ def _select(function: Function, dst: Reg, q: Reg, yes: Operand, no: Operand, out
 
 
 def _logic(op: str, dst: Reg, a: Operand, b: Reg, like: Instr) -> Instr:
-    """a op not b."""
+    """The instruction a op not b."""
     return Instr(op, (dst,), (a, b), like.loc, attrs={"negate_qb": 1})

@@ -46,7 +46,7 @@ class _Counter:
 
 
 class _Reduction:
-    """One loop."""
+    """The reduction of one loop."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class _Reduction:
         return not isinstance(operand, Reg) or self.home[operand] not in self.loop.blocks
 
     def _linear(self, form: Affine) -> bool:
-        """Whether it is invariants plus multiples of counters, at least one."""
+        """Whether a form consists of invariants and multiples of counters, at least one."""
         counted = [atom for atom, _ in form.terms if isinstance(atom, Reg) and atom in self.counters]
         return bool(counted) and all(self._invariant(a) or a in self.counters for a, _ in form.terms)
 
@@ -99,7 +99,7 @@ class _Reduction:
     # -- products
 
     def products(self) -> None:
-        """counter * invariant, where the factor is no power of two, becomes a counter."""
+        """Make counters of products of a counter and an invariant, unless that is a power of two."""
         for block in self.blocks:
             for instr in block.instrs:
                 if instr.op == "mul.lo.s32" and instr.guard is None:

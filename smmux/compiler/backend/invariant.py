@@ -1,4 +1,4 @@
-"""Loops: preheaders, and motion of what does not change in a loop to before it. Loads do not leave loops."""
+"""Loops: preheaders, and motion of operations whose results do not change in a loop to before it. Loads stay."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def insert_preheaders(function: Function) -> None:
 
 
 def _redirect(function: Function, header: Block, outside: list[Block], block: Block) -> None:
-    """Edges from `outside` to `header` go through `block`, which merges their values."""
+    """Let the edges from `outside` to `header` go through `block`, which merges their values."""
     for pred in outside:
         last = pred.instrs[-1]
         last.target = block if last.target is header else last.target

@@ -44,7 +44,7 @@ class _Group:
 
 
 def join_accesses(function: Function) -> None:
-    """Join what is adjacent and provably aligned."""
+    """Join accesses that are neighbours and provably aligned."""
     defs: dict[Reg, Instr] = {dst: instr for instr in function.instrs() for dst in instr.dsts}
     analysis = AddressAnalysis(defs)
     for block in function.blocks:
@@ -108,7 +108,7 @@ def _accepts(group: _Group, instr: Instr, offset: int, analysis: AddressAnalysis
 
 
 def _alignment(instr: Instr, form: Affine, analysis: AddressAnalysis) -> int:
-    """Bytes to which the address without its constant is aligned, as far as vectors care."""
+    """The bytes, up to the widest vector, to which the address without its constant is aligned."""
     mem = instr.mem
     assert mem is not None
     base = base_alignment(mem.array) if mem.array.space is Space.GLOBAL else max(VECTORS)
@@ -130,7 +130,7 @@ def _runs(group: _Group) -> list[list[Instr]]:
 
 
 def _replace(run: list[Instr], load: bool, position: dict[Instr, int], replaced: dict[Instr, Instr | None]) -> None:
-    """One access for a run, in the place of its first load or last store."""
+    """Put one access in the place of a run's first load or last store."""
     at = (min if load else max)(run, key=position.__getitem__)
     mem = at.mem
     assert mem is not None

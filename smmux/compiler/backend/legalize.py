@@ -11,7 +11,8 @@ __all__ = ["legalize", "normalize"]
 
 
 def normalize(function: Function) -> None:
-    """Before the passes: reachable blocks only, exits in place, no guards on instructions that give results."""
+    """Prepare a function for the passes: reachable blocks only, exits in place, no guards on instructions with
+    results."""
     reachable = set(reverse_postorder(function.blocks[0], lambda block: block.successors))
     function.blocks = [block for block in function.blocks if block in reachable]
     for block in function.blocks:
@@ -32,8 +33,8 @@ def _arm(block: Block | None) -> Block:
 
 
 def _remove_guards(function: Function, block: Block) -> None:
-    """A guarded pure operation is computed for all lanes and selected. Guarded loads keep their guard: what they leave
-    in other lanes is selected away too."""
+    """Compute guarded pure operations for all lanes and select their results. Guarded loads keep their guard; what they
+    leave in other lanes is selected away too."""
     result: list[Instr] = []
     for instr in block.instrs:
         if instr.guard is None or not instr.dsts:
@@ -69,7 +70,8 @@ def _select(
 
 
 def legalize(function: Function) -> None:
-    """Before register allocation: predicate constants and stored values go to registers, copies bear the right name."""
+    """Prepare a function for register allocation: predicate constants and stored values in registers, copies by their
+    names."""
     for block in function.blocks:
         result: list[Instr] = []
         held: dict[Operand, Reg] = {}

@@ -28,7 +28,8 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def reads(instr: Instr) -> list[Reg]:
-    """Registers an instruction reads; one written under a guard keeps its old value elsewhere, which is a read."""
+    """The registers that an instruction reads; one written under a guard keeps its old value elsewhere, which is a
+    read."""
     registers = [src for src in instr.srcs if isinstance(src, Reg)]
     if instr.guard is not None:
         registers.append(instr.guard)
@@ -101,7 +102,7 @@ class LiveRanges:
         return self._next_value
 
     def _number_values(self, graph: Graph) -> dict[Block, tuple[list[int], dict[int, int]]]:
-        """Per block: the value number of each definition in order, and those of registers that are live in."""
+        """The value numbers of each block's definitions, in order, and of registers that are live into it."""
         writes: dict[int, int] = {}
         for block in graph.order:
             for instr in block.instrs:

@@ -1,4 +1,4 @@
-"""What the passes know about operations beside the table of `csrc/tables/ops.def`."""
+"""Properties of operations that the passes need and `csrc/tables/ops.def` does not tell."""
 
 from __future__ import annotations
 
@@ -69,32 +69,34 @@ def _kind(op: str) -> str:
 
 
 def is_load(instr: Instr) -> bool:
-    """Whether it reads memory and changes nothing."""
+    """Whether an instruction reads memory and changes nothing."""
     return _kind(instr.op) == "load"
 
 
 def is_store(instr: Instr) -> bool:
-    """Whether it writes memory: a store or an atomic."""
+    """Whether an instruction writes memory: a store or an atomic."""
     return _kind(instr.op) in ("store", "atom")
 
 
 def is_memory(instr: Instr) -> bool:
-    """Whether it is a load, store or atomic."""
+    """Whether an instruction is a load, store or atomic."""
     return _kind(instr.op) in ("load", "store", "atom")
 
 
 def is_pure(op: str) -> bool:
-    """Whether the result depends on the sources alone, so that equal ones may be shared and unused ones dropped."""
+    """Whether an operation's result depends on its sources alone, so that equal ones may be shared and unused ones
+    dropped."""
     return _kind(op) == "pure"
 
 
 def is_removable(instr: Instr) -> bool:
-    """Whether it may be dropped when no one reads its results. Faults of dropped loads are dropped with them."""
+    """Whether an instruction may be dropped when no one reads its results; a dropped load drops its faults too."""
     return _kind(instr.op) in ("pure", "load", "cross")
 
 
 def may_fault(instr: Instr) -> bool:
-    """Whether executing it where the program would not could raise an error: division by what may be zero."""
+    """Whether executing an instruction where the program would not could raise an error: division by what may be
+    zero."""
     if instr.op.startswith(("div.s32", "div.u32", "rem.")):
         divisor = instr.srcs[1]
         return not (isinstance(divisor, Imm) and divisor.bits)

@@ -12,7 +12,7 @@ __all__ = ["Phi", "phis"]
 
 @dataclass(slots=True, eq=False)
 class Phi(Instr):
-    """At the head of a block: takes srcs[i] where control came from preds[i]."""
+    """An instruction at the head of a block that takes srcs[i] where control came from preds[i]."""
 
     preds: tuple[Block, ...] = ()
 
@@ -21,7 +21,7 @@ class Phi(Instr):
         return self.srcs[self.preds.index(pred)]
 
     def copy(self, blocks: Mapping[Block | None, Block | None]) -> Phi:
-        """The same phi in a copy of its function."""
+        """A phi with the same sources in a copy of its function."""
         preds = tuple(new for pred in self.preds if (new := blocks.get(pred)) is not None)
         return Phi(self.op, self.dsts, self.srcs, self.loc, preds=preds)
 

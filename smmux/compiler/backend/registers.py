@@ -34,7 +34,7 @@ class _File:
         self.ends: list[list[int]] = []
 
     def place(self, segments: Sequence[Segment]) -> int:
-        """The lowest register free over `segments`, which are sorted and disjoint; occupies it."""
+        """Occupy the lowest register that is free over `segments`, which are sorted and disjoint, and return it."""
         first = segments[0][0]
         for number, (starts, ends) in enumerate(zip(self.starts, self.ends, strict=True)):
             if ends[-1] <= first:

@@ -130,7 +130,7 @@ class _Dag:
                 gate, recent = i, []
 
     def _anti(self, carried: dict[Reg, Reg], defined: dict[Reg, int]) -> None:
-        """Readers of a loop variable go before what computes its next value."""
+        """Put readers of a loop variable before the operation that computes its next value."""
         readers: dict[Reg, list[int]] = {}
         for i, operands in enumerate(self.reads):
             for reg in operands:
@@ -150,7 +150,8 @@ class _Dag:
         return height
 
     def schedule(self, live_out: int, budget: int) -> list[int]:
-        """Positions in their new order: of what can start now the longest path below, else the earliest."""
+        """Positions in their new order: of the operations that can start now the one with the longest path below it, or
+        else the one that can start first."""
         uses: dict[Reg, int] = {}
         incoming, inside = live_out, 0
         for instr, operands in zip(self.body, self.reads, strict=True):

@@ -23,7 +23,7 @@ allocators since Chaitin. With a smaller one, values of inner loops are spilled 
 
 
 class Spiller:
-    """Chooses and rewrites, over as many rounds as allocation needs."""
+    """The choice of values to spill, and the rewriting of their accesses, over as many rounds as allocation needs."""
 
     def __init__(self, function: Function) -> None:
         self.function = function

@@ -39,7 +39,7 @@ def construct(function: Function) -> None:
 
 
 def _place_phis(function: Function, graph: Graph, variables: dict[Reg, list[Block]]) -> dict[Phi, Reg]:
-    """Insert phis with sources yet to be filled in; says which variable each stands for."""
+    """Insert phis whose sources are filled in later, and say which variable each stands for."""
     frontier = _frontiers(graph)
     live_in, _ = liveness(graph.order)
     origin: dict[Phi, Reg] = {}
@@ -105,7 +105,7 @@ def _rename(function: Function, graph: Graph, variables: set[Reg], origin: dict[
 
 
 def _current(values: dict[Reg, Operand], operand: Operand, variables: set[Reg]) -> Operand:
-    """The value of an operand; what was never written reads as 0."""
+    """The value of an operand; a register that was never written reads as 0."""
     if isinstance(operand, Reg) and operand in variables:
         return values.get(operand) or Imm(0, operand.type)
     return operand

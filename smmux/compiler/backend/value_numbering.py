@@ -104,7 +104,7 @@ class _Numbering:
         return self._share(("phi", id(block), *map(_key, phi.srcs)), phi)
 
     def _available(self, phi: Phi) -> bool:
-        """Whether its one source is already numbered: a value of a back edge may still turn out to be another."""
+        """Whether a phi's one source is already numbered: a value of a back edge may still turn out to be another."""
         source = next(src for src in phi.srcs if src is not phi.dsts[0])
         return not isinstance(source, Reg) or source in self.defs
 
@@ -127,7 +127,8 @@ class _Numbering:
         return self._share((instr.op, attrs, *map(_key, instr.srcs)), instr)
 
     def _split(self, instr: Instr, kept: list[Instr]) -> None:
-        """Multiply and add apart: either may be shared, shifted or folded. `contract` joins what is left."""
+        """Take a multiply-add apart, since product or sum may be shared, shifted or folded; `contract` joins the rest
+        again."""
         a, b, c = instr.srcs
         product = Instr("mul.lo.s32", (self.function.reg(instr.dsts[0].type),), (a, b), instr.loc)
         if self._operation(product, kept):
@@ -162,7 +163,7 @@ class _Numbering:
         return True
 
     def _narrow(self, instr: Instr) -> None:
-        """A store of a byte or half word takes the low bits anyway: what only cut off others is skipped."""
+        """Let a store of a byte or half word skip operations that only change bits which it does not store."""
         mem = instr.mem
         assert mem is not None
         while mem.width < 4 and isinstance(instr.srcs[1], Reg):

@@ -116,7 +116,7 @@ def _float(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
 
 
 def to_float(f: Frame, node: ast.AST, value: Value) -> Value:
-    """An operand of float arithmetic; whether the conversion matters to Numba is the operation's question."""
+    """A number as float32. Whether the conversion matters to Numba depends on the operation, which notes it."""
     return to_kind(f, node, replace(value, drift=False) if value.drift else value, Kind.FLOAT32)
 
 
@@ -188,7 +188,7 @@ def _limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, int], b
 
 
 def _identity(op: str, x: Value, y: Value, kind: Kind) -> Value | None:
-    """x + 0, x * 1 and the like need no operation."""
+    """The operand that x + 0, x * 1 and the like equal; None for other operations."""
     for value, other in ((y, x), (x, y)) if op in ("Add", "Mult", "BitOr", "BitXor", "BitAnd") else ((y, x),):
         if not value.known:
             continue
@@ -202,7 +202,7 @@ def _identity(op: str, x: Value, y: Value, kind: Kind) -> Value | None:
 
 
 def shift_of(x: Value, y: Value) -> tuple[Value, int] | None:
-    """For a product with a power of two: the other factor, and the shift."""
+    """The other factor of a product with a power of two, and the shift that stands for it."""
     for value, other in ((y, x), (x, y)):
         if value.known and value.const > 1 and value.const & (value.const - 1) == 0:
             return other, value.const.bit_length() - 1

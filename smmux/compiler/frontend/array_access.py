@@ -32,7 +32,7 @@ from smmux.types import Scalar
 
 
 def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
-    """What stands between the brackets, as integers."""
+    """The indices between the brackets, as integers."""
     index_values = []
     for item in value.items if isinstance(value, Tuple) else (value,):
         if isinstance(item, Static) and item.object in (None, Ellipsis):
@@ -89,7 +89,7 @@ def _reach(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: 
 
 
 def _demote(f: Frame, storage: LocalArray) -> ir.Storage:
-    """An index is not constant: the array needs memory, and lowering starts again when this pass is over."""
+    """Move an array with a run-time index to memory; lowering starts again when this pass is over."""
     if not f.ctx.dry:
         f.ctx.demoted.add(storage.place)
     dtype = DTYPES[storage.dtype.name]
@@ -138,7 +138,7 @@ def _load_memory(f: Frame, target: ir.Storage, dtype: Dtype, place: ArrayRef) ->
 
 
 def _address(f: Frame, place: ArrayRef) -> tuple[ir.Operand, int]:
-    """Index operand and constant offset, in elements."""
+    """The index operand and the constant offset of an access, in elements."""
     if place.base is None:
         return ir.Imm(place.offset & 0xFFFFFFFF, ir.Type.S32), 0
     return operand(f, place.base), place.offset
@@ -253,7 +253,7 @@ def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:
 
 
 def _local_view(f: Frame, storage: LocalArray, element: Scalar) -> ir.Storage | LocalArray:
-    """Views of a per-thread array need it in memory."""
+    """The storage of a view of a per-thread array, which has to lie in memory."""
     if f.ctx.dry:
         return storage
     memory = storage.memory or _demote(f, storage)

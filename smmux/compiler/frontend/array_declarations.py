@@ -182,7 +182,7 @@ def declare_const(f: Frame, node: ast.AST, value: Anything) -> ArrayRef:
 
 
 def refuse_dtype(dtype: np.dtype[Any], error: Any) -> None:
-    """Raise `error(message)` for an array type that the machine has not."""
+    """Raise `error(message)` for an element type that the machine lacks."""
     if dtype in NUMPY_NAMES:
         return
     advice = {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(dtype.name)

@@ -10,7 +10,7 @@ from smmux.compiler import ir
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place to come back to."""
+    """A point of the emission to come back to."""
 
     blocks: int
     block: ir.Block | None
@@ -119,7 +119,7 @@ class Builder:
             self.block = None
 
     def mark(self) -> Mark:
-        """Remember the current place."""
+        """Remember the current point."""
         return Mark(
             len(self.function.blocks), self.block, len(self.block.instrs) if self.block else 0, self.emitted, self.work
         )

@@ -1,4 +1,4 @@
-"""Removal of what partial evaluation leaves behind: variables that nobody reads, and those that are written once."""
+"""Cleaning up behind partial evaluation: variables that nobody reads go, and so do those that are written once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def _reachable(function: ir.Function) -> None:
 
 
 def _forward(function: ir.Function, definitions: dict[ir.Reg, list[ir.Instr]]) -> None:
-    """A variable with one definition, from a value that does not change, is that value.
+    """Replace a variable that has one definition, from a value that does not change, by that value. It stays if it is
+    read further up, in the next iteration of a loop before which it has no value.
 
     Not if it is read further up, in the next iteration of a loop before which it has no value.
     """

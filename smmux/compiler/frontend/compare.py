@@ -61,7 +61,7 @@ def _emit(f: Frame, op: str, suffix: str, x: Value, y: Value) -> Value:
 
 
 def _mixed(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
-    """int32 against uint32: a negative number is less than every unsigned one."""
+    """Compare int32 with uint32: a negative number is less than every unsigned one."""
     if a.kind is Kind.UINT32:
         a, b, op = b, a, MIRRORED[op]
     a = replace(a, kind=Kind.INT32) if a.kind is not Kind.BOOL else to_kind(f, node, a, Kind.INT32)
@@ -102,7 +102,7 @@ def _tuples_equal(f: Frame, node: ast.AST, left: Tuple, right: Tuple) -> Value:
 
 
 def _static(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -> Value:
-    """Comparisons of compile-time objects: `x is None`, dtypes, strings."""
+    """Compare compile-time objects: `x is None`, dtypes, strings."""
     if not (isinstance(left, Static) and isinstance(right, Static)):
         if op in ("Is", "IsNot") and (isinstance(left, Static) or isinstance(right, Static)):
             return weak(op == "IsNot")

@@ -20,7 +20,7 @@ Edge = tuple[ir.Block, Env]
 
 
 class Unknown(Exception):
-    """Type inference reads a variable of which no definition has been seen yet."""
+    """Type inference has read a variable before any definition of it was seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """Types of a function's variables, and of what it returns, for given arguments."""
+    """Types of a function's variables and of its result, for given arguments."""
 
     types: dict[str, Anything]
     result: Anything | None
@@ -48,7 +48,7 @@ class Inference:
 
 @dataclass(slots=True, eq=False)
 class LoopExits:
-    """A loop being lowered: where `break` and `continue` have left from, with the variables of that moment."""
+    """The edges on which `break` and `continue` have left a loop being lowered, with the variables of that moment."""
 
     breaks: list[Edge] = field(default_factory=list)
     continues: list[Edge] = field(default_factory=list)
@@ -134,12 +134,12 @@ class Frame:
         return self.source.error(node, message)
 
     def at(self, node: ast.AST) -> None:
-        """Instructions emitted from here on belong to this node."""
+        """Attribute the instructions emitted from here on to a node."""
         if not self.b.dry:
             self.b.loc = self.loc(node)
 
     def loc(self, node: ast.AST) -> ir.Loc:
-        """Place of a node; functions of other files are attributed to their call."""
+        """The place of a node; functions of other files are attributed to their call."""
         if self.caller is not None and self.call is not None and self.source.filename != self.ctx.source.filename:
             return self.caller.loc(self.call)
         return ir.Loc(self.source.filename, getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
@@ -152,7 +152,7 @@ class Frame:
             self.ctx.notes.setdefault((loc, message), Note(loc, message, text))
 
     def key(self, name: str) -> Key:
-        """Under which the function's variable is kept."""
+        """The key of a variable of this function among all live variables."""
         return (self.id, name)
 
     def active(self, source: FunctionSource) -> bool:
@@ -161,7 +161,7 @@ class Frame:
 
     @contextmanager
     def inferring(self) -> Iterator[None]:
-        """Walk without emitting."""
+        """Walk without emitting anything, to infer types."""
         before, loc = self.b.dry, self.b.loc
         self.b.dry = True
         try:

@@ -50,7 +50,7 @@ def result(kind: Kind, reg: ir.Operand, lo: int = INT32_MIN, hi: int = UINT32_MA
 
 
 def number(f: Frame, node: ast.AST, value: Anything) -> Value:
-    """The value, which has to be a number."""
+    """The value itself, if it is a number; else a CompileError."""
     if isinstance(value, Value):
         return value
     if isinstance(value, ArrayRef):
@@ -146,7 +146,7 @@ def cast_to(f: Frame, node: ast.AST, value: Value, dtype: Scalar) -> Value:
 
 
 def element_type(f: Frame, node: ast.AST, dtype: Scalar):  # type: ignore[no-untyped-def]
-    """What loads and stores of a type do."""
+    """The behaviour of loads and stores of a type."""
     if dtype.name not in DTYPES:
         raise f.error(node, f"{dtype.name} is not supported by the machine; supported are {SUPPORTED}")
     return DTYPES[dtype.name]

@@ -1,4 +1,4 @@
-"""Variables: reading, writing, and joining what different paths of control have made of them."""
+"""Variables: reading them, writing them, and joining the values that they have on different paths of control."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def write(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
 
 
 def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
-    """Type inference: the variable's type is the join of all its definitions."""
+    """Join a definition's type to the variable's, while types are inferred."""
     value = abstract(value)
     before = f.types.get(name)
     if before is None:
@@ -91,7 +91,7 @@ def _forked(f: Frame, node: ast.AST, name: str) -> CompileError:
 
 
 def abstract(value: Anything) -> Anything:
-    """What inference keeps of a value: not the register it is in."""
+    """A value without the register that holds it, as inference keeps it."""
     if isinstance(value, Value):
         return replace(value, operand=None) if value.operand is not None else value
     if isinstance(value, Tuple):
@@ -102,7 +102,7 @@ def abstract(value: Anything) -> Anything:
 
 
 def conform(f: Frame, node: ast.AST, value: Anything, declared: Anything) -> Anything:
-    """The value in the type that its variable has throughout the function."""
+    """A value in the type that its variable has throughout the function."""
     if isinstance(value, Value) and isinstance(declared, Value):
         if value.kind is declared.kind or declared.kind.weak:
             wide = declared.drift and value.kind is Kind.FLOAT32 and not value.known  # a float64 variable of Numba's
@@ -200,7 +200,7 @@ def merge(f: Frame, node: ast.AST, edges: list[Edge], skip: tuple[ir.Operand, ir
 
 
 def merge_skipping(f: Frame, node: ast.AST, edges: list[Edge], condition: ir.Operand, body: ir.Block) -> None:
-    """The end of an `if` without `else`: the last edge is the block of the condition, still open."""
+    """End an `if` without `else`, whose last edge is the block of the condition, still open."""
     if len(edges) == 2:
         merge(f, node, edges, (condition, body))
         return
@@ -242,7 +242,7 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> Env:
 
 
 def _template(values: list[Anything]) -> Anything:
-    """The value that shows the types of the join."""
+    """One of the values on the edges, with the types that the variables of the join get."""
     joined = values[0]
     for value in values[1:]:
         if isinstance(joined, Value) and isinstance(value, Value) and joined.kind is not value.kind:

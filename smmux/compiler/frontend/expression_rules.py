@@ -137,7 +137,7 @@ def unary(f: Frame, node: ast.UnaryOp) -> Anything:
 
 @expression(ast.Compare)
 def comparison(f: Frame, node: ast.Compare) -> Value:
-    """a < b < c: every operand is computed once; all of them, since that has no effects."""
+    """a < b < c: every operand is computed, since that has no effects, and computed once."""
     outcome = weak(True)
     left = evaluate(f, node.left)
     for op, right_node in zip(node.ops, node.comparators, strict=True):
@@ -292,7 +292,7 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
 
 
 def evaluate_index(f: Frame, node: ast.Subscript) -> Anything:
-    """What stands between the brackets."""
+    """The value of the index between the brackets."""
     for part in ast.walk(node.slice):
         if isinstance(part, ast.Slice):
             raise f.error(node, "slices are not supported; index one element at a time")

@@ -74,7 +74,7 @@ def _prepare(f: Frame, node: ast.AST, a: Value, b: Value, symbol: str) -> tuple[
 
 
 def _mixed(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
-    """int32 with uint32: exact values, by a function of the library."""
+    """Divide int32 and uint32 by a function of the library, whose results are exact."""
     return library_number(f, node, f"{name}_{'unsigned_signed' if a.kind is Kind.UINT32 else 'signed_unsigned'}", a, b)
 
 

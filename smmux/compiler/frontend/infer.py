@@ -48,7 +48,7 @@ def _fixpoint(f: Frame, arguments: dict[str, Anything]) -> Inference:
 
 
 def _share(f: Frame) -> None:
-    """Variables that were one in the user's source have the type that it had."""
+    """Give variables that were one in the user's source the type that it had."""
     for name, variable in f.source.webs.items():
         mine, other = f.types.get(name), f.types.get(variable)
         if isinstance(mine, Value) and isinstance(other, Value):

@@ -114,7 +114,7 @@ def isolate(f: Frame, node: ast.AST) -> Static:
 
 @call(cuda.syncwarp)
 def syncwarp(f: Frame, node: ast.AST, mask: Anything | None = None) -> Static:
-    """The lanes of a warp run in lockstep: a fence for the compiler, no instruction."""
+    """A fence for the compiler and no instruction, since the lanes of a warp run in lockstep."""
     f.b.effect("nop")
     return Static(None)
 
@@ -275,7 +275,7 @@ def any_sync(f: Frame, node: ast.AST, mask: Anything, predicate: Anything) -> Va
 
 @call(cuda.eq_sync)
 def eq_sync(f: Frame, node: ast.AST, mask: Anything, predicate: Anything) -> Value:
-    """The same in all active lanes."""
+    """Whether the predicate is the same in all active lanes."""
     every, some = all_sync(f, node, mask, predicate), any_sync(f, node, mask, predicate)
     return compare.either(f, every, arith.logical_not(f, some))
 

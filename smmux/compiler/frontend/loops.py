@@ -1,4 +1,4 @@
-"""Loops: what they run over, and those that stay loops, with the test at the bottom."""
+"""Loops: the ranges that they run over, and the code of those that stay loops, with the test at the bottom."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _infer_target(f: Frame, node: ast.For) -> None:
 
 @inference(ast.Break, ast.Continue)
 def infer_jump(f: Frame, node: ast.Break | ast.Continue) -> None:
-    """Nothing: statements behind it are visited too."""
+    """Do nothing: the statements behind it are visited too."""
 
 
 # -- lowering
@@ -217,7 +217,7 @@ def _counter_bounds(over: Range) -> tuple[int, int]:
 
 
 def _continues(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
-    """Whether the counter is still within the range."""
+    """The condition that the counter is still within the range."""
     stop, step = over.stop, over.step
     if step.lo >= 0 or over.kind is Kind.UINT32:
         return compare.numbers(f, node, "Lt", counter, stop)
@@ -285,7 +285,7 @@ def moves_of(f: Frame, node: ast.AST, target: Anything, value: Anything) -> list
 
 
 def _header(f: Frame, node: ast.For | ast.While, extra: Env) -> Env:
-    """Variables for whatever the loop assigns."""
+    """New variables for all that the loop assigns."""
     header: Env = {key: environment.variable(f, value, "i") for key, value in extra.items()}
     for name in dict.fromkeys(_targets(node)):
         declared, current = f.types.get(name), f.ctx.env.get(f.key(name))
@@ -358,7 +358,7 @@ def _latch(
 
 
 def _keeps_arrays(f: Frame, node: ast.For | ast.While, before: Env) -> None:
-    """The next iteration has to find names bound to the arrays and objects that this one found."""
+    """Refuse a loop whose next iteration would find a name bound to another array or object than this one did."""
     for name in _targets(node):
         old, new = before.get(f.key(name)), f.ctx.env.get(f.key(name))
         if new is not None and name not in f.types:
@@ -372,7 +372,7 @@ def _keeps_arrays(f: Frame, node: ast.For | ast.While, before: Env) -> None:
 def _exit(
     f: Frame, node: ast.For | ast.While, env: Env, header: Env, breaks: list[Edge], after: ir.Block, ends: bool
 ) -> None:
-    """Where the loop's ends come together."""
+    """Continue in the block where all ways out of the loop come together."""
     if node.orelse and ends:
         f.b.start(after)
         f.ctx.env = env

@@ -1,4 +1,4 @@
-"""The kernel's arguments as values: where each lives in the parameter words."""
+"""The kernel's arguments as values, each in its place among the parameter words."""
 
 from __future__ import annotations
 

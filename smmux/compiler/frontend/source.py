@@ -99,7 +99,7 @@ class FunctionSource:
         return MISSING
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle`: of everything captured, what the function uses, as it is now."""
+        """Pickle the text with the captured objects that the function uses, as they are now."""
         roots = {next(n.id for n in ast.walk(e) if isinstance(n, ast.Name)) for e in self.free}
         captured = {name: _Stored(self.captured[name]) for name in sorted(roots) if name in self.captured}
         values = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -120,8 +120,7 @@ class FunctionSource:
 
 
 class _Stored:
-    """A captured object on its way through `pickle`, which knows no modules, and must not copy what the kernel language
-    is made of."""
+    """A captured object on its way through `pickle`: modules, and the names of the kernel language, go by name."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -22,7 +22,7 @@ def nothing(f: Frame, node: ast.Pass) -> None:
 
 @statement(ast.Assert)
 def assertion(f: Frame, node: ast.Assert) -> None:
-    """assert: without effect, as in Numba unless debugging."""
+    """assert: no effect, as in Numba unless debugging."""
 
 
 @statement(ast.Expr)
@@ -140,7 +140,7 @@ def _side(f: Frame, block: object, before: dict, body: list[ast.stmt], edges: li
 
 @statement(ast.With)
 def annotated_block(f: Frame, node: ast.With) -> None:
-    """with smmux.overlap(): what stands in it, as if it stood there alone."""
+    """with smmux.overlap(): the statements under it, lowered as if they stood there alone."""
     if not is_overlap(f.source, node):
         raise f.error(node, "with is not supported, but for `with smmux.overlap():`")
     execute(f, node.body)

@@ -1,4 +1,4 @@
-"""What an expression of a kernel evaluates to while the front end walks over it.
+"""The values of a kernel's expressions while the front end walks over them.
 
 A `Value` is a number: a compile-time constant or an operand of the machine. Containers hold other values and exist at
 compile time only: a `Tuple`, an `ArrayRef` (storage seen through a shape), or a `Static` Python object such as a
@@ -19,7 +19,8 @@ INT32_MIN, INT32_MAX, UINT32_MAX = -(2**31), 2**31 - 1, 2**32 - 1
 
 
 class Kind(enum.Enum):
-    """Type of a number. Weak ones are Python literals and what folds from them; they take the other operand's type."""
+    """The type of a number. Weak kinds are Python literals and constants folded from them; they take the other
+    operand's type."""
 
     BOOL = "bool"
     INT32 = "int32"
@@ -126,7 +127,7 @@ Anything = Value | Tuple | ArrayRef | Static
 
 @dataclass(frozen=True, slots=True)
 class Dtype:
-    """How elements of a type behave once loaded."""
+    """An element type: the kind of number that a load gives, with its size and bounds."""
 
     kind: Kind
     size: int

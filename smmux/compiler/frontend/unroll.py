@@ -66,7 +66,7 @@ def unroll_while(f: Frame, node: ast.While) -> bool:
 
 
 class _TooLong(Exception):
-    """A loop cannot be unrolled within the limit."""
+    """A loop's unrolled length passes the limit."""
 
 
 def _straight(
@@ -111,7 +111,7 @@ def _check_length(f: Frame, mark: Mark, done: int, trips: int) -> None:
 
 
 def _edges(f: Frame) -> list[tuple[list[Edge], int]]:
-    """Lengths of all lists that lowering may add edges to."""
+    """All lists that lowering may add edges to, each with its length."""
     lengths: list[tuple[list[Edge], int]] = []
     frame: Frame | None = f
     while frame is not None:

@@ -1,4 +1,4 @@
-"""What to write instead of Python and Numba that kernels do not have: the second half of a refusal."""
+"""Refusals of Python and Numba that kernels do not have, each with a word on what to write instead."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def of_attribute(owner: Any, name: str) -> str:
 
 
 def of_function(function: Any) -> str:
-    """What to call instead of a function that kernels cannot call, with the semicolon before it; or nothing."""
+    """A function to call instead of one that kernels cannot call, behind a semicolon; empty if none is known."""
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
     if name in MAKERS and module == "numpy":
         return "; declare a cuda.local.array or cuda.shared.array, or pass an array"
