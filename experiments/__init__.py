@@ -1,5 +1,5 @@
 """One script per figure or table: `python -m experiments.NAME [--out DIR] [--quick] [--jobs N]`.
 
-Each has four parts and does nothing at import: `run` simulates and returns records, `plot` draws records on axes,
-`check` compares them with what the paper says, `main` is the command.
+A script does nothing at import. `run` simulates and returns records, `plot` draws them on axes, `check` compares them
+with what the paper says, and `main` is the command. README.md says what lies where and how to add a figure.
 """

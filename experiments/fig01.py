@@ -1,12 +1,12 @@
 """Figure 1: for how much of a thread block's lifetime its shared memory is in use.
 
-Isolating barriers, inserted by `smmux.multiplex.isolate` before the first define and after the last use, mark the
-regions; the share is the time in regions over the time from block start to block end, of all blocks together. The
-build as published, where loads from global memory lie inside the regions, stands beside the default one.
+`smmux.multiplex.isolate` marks regions by barriers before the first store to shared memory and after the last load from
+it. The share is the time in regions over the time from block start to block end, of all blocks together. Beside the
+default builds stand those as published, where loads from global memory lie inside the regions.
 
 Without isolation (claim P14) the time from a block's first shared store to its last load is counted instead, in the
-kernel as written. All on the paper's simulated card, under static management; the schedule `source` also with perfect
-instruction fetch, and with --sensitivities on machines that differ in one other assumption.
+kernel as written. All runs are on the paper's simulated card under static management. Those with schedule `source` are
+repeated with perfect instruction fetch and, with --sensitivities, on machines that differ in one other assumption.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def machines(sensitivities: bool) -> list[Gpu]:
 
 
 def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = False) -> list[Record]:
-    """Simulate; every record has `share`, of regions, and `span`, from first define to last use, of block lifetime."""
+    """Simulate; every record has the shares of block lifetime that `with_shares` computes."""
     size = runs.size(quick)
     card, perfect, slow, *others = machines(sensitivities)
     todo: list[Record] = []
@@ -80,11 +80,11 @@ PANELS: dict[str, dict[str, tuple[str, str, str]]] = {
         "not isolated, as published": ("baseline", OTHER, "published"),
     },
 }
-"""What is drawn: title, and name of a series to variant, schedule and build."""
+"""What is drawn: the panels by title, their series by name, each of a variant, a schedule and a build."""
 
 
 def plot(records: Sequence[Record], ax: Any, panel: str = next(iter(PANELS))) -> Any:
-    """Shares per benchmark, with the paper's mean."""
+    """Draw the shares of each benchmark, with the paper's mean."""
     shown = []
     columns = {label: series(records, *key) for label, key in PANELS[panel].items()}
     for name in [*benchmarks.names(), MEAN]:
@@ -107,7 +107,7 @@ def plot(records: Sequence[Record], ax: Any, panel: str = next(iter(PANELS))) ->
 
 
 def table(records: Sequence[Record]) -> str:
-    """Percent of block lifetime, side by side."""
+    """The shares in percent of block lifetime, side by side, after what the paper says of them."""
     columns = {
         HEAD: series(records, "isolated", HEAD),
         "as published": series(records, "isolated", HEAD, "published"),
@@ -126,14 +126,14 @@ def table(records: Sequence[Record]) -> str:
 
 
 def sensitivity_table(records: Sequence[Record]) -> str:
-    """Means on the machines that differ in one assumption."""
+    """A table of the means on the machines that differ in one assumption."""
     names = [name for name in dict.fromkeys(r["gpu"] for r in records) if name != SLOW_SHARED]
     rows = [(name, f"{100 * series(records, 'isolated', HEAD, gpu=name)[MEAN]:.1f}") for name in names]
     return tables.table(("mean share on", "percent"), rows)
 
 
 def stall_table(records: Sequence[Record]) -> str:
-    """The stall breakdown of every point."""
+    """Where the schedulers' time goes, for every run."""
     return stalls.table(
         records,
         lambda r: (r["benchmark"], r["build"], r["schedule"], r["gpu"].removeprefix(GPU).lstrip(", ") or "-",
@@ -143,7 +143,7 @@ def stall_table(records: Sequence[Record]) -> str:
 
 
 def caption(records: Sequence[Record]) -> str:
-    """The means, and the benchmarks with the largest and smallest share."""
+    """A sentence with the means, and the benchmarks with the largest and smallest share."""
     own, published = (series(records, "isolated", HEAD, build) for build in ("default", "published"))
     order = sorted(benchmarks.names(), key=own.__getitem__)
     return (

@@ -1,11 +1,13 @@
 """Figure 11: speedup of VTB, VTB_pipe and CO-VTB over the baseline on GTX285 and GTX480 with 16 and 48 kB.
 
-Kernels are made by `smmux.multiplex` from the baselines: VTB combines two thread blocks (MC: four, as in the paper),
-VTB_pipe two, CO-VTB two where the paper has it. Schedule `list` heads, since the paper measured on cards; `source` is
-a mark over each bar. Where SP and HG hold more blocks on GTX480 than Table 1's bytes allow, a card on which those bytes
-count stands beside it; so do the cards with perfect instruction fetch, kernels compiled for the registers of their own
-residency instead of K+3 of the baseline (also MV on a GTX285 that hashes addresses over its partitions), and a GTX480
-with half the lanes, for the paper's reason why threads matter more there.
+`smmux.multiplex` makes the kernels from the baselines: VTB combines two thread blocks (four for MC, as in the paper),
+VTB_pipe two, and CO-VTB two where the paper has it. The bars are of schedule `list`, since the paper measured on cards;
+`source` is a mark over each bar.
+
+Printed beside the figure are runs that differ in one thing: GTX480 with Table 1's bytes, where SP and HG fit more often
+without them; perfect instruction fetch; kernels compiled for as many registers as their own residency leaves, not for
+K+3 blocks of the baseline (for MV also on a GTX285 that hashes addresses over its partitions); and a GTX480 with half
+the lanes, which the paper gives as the reason why threads matter more there.
 """
 
 from __future__ import annotations
@@ -31,13 +33,13 @@ from smmux.gpus import Gpu
 from smmux.sweep import Record
 
 BESIDE = ("Table 1 bytes", "own registers", "hashed partitions")
-"""What stands beside a card, as its machines are named."""
+"""Runs beside those on a card, by what follows the card's name in the name of their machine."""
 HEAD, OTHER = ON_CARDS
 check = partial(judged, "fig11")
 
 
 def machines() -> list[Gpu]:
-    """The cards, and what the further runs are made on."""
+    """The cards, and the machines of the runs beside them."""
     return [
         *cards.measured(),
         *map(cards.perfect_fetch, MEASURED),
@@ -65,7 +67,7 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 
 
 def table1_matters(gpu: str) -> list[str]:
-    """The benchmarks of which fewer blocks fit a Fermi card if Table 1's bytes count, not those of arrays alone."""
+    """The benchmarks of which fewer blocks fit on a Fermi card if Table 1's bytes count, not the arrays alone."""
 
     def blocks(name: str, machine: Gpu) -> int:
         benchmark = benchmarks.get(name)
@@ -77,7 +79,7 @@ def table1_matters(gpu: str) -> list[str]:
 
 
 def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
-    """Grouped bars of one card; the other schedule and the paper's means are marks."""
+    """Draw the bars of one card, with the other schedule and the paper's means as marks."""
     from matplotlib.patheffects import withStroke
 
     dash = {"marker": "_", "color": "black", "markersize": 6, "markeredgewidth": 1.4, "label": "paper", "zorder": 5}
@@ -89,7 +91,7 @@ def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
 
 
 def table(records: Sequence[Record]) -> str:
-    """Speedups card by card, the paper's means beside ours."""
+    """Tables of speedups card by card, with the paper's means beside ours."""
     parts = []
     for gpu in MEASURED:
         theirs = approaches.paper(gpu)
@@ -104,42 +106,42 @@ def table(records: Sequence[Record]) -> str:
         parts.append(tables.table((gpu, "K", "registers", *columns, *(f"{OTHER}: {c}" for c in columns)), rows))
     variations = [(name, means(records, name)) for name in _variations()]
     if variations[0][1]:
-        rows = [(name, *(found.get(a) for a in (*APPROACHES, BEST))) for name, found in variations]
+        rows = [(name, *(of_machine.get(a) for a in (*APPROACHES, BEST))) for name, of_machine in variations]
         parts.append(tables.table(("means on", *APPROACHES.values(), BEST), rows))
     on_card = measured.load()
     return "\n\n".join([*parts, measured.table(on_card)] if on_card else parts)
 
 
 def _variations() -> list[str]:
-    """Machines on which all benchmarks run, beside the cards."""
+    """The names of the machines beside the cards on which all benchmarks run."""
     return [*(cards.perfect_fetch(gpu).name for gpu in MEASURED), cards.half_lanes().name]
 
 
 def _rows(records: Sequence[Record], gpu: str) -> list[tuple[Any, ...]]:
     """K, registers of all variants, and speedups in both schedules, of each benchmark and in the mean."""
-    found = [approaches.speedups(records, gpu, schedule) for schedule in ON_CARDS]
+    both = [approaches.speedups(records, gpu, schedule) for schedule in ON_CARDS]
     own = [r for r in records if (r["gpu"], r["schedule"]) == (gpu, HEAD)]
     rows = []
-    for name in found[0]:
-        speedups = [row.get(a) for s in found for row in [s.get(name, {})] for a in APPROACHES]
-        tops = [max(s[name].values()) if name in s else None for s in found]
+    for name in both[0]:
+        speedups = [row.get(a) for s in both for row in [s.get(name, {})] for a in APPROACHES]
+        tops = [max(s[name].values()) if name in s else None for s in both]
         held = [r for r in own if r["benchmark"] == name]
         registers = " ".join(_registers(r) for r in held)
         rows.append((name, held[0]["residency"], registers, *speedups[:3], tops[0], *speedups[3:], tops[1]))
     if rows:
-        both = [means(records, gpu, schedule) for schedule in ON_CARDS]
-        rows.append((MEAN, None, "", *(m.get(a) for m in both for a in (*APPROACHES, BEST))))
+        both_means = [means(records, gpu, schedule) for schedule in ON_CARDS]
+        rows.append((MEAN, None, "", *(m.get(a) for m in both_means for a in (*APPROACHES, BEST))))
     return rows
 
 
 def _registers(record: Record) -> str:
-    """Registers of a thread, and bytes of local memory where they do not suffice."""
+    """Registers of a thread, and its bytes of local memory where they do not suffice."""
     spilled = record["local_bytes"]
     return f"{record['registers']}+{spilled}B" if spilled else str(record["registers"])
 
 
 def caption(records: Sequence[Record]) -> str:
-    """The means of the best approach, and what the marks are."""
+    """A sentence with the means of the best approach, and on the marks."""
     ours = ", ".join(f"{means(records, gpu)[BEST]:.2f} on {gpu}" for gpu in MEASURED)
     theirs = ", ".join(f"{mean:.2f}" for mean in paper("P1"))
     return (
@@ -150,7 +152,7 @@ def caption(records: Sequence[Record]) -> str:
 
 
 def summary(records: Sequence[Record]) -> Record:
-    """Bars of each card, means in both schedules, beside the paper's."""
+    """The bars of each card, means in both schedules and on the machines beside them, and the paper's means."""
     return {
         "speedups": {gpu: bars(records, gpu) for gpu in MEASURED},
         "means": {gpu: {schedule: means(records, gpu, schedule) for schedule in ON_CARDS} for gpu in MEASURED},
@@ -168,17 +170,17 @@ def summary(records: Sequence[Record]) -> Record:
 
 
 def plot_measured(records: Sequence[Record], ax: Any) -> Any:
-    """What was measured on a real card."""
+    """Draw what was measured on a real card."""
     return measured.plot(measured.load(), ax)
 
 
 def drawable(records: Sequence[Record], panel: int) -> bool:
-    """The last panel is drawn if something was measured on a real card."""
+    """Whether there is something to draw: in the last panel only if a real card was measured."""
     return panel < len(MEASURED) or bool(measured.load())
 
 
 def sizes(quick: bool) -> Record:
-    """Problems by benchmark."""
+    """The sizes of the problems by benchmark."""
     return {name: benchmarks.get(name).sizes[approaches.size(name, quick)] for name in LIMITED}
 
 

@@ -1,7 +1,7 @@
 """Figure 12: throughput of MV on GTX480, baseline and VTB_pipe with 16 and 48 kB, over the height of the matrix.
 
-The width is 1024. CUBLAS, which the paper draws too, is not modelled: it says that its own baseline with 48 kB and
-VTB_pipe with 16 kB are as fast as CUBLAS, so that ratios to that baseline stand for those to CUBLAS.
+The width is 1024. The paper also draws CUBLAS, which is not modelled. It says that CUBLAS is as fast as its baseline
+with 48 kB and its VTB_pipe with 16 kB, so that ratios to that baseline stand for ratios to CUBLAS.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ check = partial(judged, "fig12")
 
 
 def sizes(quick: bool = False) -> dict[int, dict[str, int]]:
-    """Problems by height."""
+    """The sizes of the problems by height."""
     return {height: {"width": WIDTH, "height": height} for height in (QUICK_HEIGHTS if quick else HEIGHTS)}
 
 
@@ -34,12 +34,12 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 
 
 def plot(records: Sequence[Record], ax: Any, setting: str) -> Any:
-    """Rates over the height."""
+    """Draw rates over the height."""
     return throughput.plot(records, ax, setting, "Height of the matrix", lambda height: f"{height // 1024}K")
 
 
 def caption(records: Sequence[Record]) -> str:
-    """Mean ratios to the baseline with 48 kB."""
+    """A sentence with the mean ratios to the baseline with 48 kB."""
     small, large = (mean_ratio(records, f"{kb}_VTB_pipe", "48K_BL") for kb in ("16K", "48K"))
     return (
         f"Figure 12. MV of width {WIDTH} on GTX480: VTB_pipe reaches {small:.2f} of the rate of the "

@@ -1,6 +1,6 @@
 """Figure 13: throughput of the 1024-point FFT on GTX480, baseline and VTB_pipe with 16 and 48 kB, over the batch.
 
-CUFFT, which the paper draws too, is not modelled; its average stands in the picture as the paper gives it.
+The paper also draws CUFFT, which is not modelled; its average stands in the picture as the paper gives it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from smmux.sweep import Record
 
 QUICK_BATCHES = (128, 256)
 FLOPS = 5 * 1024 * 10
-"""Of one transform, as the field counts them: 5 n log2 n."""
+"""Operations of one transform as they are usually counted, 5 n log2 n."""
 check = partial(judged, "fig13")
 
 
@@ -30,7 +30,7 @@ def averages() -> dict[str, float]:
 
 
 def sizes(quick: bool = False) -> dict[int, dict[str, int]]:
-    """Problems by batch."""
+    """The sizes of the problems by batch."""
     return {batch: {"batch": batch} for batch in (QUICK_BATCHES if quick else BATCHES)}
 
 
@@ -40,13 +40,13 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 
 
 def plot(records: Sequence[Record], ax: Any, setting: str) -> Any:
-    """Rates over the batch, with the paper's averages."""
+    """Draw rates over the batch, with the paper's averages."""
     levels = {f"paper, {name}": rate for name, rate in averages().items()}
     return throughput.plot(records, ax, setting, "Batch", levels=levels)
 
 
 def caption(records: Sequence[Record]) -> str:
-    """Mean rates."""
+    """A sentence with the mean rates."""
     names = ("16K_BL", "16K_VTB_pipe", "48K_BL", "48K_VTB_pipe")
     rates = ", ".join(f"{name} {mean(records, name):.0f}" for name in names)
     theirs = ", ".join(f"{name} {rate:.0f}" for name, rate in averages().items())
@@ -57,7 +57,7 @@ def caption(records: Sequence[Record]) -> str:
 
 
 def summary(records: Sequence[Record]) -> Record:
-    """Rates by setting and series, beside the paper's averages."""
+    """The rates by setting and series, beside the paper's averages."""
     return {**throughput.summary(records), "paper": averages()}
 
 

@@ -1,13 +1,13 @@
 """Figure 14: speedup of dynamic shared-memory management in hardware (HW, CO-HW) over static allocation.
 
-Static allocation with K blocks per SM against up to K+2 and K+3 blocks that hold shared memory only inside their
-regions (HW), and against K+1 blocks that hold part of it for good (CO-HW), on the card that the paper simulated. The
-paper's simulator runs PTX in program order (schedule `source`); `list` orders instructions as an assembler does for a
-card. The HW and CO-HW kernels are made by `smmux.multiplex`.
+Under static allocation K blocks fit on an SM. Under HW up to K+2 and K+3 blocks run, which hold shared memory only
+inside their regions, under CO-HW up to K+1 blocks, which hold part of it for good. All run on the card that the paper
+simulates. Its simulator runs PTX in program order (schedule `source`); `list` orders instructions as an assembler does
+for a card. `smmux.multiplex` makes the HW and CO-HW kernels.
 
-The schedule `source` is also computed with perfect instruction fetch, for the default builds, and for MV with
-addresses hashed over the memory partitions; VTB and VTB_pipe stand beside HW with as many blocks. With --sensitivities
-on machines that differ in one other assumption.
+Runs with schedule `source` are repeated with perfect instruction fetch, for MV with addresses hashed over the memory
+partitions, and with --sensitivities on machines that differ in one other assumption. VTB and VTB_pipe stand beside HW
+with as many blocks.
 """
 
 from __future__ import annotations
@@ -50,9 +50,11 @@ from smmux.sweep import Record
 HEAD = IN_SIMULATION.head
 check = partial(judged, "fig14")
 OTHER_BUILDS = {"MV": ("x_hoisted",), "STO": ("sha1_ring",), "CV": ("radius32",)}
-QUICK_BESIDE = ("FFT",)  # of which a quick run has the software approaches: most of its time goes into compiling
+QUICK_BESIDE = ("FFT",)  # has the software approaches in quick runs, most of whose time goes into compiling
 PAPER = {"hw": "P3", "co_hw": "P44"}
 """Claims that give mean and maximum of a variant."""
+COLUMNS = tuple(itertools.product(IN_SIMULATION, SERIES))
+"""Columns of the table: schedule and bar."""
 FETCH_MARK = {
     "marker": "D",
     "color": "black",
@@ -64,12 +66,12 @@ FETCH_MARK = {
 
 
 def means_and_maxima() -> dict[str, tuple[float, ...]]:
-    """Mean and maximum of each variant as the paper gives them."""
+    """The mean and maximum of each variant that the paper gives."""
     return {variant: paper(claim) for variant, claim in PAPER.items()}
 
 
 def points(gpu: Gpu, schedules: Sequence[str], size: str, builds: Sequence[str] | None = None) -> list[Record]:
-    """All runs of a machine, of the default builds or of those named; CO-HW of the default builds."""
+    """What to run on a machine: HW of the default builds or of those named, and CO-HW of the default builds."""
     todo: list[Record] = []
     for name, schedule in itertools.product(LIMITED, schedules):
         benchmark = benchmarks.get(name)
@@ -106,7 +108,7 @@ def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = Fals
 
 
 def plot(records: Sequence[Record], ax: Any, schedule: str = HEAD) -> Any:
-    """Grouped bars of one schedule; the paper's means are drawn over ours."""
+    """Draw the bars of one schedule, with the paper's means as lines over ours."""
     order = {(variant, extra): i for i, (variant, extra) in enumerate(SERIES)}
     shown = [b for b in bars(drawn(records)) if b["schedule"] == schedule]
     shown.sort(key=lambda b: ([*LIMITED, MEAN].index(b["benchmark"]), order[b["variant"], b["extra_blocks"]]))
@@ -132,51 +134,48 @@ def plot(records: Sequence[Record], ax: Any, schedule: str = HEAD) -> Any:
 
 
 def table(records: Sequence[Record]) -> str:
-    """Speedups, with blocks resident and registers; the paper gives no bar but the means and the maxima."""
-    columns = list(itertools.product(IN_SIMULATION, SERIES))
-
-    def row(label: str, found: dict[tuple[Any, ...], float], *rest: Any) -> tuple[Any, ...]:
-        return (label, *(found.get((schedule, *series)) for schedule, series in columns), *rest)
-
+    """A table of speedups with resident blocks and registers; the paper gives means and maxima, but no single bar."""
     rows = []
     for gpu, build in itertools.product((GPU, HASHED, PERFECT_FETCH), ("", *sum(OTHER_BUILDS.values(), ()))):
-        for name in (*LIMITED, *OTHERS):
-            own = [
-                r for r in records
-                if (r["benchmark"], r["gpu"]) == (name, gpu) and (r["build"] == build if build else is_default(r))
-            ]  # fmt: skip
-            if own:
-                found = {(r["schedule"], r["variant"], r["extra_blocks"]): r["speedup"] for r in own}
-                label = " ".join([name, build]) if build else name
-                registers = ", ".join(str(r["registers"]) for r in own if r["variant"] == "baseline")
-                note = gpu.removeprefix(GPU).lstrip(", ")
-                rows.append(row(label, found, own[0]["residency"], own[0]["blocks"], registers, note))
+        rows += [row for name in (*LIMITED, *OTHERS) for row in _row(records, name, gpu, build)]
         if not build and gpu != HASHED:
             said = ", ".join(f"{LABELS[v]} {mean}" for v, (mean, _) in means_and_maxima().items())
             note = f"paper: {said}" if gpu == GPU else "perfect fetch"
-            rows.append(row(MEAN, means(drawn(records), gpu), None, None, "", note))
-    header = (
-        "",
-        *(f"{s} {LABELS[v]} K+{n}" for s, (v, n) in columns),
-        "K",
-        "blocks",
-        "registers",
-        "",
-    )
+            rows.append((MEAN, *_in_columns(means(drawn(records), gpu)), None, None, "", note))
+    header = ("", *(f"{s} {LABELS[v]} K+{n}" for s, (v, n) in COLUMNS), "K", "blocks", "registers", "")
     return "\n\n".join(part for part in (tables.table(header, rows), beside.table(records)) if part)
 
 
+def _row(records: Sequence[Record], name: str, gpu: str, build: str) -> list[tuple[Any, ...]]:
+    """The row of a benchmark's build on a machine, if it ran; build: "" for the default one."""
+    own = [
+        r
+        for r in records
+        if (r["benchmark"], r["gpu"]) == (name, gpu) and (r["build"] == build if build else is_default(r))
+    ]
+    if not own:
+        return []
+    speedups = {(r["schedule"], r["variant"], r["extra_blocks"]): r["speedup"] for r in own}
+    registers = ", ".join(str(r["registers"]) for r in own if r["variant"] == "baseline")
+    label, note = f"{name} {build}".rstrip(), gpu.removeprefix(GPU).lstrip(", ")
+    return [(label, *_in_columns(speedups), own[0]["residency"], own[0]["blocks"], registers, note)]
+
+
+def _in_columns(speedups: dict[tuple[Any, ...], float]) -> list[float | None]:
+    return [speedups.get((schedule, *series)) for schedule, series in COLUMNS]
+
+
 def sensitivity_table(records: Sequence[Record]) -> str:
-    """Means on the machines that differ in one assumption."""
+    """A table of the means on the machines that differ in one assumption."""
     rows = []
     for name in dict.fromkeys(r["gpu"] for r in records if r["gpu"] != HASHED):
-        found = means(drawn(records), name)
-        rows.append((name, *(found[HEAD, *series] for series in SERIES)))
+        of_machine = means(drawn(records), name)
+        rows.append((name, *(of_machine[HEAD, *series] for series in SERIES)))
     return tables.table(("mean speedup on", *(f"{LABELS[v]} K+{n}" for v, n in SERIES)), rows)
 
 
 def caption(records: Sequence[Record]) -> str:
-    """The means."""
+    """A sentence with the means."""
     own, fetched = (means(drawn(records), gpu) for gpu in (GPU, PERFECT_FETCH))
     k2, k3 = ((HEAD, "hw", extra) for extra in EXTRA)
     (mean, _), (co_mean, _) = means_and_maxima().values()
@@ -190,7 +189,7 @@ def caption(records: Sequence[Record]) -> str:
 
 
 def summary(records: Sequence[Record]) -> Record:
-    """Bars and means, beside the paper's."""
+    """The bars and their means, beside the paper's means and maxima."""
     (mean, most), (co_mean, co_most) = means_and_maxima().values()
     return {
         "speedups": bars(drawn(records)),

@@ -1,12 +1,13 @@
 """Figure 15: how many thread blocks an SM should run at most under dynamic shared-memory management.
 
-Speedup over static allocation with K blocks of up to K+1, K+2 and K+3 blocks, as printed, and on to K+8, with the time
-that blocks wait for shared memory. From K+4 on the card has registers, warps and block slots enough (`roomy`), so that
-shared memory is the only limit, as the paper's argument has it; where the card itself would stop is in the table.
+Under static allocation K blocks fit on an SM. The figure shows the speedup of up to K+1, K+2 and K+3 blocks, as in the
+paper, and goes on to K+8, with the time that blocks wait for shared memory. From K+4 on the runs are on a card with
+registers, warps and block slots enough (`cards.roomy`), so that shared memory is the only limit, as in the paper's
+argument; where the card itself would stop is in the table.
 
-Beyond K+3 the schedule is `source` alone, unless --everything is given. Up to K+3 it is also computed with perfect
-instruction fetch, and MV with addresses hashed over the memory partitions; with --sensitivities on machines that differ
-in one other assumption.
+Beyond K+3 the schedule is `source` alone, unless --everything is given. The runs up to K+3 are repeated with perfect
+instruction fetch, for MV with addresses hashed over the memory partitions, and with --sensitivities on machines that
+differ in one other assumption.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ check = partial(judged, "fig15")
 def points(
     gpu: Gpu, schedules: Sequence[str], extras: Sequence[int], size: str, names: Iterable[str] = LIMITED
 ) -> list[Record]:
-    """Baseline and HW of benchmarks on a machine, compiled for the registers of the card."""
+    """What to run on a machine: baseline and HW of benchmarks, compiled for the registers of the card."""
     todo: list[Record] = []
     for name, schedule in itertools.product(names, schedules):
         build = benchmarks.get(name).builds[0]
@@ -49,7 +50,7 @@ def points(
 
 
 def machines(sensitivities: bool) -> list[Gpu]:
-    """The machines of a run: the card, the one with room, the one for benchmarks that camp on a partition, others."""
+    """The machines: the card, the roomy one, the one for benchmarks that camp on a partition, and others."""
     return [
         cards.card(),
         cards.roomy(),
@@ -62,9 +63,10 @@ def machines(sensitivities: bool) -> list[Gpu]:
 def run(
     quick: bool = False, jobs: int | None = None, sensitivities: bool = False, everything: bool = False
 ) -> list[Record]:
-    """Simulate; every record has its speedup over the baseline and `wait`, of the blocks' lives for shared memory.
+    """Simulate; every record has its speedup over the baseline, and `wait`, the share of the blocks' lives that they
+    wait for shared memory.
 
-    everything: beyond K+3 in both schedules.
+    everything: run both schedules beyond K+3.
     """
     size = runs.size(quick)
     card, roomy, hashed, *others = machines(sensitivities)
@@ -82,7 +84,7 @@ def run(
 
 
 def plot(records: Sequence[Record], ax: Any) -> Any:
-    """The paper's bars: K+1 to K+3."""
+    """Draw the paper's bars, K+1 to K+3."""
     names = [*LIMITED, MEAN]
     shown = [b for b in bars(records) if b["schedule"] == HEAD]
     shown.sort(key=lambda b: (names.index(b["benchmark"]), b["extra_blocks"]))
@@ -99,7 +101,7 @@ def plot(records: Sequence[Record], ax: Any) -> Any:
 
 
 def plot_curve(records: Sequence[Record], ax: Any, column: str = "speedup") -> Any:
-    """A line per benchmark over the number of blocks beyond K."""
+    """Draw a line per benchmark over the number of blocks beyond K."""
     markers = dict(zip([*LIMITED, MEAN], "osD^vX*P", strict=True))
     for name, rows in curves(records).items():
         bold: dict[str, Any] = {"color": "black", "linewidth": 1.6} if name == MEAN else {}
@@ -117,15 +119,15 @@ def plot_curve(records: Sequence[Record], ax: Any, column: str = "speedup") -> A
 
 
 def table(records: Sequence[Record]) -> str:
-    """Speedups and waits up to K+8, in both schedules."""
+    """Tables of speedups and waits up to K+8, one for each schedule."""
     parts = []
     for schedule in IN_SIMULATION:
         rows = []
-        for name, found in curves(records, schedule).items():
-            speedups = [r["speedup"] for r in found]
-            waits = " ".join(f"{100 * r['wait']:.0f}" for r in found[1:])
-            missing = [None] * (len(PRINTED) + len(BEYOND) - len(found) + 1)
-            rows.append((name, found[0].get("residency"), *speedups[1:], *missing, waits, limit(found[0])))
+        for name, (static, *more) in curves(records, schedule).items():
+            waits = " ".join(f"{100 * r['wait']:.0f}" for r in more)
+            missing = [None] * (len(PRINTED) + len(BEYOND) - len(more))
+            speedups = [r["speedup"] for r in more]
+            rows.append((name, static.get("residency"), *speedups, *missing, waits, limit(static)))
         ideal = means(records, PERFECT_FETCH)
         if (schedule, "hw", PRINTED[0]) in ideal:
             fetched = [ideal[schedule, "hw", n] for n in PRINTED]
@@ -138,24 +140,24 @@ def table(records: Sequence[Record]) -> str:
 
 
 def limit(record: Record) -> str:
-    """Where the card itself stops: by registers, warps or block slots, whatever is allowed."""
+    """How many blocks fit on the card itself by registers, warps or block slots, and which of these limits them."""
     if "registers" not in record:
         return ""
-    found = models.occupancy(record["threads"], record["registers"], 0, cards.card().replace(smem_reserved=0))
-    return f"K+{found.blocks - record['residency']} ({found.limiter})"
+    fit = models.occupancy(record["threads"], record["registers"], 0, cards.card().replace(smem_reserved=0))
+    return f"K+{fit.blocks - record['residency']} ({fit.limiter})"
 
 
 def sensitivity_table(records: Sequence[Record]) -> str:
-    """Means on the machines that differ in one assumption."""
+    """A table of the means on the machines that differ in one assumption."""
     rows = []
     for name in dict.fromkeys(r["gpu"] for r in records if r["gpu"] not in (ROOMY, HASHED)):
-        found = means(records, name)
-        rows.append((name, *(found[HEAD, "hw", extra] for extra in PRINTED)))
+        of_machine = means(records, name)
+        rows.append((name, *(of_machine[HEAD, "hw", extra] for extra in PRINTED)))
     return tables.table(("mean speedup on", *(f"K+{n}" for n in PRINTED)), rows)
 
 
 def caption(records: Sequence[Record]) -> str:
-    """The means, up to the largest number of blocks."""
+    """A sentence with the means, up to the largest number of blocks."""
     rows = curves(records)[MEAN]
     printed = ", ".join(f"{r['speedup']:.2f} with K+{r['extra_blocks']}" for r in rows[1 : len(PRINTED) + 1])
     return (
@@ -166,7 +168,7 @@ def caption(records: Sequence[Record]) -> str:
 
 
 def summary(records: Sequence[Record]) -> Record:
-    """Bars; means and waiting times of the curves."""
+    """The bars, and the means and waiting times of the curves."""
     return {
         "speedups": bars(records),
         "perfect_fetch": bars(records, PERFECT_FETCH),

@@ -1,14 +1,13 @@
 """Speed of the simulator: warp instructions per second of host time, benchmark by benchmark.
 
-Baselines of all benchmarks at their default size, functional and timed, with one host thread and with two, on the
-machines that --gpu names; compiling and checking outputs is not counted. The best of five rounds counts, with --quick
-of two at the quick size. Each measurement has a process of its own, whose peak memory (interpreter, arrays and
-reference included) is that of the record. Two threads must give the same bits as one: cycles, counters and outputs are
-compared.
+The baselines of all benchmarks run at their default size with one host thread and with two, on the machines that --gpu
+names. Compiling and checking outputs is not counted. The best of five rounds counts, with --quick the best of two at
+the quick size. Each measurement has a process of its own, whose peak memory is recorded, interpreter, arrays and
+reference included. Two threads must give the same bits as one: cycles, counters and outputs are compared.
 
-`speedup_2_threads` is the geometric mean of what a second host thread gains inside one simulation, over the larger
-runs: those of at least three million warp instructions; `speedup_2_threads_all` is that over all. The summary is that
-of the first machine; those of all are in its `machines`.
+`speedup_2_threads` is the geometric mean of what a second host thread gains inside one simulation, over the runs of at
+least three million warp instructions; `speedup_2_threads_all` is the mean over all runs. The summary is that of the
+first machine; those of all machines are in its `machines`.
 """
 
 from __future__ import annotations
@@ -39,25 +38,25 @@ from smmux.result import Result
 from smmux.sweep import Record, available_processors, product, sweep
 
 ROUNDS = {"default": 5, "quick": 2, "tiny": 1}
-"""Rounds by size."""
+"""Rounds by size of the problem; the fastest counts."""
 
 LARGE = 3_000_000
-"""Warp instructions of a larger run."""
+"""Warp instructions from which on a run counts as a larger one."""
 
 check = partial(judged, "speed")
 
 
 def measure(benchmark: str, host_threads: int, size: str, gpu: str = GPU) -> Record:
-    """The best of several rounds of one benchmark's baseline, in a process of its own."""
+    """Measure one benchmark's baseline in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
         return process.submit(measure_here, benchmark, host_threads, size, gpu).result()
 
 
 def measure_here(benchmark: str, host_threads: int, size: str, gpu: str = GPU) -> Record:
-    """The same in this process, whose peak memory counts."""
-    found = benchmarks.get(benchmark)
-    problem = found.problem(size)
-    kernel = found.kernel()
+    """Measure one benchmark's baseline in this process; the fastest of several rounds counts."""
+    row = benchmarks.get(benchmark)
+    problem = row.problem(size)
+    kernel = row.kernel()
     kernel.simulate(1, problem.block, problem.arguments(), gpu=gpu)  # compiles; a block alone takes no time
     seconds = []
     for _ in range(ROUNDS[size]):
@@ -93,12 +92,12 @@ def peak_memory() -> int:
 
 
 def digest(result: Result, arguments: Sequence[Any]) -> str:
-    """What must not depend on the number of host threads: cycles, counters and every array."""
-    found = hashlib.sha256(json.dumps([result.cycles, dict(result.counters)], sort_keys=True).encode())
+    """A digest of what must not depend on the number of host threads: cycles, counters and every array."""
+    bits = hashlib.sha256(json.dumps([result.cycles, dict(result.counters)], sort_keys=True).encode())
     for argument in arguments:
         if isinstance(argument, np.ndarray):
-            found.update(np.ascontiguousarray(argument).tobytes())
-    return found.hexdigest()[:16]
+            bits.update(np.ascontiguousarray(argument).tobytes())
+    return bits.hexdigest()[:16]
 
 
 def run(quick: bool = False, jobs: int | None = None, gpu: Sequence[str] = (GPU,)) -> list[Record]:
@@ -117,13 +116,13 @@ def run(quick: bool = False, jobs: int | None = None, gpu: Sequence[str] = (GPU,
 
 
 def _single(records: Sequence[Record], record: Record) -> Record:
-    """The record of one host thread."""
+    """The record of the same run on one host thread."""
     same = ("gpu", "benchmark")
     return next(r for r in records if r["host_threads"] == 1 and all(r[name] == record[name] for name in same))
 
 
 def gain(records: Sequence[Record], record: Record) -> float:
-    """How many times faster than on one host thread."""
+    """How many times as fast a run is as on one host thread."""
     return float(_single(records, record)["seconds"] / record["seconds"])
 
 
@@ -133,9 +132,9 @@ def by_machine(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 
 def summary(records: Sequence[Record]) -> dict[str, Any]:
-    """The figures to watch from version to version: of the first machine, and of each."""
-    found = {name: _summary(own) for name, own in by_machine(records).items()}
-    return {**next(iter(found.values())), "machines": found}
+    """The numbers to watch from version to version: those of the first machine, and of each."""
+    summaries = {name: _summary(own) for name, own in by_machine(records).items()}
+    return {**next(iter(summaries.values())), "machines": summaries}
 
 
 def _summary(records: Sequence[Record]) -> dict[str, Any]:
@@ -155,25 +154,25 @@ def _summary(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def caption(records: Sequence[Record]) -> str:
-    """The rates to watch."""
-    found = summary(records)["machines"]
+    """A sentence with the rates to watch."""
+    summaries = summary(records)["machines"]
     return (
         "Speed of the simulator, in millions of warp instructions per second of host time: "
-        + "; ".join(f"{name} {_rates(own)}" for name, own in found.items())
+        + "; ".join(f"{name} {_rates(own)}" for name, own in summaries.items())
         + "."
     )
 
 
-def _rates(found: Record) -> str:
-    second = found["speedup_2_threads"]
+def _rates(own: Record) -> str:
+    second = own["speedup_2_threads"]
     return (
-        f"{found['mwips_geomean']:.1f} in the geometric mean, {found['mwips_min']:.1f} at least"
+        f"{own['mwips_geomean']:.1f} in the geometric mean, {own['mwips_min']:.1f} at least"
         + (f", larger runs {second:.2f} times as fast with a second host thread" if second else "")
     )  # fmt: skip
 
 
 def plot(records: Sequence[Record], ax: Any, panel: int = 0) -> Any:
-    """Millions of warp instructions per second on one machine, by its number."""
+    """Draw millions of warp instructions per second on one machine, by its number."""
     name, own = list(by_machine(records).items())[panel]
     named = [{**r, "threads": f"{r['host_threads']} host thread{'s' * (r['host_threads'] > 1)}"} for r in own]
     figures.grouped_bars(ax, named, x="benchmark", hue="threads", y="mwips", labels="inside", number="{:.1f}".format)
@@ -185,7 +184,7 @@ def plot(records: Sequence[Record], ax: Any, panel: int = 0) -> Any:
 
 
 def table(records: Sequence[Record]) -> str:
-    """Rates per benchmark, machine by machine; gain is over one host thread."""
+    """Tables of the rates of each benchmark, machine by machine; gain is over one host thread."""
     heads = ("threads", "instructions", "seconds", "M/s", "ns each", "Mcycles/s", "Mtrans/s", "MB", "gain")
     parts = []
     for name, own in by_machine(records).items():
@@ -216,7 +215,7 @@ def _shown(value: Any) -> str:
 
 
 def _gpu(text: str) -> str:
-    """The name of a machine."""
+    """The name of a machine, as the command line gives it."""
     try:
         return gpus.get(text).name
     except ConfigError as error:

@@ -1,7 +1,7 @@
 """Table 1: shared memory and threads per block, blocks per SM, computed from the kernels' declarations.
 
-A block's bytes are its arrays, 16 for the built-ins, and the kernel's parameters, which live in shared memory on
-compute capability 1.x. MM and RD come out with 32-bit pointers (DEVIATIONS D1).
+A block's bytes are its arrays, 16 bytes for built-in variables, and the kernel's parameters, which live in shared
+memory on compute capability 1.x. MM and RD have the paper's bytes if their pointers have 32 bits (DEVIATIONS D1).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ check = partial(judged, "table1")
 
 
 def row(benchmark: Benchmark, gpu: Gpu) -> Record:
-    """One benchmark's row, with what the row is made of."""
+    """The row of one benchmark, with the parts that its bytes consist of."""
     compiled = program(benchmark)
     params = compiled.param_bytes(benchmark.pointer_bytes)
     threads = benchmark.problem("tiny").threads
@@ -51,13 +51,13 @@ def row(benchmark: Benchmark, gpu: Gpu) -> Record:
 
 
 def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
-    """A record per benchmark; nothing is simulated, so quick and jobs change nothing."""
+    """Compute a record per benchmark; nothing is simulated, so quick and jobs change nothing."""
     gpu = gpus.get(GPU)
     return [row(benchmarks.get(name), gpu) for name in benchmarks.names()]
 
 
 def plot(records: Sequence[Record], ax: Any) -> Any:
-    """How the blocks that fit fill an SM's shared memory."""
+    """Draw how the blocks that fit fill an SM's shared memory."""
     colors = {True: "#0072B2", False: "#56B4E9"}
     for i, record in enumerate(records):
         for k in range(record["blocks"]):
@@ -80,7 +80,7 @@ def plot(records: Sequence[Record], ax: Any) -> Any:
 
 
 def table(records: Sequence[Record]) -> str:
-    """Paper and simulation side by side."""
+    """A table of the paper's numbers beside those computed here."""
     rows = []
     for record in records:
         paper = benchmarks.get(record["benchmark"]).table1
@@ -99,7 +99,7 @@ def table(records: Sequence[Record]) -> str:
 
 
 def caption(records: Sequence[Record]) -> str:
-    """What is drawn, and how many rows are the paper's."""
+    """A sentence on what is drawn, and on how many rows are the paper's."""
     exact = sum(r["bytes"] == benchmarks.get(r["benchmark"]).table1.bytes for r in records)
     return (
         f"Table 1. The blocks that fit on an SM with 16 kB, with their threads above: shared memory limits the dark "

@@ -1,6 +1,7 @@
 """How many thread blocks VTB should combine: N = 2, 3 and 4 on the cards of Figure 11 (claim P23).
 
-All benchmarks that shared memory limits, in both schedules; `list` heads. Grids hold eight waves of the largest N.
+All benchmarks that shared memory limits run in both schedules; `list` is drawn as bars, `source` as marks. The grids
+fill a card eight times with the largest N.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from smmux.sweep import Record
 HEAD, OTHER = ON_CARDS
 check = partial(judged, "vtb_n")
 LARGE = {"GTX285": ("MV", "SP"), "GTX480-48K": ("MC", "SP", "HG")}
-"""Of which the default size has no eight waves for N = 4 (tests/experiments/test_vtb_n.py)."""
+"""Benchmarks by card whose default size does not fill the card eight times with N = 4."""
 
 
 def size(name: str, gpu: str, quick: bool = False) -> str:
@@ -35,7 +36,10 @@ def size(name: str, gpu: str, quick: bool = False) -> str:
 
 
 def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
-    """Simulate; every record has its speedup over the baseline. quick: some, on GTX480-16K, in schedule `list`."""
+    """Simulate; every record has its speedup over the baseline.
+
+    quick: some benchmarks on GTX480-16K alone, in schedule `list`.
+    """
     todo: list[Record] = []
     places = [(MEASURED[1], HEAD)] if quick else product(MEASURED, ON_CARDS)
     for (gpu, schedule), name in product(places, SOME if quick else LIMITED):
@@ -47,7 +51,7 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 
 
 def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
-    """Grouped bars of one card, the other schedule as marks."""
+    """Draw the bars of one card, with the other schedule as marks."""
     other = by_number(records, gpu, OTHER)
     shown = [
         {"benchmark": name, "series": f"N = {n}", "speedup": value, OTHER: other.get(name, {}).get(n)}
@@ -61,17 +65,17 @@ def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
 
 
 def table(records: Sequence[Record]) -> str:
-    """Speedups, blocks resident and registers, card by card."""
+    """Tables of speedups, resident blocks and registers, card by card."""
     parts = []
     for gpu in MEASURED:
-        found = [by_number(records, gpu, schedule) for schedule in ON_CARDS]
+        both = [by_number(records, gpu, schedule) for schedule in ON_CARDS]
         held = {(r["benchmark"], r["n"]): r for r in records if (r["gpu"], r["schedule"]) == (gpu, HEAD)}
         rows = []
-        for name in found[0]:
+        for name in both[0]:
             own = [held[name, n] for n in (1, *COMBINED)] if name != MEAN else []
             virtual = " ".join(str(r["n"] * r["residency"]) for r in own)
             registers = " ".join(str(r["registers"]) for r in own)
-            rows.append((name, *(s.get(name, {}).get(n) for s in found for n in COMBINED), virtual, registers))
+            rows.append((name, *(s.get(name, {}).get(n) for s in both for n in COMBINED), virtual, registers))
         columns = [f"{schedule} N={n}" for schedule, n in product(ON_CARDS, COMBINED)]
         if rows:
             parts.append(tables.table((gpu, *columns, "virtual blocks of an SM, N=1..4", "registers"), rows))
@@ -79,21 +83,21 @@ def table(records: Sequence[Record]) -> str:
 
 
 def caption(records: Sequence[Record]) -> str:
-    """The means by number of virtual blocks."""
-    found = {gpu: by_number(records, gpu).get(MEAN) for gpu in MEASURED}
-    means = "; ".join(gpu + " " + ", ".join(f"{row[n]:.2f}" for n in COMBINED) for gpu, row in found.items() if row)
+    """A sentence with the means by number of virtual blocks."""
+    rows = {gpu: by_number(records, gpu).get(MEAN) for gpu in MEASURED}
+    means = "; ".join(gpu + " " + ", ".join(f"{row[n]:.2f}" for n in COMBINED) for gpu, row in rows.items() if row)
     return (
         f"VTB of {', '.join(map(str, COMBINED))} thread blocks gains, in the geometric mean: {means} (schedule {HEAD})."
     )
 
 
 def summary(records: Sequence[Record]) -> Record:
-    """Speedups by card, schedule, benchmark and N."""
+    """The speedups by card, schedule, benchmark and N."""
     return {gpu: {schedule: by_number(records, gpu, schedule) for schedule in ON_CARDS} for gpu in MEASURED}
 
 
 def sizes(quick: bool) -> Record:
-    """Problems by benchmark and card."""
+    """The sizes of the problems by benchmark and card."""
     places = product(LIMITED, MEASURED)
     return {f"{name}, {gpu}": benchmarks.get(name).sizes[size(name, gpu, quick)] for name, gpu in places}
 

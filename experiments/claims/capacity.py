@@ -19,11 +19,11 @@ __all__ = [
     "measured_cards", "nine_kilobytes", "simulated_card", "threads_per_block", "under_use",
 ]  # fmt: skip
 
-SEVERE = 0.2  # of the shared memory is not used: "severely under-used"
-FULL = 0.01  # is not used by STO, which the paper excepts
+SEVERE = 0.2  # of the shared memory at least is unused: "severely under-used"
+FULL = 0.01  # of it at most is unused by STO, which the paper excepts
 FFT_ARRAYS = 8192 + 512  # bytes of data and of padding, which the paper counts apart
-SAME_CLOCK = 0.01  # off: a time is measured in whole clocks
-PROBED = "the largest block that runs and of the registers of the blocks that run together"
+SAME_CLOCK = 0.01  # difference up to which a clock is the paper's: times are measured in whole clocks
+PROBED = "the largest block that runs, and of the registers of all blocks that run together"
 KB = 1024
 
 
@@ -39,46 +39,46 @@ def _column(claim: Claim, records: Sequence[Record], name: str, note: str = "") 
 
 
 def bytes_per_block(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Shared memory of a block, with parameters and what the system reserves."""
-    return _column(claim, records, "bytes", "MM, RD with 32-bit pointers (DEVIATIONS D1)")
+    """The shared memory of a block, with its parameters and what the system reserves."""
+    return _column(claim, records, "bytes", "MM and RD with 32-bit pointers (DEVIATIONS D1)")
 
 
 def threads_per_block(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Threads of a block."""
+    """The threads of a block."""
     return _column(claim, records, "threads")
 
 
 def blocks_per_sm(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Blocks that fit on an SM."""
+    """The blocks that fit on an SM."""
     return _column(claim, records, "blocks")
 
 
 def bytes_in_use(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Shared memory of these blocks."""
+    """The shared memory of all blocks on an SM."""
     return _column(claim, records, "used")
 
 
 def limited_benchmarks(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Which benchmarks shared memory limits."""
+    """The benchmarks that shared memory limits."""
     limited = [record["benchmark"] for record in records if is_limited(record)]
     note = "benchmarks with more blocks if shared memory were unlimited (DEVIATIONS D24)"
     return claim.verdict(limited, set(limited) == set(LIMITED), note)
 
 
 def under_use(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """How much of an SM's shared memory no block holds."""
+    """The part of an SM's shared memory that no block holds."""
     idle = {r["benchmark"]: 1 - r["used"] / r["capacity"] for r in records if r["benchmark"] in LIMITED}
     under = all(share >= SEVERE for name, share in idle.items() if name != "STO")
-    note = "unused share of 16 kB; severe taken as a fifth, and less than a hundredth of STO"
+    note = "unused share of 16 kB; 'severely' is taken as at least a fifth, and STO's has to be less than a hundredth"
     return claim.verdict({name: round(share, 3) for name, share in idle.items()}, under and idle["STO"] < FULL, note)
 
 
 def nine_kilobytes(claim: Claim, _: Sequence[Record]) -> Verdict:
-    """Blocks of 9 kB on 16 kB, and what they leave."""
+    """The blocks of 9 kB that fit on 16 kB, and what they leave."""
     card = gpus.get(MEASURED[0]).replace(smem_reserved=0)
     blocks = models.occupancy(32, 0, 9 * KB, card).blocks
     ours = [blocks, card.smem_bytes // KB - 9 * blocks]
-    return claim.verdict(ours, ours == [1, 7], "blocks, kB wasted")
+    return claim.verdict(ours, ours == [1, 7], "blocks that fit, kB wasted")
 
 
 def measured_cards(claim: Claim, _: Sequence[Record]) -> Verdict:
@@ -93,14 +93,14 @@ def _sizes(gpu: Gpu) -> list[int]:
 
 
 def fft_bytes(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Bytes of a block of FFT."""
+    """The bytes of a block of FFT."""
     [fft] = [record for record in records if record["benchmark"] == "FFT"]
     as_said = (fft["bytes"],) == claim.numbers and fft["array_bytes"] == FFT_ARRAYS
     return claim.verdict(fft["bytes"], as_said)
 
 
 def cv_blocks(claim: Claim, _: Sequence[Record]) -> Verdict:
-    """Blocks of CV on GTX480 with 16 and with 48 kB."""
+    """The blocks of CV that fit on GTX480 with 16 and with 48 kB."""
     arrays = program(benchmarks.get("CV")).shared_bytes
     fermi = [models.occupancy(128, 0, arrays, name).blocks for name in MEASURED[1:]]
     return claim.verdict(fermi, tuple(fermi) == claim.numbers)

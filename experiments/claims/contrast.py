@@ -15,13 +15,13 @@ from smmux.sweep import Record
 __all__ = ["overheads", "unaffected", "waits"]
 
 MOST = 3
-"""Blocks beyond K that Figure 14 has at most."""
+"""The most blocks beyond K in Figure 14."""
 
 
 def waits(claim: Claim, records: Sequence[Record]) -> Verdict | None:
-    """The three parts of the claim: blocks in flight, time at barriers, and waiting of any kind, as there is overlap.
+    """The three parts of the claim: blocks in flight, time at barriers, and waiting of any kind.
 
-    What a block waits for its barriers and for memory is not overlapped.
+    The last one stands for overlap: what a block waits, at barriers and for memory, is not overlapped.
     """
     triples = compared(records)
     if not triples:
@@ -40,17 +40,18 @@ def waits(claim: Claim, records: Sequence[Record]) -> Verdict | None:
     return claim.verdict(
         {name: [round(value, 3) for value in (*row, total[name])] for name, row in barriers.items()},
         all(len(names) == len(triples) for names in parts.values()),
-        "share of the warps' lives spent at barriers, HW with 2 K blocks, VTB and VTB_pipe with two in each of K, and "
-        f"with the wait for memory of HW. (Virtual) blocks in flight per SM, HW with K+{MOST} and VTB: "
+        "share of the warps' lives spent at barriers: HW with 2 K blocks, VTB and VTB_pipe with two virtual blocks in "
+        f"each of K, and HW together with its wait for memory. (Virtual) blocks in flight per SM, HW with K+{MOST} "
+        "and VTB: "
         + ", ".join(f"{name} {own} {vtb}" for name, (own, vtb) in flights.items())
-        + f". From {MARGIN:.0%} on "
+        + f". A difference counts from {MARGIN:.0%} on: "
         + "; ".join(f"{part} for {listed(names)}" for part, names in parts.items())
         + " (DEVIATIONS D22)",
     )
 
 
 def overheads(claim: Claim, records: Sequence[Record]) -> Verdict | None:
-    """Speedups of HW, VTB and VTB_pipe with as many blocks."""
+    """The speedups of HW, VTB and VTB_pipe with as many blocks."""
     triples = compared(records)
     if not triples:
         return None
@@ -60,7 +61,7 @@ def overheads(claim: Claim, records: Sequence[Record]) -> Verdict | None:
     return claim.verdict(
         ratios,
         exceeds(hw, max(software)),
-        "speedups of the same three; means "
+        "speedups of HW with 2 K blocks, VTB and VTB_pipe; means "
         + ", ".join(f"{value:.3f}" for value in (hw, *software))
         + f"; HW above both by {MARGIN:.0%} for {listed(better)}",
     )
@@ -81,7 +82,7 @@ def unaffected(claim: Claim, records: Sequence[Record]) -> Verdict | None:
         if abs(value - 1) > MARGIN
     ]
     note = (
-        f"speedups, HW with K+2; up to {MARGIN:.0%} counts as not affected, beyond it: {listed(changed)}. The paper "
-        "leaves the three out of its experiments (DEVIATIONS D13)"
+        f"speedups by approach, of HW with K+2; a change up to {MARGIN:.0%} counts as not affected, beyond it are: "
+        f"{listed(changed)}. The paper leaves the three out of its experiments (DEVIATIONS D13)"
     )
     return claim.verdict(speedups, not changed, note)

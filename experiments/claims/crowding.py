@@ -13,11 +13,12 @@ from smmux.sweep import Record
 
 __all__ = ["contention", "two_or_three", "who_gains"]
 
-FALLING = MARGIN / 2  # of a benchmark, to be named; the mean counts from the whole margin on
+FALLING = MARGIN / 2
+"""How far a benchmark has to fall to be named; the mean has to fall by the whole margin to count."""
 
 
 def two_or_three(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """K+2 and K+3 above K+1, and near each other: in the figure, and without the accident of who camps."""
+    """K+2 and K+3 are above K+1 and near each other: in the figure, and without the accident of partition camping."""
     printed = curves(records)[MEAN][1 : len(PRINTED) + 1]
     means_of = [r["speedup"] for r in printed], without_camping(records)
     gains = [[mean / one - 1 for mean in rest] for one, *rest in means_of]
@@ -27,34 +28,38 @@ def two_or_three(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         dict(zip(("figure", f"{listed(CAMPING)} hashed"), rows, strict=True)),
         all(exceeds(mean, one) for one, *rest in means_of for mean in rest) and max(map(abs, apart)) <= MARGIN,
-        f"means; K+2 and K+3 {of_figure} over K+1 and, without partition camping (DEVIATIONS D4), {hashed}; each "
-        f"counts from {MARGIN:.0%} on. K+3 {apart[0]:+.1%} and {apart[1]:+.1%} over K+2 (similar up to {MARGIN:.0%})",
+        f"means with K+1, K+2 and K+3. K+2 and K+3 differ from K+1 by {of_figure} and, without partition camping "
+        f"(DEVIATIONS D4), by {hashed}; each counts from {MARGIN:.0%} on. K+3 differs from K+2 by {apart[0]:+.1%} and "
+        f"{apart[1]:+.1%} (up to {MARGIN:.0%} counts as similar)",
     )
 
 
 def who_gains(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """FFT and MC: K+2 or K+3 above K+1, and neither below it; HG and MV: neither above it."""
+    """For FFT and MC, K+2 or K+3 is above K+1 and neither is below it; for HG and MV neither is above it."""
     rows = curves(records)
     expected = {"FFT": True, "MC": True, "HG": False, "MV": False}
     steps = {name: [round(r["speedup"], 3) for r in rows[name][1:4]] for name in expected}
     gaining = {name: exceeds(max(rest), one) for name, (one, *rest) in steps.items()}
     losing = {name: exceeds(one, min(rest)) for name, (one, *rest) in steps.items()}
     off = [name for name, gains in expected.items() if gaining[name] != gains or (gains and losing[name])]
-    note = f"K+1, K+2, K+3; a gain or a loss from {MARGIN:.0%} on; not as the paper: {listed(off)} (DEVIATIONS D4, D6)"
+    note = (
+        f"speedups with K+1, K+2 and K+3; a gain or a loss counts from {MARGIN:.0%} on; not as in the paper: "
+        f"{listed(off)} (DEVIATIONS D4, D6)"
+    )
     return claim.verdict(steps, not off, note)
 
 
 def contention(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """That blocks wait ever longer, and that the curve of the means has a turning point, behind which it falls."""
+    """Blocks wait ever longer, and the curve of the means has a turning point, behind which it falls."""
     rows = curves(records)
     best = {name: max(row, key=lambda r: r["speedup"])["extra_blocks"] for name, row in rows.items()}
     fall = {name: row[-1]["speedup"] / max(r["speedup"] for r in row) - 1 for name, row in rows.items()}
     first, last = rows[MEAN][1], rows[MEAN][-1]
     falling = [f"{name} {fall[name]:+.1%}" for name in rows if name != MEAN and fall[name] <= -FALLING]
     note = (
-        f"number of extra blocks that is best; from there to K+{last['extra_blocks']} the mean changes by "
+        f"the best number of extra blocks; from there to K+{last['extra_blocks']} the mean changes by "
         f"{fall[MEAN]:+.1%} (a fall counts from {MARGIN:.0%} on), while blocks wait {last['wait']:.0%} of their time "
-        f"for memory (K+1: {first['wait']:.0%}); falling by {FALLING:.1%} or "
-        f"more: {listed(falling)} (DEVIATIONS D4, D23)"
+        f"for memory (with K+1 {first['wait']:.0%}). Benchmarks that fall by {FALLING:.1%} or more: {listed(falling)} "
+        "(DEVIATIONS D4, D23)"
     )
     return claim.verdict(best, last["wait"] > 2 * first["wait"] and fall[MEAN] <= -MARGIN, note)

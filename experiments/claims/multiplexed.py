@@ -18,12 +18,12 @@ __all__ = [
     "added_instructions", "co_hw_gains", "co_hw_over_hw", "fft_blocks_take_turns", "hw_gains", "region_calls",
 ]  # fmt: skip
 
-TOGETHER = 1.95  # blocks in flight on average that count as two: an SM's last one may run alone
-TAKING_TURNS = 0.05  # of the allocations wait for another block's release
+TOGETHER = 1.95  # blocks in flight on average count as two: an SM's last one may run alone
+TAKING_TURNS = 0.05  # of the allocations have to wait for another block's release at least
 
 
 def _speedups(records: Sequence[Record], variant: str, extras: Sequence[int]) -> dict[str, float]:
-    """The best speedup of a variant with any of these numbers of blocks, by benchmark and in the mean."""
+    """The best speedup of a variant with any of these numbers of extra blocks, by benchmark and in the mean."""
     own = [bar for bar in bars(drawn(records)) if (bar["schedule"], bar["variant"]) == (IN_SIMULATION.head, variant)]
     best: dict[str, float] = {}
     for bar in own:
@@ -33,12 +33,12 @@ def _speedups(records: Sequence[Record], variant: str, extras: Sequence[int]) ->
 
 
 def hw_gains(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Mean and maximum of HW, with K+2 or K+3 blocks, whichever is better."""
+    """The mean and the maximum of HW, with K+2 or K+3 blocks, whichever is better."""
     return _mean_and_maximum(claim, _speedups(records, "hw", EXTRA), "MV's part: DEVIATIONS D4")
 
 
 def co_hw_gains(claim: Claim, records: Sequence[Record]) -> Verdict | None:
-    """Mean and maximum of CO-HW."""
+    """The mean and the maximum of CO-HW."""
     divided = _speedups(records, "co_hw", (CO_EXTRA,))
     return _mean_and_maximum(claim, divided, "DEVIATIONS D7") if divided else None
 
@@ -52,20 +52,20 @@ def _mean_and_maximum(claim: Claim, speedups: dict[str, float], reason: str) -> 
 
 
 def co_hw_over_hw(claim: Claim, records: Sequence[Record]) -> Verdict | None:
-    """CO-HW over the better HW: better for MC alone."""
+    """CO-HW over HW with K+2 or K+3 blocks, whichever is better; it should be above HW for MC alone."""
     divided, best = _speedups(records, "co_hw", (CO_EXTRA,)), _speedups(records, "hw", EXTRA)
     if not divided:
         return None
     better = {name: round(value / best[name], 3) for name, value in divided.items() if name != MEAN}
     wrong = [name for name, ratio in better.items() if exceeds(ratio, 1) != (name == "MC")]
-    note = f"CO-HW over the better HW; better from {MARGIN:.0%} on" + (
+    note = f"CO-HW over the better of HW; it counts as better from {MARGIN:.0%} on" + (
         f"; {', '.join(wrong)} differs (DEVIATIONS D7)" if wrong else ""
     )
     return claim.verdict(better, not wrong, note)
 
 
 def fft_blocks_take_turns(claim: Claim, records: Sequence[Record]) -> Verdict | None:
-    """Two blocks in flight, whose allocations the table cannot grant together, so that some had to wait."""
+    """Two blocks are in flight, whose allocations the table cannot grant together, so that some had to wait."""
     runs_of_fft = [r for r in on_card(records) if (r["benchmark"], r["variant"]) == ("FFT", "hw")]
     if not runs_of_fft:
         return None
@@ -77,14 +77,14 @@ def fft_blocks_take_turns(claim: Claim, records: Sequence[Record]) -> Verdict | 
     return claim.verdict(
         {"blocks in flight": round(flights, 2), "granted at a time": sum(granted)},
         flights >= TOGETHER and granted == [True, False] and waited >= TAKING_TURNS,
-        f"fewest of any run, {TOGETHER} count as two; two allocations of {compiled.dynamic_bytes} bytes never fit "
-        f"{table.capacity}, and at least {waited:.0%} of all had to wait for another block's release "
-        f"({TAKING_TURNS:.0%} count)",
+        f"the fewest blocks in flight of any run, of which {TOGETHER} count as two; two allocations of "
+        f"{compiled.dynamic_bytes} bytes never fit into {table.capacity}, and at least {waited:.0%} of all had to wait "
+        f"for another block's release ({TAKING_TURNS:.0%} count as taking turns)",
     )
 
 
 def region_calls(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Regions of the baseline, and calls of smm in what the pass makes of it."""
+    """The regions of the baseline, and the calls of smm in what the pass makes of it."""
     calls = {}
     for name in _speedups(records, "hw", EXTRA):
         if name != MEAN:

@@ -23,7 +23,7 @@ __all__ = [
 
 KB = 1024
 MANY = 8
-"""Blocks beyond K that are asked for, so that they stand in each other's way."""
+"""Blocks beyond K, so many that they have to wait for each other."""
 THREADS = 64
 
 
@@ -69,7 +69,7 @@ def collaborative_rule(claim: Claim, _: Sequence[Record]) -> Verdict:
     return claim.verdict(
         resident,
         fits,
-        f"blocks resident with K+{MANY} asked for; all end, and random sequences are tested in tests/models",
+        f"resident blocks where K+{MANY} are allowed; all kernels end",
     )
 
 
@@ -82,13 +82,13 @@ def waiting(claim: Claim, _: Sequence[Record]) -> Verdict:
     return claim.verdict(
         {"refused": [start is None for start in refused], "released": freed},
         refused == (None, None) and freed and table.alloc_static(1, 9 * KB) == 0,
-        "9 kB asked for at a start and at an allocation while a block holds 9 of 16 kB; then it gives them back",
+        "9 kB wanted at a block's start and at an allocation while a block holds 9 of 16 kB, and after its release",
     )
 
 
 @cuda.jit
 def mirrored(a):
-    """Each block turns its part around, with a plain barrier between what it stores and what it loads."""
+    """Each block reverses its part of the array, with a plain barrier between its stores and its loads."""
     tile = smm.array(THREADS, int32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -110,7 +110,7 @@ def nested(a):
 
 
 def release(claim: Claim, _: Sequence[Record]) -> Verdict:
-    """Of two entries the one that starts there goes; a barrier between neither allocates nor releases."""
+    """A release frees the entry that starts at its address; a plain barrier neither allocates nor releases."""
     table = SharedMemoryTable(capacity=16 * KB)
     kept, start = (table.alloc_dynamic(block, 4 * KB) or 0 for block in range(2))
     released = table.release(start + 4), table.release(start)
@@ -123,12 +123,16 @@ def release(claim: Claim, _: Sequence[Record]) -> Verdict:
     return claim.verdict(
         {"released": released, "barriers, allocations": counts},
         released == (False, True) and left == [kept] and plain,
-        "an address inside an entry, and its start; of a block with alloc, syncthreads and release, free of races",
+        "released: by an address inside an entry, and by its start; the counts are of a block with alloc, syncthreads "
+        "and release, whose run was free of races",
     )
 
 
 def fragmentation(claim: Claim, _: Sequence[Record]) -> Verdict:
-    """After every other entry is released 4 kB can be had of equal sizes, but not of mixed ones; and no run hangs."""
+    """Where every other entry was released, 4 kB are to be had if all are of one size, not if sizes are mixed.
+
+    No run hangs, and nesting is an error.
+    """
     sizes = {"equal": [4, 4, 4, 4], "mixed": [2, 4, 2, 4, 2, 2]}
     free = {name: _after_releases(row, [i % 2 == 0 for i in range(len(row))]) for name, row in sizes.items()}
     always = all(_after_releases(sizes["equal"], gone)[1] for gone in product((False, True), repeat=4) if any(gone))
@@ -136,14 +140,15 @@ def fragmentation(claim: Claim, _: Sequence[Record]) -> Verdict:
     return claim.verdict(
         free,
         always and not free["mixed"][1] and _refuses_nesting(),
-        "kB free after every other entry is released, and whether 4 kB can be had; of equal ones always, whichever are "
-        f"released. Nesting is an error. With K+{MANY} on one SM all kernels end; of these blocks waited in "
-        + listed(name for name, count in waited.items() if count),
+        "kB free after every other entry is released, and whether an allocation of 4 kB is granted; among equal "
+        f"entries it always is, whichever are released. Nesting is an error. With K+{MANY} blocks on one SM all "
+        "kernels end; "
+        "blocks had to wait in " + listed(name for name, count in waited.items() if count),
     )
 
 
 def _after_releases(sizes: list[int], gone: Any) -> tuple[int, bool]:
-    """Entries that fill 16 kB, some of them released: kB free, and whether 4 kB can be had."""
+    """Fill 16 kB with entries and release some: the kB that are free, and whether 4 kB are granted."""
     table = SharedMemoryTable(capacity=16 * KB)
     starts = [table.alloc_dynamic(block, size * KB) for block, size in enumerate(sizes)]
     for start, released in zip(starts, gone, strict=True):
@@ -161,7 +166,7 @@ def _refuses_nesting() -> bool:
 
 
 def ignored(claim: Claim, _: Sequence[Record]) -> Verdict:
-    """HW kernels under static management: as many blocks as of the baseline, no allocation, the same outputs."""
+    """Under static management HW kernels have as many blocks as the baseline, no allocations and the same outputs."""
     more_blocks, alike = {}, True
     for name in LIMITED:
         (baseline, expected), (hw, outputs) = (run(name, variant, "static") for variant in ("baseline", "hw"))
@@ -170,12 +175,12 @@ def ignored(claim: Claim, _: Sequence[Record]) -> Verdict:
     return claim.verdict(
         more_blocks,
         alike,
-        "blocks resident, HW kernel less baseline; outputs are the same bits and nothing is allocated",
+        "resident blocks of the HW kernel less those of the baseline; outputs are the same bits, nothing is allocated",
     )
 
 
 def divided_rows(claim: Claim, _: Sequence[Record]) -> Verdict:
-    """Marching cubes with rows 0 to 15 private, of two virtual blocks and of two blocks: the same bits as undivided."""
+    """Bytes and outputs of marching cubes with rows 0 to 15 private, in CO-VTB and in CO-HW."""
     expected = run("MC", "baseline", "static")[1]
     (virtual, of_virtual), (divided, of_divided) = run("MC", "co_vtb", "static"), run("MC", "co_hw", "dynamic", 1)
     private, public = 16 * 32 * 12, 8 * 32 * 12

@@ -66,7 +66,7 @@ def _means_on(gpu: str, claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         [round(own[a], 3) for a in columns],
         as_paper if _complete(records) else None,
-        f"{note}; CO-VTB over the three that have it; with Table 1's bytes: {more} (DEVIATIONS D14 to D18)",
+        f"{note}; CO-VTB's mean is over the three that have it; with Table 1's bytes: {more} (DEVIATIONS D14 to D18)",
     )
 
 
@@ -79,13 +79,13 @@ def approaches_in_order(claim: Claim, records: Sequence[Record]) -> Verdict:
         all(exceeds(own[high], own[low], margin) for (high, low), margin in steps.items()),
         f"{SMALL}; "
         + ", ".join(f"{APPROACHES[a]} above {APPROACHES[b]} from {margin:.1%} on" for (a, b), margin in steps.items())
-        + " (as far apart as the paper's where these are closer); CO-VTB over the three that have it, as in the paper "
-        "(DEVIATIONS D17, D18)",
+        + " (the paper's own distance where it is less than the margin); CO-VTB's mean is over the three that have it, "
+        "as in the paper (DEVIATIONS D17, D18)",
     )
 
 
 def mc_is_the_exception(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """MC, and no other: one of several would be no exception."""
+    """The benchmarks for which VTB_pipe is not better than VTB; MC has to be the only one to be the exception."""
     ratios = {
         gpu: {name: round(row["vtb_pipe"] / row["vtb"], 3) for name, row in speedups(records, gpu).items()}
         for gpu in MEASURED
@@ -94,7 +94,7 @@ def mc_is_the_exception(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         no_better,
         all(names == ["MC"] for names in no_better.values()) if _complete(records) else None,
-        f"those of which VTB_pipe is not better than VTB by {MARGIN:.0%}; VTB_pipe over VTB: "
+        f"benchmarks whose VTB_pipe is not better than VTB by {MARGIN:.0%}; VTB_pipe over VTB: "
         + "; ".join(
             gpu + " " + ", ".join(f"{name} {ratio}" for name, ratio in row.items()) for gpu, row in ratios.items()
         )
@@ -103,7 +103,7 @@ def mc_is_the_exception(claim: Claim, records: Sequence[Record]) -> Verdict:
 
 
 def cards_in_order(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Every approach in the mean, and the best ones."""
+    """The means of every approach and of the best, card by card."""
     all_means = {gpu: means(records, gpu) for gpu in MEASURED}
     shown = {gpu: {APPROACHES.get(a, a): round(mean, 3) for a, mean in row.items()} for gpu, row in all_means.items()}
     small = all_means.pop(SMALL)
@@ -113,7 +113,7 @@ def cards_in_order(claim: Claim, records: Sequence[Record]) -> Verdict:
 
 
 def width_of_lanes(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """The same card and memory with groups of lanes half as wide."""
+    """The best mean on the same card and memory with groups of lanes half as wide."""
     machines = (SMALL, cards.half_lanes().name)
     wide, narrow = (means(records, name).get(BEST) for name in machines)
     if not wide or not narrow:
@@ -125,15 +125,16 @@ def width_of_lanes(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         [round(wide, 3), round(narrow, 3)],
         exceeds(wide, narrow) if _complete(records) else None,
-        f"best mean on {SMALL}, and on one whose instructions hold their lanes 4 clocks, all else equal; less there "
-        f"by {MARGIN:.0%} counts as the reason. {more}. On {other} {means(records, other)[BEST]:.3f}"
+        f"best mean on {SMALL}, and on one whose instructions hold their lanes 4 clocks, all else equal; the lanes are "
+        f"the reason if it is less there by {MARGIN:.0%}. Both by benchmark: {more}. On {other} "
+        f"{means(records, other)[BEST]:.3f}"
         + "; with perfect fetch {1}, and {0} on GTX480-16K".format(*(f and f"{f:.3f}" for f in fetched))
         + " (DEVIATIONS D21)",
     )
 
 
 def co_vtb_over_others(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """CO-VTB over the better of the two others."""
+    """CO-VTB over VTB or VTB_pipe, whichever is better."""
     ratios: dict[str, dict[str, float]] = {}
     for gpu in MEASURED:
         for name, row in speedups(records, gpu).items():
@@ -145,15 +146,15 @@ def co_vtb_over_others(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         ratios,
         better > len(values) / 2 if values else None,
-        f"CO-VTB over the better of VTB and VTB_pipe; {better} of {len(values)} more by {MUCH:.0%}, which counts as "
-        "much better, and more than half of them as typical (DEVIATIONS D17)",
+        f"CO-VTB over the better of VTB and VTB_pipe; {better} of {len(values)} are above it by {MUCH:.0%}, which "
+        "counts as much better; more than half of them would be typical (DEVIATIONS D17)",
     )
 
 
 def choice_per_benchmark(claim: Claim, records: Sequence[Record]) -> Verdict:
     """The best approach per benchmark against each single one, both over the benchmarks that have the single one.
 
-    It cannot be worse: only by how much it is better says anything.
+    The best cannot be worse, so that only the size of its lead says anything.
     """
     ratios: dict[str, dict[str, float]] = {}
     above = True
@@ -168,6 +169,6 @@ def choice_per_benchmark(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         ratios,
         above if _complete(records) else None,
-        "mean of the best over that of each single one, both of the benchmarks that have the single one; "
-        f"{MARGIN:.0%} counts, or as much as the paper's means differ where that is less (DEVIATIONS D14, D18)",
+        "mean of the best approaches over that of each single one, of the benchmarks that have the single one; "
+        f"{MARGIN:.0%} counts, or the paper's own difference where that is less (DEVIATIONS D14, D18)",
     )

@@ -17,12 +17,12 @@ from smmux.sweep import Record
 __all__ = ["hg_on_shared_memory", "isolation", "mean_share", "rd_on_global_memory", "shares_in_order"]
 
 HEAD, OTHER = IN_SIMULATION
-LIMITED_SHARE = 0.35  # "a very limited amount of time"
-HIGH_SHARE = 0.5  # "high", "most of its time"
-BUSY = 0.7  # of a DRAM bus: the rest is lost to rows, turnarounds and refresh
-UNMOVED = 0.02  # of the time, by shared memory of twice the latency: shared memory does not limit
-ENTIRE = 0.8  # "almost the entire lifetime"
-APART = 1.5  # times the share of isolated regions, at least, without isolation
+LIMITED_SHARE = 0.35  # at most: "a very limited amount of time"
+HIGH_SHARE = 0.5  # at least: "high", "most of its time"
+BUSY = 0.7  # of the time a DRAM bus moves data where it limits; the rest goes into rows, turnarounds and refresh
+UNMOVED = 0.02  # of its time may a kernel gain or lose by a change of what does not limit it
+ENTIRE = 0.8  # at least: "almost the entire lifetime"
+APART = 1.5  # times the share of isolated regions is what "looks like nearly the whole kernel" at least
 
 
 def mean_share(claim: Claim, records: Sequence[Record]) -> Verdict:
@@ -30,7 +30,7 @@ def mean_share(claim: Claim, records: Sequence[Record]) -> Verdict:
     own = series(records, "isolated", HEAD)[MEAN]
     published, listed = (series(records, "isolated", *key)[MEAN] for key in ((HEAD, "published"), (OTHER, "default")))
     reproduced, off = close([own], claim.numbers)
-    note = f"{off}; as published {published:.3f}, list {listed:.3f} (DEVIATIONS D8)"
+    note = f"{off}. Builds as published: {published:.3f}; schedule {OTHER}: {listed:.3f} (DEVIATIONS D8)"
     return claim.verdict(round(own, 3), reproduced, note)
 
 
@@ -46,8 +46,8 @@ def shares_in_order(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         order,
         not wrong,
-        f"by share; 'very limited' taken as at most {LIMITED_SHARE:.0%}, 'high' as at least {HIGH_SHARE:.0%}, "
-        f"'often' as more than all the limited ones by {MARGIN:.0%}, RD the least of all"
+        f"in order of shares; 'very limited' is taken as at most {LIMITED_SHARE:.0%}, 'high' as at least "
+        f"{HIGH_SHARE:.0%}, 'often' as more than any limited one by {MARGIN:.0%}, 'idle most of the time' as least"
         + (f"; not so: {', '.join(f'{name} {head[name]:.0%}' for name in wrong)} (DEVIATIONS D8)" if wrong else ""),
     )
 
@@ -62,8 +62,8 @@ def rd_on_global_memory(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         round(busy, 3),
         busy >= BUSY and abs(slower) <= UNMOVED,
-        f"share of time in which the DRAM bus moves data ({BUSY:.0%} counts as limiting); with shared memory of twice "
-        f"the latency RD takes {slower:+.2%} time (up to {UNMOVED:.0%} counts as none)",
+        f"share of time in which the DRAM bus moves data ({BUSY:.0%} counts as limiting); shared memory of twice the "
+        f"latency changes RD's time by {slower:+.2%} (up to {UNMOVED:.0%} counts as nothing)",
     )
 
 
@@ -76,12 +76,15 @@ def isolation(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         {"isolated": round(isolated, 3), "not": round(published[MEAN], 3), "almost entire": entire},
         published[MEAN] > APART * isolated and len(entire) > len(benchmarks.names()) / 2,
-        f"schedule list; from first store to last load of a block, builds as published; {ENTIRE:.0%} of more than "
-        f"half of the benchmarks taken as nearly the whole kernel (DEVIATIONS D9). Staged builds: {staged:.3f}",
+        f"time from a block's first store to its last load, schedule {OTHER}, builds as published. 'Nearly the whole "
+        f"kernel' is taken as {ENTIRE:.0%} of it in more than half of the benchmarks (DEVIATIONS D9). Staged builds: "
+        f"{staged:.3f}",
     )
 
 
 def hg_on_shared_memory(claim: Claim, records: Sequence[Record]) -> Verdict:
     """The share of HG."""
     share = series(records, "isolated", HEAD)["HG"]
-    return claim.verdict(round(share, 3), share >= HIGH_SHARE, f"share of HG; most taken as {HIGH_SHARE:.0%}")
+    return claim.verdict(
+        round(share, 3), share >= HIGH_SHARE, f"share of HG; 'most' is taken as at least {HIGH_SHARE:.0%}"
+    )

@@ -28,8 +28,8 @@ KB = 1024
 SMALL = MEASURED[:2]
 """The cards with 16 kB of shared memory."""
 FERMI = SMALL[1]
-"""The one of these where the paper gains most."""
-LESS = 1.75  # times as long: "significantly less than twice"
+"""The card with 16 kB on which the paper gains most."""
+LESS = 1.75  # times as long at most: "significantly less than twice"
 
 Points = dict[tuple[Any, ...], Record]
 
@@ -51,7 +51,7 @@ def _compiled(name: str, variant: str) -> tuple[Program, int]:
 
 
 def fft_back_to_back(claim: Claim, records: Sequence[Record]) -> Verdict | None:
-    """Blocks of the baseline of FFT that are on an SM at a time."""
+    """The blocks of FFT's baseline that are on an SM at a time."""
     points = _points(records)
     if "FFT" not in _names(points):
         return None
@@ -67,7 +67,7 @@ def fft_back_to_back(claim: Claim, records: Sequence[Record]) -> Verdict | None:
 
 
 def fft_size(claim: Claim, records: Sequence[Record]) -> Verdict | None:
-    """Bytes and threads of a thread block of FFT that holds two."""
+    """The bytes and threads of a thread block of FFT that does the work of two."""
     if "FFT" not in _names(_points(records)):
         return None
     program, threads = _compiled("FFT", "vtb")
@@ -77,7 +77,7 @@ def fft_size(claim: Claim, records: Sequence[Record]) -> Verdict | None:
 
 
 def fft_loading(claim: Claim, records: Sequence[Record]) -> Verdict | None:
-    """Time of a thread block of FFT up to its first barrier, of VTB over the baseline."""
+    """The time from the start of a block of FFT to its first barrier, VTB over the baseline."""
     points = _points(records)
     if "FFT" not in _names(points):
         return None
@@ -89,26 +89,26 @@ def fft_loading(claim: Claim, records: Sequence[Record]) -> Verdict | None:
     return claim.verdict(
         phases,
         all(ratio <= LESS for ratio in phases.values()),
-        f"time from block start to the first barrier, VTB over baseline; up to {LESS} counts as significantly less",
+        f"time from block start to first barrier, VTB over baseline; up to {LESS} counts as much less than twice",
     )
 
 
 def divergence(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Divergent branches of VTB less those of the baseline."""
+    """The divergent branches of VTB less those of the baseline."""
     points = _points(records)
     more = {}
     for (gpu, name, variant), record in points.items():
         if variant == "vtb":
             more[f"{name}, {gpu}"] = record["divergent_branches"] - points[gpu, name, "baseline"]["divergent_branches"]
     differ = {where: count for where, count in more.items() if count}
-    note = "divergent branches of VTB less the baseline's, where they differ; in " + f"{len(more)} pairs of runs"
+    note = f"divergent branches of VTB less the baseline's, in the pairs that differ of {len(more)} pairs of runs"
     return claim.verdict(differ, not differ, note)
 
 
 def barriers(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Barriers that a baseline's block passes, alone and as part of VTB, what they cost in time and in registers.
+    """The barriers that a block passes alone and in VTB, and what they cost in time and in registers.
 
-    The runs in program order show beside them what reordering gains.
+    What reordering gains over program order is reported beside them.
     """
     points, in_order = (_points(records, schedule) for schedule in ON_CARDS)
     pairs = {name: [points[FERMI, name, variant] for variant in ("baseline", "vtb")] for name in _names(points)}
@@ -128,17 +128,18 @@ def barriers(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         passed,
         None if tested else False,
-        f"barriers of a thread block, baseline and VTB, on {FERMI}; more of the warps' lives spent at them: "
+        f"barriers of a thread block, baseline and VTB, on {FERMI}; share of the warps' lives spent at them, VTB less "
+        "baseline: "
         + ", ".join(f"{name} {share:+.0%}" for name, share in waits.items())
-        + "; registers more: "
+        + "; registers, VTB less baseline: "
         + ", ".join(f"{name} {more:+d}" for name, more in registers.items())
-        + ". ILP is not judged, since what reordering gains depends on the number of warps too; baseline and VTB: "
-        + listed(f"{name} {base:.2f} {vtb:.2f}" for name, (base, vtb) in reordered.items()),
+        + ". ILP is not judged, since what reordering gains depends on the number of warps, too; it gains, baseline "
+        "and VTB: " + listed(f"{name} {base:.2f} {vtb:.2f}" for name, (base, vtb) in reordered.items()),
     )
 
 
 def parallelism(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Outstanding transactions of an SM on average, and the time in which schedulers wait for memory alone."""
+    """The outstanding transactions of an SM on average, and the time in which its schedulers wait for memory alone."""
     points = _points(records)
     names, sms = _names(points), gpus.get(FERMI).sm_count
     flights, waits = {}, {}
@@ -154,12 +155,12 @@ def parallelism(claim: Claim, records: Sequence[Record]) -> Verdict:
         f"transactions outstanding per SM on {FERMI}, baseline and VTB; more under VTB for {len(more)} of "
         f"{len(names)}. Time idle for global memory, VTB over baseline, less for {len(less)}: "
         + ", ".join(f"{name} {ratio:.2f}" for name, ratio in waits.items())
-        + f"; {MARGIN:.0%} counts",
+        + f"; a difference counts from {MARGIN:.0%} on",
     )
 
 
 def idle_time(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Time in which schedulers have a block but nothing to issue, VTB_pipe over VTB."""
+    """The time in which schedulers have a block but nothing to issue, VTB_pipe over VTB."""
     points = _points(records)
     own, fetched = (_idle_ratios(points, gpu) for gpu in (FERMI, cards.perfect_fetch(FERMI).name))
     less = [name for name, ratio in own.items() if ratio <= 1 - MARGIN]
@@ -167,7 +168,7 @@ def idle_time(claim: Claim, records: Sequence[Record]) -> Verdict:
         own,
         len(less) > len(_names(points)) / 2,
         f"idle time on {FERMI}, VTB_pipe over VTB; less by {MARGIN:.0%} for {listed(less)}. VTB of MC combines four "
-        "blocks. DEVIATIONS D18. With perfect fetch: "
+        "blocks (DEVIATIONS D18). With perfect fetch: "
         + (", ".join(f"{name} {ratio}" for name, ratio in fetched.items()) or "not run"),
     )
 
@@ -183,7 +184,7 @@ def _idle_ratios(points: Points, machine: str) -> dict[str, float]:
 
 
 def divided_nine_kilobytes(claim: Claim, _: Sequence[Record]) -> Verdict:
-    """Two parts of 7 kB and one of 2 kB in the place of 9 kB."""
+    """The virtual blocks on an SM, with two private parts of 7 kB and a public one of 2 kB instead of 9 kB."""
     card = gpus.get(SMALL[0]).replace(smem_reserved=0)
     alone, merged = (models.occupancy(threads, 0, size * KB, card).blocks for threads, size in ((32, 9), (64, 16)))
     used = merged * (2 * 7 + 2)
@@ -193,14 +194,14 @@ def divided_nine_kilobytes(claim: Claim, _: Sequence[Record]) -> Verdict:
 
 
 def mc_size(claim: Claim, _: Sequence[Record]) -> Verdict:
-    """Bytes and threads of a thread block of MC that shares the public part of its array."""
+    """The bytes and threads of a thread block of MC whose two virtual blocks share the public part of the array."""
     program, threads = _compiled("MC", "co_vtb")
     size = [program.shared_bytes, threads]
     return claim.verdict(size, tuple(size) == claim.numbers, "bytes, threads")
 
 
 def cost_of_division(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """Registers and instructions of CO-VTB beyond the baseline's."""
+    """The registers and instructions of CO-VTB beyond the baseline's."""
     points = _points(records)
     costs = {}
     for name in dict.fromkeys(name for _, name, variant in points if variant == "co_vtb"):
@@ -211,8 +212,8 @@ def cost_of_division(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         costs,
         None if tested else False,
-        f"words of registers and spills more than the baseline, and share of instructions more, on {FERMI}. FFT is "
-        "not judged: the pass refuses to divide it, which does not say that it would be slow (DEVIATIONS D17)",
+        f"registers and spilled words, CO-VTB less baseline, and the share of instructions that are added, on {FERMI}. "
+        "FFT is not judged: the pass refuses to divide it, which does not say that it would be slow (DEVIATIONS D17)",
     )
 
 
@@ -228,7 +229,7 @@ def more_than_two(claim: Claim, records: Sequence[Record]) -> Verdict:
     return claim.verdict(
         gains,
         gaining == ["MC"] if set(gains) == set(LIMITED) else None,
-        f"the better of N = 3 and 4 over N = 2; on average over the cards more by {MARGIN:.0%} for "
+        f"the better of N = 3 and 4 over N = 2; on average over the cards it is above it by {MARGIN:.0%} for "
         + listed(f"{name} {overall[name]:.2f}" for name in gaining)
         + " (DEVIATIONS D19)",
     )

@@ -1,1 +1,1 @@
-"""What the scripts share: the command line, the runs and the machines, and what is computed from records."""
+"""Code that scripts and judges share: the command line, runs, machines, and what is computed from records."""

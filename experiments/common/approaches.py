@@ -1,7 +1,4 @@
-"""The software approaches on the cards that the paper measures, for Figures 11 to 13: points, bars, means, tables.
-
-What was measured on cards is headed by schedule `list`: an assembler orders instructions for the card.
-"""
+"""The software approaches on the cards that the paper measures (Figures 11 to 13): runs, speedups, means, bars."""
 
 from __future__ import annotations
 
@@ -40,26 +37,26 @@ CLAIMS = {"GTX480-16K": "P30", "GTX480-48K": "P31"}
 
 
 def size(name: str, quick: bool) -> str:
-    """The size of a benchmark's problem: large where VTB combines more than two blocks, for eight waves of them."""
+    """The size of a benchmark's problem: large where VTB combines more than two blocks, so that enough are left."""
     return "large" if benchmarks.get(name).combined > 2 and not quick else runs.size(quick)
 
 
 def paper(gpu: str) -> dict[str, float]:
-    """Means that the paper gives for a card; of CO-VTB over MC, STO and HG, which alone have it."""
+    """The means that the paper gives for a card; that of CO-VTB is over MC, STO and HG, which alone have it."""
     if gpu in CLAIMS:
         return dict(zip((*APPROACHES, BEST), verdicts.paper(CLAIMS[gpu]), strict=True))
     return {BEST: verdicts.paper("P1")[MEASURED.index(gpu)]}
 
 
 def step(high: str, low: str, gpu: str) -> float:
-    """From which share on a mean counts as above another: the margin, or as far apart as the paper's if less."""
+    """How far one mean has to be above another to count as more: `MARGIN`, or less if the paper's own are closer."""
     theirs = paper(gpu)
     own = theirs[high] / theirs[low] - 1 if {high, low} <= set(theirs) else verdicts.MARGIN
     return min(verdicts.MARGIN, own)
 
 
 def points(gpu: str | Gpu, schedule: str, quick: bool, names: Iterable[str] = LIMITED, **rest: Any) -> list[Record]:
-    """The baseline of each benchmark and every approach that it has, as in the paper."""
+    """What to run on a machine: the baseline of each benchmark, and every approach that the paper has for it."""
     todo = []
     for name in names:
         benchmark = benchmarks.get(name)
@@ -107,7 +104,7 @@ def means(records: Iterable[Record], gpu: str, schedule: str = HEAD) -> dict[str
 
 
 def substituted(records: Iterable[Record], gpu: str, other: str) -> list[Record]:
-    """The records of a machine, with those benchmarks that another machine has taken from there."""
+    """The records of a machine, in which benchmarks that also ran on another machine have the records from there."""
     records = list(records)
     theirs = [{**r, "gpu": gpu} for r in records if r["gpu"] == other]
     there = {(r["benchmark"], r["schedule"]) for r in theirs}
@@ -115,7 +112,7 @@ def substituted(records: Iterable[Record], gpu: str, other: str) -> list[Record]
 
 
 def bars(records: Sequence[Record], gpu: str) -> list[Record]:
-    """What a panel shows: a record per benchmark and approach, and the means; beside each the other schedule's."""
+    """The bars of a panel: a record per benchmark and approach, and the means, each with the other schedule's value."""
     other, other_means = speedups(records, gpu, OTHER), means(records, gpu, OTHER)
     own = [
         _bar(name, a, row[a], other.get(name, {}).get(a))
@@ -140,7 +137,7 @@ def plot_bars(
 ) -> Any:
     """Grouped bars of speedups with marks over them; the last group, of the means, is set apart.
 
-    series: those to be drawn, by default the approaches and the best.
+    series: those to be drawn, in their order; by default the approaches.
     """
     figures.grouped_bars(
         ax,
@@ -162,7 +159,7 @@ def plot_bars(
 
 
 def stall_table(records: Iterable[Record]) -> str:
-    """The stall breakdown of every point."""
+    """Where the schedulers' time goes, for every run."""
     header = ("", "machine", "schedule", "variant", "speedup")
     return stalls.table(
         records, lambda r: (*(r[name] for name in ("benchmark", "gpu", "schedule")), label(r), r["speedup"]), header

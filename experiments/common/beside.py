@@ -1,7 +1,7 @@
-"""The software approaches on the simulated card, beside HW with as many blocks: points and table for Figure 14.
+"""The software approaches on the simulated card, beside HW with as many blocks: runs and a table for Figure 14.
 
-Two virtual blocks in each of K make 2 K; HW gets as many with K+1 (MV, SP: K+3). What both wait for is counted alike:
-time that warps spend at barriers until the last one arrives, and for grants of shared memory.
+Two virtual blocks in each of the K thread blocks that fit make 2 K; HW has as many with K more. What both wait for is
+counted alike: the time that warps spend at barriers until the last one arrives, and that blocks wait for shared memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ HEAD = IN_SIMULATION.head
 
 
 def points(size: str, names: Iterable[str] = (*LIMITED, *OTHERS)) -> list[Record]:
-    """HW with 2 K blocks and the software approaches with two virtual blocks in K; of those that camp also hashed."""
+    """What to run: HW with 2 K blocks, and the software approaches with two virtual blocks in each of K.
+
+    Benchmarks that camp on a partition also run on the card that hashes addresses.
+    """
     todo: list[Record] = []
     for name in names:
         benchmark = benchmarks.get(name)
@@ -40,17 +43,17 @@ def points(size: str, names: Iterable[str] = (*LIMITED, *OTHERS)) -> list[Record
 
 
 def doubling(name: str) -> int:
-    """Blocks beyond K that make 2 K of them, as many as two virtual ones in each of K: K itself."""
+    """The number of blocks beyond K with which HW has 2 K: K itself."""
     return benchmarks.get(name).table1.blocks
 
 
 def in_flight(record: Record) -> float:
-    """Blocks, or virtual ones, of an SM on average."""
+    """How many thread blocks, or virtual ones, an SM runs at a time on average."""
     return float((record.get("n") or 1) * record["block_cycles"] / (record["cycles"] * cards.card().sm_count))
 
 
 def compared(own: Sequence[Record], gpu: str = GPU) -> dict[str, list[Record]]:
-    """HW, VTB and VTB_pipe of each benchmark that has all three, schedule `source`."""
+    """The records of HW, VTB and VTB_pipe with 2 K blocks, of each benchmark that has all three."""
     head = [r for r in own if (r["gpu"], r["schedule"]) == (gpu, HEAD) and is_default(r)]
     points = by_key(head, "benchmark", "variant", "extra_blocks")
     keys = {name: [(name, "hw", doubling(name)), (name, "vtb", 0), (name, "vtb_pipe", 0)] for name in LIMITED}
@@ -63,7 +66,7 @@ def means(triples: dict[str, list[Record]]) -> list[float]:
 
 
 def table(own: Sequence[Record]) -> str:
-    """Speedups and waits of HW, VTB and VTB_pipe with 2 K blocks; empty where nothing was run."""
+    """A table of speedups and waits of HW, VTB and VTB_pipe with 2 K blocks; empty where nothing was run."""
     rows: list[tuple[Any, ...]] = []
     for gpu in (GPU, HASHED):
         triples = compared(own, gpu)

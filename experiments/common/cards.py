@@ -1,4 +1,4 @@
-"""The card that the paper simulates for Figures 1, 14 and 15, those it measures on, and variants of both."""
+"""The machines: the card that the paper simulates, the cards it measures on, and these with one thing changed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ __all__ = [
 ]  # fmt: skip
 
 GPU = "GTX285-1100"
+"""The card that the paper simulates, for Figures 1, 14 and 15."""
 PERFECT_FETCH = f"{GPU}, perfect fetch"
 HASHED = f"{GPU}, hashed partitions"
 ROOMY = f"{GPU}, roomy"
@@ -21,7 +22,7 @@ MEASURED = ("GTX285", "GTX480-16K", "GTX480-48K")
 NS_SCALED = {
     "t_rrd": 11, "t_rcd": 17, "t_ras": 35, "t_rp": 14, "t_rc": 49, "t_cl": 14, "t_wl": 10, "t_wtr": 9, "t_wr": 16,
 }  # fmt: skip
-"""DRAM timing of the 800 MHz part kept in nanoseconds at 1100 MHz, not in cycles (hw-parameters 8)."""
+"""DRAM timing in clocks of 1100 MHz if it takes as many nanoseconds as on the part for 800 MHz, not as many clocks."""
 
 ARITHMETIC = ("alu", "shift", "cvt", "imul", "imad", "idiv", "irem", "fadd", "fmul", "fmad", "bra")
 """Classes of operations that hold a group of lanes."""
@@ -47,17 +48,17 @@ def hashed(gpu: str = GPU) -> Gpu:
 
 
 def own_registers(gpu: str) -> Gpu:
-    """A card under another name, for kernels compiled for the residency that their own shared memory allows."""
+    """A card under another name, for runs whose registers are budgeted for the variant's own residency."""
     return gpus.get(gpu).replace(name=f"{gpu}, own registers")
 
 
 def roomy() -> Gpu:
-    """The card with registers, warps and block slots for K + 8 blocks: shared memory is the only limit."""
+    """The card with registers, warps and block slots for K+8 blocks, so that shared memory is the only limit."""
     return card().replace(name=ROOMY, regs_sm=65536, max_blocks_sm=16, max_warps_sm=64, max_threads_sm=2048)
 
 
 def sensitivities() -> list[Gpu]:
-    """The card with one assumption changed, for each that the sources leave open."""
+    """The card with one assumption changed, a machine for each one that the card's documents leave open."""
     own = card()
     changes: dict[str, dict[str, int]] = {
         "ns-scaled DRAM": NS_SCALED,

@@ -20,7 +20,7 @@ BEYOND = (4, 5, 6, 7, 8)
 
 
 def curves(records: Sequence[Record], schedule: str = IN_SIMULATION.head) -> dict[str, list[Record]]:
-    """Per benchmark, records with 0, 1, ..., 8 extra blocks; under MEAN the speedups' geometric mean."""
+    """The records of each benchmark with 0, 1, ..., 8 extra blocks, and under MEAN those of their means."""
     own = [r for r in records if r["schedule"] == schedule and r["gpu"] in (GPU, ROOMY)]
     points = by_key((r for r in own if r["gpu"] == GPU or r["extra_blocks"]), "benchmark", "extra_blocks")
     names = [name for name in LIMITED if (name, 0) in points]
@@ -29,7 +29,7 @@ def curves(records: Sequence[Record], schedule: str = IN_SIMULATION.head) -> dic
 
 
 def _mean(row: Sequence[Record]) -> Record:
-    """The record of the means, of all benchmarks with the same number of extra blocks."""
+    """The record of the means over the benchmarks, with the same number of extra blocks."""
     return {
         "benchmark": MEAN,
         "extra_blocks": row[0]["extra_blocks"],

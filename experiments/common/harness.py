@@ -31,8 +31,8 @@ Plot = Callable[[Sequence[Record], Any], Any]
 
 OPTIONS = {
     "stalls": "print where the schedulers' time goes, for every bar",
-    "sensitivities": "also on machines that differ in one assumption (takes longer)",
-    "everything": "also what the figure leaves out (takes longer)",
+    "sensitivities": "run on machines that differ in one assumption, too (takes longer)",
+    "everything": "run both schedules where the figure has one (takes longer)",
 }
 """Options that only some experiments have; each is a flag."""
 
@@ -41,7 +41,7 @@ INTERRUPTED = 130
 TEXT_COLUMNS = 120
 """Width at which sentences are wrapped on the terminal; tables are as wide as they are."""
 CAPTION_CHARACTERS, CAPTION_LINE = 22, 0.11
-"""Of the caption's font: characters in an inch, and height of a line in inches."""
+"""Size of the caption's font: characters in an inch, and height of a line in inches."""
 PARTS = ("run", "table", "summary", "check", "caption", "machines", "sizes")
 """Fields of `Experiment` that are the functions of that name in its script, unless the script gives others."""
 
@@ -61,7 +61,7 @@ class Experiment:
     drawable: whether there are records for a panel, by its number from 0; those without are left out.
     machines, sizes: recorded as provenance.
     options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
-    arguments: others, which have values; by name, as `argparse.ArgumentParser.add_argument` takes them.
+    arguments: options with values, by name, as `argparse.ArgumentParser.add_argument` takes them.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Experiment:
 
 
 def _provenance(experiment: Experiment, given: Mapping[str, Any], seconds: float) -> Record:
-    """With what, on what and where the records were made."""
+    """What the records were made with: versions, options, machines, sizes and host."""
     return {
         "experiment": experiment.name,
         "version": smmux.__version__,
@@ -179,14 +179,14 @@ def _parser(experiment: Experiment) -> argparse.ArgumentParser:
         epilog="Prints tables and the verdicts on the paper's claims; writes NAME.json, .csv, .png and .pdf into DIR.",
     )
     add = parser.add_argument
-    add("--out", type=Path, default=Path("results"), metavar="DIR", help="where files go (%(default)s)")
-    add("--quick", action="store_true", help="smaller grids, same code")
+    add("--out", type=Path, default=Path("results"), metavar="DIR", help="folder for the files (%(default)s)")
+    add("--quick", action="store_true", help="run smaller grids, which do not judge claims")
     for name in experiment.options:
         add(f"--{name}", action="store_true", help=OPTIONS[name])
     for name, how in experiment.arguments.items():
         add(f"--{name}", **how)
     jobs = available_processors()
-    add("--jobs", type=count_of_jobs, default=jobs, metavar="N", help="simulations at a time (%(default)s)")
+    add("--jobs", type=count_of_jobs, default=jobs, metavar="N", help="simulations that run at a time (%(default)s)")
     return parser
 
 
@@ -209,7 +209,7 @@ def _as_json(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} in an experiment's data")
+    raise TypeError(f"an experiment's data holds a {type(value).__name__}, which JSON cannot express")
 
 
 def _write_csv(path: Path, records: Sequence[Record]) -> None:

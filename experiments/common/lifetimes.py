@@ -1,4 +1,4 @@
-"""For how much of a thread block's life its shared memory is in use: builds, records and shares of Figure 1."""
+"""How much of a thread block's life its shared memory is in use: builds and shares of Figure 1."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from smmux.sweep import Record
 __all__ = ["PUBLISHED", "SLOW_SHARED", "series", "with_shares"]
 
 PUBLISHED = {"STO": "sha1_ring", **dict.fromkeys(("MV", "SP", "HG", "CV", "MM", "TP"), "as_sdk")}
-"""Builds as published, where they differ from the default ones."""
+"""The benchmarks' builds as published, where they differ from the default ones."""
 SLOW_SHARED = f"{GPU}, shared memory twice as slow"
 
 
 def with_shares(record: Record) -> Record:
-    """The record with two shares of block lifetime: `share`, in regions, and `span`, from first define to last use."""
+    """The record with two shares of its blocks' lives: `share`, in regions; `span`, from first store to last load."""
     lifetime = record["block_cycles"] or 1
     return {**record, "share": record["region_cycles"] / lifetime, "span": record["shared_span_cycles"] / lifetime}
 
 
 def series(records: Sequence[Record], variant: str, schedule: str, build: str = "default", gpu: str = GPU) -> Record:
-    """The shares by benchmark, and their mean; build "published" falls back to the default one where they agree."""
+    """The shares by benchmark, and their mean: `share` of the isolated variant, `span` of others.
+
+    build: "default", or "published", which is the default one for benchmarks that are not in `PUBLISHED`.
+    """
     column = "share" if variant == "isolated" else "span"
     shares: Record = {}
     for name in benchmarks.names():

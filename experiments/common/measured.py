@@ -1,7 +1,8 @@
-"""What was measured on a real card: medians in `hardware/*.csv`, drawn as the last panel of Figure 11.
+"""Measurements on a real card: medians in `hardware/*.csv`, drawn as the last panel of Figure 11.
 
-A row is one kernel under one carve-out of shared memory (`hardware/measure.py` takes and explains them). Here count the
-columns gpu, carveout_kb, benchmark, variant (as in `smmux.benchmarks.VARIANTS`) and speedup.
+A row is one kernel under one carve-out: the part of a card's on-chip memory that is shared memory, not L1 cache.
+`hardware/measure.py` takes and explains them. The figure reads the columns gpu, carveout_kb, benchmark, variant (as in
+`smmux.benchmarks.VARIANTS`) and speedup.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ MARKERS = ("D", "o", "^", "v")
 
 
 def load(folder: Path = FOLDER) -> list[Record]:
-    """All rows, numbers as such; none where nothing was measured."""
-    made = []
+    """All rows of the files, with numbers converted; none where nothing was measured."""
+    records = []
     for path in sorted(folder.glob("*.csv")):
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        made += [{name: _number(value) for name, value in row.items()} for row in rows]
-    return made
+        records += [{name: _number(value) for name, value in row.items()} for row in rows]
+    return records
 
 
 def _number(text: str) -> int | float | str:
@@ -44,20 +45,20 @@ def _number(text: str) -> int | float | str:
 
 
 def speedups(measured: Sequence[Record], carveout: int) -> dict[tuple[str, str], float]:
-    """By benchmark and approach, with the means of each approach and of the best."""
+    """The speedups under a carve-out by benchmark and approach, with the means of each approach and of the best."""
     here = {
         (r["benchmark"], r["variant"]): r["speedup"]
         for r in measured
         if r["carveout_kb"] == carveout and r["variant"] in APPROACHES
     }
     names = [name for name in LIMITED if any(key[0] == name for key in here)]
-    made = {(name, a): here[name, a] for name in names for a in APPROACHES if (name, a) in here}
+    rows = {(name, a): here[name, a] for name in names for a in APPROACHES if (name, a) in here}
     for a in APPROACHES:
         own = [value for (_, approach), value in here.items() if approach == a]
         if own:
-            made[MEAN, a] = geometric_mean(own)
-    made[MEAN, BEST] = geometric_mean(max(v for (n, _), v in here.items() if n == name) for name in names)
-    return made
+            rows[MEAN, a] = geometric_mean(own)
+    rows[MEAN, BEST] = geometric_mean(max(v for (n, _), v in here.items() if n == name) for name in names)
+    return rows
 
 
 def bars(measured: Sequence[Record]) -> list[Record]:
@@ -69,14 +70,14 @@ def bars(measured: Sequence[Record]) -> list[Record]:
             "benchmark": name,
             "series": APPROACHES.get(approach, approach),
             "speedup": value,
-            **{f"{kb} kB": found.get((name, approach)) for kb, found in beside.items()},
+            **{f"{kb} kB": row.get((name, approach)) for kb, row in beside.items()},
         }
         for (name, approach), value in speedups(measured, smallest).items()
     ]
 
 
 def carveouts(measured: Sequence[Record]) -> list[int]:
-    """Sizes of shared memory in kB, the smallest first."""
+    """The carve-outs that were measured, in kB, the smallest first."""
     return sorted({r["carveout_kb"] for r in measured})
 
 
@@ -94,7 +95,7 @@ def plot(measured: Sequence[Record], ax: Any) -> Any:
 
 
 def caption(measured: Sequence[Record]) -> str:
-    """What the panel shows; empty where there is none."""
+    """A sentence on the panel; empty where nothing was measured."""
     if not measured:
         return ""
     smallest, *others = carveouts(measured)
@@ -108,9 +109,9 @@ def card(measured: Sequence[Record]) -> str:
 
 
 def table(measured: Sequence[Record]) -> str:
-    """Speedups by carve-out."""
-    found = {kb: speedups(measured, kb) for kb in carveouts(measured)}
-    names = list(dict.fromkeys(name for row in found.values() for name, _ in row))
-    columns = [(kb, a) for kb in found for a in (*APPROACHES, BEST) if any(approach == a for _, approach in found[kb])]
-    rows = [(name, *(found[kb].get((name, a)) for kb, a in columns)) for name in names]
+    """A table of speedups by carve-out."""
+    under = {kb: speedups(measured, kb) for kb in carveouts(measured)}
+    names = list(dict.fromkeys(name for row in under.values() for name, _ in row))
+    columns = [(kb, a) for kb in under for a in (*APPROACHES, BEST) if any(approach == a for _, approach in under[kb])]
+    rows = [(name, *(under[kb].get((name, a)) for kb, a in columns)) for name in names]
     return tables.table((card(measured), *(f"{APPROACHES.get(a, a)} {kb} kB" for kb, a in columns)), rows)

@@ -24,7 +24,7 @@ def size(quick: bool) -> str:
 
 
 def sizes(names: Iterable[str], quick: bool = False) -> dict[str, Mapping[str, float]]:
-    """What the problem size means for each benchmark."""
+    """The sizes of the benchmarks' problems in a full or a quick run."""
     return {name: benchmarks.get(name).sizes[size(quick)] for name in names}
 
 
@@ -35,7 +35,7 @@ def program(benchmark: Benchmark, variant: str = "baseline", build: str | None =
 
 
 def register_budget(benchmark: Benchmark, gpu: Gpu, build: str) -> int:
-    """Registers per thread that let K + 3 blocks reside, from the baseline: the same for all variants of a build."""
+    """Registers per thread that leave room for K+3 blocks of the baseline: the same for all variants of a build."""
     block = benchmark.problem("tiny", build).block
     return occupancy.register_budget(program(benchmark, build=build), gpu, block)
 
@@ -55,23 +55,23 @@ def simulate(
     own_registers: bool = False,
     host_threads: int = 1,
 ) -> Record:
-    """Run one kernel and check its outputs; what was found, as a flat record with all counters.
+    """Run one kernel, check its outputs, and return a flat record of what it took, with all counters.
 
     n: blocks that "vtb" combines. size: a name of `Benchmark.sizes`, or what such a name stands for.
     registers_of: the machine for which registers are budgeted, by default the one that runs. own_registers: budget them
-    for as many blocks as the variant's own shared memory allows, not for K+3 of the baseline.
+    for as many blocks as the variant's own shared memory allows, not for K+3 of the baseline (K: as many as fit).
     Raises `smmux.benchmarks.WrongOutputError` when the outputs differ from the reference.
     """
     machine = gpus.get(gpu)
-    found = benchmarks.get(benchmark)
-    problem = PROBLEMS.get(found, size, build)
+    row = benchmarks.get(benchmark)
+    problem = PROBLEMS.get(row, size, build)
     arguments = problem.arguments()
-    kernel, grid, block = found.launch(problem, variant, build, n)
+    kernel, grid, block = row.launch(problem, variant, build, n)
     budgeted = gpus.get(registers_of or machine)
     if own_registers:
         budget = occupancy.register_budget(kernel.compile(arguments), budgeted, block, extra=0)
     else:
-        budget = register_budget(found, budgeted, build)
+        budget = register_budget(row, budgeted, build)
     result = kernel.simulate(
         grid,
         block,
@@ -98,7 +98,7 @@ def simulate(
 
 
 def simulate_all(points: Sequence[Record], jobs: int | None, description: str) -> list[Record]:
-    """Records of `simulate` for points that have its keywords; points of one problem should follow each other."""
+    """Run `simulate` for points that have its keywords; points of one problem should follow each other."""
     return sweep(simulate, points, jobs=jobs, description=description)
 
 
@@ -108,7 +108,7 @@ def by_key(records: Iterable[Record], *names: str) -> dict[tuple[Any, ...], Reco
 
 
 class Problems:
-    """The problems in use: made once, by whoever asks first, and forgotten when others have been asked for since."""
+    """The problems in use: each is made once, by the thread that asks first, and the least recently used is dropped."""
 
     def __init__(self, kept: int) -> None:
         self._kept = kept

@@ -1,4 +1,7 @@
-"""Speedups of multiplexed kernels over their baselines, for Figures 14 and 15: points, bars, means, tables."""
+"""Speedups of multiplexed kernels over their baselines (Figures 14 and 15): runs, bars, means, tables.
+
+K is the number of thread blocks that fit on an SM under static management; dynamic management allows more.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ __all__ = [
 ]  # fmt: skip
 
 LIMITED = benchmarks.names()[:7]
-"""The benchmarks of Table 1 whose occupancy shared memory limits: the paper's first category."""
+"""The paper's first category of benchmarks: shared memory limits how many blocks fit on an SM."""
 OTHERS = benchmarks.names()[7:]
-"""Its second one, MM, TP and RD, which the paper leaves out of its experiments (Section 6)."""
+"""The paper's second category, MM, TP and RD, which it leaves out of its experiments (Section 6)."""
 SOME = LIMITED[1::2]
-"""Of these, those of quick runs of which most time goes into compiling."""
+"""The benchmarks of quick runs that would spend most of their time compiling all of the first category."""
 MEAN = "GM"
 """The row of geometric means."""
 EXTRA = (2, 3)
@@ -36,6 +39,7 @@ SERIES = (("hw", 2), ("hw", 3), ("co_hw", CO_EXTRA))
 """The bars of Figure 14: variant and blocks beyond K."""
 
 SAME = ("benchmark", "build", "schedule", "gpu")
+"""Columns in which a record and its baseline agree."""
 
 
 def baseline_and(
@@ -48,7 +52,7 @@ def baseline_and(
 
 
 def by_problem(points: Iterable[Record]) -> list[Record]:
-    """Points without repetitions, those of one problem next to each other."""
+    """Runs without repetitions, those of one problem next to each other."""
     names = benchmarks.names()
     kept = {tuple(getattr(v, "name", v) for v in point.values()): point for point in points}
     return sorted(kept.values(), key=lambda p: (names.index(p["benchmark"]), p["size"], p["build"]))
@@ -77,7 +81,7 @@ def with_speedups(records: Iterable[Record]) -> list[Record]:
 
 
 def bars(records: Iterable[Record], gpu: str = GPU) -> list[Record]:
-    """What a figure shows: a record per benchmark and series, in the order of the records, and their means."""
+    """The bars of a figure: a record per benchmark and series, in the order of the records, and their means."""
     kept = [r for r in records if r["variant"] in MANAGED and r["gpu"] == gpu and is_default(r)]
     kept = [r for r in kept if r["benchmark"] in LIMITED]
     of_series: dict[tuple[Any, ...], list[Record]] = {}
@@ -106,7 +110,7 @@ def means(records: Iterable[Record], gpu: str = GPU) -> dict[tuple[Any, ...], fl
 
 
 def stall_table(records: Iterable[Record]) -> str:
-    """The stall breakdown of every point."""
+    """Where the schedulers' time goes, for every run."""
     return stalls.table(
         records,
         lambda r: (r["benchmark"], r["build"], r["schedule"], r["gpu"].removeprefix(GPU).lstrip(", ") or "-",

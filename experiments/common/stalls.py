@@ -1,4 +1,4 @@
-"""Where the schedulers' time goes, and what warps wait for: the same breakdown for every figure (`--stalls`)."""
+"""Where the schedulers' time goes, and how long warps and blocks wait: the same table for every figure (`--stalls`)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def for_memory(record: Record) -> float:
 
 
 def table(records: Iterable[Record], labels: Callable[[Record], tuple[Any, ...]], header: tuple[str, ...]) -> str:
-    """A row per record, in percent: shares of the schedulers' time, then of the warps' lives.
+    """A table with a row per record, in percent of the schedulers' time, of the warps' lives and of the blocks'.
 
     labels: the first cells of a record's row; header: their titles.
     """
@@ -49,6 +49,6 @@ def table(records: Iterable[Record], labels: Callable[[Record], tuple[Any, ...]]
     for record in records:
         values = [*shares(record).values(), at_barriers(record), for_memory(record)]
         rows.append((*labels(record), *(f"{100 * value:.1f}" for value in values)))
-    return "scheduler time in percent; last, time of warps\n" + tables.table(
-        (*header, *REASONS, "warps at barriers", "for memory"), rows
+    return "percent of the schedulers' time by reason; then of the warps' lives, and of the blocks'\n" + tables.table(
+        (*header, *REASONS, "warps at barriers", "blocks for memory"), rows
     )

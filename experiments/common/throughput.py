@@ -22,9 +22,9 @@ __all__ = [
 ]  # fmt: skip
 
 HEIGHTS = tuple(1024 * k for k in (8, 16, 32, 64, 128))
-"""Of the matrix of MV, in Figure 12."""
+"""Heights of MV's matrix in Figure 12."""
 BATCHES = (128, 256, 512, 1024, 2048)
-"""Transforms of FFT, in Figure 13."""
+"""Numbers of transforms of FFT in Figure 13."""
 HEAD = ON_CARDS.head
 SERIES = {
     "16K_BL": ("GTX480-16K", "baseline"),
@@ -32,10 +32,10 @@ SERIES = {
     "16K_VTB_pipe": ("GTX480-16K", "vtb_pipe"),
     "48K_VTB_pipe": ("GTX480-48K", "vtb_pipe"),
 }
-"""The paper's labels: card and variant."""
+"""Card and variant by the paper's label: BL is the baseline."""
 FETCHED = f"{HEAD}, perfect fetch"
 SETTINGS = {**{schedule: (schedule, False) for schedule in ON_CARDS}, FETCHED: (HEAD, True)}
-"""Schedule, and whether every instruction is there when it is wanted."""
+"""What is drawn in a panel: a schedule, and whether the card fetches instructions in no time."""
 LOOKS = dict(zip(SERIES, ("o--", "s--", "o-", "s-"), strict=True))
 
 
@@ -51,7 +51,7 @@ def run(
     jobs: int | None,
     figure: str,
 ) -> list[Record]:
-    """Both variants on both cards in all settings; every record has `size`, a key of sizes, `gflops` and `speedup`.
+    """Run both variants on both cards in all settings; a record also has `size`, a key of sizes, `gflops`, `speedup`.
 
     operations: floating-point operations of the problem of a size.
     """
@@ -84,13 +84,13 @@ def curve(records: Sequence[Record], series: str, setting: str = HEAD) -> dict[i
 
 
 def mean(records: Sequence[Record], series: str, setting: str = HEAD) -> float:
-    """The arithmetic mean over the sizes, as the paper's averages of rates are."""
+    """The arithmetic mean of the rates over the sizes, as the paper averages them."""
     rates = curve(records, series, setting).values()
     return sum(rates) / len(rates)
 
 
 def ratios(records: Sequence[Record], series: str, over: str, setting: str = HEAD) -> dict[int, float]:
-    """Rate of one series over that of another, by size."""
+    """The rate of one series over that of another, by size."""
     below = curve(records, over, setting)
     return {size: rate / below[size] for size, rate in curve(records, series, setting).items()}
 
@@ -131,7 +131,7 @@ def plot(
 
 
 def table(records: Sequence[Record], label: str) -> str:
-    """GFLOPS and gains by size, in all settings."""
+    """Tables of GFLOPS and gains by size, one for each setting."""
     parts = []
     for setting in SETTINGS:
         columns = [curve(records, series, setting) for series in SERIES]
@@ -143,11 +143,11 @@ def table(records: Sequence[Record], label: str) -> str:
 
 
 def summary(records: Sequence[Record]) -> Record:
-    """Rates by setting and series."""
+    """The rates by setting, series and size."""
     return {s: {name: curve(records, name, s) for name in SERIES} for s in SETTINGS}
 
 
 def stall_table(records: Sequence[Record]) -> str:
-    """The stall breakdown of every point."""
+    """Where the schedulers' time goes, for every run."""
     header = ("", "machine", "schedule", "variant", "GFLOPS")
     return stalls.table(records, lambda r: (str(r["size"]), r["gpu"], r["schedule"], r["variant"], r["gflops"]), header)

@@ -1,16 +1,16 @@
-"""The multiplexed variants of a benchmark that experiments compare with its baseline, under the paper's names."""
+"""The forms of a kernel that experiments compare with its baseline, under the paper's names."""
 
 from __future__ import annotations
 
-from smmux.benchmarks.base import VARIANTS, VIRTUAL
+from smmux.multiplex import FORMS
 
 __all__ = ["APPROACHES", "LABELS", "MANAGED"]
 
-LABELS = {name: name.upper().replace("_", "-") for name in VARIANTS} | {"vtb_pipe": "VTB_pipe"}
+LABELS = {name: form.label for name, form in FORMS.items()}
 """The paper's name of each variant."""
 
-APPROACHES = {name: LABELS[name] for name in VIRTUAL}
-"""The software approaches, which combine thread blocks, with their labels."""
+APPROACHES = {name: form.label for name, form in FORMS.items() if form.virtual}
+"""The software approaches, whose thread blocks do the work of several, with their labels."""
 
-MANAGED = ("hw", "co_hw")
+MANAGED = tuple(name for name, form in FORMS.items() if form.hardware)
 """The variants for dynamic management in hardware."""

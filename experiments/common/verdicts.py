@@ -97,8 +97,8 @@ def judge_of(claim: Claim) -> Judge:
 
 def judge(claim: str, records: Sequence[Record]) -> Verdict | None:
     """The verdict on a claim, by its id; raises KeyError for an id that claims.toml lacks."""
-    found = claims()[claim]
-    return judge_of(found)(found, records)
+    sentence = claims()[claim]
+    return judge_of(sentence)(sentence, records)
 
 
 def judged(script: str, records: Sequence[Record]) -> list[Verdict]:

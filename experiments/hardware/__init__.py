@@ -1,1 +1,1 @@
-"""The software variants on a real card: the script that measured them, and what it measured."""
+"""Software variants on a real card: the script that measured them, and its results."""

@@ -1,15 +1,19 @@
-"""Baselines and their VTB and VTB_pipe sources on a real card, under small and large shared memory.
+"""Measure baselines and their VTB and VTB_pipe forms on a real card, under small and large shared memory.
 
     python -m experiments.hardware.measure --out experiments/hardware
 
-Needs Numba with CUDA and a card on which the split between L1 cache and shared memory can be chosen (compute capability
-7.0 and above). The size asked for is a preference (`cuFuncSetAttribute`, preferred carve-out): the driver takes the
-next larger size that the card has, and a larger one for a kernel that needs more. A block costs 1 kB beside its arrays
-[PG-90]. Every output is checked against the benchmark's reference. The baseline is compiled with the range of its
-thread index stated, as it X is that between two events around
-launches that wait in the queue behind another kernel, so that no time of the host is in it.
+This needs Numba with CUDA and a card on which the split between L1 cache and shared memory can be chosen (compute
+capability 7.0 and above). The carve-out, the size of shared memory that is asked for, is a preference
+(`cuFuncSetAttribute`): the driver takes the next larger size that the card has, and a larger one for a kernel that
+needs more. A block costs 1 kB beside its arrays (CUDA programming guide).
 
-Writes NAME.csv, a row per benchmark, variant and carve-out, and NAME.json, which says where and how. Not part of CI.
+Every output is checked against the benchmark's reference. The baseline is compiled twice: with the range of its thread
+index stated, as it is in the other sources, and as written; the faster one counts. The time of a launch is taken
+between two events around several launches that wait in the queue behind another kernel, so that it holds no time of the
+host.
+
+The results are NAME.csv, with a row per benchmark, variant and carve-out, and NAME.json, which says where and how they
+were measured. Continuous integration does not run this script.
 """
 
 from __future__ import annotations
@@ -30,12 +34,15 @@ from typing import Any
 import numpy as np
 
 import smmux
-from smmux import benchmarks, multiplex
+from experiments.common.speedups import LIMITED
+from smmux import benchmarks
 from smmux.benchmarks import Benchmark
+from smmux.multiplex import FORMS
 from smmux.multiplex.syntax.listing import listing
 
-LIMITED = ("MV", "FFT", "MC", "STO", "SP", "HG", "CV")
 BASELINES = ("baseline", "as_written")
+MULTIPLEXED = tuple(form for form in FORMS.values() if form.virtual and not form.declaration)
+"""The forms that are measured: VTB and VTB_pipe, which any card can run and any kernel can have."""
 CARVEOUTS_KB = (16, 48, 228)
 BLOCK_EXTRA_BYTES = 1024  # of each block, reserved by the system on compute capability 8.0 and above
 SAMPLES = 31
@@ -49,28 +56,29 @@ Size = tuple[int, ...]
 
 
 def variants(benchmark: Benchmark, grid: Size, block: Size) -> Iterator[tuple[str, str, str, Size, Size]]:
-    """Variant, complete source, name of the kernel, grid and block."""
+    """The sources to measure: variant, complete source, name of the kernel, grid and block."""
     kernel = benchmark.kernel()
     source = listing(kernel.definition)
     yield "baseline", ranged(source, block), kernel.__name__, grid, block
     yield "as_written", source, kernel.__name__, grid, block
-    for name, scheme in (("vtb", multiplex.vtb), ("vtb_pipe", multiplex.vtb_pipe)):
-        made = scheme(kernel).fitted(grid, block)
-        yield name, made.source, made.__name__, *made.geometry(grid, block)
+    for form in MULTIPLEXED:
+        virtual: Any = form.function(kernel)
+        fitted = virtual.fitted(grid, block)
+        yield form.name, fitted.source, fitted.__name__, *fitted.geometry(grid, block)
 
 
 def ranged(source: str, block: Size) -> str:
     """A source in which the thread index is masked, as it is in the transformed ones.
 
-    Numba tests every index that may be negative, and its compiler does not know that threadIdx.x is not; it knows of
-    `threadIdx.x & 63`. The test costs more instructions than FFT has otherwise, so that a comparison of one kernel with
-    and one without it would not be of multiplexing.
+    Numba tests every index that may be negative, and its compiler does not know that threadIdx.x never is, but knows it
+    of `threadIdx.x & 63`. The tests cost more instructions than FFT has otherwise. If one kernel had them and the other
+    had not, their comparison would not be one of multiplexing.
     """
     return source.replace("cuda.threadIdx.x", f"(cuda.threadIdx.x & {block[0] - 1})")
 
 
 def load(source: str, name: str) -> Any:
-    """A kernel of a source text, compiled by Numba."""
+    """The kernel of that name in a source text, compiled by Numba."""
     module = types.ModuleType(f"{name}_numba")
     filename = f"<{name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
@@ -87,20 +95,20 @@ def on_device(cuda: Any, value: Any) -> Any:
 
 
 def on_host(value: Any) -> Any:
-    """The inverse."""
+    """An argument with its arrays copied back from the card."""
     if isinstance(value, tuple):
         return tuple(on_host(item) for item in value)
     return value.copy_to_host() if hasattr(value, "copy_to_host") else value
 
 
 def function(compiled: Any) -> Any:
-    """The driver's function of a kernel that has been compiled for one signature."""
-    (found,) = compiled.overloads.values()
-    return found, found._codelibrary.get_cufunc()
+    """What Numba and the driver know of a kernel that has been compiled for one signature."""
+    (overload,) = compiled.overloads.values()
+    return overload, overload._codelibrary.get_cufunc()
 
 
 def time_us(cuda: Any, hold: Callable[[], None], launch: Callable[[], None], samples: int) -> list[float]:
-    """Microseconds of a launch, by sample."""
+    """The microseconds that a launch takes, sample by sample."""
     times = []
     for _ in range(samples):
         begin, end = cuda.event(), cuda.event()
@@ -115,7 +123,7 @@ def time_us(cuda: Any, hold: Callable[[], None], launch: Callable[[], None], sam
 
 
 def holder(cuda: Any) -> Callable[[], None]:
-    """A kernel of one thread that keeps the card busy while launches are queued, some milliseconds."""
+    """A function that keeps the card busy for some milliseconds, in which launches are queued."""
 
     @cuda.jit
     def hold(word: Any, steps: int) -> None:
@@ -135,7 +143,7 @@ def holder(cuda: Any) -> Callable[[], None]:
 
 
 def measure(names: Sequence[str], carveouts: Sequence[int], samples: int, size: str) -> list[dict[str, Any]]:
-    """All rows; raises `WrongOutputError` where a kernel's output is not the reference."""
+    """Measure all rows; raises `WrongOutputError` where a kernel's output is not the reference."""
     from numba import cuda
 
     device = cuda.get_current_device()
@@ -185,7 +193,7 @@ def measure(names: Sequence[str], carveouts: Sequence[int], samples: int, size: 
 
 
 def with_speedups(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with the speedup over the faster of the two baselines under the same carve-out."""
+    """The rows with their speedups over the faster of the two baselines under the same carve-out."""
     best: dict[tuple[str, int], float] = {}
     for row in rows:
         if row["variant"] in BASELINES:
@@ -195,7 +203,7 @@ def with_speedups(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def provenance(size: str, names: Sequence[str]) -> dict[str, Any]:
-    """Where and how the rows were measured."""
+    """Where and how the rows were measured: card, versions, sizes and method."""
     import numba
     from numba import cuda
 
@@ -214,18 +222,30 @@ def provenance(size: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write."""
+    """Measure, print the rows and write the files."""
     parser = argparse.ArgumentParser(
         prog="python -m experiments.hardware.measure",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(default: %(default)s)")
-    parser.add_argument("--name", default="h100", help="of the files (default: %(default)s)")
-    parser.add_argument("--benchmarks", nargs="+", default=LIMITED, choices=benchmarks.names(), metavar="NAME")
-    parser.add_argument("--carveouts", nargs="+", type=int, default=CARVEOUTS_KB, metavar="KB")
-    parser.add_argument("--samples", type=int, default=SAMPLES)
-    parser.add_argument("--size", default="default", help="of the problems: default, quick or tiny")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="folder for the files (%(default)s)"
+    )
+    parser.add_argument("--name", default="h100", help="name of the files (%(default)s)")
+    parser.add_argument(
+        "--benchmarks",
+        nargs="+",
+        default=LIMITED,
+        choices=benchmarks.names(),
+        metavar="NAME",
+        help=f"benchmarks to measure ({' '.join(LIMITED)})",
+    )
+    sizes = " ".join(map(str, CARVEOUTS_KB))
+    parser.add_argument(
+        "--carveouts", nargs="+", type=int, default=CARVEOUTS_KB, metavar="KB", help=f"shared memory in kB ({sizes})"
+    )
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="samples of which medians are taken (%(default)s)")
+    parser.add_argument("--size", default="default", help="size of the problems: default, quick or tiny (%(default)s)")
     options = parser.parse_args(argv)
     rows = measure(options.benchmarks, options.carveouts, options.samples, options.size)
     options.out.mkdir(parents=True, exist_ok=True)
