@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments.claims.capacity import is_limited
 from experiments.common import runs, tables
 from experiments.common.harness import Experiment
 from experiments.common.runs import program
+from experiments.common.speedups import is_limited
 from experiments.common.verdicts import judged
 from smmux import benchmarks, gpus, models
 from smmux.benchmarks import Benchmark

@@ -1,1 +1,1 @@
-"""Judges of the paper's claims: each function compares one sentence of `claims.toml` with what was simulated."""
+"""Judges of the paper's claims: each function compares one sentence of claims.toml with what was simulated."""

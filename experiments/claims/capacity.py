@@ -8,14 +8,14 @@ from experiments.common import cards
 from experiments.common.cards import MEASURED
 from experiments.common.probes import memory_mhz, register_bytes, shared_bytes
 from experiments.common.runs import program
-from experiments.common.speedups import LIMITED
+from experiments.common.speedups import LIMITED, is_limited
 from experiments.common.verdicts import Claim, Verdict
 from smmux import benchmarks, gpus, models
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 
 __all__ = [
-    "blocks_per_sm", "bytes_in_use", "bytes_per_block", "cv_blocks", "fft_bytes", "is_limited", "limited_benchmarks",
+    "blocks_per_sm", "bytes_in_use", "bytes_per_block", "cv_blocks", "fft_bytes", "limited_benchmarks",
     "measured_cards", "nine_kilobytes", "simulated_card", "threads_per_block", "under_use",
 ]  # fmt: skip
 
@@ -25,11 +25,6 @@ FFT_ARRAYS = 8192 + 512  # bytes of data and of padding, which the paper counts 
 SAME_CLOCK = 0.01  # difference up to which a clock is the paper's: times are measured in whole clocks
 PROBED = "the largest block that runs, and of the registers of all blocks that run together"
 KB = 1024
-
-
-def is_limited(record: Record) -> bool:
-    """Whether more blocks would fit if shared memory were unlimited."""
-    return bool(record["blocks_without_shared"] > record["blocks"])
 
 
 def _column(claim: Claim, records: Sequence[Record], name: str, note: str = "") -> Verdict:

@@ -20,7 +20,7 @@ from smmux.sweep import Record
 
 __all__ = [
     "CO_EXTRA", "EXTRA", "LIMITED", "MEAN", "OTHERS", "SERIES", "SOME", "bars", "baseline_and", "by_problem", "drawn",
-    "is_default", "means", "on_card", "stall_table", "with_speedups",
+    "is_default", "is_limited", "means", "on_card", "stall_table", "with_speedups",
 ]  # fmt: skip
 
 LIMITED = benchmarks.names()[:7]
@@ -71,6 +71,11 @@ def drawn(records: Iterable[Record]) -> list[Record]:
 def on_card(records: Iterable[Record]) -> list[Record]:
     """The records of default builds on the card that the paper simulates, in the schedule that heads."""
     return [r for r in records if (r["gpu"], r["schedule"]) == (GPU, IN_SIMULATION.head) and is_default(r)]
+
+
+def is_limited(record: Record) -> bool:
+    """Whether shared memory limits a benchmark, by its row of Table 1: without that limit more blocks would fit."""
+    return bool(record["blocks_without_shared"] > record["blocks"])
 
 
 def with_speedups(records: Iterable[Record]) -> list[Record]:

@@ -21,7 +21,7 @@ __all__ = [
     "paper",
 ]  # fmt: skip
 
-CLAIMS = Path(__file__).parents[1] / "claims.toml"
+CLAIMS = Path(__file__).parents[1] / "claims" / "claims.toml"
 TOLERANCE = 0.1
 """Relative difference up to which a number of ours counts as the paper's."""
 MARGIN = 0.05

@@ -44,15 +44,13 @@ def test_continuous_integration_finds_the_scripts() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_rooms_know_only_what_lies_below(path: Path) -> None:
-    """Scripts know claims and common; judges know common; what is common knows neither."""
-    known = {"common": {"common"}, "claims": {"claims", "common"}, "hardware": {"common"}}
-    allowed = known.get(path.parent.name, {"claims", "common"})
+    """Scripts and judges know what is common, which knows neither."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "experiments":
             rooms = (
                 {alias.name for alias in node.names} if node.module == "experiments" else {node.module.split(".")[1]}
             )
-            assert rooms <= allowed
+            assert rooms == {"common"}
 
 
 def test_file_names_are_not_used_twice() -> None:
