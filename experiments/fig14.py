@@ -181,10 +181,10 @@ def caption(records: Sequence[Record]) -> str:
     (mean, _), (co_mean, _) = means_and_maxima().values()
     co_hw = own.get((HEAD, "co_hw", CO_EXTRA), math.nan)
     return (
-        f"Figure 14. Holding shared memory only while it is used gains {own[k2]:.2f} with two and {own[k3]:.2f} with "
-        f"three blocks beyond K (paper {mean}), holding part of it for good {co_hw:.2f} with one (paper {co_mean}); "
-        f"geometric means, schedule {HEAD}. With perfect instruction fetch HW gains {fetched[k2]:.2f} and "
-        f"{fetched[k3]:.2f}."
+        "Figure 14. Speedup over static allocation, with which K blocks fit on an SM. Holding shared memory only while "
+        f"it is used (HW) gains {own[k2]:.2f} with two and {own[k3]:.2f} with three more blocks (paper {mean}), "
+        f"holding part of it for good (CO-HW) {co_hw:.2f} with one more (paper {co_mean}); geometric means, schedule "
+        f"{HEAD}. With perfect instruction fetch HW gains {fetched[k2]:.2f} and {fetched[k3]:.2f}."
     )
 
 

@@ -158,12 +158,13 @@ def sensitivity_table(records: Sequence[Record]) -> str:
 
 def caption(records: Sequence[Record]) -> str:
     """A sentence with the means, up to the largest number of blocks."""
-    rows = curves(records)[MEAN]
-    printed = ", ".join(f"{r['speedup']:.2f} with K+{r['extra_blocks']}" for r in rows[1 : len(PRINTED) + 1])
+    first, *others = curves(records)[MEAN][1:]
+    last = others[-1]
+    printed = ", ".join(f"{r['speedup']:.2f} with K+{r['extra_blocks']}" for r in (first, *others)[: len(PRINTED)])
     return (
-        f"Figure 15. Geometric mean of the speedups {printed}; with K+{rows[-1]['extra_blocks']} "
-        f"{rows[-1]['speedup']:.2f}, and blocks wait for shared memory for {rows[-1]['wait']:.0%} of their time on "
-        f"average (K+1: {rows[1]['wait']:.0%}). Schedule {HEAD}."
+        f"Figure 15. Speedup over static allocation with K blocks on an SM, geometric mean: {printed}; with "
+        f"K+{last['extra_blocks']} it is {last['speedup']:.2f}, and blocks wait for shared memory for "
+        f"{last['wait']:.0%} of their time on average (K+1: {first['wait']:.0%}). Schedule {HEAD}."
     )
 
 

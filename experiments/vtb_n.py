@@ -87,7 +87,8 @@ def caption(records: Sequence[Record]) -> str:
     rows = {gpu: by_number(records, gpu).get(MEAN) for gpu in MEASURED}
     means = "; ".join(gpu + " " + ", ".join(f"{row[n]:.2f}" for n in COMBINED) for gpu, row in rows.items() if row)
     return (
-        f"VTB of {', '.join(map(str, COMBINED))} thread blocks gains, in the geometric mean: {means} (schedule {HEAD})."
+        f"VTB that combines {', '.join(map(str, COMBINED))} thread blocks gains in the geometric mean: {means} "
+        f"(schedule {HEAD})."
     )
 
 

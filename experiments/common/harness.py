@@ -81,9 +81,17 @@ class Experiment:
 
     @classmethod
     def of(cls, script: Mapping[str, Any], **rest: Any) -> Experiment:
-        """The experiment of a script, given its globals: the functions of `PARTS` that it defines, and the rest."""
-        parts = {name: script[name] for name in PARTS if name not in rest}
-        return cls(Path(script["__file__"]).stem, script["__doc__"], **parts, **rest)
+        """The experiment of a script, given its globals: the functions of `PARTS` that it defines, and the rest.
+
+        Raises TypeError for a part that is neither defined nor given.
+        """
+        name = Path(script["__file__"]).stem
+        if missing := [part for part in PARTS if part not in script and part not in rest]:
+            raise TypeError(
+                f"experiment {name} defines no {', '.join(missing)}; experiments/README.md says what they are"
+            )
+        parts = {part: script[part] for part in PARTS if part not in rest}
+        return cls(name, script["__doc__"], **parts, **rest)
 
     def main(self, argv: Sequence[str] | None = None) -> int:
         """Run the command: print tables and verdicts, write NAME.json, .csv, .png and .pdf; the exit status."""

@@ -23,7 +23,7 @@ def test_picture_has_a_bar_per_point_perfect_fetch_and_the_papers_means(records:
     marks, *paper = (list(line.get_ydata()) for line in ax.lines)
     assert sorted(marks) == sorted(bar.get_height() for bars in ax.containers for bar in bars)
     assert paper[:2] == [[1.53] * 2, [1.42] * 2]
-    assert "gains 2.00 with two and 2.00 with three blocks" in fig14.caption(records + fetched)
+    assert "gains 2.00 with two and 2.00 with three more blocks" in fig14.caption(records + fetched)
 
 
 def test_points_of_a_problem_are_neighbours_and_unique() -> None:

@@ -44,6 +44,13 @@ def experiment(**changed: Any) -> harness.Experiment:
     return harness.Experiment(**usual | changed)
 
 
+def test_a_script_without_its_parts_is_told_which() -> None:
+    script = {"__file__": "folder/fig99.py", "__doc__": "A figure.", **dict.fromkeys(harness.PARTS[2:])}
+    with pytest.raises(TypeError, match="experiment fig99 defines no run, table; experiments/README.md"):
+        harness.Experiment.of(script, plots=[])
+    assert harness.Experiment.of(script, plots=[], run=list, table=str).name == "fig99"
+
+
 def test_main_writes_four_files_with_provenance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert experiment().main(["--out", str(tmp_path / "new"), "--quick"]) == 0
     content = json.loads((tmp_path / "new" / "demo.json").read_text())
