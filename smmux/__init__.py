@@ -30,6 +30,7 @@ from smmux.errors import (
     KernelError,
     KernelZeroDivisionError,
     LaunchError,
+    ManagementError,
     OutOfBoundsError,
     RaceError,
 )
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from smmux.advice import advise
     from smmux.gpus import Gpu
     from smmux.hints import overlap
+    from smmux.management import Management
     from smmux.result import Result
     from smmux.textures import texture
     from smmux.types import boolean, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, void
@@ -58,6 +60,8 @@ __all__ = [
     "KernelError",
     "KernelZeroDivisionError",
     "LaunchError",
+    "Management",
+    "ManagementError",
     "OutOfBoundsError",
     "RaceError",
     "Result",
@@ -94,6 +98,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _MODULES = frozenset({"benchmarks", "cuda", "errors", "gpus", "models", "multiplex", "plot", "smm", "sweep", "types"})
 _MEMBERS = {
     "Gpu": "smmux.gpus",
+    "Management": "smmux.management",
     "advise": "smmux.advice",
     "Result": "smmux.result",
     "overlap": "smmux.hints",

@@ -69,6 +69,7 @@ def launch(
     const: _Buffer,
     options: dict[str, int],
     poll: _Poll | None = None,
+    managers: Sequence[Any] | None = None,
 ) -> dict[str, Any]: ...
 def occupancy(
     config: Sequence[int],

@@ -22,6 +22,7 @@ __all__ = [
     "KernelError",
     "KernelZeroDivisionError",
     "LaunchError",
+    "ManagementError",
     "OutOfBoundsError",
     "RaceError",
     "did_you_mean",
@@ -145,6 +146,12 @@ class BarrierError(KernelError):
 
 class AllocationError(KernelError):
     """Shared memory allocated twice, released without allocation, never released, or too large for the machine."""
+
+
+class ManagementError(KernelError):
+    """A management of shared memory that is written in Python raised an exception, which is the cause of this one, or
+    answered what cannot be. The place is that of the block that waits: its barrier, or the kernel's first instruction
+    before the block has started."""
 
 
 class CycleLimitError(KernelError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from smmux import _core, faults, gpus, interrupt
+from smmux import _core, faults, gpus, interrupt, management
 from smmux.arguments import pack
 from smmux.dimensions import Dim3, dim3
 from smmux.errors import KernelError, LaunchError
@@ -46,6 +46,7 @@ def launch(
         reserved = static_reserved(program, machine)
         _check_resources(program, machine, block3, reserved)
         arguments = pack(program, args)
+        managers = management.managers(chosen["management"], machine, program)
     except LaunchError as error:
         raise faults.of_launch(error, program, check) from None
     try:
@@ -61,9 +62,10 @@ def launch(
             const=program.const,
             options=numbers,
             poll=interrupt.poll,
+            managers=managers,
         )
     except KernelError as error:
-        raise faults.of_run(error, program, arguments, grid3, block3, check) from None
+        raise faults.of_run(error, program, arguments, grid3, block3, check) from error.__cause__
     return Result.from_core(outcome, program, machine, grid3, block3, chosen)
 
 

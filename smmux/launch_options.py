@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, TypedDict, TypeVar, get_type_hints
 
 from smmux import _core, policies
 from smmux.errors import ConfigError, did_you_mean, integer
+from smmux.management import Maker, name_of
 
 __all__ = [
     "CHECKS",
@@ -66,7 +67,9 @@ def _one_of(values: Mapping[Any, int]) -> Callable[[str, Any], int]:
 
 
 def _management(name: str, value: Any) -> int:
-    """The number of a management of shared memory."""
+    """The number of a management of shared memory; one in Python counts as dynamic."""
+    if callable(value):
+        return policies.number("management", "dynamic")
     return policies.number("management", policies.chosen("management", name, value))
 
 
@@ -84,13 +87,14 @@ class LaunchOptions(TypedDict, total=False):
     """The keywords of `launch`, which `Kernel.simulate` takes too; each row holds all that is known of one."""
 
     management: Annotated[
-        str,
+        str | Maker,
         Option(
             "static",
             "management",
             _management,
             "the management of shared memory: "
-            + "; ".join(f"{policy.name}: {policy.doc}" for policy in policies.of("management")),
+            + "; ".join(f"{policy.name}: {policy.doc}" for policy in policies.of("management"))
+            + "; in Python also a subclass of smmux.Management",
             str,
         ),
     ]
@@ -184,8 +188,8 @@ def complete(given: Mapping[str, Any]) -> dict[str, Any]:
 def for_core(options: Mapping[str, Any]) -> dict[str, int]:
     """All options as the core takes them. Raises ConfigError for a value, or two together, without meaning."""
     numbers = {option.key: option.number(name, options[name]) for name, option in OPTIONS.items()}
-    management = options["management"]
-    if options["extra_blocks"] and not _core.MANAGEMENTS[management]:
+    management = name_of(options["management"])
+    if options["extra_blocks"] and not _core.MANAGEMENTS.get(management, True):
         raise ConfigError(f"extra_blocks needs management='dynamic': {management} management stays at K blocks")
     if options["max_waiting"] != OPTIONS["max_waiting"].default and management != "throttled":
         raise ConfigError(f"max_waiting needs management='throttled': {management} management does not ask who waits")

@@ -17,6 +17,7 @@ from smmux.checks import Findings
 from smmux.dimensions import Dim3
 from smmux.errors import ConfigError, RaceError, did_you_mean
 from smmux.gpus import Gpu
+from smmux.management import name_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +94,7 @@ class Result(Mapping[str, int]):
             gpu=gpu,
             grid=grid,
             block=block,
-            management=options["management"],
+            management=name_of(options["management"]),
             extra_blocks=options["extra_blocks"],
             counters=dict(outcome["counters"]),
             residency=outcome["residency"],

@@ -46,6 +46,29 @@ static uint32_t first_warp(const struct sm *sm, uint32_t block) {
     return MAX_WARPS;
 }
 
+static bool anybody_holds(const struct sm *sm) {
+    bool holds = false;
+    for (uint32_t slot = 0; slot < MAX_BLOCKS; slot++)
+        holds |= sm->blocks[slot].used && sm->blocks[slot].holds;
+    return holds;
+}
+
+static const char *awaited(const struct sm *sm, uint32_t warp) {
+    const enum wait wait = (enum wait)sm->wait[warp];
+    if (wait == WAIT_ALLOCATION && !anybody_holds(sm))
+        return "shared memory that the management gives to nobody";
+    return waits[wait];
+}
+
+/* An SM where the management lets no block start; nobody runs there. */
+static void describe_starts(const struct sm *sms, uint32_t count, struct fault *f) {
+    for (uint32_t i = 0; i < count && !f->text[0]; i++)
+        if (sms[i].queue_count)
+            snprintf(f->text, sizeof f->text,
+                     "the management lets none of %u blocks start on SM %u, block %u among them",
+                     sms[i].queue_count, i, sms[i].blocks[sms[i].queue[0]].id);
+}
+
 enum error diagnose_deadlock(const struct sm *sms, uint32_t count, struct fault *f) {
     f->array = -1;
     for (uint32_t i = 0; i < count; i++) {
@@ -57,9 +80,10 @@ enum error diagnose_deadlock(const struct sm *sms, uint32_t count, struct fault 
         snprintf(f->text, sizeof f->text,
                  "block %u on SM %u waits for %s (%u of %u warps arrived, %u blocks queue for "
                  "shared memory)",
-                 b->id, sm->id, waits[sm->wait[slot]], b->arrived, b->warps_live, sm->queue_count);
+                 b->id, sm->id, awaited(sm, slot), b->arrived, b->warps_live, sm->queue_count);
         break;
     }
+    describe_starts(sms, count, f);
     return f->code = ERROR_DEADLOCK;
 }
 

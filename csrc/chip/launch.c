@@ -45,6 +45,7 @@ static enum error admit(const struct launch *l, struct machine *m, struct outcom
     const uint32_t fixed = meta->shared_bytes + meta->static_reserved;
     struct occupancy o;
     m->management = l->management;
+    m->managers = l->managers;
     m->dynamic = l->management->dynamic && meta->dynamic_bytes;
     if (m->dynamic) {
         o = residency_compute(cfg, threads, meta->nregs, fixed, meta->dynamic_bytes,

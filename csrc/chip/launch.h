@@ -22,6 +22,7 @@ struct launch {
     const uint8_t *constants;
     uint32_t constant_bytes;
     const struct management *management; /* of shared memory */
+    struct managers *managers;           /* see struct machine */
     uint32_t extra_blocks;               /* n of K + n, under a dynamic management */
     uint32_t max_waiting;                /* see struct machine */
     uint64_t max_cycles;                 /* 0: no limit */

@@ -70,10 +70,29 @@ static int64_t now_ms(void) {
 void bind_pause(struct bind_pause *p, PyObject *poll) {
     p->poll = poll == Py_None ? NULL : poll;
     p->polled = now_ms();
+    p->launcher = PyThread_get_thread_ident();
+    p->interpreter = PyInterpreterState_Get();
     p->thread = PyEval_SaveThread();
 }
 
 void bind_resume(struct bind_pause *p) { PyEval_RestoreThread(p->thread); }
+
+bool bind_enter(struct bind_pause *p, PyThreadState **own) {
+    const bool launcher = PyThread_get_thread_ident() == p->launcher;
+    *own = launcher ? NULL : PyThreadState_New(p->interpreter);
+    if (!launcher && !*own) return false;
+    PyEval_RestoreThread(launcher ? p->thread : *own);
+    return true;
+}
+
+void bind_leave(struct bind_pause *p, PyThreadState *own) {
+    if (own) {
+        PyThreadState_Clear(own);
+        PyThreadState_DeleteCurrent();
+    } else {
+        p->thread = PyEval_SaveThread();
+    }
+}
 
 /* In the main thread signal handlers run, in any thread exceptions set from outside arrive. */
 static bool wants_to_stop(PyObject *poll) {

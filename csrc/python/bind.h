@@ -48,11 +48,28 @@ PyObject *bind_counters(const struct counters *c);
 struct bind_pause {
     PyObject *poll;
     PyThreadState *thread;
-    int64_t polled; /* ms */
+    unsigned long launcher;          /* the thread that has given the GIL up */
+    PyInterpreterState *interpreter; /* which runs it */
+    int64_t polled;                  /* ms */
 };
 void bind_pause(struct bind_pause *p, PyObject *poll);
 void bind_resume(struct bind_pause *p);
 bool bind_interrupted(void *context);
+/* Between these two a host thread of such a run may use Python. The launching thread takes its GIL
+ * back; any other one attaches a thread state of the launching interpreter, whichever that is, and
+ * drops it afterwards. False: out of memory. */
+bool bind_enter(struct bind_pause *p, PyThreadState **own);
+void bind_leave(struct bind_pause *p, PyThreadState *own);
+
+/* bind_management.c: objects that manage the shared memory of an SM each, for a run between begin
+ * and free. NULL with an exception if they are not one per SM. */
+struct managers;
+struct launch;
+struct managers *bind_managers(PyObject *list, struct launch *l);
+void bind_managers_begin(struct managers *ms, struct bind_pause *pause);
+void bind_free_managers(struct managers *ms);
+/* Like bind_raise_outcome, with the exception of a manager as the cause. */
+PyObject *bind_raise_managed(const struct managers *ms, const struct outcome *out);
 
 /* bind_launch.c, bind_models.c, bind_replay.c: functions of the module. */
 #define BIND_FUNCTION(name)                                                                        \

@@ -18,6 +18,7 @@ struct borrowed {
     Py_ssize_t view_count;
     struct buffer *buffers;
     uint32_t *params;
+    struct managers *managers; /* NULL: the management is one of the core's */
 };
 
 static void give_back(struct borrowed *b) {
@@ -28,6 +29,7 @@ static void give_back(struct borrowed *b) {
     PyMem_Free(b->views);
     PyMem_Free(b->buffers);
     PyMem_Free(b->params);
+    bind_free_managers(b->managers);
 }
 
 /* A copy of the records that the object holds; -1 with an exception. */
@@ -175,6 +177,12 @@ static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
     return 0;
 }
 
+static int borrow_managers(struct borrowed *b, PyObject *managers) {
+    if (!managers || managers == Py_None) return 0;
+    b->managers = bind_managers(managers, &b->launch);
+    return b->managers ? 0 : -1;
+}
+
 static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssize_t pc_bytes) {
     PyObject *counters = bind_counters(&out->counters);
     if (!counters) return NULL;
@@ -198,13 +206,15 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
     }
     b->launch.interrupted = bind_interrupted;
     b->launch.context = &pause;
+    if (b->managers) bind_managers_begin(b->managers, &pause);
     bind_pause(&pause, poll);
     e = gpu_run(&b->launch, &out);
     bind_resume(&pause);
     PyObject *result =
-        e ? bind_raise_outcome(&out)
-          : outcome_dict(&out, out.pc ? (void *)out.pc : "",
-                         out.pc ? (Py_ssize_t)(b->launch.code_count * sizeof *out.pc) : 0);
+        e && b->managers ? bind_raise_managed(b->managers, &out)
+        : e              ? bind_raise_outcome(&out)
+                         : outcome_dict(&out, out.pc ? (void *)out.pc : "",
+                           out.pc ? (Py_ssize_t)(b->launch.code_count * sizeof *out.pc) : 0);
     free(out.pc);
     free(out.findings);
     return result;
@@ -212,30 +222,33 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
 
 const char bind_launch_doc[] = PyDoc_STR(
     "launch($module, code, uniforms, meta, config, grid, block, params, "
-    "buffers, const, options, poll=None)\n--\n\n"
-    "Run one grid to its end; poll() is called now and then and ends the run by raising. "
+    "buffers, const, options, poll=None, managers=None)\n--\n\n"
+    "Run one grid to its end; poll() is called now and then and ends the run by raising; "
+    "managers, one per SM, manage its shared memory in place of the management that options name. "
     "Returns counters (dict), residency, "
     "static_residency, limiter, per_pc and findings (bytes); and host, windows and passes "
     "of the simulation itself, which are no result.");
 
 PyObject *bind_launch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"code",   "uniforms", "meta",  "config",  "grid", "block",
-                            "params", "buffers",  "const", "options", "poll", NULL};
+    static char *names[] = {"code",  "uniforms", "meta",    "config", "grid",
+                            "block", "params",   "buffers", "const",  "options",
+                            "poll",  "managers", NULL};
     PyObject *code, *uniforms, *meta, *config, *grid, *block, *params, *buffers, *constants;
-    PyObject *options, *poll = NULL, *result = NULL;
+    PyObject *options, *poll = NULL, *managers = NULL, *result = NULL;
     struct borrowed b = {.launch = {.cfg = NULL}};
     struct launch *l = &b.launch;
     uint32_t per_pc = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!OOOOOOO!|O:launch", names, &code, &uniforms,
-                                     &PyDict_Type, &meta, &config, &grid, &block, &params, &buffers,
-                                     &constants, &PyDict_Type, &options, &poll))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!OOOOOOO!|OO:launch", names, &code,
+                                     &uniforms, &PyDict_Type, &meta, &config, &grid, &block,
+                                     &params, &buffers, &constants, &PyDict_Type, &options, &poll,
+                                     &managers))
         return NULL;
     l->cfg = &b.cfg;
     if (borrow_program(&b, code, uniforms, constants) == 0 && bind_config(config, &b.cfg) == 0 &&
         bind_words(grid, l->dims.grid, 3, "grid") == 0 &&
         bind_words(block, l->dims.block, 3, "block") == 0 && read_meta(&l->meta, meta) == 0 &&
         borrow_params(&b, params) == 0 && borrow_buffers(&b, buffers) == 0 &&
-        read_options(l, options, &per_pc) == 0)
+        read_options(l, options, &per_pc) == 0 && borrow_managers(&b, managers) == 0)
         result = run_borrowed(&b, poll, per_pc != 0);
     give_back(&b);
     return result;

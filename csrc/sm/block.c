@@ -45,6 +45,26 @@ static struct block *place_block(struct sm *sm, struct coming_block start) {
     return b;
 }
 
+/* The number of a block as an index of the grid. */
+static void index_in_grid(const struct launch_dims *dims, uint32_t number, uint32_t index[3]) {
+    index[0] = number % dims->grid[0];
+    index[1] = number / dims->grid[0] % dims->grid[1];
+    index[2] = number / dims->grid[0] / dims->grid[1];
+}
+
+void block_fault(struct sm *sm, const struct block *b, enum error code) {
+    struct fault *f = &sm->fault;
+    assert(f->code == OK);
+    *f = (struct fault){.code = code,
+                        .cycle = sm->now,
+                        .sm = sm->id,
+                        .warp = (uint32_t)__builtin_ctzll(b->warp_slots),
+                        .pc = b->started ? b->barrier_pc : 0,
+                        .array = -1};
+    f->line = sm->m->program->line[f->pc];
+    index_in_grid(&sm->m->dims, b->id, f->block);
+}
+
 /* Threads of a block are numbered x first; lanes past its end do not exist. */
 static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint32_t first_thread) {
     const struct launch_dims *dims = &sm->m->dims;
@@ -55,15 +75,16 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     memset(w->rows, 0, (size_t)p->meta.nregs * 32 * 4);
     memset(w->ready, 0, p->ready_count * sizeof *w->ready);
     memset(w->preds, 0, sizeof w->preds);
-    uint32_t *special = w->rows + p->meta.nregs * 32u;
+    uint32_t *special = w->rows + p->meta.nregs * 32u, index[3];
+    index_in_grid(dims, b->id, index);
     for (uint32_t lane = 0; lane < 32; lane++) {
         const uint32_t thread = first_thread + lane;
         special[SPECIAL_TID_X * 32 + lane] = thread % dims->block[0];
         special[SPECIAL_TID_Y * 32 + lane] = thread / dims->block[0] % dims->block[1];
         special[SPECIAL_TID_Z * 32 + lane] = thread / dims->block[0] / dims->block[1];
-        special[SPECIAL_CTAID_X * 32 + lane] = b->id % dims->grid[0];
-        special[SPECIAL_CTAID_Y * 32 + lane] = b->id / dims->grid[0] % dims->grid[1];
-        special[SPECIAL_CTAID_Z * 32 + lane] = b->id / dims->grid[0] / dims->grid[1];
+        special[SPECIAL_CTAID_X * 32 + lane] = index[0];
+        special[SPECIAL_CTAID_Y * 32 + lane] = index[1];
+        special[SPECIAL_CTAID_Z * 32 + lane] = index[2];
         special[SPECIAL_LANEID * 32 + lane] = lane;
     }
     w->pc = 0;
@@ -158,17 +179,25 @@ static void leave_queue(struct sm *sm, uint32_t slot) {
     memmove(sm->queue + i, sm->queue + i + 1, (sm->queue_count - i) * sizeof *sm->queue);
 }
 
+/* The block that is asked next; NULL: nobody is, or the management has failed. */
+static struct block *next_block(struct sm *sm, const bool stuck[2]) {
+    uint32_t slots[MAX_BLOCKS], index = 0;
+    const uint32_t count = candidates(sm, stuck, slots);
+    if (count == 0 || sm->fault.code != OK) return NULL;
+    if (count > 1) index = sm->m->management->next(sm, slots, count);
+    assert(index < count);
+    return sm->fault.code == OK ? &sm->blocks[slots[index]] : NULL;
+}
+
 /* Serve blocks until nobody is left who could be. Who is served may make room for others to start,
  * since one block less waits. */
 static void serve_queue(struct sm *sm, uint64_t t) {
-    uint32_t slots[MAX_BLOCKS], count;
     bool stuck[2] = {false, false};
-    while ((count = candidates(sm, stuck, slots)) != 0 && sm->fault.code == OK) {
-        const uint32_t slot = slots[count > 1 ? sm->m->management->next(sm, slots, count) : 0];
-        struct block *b = &sm->blocks[slot];
+    struct block *b;
+    while ((b = next_block(sm, stuck)) != NULL) {
         const bool started = b->started;
         if ((started ? serve_allocation : serve_start)(sm, b, t)) {
-            leave_queue(sm, slot);
+            leave_queue(sm, (uint32_t)(b - sm->blocks));
             stuck[0] = stuck[1] = false;
         } else {
             stuck[started] = true;

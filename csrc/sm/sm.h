@@ -30,6 +30,7 @@ enum wait {
 
 struct check;
 struct management;
+struct managers;
 
 struct pc_counters {
 #define PC_COUNTER(name, unit, doc) uint64_t name;
@@ -46,8 +47,9 @@ struct machine {
     uint8_t *local; /* local memory of all warp slots */
     struct buffer local_buffer;
     const struct management *management;
-    bool dynamic;         /* bar.sync +1, -1 take effect */
-    uint32_t static_smem; /* bytes allocated at dispatch */
+    struct managers *managers; /* for a management that is not one of the core's */
+    bool dynamic;              /* bar.sync +1, -1 take effect */
+    uint32_t static_smem;      /* bytes allocated at dispatch */
     uint32_t max_waiting; /* blocks at an allocation, above which the throttled management starts
                              no other one */
     uint32_t warps_per_block;
@@ -230,6 +232,8 @@ void issue_slot_observed(struct sm *sm, uint32_t scheduler);
 
 /* Blocks and barriers (block.c). */
 void block_start_due(struct sm *sm);
+/* The SM stops, at the barrier where the block waits or before its first instruction. */
+void block_fault(struct sm *sm, const struct block *b, enum error code);
 void block_await_next(struct sm *sm, uint64_t end);
 void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t);
 void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);

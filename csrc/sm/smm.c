@@ -100,6 +100,35 @@ bool smm_find(const struct smm *smm, uint32_t size, bool dynamic, uint32_t *star
     return true;
 }
 
+/* The lowest start of an entry at or above an address, or the end of the memory. */
+static uint32_t next_entry(const struct smm *smm, uint32_t from) {
+    uint32_t start = smm->capacity;
+
+    for (uint32_t i = 0; i < smm->used; i++) {
+        const struct smm_entry *e = &smm->entry[i];
+
+        if (e->valid && e->start >= from && e->start < start) start = e->start;
+    }
+    return start;
+}
+
+bool smm_hole(const struct smm *smm, bool dynamic, uint32_t *start, uint32_t *bytes) {
+    const uint32_t top = dynamic ? smm->capacity : smm->capacity - smm->reserved;
+
+    while (*start < top) {
+        const struct smm_entry *e = overlapping(smm, *start, 1);
+
+        if (e == NULL) {
+            const uint32_t end = next_entry(smm, *start);
+
+            *bytes = (end < top ? end : top) - *start;
+            return true;
+        }
+        *start = e->start + e->size;
+    }
+    return false;
+}
+
 /* The first entry that is not valid; SMM_ENTRIES: the table is full. */
 static uint32_t vacancy(const struct smm *smm) {
     uint32_t i = 0;

@@ -46,6 +46,9 @@ uint32_t smm_rounded(const struct smm *smm, uint32_t size, bool dynamic);
 /* Where an allocation would lie, first fit from below if static, the highest place if dynamic;
  * false when there is no place now. A static one of 0 bytes is said to start at 0. */
 bool smm_find(const struct smm *smm, uint32_t size, bool dynamic, uint32_t *start);
+/* The first free range at or above *start: false if there is none. Dynamic: for any allocation,
+ * else for a static one. */
+bool smm_hole(const struct smm *smm, bool dynamic, uint32_t *start, uint32_t *bytes);
 /* Take bytes that fit from `start`. A static allocation of 0 bytes holds no entry: do not release
  * it. */
 void smm_take(struct smm *smm, uint32_t block, uint32_t size, bool dynamic, uint32_t start);

@@ -73,6 +73,7 @@ class Assembler:
         local: int = 0,
         const: bytes = b"",
         management: str = "static",
+        managers: Any = None,
         **options: int,
     ) -> dict[str, Any]:
         """Run on a machine; `buffers` are NumPy arrays, whose device addresses become the first parameter words."""
@@ -103,6 +104,7 @@ class Assembler:
             views,
             const,
             settings | options,
+            managers=managers,
         )
         self.host = found.pop("host")
         return found

@@ -1,7 +1,8 @@
 """The machine's own dispatcher at random times: blocks hold static memory, allocate, check it, release and end.
 
 Every block writes its number over its static part at the start and over its dynamic part after each grant, waits, and
-counts the words that still bear its number. A word lost would be an overlap; a deadlock is an error of the machine.
+counts the words that still bear its number. A word lost would be an overlap; a deadlock is an error of the machine. Of
+every tenth sequence the definition of its management in tests/reference/management.py must give the same cycles.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import numpy as np
 import pytest
 
 from smmux.gpus import Gpu
+from smmux.management import SharedMemory
 from tests.machine.assembler import CTAID_X, Assembler, variant
+from tests.reference.management import definition
 
 INSN_DYNAMIC = 16
 ALLOC, RELEASE = 1, 2  # options of a barrier
@@ -86,7 +89,8 @@ def machine(rng: random.Random) -> Gpu:
     )
 
 
-def check_sequence(rng: random.Random) -> None:
+def check_sequence(rng: random.Random, compare: bool) -> None:
+    """One random sequence; compare: also under the definition of its management, with the same cycles and counters."""
     gpu = machine(rng)
     blocks, regions = rng.randint(2, 14), rng.randint(1, 3)
     dynamic = 4 * rng.randint(1, 120)
@@ -103,29 +107,27 @@ def check_sequence(rng: random.Random) -> None:
         "per_pc": 0,
         "window": rng.choice((0, 1, 32)),
     }
-    found = assembled.run(
-        gpu,
-        grid=(blocks, 1, 1),
-        block=(1, 1, 1),
-        buffers=(delays, out),
-        shared=static,
-        dynamic_bytes=dynamic,
-        **options,
-    )
+    launched: dict[str, Any] = {"grid": (blocks, 1, 1), "block": (1, 1, 1), "buffers": (delays, out)}
+    launched |= {"shared": static, "dynamic_bytes": dynamic}
+    found = assembled.run(gpu, **launched, **options)
     assert out.tolist() == [len(ends(static)) + regions * len(ends(dynamic))] * blocks
     assert found["counters"]["blocks"] == blocks
     assert found["counters"]["allocations"] == blocks * regions
+    if compare:
+        defined = definition(options["management"], options["max_waiting"])
+        manager = defined(SharedMemory(0, gpu.smem_bytes // gpu.smm_unit * gpu.smm_unit, gpu.smm_unit, 0))
+        assert assembled.run(gpu, **launched, **options, managers=[manager]) == found
 
 
 def test_random_sequences() -> None:
     rng = random.Random(1)
-    for _ in range(300):
-        check_sequence(rng)
+    for number in range(300):
+        check_sequence(rng, number % 10 == 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_a_hundred_thousand_random_sequences(seed: int) -> None:
     rng = random.Random(100 + seed)
-    for _ in range(10_000):
-        check_sequence(rng)
+    for number in range(10_000):
+        check_sequence(rng, number % 100 == 0)

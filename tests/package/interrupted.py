@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from smmux import benchmarks, compiler, cuda, float32, interrupt, models, sweep
+from smmux import Management, benchmarks, compiler, cuda, float32, gpus, interrupt, models, sweep
 
 
 @cuda.jit
@@ -31,6 +31,20 @@ def in_a_sweep():
 def in_a_pool():
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda n: run(), range(4)))
+
+
+class Spins(Management):
+    """Never comes back from the first question."""
+
+    def may_start(self, block, waiting):
+        print("running", flush=True)
+        while True:
+            pass
+
+
+def in_a_management():
+    small = gpus.get("GTX285").replace(sm_count=1)
+    endless.simulate(4, 32, (np.zeros(128, np.float32),), gpu=small, management=Spins)
 
 
 def in_a_thread():
@@ -80,6 +94,7 @@ PLACES = {
     "sweep": in_a_sweep,
     "pool": in_a_pool,
     "thread": in_a_thread,
+    "management": in_a_management,
     "replay": replays,
     "compiler": compiler_in_a_pool,
 }

@@ -126,7 +126,8 @@ def test_a_refused_launch_is_said_of_the_kernels_line():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"management": "co"}, "management must be one of static, dynamic, not 'co'"),
+        ({"management": "co"}, "management must be one of static, dynamic, "),
+        ({"management": "dynamic", "max_waiting": 2}, "max_waiting needs management='throttled'"),
         ({"extra_blocks": 1}, "extra_blocks needs management='dynamic'"),
         ({"management": "dynamic", "extra_blocks": -1}, "extra_blocks = -1 is outside 0..255"),
         ({"max_cycles": 0}, "max_cycles = 0 is outside 1.."),

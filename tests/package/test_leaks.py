@@ -16,9 +16,16 @@ good, bad, spin = programs.store_tid(), programs.store_tid(scale=8), programs.sp
 out = np.zeros(64, np.int32)
 
 
+class Fails(smmux.Management):
+    def place(self, request, free):
+        return super().place(request, free).none
+
+
 def once():
     launch(good, (out, 1), 4, 64, "GTX285-1100", management="dynamic", profile=True)
-    for program, args, options in ((bad, (out, 1), {}), (spin, (), {"max_cycles": 500})):
+    launch(good, (out, 1), 4, 64, "GTX285-1100", management=smmux.Management, host_threads=2)
+    failing = {"management": Fails, "host_threads": 2}
+    for program, args, options in ((bad, (out, 1), {}), (spin, (), {"max_cycles": 500}), (good, (out, 1), failing)):
         try:
             launch(program, args, 1, 64, "GTX285-1100", **options)
         except smmux.KernelError:

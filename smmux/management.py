@@ -1,0 +1,131 @@
+"""Managements of shared memory written in Python: who gets the memory of an SM, when, and where it lies.
+
+>>> import numpy as np
+>>> import smmux
+>>> from smmux import cuda, float32, smm
+>>> class LastComeFirst(smmux.Management):
+...     def next_request(self, waiting, free):
+...         return waiting[-1]
+>>> @cuda.jit
+... def turn(a):
+...     tile = smm.array(1024, float32)
+...     t, i = cuda.threadIdx.x, cuda.grid(1)
+...     smm.alloc()
+...     tile[t] = a[i]
+...     cuda.syncthreads()
+...     a[i] = tile[63 - t]
+...     smm.release()
+>>> a = np.arange(64 * 960, dtype=np.float32)
+>>> result = turn.simulate(960, 64, (a,), management=LastComeFirst, extra_blocks=3)
+>>> result.management, a[:2].tolist(), result["allocation_waits"] > 0
+('LastComeFirst', [63.0, 62.0], True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from smmux.errors import ConfigError
+
+if TYPE_CHECKING:
+    from smmux.compiler.program import Program
+    from smmux.gpus import Gpu
+
+__all__ = ["Hole", "Maker", "Management", "Request", "SharedMemory", "managers", "name_of"]
+
+
+class Request(NamedTuple):
+    """A block that waits for shared memory.
+
+    block: its number in the grid; blocks are handed out to SMs in this order. bytes: what it asks for, rounded up as
+    the memory is divided. allocation: True at `smm.alloc`, False before its start, where it asks for what it holds to
+    its end. The cycles: arrival, since when it waits; started, when it started (or was to start); now.
+    """
+
+    block: int
+    bytes: int
+    allocation: bool
+    arrival: int
+    started: int
+    now: int
+
+
+class Hole(NamedTuple):
+    """A free range of an SM's shared memory: its address and its length in bytes."""
+
+    start: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMemory:
+    """The shared memory of an SM that a management hands out.
+
+    sm: the number of the SM. bytes: its size. unit: addresses and sizes are multiples of so many bytes. reserved:
+    bytes at the top that blocks may not hold to their end, so that an allocation always becomes possible.
+    """
+
+    sm: int
+    bytes: int
+    unit: int
+    reserved: int
+
+
+class Management:
+    """A management of shared memory; a subclass overrides what it does differently.
+
+    `kernel.simulate(..., management=MyManagement)` makes an object for each SM, `MyManagement(memory)`, and calls it
+    where a block starts, arrives at `smm.alloc` or gives memory back, and never from two threads at a time. As
+    SMs are simulated in no particular order, results are the same from run to run only if the objects share nothing
+    that they change. As written here it does what `management="dynamic"` does.
+
+    What raises an exception, or answers what cannot be, ends the run with a `ManagementError`; one that serves nobody
+    any more, with a `DeadlockError`.
+    """
+
+    def __init__(self, memory: SharedMemory) -> None:
+        self.memory = memory
+
+    def may_start(self, block: Request, waiting: Sequence[Request]) -> bool:
+        """Whether the block may start now if there is a place for what it holds to its end. It is asked again when
+        memory has changed hands. `waiting` are all blocks of the SM that wait, itself too, in order of arrival."""
+        return True
+
+    def place(self, request: Request, free: Sequence[Hole]) -> int | None:
+        """The address of what the block asks for; None: it waits on, and others of its kind behind it. `free` is where
+        that may be, in order of address."""
+        fitting = [hole for hole in free if hole.bytes >= request.bytes]
+        if not fitting:
+            return None
+        return fitting[-1].start + fitting[-1].bytes - request.bytes if request.allocation else fitting[0].start
+
+    def next_request(self, waiting: Sequence[Request], free: Sequence[Hole]) -> Request:
+        """The one of several blocks that is asked next: `may_start` if it has not started, then `place`. `waiting` is in
+        order of arrival; blocks that would wait behind one of their kind are not in it. `free` is all the memory that
+        nobody has."""
+        return waiting[0]
+
+
+Maker: TypeAlias = Callable[[SharedMemory], Management]
+"""A class of managements, or anything else that makes one for the shared memory of an SM."""
+
+
+def name_of(management: str | Maker) -> str:
+    """The name of a management, or of the class or function that makes it."""
+    return management if isinstance(management, str) else getattr(management, "__name__", type(management).__name__)
+
+
+def managers(management: str | Maker, gpu: Gpu, program: Program) -> tuple[Management, ...] | None:
+    """The objects that manage the SMs of a machine; None if the core does. Raises ConfigError for other objects."""
+    if isinstance(management, str):
+        return None
+    unit = gpu.smm_unit
+    size = gpu.smem_bytes - gpu.smem_bytes % unit
+    reserved = min(size, -(-program.dynamic_bytes // unit) * unit)
+    made: list[Any] = [management(SharedMemory(sm, size, unit, reserved)) for sm in range(gpu.sm_count)]
+    for manager in made:
+        if not isinstance(manager, Management):
+            raise ConfigError(f"management must make objects of smmux.Management, not of {type(manager).__name__}")
+    return tuple(made)
