@@ -11,6 +11,7 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.accesses import Alternatives, Jump, Loop, Piece, flat
 from smmux.multiplex.analysis.dataflow import Backward
 from smmux.multiplex.analysis.integers import constant, trips
+from smmux.multiplex.syntax.build import names_in
 from smmux.multiplex.syntax.vocabulary import device_function
 
 __all__ = [
@@ -27,11 +28,6 @@ __all__ = [
     "needed_after",
     "stored_once",
 ]
-
-
-def names_in(*nodes: ast.AST | None) -> set[str]:
-    """All names that occur."""
-    return {n.id for node in nodes if node is not None for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

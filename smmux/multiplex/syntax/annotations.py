@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from smmux.compiler.frontend.source import FunctionSource, is_overlap
+from smmux.multiplex.syntax.build import lists
 from smmux.multiplex.syntax.refusals import refuse
 
 __all__ = ["without_annotations"]
@@ -15,9 +16,8 @@ def without_annotations(source: FunctionSource, body: list[ast.stmt]) -> set[ast
     annotated: set[ast.stmt] = set()
     made: list[ast.stmt] = []
     for node in body:
-        for inner in ("body", "orelse"):
-            if isinstance(getattr(node, inner, None), list):
-                annotated |= without_annotations(source, getattr(node, inner))
+        for inner in lists(node):
+            annotated |= without_annotations(source, inner)
         if not isinstance(node, ast.With):
             made.append(node)
         elif is_overlap(source, node):

@@ -4,12 +4,51 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 Node = TypeVar("Node", bound=ast.AST)
 Compound = TypeVar("Compound", ast.If, ast.For, ast.While, ast.If | ast.For | ast.While)
 
-__all__ = ["at", "call", "element", "expression", "shell", "statement", "surrounding"]
+__all__ = [
+    "at",
+    "call",
+    "element",
+    "expression",
+    "has_docstring",
+    "lists",
+    "names_in",
+    "renamed",
+    "shell",
+    "statement",
+    "substitute",
+    "surrounding",
+]
+
+
+# -- parts of a tree
+
+
+def names_in(*nodes: ast.AST | None) -> set[str]:
+    """All names that occur."""
+    return {n.id for node in nodes if node is not None for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def lists(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The statement lists of a statement."""
+    for inner in (getattr(node, "body", None), getattr(node, "orelse", None)):
+        if isinstance(inner, list):
+            yield inner
+
+
+def has_docstring(function: ast.FunctionDef) -> bool:
+    """Whether a function begins with a docstring."""
+    first = function.body[0]
+    value = first.value if isinstance(first, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+# -- new trees
 
 
 def expression(text: str) -> ast.expr:
@@ -59,3 +98,38 @@ def surrounding(node: Node, place: ast.stmt) -> Node:
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, place)
     return node
+
+
+# -- changed trees
+
+
+def substitute(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
+    """Put a node in the place of another one, in place."""
+    _Substituted(old, new).visit(tree)
+
+
+class _Substituted(ast.NodeTransformer):
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.old else self.generic_visit(node)
+
+
+def renamed(tree: Node, names: Mapping[str, ast.expr]) -> Node:
+    """A tree, changed in place, with copies of expressions where variables were."""
+    made: Node = _Renamed(names).visit(tree)
+    return made
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, ast.expr]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self.names:
+            return node
+        new = copy.deepcopy(self.names[node.id])
+        if isinstance(new, ast.Name):
+            new.ctx = node.ctx
+        return ast.copy_location(new, node)

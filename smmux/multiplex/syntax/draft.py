@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.kernel import Kernel
 from smmux.multiplex.syntax.annotations import without_annotations
-from smmux.multiplex.syntax.build import at, statement
+from smmux.multiplex.syntax.build import at, has_docstring, statement
 
 __all__ = ["Draft", "Names"]
 
@@ -86,10 +86,7 @@ class Draft:
     def name(self, suffix: str, text: str) -> None:
         """Give the kernel its new name and docstring, in place of the one it has."""
         self.tree.name += suffix
-        first = self.tree.body[0]
-        value = first.value if isinstance(first, ast.Expr) else None
-        has = isinstance(value, ast.Constant) and isinstance(value.value, str)
-        self.tree.body[: int(has)] = [at(statement(repr(text)), first)]
+        self.tree.body[: int(has_docstring(self.tree))] = [at(statement(repr(text)), self.tree.body[0])]
         self.changed()
 
     def finished(self) -> FunctionSource:

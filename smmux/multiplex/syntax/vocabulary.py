@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
 
-__all__ = ["ATOMICS", "BARRIERS", "COUNTING", "calls", "device_function"]
+__all__ = ["ATOMICS", "BARRIERS", "COUNTING", "calls", "device_function", "functions"]
 
 COUNTING = (cuda.syncthreads_and, cuda.syncthreads_count, cuda.syncthreads_or)
 BARRIERS = (cuda.syncthreads, *COUNTING)
@@ -27,3 +28,16 @@ def device_function(source: FunctionSource, node: ast.Call) -> FunctionSource | 
     """The device function that a call is of."""
     found = getattr(source.resolve(node.func), "definition", None)
     return found if isinstance(found, FunctionSource) else None
+
+
+def functions(source: FunctionSource) -> Iterator[FunctionSource]:
+    """A kernel or device function, and all device functions that are called by it or by those."""
+    seen: set[FunctionSource] = set()
+    waiting = [source]
+    while waiting:
+        function = waiting.pop()
+        if function not in seen:
+            seen.add(function)
+            yield function
+            called = (device_function(function, n) for n in ast.walk(function.node) if isinstance(n, ast.Call))
+            waiting += [inner for inner in called if inner is not None]

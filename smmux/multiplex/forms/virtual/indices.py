@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from smmux import cuda
@@ -20,6 +19,7 @@ from smmux.multiplex.forms.virtual.geometry import AXES, Merge
 from smmux.multiplex.syntax.build import at, expression, statement
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
+from smmux.multiplex.syntax.vocabulary import functions
 
 __all__ = ["Indices", "thread_axis", "uses_warps"]
 
@@ -34,27 +34,11 @@ def _modulo(size: int) -> str:
     return f"& {size - 1}" if size & (size - 1) == 0 else f"% {size}"
 
 
-def functions(source: FunctionSource, tree: ast.AST | None = None) -> Iterator[tuple[FunctionSource, ast.AST]]:
-    """A kernel and all device functions that it calls."""
-    seen: set[int] = set()
-    waiting = [(source, source.node if tree is None else tree)]
-    while waiting:
-        function, node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        yield function, node
-        for call in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
-            found = getattr(function.resolve(call.func), "definition", None)
-            if isinstance(found, FunctionSource):
-                waiting.append((found, found.node))
-
-
 def thread_axis(source: FunctionSource) -> int:
     """The last axis of the thread block that a kernel looks at."""
     axis = 0
-    for function, tree in functions(source):
-        for node in ast.walk(tree):
+    for function in functions(source):
+        for node in ast.walk(function.node):
             if isinstance(node, ast.Attribute) and node.attr in AXES:
                 place = function.resolve(node.value)
                 if isinstance(place, Dim3) and place.name in ("threadIdx", "blockDim"):
@@ -66,8 +50,8 @@ def thread_axis(source: FunctionSource) -> int:
 
 def uses_warps(source: FunctionSource) -> bool:
     """Whether a kernel has operations of a warp, or asks for the lane."""
-    for function, tree in functions(source):
-        for node in ast.walk(tree):
+    for function in functions(source):
+        for node in ast.walk(function.node):
             if isinstance(node, ast.Name | ast.Attribute):
                 found = function.resolve(node)
                 if any(found is f for f in WARP_FUNCTIONS) or isinstance(found, Attribute) and found.name == "laneid":
