@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
@@ -30,19 +30,11 @@ class Control:
 
     def __init__(self, analysis: Analysis, usage: Usage, varying: set[str]) -> None:
         self.analysis, self.source, self.usage, self.varying = analysis, analysis.source, usage, varying
-        self.deciding: set[str] = set()
-        for piece in _synchronising(analysis.body, usage):
-            self.deciding |= names_in(*heads(piece.node))
-            for jump in (p for side in piece.blocks for p in _jumping(side)):
-                self.deciding |= names_in(*heads(jump.node))
-        assignments = list(_assignments(analysis.body.body))
-        before = -1
-        while before != len(self.deciding):
-            before = len(self.deciding)
-            for targets, value in assignments:
-                if targets & self.deciding:
-                    self.deciding |= value
-        self.deciding -= varying
+        around = list(_synchronising(analysis.body, usage))
+        around += [p for piece in around for side in piece.blocks for p in side.pieces if any(escaping(p.events))]
+        met = names_in(*(head for piece in around for head in heads(piece.node)))
+        nodes = [node for statement in analysis.body.body for node in ast.walk(statement)]
+        self.deciding = _closure(met, [(used, changed) for changed, used in _flows(nodes, elements=False)]) - varying
 
     def differs(self, node: ast.stmt) -> bool:
         """Whether virtual blocks can go different ways at a loop or condition."""
@@ -110,70 +102,56 @@ def _synchronising(block: Block, usage: Usage) -> Iterator[Piece]:
                 yield from _synchronising(side, usage)
 
 
-def _jumping(block: Block) -> Iterator[Piece]:
-    """Conditional jumps of a statement list."""
-    return (p for p in block.pieces if p.blocks and any(escaping(p.events)))
-
-
-def _assignments(body: list[ast.stmt]) -> Iterator[tuple[set[str], set[str]]]:
-    """Names assigned together, and the names that their values come from."""
-    for node in (inner for statement in body for inner in ast.walk(statement)):
-        if isinstance(node, ast.Assign):
-            names = names_in(*(t for t in node.targets if not isinstance(t, ast.Subscript)))
-            yield names, names_in(node.value)
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            yield {node.target.id}, names_in(node.value)
-        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-            yield names_in(node.target), names_in(node.value)
-        elif isinstance(node, ast.For):
-            yield names_in(node.target), names_in(node.iter)
-
-
 def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> set[str]:
     """Variables that can differ between virtual blocks: what is computed from their indices, or under such conditions.
 
     Conditions around barriers do not count: what depends on them is computed by all virtual blocks or not at all.
     """
-    counted = [n for n in ast.walk(tree) if isinstance(n, ASSIGNMENTS)]
-    counted = [n for n in counted if any(calls(source, inner, COUNTING) for inner in ast.walk(n))]
-    found = seeds.union(*map(_changed, counted))  # each virtual block has a count of its own
-    arrays = _local_arrays(source, tree)
-    before = -1
-    while before != len(found):
-        before = len(found)
-        for node in ast.walk(tree):
-            if isinstance(node, ASSIGNMENTS) and names_in(node.value) & found:
-                found |= _changed(node)
-            elif isinstance(node, ast.For) and names_in(node.iter) & found:
-                found |= names_in(node.target)
-            elif isinstance(node, ast.If | ast.While) and names_in(node.test) & found:
-                if not any(calls(source, inner, BARRIERS) for inner in ast.walk(node)):
-                    found |= set(assigned_names([node]))
-            elif isinstance(node, ast.Call) and names_in(*node.args) & found:
-                found |= {a.id for a in node.args if isinstance(a, ast.Name)} & arrays
-    return found
+
+    def called(node: ast.AST, functions: tuple[object, ...]) -> bool:
+        return any(calls(source, inner, functions) for inner in ast.walk(node))
+
+    nodes = list(ast.walk(tree))
+    counts = [node for node in nodes if isinstance(node, ASSIGNMENTS) and called(node, COUNTING)]
+    seeds = seeds.union(*(changed for changed, _ in _flows(counts)))  # each virtual block has a count of its own
+    local = [n for n in nodes if isinstance(n, ast.Assign) and calls(source, n.value, (cuda.local.array,))]
+    arrays = set().union(*(changed for changed, _ in _flows(local)))
+    flows = list(_flows(nodes))
+    for node in nodes:
+        if isinstance(node, ast.If | ast.While) and not called(node, BARRIERS):
+            flows.append((set(assigned_names([node])), names_in(node.test)))
+        elif isinstance(node, ast.Call):
+            flows.append((arrays & {a.id for a in node.args if isinstance(a, ast.Name)}, names_in(*node.args)))
+    return _closure(seeds, flows)
 
 
-def _changed(node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr) -> set[str]:
-    """Names that an assignment changes."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return {name for target in targets for name in _roots(target)}
+Flow = tuple[set[str], set[str]]
+"""Variables that change together, and those that decide how."""
 
 
-def _roots(target: ast.expr) -> set[str]:
-    """Names that an assignment to a target changes."""
+def _flows(nodes: Iterable[ast.AST], elements: bool = True) -> Iterator[Flow]:
+    """What assignments do; elements: of an array change it."""
+    for node in nodes:
+        if isinstance(node, ast.For):
+            yield _roots(node.target, elements), names_in(node.iter)
+        elif isinstance(node, ASSIGNMENTS):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield set().union(*(_roots(target, elements) for target in targets)), names_in(node.value)
+
+
+def _roots(target: ast.expr, elements: bool) -> set[str]:
+    """Variables that an assignment to a target changes."""
     if isinstance(target, ast.Tuple | ast.List):
-        return {n for item in target.elts for n in _roots(item)}
-    while isinstance(target, ast.Subscript):
-        target = target.value
+        return set().union(*(_roots(item, elements) for item in target.elts))
+    if isinstance(target, ast.Subscript):
+        return _roots(target.value, elements) if elements else set()
     return names_in(target)
 
 
-def _local_arrays(source: FunctionSource, tree: ast.FunctionDef) -> set[str]:
-    return {
-        t.id
-        for n in ast.walk(tree)
-        if isinstance(n, ast.Assign) and calls(source, n.value, (cuda.local.array,))
-        for t in n.targets
-        if isinstance(t, ast.Name)
-    }
+def _closure(seeds: set[str], flows: Sequence[Flow]) -> set[str]:
+    """All variables that some change, and those that these change in turn."""
+    found, before = set(seeds), -1
+    while before != len(found):
+        before = len(found)
+        found.update(*(changed for changed, used in flows if used & found))
+    return found

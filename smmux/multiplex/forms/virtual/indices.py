@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import copy
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
@@ -17,7 +18,7 @@ from smmux.kernel import Kernel
 from smmux.language import Attribute, Dim3
 from smmux.multiplex.forms.virtual.geometry import AXES, Merge
 from smmux.multiplex.syntax.build import at, expression, statement
-from smmux.multiplex.syntax.draft import Names
+from smmux.multiplex.syntax.draft import Draft, Names
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import functions
 
@@ -29,34 +30,29 @@ WARP_FUNCTIONS = (
 )  # fmt: skip
 
 
-def _modulo(size: int) -> str:
-    """The remainder by a size; as a mask where that is one, which tells a card's compiler that it is not negative."""
-    return f"& {size - 1}" if size & (size - 1) == 0 else f"% {size}"
-
-
 def thread_axis(source: FunctionSource) -> int:
     """The last axis of the thread block that a kernel looks at."""
-    axis = 0
-    for function in functions(source):
-        for node in ast.walk(function.node):
-            if isinstance(node, ast.Attribute) and node.attr in AXES:
-                place = function.resolve(node.value)
-                if isinstance(place, Dim3) and place.name in ("threadIdx", "blockDim"):
-                    axis = max(axis, AXES.index(node.attr))
-            elif isinstance(node, ast.Call) and function.resolve(node.func) in (cuda.grid, cuda.gridsize):
-                axis = max(axis, _dimensions(function, node) - 1)
-    return axis
+    axes = {0}
+    for function, node in _nodes(source):
+        if isinstance(node, ast.Attribute) and node.attr in AXES:
+            place = function.resolve(node.value)
+            if isinstance(place, Dim3) and place.name in ("threadIdx", "blockDim"):
+                axes.add(AXES.index(node.attr))
+        elif isinstance(node, ast.Call) and function.resolve(node.func) in (cuda.grid, cuda.gridsize):
+            axes.add(_dimensions(function, node) - 1)
+    return max(axes)
 
 
 def uses_warps(source: FunctionSource) -> bool:
     """Whether a kernel has operations of a warp, or asks for the lane."""
-    for function in functions(source):
-        for node in ast.walk(function.node):
-            if isinstance(node, ast.Name | ast.Attribute):
-                found = function.resolve(node)
-                if any(found is f for f in WARP_FUNCTIONS) or isinstance(found, Attribute) and found.name == "laneid":
-                    return True
-    return False
+    used = [function.resolve(n) for function, n in _nodes(source) if isinstance(n, ast.Name | ast.Attribute)]
+    lane = any(isinstance(found, Attribute) and found.name == "laneid" for found in used)
+    return lane or any(found is function for found in used for function in WARP_FUNCTIONS)
+
+
+def _nodes(source: FunctionSource) -> Iterator[tuple[FunctionSource, ast.AST]]:
+    """All nodes of a kernel and of the device functions that it calls."""
+    return ((function, node) for function in functions(source) for node in ast.walk(function.node))
 
 
 def _dimensions(source: FunctionSource, call: ast.Call) -> int:
@@ -67,73 +63,75 @@ def _dimensions(source: FunctionSource, call: ast.Call) -> int:
     return value
 
 
-@dataclass
 class Indices:
-    """Virtual indices of a kernel, and the functions that have been rewritten to take them."""
+    """Virtual indices of a kernel, and the functions that have been rewritten to take them.
 
-    merge: Merge
-    names: Names
-    module: str = ""
-    used: set[str] = field(default_factory=set)  # of the indices below
-    block: str = ""  # virtual block within the thread block
-    thread: str = ""  # thread within the virtual block
-    size: str = ""  # threads of a virtual block along the axis, if not constant
-    index: str = ""  # of the virtual block in the grid
-    made: dict[int, tuple[Kernel, list[str]] | None] = field(default_factory=dict)
+    Names: block, the virtual block within the thread block; thread, the thread within the virtual block; size, the
+    threads of a virtual block along the axis, if not constant; index, the virtual block's in the grid. used: those that
+    the kernel needs.
+    """
 
-    def __post_init__(self) -> None:
-        self.module = self.names.module("cuda", cuda)
-        self.block = self.names.new("v_tb_id", "virtual_block")
-        self.thread = self.names.new("v_t_id", "virtual_thread")
-        self.size = self.names.new("v_tb_size", "virtual_size")
-        self.index = self.names.new("block_id", "v_block_id", "virtual_block_id")
-
-    @property
-    def axis(self) -> str:
-        """Axis of the thread block."""
-        return AXES[self.merge.block_axis]
-
-    @property
-    def grid_axis(self) -> str:
-        """Axis of the grid."""
-        return AXES[self.merge.grid_axis]
-
-    @property
-    def threads(self) -> int | None:
-        """Threads of a virtual block along the axis, if known."""
-        return self.merge.block[self.merge.block_axis] if self.merge.block else None
-
-    # -- rewriting
-
-    def rewrite(self, source: FunctionSource, tree: ast.FunctionDef) -> None:
-        """Put virtual indices in the place of real ones, in a kernel and in what it calls."""
-        self.replace(source, tree, self.names)
-        self.used.add(self.block)
-
-    def replace(self, source: FunctionSource, tree: ast.FunctionDef, names: Names) -> None:
-        """The same in one function; names: where changed functions become known."""
-        rewriter = Rewriter(self, source, names)
-        rewriter.visit(tree)
-        names.added |= rewriter.redirected
+    def __init__(self, merge: Merge, names: Names) -> None:
+        self.merge, self.module = merge, names.module("cuda", cuda)
+        self.block = names.new("v_tb_id", "virtual_block")
+        self.thread = names.new("v_t_id", "virtual_thread")
+        self.size = names.new("v_tb_size", "virtual_size")
+        self.index = names.new("block_id", "v_block_id", "virtual_block_id")
+        self.axis, self.grid_axis = AXES[merge.block_axis], AXES[merge.grid_axis]
+        self.threads = merge.block[merge.block_axis] if merge.block else None
+        self.used: set[str] = set()
+        self.functions: dict[FunctionSource, tuple[Kernel, list[str]] | None] = {}
 
     def component(self, place: Dim3, axis: str) -> str | None:
         """The text of threadIdx.x or its like, None if it is what it was."""
         if place.name == "threadIdx" and axis == self.axis:
-            return self.use(self.thread)
+            return self.thread
         if place.name == "blockDim" and axis == self.axis:
-            return str(self.threads) if self.threads else self.use(self.size)
+            return str(self.threads or self.size)
         if place.name == "blockIdx" and axis == self.grid_axis:
-            return self.use(self.index)
+            return self.index
         if place.name == "gridDim" and axis == self.grid_axis:
             if self.merge.grid:
                 return str(self.merge.grid[self.merge.grid_axis])
             return f"{self.merge.n} * {self.module}.gridDim.{axis}"
         return None
 
-    def use(self, name: str) -> str:
-        """A name that the prologue has to define."""
-        self.used.add(name)
-        return name
+    # -- rewriting
+
+    def rewrite(self, draft: Draft) -> None:
+        """Put virtual indices in the place of real ones, in a kernel and in what it calls."""
+        self.used = self._replace(draft.source, draft.tree, draft.names)
+
+    def _replace(self, source: FunctionSource, tree: ast.FunctionDef, names: Names) -> set[str]:
+        """The same in one function: the indices that it uses. names: where changed functions become known."""
+        rewriter = _Rewriter(self, source, names)
+        rewriter.visit(tree)
+        names.added |= rewriter.redirected
+        return rewriter.used
+
+    def function(self, source: FunctionSource) -> tuple[Kernel, list[str]] | None:
+        """A device function that takes virtual indices, and which; None if it needs none."""
+        if source not in self.functions:
+            self.functions[source] = None  # recursion is refused elsewhere
+            self.functions[source] = self._function(source)
+        return self.functions[source]
+
+    def _function(self, source: FunctionSource) -> tuple[Kernel, list[str]] | None:
+        tree = copy.deepcopy(source.node)
+        names = Names(source, tree)
+        used = self._replace(source, tree, names)
+        extra = [name for name in (self.block, self.thread, self.size, self.index) if name in used]
+        if not extra and not names.added:
+            return None
+        for name in extra:
+            if name in names.taken or name in source.locals:
+                raise refuse(source, None, f"{source.name!r} has a variable {name!r} of its own")
+        required = len(tree.args.args) - len(tree.args.defaults)
+        tree.args.args[required:required] = [ast.arg(name) for name in extra]
+        captured = {**source.captured, **names.added}
+        return Kernel(replace(source, node=ast.fix_missing_locations(tree), captured=captured)), extra
+
+    # -- definitions
 
     def define(self, tree: ast.FunctionDef) -> None:
         """Put the definitions of the virtual indices at the beginning of a kernel's tree, behind its docstring."""
@@ -149,70 +147,40 @@ class Indices:
 
     def prologue(self) -> list[ast.stmt]:
         """Definitions of the virtual indices, and the guard against virtual blocks that the grid does not have."""
-        n, real = self.merge.n, f"{self.module}.threadIdx.{self.axis}"
-        if self.merge.excess:
-            self.used.add(self.index)
+        n, real, size = self.merge.n, f"{self.module}.threadIdx.{self.axis}", self.threads or self.size
         lines = []
-        if self.threads:
-            lines.append(f"{self.block} = {real} // {self.threads}")
-            if self.thread in self.used:
-                lines.append(f"{self.thread} = {real} {_modulo(self.threads)}")
-        else:
-            lines.append(f"{self.size} = {self.module}.blockDim.{self.axis} // {n}")
-            lines.append(
-                f"{self.block} = 1 if {real} >= {self.size} else 0"
-                if n == 2
-                else f"{self.block} = {real} // {self.size}"
-            )
-            if self.thread in self.used:
-                lines.append(f"{self.thread} = {real} - {self.size} * {self.block}")
-        if self.index in self.used:
+        if not self.threads:
+            lines.append(f"{size} = {self.module}.blockDim.{self.axis} // {n}")
+        few = n == 2 and not self.threads
+        lines.append(f"{self.block} = " + (f"1 if {real} >= {size} else 0" if few else f"{real} // {size}"))
+        if self.thread in self.used:
+            within = f"{real} {_modulo(self.threads)}" if self.threads else f"{real} - {size} * {self.block}"
+            lines.append(f"{self.thread} = {within}")
+        if self.index in self.used or self.merge.excess:
             lines.append(f"{self.index} = {n} * {self.module}.blockIdx.{self.grid_axis} + {self.block}")
         if self.merge.excess:
             assert self.merge.grid
             lines.append(f"if {self.index} >= {self.merge.grid[self.merge.grid_axis]}:\n    return")
         return [statement(line) for line in lines]
 
-    # -- device functions
 
-    def function(self, source: FunctionSource) -> tuple[Kernel, list[str]] | None:
-        """A device function that takes virtual indices, and which; None if it needs none."""
-        if id(source) not in self.made:
-            self.made[id(source)] = None  # recursion is refused elsewhere
-            self.made[id(source)] = self._function(source)
-        return self.made[id(source)]
-
-    def _function(self, source: FunctionSource) -> tuple[Kernel, list[str]] | None:
-        tree = copy.deepcopy(source.node)
-        names = Names(source, tree)
-        before = self.used
-        self.used = set()
-        self.replace(source, tree, names)
-        extra = [name for name in (self.block, self.thread, self.size, self.index) if name in self.used]
-        self.used |= before
-        if not extra and not names.added:
-            return None
-        for name in extra:
-            if name in names.taken or name in source.locals:
-                raise refuse(source, None, f"{source.name!r} has a variable {name!r} of its own")
-        required = len(tree.args.args) - len(tree.args.defaults)
-        tree.args.args[required:required] = [ast.arg(name) for name in extra]
-        captured = {**source.captured, **names.added}
-        made = replace(source, node=ast.fix_missing_locations(tree), captured=captured)
-        return Kernel(made), extra
+def _modulo(size: int) -> str:
+    """The remainder by a size; as a mask where that is one, which tells a card's compiler that it is not negative."""
+    return f"& {size - 1}" if size & (size - 1) == 0 else f"% {size}"
 
 
-class Rewriter(ast.NodeTransformer):
+class _Rewriter(ast.NodeTransformer):
     """Rewrites the indices of one function; names: where changed functions become known."""
 
     def __init__(self, indices: Indices, source: FunctionSource, names: Names) -> None:
         self.indices, self.source, self.names = indices, source, names
+        self.used: set[str] = set()  # of the virtual indices
         self.redirected: dict[str, Kernel] = {}  # changed functions by the names that this one calls them by
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         place = self.source.resolve(node.value)
         if isinstance(place, Dim3) and node.attr in AXES and self.captured(node.value):
-            text = self.indices.component(place, node.attr)
+            text = self.virtual(place, node.attr)
             return node if text is None else at(expression(text), node)
         self.refuse_whole(node)
         if not self.captured(node):
@@ -259,7 +227,14 @@ class Rewriter(ast.NodeTransformer):
 
     def part(self, place: Dim3, axis: str) -> str:
         """One component, virtual or real."""
-        return self.indices.component(place, axis) or f"{self.names.module('cuda', cuda)}.{place.name}.{axis}"
+        return self.virtual(place, axis) or f"{self.names.module('cuda', cuda)}.{place.name}.{axis}"
+
+    def virtual(self, place: Dim3, axis: str) -> str | None:
+        """The text of a virtual component, None for a real one."""
+        text = self.indices.component(place, axis)
+        if text in (self.indices.thread, self.indices.size, self.indices.index):
+            self.used.add(text)
+        return text
 
     def redirect(self, node: ast.Call, before: FunctionSource, function: Kernel, extra: list[str]) -> None:
         """Call the changed function, with the indices it takes."""
@@ -273,6 +248,7 @@ class Rewriter(ast.NodeTransformer):
         else:
             name = self.names.new(before.name, f"virtual_{before.name}")
         self.redirected[name] = function
+        self.used |= set(extra)
         node.func = at(ast.Name(name, ast.Load()), node.func)
         required = len(before.node.args.args) - len(before.node.args.defaults)
         if len(node.args) >= required:

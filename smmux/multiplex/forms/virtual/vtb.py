@@ -86,7 +86,7 @@ def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), ov
     analysis = analysed(draft, apart)
     usage = find(analysis, in_turns=True)
     indices = Indices(merge, draft.names)
-    indices.rewrite(draft.source, draft.tree)
+    indices.rewrite(draft)
     varying = tainted(draft.source, draft.tree, {indices.block, indices.thread, indices.index})
     control = Control(analysis, usage, varying)
     overlap = Overlap(draft, control) if overlapping else None
