@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from smmux import cuda
 from smmux.multiplex.analysis.accesses import Block, Piece
@@ -16,7 +16,7 @@ from smmux.multiplex.analysis.scalars import exposed
 from smmux.multiplex.forms.virtual.control import Control, heads, segments
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.forms.virtual.overlap import Overlap, Task
-from smmux.multiplex.forms.virtual.uneven import Place, Uneven
+from smmux.multiplex.forms.virtual.uneven import Conditions, Uneven
 from smmux.multiplex.regions.find import is_barrier, synchronises
 from smmux.multiplex.syntax.build import at, expression, shell, statement, surrounding
 from smmux.multiplex.syntax.draft import Draft
@@ -25,8 +25,8 @@ from smmux.multiplex.syntax.vocabulary import COUNTING, calls
 
 __all__ = ["Turns"]
 
-Write = Callable[[Block, Place], list[ast.stmt]]
-"""What writes a statement list anew at a place: outside regions or in one."""
+Write = Callable[[Block, Conditions], list[ast.stmt]]
+"""What writes a statement list anew for the virtual blocks that take part: outside regions or in one."""
 
 
 class Turns:
@@ -46,7 +46,7 @@ class Turns:
 
     # -- outside regions
 
-    def block(self, block: Block, place: Place) -> list[ast.stmt]:
+    def block(self, block: Block, conditions: Conditions) -> list[ast.stmt]:
         """A statement list."""
         made: list[ast.stmt] = []
         between: list[Piece] = []
@@ -55,7 +55,7 @@ class Turns:
         while i < len(block.pieces):
             piece = block.pieces[i]
             if i in stops:
-                self.region(made, between, block.pieces[i : stops[i]], place)
+                self.region(made, between, block.pieces[i : stops[i]], conditions)
                 between, i = [], stops[i]
                 continue
             i += 1
@@ -64,41 +64,41 @@ class Turns:
             if not synchronises(piece) and not self.usage.within(piece):
                 between.append(piece)
                 continue
-            made += [*self.guarded(between, place), *self.meeting(piece, place.before(block.pieces[i:]))]
+            made += [*self.guarded(between, conditions), *self.meeting(piece, conditions)]
             between = []
-        return made + self.guarded(between, place)
+        return made + self.guarded(between, conditions)
 
-    def meeting(self, piece: Piece, place: Place) -> list[ast.stmt]:
+    def meeting(self, piece: Piece, conditions: Conditions) -> list[ast.stmt]:
         """A statement with a barrier or a region in it."""
         call = self.counts(piece.node)
         if not is_barrier(piece) and call is None:
-            return self.compound(piece, place, self.block)
+            return self.compound(piece, conditions, self.block)
         self.pending = False
         if call is None:
             return [piece.node]
-        turns = (self.in_turn(str(turn), place) for turn in range(self.n))
+        turns = (self.in_turn(str(turn), conditions) for turn in range(self.n))
         return [node for turn in turns for node in self.counted_by(piece.node, call, turn)]
 
-    def guarded(self, pieces: Sequence[Piece], place: Place) -> list[ast.stmt]:
+    def guarded(self, pieces: Sequence[Piece], conditions: Conditions) -> list[ast.stmt]:
         """Statements for the virtual blocks that take part, but for those that all threads have to execute."""
-        if not place.conditions:
+        if not conditions:
             return [piece.node for piece in pieces]
         made: list[ast.stmt] = []
         run: list[ast.stmt] = []
         for piece in pieces:
             node = copy.deepcopy(piece.node)
             if self.control.common(piece):
-                made += [*self.under(place, run), node]
+                made += [*self.under(conditions, run), node]
                 run = []
             else:
                 run.append(node)
-        return made + self.under(place, run)
+        return made + self.under(conditions, run)
 
-    def under(self, place: Place, run: list[ast.stmt]) -> list[ast.stmt]:
+    def under(self, conditions: Conditions, run: list[ast.stmt]) -> list[ast.stmt]:
         """Statements under the condition that a virtual block takes part."""
-        return [surrounding(ast.If(expression(place.condition), run, []), run[0])] if run else []
+        return [surrounding(ast.If(expression(" and ".join(conditions)), run, []), run[0])] if run else []
 
-    def compound(self, piece: Piece, place: Place, write: Write) -> list[ast.stmt]:
+    def compound(self, piece: Piece, conditions: Conditions, write: Write) -> list[ast.stmt]:
         """A loop or condition with regions or barriers in it; write: for what is in it."""
         node = piece.node
         if not isinstance(node, ast.If | ast.For | ast.While):
@@ -111,23 +111,23 @@ class Turns:
                 raise refuse(self.source, node, "else after a loop with barriers is not supported")
             self.first = self.first and not self.usage.within(piece)
         if self.control.differs(node):
-            return self.shared(piece, place, write)
-        made, inside = shell(node), place.inside(piece)
+            return self.shared(piece, conditions, write)
+        made = shell(node)
         before = self.pending = self.pending or piece.loops and self.usage.within(piece)
-        made.body = write(piece.blocks[0], inside) or [at(ast.Pass(), node)]
+        made.body = write(piece.blocks[0], conditions) or [at(ast.Pass(), node)]
         if not piece.loops:
             after, self.pending = self.pending, before
-            made.orelse = write(piece.blocks[1], inside)
+            made.orelse = write(piece.blocks[1], conditions)
             self.pending |= after
         return [made]
 
-    def shared(self, piece: Piece, place: Place, write: Write) -> list[ast.stmt]:
+    def shared(self, piece: Piece, conditions: Conditions, write: Write) -> list[ast.stmt]:
         """A loop or condition that differs between virtual blocks: all go through it."""
         made: list[ast.stmt] = []
-        for way in self.uneven.ways(piece, place):
+        for way in self.uneven.ways(piece, conditions):
             if way.loop is not None:
                 self.pending = not way.synchronised
-            body = [*way.head, *write(way.block, place.inside(piece).only(way.active)), *way.tail]
+            body = [*way.head, *write(way.block, (way.active,)), *way.tail]
             if way.loop is None:
                 made += [*way.front, *body]
                 continue
@@ -138,15 +138,17 @@ class Turns:
 
     # -- regions
 
-    def region(self, made: list[ast.stmt], before: list[Piece], pieces: Sequence[Piece], place: Place) -> None:
+    def region(
+        self, made: list[ast.stmt], before: list[Piece], pieces: Sequence[Piece], conditions: Conditions
+    ) -> None:
         """A region behind what has been made, by one virtual block after the other, and the statements before it."""
         declarations = [p.node for p in pieces if self.control.declares(p)]
         pieces = [p for p in pieces if not self.control.declares(p)]
         task = self.overlap.task(before, pieces, self.first) if self.overlap else None
         self.first = False
-        made += self.guarded(before[: task.start] if task else before, place)
+        made += self.guarded(before[: task.start] if task else before, conditions)
         if task is not None:
-            self.alone(made, "0", copy.deepcopy(task.run), place)
+            self.alone(made, "0", copy.deepcopy(task.run), conditions)
         front = pieces[0].node
         made += declarations
         if self.pending:
@@ -155,68 +157,63 @@ class Turns:
         saved = {name: self.names.new(f"{name}_before") for name in clobbered}
         made += [at(statement(f"{saved[name]} = {name}"), front) for name in clobbered]
         restored = [at(statement(f"{name} = {saved[name]}"), front) for name in clobbered]
-        made += self.turns(pieces, place, restored, task)
+        made += self.turns(pieces, conditions, restored, task)
 
     def turns(
-        self, pieces: Sequence[Piece], place: Place, restored: list[ast.stmt], task: Task | None
+        self, pieces: Sequence[Piece], conditions: Conditions, restored: list[ast.stmt], task: Task | None
     ) -> list[ast.stmt]:
         """All turns of a region: one after the other for two, as a loop for more."""
         barrier = at(statement(self.barrier), pieces[-1].node)
         if self.n == 2:
             self.pending = True
-            first, second = self.turn_of("0", pieces, place, task), self.turn_of("1", pieces, place, None)
+            first, second = self.turn_of("0", pieces, conditions, task), self.turn_of("1", pieces, conditions, None)
             return [*first, barrier, *restored, *second]
         name = self.names.new("turn", "v_turn")
         loop = at(statement(f"for {name} in range({self.n}):\n    pass"), pieces[0].node)
         assert isinstance(loop, ast.For)
-        loop.body = [*restored, *self.turn_of(name, pieces, place, None), barrier]
+        loop.body = [*restored, *self.turn_of(name, pieces, conditions, None), barrier]
         self.names.taken.discard(name)  # free for the next region
         self.pending = False
         return [loop]
 
-    def in_turn(self, turn: str, place: Place) -> Place:
-        """The place in the turn of one of the virtual blocks that take part."""
-        return place.also(f"{self.indices.block} == {turn}")
+    def in_turn(self, turn: str, conditions: Conditions) -> Conditions:
+        """The conditions in the turn of one of the virtual blocks."""
+        return (f"{self.indices.block} == {turn}", *conditions)
 
-    def turn_of(self, turn: str, pieces: Sequence[Piece], place: Place, task: Task | None) -> list[ast.stmt]:
+    def turn_of(self, turn: str, pieces: Sequence[Piece], conditions: Conditions, task: Task | None) -> list[ast.stmt]:
         """A region, by one virtual block, beside a task of the other."""
         made: list[ast.stmt] = []
-        for i, part in enumerate(self.parts(pieces, self.in_turn(turn, place))):
-            made += part
+        for i, part in enumerate(segments(pieces)):
+            written = self.segment(part, self.in_turn(turn, conditions))
+            made += written
             if task is not None and i == task.segment:
-                self.alone(part[-1].body if task.in_loop else made, "1", task.share, place)  # type: ignore[attr-defined]
+                beside = written[-1].body if task.in_loop else made  # type: ignore[attr-defined]
+                self.alone(beside, "1", task.share, conditions)
         return made
 
-    def alone(self, made: list[ast.stmt], turn: str, run: list[ast.stmt], place: Place) -> None:
+    def alone(self, made: list[ast.stmt], turn: str, run: list[ast.stmt], conditions: Conditions) -> None:
         """Statements of one virtual block, beside those that the other has done last, if nothing stands between."""
-        last = made[-1] if made and not place.conditions else None
-        other = self.in_turn("1" if turn == "0" else "0", place)
-        if isinstance(last, ast.If) and not last.orelse and ast.unparse(last.test) == other.condition:
+        last = made[-1] if made and not conditions else None
+        (other,) = self.in_turn("1" if turn == "0" else "0", ())
+        if isinstance(last, ast.If) and not last.orelse and ast.unparse(last.test) == other:
             last.orelse = run
         else:
-            made += self.under(self.in_turn(turn, place), run)
+            made += self.under(self.in_turn(turn, conditions), run)
 
-    def parts(self, pieces: Sequence[Piece], place: Place) -> Iterator[list[ast.stmt]]:
-        """The segments of a region, or of a statement list in it, by the virtual block whose turn it is."""
-        done = 0
-        for part in segments(pieces):
-            done += len(part)
-            yield self.segment(part, place.before(pieces[done:]))
-
-    def segment(self, part: Sequence[Piece], place: Place) -> list[ast.stmt]:
+    def segment(self, part: Sequence[Piece], conditions: Conditions) -> list[ast.stmt]:
         """A barrier, a statement with barriers in it, or a run of others."""
         piece = part[0]
         if not synchronises(piece):
-            return self.guarded(part, place)
+            return self.guarded(part, conditions)
         if is_barrier(piece):
             return [copy.deepcopy(piece.node)]
         if (call := self.counts(piece.node)) is not None:
-            return self.counted_by(piece.node, call, place)
-        return self.compound(piece, place, self.within)
+            return self.counted_by(piece.node, call, conditions)
+        return self.compound(piece, conditions, self.within)
 
-    def within(self, block: Block, place: Place) -> list[ast.stmt]:
+    def within(self, block: Block, conditions: Conditions) -> list[ast.stmt]:
         """A statement list in a region."""
-        return [node for part in self.parts(block.pieces, place) for node in part]
+        return [node for part in segments(block.pieces) for node in self.segment(part, conditions)]
 
     # -- barriers that count
 
@@ -228,9 +225,9 @@ class Turns:
             return None
         return value if len(value.args) == 1 and not value.keywords else None
 
-    def counted_by(self, node: ast.stmt, call: ast.Call, place: Place) -> list[ast.stmt]:
+    def counted_by(self, node: ast.stmt, call: ast.Call, conditions: Conditions) -> list[ast.stmt]:
         """A barrier that counts threads of one virtual block only."""
-        predicate, mine = copy.deepcopy(call.args[0]), expression(place.condition)
+        predicate, mine = copy.deepcopy(call.args[0]), expression(" and ".join(conditions))
         if self.source.resolve(call.func) is cuda.syncthreads_and:
             own: ast.expr = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), mine), predicate])
         else:
@@ -241,4 +238,4 @@ class Turns:
         assert isinstance(node, ast.Assign)
         name = self.names.new("counted", "counted_threads")
         kept = surrounding(ast.Assign(copy.deepcopy(node.targets), ast.Name(name, ast.Load())), node)
-        return [surrounding(ast.Assign([ast.Name(name, ast.Store())], counted), node), *self.under(place, [kept])]
+        return [surrounding(ast.Assign([ast.Name(name, ast.Store())], counted), node), *self.under(conditions, [kept])]

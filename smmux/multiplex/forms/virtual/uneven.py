@@ -8,53 +8,25 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from smmux.compiler.frontend.source import assigned_names
 from smmux.language import Dim3
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping
 from smmux.multiplex.analysis.integers import Linear, linear, range_bounds, single_values
-from smmux.multiplex.analysis.scalars import exposed, names_in
+from smmux.multiplex.analysis.scalars import exposed, names_in, needed_after
 from smmux.multiplex.forms.virtual.control import Control
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.syntax.build import expression, statement, surrounding
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 
-__all__ = ["Place", "Uneven", "Way"]
+__all__ = ["Conditions", "Uneven", "Way"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a statement list stands.
-
-    conditions: what has to be true for a virtual block to take part. later: statements that can follow the list.
-    """
-
-    conditions: tuple[str, ...] = ()
-    later: tuple[ast.stmt, ...] = ()
-
-    @property
-    def condition(self) -> str:
-        """All conditions as one."""
-        return " and ".join(self.conditions)
-
-    def also(self, condition: str) -> Place:
-        """The place under a further condition."""
-        return replace(self, conditions=(condition, *self.conditions))
-
-    def only(self, condition: str) -> Place:
-        """The place under a condition that covers those before."""
-        return replace(self, conditions=(condition,))
-
-    def before(self, pieces: Sequence[Piece]) -> Place:
-        """The place in front of some statements."""
-        return replace(self, later=(*(piece.node for piece in pieces), *self.later))
-
-    def inside(self, piece: Piece) -> Place:
-        """The place in a loop, where all of it can follow, or in a condition."""
-        return self.before(piece.blocks[0].pieces) if piece.loops else self
+Conditions = tuple[str, ...]
+"""What has to be true for a virtual block to take part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +52,36 @@ class Uneven:
 
     def __init__(self, draft: Draft, indices: Indices, control: Control) -> None:
         self.source, self.names, self.indices, self.control = draft.source, draft.names, indices, control
-        self.values = single_values(draft.source, draft.tree)
+        self.tree, self.values = draft.tree, single_values(draft.source, draft.tree)
 
-    def ways(self, piece: Piece, place: Place) -> Iterator[Way]:
+    def ways(self, piece: Piece, conditions: Conditions) -> Iterator[Way]:
         """The ways through a statement with barriers whose condition or number of trips differs."""
-        node = piece.node
-        self.keep_apart(piece, place.later)
+        node, later = piece.node, self.needed_behind(piece)
+        self.keep_apart(piece, later)
         if isinstance(node, ast.If):
-            yield from self.sides(piece, node, place)
+            yield from self.sides(piece, node, conditions)
             return
         for jump in escaping(piece.blocks[0].events):
             if jump.kind != "return":
                 why = "a loop with barriers whose trips differ between blocks cannot be left or shortened"
                 raise refuse(self.source, jump.node, why)
         if isinstance(node, ast.While):
-            yield self.repeated(piece, node, place)
+            yield self.repeated(piece, node, conditions)
             return
         assert isinstance(node, ast.For)
-        later = names_in(node.target) & exposed(self.source, place.later)
-        strided = None if later else self.strided(piece, node, place)
-        yield strided or self.counted(piece, node, place, bool(later))
+        used = bool(names_in(node.target) & later)
+        strided = None if used else self.strided(piece, node, conditions)
+        yield strided or self.counted(piece, node, conditions, used)
 
-    def keep_apart(self, piece: Piece, later: Sequence[ast.stmt]) -> None:
+    def needed_behind(self, piece: Piece) -> set[str]:
+        """Variables whose values are needed behind a statement."""
+        block = next(block for block in self.control.analysis.body.walk() if piece in block.pieces)
+        return needed_after(self.source, self.tree, block.body, block.pieces.index(piece) + 1)
+
+    def keep_apart(self, piece: Piece, later: set[str]) -> None:
         """Refuse what would change variables of virtual blocks that take no part."""
         assigned = {name for side in piece.blocks for name in self.control.clobbered(side.pieces)}
-        if lost := sorted(assigned & exposed(self.source, later)):
+        if lost := sorted(assigned & later):
             raise refuse(
                 self.source,
                 piece.node,
@@ -112,14 +89,13 @@ class Uneven:
                 f"`{self.source.line(piece.node.lineno).strip()}`, which differs between virtual blocks",
             )
 
-    def takes_part(self, test: ast.expr, place: Place, at: ast.stmt) -> tuple[str, ast.stmt]:
+    def takes_part(self, test: ast.expr, conditions: Conditions, place: ast.stmt) -> tuple[str, ast.stmt]:
         """A new variable: whether the virtual block takes part."""
         name = self.names.new("active", "takes_part")
-        conditions = [*map(expression, place.conditions), test]
-        both = ast.BoolOp(ast.And(), conditions) if place.conditions else test
-        return name, surrounding(ast.Assign([ast.Name(name, ast.Store())], both), at)
+        both = ast.BoolOp(ast.And(), [*map(expression, conditions), test]) if conditions else test
+        return name, surrounding(ast.Assign([ast.Name(name, ast.Store())], both), place)
 
-    def sides(self, piece: Piece, node: ast.If, place: Place) -> Iterator[Way]:
+    def sides(self, piece: Piece, node: ast.If, conditions: Conditions) -> Iterator[Way]:
         """if: both sides, each for those virtual blocks that it concerns."""
         test = copy.deepcopy(node.test)
         if piece.blocks[1].pieces and set(assigned_names([node.test, *node.body])) & names_in(node.test):
@@ -129,13 +105,13 @@ class Uneven:
                 continue
             if i:
                 test = ast.UnaryOp(ast.Not(), copy.deepcopy(node.test))
-                self.keep_apart(piece, [p.node for p in side.pieces])
-            active, assigned = self.takes_part(test, place, node)
+                self.keep_apart(piece, exposed(self.source, side.body))
+            active, assigned = self.takes_part(test, conditions, node)
             yield Way(side, active, [assigned])
 
-    def repeated(self, piece: Piece, node: ast.While, place: Place, *advance: ast.stmt) -> Way:
+    def repeated(self, piece: Piece, node: ast.While, conditions: Conditions, *advance: ast.stmt) -> Way:
         """A while loop goes on as long as any virtual block has to."""
-        active, first = self.takes_part(copy.deepcopy(node.test), place, node)
+        active, first = self.takes_part(copy.deepcopy(node.test), conditions, node)
         still = ast.BoolOp(ast.And(), [ast.Name(active, ast.Load()), copy.deepcopy(node.test)])
         again = surrounding(ast.Assign([ast.Name(active, ast.Store())], still), node)
         anyone = expression(f"{self.indices.module}.syncthreads_or({active})")
@@ -144,10 +120,10 @@ class Uneven:
 
     # -- loops over ranges
 
-    def counted(self, piece: Piece, node: ast.For, place: Place, later: bool) -> Way:
-        """Any loop over a range: as a while loop. later: its counter is used behind it."""
+    def counted(self, piece: Piece, node: ast.For, conditions: Conditions, used: bool) -> Way:
+        """Any loop over a range: as a while loop. used: its counter is needed behind it."""
         bounds = self.bounds(node)
-        if later:
+        if used:
             why = "its counter is used behind it, and virtual blocks that go along count further than their own trips"
         elif bounds is None or names_in(node.target, *bounds[1:]) & set(assigned_names(node.body)):
             why = "its trips differ between the virtual blocks of a thread block in a way that cannot be followed"
@@ -162,10 +138,10 @@ class Uneven:
         test = ast.Compare(ast.Name(name, ast.Load()), [ast.Lt()], [stop])
         begin = surrounding(ast.Assign([ast.Name(name, ast.Store())], start), node)
         advance = surrounding(ast.AugAssign(ast.Name(name, ast.Store()), ast.Add(), step), node)
-        way = self.repeated(piece, surrounding(ast.While(test, [], []), node), place, advance)
+        way = self.repeated(piece, surrounding(ast.While(test, [], []), node), conditions, advance)
         return replace(way, front=[begin, *way.front])
 
-    def strided(self, piece: Piece, node: ast.For, place: Place) -> Way | None:
+    def strided(self, piece: Piece, node: ast.For, conditions: Conditions) -> Way | None:
         """A loop whose start alone differs between virtual blocks, by a constant per block: as that of block 0."""
         bounds = self.bounds(node)
         if bounds is None or names_in(*bounds[1:]) & self.control.varying:
@@ -183,7 +159,7 @@ class Uneven:
         first = self.names.new(f"first_{counter}")
         own = surrounding(statement(f"{counter} = {first} + {' * '.join([*sizes, indices.block])}"), node)
         more = ast.Compare(ast.Name(counter, ast.Load()), [ast.Lt()], [copy.deepcopy(bounds[1])])
-        active, assigned = self.takes_part(more, place, node)
+        active, assigned = self.takes_part(more, conditions, node)
         loop = surrounding(ast.For(ast.Name(first, ast.Store()), over, [], []), node)
         return Way(piece.blocks[0], active, [], loop, [own, assigned])
 

@@ -15,7 +15,6 @@ from smmux.multiplex.forms.virtual.geometry import Merge, Size, VirtualKernel
 from smmux.multiplex.forms.virtual.indices import Indices, thread_axis, uses_warps
 from smmux.multiplex.forms.virtual.overlap import Overlap
 from smmux.multiplex.forms.virtual.turns import Turns
-from smmux.multiplex.forms.virtual.uneven import Place
 from smmux.multiplex.regions.find import find
 from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.regions.stage import REGISTERS, stage
@@ -90,7 +89,7 @@ def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), ov
     varying = tainted(draft.source, draft.tree, {indices.block, indices.thread, indices.index})
     control = Control(analysis, usage, varying)
     overlap = Overlap(draft, control) if overlapping else None
-    draft.tree.body[:] = Turns(draft, indices, control, overlap).block(analysis.body, Place())
+    draft.tree.body[:] = Turns(draft, indices, control, overlap).block(analysis.body, ())
     draft.changed()
     return indices
 
