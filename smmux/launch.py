@@ -70,7 +70,7 @@ def launch(
 
 
 def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:
-    """Limits of Table 12 of the CUDA C Programming Guide [PG55]."""
+    """Refuse sizes beyond the limits of Table 12 of the CUDA C Programming Guide [PG55]."""
     capability = gpu.compute_capability
     most = (
         ((1 << 31) - 1 if capability >= 30 else 65535, 65535, 65535 if capability >= 20 else 1),
@@ -88,15 +88,20 @@ def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:
 
 
 def _check_resources(program: Program, gpu: Gpu, block: Dim3, reserved: int) -> None:
+    """Refuse a block that no SM can hold. reserved: bytes of shared memory beside its arrays."""
     shared = program.shared_bytes + program.dynamic_bytes + reserved
     if shared > gpu.smem_bytes:
         raise _too_much_shared(program, gpu, shared, reserved)
     if program.nregs > gpu.max_regs_thread:
-        raise LaunchError(f"the kernel uses {program.nregs} registers, {gpu.name} allows {gpu.max_regs_thread}")
+        raise LaunchError(
+            f"the kernel uses {program.nregs} registers, {gpu.name} allows {gpu.max_regs_thread}; "
+            f"compile it with max_registers={gpu.max_regs_thread}"
+        )
     threads = block[0] * block[1] * block[2]
     if program.nregs * threads > gpu.regs_sm:
         raise LaunchError(
-            f"a block of {threads} threads needs {program.nregs} registers each, an SM of {gpu.name} has {gpu.regs_sm}"
+            f"a block of {threads} threads needs {program.nregs} registers each, an SM of {gpu.name} has {gpu.regs_sm}; "
+            "launch smaller blocks, or compile with a lower max_registers"
         )
 
 
@@ -115,6 +120,7 @@ def _too_much_shared(program: Program, gpu: Gpu, needed: int, reserved: int) -> 
 
 
 def _meta(program: Program, reserved: int) -> dict[str, int]:
+    """The numbers of a program that the core takes beside its code."""
     return {
         "nregs": program.nregs,
         "npreds": program.npreds,

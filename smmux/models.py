@@ -311,12 +311,12 @@ def _mask_bits(mask: ArrayLike, count: int) -> int:
         return int(flags)
     if flags.dtype.kind == "b" and flags.shape == (count,):
         return sum(1 << lane for lane in range(count) if flags[lane])
-    raise ValueError(f"mask must be a 32-bit integer or {count} booleans")
+    raise ValueError(f"mask must be a 32-bit integer or {count} booleans, not {mask!r}")
 
 
 def _block(value: int) -> int:
     if not 0 <= value < 1 << 32:
-        raise ValueError(f"{value} is not a block number")
+        raise ValueError(f"a block number must be 0 to {(1 << 32) - 1}, not {value}")
     return value
 
 

@@ -164,5 +164,5 @@ def registers_for(gpu: gpus.Gpu, block: int | Sequence[int], blocks: int) -> int
 def checked_size(value: int) -> int:
     """A number of bytes as given; ValueError unless it is one that a block can hold."""
     if not 0 <= value < 1 << 31:
-        raise ValueError(f"{value} is not a size: 0 to {(1 << 31) - 1} bytes")
+        raise ValueError(f"a size must be 0 to {(1 << 31) - 1} bytes, not {value}")
     return value

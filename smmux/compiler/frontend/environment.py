@@ -230,7 +230,9 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> Env:
             if key[0] == f.id and key[1] in f.forks:
                 raise f.forks[key[1]]
             kinds = " or ".join(sorted({type_name(v) for v in values}))
-            raise f.error(node, f"variable {label(key)!r} is {kinds} here, depending on the path")
+            raise f.error(
+                node, f"variable {label(key)!r} is {kinds} here, depending on the path; give it one type on every path"
+            )
         if (
             len(values) < len(envs)
             and all(v.known for v in leaves(template))

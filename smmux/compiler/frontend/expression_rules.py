@@ -153,7 +153,7 @@ def comparison(f: Frame, node: ast.Compare) -> Value:
 
 def _membership(f: Frame, node: ast.AST, op: ast.cmpop, left: Anything, right: Anything) -> Value:
     if not isinstance(right, Tuple):
-        raise f.error(node, "`in` needs a tuple")
+        raise f.error(node, "`in` needs a tuple on its right")
     differs = weak(True)
     for item in right.items:
         differs = compare.both(f, differs, compare.compare(f, node, "NotEq", left, item))
@@ -243,7 +243,7 @@ def _select_type(f: Frame, node: ast.expr, a: Anything, b: Anything) -> Anything
         return Value(strong_kind(kind), drift=a.drift or b.drift)
     if environment.alike(a, b):
         return a
-    raise f.error(node, f"the two sides are {type_name(a)} and {type_name(b)}")
+    raise f.error(node, f"the two sides are {type_name(a)} and {type_name(b)}; they need one type")
 
 
 HARMLESS = (

@@ -199,7 +199,7 @@ def _atomic(
     names: dict[str, str | None], f: Frame, node: ast.AST, array: Anything, index: Anything, value: Anything
 ) -> Value:
     if not isinstance(array, ArrayRef):
-        raise f.error(node, "the first argument of an atomic operation is an array")
+        raise f.error(node, "the first argument of an atomic operation has to be an array")
     x = number(f, node, value)
     if array.dtype.name not in names:
         raise f.error(node, f"atomics work on 32-bit elements (int32, uint32, float32), not on {array.dtype}")
@@ -220,7 +220,7 @@ for _function, _signed, _unsigned, _float in ATOMICS:
 def cas(f: Frame, node: ast.AST, array: Anything, index: Anything, old: Anything, value: Anything) -> Value:
     """Compare and swap."""
     if not isinstance(array, ArrayRef):
-        raise f.error(node, "the first argument of an atomic operation is an array")
+        raise f.error(node, "the first argument of an atomic operation has to be an array")
     return array_access.atomic(
         f, node, array, array_access.indices(f, node, index), "CAS", [number(f, node, old), number(f, node, value)]
     )

@@ -205,7 +205,7 @@ def ldexp(f: Frame, node: ast.AST, x: Anything, exponent: Anything) -> Any:
     """math.ldexp(x, exponent)."""
     e = number(f, node, exponent)
     if e.kind.floating:
-        raise f.error(node, "the exponent of math.ldexp is an integer")
+        raise f.error(node, "the exponent of math.ldexp has to be an integer")
     return library(f, node, "ldexp", _float_argument(f, node, x, "math.ldexp"), cast(f, node, e, Kind.INT32))
 
 

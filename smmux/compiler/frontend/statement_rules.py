@@ -142,7 +142,7 @@ def _side(f: Frame, block: object, before: dict, body: list[ast.stmt], edges: li
 def annotated_block(f: Frame, node: ast.With) -> None:
     """with smmux.overlap(): the statements under it, lowered as if they stood there alone."""
     if not is_overlap(f.source, node):
-        raise f.error(node, "with is not supported, but for `with smmux.overlap():`")
+        raise f.error(node, "with is not supported, except `with smmux.overlap():`")
     execute(f, node.body)
 
 
