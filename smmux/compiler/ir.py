@@ -141,10 +141,10 @@ class Storage:
 class Mem:
     """The memory side of a load, store or atomic.
 
-    As long as `lowered` is false (front end, joining), `srcs[0]` of the instruction is an index in elements and `offset`
-    a constant number of elements beside it; afterwards `srcs[0]` is a byte address and `offset` a number of bytes.
-    width: bytes per lane, 1 to 16. atom: the atomic operation, a name of the core's table, such as "ADD". signed:
-    whether a load of 1 or 2 bytes extends the sign. lines: the source line of each word of a joined access.
+    As long as `lowered` is false (front end, joining), `srcs[0]` of the instruction is an index in elements, and
+    `offset` a constant number of elements beside it; afterwards `srcs[0]` is a byte address, and `offset` a number of
+    bytes. width: bytes per lane, 1 to 16. atom: the atomic operation, a name of the core's table, such as "ADD".
+    signed: whether a load of 1 or 2 bytes extends the sign. lines: the source line of each word of a joined access.
     """
 
     array: Storage
@@ -160,10 +160,10 @@ class Mem:
 class Instr:
     """One operation.
 
-    op: a PTX name from the table, or a terminator: "bra" to `target`, "cbr" to `target` if the predicate srcs[0] is true
-    and to `other` if not, "exit". dsts: results; loads of 8 and 16 bytes have two or four. srcs: sources in the order of
-    the table; of memory operations first the index or address, then the data. guard: the predicate under which it
-    executes, negated if guard_not. attrs: "sub" (option of a barrier, mode of a shuffle or vote), "bytes" (of an
+    op: a PTX name from the table, or a terminator: "bra" to `target`, "cbr" to `target` if the predicate srcs[0] is
+    true and to `other` if not, "exit". dsts: results; loads of 8 and 16 bytes have two or four. srcs: sources in the
+    order of the table; of memory operations first the index or address, then the data. guard: the predicate under which
+    it executes, negated if guard_not. attrs: "sub" (option of a barrier, mode of a shuffle or vote), "bytes" (of an
     allocation) and "isolate".
     """
 
