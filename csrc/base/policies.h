@@ -2,22 +2,22 @@
 #ifndef SMMUX_POLICIES_H
 #define SMMUX_POLICIES_H
 
-enum management_policy {
+enum {
 #define POLICY_management(name, doc) MANAGEMENT_##name,
 #include "tables/policies.def"
     MANAGEMENT_COUNT
 };
 
-enum scheduler_policy {
+enum {
 #define POLICY_scheduler(name, doc) SCHEDULER_##name,
 #include "tables/policies.def"
     SCHEDULER_COUNT
 };
 
-enum dram_policy {
-#define POLICY_dram(name, doc) DRAM_POLICY_##name,
+enum {
+#define POLICY_dram(name, doc) DRAM_##name,
 #include "tables/policies.def"
-    DRAM_POLICY_COUNT
+    DRAM_COUNT
 };
 
 #endif

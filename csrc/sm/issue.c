@@ -5,6 +5,7 @@
 #include "base/hints.h"
 #include "sm/check.h"
 #include "sm/exec.h"
+#include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
 static uint32_t guarded(const struct warp *w, const struct uop *u) {
@@ -148,6 +149,7 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
         }
         s->slot = c.t + cfg->issue_interval;
         s->last = c.warp;
+        if (sm->policy->issued) sm->policy->issued(sm, s, c.warp);
         sm->count.issue_cycles += cfg->issue_interval;
         if (cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) || sm->fault.code != OK)
             return;

@@ -6,6 +6,7 @@
 
 #include "base/lines.h"
 #include "sm/check.h"
+#include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
@@ -67,6 +68,7 @@ static void note_units(struct sm *sm, struct scheduler *s, uint32_t *taken) {
 static void start_schedulers(struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
     uint32_t taken = 0;
+    sm->policy = scheduler_policy(cfg->sched_policy);
     for (uint32_t w = 0; w < MAX_WARPS; w++) sm->scheduler_of[w] = (uint8_t)(w % cfg->schedulers);
     for (uint32_t s = 0; s < cfg->schedulers; s++) {
         sm->sched[s].unit[UNIT_SP] = (uint8_t)(s % cfg->sp_units);

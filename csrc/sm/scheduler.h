@@ -1,0 +1,99 @@
+/* Warp schedulers: a policy decides which of the warps that can issue in a slot takes it.
+ *
+ * A policy is an order of the warps that changes only when one of them issues or a block starts or
+ * ends: its choice is kept until then, and stays right when warps that it did not choose can issue
+ * no longer. */
+#ifndef SMMUX_SCHEDULER_H
+#define SMMUX_SCHEDULER_H
+
+#include "base/hints.h"
+#include "sm/sm.h"
+
+/* The first warp, by the policy, of those in `able`, of which there is at least one. */
+typedef uint32_t scheduler_first(const struct sm *sm, const struct scheduler *s, uint64_t able);
+
+struct scheduler_policy {
+    scheduler_first *first;
+    /* What the scheduler would issue next, and when: sched_choose with `first` built in. */
+    struct choice (*pick)(struct sm *sm, struct scheduler *s);
+    /* The warp has issued, s->last says so; NULL: the policy keeps no memory. */
+    void (*issued)(const struct sm *sm, struct scheduler *s, uint32_t warp);
+};
+
+#define POLICY_scheduler(name, doc) extern const struct scheduler_policy scheduler_##name;
+#include "tables/policies.def"
+
+/* The policy of that number. */
+const struct scheduler_policy *scheduler_policy(uint32_t number);
+
+/* ---- what policies are made of ----------------------------------------------------------- */
+
+static inline uint32_t lowest64(uint64_t x) { return (uint32_t)__builtin_ctzll(x); }
+
+/* The warp in the lowest slot of the oldest block that has one among these. */
+static inline uint32_t oldest_warp(const struct sm *sm, uint64_t able) {
+    const uint64_t *block = sm->order;
+    while (!(*block & able)) block++;
+    return lowest64(*block & able);
+}
+
+/* ---- which warps can issue --------------------------------------------------------------- */
+
+static inline uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* When a unit of that kind is free; a multiplication takes the SFU if the SP is busy. */
+static inline uint64_t sched_unit_free(const struct sm *sm, const struct scheduler *s,
+                                       uint32_t unit) {
+    if (unit != UNIT_EITHER) return sm->unit_free[s->unit[unit]];
+    return min64(sm->unit_free[s->unit[UNIT_SP]], sm->unit_free[s->unit[UNIT_SFU]]);
+}
+
+/* The waiting warps that are ready at cycle t; *wake is when the first of the others is. */
+static inline uint64_t sched_ready_by(const struct sm *sm, uint64_t waiting, uint64_t t,
+                                      uint64_t *wake) {
+    uint64_t found = 0, next = NEVER;
+    for (; waiting; waiting &= waiting - 1) {
+        const uint32_t warp = lowest64(waiting);
+        const uint64_t at = sm->ready_at[warp];
+        if (at <= t) found |= 1ull << warp;
+        else next = min64(next, at);
+    }
+    *wake = next;
+    return found;
+}
+
+/* Those of the ready warps whose unit is free at cycle t. */
+static inline uint64_t sched_with_unit(const struct sm *sm, const struct scheduler *s,
+                                       uint64_t ready, uint64_t t) {
+    const uint64_t sp = sched_unit_free(sm, s, UNIT_SP) <= t ? ~0ull : 0;
+    const uint64_t sfu = sched_unit_free(sm, s, UNIT_SFU) <= t ? ~0ull : 0;
+    const uint64_t lsu = sched_unit_free(sm, s, UNIT_LSU) <= t ? ~0ull : 0;
+    const uint64_t *users = sm->users;
+    return ready & ((sp & users[UNIT_SP]) | (sfu & users[UNIT_SFU]) | (lsu & users[UNIT_LSU]) |
+                    ((sp | sfu) & users[UNIT_EITHER]));
+}
+
+/* The warps that can issue in the scheduler's slot. */
+static ALWAYS_INLINE uint64_t sched_able_now(struct sm *sm, struct scheduler *s) {
+    if (s->wake <= s->slot) { /* for good: slots never go back */
+        const uint64_t woken = sched_ready_by(sm, s->waiting, s->slot, &s->wake);
+        s->ready |= woken;
+        s->waiting &= ~woken;
+    }
+    return sched_with_unit(sm, s, s->ready, s->slot);
+}
+
+/* Nobody can issue in the slot: the warps that can issue earliest after it, and when (*t). */
+uint64_t sched_after_slot(const struct sm *sm, const struct scheduler *s, uint64_t *t);
+
+/* What the scheduler would issue next, and when. */
+static ALWAYS_INLINE struct choice sched_choose(struct sm *sm, struct scheduler *s,
+                                                scheduler_first *first) {
+    uint64_t t = s->slot, able = sched_able_now(sm, s);
+    if (!able) able = sched_after_slot(sm, s, &t);
+    if (!able) return (struct choice){.t = NEVER};
+    const uint32_t warp = first(sm, s, able);
+    return (struct choice){t, warp, s->units[sm->next_unit[warp]]};
+}
+
+#endif
