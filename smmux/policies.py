@@ -12,6 +12,7 @@ A policy is a file of the C core and a row of csrc/tables/policies.def; `python 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from smmux import _core
@@ -53,6 +54,7 @@ def of(kind: str) -> tuple[Policy, ...]:
     return tuple(policy for policy in POLICIES if policy.kind == kind)
 
 
+@cache
 def names(kind: str) -> tuple[str, ...]:
     """The names of the policies of a kind, in the order of their numbers."""
     return tuple(policy.name for policy in of(kind))

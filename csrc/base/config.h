@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/errors.h"
+#include "base/policies.h"
 
 struct config {
 #define PARAM(name, unit, min, max, doc) uint32_t name;

@@ -20,4 +20,10 @@ enum {
     DRAM_COUNT
 };
 
+enum {
+#define POLICY_page(name, doc) PAGE_##name,
+#include "tables/policies.def"
+    PAGE_COUNT
+};
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bits.h"
+#include "memory/dram_policy.h"
 
 static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -51,14 +52,28 @@ static uint32_t list_take(const struct dram_entry *pool, struct dram_list *list)
     return e;
 }
 
+static const struct dram_policy *const policies[] = {
+#define POLICY_dram(name, doc) &dram_##name,
+#include "tables/policies.def"
+};
+
+static const struct page_policy *const pages[] = {
+#define POLICY_page(name, doc) &page_##name,
+#include "tables/policies.def"
+};
+
 enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase) {
+    const struct dram_policy *policy = policies[cfg->dram_policy];
     *d = (struct dram){
         .wake = DRAM_NEVER,
         .t = timing(cfg),
         .banks = cfg->dram_banks,
         .group_mask = cfg->dram_groups - 1,
         .closed = cfg->dram_banks == 32 ? UINT32_MAX : (1u << cfg->dram_banks) - 1,
-        .window = cfg->dram_window,
+        .window = policy->window ? policy->window : cfg->dram_window,
+        .age_cap = cfg->dram_age_cap,
+        .policy = policy,
+        .page = pages[cfg->dram_page],
         .refresh_due = cfg->t_refi ? cfg->t_refi + (uint64_t)phase : DRAM_NEVER,
         .free = DRAM_NONE,
         .capacity = capacity,
@@ -103,19 +118,17 @@ static void record(struct dram *d, uint64_t clock, enum dram_command_kind kind, 
     log->count++;
 }
 
-static inline bool is_open(const struct dram *d, uint32_t b) { return !(d->closed >> b & 1u); }
-
 /* The next command of a serving bank, and when the bank itself allows it. */
 static void bank_plan(struct dram *d, uint32_t b) {
     const struct dram_bank *k = &d->bank[b];
     const uint32_t bit = 1u << b;
-    if (is_open(d, b) && k->row == d->wanted[b]) {
+    if (dram_is_open(d, b) && k->row == d->wanted[b]) {
         d->ready[b] = k->col_ready;
         d->column |= bit;
         d->row &= ~bit;
         return;
     }
-    d->ready[b] = is_open(d, b) ? k->pre_ready : k->act_ready;
+    d->ready[b] = dram_is_open(d, b) ? k->pre_ready : k->act_ready;
     d->row |= bit;
     d->column &= ~bit;
     if (d->ready[b] < d->row_bound) d->row_bound = d->ready[b];
@@ -123,24 +136,15 @@ static void bank_plan(struct dram *d, uint32_t b) {
 
 /* ---- window ------------------------------------------------------------------------------ */
 
-/* Unlink and return the bank's oldest request to its open row, else its oldest. */
+/* Unlink and return the request that the bank is to serve. */
 static uint32_t window_take(struct dram *d, uint32_t b) {
     struct dram_list *list = &d->bank[b].candidates;
     struct dram_entry *pool = d->pool;
-    uint32_t e = list->head, before = DRAM_NONE;
-    if (is_open(d, b)) {
-        const uint32_t row = d->bank[b].row;
-        uint32_t previous = DRAM_NONE;
-        for (uint32_t i = list->head; i != DRAM_NONE; previous = i, i = pool[i].next)
-            if (pool[i].row == row) {
-                e = i;
-                before = previous;
-                break;
-            }
-    }
-    if (before == DRAM_NONE) list->head = pool[e].next;
-    else pool[before].next = pool[e].next;
-    if (list->tail == e) list->tail = before;
+    const uint32_t passed = d->policy->pass(d, b);
+    uint32_t *link = passed == DRAM_NONE ? &list->head : &pool[passed].next;
+    const uint32_t e = *link;
+    *link = pool[e].next;
+    if (list->tail == e) list->tail = passed;
     if (list->head == DRAM_NONE) d->waiting &= ~(1u << b);
     d->window_used--;
     return e;
@@ -150,7 +154,7 @@ static void bank_serve(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
     const uint32_t entry = window_take(d, b);
     const struct dram_entry *e = &d->pool[entry];
-    if (!is_open(d, b)) d->stats.misses++;
+    if (!dram_is_open(d, b)) d->stats.misses++;
     else if (k->row == e->row) d->stats.hits++;
     else d->stats.conflicts++;
     k->entry = entry;
@@ -210,7 +214,7 @@ static uint64_t first_row(struct dram *d, uint64_t floor) {
     for (uint32_t m = turns(d, d->row); m; m &= m - 1) {
         const uint32_t turn = bits_lowest(m), b = bank_at(d, turn);
         const uint64_t other =
-            is_open(d, b) ? later(floor, d->group_pre_ready[b & d->group_mask]) : activate;
+            dram_is_open(d, b) ? later(floor, d->group_pre_ready[b & d->group_mask]) : activate;
         const uint64_t key = later(d->ready[b], other) << TURN_BITS | turn;
         best = key < best ? key : best;
     }
@@ -235,6 +239,15 @@ static uint64_t choose(struct dram *d, uint32_t *bank) {
     return best >> TURN_BITS;
 }
 
+/* The bank precharges by itself as soon as it may; the rules are those of the command. */
+static void close_row(struct dram *d, uint32_t b) {
+    struct dram_bank *k = &d->bank[b];
+    const uint64_t at = later(k->pre_ready, d->group_pre_ready[b & d->group_mask]);
+    d->closed |= 1u << b;
+    k->act_ready = later(k->act_ready, at + d->t.rp);
+    d->stats.precharges++;
+}
+
 static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     const struct dram_timing *t = &d->t;
     struct dram_bank *k = &d->bank[b];
@@ -257,8 +270,12 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     }
     d->group_ready[group] = at + t->ccdl;
     d->stats.busy += t->burst;
-    record(d, at, write ? DRAM_WRITE : DRAM_READ, b, d->pool[k->entry].tag);
-    if (--k->bursts) return;
+    const bool last = !--k->bursts, closing = last && d->page->closes(d, b);
+    const enum dram_command_kind open = write ? DRAM_WRITE : DRAM_READ;
+    const enum dram_command_kind close = write ? DRAM_WRITE_CLOSING : DRAM_READ_CLOSING;
+    record(d, at, closing ? close : open, b, d->pool[k->entry].tag);
+    if (!last) return;
+    if (closing) close_row(d, b);
     d->column &= ~(1u << b);
     d->pool[k->entry].time = end;
     list_append(d->pool, &d->done, k->entry);
@@ -290,7 +307,7 @@ static void issue(struct dram *d, uint32_t b, uint64_t at) {
     if (d->column >> b & 1u) {
         issue_column(d, b, at);
     } else {
-        if (is_open(d, b)) issue_precharge(d, b, at);
+        if (dram_is_open(d, b)) issue_precharge(d, b, at);
         else issue_activate(d, b, at);
         d->first = (b + 1) & (d->banks - 1);
         d->row_bound = 0;

@@ -1,13 +1,14 @@
 /* One DRAM channel at command level: banks, open rows, bus and bank-group timing, refresh,
- * FR-FCFS over a finite window. Event-driven: the time of the next command is computed,
+ * requests in a finite window. Event-driven: the time of the next command is computed,
  * idle clocks are skipped. All times are command clocks of the channel.
  *
- * The policy is GPGPU-Sim's (dram.cc, dram_sched.cc): open page; at the start of a clock
- * the window fills from the FIFO of waiting requests, then every bank without a request
- * takes from the window its oldest request to the open row, or else its oldest; this
- * repeats until nothing moves. One command per clock: the first bank, in round-robin
- * order from the one after the last activated or precharged, whose next command is legal.
- * When refresh is due nothing else issues until all banks are precharged and refreshed.
+ * As in GPGPU-Sim (dram.cc, dram_sched.cc), at the start of a clock the window fills from the
+ * FIFO of waiting requests, then every bank without a request takes from the window the one
+ * that the DRAM policy chooses; this repeats until nothing moves. One command per clock: the
+ * first bank, in round-robin order from the one after the last activated or precharged, whose
+ * next command is legal. The last access of a request may close the row too, as the page policy
+ * decides (dram_policy.h). When refresh is due nothing else issues until all banks are
+ * precharged and refreshed.
  *
  * Requests arrive in order of time, and dram_advance(limit) issues only commands before
  * limit: the caller must have pushed every request that arrives before limit. Then the
@@ -31,7 +32,9 @@ enum dram_command_kind {
     DRAM_ACTIVATE,
     DRAM_PRECHARGE,
     DRAM_PRECHARGE_ALL,
-    DRAM_REFRESH
+    DRAM_REFRESH,
+    DRAM_READ_CLOSING, /* with auto-precharge */
+    DRAM_WRITE_CLOSING
 };
 
 /* Command clocks, from the t_* rows of config.def. */
@@ -45,6 +48,10 @@ struct dram_timing {
 };
 
 #define DRAM_MAX_BURSTS UINT8_MAX
+
+/* See dram_policy.h. */
+struct dram_policy;
+struct page_policy;
 
 struct dram_request {
     uint64_t arrival; /* never before that of the request pushed before */
@@ -115,6 +122,9 @@ struct dram {
     struct dram_timing t;
     uint32_t banks, group_mask; /* group of bank b: b & group_mask */
     uint32_t window, window_used;
+    uint32_t age_cap; /* dram_age_cap */
+    const struct dram_policy *policy;
+    const struct page_policy *page;
     uint64_t act_times[4];
     uint32_t act_index;
 

@@ -149,7 +149,7 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
         }
         s->slot = c.t + cfg->issue_interval;
         s->last = c.warp;
-        if (sm->policy->issued) sm->policy->issued(sm, s, c.warp);
+        if (sm->policy->issued) sm->policy->issued(sm, s);
         sm->count.issue_cycles += cfg->issue_interval;
         if (cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) || sm->fault.code != OK)
             return;

@@ -16,8 +16,9 @@ struct scheduler_policy {
     scheduler_first *first;
     /* What the scheduler would issue next, and when: sched_choose with `first` built in. */
     struct choice (*pick)(struct sm *sm, struct scheduler *s);
-    /* The warp has issued, s->last says so; NULL: the policy keeps no memory. */
-    void (*issued)(const struct sm *sm, struct scheduler *s, uint32_t warp);
+    /* Warp s->last has issued: may change sm->policy_memory of the scheduler, on which the order of
+     * the warps may depend. NULL: the policy remembers nothing. */
+    void (*issued)(struct sm *sm, const struct scheduler *s);
 };
 
 #define POLICY_scheduler(name, doc) extern const struct scheduler_policy scheduler_##name;

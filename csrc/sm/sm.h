@@ -154,12 +154,12 @@ struct sm {
     uint64_t order[MAX_BLOCKS]; /* warp slots of the blocks that have started, oldest first */
     uint8_t scheduler_of[MAX_WARPS];
     const struct machine *m;
-    const struct scheduler_policy *policy;
+    const struct scheduler_policy *policy; /* scheduler.h */
     struct counters count;
-    struct pc_counters *pc_count; /* per instruction, NULL if not wanted */
-    struct check *check;          /* NULL if not wanted */
-    bool observed;                /* by either of them */
-    bool replaced;                /* a block that ends makes room for another one */
+    struct pc_counters *pc_count;              /* per instruction, NULL if not wanted */
+    struct check *check;                       /* NULL if not wanted */
+    bool observed;                             /* by either of them */
+    bool replaced;                             /* a block that ends makes room for another one */
     uint64_t policy_memory[MAX_SCHEDULERS][2]; /* what it keeps per scheduler, 0 at first */
     /* warm */
     struct warp warps[MAX_WARPS];

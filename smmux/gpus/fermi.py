@@ -33,7 +33,8 @@ _CORE: dict[str, Value] = {
     "pointer_bytes": (8, "P000 Table 1; DER"),
     "smm_unit": (16, "MODEL"),
     "schedulers": (2, "PG55 G.4.1"),
-    "sched_policy": (1, "GS-480"),
+    "sched_policy": ("gto", "GS-480"),
+    "sched_group": (8, "MEM Narasiman et al., MICRO 2011"),  # of no card: two_level alone
     "issue_interval": (2, "PG55 G.4.1"),
     "issue_width": (1, "GS-480"),
     "sp_units": (2, "PG55 G.4.1; GS-480"),

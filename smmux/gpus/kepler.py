@@ -32,7 +32,8 @@ _CORE: dict[str, Value] = {
     "pointer_bytes": (8, "PG55 E.2.5.2"),
     "smm_unit": (16, "MODEL"),
     "schedulers": (4, "PG55 G.5.1"),
-    "sched_policy": (1, "GS-KEP"),
+    "sched_policy": ("gto", "GS-KEP"),
+    "sched_group": (8, "MEM Narasiman et al., MICRO 2011"),  # of no card: two_level alone
     "issue_interval": (1, "PG55 G.5.1"),
     "issue_width": (2, "PG55 G.5.1"),
     "sp_units": (6, "PG55 G.5.1; DER"),

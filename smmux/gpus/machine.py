@@ -1,4 +1,4 @@
-"""`Gpu`: one machine as numbers. Its fields are the rows of `smmux._core.CONFIG`; there is no second list."""
+"""`Gpu`: one machine as numbers and names. Its fields are the rows of `smmux._core.CONFIG`; there is no second list."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from smmux import _core
+from smmux import _core, policies
 from smmux.errors import ConfigError, did_you_mean, integer
 from smmux.gpus.sources import CHANGED
 
 __all__ = ["PARAMETERS", "Gpu", "Parameter", "Value", "as_tuple", "build"]
 
 # A value and its source.
-Value = tuple[int, str]
+Value = tuple[int | str, str]
+
+_KINDS = {kind.option: kind.name for kind in policies.KINDS.values()}
+"""Kinds of policies by the option that chooses one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A machine parameter: its unit, range and meaning."""
+    """A machine parameter: its unit, range and meaning; that of a policy has the range of the policies' numbers."""
 
     name: str
     unit: str
@@ -28,18 +31,33 @@ class Parameter:
     max: int
     doc: str
 
+    @property
+    def kind(self) -> str | None:
+        """The kind of policies that the parameter chooses from."""
+        return _KINDS.get(self.name)
+
+    def checked(self, name: str, value: Any) -> int | str:
+        """The value, if the parameter can have it; ConfigError, which calls the parameter by `name`, if not."""
+        if self.kind:
+            return policies.chosen(self.kind, name, value)
+        return integer(name, value, self.min, self.max, self.unit, self.doc)
+
 
 PARAMETERS: dict[str, Parameter] = {row[0]: Parameter(*row) for row in _core.CONFIG}
 
 if TYPE_CHECKING:
 
     class _Parameters:
+        sched_policy: str
+        dram_policy: str
+        dram_page: str
+
         def __getattr__(self, name: str) -> int: ...
 
 else:
     _Parameters = dataclasses.make_dataclass(
         "_Parameters",
-        [(name, int) for name in PARAMETERS],
+        [(name, str if parameter.kind else int) for name, parameter in PARAMETERS.items()],
         frozen=True,
         kw_only=True,
         namespace={"__module__": __name__},
@@ -50,7 +68,8 @@ else:
 class Gpu(_Parameters):
     """A machine: every parameter of the C core, by name, checked when it is made.
 
-    All parameters are integers; `smmux.gpus.PARAMETERS` gives unit, range and meaning of each. A variant is made with
+    Parameters are integers, but for the names of policies (`python -m smmux policies` lists them);
+    `smmux.gpus.PARAMETERS` gives unit, range and meaning of each. A variant is made with
     `dataclasses.replace(gpu, smem_bytes=32768)` or `gpu.replace(...)`; `sources` then says that the value was changed.
     Raises ConfigError for a value out of range or for values that break a rule of `csrc/tables/rules.def`.
     """
@@ -58,13 +77,12 @@ class Gpu(_Parameters):
     name: str
     description: str = field(default="", compare=False)
     # What the machine was built from: parameter, value, source. `sources` compares with it.
-    origin: tuple[tuple[str, int, str], ...] = field(default=(), compare=False, repr=False)
+    origin: tuple[tuple[str, int | str, str], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for parameter in PARAMETERS.values():
-            name, value = f"{self.name}: {parameter.name}", getattr(self, parameter.name)
-            number = integer(name, value, parameter.min, parameter.max, parameter.unit, parameter.doc)
-            object.__setattr__(self, parameter.name, number)
+            value = parameter.checked(f"{self.name}: {parameter.name}", getattr(self, parameter.name))
+            object.__setattr__(self, parameter.name, value)
         if fault := _core.config_fault(as_tuple(self)):
             raise ConfigError(f"{self.name}: {fault}")
 
@@ -127,4 +145,5 @@ def build(name: str, description: str, values: Mapping[str, Value]) -> Gpu:
 
 def as_tuple(gpu: Gpu) -> tuple[int, ...]:
     """Parameter values in the order of `smmux._core.CONFIG`, as the core takes them."""
-    return tuple(getattr(gpu, name) for name in PARAMETERS)
+    values = ((getattr(gpu, name), parameter.kind) for name, parameter in PARAMETERS.items())
+    return tuple(policies.number(kind, value) if kind else value for value, kind in values)

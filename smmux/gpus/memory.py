@@ -20,6 +20,9 @@ _PORTS: dict[str, Value] = {
     "xbar_latency": (4, "GS32; GS-480; DER"),  # injection, VC allocation, switch allocation, ejection: 1 each
     "partition_bytes": (256, "SDK-T; GS302"),
     "dram_burst_clk": (2, "GS302; GS-480"),
+    "dram_policy": ("fr_fcfs", "GS302; GS-480"),
+    "dram_age_cap": (500, "EST"),  # of no card: about as long as a full window of conflicts takes
+    "dram_page": ("open", "GS302; GS-480"),
     "t_faw": (0, "GS302"),  # not in the sets used; 23 of RAM1 at 4000 is below four times tRRD
     "t_ccd": (2, "GS302; GS-480; RAM1"),
     "t_rtp": (2, "RAM1"),  # one burst, as on GDDR3

@@ -110,6 +110,6 @@ class Assembler:
         return found
 
 
-def variant(gpu: str, **changes: int) -> gpus.Gpu:
+def variant(gpu: str, **changes: int | str) -> gpus.Gpu:
     """A named machine with some parameters changed."""
     return replace(gpus.get(gpu), **changes)

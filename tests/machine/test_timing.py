@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from smmux import _core, gpus
+from smmux import _core, gpus, policies
 
 from .assembler import LANEID, Assembler, variant
 
@@ -184,8 +184,8 @@ def test_a_branch_to_the_next_instruction_splits_no_warp() -> None:
 
 
 @pytest.mark.parametrize("schedulers", [1, 2, 4])
-@pytest.mark.parametrize("policy", [0, 1])
-def test_scheduler_time_is_accounted_for(schedulers: int, policy: int) -> None:
+@pytest.mark.parametrize("policy", policies.names("scheduler"))
+def test_scheduler_time_is_accounted_for(schedulers: int, policy: str) -> None:
     a = Assembler()
     a("mov.b32", d=0, a=LANEID)
     for _ in range(20):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from smmux import ConfigError, _core, gpus
+from smmux import ConfigError, _core, gpus, policies
 from smmux.gpus.sources import keys
 
 
@@ -21,13 +21,16 @@ def gpu(request):
 def test_fields_are_the_parameters_of_the_core(gpu):
     values = {f.name: getattr(gpu, f.name) for f in dataclasses.fields(gpu)}
     assert [row[0] for row in _core.CONFIG] == [name for name in values if name in gpus.PARAMETERS]
-    assert gpus.as_tuple(gpu) == tuple(values[row[0]] for row in _core.CONFIG)
+    for number, row in zip(gpus.as_tuple(gpu), _core.CONFIG, strict=True):
+        kind = gpus.PARAMETERS[row[0]].kind
+        assert values[row[0]] == (policies.names(kind)[number] if kind else number)
 
 
 def test_every_value_is_in_range_and_has_a_known_source(gpu):
     assert set(gpu.sources) == {row[0] for row in _core.CONFIG}
     for name, unit, low, high, doc in _core.CONFIG:
-        assert low <= getattr(gpu, name) <= high
+        value = getattr(gpu, name)
+        assert value in policies.names(gpus.PARAMETERS[name].kind) if unit == "policy" else low <= value <= high
         assert unit
         assert doc
         assert all(key in gpus.TITLES and key != gpus.CHANGED for key in keys(gpu.sources[name])), name
@@ -57,7 +60,7 @@ def test_every_source_has_a_title_and_no_two_share_one():
     ("name", "expected"),
     [
         ("GTX285", {"sm_count": 30, "shader_khz": 1_476_000, "lat_alu": 24, "issue_sfu": 16, "smem_unit": 512}),
-        ("GTX285-1100", {"issue_width": 2, "sched_policy": 0, "smem_unit": 1, "warp_gran": 1, "lat_bar": 4}),
+        ("GTX285-1100", {"issue_width": 2, "sched_policy": "lrr", "smem_unit": 1, "warp_gran": 1, "lat_bar": 4}),
         ("GTX480-16K", {"sm_count": 15, "smem_bytes": 16384, "lat_alu": 18, "schedulers": 2, "smem_rule": 2}),
         ("GTX480-48K", {"smem_bytes": 49152, "regs_sm": 32768, "max_warps_sm": 48, "fused_mad": 1}),
         ("K20c", {"sm_count": 13, "schedulers": 4, "issue_width": 2, "lat_alu": 9, "smem_rule": 3}),
@@ -121,6 +124,9 @@ def test_machines_are_values(gpu):
         ({"dram_bank_mask": 0}, "dram_bank_mask has 0 bits, which do not number dram_banks"),
         ({"dram_row_mask": 0xFFFFFFFF}, "dram_bank_mask and dram_row_mask share the address bits"),
         ({"t_refi": 1}, "t_refi = 1 leaves no time for data"),
+        ({"sched_policy": 1}, "sched_policy must be one of lrr, gto, two_level, oldest, not 1"),
+        ({"dram_policy": "frfcfs"}, "not 'frfcfs'; did you mean 'fr_fcfs'?"),
+        ({"dram_page": None}, "dram_page must be one of open, closed, not None"),
         ({"shared_bytes": 1}, "no parameter 'shared_bytes'"),
         ({"smem_byte": 1}, "did you mean 'smem_bytes'"),
     ],
