@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smmux import gpus
+from smmux import gpus, policies
 from tests.fuzz.cases import run_launch
 from tests.fuzz.corpus import record
 
@@ -79,6 +79,23 @@ def test_windows_and_host_threads_give_the_same_bits(gpu: str, model: int) -> No
         for threads in (1, 2):
             assert run(machine, window, threads) == expected
     assert expected[0]["counters"]["allocations"] == 90 * ROUNDS
+
+
+CHOICES = [
+    (kind.option, name)
+    for kind in policies.KINDS.values()
+    if kind.option in gpus.PARAMETERS
+    for name in policies.names(kind.name)
+]
+"""Every policy that a machine chooses."""
+
+
+@pytest.mark.parametrize(("option", "policy"), CHOICES)
+def test_no_policy_of_a_machine_knows_windows_or_host_threads(option: str, policy: str) -> None:
+    for gpu in ("GTX285", "GTX480-48K"):
+        machine = variant(gpu, mem_model=1, sm_count=6, dram_age_cap=40, sched_group=2, **{option: policy})
+        expected = run(machine, 0, 1)
+        assert all(run(machine, window, threads) == expected for window, threads in ((1, 1), (13, 2), (0, 3)))
 
 
 @settings(max_examples=25)

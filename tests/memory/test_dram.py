@@ -1,11 +1,11 @@
-"""The DRAM channel: closed forms, then every command against the timing table and every choice against FR-FCFS."""
+"""The DRAM channel: closed forms, then every command against the timing table and every choice against the policies."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from smmux import gpus
+from smmux import gpus, policies
 from smmux.models_memory import DRAM_REQUEST, Dram, DramReplay
 from tests.reference import dram
 
@@ -133,13 +133,82 @@ def test_schedule_is_that_of_the_reference(name: str, mix: str, window: int) -> 
     gpu = gpus.get(name).replace(dram_window=window, t_refi=400)
     records = requests(mix, 600, 3, gpu)
     replay = Dram(gpu).replay(records, log=True)
-    expected = dram.fr_fcfs(dram.Timing.of(gpu), as_defined(gpu, records), window)
+    expected = dram.serve(dram.Timing.of(gpu), as_defined(gpu, records), window)
     assert [command[:3] for command in commands(replay)] == expected.log
-    assert (replay.row_hits, replay.row_misses, replay.row_conflicts) == (
-        expected.hits,
-        expected.misses,
-        expected.conflicts,
+    assert outcomes(replay) == (expected.hits, expected.misses, expected.conflicts)
+
+
+def outcomes(replay: DramReplay) -> tuple[int, int, int]:
+    """How requests found the row of their bank."""
+    return replay.row_hits, replay.row_misses, replay.row_conflicts
+
+
+@pytest.mark.parametrize("page", policies.names("page"))
+@pytest.mark.parametrize("policy", policies.names("dram"))
+@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize("name", ["GTX285", "GTX480-48K"])
+def test_every_policy_is_that_of_its_definition(name: str, mix: str, policy: str, page: str) -> None:
+    """Command by command, and within the timing table."""
+    gpu = gpus.get(name).replace(dram_policy=policy, dram_page=page, dram_age_cap=150, t_refi=400)
+    records = requests(mix, 400, 6, gpu)
+    replay = check(gpu, records)
+    expected = dram.serve(
+        dram.Timing.of(gpu), as_defined(gpu, records), gpu.dram_window, policy, page, gpu.dram_age_cap
     )
+    assert [command[:3] for command in commands(replay)] == expected.log
+    assert outcomes(replay) == (expected.hits, expected.misses, expected.conflicts)
+
+
+def finished(gpu: gpus.Gpu) -> list[list[int]]:
+    """When the requests of every mix are done."""
+    return [Dram(gpu).replay(requests(mix, 2_000, 4, gpu)).done.tolist() for mix in MIXES]
+
+
+def test_every_policy_changes_something() -> None:
+    gpu = gpus.get("GTX480-48K").replace(dram_age_cap=150)
+    variants = [{"dram_policy": policy} for policy in policies.names("dram")] + [{"dram_page": "closed"}]
+    results = [finished(gpu.replace(**change)) for change in variants]
+    assert all(a != b for i, a in enumerate(results) for b in results[:i])
+
+
+@pytest.mark.parametrize("page", policies.names("page"))
+def test_laws_between_policies(page: str) -> None:
+    """A window of one request leaves no choice; nobody waits for ever, and everybody longer than no time at all."""
+    gpu = gpus.get("GTX480-48K").replace(dram_page=page)
+    expected = finished(gpu)
+    assert finished(gpu.replace(dram_policy="fcfs")) == finished(gpu.replace(dram_window=1))
+    assert finished(gpu.replace(dram_policy="fr_fcfs_cap", dram_age_cap=1_000_000)) == expected
+    assert finished(gpu.replace(dram_policy="fr_fcfs_cap", dram_age_cap=0)) != expected
+
+
+def test_a_capped_request_is_not_passed_over_for_ever() -> None:
+    """Under a stream of hits to one row the request to another row waits for the stream's end, or for the cap."""
+    gpu = gpus.get("GTX285")
+    row = 1 << (gpu.dram_row_mask & -gpu.dram_row_mask).bit_length() - 1
+    addresses = np.arange(2_000) * 32 % 2048
+    addresses[8] = row
+    waits = {
+        policy: int(Dram(gpu.replace(dram_policy=policy, t_refi=0)).replay(addresses, arrival=np.arange(2_000)).done[8])
+        for policy in ("fr_fcfs", "fr_fcfs_cap")
+    }
+    assert waits["fr_fcfs"] > 4_000 - gpu.dram_window
+    assert waits["fr_fcfs_cap"] < gpu.dram_age_cap + 200
+
+
+def test_a_closed_page_has_no_conflicts_without_a_queue() -> None:
+    """Requests far apart find every row closed, and wait for no precharge."""
+    for name in MACHINES:
+        gpu = gpus.get(name).replace(t_refi=0)
+        row = 1 << (gpu.dram_row_mask & -gpu.dram_row_mask).bit_length() - 1
+        addresses, arrival = np.arange(50) % 2 * row, np.arange(50) * 1_000
+        runs = {
+            page: Dram(gpu.replace(dram_page=page)).replay(addresses, arrival=arrival) for page in ("open", "closed")
+        }
+        assert outcomes(runs["open"]) == (0, 1, 49)
+        assert outcomes(runs["closed"]) == (0, 50, 0)
+        assert (runs["open"].precharges, runs["closed"].precharges) == (49, 50)
+        waited = runs["open"].done[1:] - runs["closed"].done[1:]
+        assert (waited == gpu.t_rp).all()
 
 
 @pytest.mark.parametrize(
@@ -207,10 +276,5 @@ def test_a_million_requests(name: str) -> None:
     for seed, mix in enumerate(MIXES):
         check(gpu, requests(mix, 250_000, seed, gpu))
         records = requests(mix, 10_000, seed, gpu)
-        expected = dram.fr_fcfs(dram.Timing.of(gpu), as_defined(gpu, records), gpu.dram_window)
-        replay = Dram(gpu).replay(records)
-        assert (replay.row_hits, replay.row_misses, replay.row_conflicts) == (
-            expected.hits,
-            expected.misses,
-            expected.conflicts,
-        )
+        expected = dram.serve(dram.Timing.of(gpu), as_defined(gpu, records), gpu.dram_window)
+        assert outcomes(Dram(gpu).replay(records)) == (expected.hits, expected.misses, expected.conflicts)

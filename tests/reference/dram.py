@@ -1,13 +1,15 @@
-"""DRAM by definition: a checker that knows only the timing table, and FR-FCFS clock by clock."""
+"""DRAM by definition: a checker that knows only the timing table, and the policies clock by clock."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 NEVER = -(10**9)
-READ, WRITE, ACTIVATE, PRECHARGE, PRECHARGE_ALL, REFRESH = range(6)
+READ, WRITE, ACTIVATE, PRECHARGE, PRECHARGE_ALL, REFRESH, READ_CLOSING, WRITE_CLOSING = range(8)
+CLOSING = {READ: READ_CLOSING, WRITE: WRITE_CLOSING}
+"""Reads and writes that precharge their bank too, as soon as that is allowed."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,9 @@ class History:
             rules["row"] = b.row == row
             rules["tRCD"] = clock - b.activated >= t.rcd
             rules["tCCD"] = clock - max(self.read, self.written) >= t.ccd
-            rules["data bus"] = clock - (self.written if kind == WRITE else self.read) >= t.burst
+            rules["data bus"] = clock - (self.read if kind in (READ, READ_CLOSING) else self.written) >= t.burst
             rules["tCCDL"] = clock - self.columns[t.group(bank)] >= t.ccdl
-            if kind == READ:
+            if kind in (READ, READ_CLOSING):
                 rules["tWTR"] = clock - (self.written + t.wl + t.burst) >= t.wtr
             else:  # write data starts two clocks after the end of read data
                 rules["tRTW"] = clock + t.wl >= self.read + t.cl + t.burst + 2
@@ -137,10 +139,14 @@ class History:
             self.refreshed = clock
         else:
             self.columns[self.t.group(bank)] = clock
-            if kind == READ:
+            if kind in (READ, READ_CLOSING):
                 self.read = b.read = self.reads[self.t.group(bank)] = clock
             else:
                 self.written = b.written = clock
+            if kind in CLOSING.values():
+                while set(self.broken(clock, PRECHARGE, bank)) - {"command bus"}:
+                    clock += 1
+                b.row, b.precharged = None, clock
 
 
 def check(
@@ -154,12 +160,12 @@ def check(
     history, left = History(t), [request.bursts for request in requests]
     bus_free, refreshes = NEVER, 0
     for clock, kind, bank, what in log:
-        if kind in (READ, WRITE):
+        if kind in (*CLOSING, *CLOSING.values()):
             request = requests[what]
-            assert (bank, kind == WRITE) == (request.bank, request.write)
+            assert (bank, kind in (WRITE, WRITE_CLOSING)) == (request.bank, request.write)
             assert clock >= request.arrival
             broken = history.broken(clock, kind, bank, request.row)
-            start = clock + (t.wl if kind == WRITE else t.cl)
+            start = clock + (t.wl if request.write else t.cl)
             assert start >= bus_free, f"data bursts overlap at {clock}"
             bus_free = start + t.burst
             left[what] -= 1
@@ -189,9 +195,38 @@ class Schedule:
     conflicts: int = 0
 
 
-def fr_fcfs(t: Timing, requests: Sequence[Request], window: int) -> Schedule:
-    """Serve the requests clock by clock, as csrc/memory/dram.h describes the policy."""
+def first_hit(mine: list[Request], row: int | None, clock: int, cap: int) -> Request:
+    """First ready, first come first served: the oldest request to the open row, else the oldest."""
+    return next((request for request in mine if request.row == row), mine[0])
+
+
+def first_come(mine: list[Request], row: int | None, clock: int, cap: int) -> Request:
+    """The oldest request."""
+    return mine[0]
+
+
+def capped_hit(mine: list[Request], row: int | None, clock: int, cap: int) -> Request:
+    """The oldest request if it has waited for more than the cap, else as `first_hit`."""
+    return mine[0] if clock - mine[0].arrival > cap else first_hit(mine, row, clock, cap)
+
+
+POLICIES: dict[str, Callable[[list[Request], int | None, int, int], Request]] = {
+    "fr_fcfs": first_hit,
+    "fcfs": first_come,
+    "fr_fcfs_cap": capped_hit,
+}
+
+
+def serve(
+    t: Timing, requests: Sequence[Request], window: int, policy: str = "fr_fcfs", page: str = "open", cap: int = 0
+) -> Schedule:
+    """Serve the requests clock by clock, as csrc/memory/dram.h and dram_policy.h describe it.
+
+    Under fcfs the window is one request long: it holds up all others until its bank is idle. With page "closed" the
+    last access of a request closes the row unless the window has another request to it.
+    """
     out, history = Schedule(), History(t)
+    window = 1 if policy == "fcfs" else window
     fifo, queue = deque(range(len(requests))), []  # waiting; in the window, oldest first
     serving: dict[int, int] = {}  # bank -> request
     left = [request.bursts for request in requests]
@@ -206,7 +241,8 @@ def fr_fcfs(t: Timing, requests: Sequence[Request], window: int) -> Schedule:
         for bank in sorted({requests[i].bank for i in queue} - set(serving)):
             mine = [i for i in queue if requests[i].bank == bank]
             row = opened.get(bank)
-            chosen = next((i for i in mine if requests[i].row == row), mine[0])
+            best = POLICIES[policy]([requests[i] for i in mine], row, clock, cap)
+            chosen = next(i for i in mine if requests[i] is best)
             if row is None:
                 out.misses += 1
             elif requests[chosen].row == row:
@@ -253,12 +289,17 @@ def fr_fcfs(t: Timing, requests: Sequence[Request], window: int) -> Schedule:
                 kind = ACTIVATE if bank not in opened else PRECHARGE
             if history.broken(clock, kind, bank, request.row):
                 continue
+            wanted = any((requests[i].bank, requests[i].row) == (bank, request.row) for i in queue)
+            if kind in CLOSING and page == "closed" and left[serving[bank]] == 1 and not wanted:
+                kind = CLOSING[kind]
             issue(kind, bank, request.row)
             if kind == ACTIVATE:
                 opened[bank] = request.row
             elif kind == PRECHARGE:
                 del opened[bank]
             else:
+                if kind in CLOSING.values():
+                    del opened[bank]
                 left[serving[bank]] -= 1
                 if not left[serving[bank]]:
                     del serving[bank]
