@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 
+/* The runs of adjacent bits of a mask, and where each goes. */
 static struct bit_field bit_field(uint32_t mask) {
     struct bit_field f = {0};
     uint32_t left = 0;
@@ -22,6 +23,7 @@ static struct bit_field bit_field(uint32_t mask) {
     return f;
 }
 
+/* What addrmap_divide multiplies by to divide by d. */
 static uint64_t reciprocal(uint32_t d) { return ((1ull << ADDRMAP_RECIPROCAL_BITS) + d - 1) / d; }
 
 void addrmap_init(struct addrmap *m, const struct config *cfg) {
@@ -36,7 +38,9 @@ void addrmap_init(struct addrmap *m, const struct config *cfg) {
         .row = bit_field(cfg->dram_row_mask),
     };
     m->per_partition = reciprocal(m->partitions);
-    if (m->partitions < 2) return;
+    if (m->partitions < 2) return; /* there is nothing to hash */
+    /* The table sums the digits of a chunk of a block number at once: as many as it has room for.
+     */
     while (m->chunk * m->partitions <= ADDRMAP_TABLE) m->chunk *= m->partitions;
     m->per_chunk = reciprocal(m->chunk);
     for (uint32_t i = 1; i < m->chunk; i++) {

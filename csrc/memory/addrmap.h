@@ -19,7 +19,7 @@
 #define ADDRMAP_TABLE 4096u
 #define ADDRMAP_RUNS  16u /* of adjacent bits: a mask has no more */
 
-/* Gathers the bits of a mask, lowest first: one shift per run of adjacent bits. */
+/* How to gather the bits of a mask, lowest first: one shift per run of adjacent bits. */
 struct bit_field {
     uint32_t count;
     struct {
@@ -29,14 +29,16 @@ struct bit_field {
 
 struct addrmap {
     uint32_t partitions, block_shift, slice_shift;
-    uint32_t hashed, chunk;            /* chunk: the table's size, a power of `partitions` */
+    uint32_t hashed;                   /* else blocks are dealt out in order */
+    uint32_t chunk;                    /* size of the table in use, a power of `partitions` */
     uint64_t per_partition, per_chunk; /* 2^38 / partitions and / chunk, rounded up */
-    uint8_t digit_sum[ADDRMAP_TABLE];  /* modulo partitions */
+    uint8_t digit_sum[ADDRMAP_TABLE];  /* of the digits in base `partitions`, modulo partitions */
     struct bit_field bank, row;
 };
 
 void addrmap_init(struct addrmap *m, const struct config *cfg);
 
+/* The bits of the mask in an address, as a number. */
 static inline uint32_t bit_field_of(const struct bit_field *f, uint32_t addr) {
     uint32_t value = 0;
     for (uint32_t i = 0; i < f->count; i++)
@@ -51,7 +53,7 @@ static inline uint32_t addrmap_divide(uint32_t n, uint64_t reciprocal) {
     return (uint32_t)(n * reciprocal >> ADDRMAP_RECIPROCAL_BITS);
 }
 
-/* Partition of a device address; *local is its address there. */
+/* The partition of a device address; *local is the address in it. */
 static inline uint32_t addrmap_partition(const struct addrmap *m, uint32_t addr, uint32_t *local) {
     uint32_t block = addr >> m->block_shift, inside = addr & ((1u << m->block_shift) - 1);
     uint32_t quotient = addrmap_divide(block, m->per_partition);
@@ -66,13 +68,14 @@ static inline uint32_t addrmap_partition(const struct addrmap *m, uint32_t addr,
     return partition;
 }
 
-/* A partition's address is that of one of its slices with the slice number put in again. */
+/* The slice of an address in a partition; *in_slice is the address in it. */
 static inline uint32_t addrmap_slice(const struct addrmap *m, uint32_t local, uint32_t *in_slice) {
     uint32_t block = local >> m->block_shift, inside = local & ((1u << m->block_shift) - 1);
     *in_slice = block >> m->slice_shift << m->block_shift | inside;
     return block & ((1u << m->slice_shift) - 1);
 }
 
+/* The address in the partition of one in a slice: the slice number is put in again. */
 static inline uint32_t addrmap_local(const struct addrmap *m, uint32_t in_slice, uint32_t slice) {
     uint32_t block = in_slice >> m->block_shift, inside = in_slice & ((1u << m->block_shift) - 1);
     return (block << m->slice_shift | slice) << m->block_shift | inside;

@@ -19,6 +19,7 @@ const char *cache_refusal(const struct cache_shape *s) {
     return NULL;
 }
 
+/* The way holds that line, or none, and nothing is known of it. */
 static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
     c->number[index] = line;
     c->lines[index] = (struct cache_line){.mshr = CACHE_NO_MSHR};
@@ -59,7 +60,7 @@ void cache_free(struct cache *c) {
     c->data = NULL;
 }
 
-/* First way of the line's set. Hashing is GPGPU-Sim's "H" in spirit: two further digits of
+/* The first way of the line's set. Hashing is GPGPU-Sim's "H" in spirit: two further digits of
  * the line number, in base `sets`, are folded into the index. */
 static inline uint32_t first_way(const struct cache *c, uint32_t line) {
     uint32_t set;
@@ -80,8 +81,7 @@ static inline uint32_t first_way(const struct cache *c, uint32_t line) {
 #ifdef SMMUX_CHECK
 static void check_way(const struct cache *c, uint32_t first, uint32_t index) {
     const struct cache_line *l = &c->lines[index];
-    const uint32_t sectors = (1u << (1u << (c->line_shift - c->sector_shift))) - 1;
-    assert(l->used <= c->clock && !((l->valid | l->dirty) & ~sectors));
+    assert(l->used <= c->clock);
     if (c->number[index] == CACHE_NONE) {
         assert(!l->valid && !l->dirty && l->mshr == CACHE_NO_MSHR);
         return;
@@ -108,8 +108,8 @@ uint32_t cache_find(const struct cache *c, uint32_t line) {
     return CACHE_NONE;
 }
 
-/* Without branches, as no host can predict which way is the oldest: keys of last use and way are
- * compared. Empty ways have never been used. */
+/* Keys of last use and way are compared, without branches: no host can predict which way is the
+ * oldest. Empty ways have never been used, so they come first. */
 uint32_t cache_victim(const struct cache *c, uint32_t line) {
     const uint32_t first = first_way(c, line);
     uint64_t oldest = UINT64_MAX;

@@ -15,6 +15,7 @@
 #define CACHE_NONE    UINT32_MAX
 #define CACHE_NO_MSHR 0xffffu
 
+/* What makes a cache. */
 struct cache_shape {
     uint32_t bytes, line, ways; /* bytes = sets * ways * line; any number of sets */
     uint32_t sector;            /* bytes per valid bit; at most 8 sectors in a line */
@@ -22,7 +23,7 @@ struct cache_shape {
     bool data;                  /* lines hold data */
 };
 
-/* One line, or way: its state apart from the number, which is kept by itself for the search. */
+/* The state of one line, or way, apart from its number: numbers lie side by side for the search. */
 struct cache_line {
     uint64_t used;
     uint16_t mshr;        /* pending miss, or CACHE_NO_MSHR */
@@ -30,10 +31,10 @@ struct cache_line {
 };
 
 struct cache {
-    uint32_t *number; /* set-major; CACHE_NONE: empty */
+    uint32_t *number; /* of the line in each way, set by set; CACHE_NONE: empty */
     struct cache_line *lines;
-    uint8_t *data;
-    uint64_t clock;
+    uint8_t *data;  /* NULL: lines hold none */
+    uint64_t clock; /* how often a line has been used */
     uint32_t sets, ways, line_shift, sector_shift;
     uint32_t set_mask; /* sets - 1 when sets is a power of two, else 0 */
     uint32_t set_shift;
@@ -53,9 +54,9 @@ void cache_check(const struct cache *c);
 static inline void cache_check(const struct cache *c) { (void)c; }
 #endif
 
-/* Index of the line, or CACHE_NONE. */
+/* The index of the way that holds the line, or CACHE_NONE. */
 uint32_t cache_find(const struct cache *c, uint32_t line);
-/* Index of the way to replace for `line`: an empty one, else the least recently used that
+/* The index of the way to replace for `line`: an empty one, else the least recently used that
  * no miss is pending on; CACHE_NONE when all ways are tied. */
 uint32_t cache_victim(const struct cache *c, uint32_t line);
 /* Put `line`, with no sector valid, in that way and make it the most recently used. */
@@ -63,17 +64,19 @@ void cache_put(struct cache *c, uint32_t index, uint32_t line);
 /* Drop the line if it is present. */
 void cache_invalidate(struct cache *c, uint32_t line);
 
+/* Make that way the most recently used. */
 static inline void cache_touch(struct cache *c, uint32_t index) {
     c->lines[index].used = ++c->clock;
 }
 
-/* Mask of the sectors that [addr, addr + bytes) touches; the range lies in one line. */
+/* The mask of the sectors that [addr, addr + bytes) touches; the range lies in one line. */
 static inline uint32_t cache_sectors(const struct cache *c, uint32_t addr, uint32_t bytes) {
     uint32_t inside = addr & ((1u << c->line_shift) - 1);
     uint32_t first = inside >> c->sector_shift, last = (inside + bytes - 1) >> c->sector_shift;
     return ((2u << last) - 1) & ~((1u << first) - 1);
 }
 
+/* Where the data of that way lie. */
 static inline uint8_t *cache_data(const struct cache *c, uint32_t index) {
     return c->data + ((uint64_t)index << c->line_shift);
 }

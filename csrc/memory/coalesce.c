@@ -10,8 +10,8 @@ struct group {
     uint32_t lanes, differ;
 };
 
-/* Who shares the first address' aligned segment of ~keep + 1 bytes. Written so that compilers
- * vectorise it. */
+/* The lanes whose addresses lie in the first one's aligned segment of ~keep + 1 bytes. Compilers
+ * vectorise the loop as it is written. */
 CLONES static struct group segment_of(const uint32_t addr[32], uint32_t lanes, uint32_t first,
                                       uint32_t keep) {
     struct group found = {0, 0};
@@ -26,7 +26,7 @@ CLONES static struct group segment_of(const uint32_t addr[32], uint32_t lanes, u
     return found;
 }
 
-/* The segment of the lowest of the lanes. */
+/* The segment of the lowest of the lanes, with all lanes that it serves. */
 static struct segment next_segment(const uint32_t addr[32], uint32_t lanes, uint32_t bytes,
                                    bool shrink) {
     const uint32_t first = addr[bits_lowest(lanes)];
@@ -46,18 +46,19 @@ uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
     return count;
 }
 
+/* How large a segment is before it shrinks. */
 static uint32_t segment_bytes(const struct config *cfg, uint32_t width, bool store) {
     if (cfg->coalesce_rule == 13) return width == 1 ? 32 : width == 2 ? 64 : 128;
     return cfg->coalesce_rule == 20 && cfg->coalesce_l1 && !store ? 128 : 32;
 }
 
-/* Lanes whose addresses the machine looks at together. */
+/* How many lanes' addresses the machine looks at together. */
 static uint32_t lanes_per_request(const struct config *cfg, uint32_t width) {
     if (cfg->coalesce_rule == 13) return 16;
     return width <= 4 ? 32 : width == 8 ? 16 : 8;
 }
 
-/* All 32 lanes read consecutive words from a 128-byte boundary on. */
+/* Do all 32 lanes ask for consecutive words from a 128-byte boundary on? Most accesses do. */
 CLONES static bool aligned_line(const uint32_t addr[32]) {
     uint32_t differ = addr[0] & 127;
 
@@ -65,7 +66,7 @@ CLONES static bool aligned_line(const uint32_t addr[32]) {
     return differ == 0;
 }
 
-/* The transactions of an aligned line: one line, two half-warps or four sectors. */
+/* The transactions of such an access: one line, two half-warps or four sectors. */
 static uint32_t coalesce_line(uint32_t base, uint32_t bytes,
                               struct segment out[COALESCE_MAX_SEGMENTS]) {
     uint32_t lanes = 0xffffffffu >> (32 - bytes / 4);

@@ -54,14 +54,14 @@ void l2_check(const struct l2 *l) {
 }
 #endif
 
-/* First byte and length of the sectors in a mask, gaps included. */
+/* The first byte of the sectors in a mask, and in *bytes how far they reach, gaps included. */
 static uint32_t sector_span(const struct cache *c, uint32_t line, uint32_t mask, uint32_t *bytes) {
     uint32_t first = bits_lowest(mask), last = 31 - (uint32_t)__builtin_clz(mask);
     *bytes = (last - first + 1) << c->sector_shift;
     return (line << c->line_shift) + (first << c->sector_shift);
 }
 
-/* Sectors rounded out to whole fetch units. */
+/* The sectors of all fetch units that the mask touches. */
 static uint32_t fetch_sectors(const struct l2 *l, uint32_t mask) {
     const struct cache *c = &l->cache;
     if (l->fetch_shift <= c->sector_shift) return mask;
@@ -71,7 +71,8 @@ static uint32_t fetch_sectors(const struct l2 *l, uint32_t mask) {
     return out;
 }
 
-/* Reserve a way for the line; a dirty victim is written back. CACHE_NONE: must wait. */
+/* Reserve a way for the line, and write a dirty victim back. CACHE_NONE: there is no way, or no
+ * buffer for the victim, and the request must wait. */
 static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
     uint32_t i = cache_victim(&l->cache, line);
     if (i == CACHE_NONE) return i;
@@ -87,6 +88,7 @@ static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
     return i;
 }
 
+/* Put a request at the end of those that wait for the miss. */
 static void mshr_wait(struct l2_mshr *m, struct request *pool, uint32_t node) {
     pool[node].next = XBAR_NONE;
     if (m->waiting++) pool[m->last].next = node;
@@ -94,7 +96,7 @@ static void mshr_wait(struct l2_mshr *m, struct request *pool, uint32_t node) {
     m->last = node;
 }
 
-/* A store: no fetch, the sectors become dirty. */
+/* Serve a store: nothing is fetched, and its sectors become dirty. */
 static enum l2_answer store(struct l2 *l, uint32_t line, uint32_t index, uint32_t want, bool covers,
                             struct l2_work *work) {
     if (index == CACHE_NONE) {
@@ -111,7 +113,8 @@ static enum l2_answer store(struct l2 *l, uint32_t line, uint32_t index, uint32_
     return L2_HIT;
 }
 
-/* A load or atomic that needs sectors which are not valid. */
+/* Serve a load or an atomic that needs sectors which are not valid: join the line's pending miss,
+ * or start one. */
 static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node, uint32_t line,
                            uint32_t index, struct l2_work *work) {
     struct request *r = &pool[node];

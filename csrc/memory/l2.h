@@ -19,6 +19,7 @@
 
 #define L2_MAX_MSHRS 4096u
 
+/* A pending miss: a line on its way from DRAM, and the requests that wait for it. */
 struct l2_mshr {
     uint32_t line, index; /* line number; place in the cache */
     uint32_t first, last; /* waiting requests, oldest first */
@@ -40,6 +41,7 @@ struct l2 {
     struct l2_stats stats;
 };
 
+/* What became of a request; see l2_access. */
 enum l2_answer { L2_HIT, L2_MISS, L2_BLOCKED };
 
 /* What DRAM has to do for a request: addresses are the slice's; bytes 0: nothing. */

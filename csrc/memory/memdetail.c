@@ -41,17 +41,19 @@ void memdetail_destroy(struct memdetail *m) {
     free(m);
 }
 
-/* A packet sent at t starts at tick ceil(t) or later; its head crosses to the slice, */
+/* The first tick at which a packet that is sent at cycle t or later can reach a slice: its head
+ * crosses in the crossbar's latency. */
 static uint64_t arrivals(const struct memdetail *m, uint64_t t) {
     return clock_convert(&m->xbar.to_icnt, t) + m->xbar.latency;
 }
 
-/* it leaves the ROP one flit and the ROP's latency later, */
+/* The first tick at which such a packet can leave the ROP, one flit and the ROP's latency later:
+ * partitions that know all packets before t may be simulated to here. */
 static uint64_t horizon(const struct memdetail *m, uint64_t t) {
     return arrivals(m, t) + 1 + m->rop_latency;
 }
 
-/* and the reply crosses back, again in one flit or more. */
+/* There and back each take the crossbar's latency and a flit. */
 uint32_t memdetail_min_reply(const struct memdetail *m) {
     uint64_t ticks = 2ull * m->xbar.latency + m->rop_latency + 2;
     return (uint32_t)clock_convert(&m->xbar.to_shader, ticks) + m->xbar.pipeline;

@@ -24,6 +24,7 @@
 #include "base/errors.h"
 #include "base/pool.h"
 
+/* What an access does; a fetch is one of instructions. */
 enum access_kind { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOM, ACCESS_FETCH, ACCESS_TEXTURE };
 
 /* One device array. Device addresses come from the launcher, never from the host. */
@@ -32,18 +33,19 @@ struct buffer {
     uint32_t address; /* multiple of 256 */
     uint32_t bytes;
     bool writable;
-    /* The next view of the same memory, round to this one: views share lines. By launch.c. */
+    /* Views of the same memory form a ring, since they share lines; launch.c joins it. */
     const struct buffer *next_view;
 };
 
-/* Where the host keeps a device address; NULL outside the array, where a segment may begin. */
+/* Where the host keeps a device address. NULL if that lies outside the array: a segment, which is
+ * aligned, may begin in front of it. */
 static inline uint8_t *buffer_at(const struct buffer *b, uint32_t address) {
     const uint32_t offset = address - b->address;
     return offset < b->bytes ? b->host + offset : NULL;
 }
 
-/* The fill of a cache's line. That of an L1 data cache, a load, copies the line at addr[0], as
- * bytes, to access->data[0]; others move nothing. */
+/* Flag of an access that fills a line of a cache. If that is the L1, a load, it copies the line at
+ * addr[0], as bytes, to access->data[0]; other caches hold no data, so nothing moves. */
 #define ACCESS_FILL 0x80u
 
 /* One memory instruction of one warp, alive until its last transaction is answered.
@@ -88,12 +90,12 @@ struct reply {
     struct access *access;
 };
 
-/* Transactions that an SM can have in flight beyond its credits: the last access may overdraw
- * them, and the fills of its caches need none. */
+/* How many transactions an SM can have in flight beyond its credits: the last access may overdraw
+ * them by a warp's segments, and the fills of three caches take none. */
 #define PORT_EXTRA (32u + 3u * 64u)
 
-/* What an SM shows to the memory system: packets of the window, sorted by cycle, and
- * a place for replies (any order; the SM sorts). */
+/* What an SM shows to the memory system: the packets that it has sent in the window, sorted by
+ * cycle, and a place for replies, which may come in any order since the SM sorts them. */
 struct port {
     _Alignas(64) struct packet *out;
     uint32_t out_first, out_count, out_capacity; /* those from out_first on have yet to leave */
@@ -107,45 +109,52 @@ void port_check(const struct port *port);
 #else
 static inline void port_check(const struct port *port) { (void)port; }
 #endif
-/* Packets from out_first on stay; the array's front is made free again. */
+/* Make the front of the packets' array free again; those from out_first on move there. */
 void port_trim(struct port *port);
 
 struct memsys;
 
+/* Memory as the machine has it, flat or detailed, for so many SMs. */
 enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports);
 void memsys_destroy(struct memsys *m);
-/* Least time from packet.cycle to reply.cycle. */
+/* The least time from packet.cycle to reply.cycle. */
 uint32_t memsys_min_reply(const struct memsys *m);
 
 /* Begin a pass in which the SMs go on from cycle t; returns how many partitions take part, 0 if the
  * memory system is there already. */
 uint32_t memsys_begin(struct memsys *m, uint64_t t);
+/* Let a partition that takes part in the pass serve what was sent to it before the pass. */
 void memsys_partition(struct memsys *m, uint32_t partition);
-/* Put replies into the ports of a TPC, before its SMs run; take their packets with cycle < t1
- * afterwards (later ones stay, in order, for the next window). */
+/* Put replies into the ports of a TPC, before its SMs run. */
 void memsys_receive(struct memsys *m, uint32_t tpc, struct port *ports);
+/* Take the packets of a TPC's SMs with cycle < t1, after they have run; later packets stay in their
+ * port, in order, for the next window. */
 void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1);
 
-/* Between passes, the SMs being at cycle t: whether one partition had more than one of so many
- * threads' share of the last work (partition camping), */
+/* ---- between passes, while the SMs are at cycle t ------------------------------------------ */
+
+/* Did one partition alone have more than one of so many threads' share of the last pass? That is
+ * partition camping. */
 bool memsys_is_camped(const struct memsys *m, uint32_t threads);
-/* whether the memory system lags behind, */
+/* Has the memory system yet to be advanced to t? */
 bool memsys_lags(const struct memsys *m, uint64_t t);
-/* a pass of its own to t, */
+/* Advance a memory system that lags to t, in a pass of its own. */
 void memsys_catch_up(struct memsys *m, struct port *ports, uint64_t t, struct pool *pool);
-/* the cycle before which every reply is known, UINT64_MAX when nothing is in flight, */
+/* The cycle before which every reply is known; UINT64_MAX when nothing is in flight. */
 uint64_t memsys_known(const struct memsys *m, uint64_t t);
-/* and a cycle before which no reply comes that the SMs do not know, packets still in ports
- * included. */
+/* A cycle before which no reply comes that the SMs do not have yet; replies to packets that are
+ * still in ports count. */
 uint64_t memsys_next_reply(const struct memsys *m);
-/* After the last reply: let what is still on its way to DRAM arrive, and add the counters. */
+/* Let what is still on its way to DRAM after the last reply arrive, and add the counters. */
 void memsys_finish(struct memsys *m, struct counters *into);
 
-/* Functional effect of one transaction on memory and on access->data (access.c). Textures are read
- * when they issue, fetches never. */
+/* ---- what an access does to memory (access.c) ----------------------------------------------- */
+
+/* Read or write memory for some lanes of an access: one transaction. The SM itself reads textures,
+ * when they issue; fetches move nothing. */
 void access_perform(struct access *a, uint32_t lanes);
-/* Put what a load's lanes ask for into its registers; `from` holds the memory from device address
- * `base` on. At least one lane. For the SM alone, which owns the whole row. */
+/* Put what one or more lanes of a load ask for into its registers; `from` holds the memory from
+ * device address `base` on. Only the SM may call it: it writes the other lanes of a row, too. */
 void access_read(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base);
 
 #endif

@@ -57,6 +57,7 @@ void partition_free(struct partition *p) {
 
 /* ---- to and from DRAM -------------------------------------------------------------------- */
 
+/* Put an access to some bytes of a slice into the channel's queue. */
 static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint32_t bytes,
                         bool write, uint32_t tag, uint64_t tick) {
     const struct addrmap *map = &p->xbar->map;
@@ -73,6 +74,7 @@ static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint
     dram_push(&p->dram, &r);
 }
 
+/* Send the answer to a request through the slice's output port. */
 static void reply(struct partition *p, struct slice *s, uint32_t node, uint64_t tick) {
     struct xbar *x = p->xbar;
     struct request *r = &x->pool[node];
@@ -85,6 +87,7 @@ static void reply(struct partition *p, struct slice *s, uint32_t node, uint64_t 
     xbar_return(x, s->number, node);
 }
 
+/* An access to DRAM is done: answer what waited for it, and let a blocked slice look again. */
 static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
     struct request *pool = p->xbar->pool;
     uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1), payload = tag & TAG_PAYLOAD;
@@ -118,7 +121,7 @@ static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-/* Find the oldest request and when it leaves the ROP. */
+/* Find the slice's oldest request, and when it leaves the ROP. */
 static void slice_look(const struct partition *p, struct slice *s, uint64_t arrivals) {
     const struct xbar *x = p->xbar;
     uint64_t arrived;
@@ -133,7 +136,7 @@ static void slice_look(const struct partition *p, struct slice *s, uint64_t arri
     if (s->due < s->free) s->due = s->free;
 }
 
-/* Lanes of the most contended address: what an atomic has to do one after the other. */
+/* How many lanes address the place that most of them do: an atomic takes them one by one. */
 static uint32_t contention(const struct access *a, uint32_t lanes) {
     uint32_t most = 0;
     while (lanes) {
@@ -148,11 +151,12 @@ static uint32_t contention(const struct access *a, uint32_t lanes) {
     return most;
 }
 
+/* Does a store write every byte of its segment? */
 static bool covers(const struct request *r) {
     return bits_count(r->lanes) * r->access->width >= r->bytes;
 }
 
-/* The clocks for which a request holds the slice's pipeline. */
+/* How many clocks a request holds the slice's pipeline. */
 static uint32_t occupancy(const struct partition *p, const struct request *r) {
     return p->cached && !p->texture_only ? (uint32_t)r->bytes >> p->xbar->flit_shift : 1;
 }
@@ -171,7 +175,7 @@ static uint64_t atom_unlocked(const struct slice *s, const struct request *r) {
     return tick;
 }
 
-/* Lock them; returns when this one is done. */
+/* Lock the atomic's sectors; returns when it is done. */
 static uint64_t atom_lock(struct partition *p, struct slice *s, const struct request *r,
                           uint64_t tick) {
     const uint64_t done = tick + (uint64_t)p->atom_interval * contention(r->access, r->lanes);
@@ -180,6 +184,7 @@ static uint64_t atom_lock(struct partition *p, struct slice *s, const struct req
     return done;
 }
 
+/* Look a request up in the slice's L2, and start the accesses to DRAM that follow. */
 static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t node, uint64_t tick) {
     struct slice *s = &p->slice[n];
     struct request *pool = p->xbar->pool;
@@ -197,7 +202,7 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
     return answer;
 }
 
-/* The oldest request of the slice leaves the ROP. */
+/* Let the oldest request of the slice leave the ROP: to the L2, or to DRAM. */
 static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     struct slice *s = &p->slice[n];
     const struct xbar *x = p->xbar;
@@ -234,7 +239,7 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     slice_look(p, s, arrivals);
 }
 
-/* The tick of the next completion, as far as the channel has been advanced. */
+/* Look for the tick of the next completion, as far as the channel has been advanced. */
 static void look_done(struct partition *p) {
     const uint64_t clock = dram_done(&p->dram);
     p->done = clock == DRAM_NEVER ? XBAR_NEVER : clock_convert(&p->to_icnt, clock) + p->dram_return;
@@ -261,7 +266,7 @@ static void advance_dram(struct partition *p, uint64_t tick) {
     }
 }
 
-/* Between two events. */
+/* Check all that holds of a partition between two events. */
 static void check(const struct partition *p) {
     dram_check(&p->dram);
     for (uint32_t n = 0; n < p->slices; n++) {

@@ -27,10 +27,12 @@
 #define ATOM_LOCKS      64u
 #define ATOM_LOCK_SHIFT 5 /* 32-byte sectors [ATOM-STR] */
 
+/* What a partition counts beside its L2 and DRAM. */
 struct partition_stats {
     uint64_t atomics, request_flits, reply_flits;
 };
 
+/* One L2 slice with its ports; without an L2, the ROP of a partition. */
 struct slice {
     struct streams *requests;   /* per TPC */
     uint64_t in_free, out_free; /* ports */

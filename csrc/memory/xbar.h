@@ -44,8 +44,8 @@ struct request {
     uint8_t want; /* L2 sectors it waits for */
 };
 
-/* Serving a request reads what lies in the host's memory or in the cache of another core: ask for
- * it, and for the request behind, one request ahead. */
+/* Ask the host for what serving a request will read, and for the request behind it. All that lies
+ * in the host's memory, or in the cache of another core, and is asked for one request ahead. */
 static inline void request_prefetch(const struct request *pool, uint32_t node) {
     const struct request *r = &pool[node];
     const uint8_t *access = (const uint8_t *)r->access; /* its head and the addresses */
@@ -56,7 +56,8 @@ static inline void request_prefetch(const struct request *pool, uint32_t node) {
     if (r->next != XBAR_NONE) __builtin_prefetch(&pool[r->next]);
 }
 
-/* Requests in order of time: a stream, or what goes from one side to the other in a pass. */
+/* A list of requests in order of time: a stream, or what goes from one side to the other in a
+ * pass. */
 struct batch {
     uint32_t head, tail; /* a stream without any: XBAR_NONE */
 };
@@ -96,6 +97,7 @@ struct xbar_tpc {
     uint32_t free, fresh, end; /* free nodes: a list, and those never used */
 };
 
+/* What belongs to one slice. */
 struct xbar_slice {
     struct outbox returned;  /* per TPC */
     struct streams requests; /* per TPC */
@@ -118,26 +120,29 @@ struct xbar {
 
 enum error xbar_init(struct xbar *x, const struct config *cfg);
 void xbar_free(struct xbar *x);
-/* Before a pass in which slices, TPCs or both take part, one of them at most for the second time
- * running. A slice collects first; a TPC receives first and sends last. */
+/* Begin a pass in which slices, TPCs or both take part. A slice collects before it does anything
+ * else; a TPC receives first and sends last. */
 void xbar_begin(struct xbar *x, bool slices, bool tpcs);
-/* Slice: take over what the TPCs sent into its streams. */
+/* Take over into the streams of a slice what the TPCs have sent it. */
 void xbar_collect(struct xbar *x, uint32_t slice);
-/* Slice: the request goes back, its head reaches the TPC at request.tick. */
+/* Send a request back from a slice; its head reaches the TPC at request.tick. */
 void xbar_return(struct xbar *x, uint32_t slice, uint32_t node);
-/* TPC: hand over every reply whose head reaches it before `tick`. */
+/* Hand over to a TPC's SMs every reply whose head reaches it before `tick`. */
 void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tick);
-/* TPC: send all packets with cycle < t1; later ones stay in their port. */
+/* Send all packets of a TPC's SMs with cycle < t1; later ones stay in their port. */
 void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1);
-/* Earliest tick of a reply on its way; XBAR_NEVER: there is none. Between passes only. */
+/* The earliest tick of a reply on its way, XBAR_NEVER if there is none; to be asked between passes.
+ */
 uint64_t xbar_earliest(const struct xbar *x);
 
+/* How many SMs a TPC has: the last one may have fewer. */
 static inline uint32_t xbar_sms_of(const struct xbar *x, uint32_t tpc) {
     const uint32_t left = x->sms - tpc * x->sms_per_tpc;
     return left < x->sms_per_tpc ? left : x->sms_per_tpc;
 }
 
-/* At least one: with packet_header 0 the header travels beside the data. */
+/* How many flits a packet has. At least one: with packet_header 0 the header travels beside the
+ * data. */
 static inline uint32_t xbar_flits(const struct xbar *x, uint32_t payload) {
     uint32_t bytes = x->header + payload;
     return bytes ? (bytes + (1u << x->flit_shift) - 1) >> x->flit_shift : 1;
@@ -155,12 +160,13 @@ static inline uint32_t xbar_reply_flits(const struct xbar *x, const struct reque
     return xbar_flits(x, r->kind == ACCESS_STORE ? 0 : r->bytes);
 }
 
-/* Tick of a stream's head, XBAR_NEVER: it is empty. */
+/* The tick of a stream's head; XBAR_NEVER if the stream is empty. */
 static inline uint64_t streams_tick(const struct streams *s, uint32_t i) {
     return s->key[s->leaves + i] >> XBAR_INDEX_BITS;
 }
 
-/* The stream with the earliest head and its tick; XBAR_NEVER, any stream: all are empty. */
+/* The stream with the earliest head, and that head's tick; if all are empty any stream, and
+ * XBAR_NEVER. */
 static inline uint32_t streams_first(const struct streams *s, uint64_t *tick) {
     *tick = s->key[1] >> XBAR_INDEX_BITS;
     return (uint32_t)s->key[1] & ((1u << XBAR_INDEX_BITS) - 1);
@@ -176,7 +182,7 @@ static inline void streams_check(const struct streams *s, const struct request *
 }
 #endif
 
-/* The stream begins with that request from now on. */
+/* Let a stream begin with that request from now on. */
 static inline void streams_set(struct streams *s, uint32_t i, const struct request *pool,
                                uint32_t head) {
     const uint64_t tick = head == XBAR_NONE ? XBAR_NEVER : pool[head].tick;
@@ -189,7 +195,7 @@ static inline void streams_set(struct streams *s, uint32_t i, const struct reque
     }
 }
 
-/* A whole batch at the end. */
+/* Put a whole batch at the end of a stream. */
 static inline void streams_splice(struct streams *s, uint32_t i, struct request *pool,
                                   struct batch b) {
     if (s->stream[i].head == XBAR_NONE) streams_set(s, i, pool, b.head);

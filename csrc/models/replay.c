@@ -11,10 +11,12 @@
 #define WATCH_ITEMS  (1u << 14) /* a few ms of work */
 #define WATCH_CLOCKS (1u << 16)
 
+/* Does the caller want the replay to end? */
 static bool stopped(const struct replay_watch *watch) { return watch->interrupted(watch->context); }
 
 /* ---- one DRAM channel -------------------------------------------------------------------- */
 
+/* How many column commands a request takes. */
 static uint32_t bursts_of(const struct config *cfg, const struct dram_replay_request *r) {
     const uint32_t shift = bits_lowest(cfg->dram_burst_bytes);
     return ((r->address + r->bytes - 1u) >> shift) - (r->address >> shift) + 1;
@@ -32,7 +34,7 @@ static const char *request_fault(const struct config *cfg, const struct dram_rep
     return NULL;
 }
 
-/* dram_advance in steps; false if the watch ends it. */
+/* Advance the channel in steps, so that the user can stop it; false: the user has. */
 static bool dram_run(struct dram *dram, uint64_t limit, const struct replay_watch *watch) {
     while (dram->wake < limit && limit - dram->wake > WATCH_CLOCKS) {
         if (stopped(watch)) return false;
@@ -43,7 +45,7 @@ static bool dram_run(struct dram *dram, uint64_t limit, const struct replay_watc
     return true;
 }
 
-/* All requests into the channel, which serves those it can while they arrive. */
+/* Put all requests into the channel, which serves those that it can while others arrive. */
 static enum error dram_feed(struct dram *dram, const struct config *cfg,
                             const struct dram_replay_request *requests, uint64_t n,
                             const struct replay_watch *watch, struct replay_refusal *refused) {
@@ -129,6 +131,7 @@ struct sender {
     uint32_t outstanding, head;
 };
 
+/* Everything that one run of the memory side needs. */
 struct replay {
     const struct memory_replay *how;
     const struct memory_packet *packets;
@@ -165,6 +168,7 @@ static const char *packet_fault(const struct config *cfg, const struct memory_pa
     return p->cycle >= REPLAY_LAST ? "is sent later than any cycle" : NULL;
 }
 
+/* Refuse the first packet with which something is wrong. */
 static enum error check_packets(const struct config *cfg, const struct memory_packet *packets,
                                 uint64_t n, struct replay_refusal *refused) {
     for (uint64_t i = 0; i < n; i++) {
@@ -175,6 +179,8 @@ static enum error check_packets(const struct config *cfg, const struct memory_pa
     return OK;
 }
 
+/* Each SM has as many accesses as it has credits, its packets as a list in their order, and a port.
+ */
 static enum error replay_init(struct replay *r, const struct config *cfg) {
     const size_t sms = cfg->sm_count, credits = r->how->credits;
     r->next = malloc((size_t)(r->n + 1) * sizeof *r->next);
@@ -233,6 +239,7 @@ static void sender_run(struct replay *r, uint16_t sm, uint64_t t1) {
             used++;
             if (credit > at) at = credit;
         }
+        /* Beyond the window, or no credit is free: its replies are not known yet. */
         if (at >= t1 || s->outstanding == r->how->credits) {
             if (s->next_free < at) s->next_free = at;
             break;
@@ -256,6 +263,7 @@ static void sender_run(struct replay *r, uint16_t sm, uint64_t t1) {
     port->in_count -= used;
 }
 
+/* Write down when the replies came that are new since `seen` of each SM's were there. */
 static void note_replies(struct replay *r, const struct config *cfg, const uint32_t *seen) {
     for (uint32_t sm = 0; sm < cfg->sm_count; sm++)
         for (uint32_t i = seen[sm]; i < r->ports[sm].in_count; i++) {
@@ -289,6 +297,7 @@ static uint64_t window_end(const struct replay *r, const struct config *cfg, uin
     return end < known ? end : known;
 }
 
+/* Window by window: senders first, as SMs in a launch, then the memory side. */
 static enum error replay_run(struct replay *r, const struct config *cfg,
                              const struct replay_watch *watch) {
     enum error e = OK;

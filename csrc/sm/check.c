@@ -13,7 +13,8 @@ static bool is_shared(uint32_t op) {
     return op == OP_LD_SHARED || op == OP_ST_SHARED || op == OP_ATOM_SHARED;
 }
 
-/* Bytes of the narrowest shared-memory access of the program, and whether it has atomics. */
+/* The bytes of the program's narrowest access to shared memory, and whether it has atomics there.
+ */
 static uint32_t narrowest_access(const struct program *p, bool *atomics) {
     uint32_t narrowest = 4;
     for (uint32_t pc = 0; pc < p->count; pc++) {
@@ -25,8 +26,8 @@ static uint32_t narrowest_access(const struct program *p, bool *atomics) {
     return narrowest;
 }
 
-/* One allocation, whose pages the host hands out when they are touched: second tags hardly ever
- * are. */
+/* All lies in one allocation, whose pages the host hands out when they are touched: those of second
+ * tags hardly ever are. */
 struct check *check_create(const struct machine *m, enum check_mode mode) {
     bool atomics = false;
     const uint32_t shift = (uint32_t)__builtin_ctz(narrowest_access(m->program, &atomics));
@@ -58,7 +59,8 @@ void check_free(struct check *check) { free(check); }
 
 const struct findings *check_findings(const struct check *check) { return &check->findings; }
 
-/* Copies of an unrolled loop are one place; a program without lines has one per instruction. */
+/* The place of an instruction in the source: copies of an unrolled loop have one in common, and in
+ * a program without lines each instruction has its own. */
 static uint64_t place_of(const struct program *p, uint32_t pc) {
     return p->line[pc] ? (uint64_t)p->line[pc] << 16 | p->code[pc].op : 1ull << 63 | pc;
 }
@@ -134,7 +136,7 @@ void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes) {
     if (c->blocks[sm->warps[warp].block].met) c->exits[warp].late |= lanes;
 }
 
-/* Lanes of the warp that have exited. */
+/* The lanes of a warp that have exited. */
 static uint32_t exited_lanes(const struct sm *sm, const struct block *b, uint32_t warp) {
     const uint32_t *size = sm->m->dims.block;
     const uint32_t left = size[0] * size[1] * size[2] - first_thread(b, warp);
@@ -163,7 +165,8 @@ void check_arrival(struct sm *sm, uint32_t warp, uint64_t t) {
                                   .thread = {waiting_thread(sm, b), thread}});
 }
 
-/* Lanes that took a way to an exit behind the barrier; the order of programs is the source's. */
+/* The lanes that went round the barrier: their exit stands behind it, and instructions stand in the
+ * order of the source. */
 static uint32_t gone_round(const struct check *c, uint32_t warp, uint32_t exited, uint32_t pc) {
     uint32_t lanes = 0;
     for (uint32_t left = exited; left; left &= left - 1)

@@ -15,25 +15,28 @@
 
 enum check_mode { CHECK_NONE, CHECK_RACES, CHECK_RACES_STRICT, CHECK_MODE_COUNT };
 
-/* NULL when out of memory. */
+/* The checks of one SM; NULL if there is no memory for them. */
 struct check *check_create(const struct machine *m, enum check_mode mode);
 void check_free(struct check *check);
+/* What they have found so far. */
 const struct findings *check_findings(const struct check *check);
 
-/* The block has its static part, and starts. */
+/* ---- what happens on the SM; the checks are told of it --------------------------------------- */
+
+/* A block has its static part, and starts. */
 void check_start(struct sm *sm, const struct block *b);
-/* The dynamic part is the block's, from now on, with whatever another block has left there. */
+/* A block has its dynamic part from now on, with whatever another block has left there. */
 void check_grant(struct sm *sm, const struct block *b);
-/* The warp is about to count as arrived at the barrier. */
+/* A warp is about to count as arrived at its block's barrier. */
 void check_arrival(struct sm *sm, uint32_t warp, uint64_t t);
-/* All warps that live have arrived: what follows is ordered behind what was. */
+/* All live warps of a block have arrived: the barrier orders what follows behind what was. */
 void check_interval(struct sm *sm, const struct block *b, uint64_t t);
-/* Lanes of the warp are about to exit. */
+/* Lanes of a warp are about to exit. */
 void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes);
-/* Lanes of the warp have synchronised among themselves: order in the strict form. */
+/* Lanes of a warp have synchronised among themselves, which is an order in the strict form. */
 void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes);
-/* A shared-memory instruction with active lanes, before loads and stores are performed; addresses
- * are those of the SM, shape is that of struct smem_cost. */
+/* A shared-memory instruction with active lanes is about to load or store. Its addresses are those
+ * in the SM's shared memory, its shape that of struct smem_cost. */
 void check_access(const struct memop *op, const uint8_t shape[2]);
 
 #endif

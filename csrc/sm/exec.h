@@ -11,21 +11,24 @@ struct lanes {
     uint32_t *preds; /* masks */
 };
 
+/* The 32 lanes of an operand. */
 static inline const uint32_t *operand_row(const struct lanes *w, uint32_t row) {
     return (row & ROW_UNIFORM ? w->uniforms : w->rows) + (row & ~ROW_UNIFORM) * 32u;
 }
 
+/* The 32 lanes of a register to be written. */
 static inline uint32_t *destination_row(const struct lanes *w, uint32_t row) {
     return w->rows + row * 32u;
 }
 
-/* What runs one operation on the lanes of mask. */
+/* A function that runs one operation on the lanes of mask. */
 typedef void exec_fn(const struct uop *u, const struct lanes *w, uint32_t mask);
 
-/* By enum op: ALU, predicate, shuffle and vote operations; NULL for all others. */
+/* The function of each enum op: arithmetic, predicates, shuffles and votes; NULL for all others. */
 extern exec_fn *const exec_table[OP_COUNT];
 
-/* True for integer division and remainder with a zero divisor in an active lane (*lane). */
+/* Does an integer division or remainder have a zero divisor in an active lane? The first is *lane.
+ */
 bool divides_by_zero(const struct uop *u, const struct lanes *w, uint32_t mask, uint32_t *lane);
 
 #endif

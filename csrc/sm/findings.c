@@ -4,11 +4,13 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Whether a kind is an error or a warning. */
 static const char *const severities[] = {
 #define FINDING(id, name, severity, doc, remedy) severity,
 #include "tables/findings.def"
 };
 
+/* Upper bits of a product, which depend on all bits of the places. */
 static uint32_t hash(uint32_t kind, const uint64_t place[2]) {
     const uint64_t h = (place[0] * 31 + place[1] + kind) * 0x9e3779b97f4a7c15u;
     return (uint32_t)(h >> 32);
@@ -22,6 +24,8 @@ void findings_add(struct findings *f, const struct finding *found, const uint64_
     const bool warning = severities[found->kind][0] == 'w';
     const uint32_t room = warning ? FINDINGS_WARNINGS : FINDINGS_MAX;
     uint32_t at = hash(found->kind, key) & mask;
+    /* The next free slot is taken where two pairs have one hash: the table is never more than half
+     * full, so the search ends. */
     for (; f->slot[at]; at = (at + 1) & mask) {
         const uint32_t row = f->slot[at] - 1;
         if (f->row[row].kind == found->kind && !memcmp(f->place[row], key, sizeof key)) {
@@ -29,7 +33,7 @@ void findings_add(struct findings *f, const struct finding *found, const uint64_
             return;
         }
     }
-    if (f->count >= room) {
+    if (f->count >= room) { /* the example is lost, that there were more is not */
         f->lost++;
         return;
     }

@@ -13,7 +13,8 @@ enum finding_kind {
     FINDING_KIND_COUNT
 };
 
-/* Threads and blocks are numbered x first. thread[0] did pc[0], the earlier of the two. */
+/* Two accesses, or a thread and a barrier, that should not meet as they do. Threads and blocks are
+ * numbered x first; thread[0] did pc[0], the earlier of the two. */
 struct finding {
     uint32_t kind; /* enum finding_kind */
     uint32_t pc[2], thread[2];
@@ -30,6 +31,7 @@ _Static_assert(sizeof(struct finding) == 48 && offsetof(struct finding, cycle) =
 #define FINDINGS_MAX      512u /* distinct pairs per SM; a power of two */
 #define FINDINGS_WARNINGS 256u /* rows that warnings may take */
 
+/* A hash table of rows. */
 struct findings {
     struct finding row[FINDINGS_MAX];
     uint64_t place[FINDINGS_MAX][2];

@@ -11,7 +11,8 @@
 static bool is_load(uint32_t op) { return op == OP_LD_GLOBAL || op == OP_LD_LOCAL || op == OP_TEX; }
 static bool is_store(uint32_t op) { return op == OP_ST_GLOBAL || op == OP_ST_LOCAL; }
 
-/* Local words of the 32 lanes lie side by side, so that equal offsets coalesce. */
+/* Fill in the device addresses of a local access. The words of the 32 lanes lie side by side, so
+ * that equal offsets coalesce. */
 static bool local_addresses(struct memop *op) {
     const struct machine *m = op->sm->m;
     const uint32_t bytes = m->program->meta.local_bytes;
@@ -63,7 +64,7 @@ static enum access_kind kind_of(uint32_t op) {
     return is_load(op) ? ACCESS_LOAD : is_store(op) ? ACCESS_STORE : ACCESS_ATOM;
 }
 
-/* The instruction as a record of its own, which outlives its issue. */
+/* Write the instruction down as a record of its own, which outlives its issue. */
 static struct access *describe(struct memop *op, const struct buffer *buffer) {
     struct access *a = global_new_access(op->sm);
     memcpy(a->addr, op->addr, sizeof a->addr);
@@ -104,7 +105,8 @@ static void count_global(struct memop *op, uint32_t n) {
     }
 }
 
-/* The memory phase will want these bytes of the host, which most likely are in no cache. */
+/* Ask the host for bytes that the memory system will want, and that most likely are in none of its
+ * caches. */
 static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
     for (uint32_t line = 0; line < bytes; line += 64) {
         const uint8_t *at = buffer_at(b, addr + line);
@@ -112,7 +114,7 @@ static void prefetch(const struct buffer *b, uint32_t addr, uint32_t bytes) {
     }
 }
 
-/* Packets leave in order, one per issue interval. */
+/* Packets leave in order, one per issue interval of global accesses. */
 void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes, uint32_t lanes,
                  uint64_t at) {
     assert(sm->port->out_count < sm->port->out_capacity);
@@ -139,8 +141,8 @@ static uint32_t send_all(struct memop *op, struct access *a, const struct segmen
     return n;
 }
 
-/* The cache that serves this instruction, 0 for none: texture; on Fermi global and local
- * loads, on Kepler local ones (coalesce_l1). */
+/* The cache that serves this instruction, 0 for none. Textures have one of their own; the L1 serves
+ * global and local loads on Fermi, local ones on Kepler (coalesce_l1). */
 static uint32_t cache_of(const struct memop *op) {
     const struct sm *sm = op->sm;
     if (op->u->op == OP_TEX) return sm->caches[CACHE_TEXTURE].present ? CACHE_TEXTURE : 0;
@@ -150,24 +152,27 @@ static uint32_t cache_of(const struct memop *op) {
                : 0;
 }
 
-/* Credits that these segments take, or CACHE_NONE: the cache has too many pending misses. */
+/* How many credits these segments take; CACHE_NONE if the cache has too many pending misses. */
 static uint32_t need_of(const struct sm *sm, enum sm_cache_id cache, const struct segment *seg,
                         uint32_t n) {
     return cache ? smcache_missing(sm, cache, seg, n) : n;
 }
 
+/* Are there credits for so many segments? All there are will do for an access that needs more. */
 static bool has_room(const struct sm *sm, uint32_t need) {
     const uint32_t credits = sm->m->cfg->credits;
     return need != CACHE_NONE && sm->credits >= (int32_t)(need < credits ? need : credits);
 }
 
+/* Let a warp with a claim sleep until a reply makes room. */
 static void starve(struct sm *sm, uint32_t warp) {
     warp_sleep(sm, warp, WAIT_CREDITS);
     sm->starved |= 1ull << warp;
 }
 
-/* There is no room: the warp sleeps until a reply after which there may be some, and does not issue
- * again only to find that there is still none. */
+/* Keep the segments of an access for which there is no room. The warp sleeps until a reply after
+ * which there may be some, so that it does not issue again only to find that there is still none.
+ */
 static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n,
                   uint32_t need) {
     struct claim *c = &op->sm->claims[op->warp];
@@ -181,7 +186,8 @@ static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment
     return false;
 }
 
-/* If not, there is no room for sure; else the need may have risen, which the attempt finds out. */
+/* May there be room for a claim? If not, there is none for sure; else what it needs may have grown
+ * since, which the attempt to issue finds out. */
 static bool can_serve(const struct sm *sm, struct claim *c) {
     const uint64_t fills = sm->caches[c->cache].fills;
     if (c->fills != fills) {
@@ -191,8 +197,8 @@ static bool can_serve(const struct sm *sm, struct claim *c) {
     return has_room(sm, c->need);
 }
 
-/* One warp after the other would take the slot and find no room: those whose turn comes next sleep
- * at once. */
+/* Let the warps whose turn comes next sleep at once if there is no room for their claims, either:
+ * one after the other would take the slot only to find that. */
 static void starve_next(struct sm *sm, struct scheduler *s) {
     const uint64_t able = sched_able(sm, s);
     uint64_t hungry = 0;
@@ -217,6 +223,7 @@ bool global_starves(struct sm *sm, uint32_t warp, uint64_t t) {
 /* Texture values are those at launch: nobody may write the array (launch.c). */
 static void read_now(struct access *a) { access_perform(a, a->mask); }
 
+/* The access is under way: take its credits, and let its registers wait for the replies. */
 static void await(struct memop *op, struct access *a, uint32_t pending) {
     struct sm *sm = op->sm;
     assert(pending <= COALESCE_MAX_SEGMENTS && !(sm->claiming >> op->warp & 1));
@@ -230,7 +237,7 @@ static void await(struct memop *op, struct access *a, uint32_t pending) {
     lsu_set_ready(op, READY_PENDING, WAIT_GLOBAL);
 }
 
-/* The loaded values, which are in the registers already, may be used from t on. */
+/* Let the loaded values, which are in the registers already, be used from t on. */
 static void set_ready(struct sm *sm, const struct access *a, uint64_t t) {
     struct warp *w = &sm->warps[a->warp];
     for (uint32_t i = 0; i < 4 && a->dst[i] != OPERAND_NONE; i++) {
@@ -277,9 +284,9 @@ bool global_issue(struct memop *op) {
 
 /* ---- replies ----------------------------------------------------------------------------- */
 
-/* Warps that found too few credits or pending misses look again, unless there is still no room for
- * sure. Their instruction and its operands are there, whatever the cache of instructions holds now:
- * how often they look changes nothing but what idle clocks are said to have waited for. */
+/* Let warps that found too few credits or pending misses look again, unless there is still no room
+ * for sure. Their instruction and its operands are there, whatever the cache of instructions holds
+ * now: how often they look changes nothing but what idle clocks are said to have waited for. */
 static void wake_starved(struct sm *sm, uint64_t t) {
     for (uint64_t left = sm->starved; left; left &= left - 1) {
         const uint32_t w = (uint32_t)__builtin_ctzll(left);
@@ -290,6 +297,7 @@ static void wake_starved(struct sm *sm, uint64_t t) {
     }
 }
 
+/* Let a warp go on that has waited for this reply: for a load, or at a fence. */
 static void wake(struct sm *sm, uint32_t warp, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     if (w->state == WARP_RUNNING && sm->ready_at[warp] == NEVER && sm->wait[warp] == WAIT_GLOBAL) {

@@ -1,10 +1,10 @@
-/* Every scheduler clock is accounted for: what the idle ones waited for. */
+/* What a scheduler's idle clocks waited for: every one of them is accounted for. */
 #include <assert.h>
 #include <stddef.h>
 
 #include "sm/sm.h"
 
-/* Where a reason's counter lies. */
+/* Where the counter of a reason lies. */
 static const uint16_t counter_of[WAIT_COUNT] = {
 #define WAIT(id, counter, words, doc) offsetof(struct counters, counter),
 #include "tables/waits.def"
@@ -15,7 +15,8 @@ static uint64_t *idle_counter(struct counters *c, enum wait kind) {
     return (uint64_t *)(void *)((uint8_t *)c + counter_of[kind]);
 }
 
-/* A block that starts ends an idle time that its elder warps' waits explain, if there are any. */
+/* What a warp that now issues has waited for. If its block has just started, older warps of the SM
+ * explain the idle time before, if there are any. */
 static enum wait reason(const struct sm *sm, uint32_t warp) {
     const enum wait kind = (enum wait)sm->wait[warp];
     if (kind != WAIT_START) return kind;
@@ -28,7 +29,7 @@ static enum wait reason(const struct sm *sm, uint32_t warp) {
     return WAIT_START;
 }
 
-/* [from, to) was idle until this warp issued: its wait first, then the unit's. */
+/* Up to ready_at the warp itself had to wait, and then for its unit. */
 void idle_account(struct sm *sm, uint32_t warp, uint64_t from, uint64_t to) {
     uint64_t ready = sm->ready_at[warp];
     if (ready > from) *idle_counter(&sm->count, reason(sm, warp)) += ready - from;

@@ -8,6 +8,7 @@
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
+/* The active lanes that the instruction's guard lets take part. */
 static uint32_t guarded(const struct warp *w, const struct uop *u) {
     if (!u->guard) return w->mask;
     const uint32_t p = w->preds[(u->guard & ~GUARD_NOT) - 1];
@@ -19,7 +20,7 @@ static void count_issue(struct sm *sm, uint32_t active) {
     sm->count.thread_instructions += active == ~0u ? 32 : bits_count(active);
 }
 
-/* What the counts per instruction and the checks want to know. */
+/* Tell the counts per instruction and the checks of an instruction that has issued. */
 NOINLINE static void note_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint32_t active,
                                 uint32_t mask) {
     if (sm->pc_count) {
@@ -93,17 +94,18 @@ static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_
     return true;
 }
 
-/* A multiplication takes the SFU if the SP is busy. */
+/* The unit that an instruction takes: a multiplication takes the SFU if the SP is busy. */
 static uint32_t unit_of(const struct sm *sm, const struct scheduler *s, const struct uop *u,
                         uint64_t t) {
     if (u->unit != UNIT_EITHER) return s->unit[u->unit];
     return sm->unit_free[s->unit[UNIT_SP]] <= t ? s->unit[UNIT_SP] : s->unit[UNIT_SFU];
 }
 
+/* Rows of ops.def stand in this order. */
 static bool is_memory(uint32_t op) { return op >= OP_LD_GLOBAL && op <= OP_TEX; }
 static bool is_control(uint32_t op) { return op >= OP_BRA && op <= OP_MEMBAR; }
 
-/* The warp's next instruction; false if it has to wait after all (credits) or faulted. */
+/* Issue the warp's next instruction; false if it has to wait after all, for credits, or faulted. */
 static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t,
                                 const bool observed) {
     const struct warp *w = &sm->warps[warp];

@@ -73,14 +73,14 @@ void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind) {
 
 /* ---- shared memory ----------------------------------------------------------------------- */
 
-/* Moved as one vector: for a memcpy compilers emit slow string instructions. */
+/* Half a row, moved as one vector: for a memcpy compilers emit slow string instructions. */
 typedef uint32_t half_row __attribute__((vector_size(64), aligned(1), may_alias));
 
 static ALWAYS_INLINE void copy_half(void *to, const void *from) {
     *(half_row *)to = *(const half_row *)from;
 }
 
-/* The same word for all of a half-warp, or words of a row. */
+/* Load for a half-warp the same word for all lanes, or the words of a row. */
 static ALWAYS_INLINE void load_half(uint32_t *d, const uint8_t *from, bool uniform) {
     uint32_t value;
     if (!uniform) {
@@ -124,7 +124,7 @@ NOINLINE static void store_bytes(struct memop *op, uint8_t *shared, const uint32
     }
 }
 
-/* In order of the lanes: of those that store to one word the last wins. */
+/* Store in order of the lanes: of those that store to one word the last wins. */
 static ALWAYS_INLINE void store_half(uint8_t *shared, const uint32_t addr[16], const uint32_t *row,
                                      uint8_t shape) {
     if (shape == HALF_LINEAR) {
@@ -152,7 +152,8 @@ static ALWAYS_INLINE void shared_store(struct memop *op, uint8_t *shared, const 
     }
 }
 
-/* Lanes one after another; returns the largest number of lanes that hit one word. */
+/* Perform the lanes one after another; returns how many lanes hit the word that most of them hit.
+ */
 NOINLINE static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
     const struct lanes lanes = memop_lanes(op);
     const uint32_t *b = operand_row(&lanes, op->u->b), *c = operand_row(&lanes, op->u->c);
@@ -171,7 +172,7 @@ NOINLINE static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
     return most;
 }
 
-/* What the counts per instruction and the checks want to know. */
+/* Tell the counts per instruction and the checks of an access. */
 NOINLINE static void note_shared(struct memop *op, uint32_t passes, uint32_t ideal, uint32_t low,
                                  uint32_t high) {
     const uint8_t shape[2] = {(uint8_t)low, (uint8_t)high};
@@ -193,13 +194,15 @@ static ALWAYS_INLINE void count_shared(struct memop *op, struct smem_cost cost) 
     if (op->sm->observed) note_shared(op, cost.passes, cost.ideal, cost.shape[0], cost.shape[1]);
 }
 
-/* What the regions of Figure 1 would be without barriers around them. */
+/* Note when the block uses shared memory: first store and last load bound what the regions of
+ * Figure 1 would be without barriers around them. */
 static ALWAYS_INLINE void note_use(struct block *b, const struct memop *op) {
     if (op->u->op != OP_LD_SHARED && b->first_define == NEVER) b->first_define = op->t;
     if (op->u->op != OP_ST_SHARED) b->last_use = op->t;
 }
 
-/* Atomics read and write, once per lane of the most wanted word (no source: an estimate). */
+/* Issue an access to shared memory. An atomic takes its passes twice, to read and to write, and
+ * once per lane of the word that most lanes want: an estimate without a source. */
 CLONES static bool issue_shared(struct memop *op) {
     const struct machine *m = op->sm->m;
     struct block *b = &op->sm->blocks[op->w->block];
@@ -231,7 +234,8 @@ CLONES static bool issue_shared(struct memop *op) {
 
 /* ---- constant memory --------------------------------------------------------------------- */
 
-/* One pass per distinct address (seed 004: best if all threads of a warp read the same item). */
+/* How many addresses the lanes ask for, each of which is a pass (seed 004: best if all threads of a
+ * warp read the same item). */
 static uint32_t distinct_addresses(const struct memop *op) {
     uint32_t left = op->active, n = 0;
     for (; left; n++) {

@@ -13,7 +13,7 @@ void scoreboard_check(const struct sm *sm);
 static inline void scoreboard_check(const struct sm *sm) { (void)sm; }
 #endif
 
-/* The warp waits for what nobody can date: kind. */
+/* Let a warp sleep until something happens of which nobody knows when. */
 static inline void warp_sleep(struct sm *sm, uint32_t warp, enum wait kind) {
     struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
     s->ready &= ~(1ull << warp);
@@ -23,7 +23,7 @@ static inline void warp_sleep(struct sm *sm, uint32_t warp, enum wait kind) {
     sm->wait[warp] = (uint8_t)kind;
 }
 
-/* The warp can issue at that cycle, and not earlier because of kind. */
+/* Let a warp wait until that cycle, at which it can issue, for the reason given. */
 static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wait kind) {
     assert(at != NEVER && sm->warps[warp].state == WARP_RUNNING);
     struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
@@ -41,15 +41,17 @@ static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wai
     }
 }
 
-/* An allocating barrier (under dynamic management) and an isolating one wait for the warp's
- * own loads: otherwise staging takes nothing out of a region (design 4). */
+/* Must the warp's own loads be back before this instruction? Before a barrier that allocates, under
+ * dynamic management, and before one that isolates: else a region would contain the wait for loads
+ * that were issued in front of it, and staging them there would gain nothing. */
 static inline bool waits_for_loads(const struct sm *sm, const struct warp *w, const struct uop *u) {
     return u->op == OP_BAR_SYNC && w->loads_pending &&
            ((u->flags & INSN_ISOLATE) || (u->sub == BAR_ALLOC && sm->m->dynamic));
 }
 
-/* The warp has a new next instruction, or something that it waited for has happened: when and
- * why it can issue. Not before floor, for which kind is the reason. */
+/* Find out when a warp can issue, and what for it waits till then: it has a new next instruction,
+ * or something that it waited for has happened. It issues not before floor, of which kind is the
+ * reason. */
 static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
     const struct warp *w = &sm->warps[warp];
     const struct program *p = sm->m->program;

@@ -1,5 +1,5 @@
-/* Shadow memory: who last accessed each piece of an SM's shared memory, and when. Inside of
- * check.h, for check.c (blocks and barriers) and races.c (accesses). */
+/* Shadow memory: who last accessed each piece of an SM's shared memory, and when. It is shared by
+ * check.c, which is told of blocks and barriers, and races.c, which looks at accesses. */
 #ifndef SMMUX_SHADOW_H
 #define SMMUX_SHADOW_H
 
@@ -15,8 +15,10 @@
 #define TAG_EPOCH   12u
 #define EPOCHS      (1u << (32 - TAG_EPOCH))
 
+/* Accesses that races tell apart. */
 enum access_class { BY_STORE, BY_LOAD, BY_ATOMIC, ACCESS_CLASSES };
 
+/* What a block has done since its last barrier, and what counts as written by it. */
 struct interval {
     uint32_t start;    /* tags below are ordered by a barrier, or of another block */
     uint32_t fresh[2]; /* tags below do not initialise the static and the dynamic part */
@@ -58,14 +60,14 @@ struct check {
     struct findings findings;
 };
 
-/* Number in its block of the first thread of a warp. */
+/* The number in its block of a warp's first thread. */
 static inline uint32_t first_thread(const struct block *b, uint32_t warp) {
     return 32 * bits_count64(b->warp_slots & ((1ull << warp) - 1));
 }
 
-/* A new epoch: the smallest tag of accesses from now on. */
+/* Begin an epoch; returns the smallest tag of accesses from now on. */
 uint32_t check_epoch(struct check *c);
-/* Count a finding of the block. */
+/* Count a finding in a block at cycle t. */
 void check_report(struct sm *sm, const struct block *b, uint64_t t, struct finding found);
 
 #endif

@@ -24,7 +24,7 @@ static void *part(uint8_t *arena, size_t *used, size_t count, size_t size) {
     return place;
 }
 
-/* Gives an SM its arrays from an arena, or none from NULL; returns how many bytes they take. */
+/* Give an SM its arrays from an arena, or none from NULL; returns how many bytes they take. */
 static size_t lay_out(struct sm *sm, uint8_t *arena) {
     const struct config *cfg = sm->m->cfg;
     const struct program *p = sm->m->program;
@@ -54,6 +54,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     return used;
 }
 
+/* Write down which units a scheduler uses, and which of them others use too. */
 static void note_units(struct sm *sm, struct scheduler *s, uint32_t *taken) {
     uint32_t all = 0;
     for (uint32_t kind = UNIT_SP; kind <= UNIT_LSU; kind++) {
@@ -113,12 +114,12 @@ void sm_free(struct sm *sm) {
 
 /* ---- replies ----------------------------------------------------------------------------- */
 
-/* A total order, so that it does not matter in which order replies of one cycle came. */
+/* Replies have a total order, so that it does not matter in which order those of one cycle came. */
 static bool earlier(struct reply a, struct reply b) {
     return a.cycle != b.cycle ? a.cycle < b.cycle : a.access < b.access;
 }
 
-/* Nearly all come in order: look for the place from the back. */
+/* Put a reply in its place, looked for from the back: nearly all come in order. */
 static void add_reply(struct sm *sm, struct reply r) {
     uint32_t i = sm->reply_end++;
     for (; i > sm->reply_first && earlier(r, sm->replies[i - 1]); i--)
@@ -128,7 +129,8 @@ static void add_reply(struct sm *sm, struct reply r) {
 
 static bool has_reply(const struct sm *sm) { return sm->reply_first < sm->reply_end; }
 
-/* Take those of a window over from the port; there is room for all once the first move up. */
+/* Take the replies of a window over from the port. There is room for all once those that are left
+ * have moved to the front. */
 static void take_replies(struct sm *sm) {
     struct port *port = sm->port;
     if (!port->in_count) return;
@@ -143,6 +145,7 @@ static void take_replies(struct sm *sm) {
     port->in_count = 0;
 }
 
+/* The cycle of the next reply or block start. */
 static uint64_t next_event(const struct sm *sm) {
     const uint64_t reply = has_reply(sm) ? sm->replies[sm->reply_first].cycle : NEVER;
     const uint64_t start = sm->pending_count ? sm->pending[0].cycle : NEVER;
@@ -170,6 +173,7 @@ void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum 
     }
 }
 
+/* Deliver the next reply. */
 static void reply_due(struct sm *sm) {
     const struct reply r = sm->replies[sm->reply_first++];
     if (r.cycle > sm->last_activity) sm->last_activity = r.cycle;

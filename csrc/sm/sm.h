@@ -33,6 +33,7 @@ struct management;
 struct managers;
 struct scheduler_policy;
 
+/* What is counted per instruction, generated from pc_counters.def. */
 struct pc_counters {
 #define PC_COUNTER(name, unit, doc) uint64_t name;
 #include "tables/pc_counters.def"
@@ -58,6 +59,7 @@ struct machine {
     uint32_t check; /* enum check_mode */
 };
 
+/* A slot for a block that is resident: what its warps have in common. */
 struct block {
     bool used, started;     /* used but not started: waits for its static part */
     bool holds;             /* dynamic shared memory */
@@ -70,11 +72,12 @@ struct block {
     uint32_t warps_live, arrived;
     uint32_t accesses_pending;
     uint32_t static_base, dynamic_base; /* in the SM's shared memory */
-    uint64_t start, arrival,
-        opened;        /* cycles: block start, last arrival at an allocation, region start */
-    uint64_t arrivals; /* sum of the cycles at which warps reached the barrier */
-    uint64_t first_define, last_use; /* cycles of shared-memory accesses, NEVER and 0: none */
-    uint64_t warp_slots;             /* bit per warp slot */
+    uint64_t start;                     /* cycle */
+    uint64_t arrival;                   /* cycle at which it last began to wait for shared memory */
+    uint64_t opened;                    /* cycle at which its region began */
+    uint64_t arrivals;                  /* sum of the cycles at which warps reached the barrier */
+    uint64_t first_define, last_use;    /* cycles of shared-memory accesses, NEVER and 0: none */
+    uint64_t warp_slots;                /* bit per warp slot */
     uint32_t barrier_pc;
 };
 
@@ -91,8 +94,8 @@ struct choice {
     uint32_t units; /* bit per unit_free that it may take */
 };
 
-/* Its warps are bits of masks: ready ones want a slot and their unit, waiting ones are ready at
- * ready_at, all others sleep until something happens. */
+/* A warp scheduler. Its warps are bits of masks: ready ones want an issue slot and their unit,
+ * waiting ones are ready at ready_at, all others sleep until something happens. */
 struct scheduler {
     uint64_t slot; /* earliest next issue */
     uint64_t ready, waiting;
@@ -103,6 +106,7 @@ struct scheduler {
     uint16_t units[UNIT_COUNT]; /* bits of those that an enum unit may take */
 };
 
+/* The caches of an SM; 0 stands for none. */
 enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE_COUNT };
 
 /* A line on its way to a cache of the SM. */
@@ -176,8 +180,8 @@ struct sm {
     struct waiter *waiters;
     uint32_t waiter_free;      /* list through waiter.next */
     struct claim *claims;      /* per warp */
-    uint64_t claiming;         /* warps with a claim, whose next instruction is that access, */
-    uint64_t starved;          /* those of them asleep until a reply makes room */
+    uint64_t claiming;         /* warps with a claim: their next instruction is that access */
+    uint64_t starved;          /* warps with a claim that sleep until a reply makes room */
     uint64_t now;              /* cycle of the event being processed */
     uint64_t floor[MAX_WARPS]; /* earliest issue of a warp whose instruction is being fetched */
     uint8_t *shared;
@@ -197,17 +201,17 @@ struct sm {
     void *arena;        /* what the pointers above point into */
 };
 
-/* The SM is zeroed memory. */
+/* Set up an SM, which is zeroed memory so far. */
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port);
 void sm_free(struct sm *sm);
-/* Advance alone to cycle end (exclusive); if blocks are replaced, no further than to where the one
- * in the place of the first that has finished may start. */
+/* Advance the SM alone to cycle end (exclusive). If the blocks that finish are replaced, it stops
+ * earlier: where the one in the place of the first to finish may start. */
 void sm_run(struct sm *sm, uint64_t end, bool replaced);
-/* When it has something to do, replies that it does not know of apart. */
+/* The cycle at which the SM has something to do, as far as it knows: replies may come earlier. */
 uint64_t sm_next(const struct sm *sm);
-/* The block starts at cycle, which no earlier call has exceeded. */
+/* Let a block start at that cycle, to which the SM has yet to run. */
 void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle);
-/* Scheduler time from the last issue to the end of the grid. */
+/* Account for the schedulers' time from their last issue to the end of the grid. */
 void sm_close(struct sm *sm, uint64_t end);
 
 /* ---- between the SM's own files ---------------------------------------------------------- */
@@ -225,12 +229,13 @@ uint64_t sched_before(const struct sm *sm, const struct scheduler *s, uint64_t w
                       uint64_t others);
 /* Are the warp's operands and its unit ready at cycle t? */
 bool sched_can_issue(const struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t);
-/* [from, to) was idle until this warp issued: its wait first, then the unit's (idle.c). */
+/* Say what the scheduler's time [from, to), idle until this warp issued, was spent waiting for
+ * (idle.c). */
 void idle_account(struct sm *sm, uint32_t warp, uint64_t from, uint64_t to);
 
-/* The scheduler's choice takes its slot (issue.c); the second form counts per instruction and
- * checks too. */
+/* Let the scheduler's choice take its slot (issue.c). */
 void issue_slot(struct sm *sm, uint32_t scheduler);
+/* The same with counts per instruction, and checks. */
 void issue_slot_observed(struct sm *sm, uint32_t scheduler);
 
 /* Blocks and barriers (block.c). */
@@ -242,7 +247,7 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
 void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
 void block_access_done(struct sm *sm, uint32_t block, uint64_t t);
 
-/* Load/store unit (lsu.c): true when issued; adds to unit_free itself. */
+/* Issue a memory instruction, and hold its unit (lsu.c); false if it has to wait, or faulted. */
 bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
                uint64_t t);
 
@@ -267,19 +272,20 @@ void smcache_check(const struct sm *sm);
 #else
 static inline void smcache_check(const struct sm *sm) { (void)sm; }
 #endif
-/* Whether that line of the program is there; if not, it has been asked for. */
+/* Is that line of the program in the cache? If not, it has been asked for. */
 bool smcache_fetch(struct sm *sm, uint32_t line);
-/* Further latency of a constant access to these addresses. */
+/* The further latency of a constant access to these addresses. */
 uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
-/* Line requests that a load would have to wait for; CACHE_NONE if too many misses are pending. */
+/* How many lines a load would have to wait for; CACHE_NONE if too many misses are pending for it.
+ */
 uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg,
                          uint32_t n);
-/* Serve or await the lines; returns how many are awaited (access->pending). */
+/* Take the lines that are there, and wait for the others; returns how many those are. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                       const struct segment *seg, uint32_t n, uint64_t at);
-/* A store or atomic: the L1 forgets the lines. */
+/* Let the L1 forget the lines that a store or an atomic changes. */
 void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n);
-/* A line has come. */
+/* Put a line that has come into its cache, and serve the accesses that wait for it. */
 void smcache_fill(struct sm *sm, struct access *fill, uint64_t t);
 
 #endif

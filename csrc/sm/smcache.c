@@ -50,22 +50,26 @@ void smcache_free(struct sm *sm) {
 
 /* ---- pending misses ---------------------------------------------------------------------- */
 
+/* The number of the line that holds an address. */
 static uint32_t line_of(const struct sm_cache *c, uint32_t addr) {
     return addr >> c->cache.line_shift;
 }
 
-/* Strides of powers of two must not share a bucket: the upper bits of a product. */
+/* The bucket of a line: the upper bits of a product, since lines at a stride of a power of two must
+ * not share one. */
 static uint8_t *bucket(struct sm_cache *c, uint32_t line) {
     _Static_assert(MAX_MISSES == 64, "a bucket has six bits");
     return &c->open_miss[line * 0x9e3779b1u >> 26];
 }
 
+/* The open miss of a line; NULL: there is none. */
 static struct miss *find_miss(struct sm_cache *c, uint32_t line) {
     uint32_t i = *bucket(c, line);
     while (i != NO_MISS && c->miss[i].line != line) i = c->miss[i].next;
     return i == NO_MISS ? NULL : &c->miss[i];
 }
 
+/* Let nobody else join a miss: its line is here, or out of date. */
 static void close_miss(struct sm_cache *c, struct miss *m) {
     uint8_t *link = bucket(c, m->line);
     while (&c->miss[*link] != m) link = &c->miss[*link].next;
@@ -73,7 +77,7 @@ static void close_miss(struct sm_cache *c, struct miss *m) {
     m->open = false;
 }
 
-/* Ask for the line; there is a free entry. */
+/* Ask memory for a line. There is a free entry for the miss. */
 static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct buffer *buffer,
                                uint32_t line, uint64_t at) {
     static const uint8_t kinds[CACHE_COUNT] = {0, ACCESS_LOAD, ACCESS_TEXTURE, ACCESS_FETCH, 0};
@@ -100,6 +104,7 @@ static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct 
     return &c->miss[i];
 }
 
+/* Let some lanes of an access wait for the line of a miss. */
 static void await(struct sm *sm, struct miss *m, struct access *a, uint32_t lanes) {
     const uint32_t i = sm->waiter_free;
     assert(i < sm->m->cfg->credits + PORT_EXTRA);
@@ -108,6 +113,7 @@ static void await(struct sm *sm, struct miss *m, struct access *a, uint32_t lane
     m->waiters = i;
 }
 
+/* Put what some lanes of a load ask for, from a line, into their registers. */
 static void read_line(const struct sm_cache *c, const struct access *a, uint32_t lanes,
                       const uint8_t *line) {
     const uint32_t inside = (1u << c->cache.line_shift) - 1;
@@ -232,6 +238,7 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
 
 /* ---- fills ------------------------------------------------------------------------------- */
 
+/* Put the line of a miss into the cache. */
 static void install(struct sm_cache *c, const struct miss *m, const struct access *fill) {
     const uint32_t index = cache_victim(&c->cache, m->line);
     assert(index != CACHE_NONE); /* no miss ties a line here */
@@ -240,7 +247,7 @@ static void install(struct sm_cache *c, const struct miss *m, const struct acces
         memcpy(cache_data(&c->cache, index), fill->data[0], 1u << c->cache.line_shift);
 }
 
-/* Waiters were put in front of the list: the last one came first. */
+/* The list of those that wait, first come first: they were put in front of it. */
 static uint32_t reversed(struct sm *sm, uint32_t list) {
     uint32_t out = CACHE_NONE;
     while (list != CACHE_NONE) {
@@ -252,6 +259,7 @@ static uint32_t reversed(struct sm *sm, uint32_t list) {
     return out;
 }
 
+/* Let the warps look again that wait for a line of the program. */
 static void wake_fetchers(struct sm *sm, uint64_t t) {
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if (sm->wait[w] == WAIT_FETCH && sm->ready_at[w] == NEVER &&

@@ -15,10 +15,12 @@
 
 enum warp_state { WARP_FREE, WARP_STARTING, WARP_RUNNING, WARP_BARRIER, WARP_FENCE, WARP_EXITED };
 
+/* Lanes that wait, where they go on, and where they meet those below. */
 struct stack_entry {
     uint32_t pc, mask, rpc;
 };
 
+/* A warp slot of an SM. */
 struct warp {
     uint32_t pc;
     uint32_t mask; /* active lanes */
@@ -36,7 +38,8 @@ struct warp {
     struct stack_entry *stack; /* [STACK_DEPTH] */
 };
 
-/* The warp is where its lanes meet others, or has no lane left: on with those on the stack. */
+/* Go on with the lanes on the stack, where the active ones meet them or none is left. False when no
+ * lane of the warp is left. */
 bool warp_reconverge(struct warp *w);
 
 /* Go to pc, or wherever reconvergence leads from there. False when no lane is left. */
@@ -45,9 +48,9 @@ static inline bool warp_goto(struct warp *w, uint32_t pc) {
     return (w->mask && pc != w->rpc) || warp_reconverge(w);
 }
 
-/* Branch of the lanes `taken` (subset of mask); true if the warp diverged. */
+/* Let the lanes `taken`, some of the active ones, branch; true if the warp diverged. */
 bool warp_branch(struct warp *w, uint32_t taken, uint32_t target, uint32_t reconvergence);
-/* The lanes exit; false when no lane of the warp is left. */
+/* Let some of the active lanes exit; false when no lane of the warp is left. */
 bool warp_exit(struct warp *w, uint32_t lanes);
 
 #endif
