@@ -282,6 +282,15 @@ for k in range(m):
         check(kernel(text(body), syncthreads2=rounds), scheme, 6, 64)
 
 
+def test_device_functions_that_share_one_with_indices() -> None:
+    own = device("def own(a):\n    return a[cuda.blockIdx.x]")
+    once = device("def once(a):\n    return own(a)", own=own)
+    twice = device("def twice(a):\n    return 2 * own(a)", own=own)
+    body = "s[t] = once(a) + a[i]\ncuda.syncthreads()\no[i] = s[N - 1 - t] + twice(a)"
+    for scheme in PASSES:
+        check(kernel(text(body), once=once, twice=twice), scheme, 6, 64)
+
+
 PUSH = """
 def push(tile, o, i, t, x):
     tile[t] = x
@@ -372,6 +381,9 @@ def push(tile, t, x, n):
         (("for k in range(n):\n    if a[cuda.blockIdx.x] == k:\n        break\n    s[t] = a[k]\n"
          "    cuda.syncthreads()\n    o[i] += s[t ^ 1]\n    cuda.syncthreads()"), 9,
          "block: a barrier stands here in a loop that some virtual blocks leave before others"),
+        (("k = 2\ns[t] = a[i]\ncuda.syncthreads()\nif a[cuda.blockIdx.x] > 3:\n    cuda.syncthreads()\n    k = n\n"
+         "    cuda.syncthreads()\nx = s[t ^ 1]\nfor j in range(k):\n    cuda.syncthreads()\n    o[i] += x"), 9,
+         "k decides how often barriers are met, is used later"),
         ("T = cuda.threadIdx\ns[T.x] = a[i]\ncuda.syncthreads()\no[i] = s[t]", 6, "with its component"),
     ],
 )  # fmt: skip

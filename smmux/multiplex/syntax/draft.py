@@ -76,13 +76,6 @@ class Draft:
         """Say that the tree is another one now."""
         self._known.clear()
 
-    def copy(self, node: ast.stmt) -> ast.stmt:
-        """A copy of a statement of the tree; what was annotated in it is in the copy too."""
-        copies: dict[int, Any] = {}
-        made = copy.deepcopy(node, copies)
-        self.overlapping |= {copies[id(n)] for n in ast.walk(node) if n in self.overlapping}
-        return made
-
     def name(self, suffix: str, text: str) -> None:
         """Give the kernel its new name and docstring, in place of the one it has."""
         self.tree.name += suffix

@@ -43,7 +43,7 @@ class Program:
     members: dict[str, set[str]] = field(default_factory=dict)  # from x import y
     constants: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
-    written: dict[int, tuple[FunctionSource, str]] = field(default_factory=dict)
+    written: dict[FunctionSource, str] = field(default_factory=dict)
 
     def text(self) -> str:
         """The file."""
@@ -58,21 +58,17 @@ class Program:
 
     def function(self, source: FunctionSource) -> str:
         """Write a function, after those that it calls; its name in the file."""
-        if id(source) in self.written:
-            return self.written[id(source)][1]
-        tree = copy.deepcopy(source.node)
-        self.claim("cuda", cuda)
-        self.members.setdefault("numba", set()).add("cuda")
-        renamed = Flattener(self, source).visit(tree)
-        name = self.claim(source.name, source)
-        renamed.name = name
-        self.written[id(source)] = source, name
+        if source in self.written:
+            return self.written[source]
+        self.module("cuda", cuda)
+        tree = Flattener(self, source).visit(copy.deepcopy(source.node))
+        name = self.written[source] = tree.name = self.claim(source.name, source)
         # A device function is part of its caller, as for smmux: a call that is written once per virtual block must not
         # stop the card's compiler from inlining it, or arrays given to it leave the registers.
         device = ("device=True", 'inline="always"') if source.device else ()
         options = [*device, *(("fastmath=True",) if source.fastmath else ())]
         decorator = f"@cuda.jit({', '.join(options)})" if options else "@cuda.jit"
-        self.functions.append(f"{decorator}\n{printed(source, renamed)}")
+        self.functions.append(f"{decorator}\n{printed(source, tree)}")
         return name
 
     def claim(self, wish: str, value: Any) -> str:
@@ -119,12 +115,10 @@ class Program:
 
     def module(self, wish: str, module: types.ModuleType) -> str:
         """Import a module; its name in the file."""
-        name = self.claim(wish, module)
         if module is cuda:
-            self.members.setdefault("numba", set()).add("cuda" if name == "cuda" else f"cuda as {name}")
-        else:
-            path = module.__name__
-            self.imports.add(f"import {path}" if name == path else f"import {path} as {name}")
+            return self.member("numba", "cuda", wish, cuda)
+        name, path = self.claim(wish, module), module.__name__
+        self.imports.add(f"import {path}" if name == path else f"import {path} as {name}")
         return name
 
     def member(self, module: str, attribute: str, wish: str, value: Any) -> str:
@@ -159,20 +153,15 @@ class Flattener(ast.NodeTransformer):
 
     def __init__(self, program: Program, source: FunctionSource) -> None:
         self.program, self.source = program, source
-        self.renamed: dict[str, str] = {}
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.body = [self.visit(s) for s in node.body]
         node.returns = None
         for argument in node.args.args:
             argument.annotation = None
-        defaults = [
-            self.source.defaults.get(a.arg) for a in node.args.args[len(node.args.args) - len(node.args.defaults) :]
-        ]
-        texts = [self.program.literal(value) for value in defaults]
-        node.args.defaults = [
-            ast.parse(t, mode="eval").body if t else d for t, d in zip(texts, node.args.defaults, strict=True)
-        ]
+        optional = node.args.args[len(node.args.args) - len(node.args.defaults) :]
+        texts = [self.program.literal(self.source.defaults.get(argument.arg)) for argument in optional]
+        node.args.defaults = [expression(t) if t else d for t, d in zip(texts, node.args.defaults, strict=True)]
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
@@ -201,18 +190,16 @@ class Flattener(ast.NodeTransformer):
         for i, prefix in enumerate([root, *attributes]):
             value = self.source.resolve(prefix)
             if value is MISSING:
-                return whole
+                break
             wish = "_".join([root.id, *(a.attr for a in attributes[:i])])
-            name = self.named(wish, prefix, value, whole=i == len(attributes))
+            name = self.named(wish, prefix, value, whole=prefix is whole)
             if name is None:
                 continue
-            if isinstance(prefix, ast.Name) and name == root.id:
-                return whole
             new = at(expression(name), prefix)
-            if i == len(attributes):
+            if prefix is whole:
                 return new
             attributes[i].value = new
-            return whole
+            break
         return whole
 
     def named(self, wish: str, prefix: ast.expr, value: Any, whole: bool) -> str | None:

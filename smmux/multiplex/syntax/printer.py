@@ -46,23 +46,17 @@ class Printer:
     def statement(self, node: ast.stmt, depth: int) -> list[str]:
         """A statement and what is in it."""
         indent = INDENT * depth
-        if isinstance(node, ast.If):
-            lines = [f"{indent}if {self.text(node.test)}:", *self.block(node.body, depth + 1)]
-            if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
-                rest = self.statement(node.orelse[0], depth)
-                return [*lines, f"{indent}el{rest[0].lstrip()}", *rest[1:]]
-            return lines + self.otherwise(node.orelse, depth)
         if isinstance(node, ast.For):
-            head = f"{indent}for {self.text(node.target)} in {self.text(node.iter)}:"
-            return [head, *self.block(node.body, depth + 1), *self.otherwise(node.orelse, depth)]
-        if isinstance(node, ast.While):
-            head = f"{indent}while {self.text(node.test)}:"
-            return [head, *self.block(node.body, depth + 1), *self.otherwise(node.orelse, depth)]
-        return [indent + line if line else "" for line in self.simple(node, WIDTH - len(indent)).splitlines()]
-
-    def otherwise(self, body: list[ast.stmt], depth: int) -> list[str]:
-        """else."""
-        return [f"{INDENT * depth}else:", *self.block(body, depth + 1)] if body else []
+            head = f"for {self.text(node.target)} in {self.text(node.iter)}"
+        elif isinstance(node, ast.If | ast.While):
+            head = f"{'if' if isinstance(node, ast.If) else 'while'} {self.text(node.test)}"
+        else:
+            return [indent + line if line else "" for line in self.simple(node, WIDTH - len(indent)).splitlines()]
+        lines = [f"{indent}{head}:", *self.block(node.body, depth + 1)]
+        if isinstance(node, ast.If) and len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+            rest = self.statement(node.orelse[0], depth)
+            return [*lines, f"{indent}el{rest[0].lstrip()}", *rest[1:]]
+        return [*lines, f"{indent}else:", *self.block(node.orelse, depth + 1)] if node.orelse else lines
 
     def simple(self, node: ast.stmt, width: int) -> str:
         """A statement without others in it."""
@@ -84,10 +78,10 @@ class Printer:
 
     def original(self, node: ast.stmt | ast.expr) -> str | None:
         """How the user's file spells a node, if the node is still what stands there."""
-        first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", None) or 0
-        if not 0 < first <= last or node.end_col_offset is None:
+        start, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", None) or 0
+        if not 0 < start <= last or node.end_col_offset is None:
             return None
-        lines = [self.source.line(n).rstrip("\n").encode() for n in range(first, last + 1)]
+        lines = [self.source.line(n).rstrip("\n").encode() for n in range(start, last + 1)]
         lines[-1] = lines[-1][: node.end_col_offset]
         lines[0] = lines[0][node.col_offset :]
         found = b"\n".join(lines).decode(errors="replace")
@@ -103,10 +97,8 @@ class Printer:
             other = other.value
         if _plain(other) != _plain(node):
             return None
-        rest = textwrap.dedent("\n".join(found.splitlines()[1:]))
-        return (
-            "\n".join([found.splitlines()[0], *_dedented(found.splitlines()[1:], node.col_offset)]) if rest else found
-        )
+        first, *rest = found.splitlines()
+        return "\n".join([first, *(line[min(node.col_offset, len(line) - len(line.lstrip())) :] for line in rest)])
 
     def before(self, node: ast.stmt, depth: int) -> Iterator[str]:
         """Blank line and comments that stand in front of a statement in the user's file, the first time."""
@@ -127,8 +119,3 @@ class Printer:
 def _plain(node: ast.AST) -> str:
     """A tree as text, without places, and with all names and elements as if they were loaded."""
     return ast.dump(node).replace("ctx=Store()", "ctx=Load()")
-
-
-def _dedented(lines: list[str], columns: int) -> list[str]:
-    """Lines with up to so many leading blanks taken away."""
-    return [line[min(columns, len(line) - len(line.lstrip())) :] for line in lines]
