@@ -195,6 +195,22 @@ for k in range(2):
     s[t] += x
 o[i] = s[t] + k
 """),
+    "a loop of its own within a region, and a region behind it": text("""
+k = a[cuda.blockIdx.x] % 3
+s[t] = a[i]
+while k > 0:
+    cuda.syncthreads()
+    x = s[N - 1 - t]
+    cuda.syncthreads()
+    s[t] = x + 1
+    k -= 1
+cuda.syncthreads()
+y = s[N - 1 - t]
+cuda.syncthreads()
+s[t] = 2 * y
+cuda.syncthreads()
+o[i] = s[N - 1 - t]
+"""),
 }
 
 

@@ -204,6 +204,7 @@ class Turns:
         """A barrier, a statement with barriers in it, or a run of others."""
         piece = part[0]
         if not synchronises(piece):
+            self.pending = True
             return self.guarded(part, conditions)
         if is_barrier(piece):
             return [copy.deepcopy(piece.node)]
