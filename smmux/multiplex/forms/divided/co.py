@@ -14,10 +14,10 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.forms.divided.divide import Split, divided
+from smmux.multiplex.forms.divided.uses import Uses
 from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged
 from smmux.multiplex.syntax.build import at
-from smmux.multiplex.syntax.vocabulary import ATOMICS
 
 __all__ = ["co_hw", "co_vtb"]
 
@@ -84,38 +84,14 @@ def co_vtb(
 
 def for_each(source: FunctionSource, tree: ast.FunctionDef, arrays: frozenset[str], index: str, n: int) -> None:
     """Give arrays one more leading index, a variable below n; arrays: their names and those of views."""
-    _ForEach(source, arrays, index, n).visit(tree)
-
-
-class _ForEach(ast.NodeTransformer):
-    def __init__(self, source: FunctionSource, arrays: frozenset[str], index: str, n: int) -> None:
-        self.source, self.arrays, self.index, self.n = source, arrays, index, n
-
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        target, value = node.targets[0], node.value
-        if isinstance(target, ast.Name) and target.id in self.arrays and isinstance(value, ast.Call):
-            if not (isinstance(value.func, ast.Attribute) and value.func.attr == "view"):
-                value.args[0] = self.with_first(ast.Constant(self.n), value.args[0])
-            return node
-        return self.generic_visit(node)  # type: ignore[return-value]
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        self.generic_visit(node)
-        if self.concerns(node.value):
-            node.slice = self.with_first(ast.Name(self.index, ast.Load()), node.slice)
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        if node.args and self.concerns(node.args[0]) and id(self.source.resolve(node.func)) in ATOMICS:
-            node.args[1] = self.with_first(ast.Name(self.index, ast.Load()), node.args[1])
-        return node
-
-    def concerns(self, node: ast.expr) -> bool:
-        """Whether an expression is one of the arrays."""
-        return isinstance(node, ast.Name) and node.id in self.arrays
-
-    def with_first(self, first: ast.expr, rest: ast.expr) -> ast.expr:
-        """A tuple with another item in front."""
-        items = rest.elts if isinstance(rest, ast.Tuple) else [rest]
-        return at(ast.Tuple([at(first, rest), *items], ast.Load()), rest)
+    for use in list(Uses(source, arrays).of(tree)):
+        use.put(ast.Name(index, ast.Load()), *use.index)
+    declared = (node for node in ast.walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
+    for node in declared:
+        call, target = node.value, node.targets[0]
+        assert isinstance(call, ast.Call)
+        is_view = isinstance(call.func, ast.Attribute) and call.func.attr == "view"
+        if isinstance(target, ast.Name) and target.id in arrays and not is_view:
+            shape = call.args[0]
+            extents = shape.elts if isinstance(shape, ast.Tuple) else [shape]
+            call.args[0] = at(ast.Tuple([ast.Constant(n), *extents], ast.Load()), shape)

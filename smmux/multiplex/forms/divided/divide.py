@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from smmux import cuda, smm
 from smmux.kernel import Kernel
-from smmux.multiplex.analysis.accesses import Block
-from smmux.multiplex.analysis.facts import Array
+from smmux.multiplex.analysis.integers import single_values
 from smmux.multiplex.analysis.scalars import names_in
-from smmux.multiplex.analysis.uniformity import Analysis, analysed
-from smmux.multiplex.forms.divided.layout import Layout, rows_first
+from smmux.multiplex.analysis.uniformity import analysed
+from smmux.multiplex.forms.divided.layout import Layout
 from smmux.multiplex.forms.divided.parts import Parts
 from smmux.multiplex.forms.divided.streams import Streams, streams
-from smmux.multiplex.forms.divided.uses import elements_only, with_atomics
+from smmux.multiplex.forms.divided.uses import elements_only
 from smmux.multiplex.forms.divided.waiting import Waiting
 from smmux.multiplex.forms.hw import declaration
 from smmux.multiplex.regions.find import Span, find, is_barrier
@@ -32,7 +30,7 @@ from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.syntax.build import at, call, expression, statement
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses, inline_barriers
-from smmux.multiplex.syntax.refusals import refuse
+from smmux.multiplex.syntax.refusals import MultiplexError, refuse
 from smmux.types import Scalar
 
 __all__ = ["Split", "divided"]
@@ -57,34 +55,42 @@ def divided(kernel: Kernel, split: Split, *, allocate: bool) -> tuple[Draft, fro
     """
     draft = outline(kernel)
     inline_barriers(draft)
-    division = Division(draft, split.array, allocate)
-    division.write_out(split.shape, split.interleaved)
-    division.divide(split.private, split.threads)
+    division = Division(draft, split, allocate)
+    division.region()
+    inline_accesses(draft, division.names())
+    elements_only(draft.source, draft.tree, dict.fromkeys(division.names(), len(division.shape)))
+    division.analyse()
+    division.lay_out()
+    division.divide()
     draft.changed()
-    return draft, frozenset({split.array, *division.views()})
+    return draft, frozenset(division.names())
 
 
 class Division:
     """The division of one array of a kernel's tree."""
 
-    def __init__(self, draft: Draft, array: str, allocate: bool) -> None:
-        self.draft, self.source, self.tree, self.names = draft, draft.source, draft.tree, draft.names
-        self.name, self.allocate = array, allocate
+    def __init__(self, draft: Draft, split: Split, allocate: bool) -> None:
+        self.draft, self.source, self.tree = draft, draft.source, draft.tree
+        self.split, self.name, self.allocate = split, split.array, allocate
         self.analyse()
 
     def analyse(self) -> None:
         """Analyse the tree as it is now."""
         self.draft.changed()
-        self.analysis: Analysis = analysed(self.draft)
-        found = [a for a in self.analysis.shared if a.name == self.name]
+        self.analysis = analysed(self.draft)
+        shared = self.analysis.shared
+        found = [a for a in shared if a.name == self.name]
         if len(found) != 1:
-            have = ", ".join(repr(a.name) for a in self.analysis.shared) or "none"
+            have = ", ".join(repr(a.name) for a in shared) or "none"
             raise refuse(self.source, None, f"no shared array {self.name!r} in {self.source.name!r}; it has {have}")
-        if len(self.analysis.shared) > 1:
-            others = [a for a in self.analysis.shared if a is not found[0]]
-            raise refuse(self.source, others[0].node, "a kernel with several shared arrays cannot be divided")
-        self.array: Array = found[0]
-        self.declaration = declaration(self.analysis, self.array)
+        if len(shared) > 1:
+            other = next(a for a in shared if a is not found[0])
+            raise refuse(self.source, other.node, "a kernel with several shared arrays cannot be divided")
+        self.declaration = declaration(self.analysis, found[0])
+
+    def refused(self, why: str) -> MultiplexError:
+        """The error for a division that the array's declaration does not allow."""
+        return refuse(self.source, self.declaration, why)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -92,13 +98,13 @@ class Division:
         value = self.analysis.fact(self.declaration.args[0])
         found = tuple(i.const for i in value.items) if value.items is not None else (value.const,)
         if not all(isinstance(n, int) for n in found):
-            raise refuse(self.source, self.declaration, "the shape has to be a compile-time constant")
+            raise self.refused("the shape has to be a compile-time constant")
         return found
 
-    def views(self) -> dict[str, ast.Assign]:
-        """Names of views of the array, with their definitions."""
+    def views(self) -> dict[str, ast.Call]:
+        """Names of views of the array, with the calls that make them."""
         return {
-            node.targets[0].id: node
+            node.targets[0].id: node.value
             for node in ast.walk(self.tree)
             if isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
@@ -108,106 +114,35 @@ class Division:
             and ast.unparse(node.value.func.value) == self.name
         }
 
-    def ratio(self, view: ast.Assign) -> tuple[int, int]:
-        """Bytes of an element of the array, and of the view."""
-        assert isinstance(view.value, ast.Call)
-        return self.bytes_of(self.declaration.args[1]), self.bytes_of(view.value.args[0])
+    def names(self) -> set[str]:
+        """Names of the array and of its views."""
+        return {self.name, *self.views()}
+
+    def ratios(self) -> dict[str, tuple[int, int]]:
+        """By name of the array and its views, bytes of an element of the array and of that one."""
+        own = self.bytes_of(self.declaration.args[1])
+        return {self.name: (own, own)} | {n: (own, self.bytes_of(view.args[0])) for n, view in self.views().items()}
 
     def bytes_of(self, node: ast.expr) -> int:
         """Size of an element type."""
         value = self.analysis.fact(node).const
         return int(np.dtype(value.name if isinstance(value, Scalar) else value).itemsize)
 
-    # -- preparation
-
-    def write_out(self, shape: int | tuple[int, ...] | None, interleaved: tuple[int, int] | None) -> None:
-        """Inline what accesses the array, declare the size that is used, put rows first."""
-        self.region()
-        inline_accesses(self.draft, {self.name, *self.views()})
-        elements_only(self.source, self.tree, dict.fromkeys((self.name, *self.views()), len(self.shape)))
-        self.analyse()
-        if shape is not None:
-            self.declaration.args[0] = at(expression(repr(shape)), self.declaration)
-        if interleaved is None:
+    def lay_out(self) -> None:
+        """Declare the size that is used, and put rows first."""
+        if self.split.shape is not None:
+            self.declaration.args[0] = at(expression(repr(self.split.shape)), self.declaration)
+        if self.split.interleaved is None:
             return
-        rows, stride = interleaved
+        rows, stride = self.split.interleaved
         if len(self.shape) != 1 or self.shape[0] % (rows * stride):
-            why = (
-                f"a flat array of a multiple of {rows} x {stride} elements is needed, not {self.shape}; give its shape"
-            )
-            raise refuse(self.source, self.declaration, why)
-        views = {self.name: 1}
-        for name, view in self.views().items():
-            own, other = self.ratio(view)
-            views[name] = own // other
+            need = f"a flat array of a multiple of {rows} x {stride} elements is needed"
+            raise self.refused(f"{need}, not {self.shape}; give its shape")
         slots = self.shape[0] // rows
-        rows_first(Layout(self.source, self.names, self.analysis.integer, views, rows, stride), self.tree)
+        views = {name: own // other for name, (own, other) in self.ratios().items()}
+        Layout(self.analysis, self.draft.names, views, rows, stride).put_rows_first(self.tree)
         self.declaration.args[0] = at(expression(f"({rows}, {slots})"), self.declaration)
         self.analyse()
-
-    # -- division
-
-    def divide(self, private: int, threads: int | None) -> None:
-        """Rewrite the region and the declarations."""
-        shape = self.shape
-        if not 0 < private < shape[0]:
-            raise refuse(
-                self.source, self.declaration, f"private has to be 1 to {shape[0] - 1} of {shape[0]} leading indices"
-            )
-        for name, (own, other) in ((n, self.ratio(view)) for n, view in self.views().items()):
-            if len(shape) == 1 and private * own % other:
-                why = f"private has to be a multiple of {other // own}: {name!r} sees {other // own} elements as one"
-                raise refuse(self.source, self.declaration, why)
-        region = self.region()
-        taken, added, extents = set(self.names.taken), dict(self.names.added), (shape[0] - private, *shape[1:])
-
-        def fresh() -> tuple[Parts, Waiting]:
-            self.names.taken = set(taken)
-            for name in self.names.added.keys() - added.keys():
-                del self.names.added[name]
-            parts = self.parts(private, threads)
-            return parts, Waiting(parts, self.name, extents, self.names.new("waiting", f"waiting_{self.name}"))
-
-        made = streams(self, region.block, region.start, region.stop, fresh)
-        self.place(made, region.block, region.start, region.stop)
-        self.declare(private, made.parts, made.waiting)
-        with_atomics(self.tree)
-
-    def place(self, made: Streams, block: Block, start: int, stop: int) -> None:
-        """Put the streams in the place of the region."""
-        nodes = block.body[start:stop]
-        values = made.waiting.stores(nodes[0]) if made.waiting.fixed is not None else []
-        public = [*values, *made.after, *made.rest]
-        if self.allocate:
-            early = 0 if values else self.without(public, set(made.parts.public.values()))
-            outside, public = public[:early], public[early:]
-            public = self.allocated(public, (public or nodes)[0], nodes[-1])
-            made.before += outside
-            if stop < len(block.body) and is_barrier(block.pieces[stop]):
-                stop += 1  # the releasing barrier takes its place, the allocating one that of the one before
-            if start and not made.before and is_barrier(block.pieces[start - 1]):
-                start -= 1
-        block.body[start:stop] = [*made.before, *public]
-
-    def without(self, nodes: list[ast.stmt], public: set[str]) -> int:
-        """How many of the first statements do not access the public part, and need not wait for it."""
-        return next((i for i, node in enumerate(nodes) if names_in(node) & public), 0)
-
-    def allocated(self, public: list[ast.stmt], first: ast.stmt, last: ast.stmt) -> list[ast.stmt]:
-        """Statements between allocating and releasing barriers, which get lines of the source."""
-        module = self.names.module("smm", smm)
-        alloc, release = statement(f"{module}.alloc()"), statement(f"{module}.release()")
-        return [at(alloc, first), *public, at(release, last)]
-
-    def local_size(self, name: str) -> int | None:
-        """Elements of a per-thread array; None for a scalar."""
-        fact = self.analysis.variable(name)
-        arrays = [a for a in fact.arrays if a.space == "local"] if fact is not None else []
-        if not arrays:
-            return None
-        node = arrays[0].node
-        size = self.analysis.integer(node.args[0]) if isinstance(node, ast.Call) and node.args else None
-        return -1 if size is None or len(arrays) > 1 else size
 
     def region(self) -> Span:
         """The one region of the kernel."""
@@ -218,58 +153,91 @@ class Division:
             raise refuse(self.source, more[0].pieces[0].node, why)
         return first
 
-    def parts(self, private: int, threads: int | None) -> Parts:
+    # -- division
+
+    def divide(self) -> None:
+        """Rewrite the region and the declarations."""
+        shape, private, names = self.shape, self.split.private, self.draft.names
+        if not 0 < private < shape[0]:
+            raise self.refused(f"private has to be 1 to {shape[0] - 1} of {shape[0]} leading indices")
+        for name, (own, other) in self.ratios().items():
+            if len(shape) == 1 and private * own % other:
+                why = f"private has to be a multiple of {other // own}: {name!r} sees {other // own} elements as one"
+                raise self.refused(why)
+        region = self.region()
+        taken, added, extents = set(names.taken), set(names.added), (shape[0] - private, *shape[1:])
+
+        def fresh() -> tuple[Parts, Waiting]:
+            names.taken = set(taken)
+            for name in names.added.keys() - added:
+                del names.added[name]
+            parts = self.parts()
+            return parts, Waiting(parts, self.name, extents, names.new("waiting", f"waiting_{self.name}"))
+
+        made = streams(self.analysis, region, fresh)
+        self.place(made, region)
+        self.declare(made.parts, made.waiting)
+
+    def parts(self) -> Parts:
         """Limits and names of the parts."""
-        limit = {self.name: private}
-        for name, view in self.views().items():
-            own, other = self.ratio(view)
-            limit[name] = private * own // other if len(self.shape) == 1 else private
-        public = {name: self.names.new(f"{name}_public", f"public_{name}") for name in limit}
-        bounds = {}
-        for node in ast.walk(self.tree):
-            if threads and isinstance(node, ast.Assign) and self.is_thread(node.value):
-                bounds.update(dict.fromkeys(names_in(*node.targets), (0, threads - 1)))
-        stores = Counter(n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-        bounds = {name: ends for name, ends in bounds.items() if stores[name] == 1}
-        return Parts(self.source, self.names, limit, public, self.analysis.integer, bounds)
+        private, names = self.split.private, self.draft.names
+        ratios = self.ratios() if len(self.shape) == 1 else dict.fromkeys(self.ratios(), (1, 1))
+        limit = {name: private * own // other for name, (own, other) in ratios.items()}
+        public = {name: names.new(f"{name}_public", f"public_{name}") for name in limit}
+        threads = [n for n, v in single_values(self.source, self.tree).items() if self.is_thread(v)]
+        bounds = dict.fromkeys(threads, (0, self.split.threads - 1)) if self.split.threads else {}
+        return Parts(self.analysis, names, limit, public, bounds)
 
     def is_thread(self, node: ast.expr) -> bool:
         """True for threadIdx.x."""
-        return (
-            isinstance(node, ast.Attribute) and node.attr == "x" and self.source.resolve(node.value) is cuda.threadIdx
-        )
+        threads = isinstance(node, ast.Attribute) and self.source.resolve(node.value) is cuda.threadIdx
+        return threads and isinstance(node, ast.Attribute) and node.attr == "x"
 
-    def declare(self, private: int, parts: Parts, waiting: Waiting) -> None:
+    def place(self, made: Streams, region: Span) -> None:
+        """Put the streams in the place of the region."""
+        block, start, stop = region.block, region.start, region.stop
+        nodes = block.body[start:stop]
+        values = made.waiting.stores(nodes[0]) if made.waiting.fixed is not None else []
+        public = [*values, *made.after, *made.rest]
+        if self.allocate:
+            waits = (i for i, node in enumerate(public) if names_in(node) & set(made.parts.public.values()))
+            early = 0 if values else next(waits, 0)  # what goes in front does not access the public part
+            made.before += public[:early]
+            public = self.allocated(public[early:], (public[early:] or nodes)[0], nodes[-1])
+            if stop < len(block.body) and is_barrier(block.pieces[stop]):
+                stop += 1  # the releasing barrier takes its place, the allocating one that of the one before
+            if start and not made.before and is_barrier(block.pieces[start - 1]):
+                start -= 1
+        block.body[start:stop] = [*made.before, *public]
+
+    def allocated(self, public: list[ast.stmt], first: ast.stmt, last: ast.stmt) -> list[ast.stmt]:
+        """Statements between allocating and releasing barriers, which get lines of the source."""
+        module = self.draft.names.module("smm", smm)
+        alloc, release = statement(f"{module}.alloc()"), statement(f"{module}.release()")
+        return [at(alloc, first), *public, at(release, last)]
+
+    def declare(self, parts: Parts, waiting: Waiting) -> None:
         """The declarations of both parts, of their views, and of the registers that hold waiting values."""
-        language = self.names.module("cuda", cuda)
-        shape, dtype = self.shape, self.declaration.args[1]
-        extents = [shape[0] - private, *shape[1:]]
-        rest = self.declaration.args[0]
-        first = ast.Constant(private)
-        self.declaration.args[0] = at(_with_first(rest, first), self.declaration)
-        function = f"{self.names.module('smm', smm)}.array" if self.allocate else ast.unparse(self.declaration.func)
-        public = call(function, _with_first(rest, ast.Constant(extents[0])), dtype)
-        lines = {self.name: [(parts.public[self.name], public)]}
+        names, public, used = self.draft.names, parts.public, names_in(self.tree)
+        language = names.module("cuda", cuda)
+        shape, dtype = self.declaration.args
+        function = f"{names.module('smm', smm)}.array" if self.allocate else ast.unparse(self.declaration.func)
+        rest = ast.Constant(self.shape[0] - self.split.private)
+        new: dict[ast.AST | None, list[tuple[str, ast.expr]]] = {
+            view: [(public[n], call(f"{public[self.name]}.view", view.args[0]))]
+            for n, view in self.views().items()
+            if public[n] in used
+        }
+        new[self.declaration] = [(public[self.name], call(function, _with_first(shape, rest), dtype))]
         if waiting.fixed is not None:
             size = expression(repr(waiting.extents if len(waiting.extents) > 1 else waiting.extents[0]))
-            lines[self.name].append((waiting.name, call(f"{language}.local.array", size, dtype)))
-        for name, view in self.views().items():
-            assert isinstance(view.value, ast.Call)
-            lines[name] = [(parts.public[name], call(f"{parts.public[self.name]}.view", view.value.args[0]))]
-        used = names_in(self.tree)
+            new[self.declaration].append((waiting.name, call(f"{language}.local.array", size, dtype)))
+        self.declaration.args[0] = at(_with_first(shape, ast.Constant(self.split.private)), self.declaration)
         body: list[ast.stmt] = []
         for node in self.tree.body:
-            body.append(node)
-            targets = node.targets if isinstance(node, ast.Assign) else []
-            for name in (t.id for t in targets if isinstance(t, ast.Name)):
-                for new, value in lines.get(name, ()) if self.declares(node, name) else ():
-                    if new in used or name == self.name:
-                        body.append(at(ast.Assign([ast.Name(new, ast.Store())], value), node))
+            made = new.get(node.value, []) if isinstance(node, ast.Assign) else []
+            body += [node, *(at(ast.Assign([ast.Name(name, ast.Store())], value), node) for name, value in made)]
         self.tree.body[:] = body
-
-    def declares(self, node: ast.stmt, name: str) -> bool:
-        """True for the declaration of the array, or of a view."""
-        return getattr(node, "value", None) is self.declaration or node is self.views().get(name)
 
 
 def _with_first(shape: ast.expr, first: ast.expr) -> ast.expr:

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.integers import Linear, linear
 from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, jumps_out, leaves_loop, names_in
-from smmux.multiplex.syntax.build import at, call, element, shell
+from smmux.multiplex.analysis.uniformity import Analysis
+from smmux.multiplex.forms.divided.uses import Use, Uses
+from smmux.multiplex.syntax.build import at, call, shell
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.types import int32
 
 Node = TypeVar("Node", bound=ast.AST)
 
-__all__ = ["PRIVATE", "PUBLIC", "Bounds", "NotDivisibleError", "Parts", "is_atomic", "range_of"]
+__all__ = ["PRIVATE", "PUBLIC", "Bounds", "NotDivisibleError", "Parts"]
 
 PRIVATE, PUBLIC = "private", "public"
 Bounds = Mapping[str, tuple[int, int]]
@@ -38,100 +40,86 @@ class Parts:
     """The division of an array and of its views.
 
     limit: by name of the array or view, how many of its leading indices are private. public: name of the other part.
-    bounds: of threadIdx components, where the block's size is given. constant: values of constant expressions.
+    bounds: of threadIdx components, where the block's size is given.
     """
 
-    source: FunctionSource
+    analysis: Analysis
     names: Names
     limit: dict[str, int]
     public: dict[str, str]
-    constant: Callable[[ast.expr], int | None]
-    bounds: Bounds = field(default_factory=dict)
+    bounds: Bounds
     short: dict[str, str] = field(default_factory=dict)  # names for long indices
 
-    # -- accesses
+    def __post_init__(self) -> None:
+        self.source: FunctionSource = self.analysis.source
+        self.uses = Uses(self.source, self.limit)
 
-    def accesses(self, *nodes: ast.AST) -> Iterator[ast.Subscript]:
-        """Accesses to the array in statements."""
-        for node in (inner for outer in nodes for inner in ast.walk(outer)):
-            if isinstance(node, ast.Subscript) and self.is_access(node):
-                yield node
+    # -- uses
 
-    def is_access(self, node: ast.Subscript) -> bool:
-        """Whether an element is one of the array."""
-        return isinstance(node.value, ast.Name) and node.value.id in self.limit
-
-    def lead(self, access: ast.Subscript) -> Linear:
+    def lead(self, use: Use) -> Linear:
         """The leading index."""
-        index = access.slice.elts[0] if isinstance(access.slice, ast.Tuple) else access.slice
-        return linear(index, self.constant)
+        return linear(use.index[0], self.analysis.integer)
 
-    def part(self, access: ast.Subscript, bounds: Bounds) -> str | None:
-        """The part that an access goes to, where the bounds tell."""
-        assert isinstance(access.value, ast.Name)
-        limit, found = self.limit[access.value.id], self.lead(access).bounds(bounds)
+    def part(self, use: Use, bounds: Bounds) -> str | None:
+        """The part that a use is of, where the bounds tell."""
+        limit, found = self.limit[use.array], self.lead(use).bounds(bounds)
         if found is None or found[0] < limit <= found[1]:
             return None
         return PRIVATE if found[1] < limit else PUBLIC
 
     def parts(self, node: ast.AST, bounds: Bounds) -> set[str | None]:
-        """The parts that the accesses of a statement go to; loops of constant length within are followed."""
+        """The parts that the uses in a statement are of; loops of constant length within are followed."""
         found: set[str | None] = set()
         if isinstance(node, ast.For):
             bounds = self.within(node, bounds)
-        if isinstance(node, ast.Subscript) and self.is_access(node):
-            found.add(self.part(node, bounds))
+        if (use := self.uses.use(node)) is not None:
+            found.add(self.part(use, bounds))
         return found.union(*(self.parts(child, bounds) for child in ast.iter_child_nodes(node)))
 
     def of(self, node: ast.stmt, part: str) -> ast.stmt:
-        """The statement, all of whose accesses go to one part."""
-        made = copy.deepcopy(node)
-        return made if part == PRIVATE else _ToPublic(self).visit(made)
+        """The statement, all of whose uses are of one part."""
+        return copy.deepcopy(node) if part == PRIVATE else self.uses.changed(node, lambda _, use: self.moved(use))
 
-    def moved(self, access: ast.Subscript, array: str) -> ast.Subscript:
-        """The access in the public part, under another name, with the leading index counted from there."""
-        assert isinstance(access.value, ast.Name)
-        lead = (self.lead(access) + Linear({}, -self.limit[access.value.id])).node()
-        rest = access.slice.elts[1:] if isinstance(access.slice, ast.Tuple) else []
-        made = at(element(array, lead, *rest, store=isinstance(access.ctx, ast.Store)), access)
-        made.atomic = is_atomic(access)  # type: ignore[attr-defined]
-        return made
+    def moved(self, use: Use) -> ast.expr:
+        """The use in the public part, under its name, with the leading index counted from there."""
+        return use.elsewhere(self.public[use.array], self.row(use).node(), *use.index[1:])
+
+    def row(self, use: Use) -> Linear:
+        """The leading index in the public part."""
+        return self.lead(use) + Linear({}, -self.limit[use.array])
 
     # -- tests
 
-    def common_lead(self, node: ast.stmt) -> ast.Subscript | None:
-        """An access with the leading index of all accesses in a statement, which does not change within; else None."""
-        found = list(self.accesses(node))
-        one = {(self.limit[a.value.id], ast.dump(self.lead(a).node())) for a in found if isinstance(a.value, ast.Name)}
+    def common_lead(self, node: ast.stmt) -> Use | None:
+        """A use with the leading index of all uses in a statement, which does not change within; else None."""
+        found = list(self.uses.of(node))
+        one = {(self.limit[use.array], ast.dump(self.lead(use).node())) for use in found}
         if len(one) != 1 or names_in(self.lead(found[0]).node()) & assigned(self.source, [node]):
             return None
         return found[0]
 
-    def test(self, access: ast.Subscript, part: str) -> ast.expr:
-        """Whether an access goes to a part, constants on the right."""
-        assert isinstance(access.value, ast.Name)
-        lead = self.lead(access)
-        right = ast.Constant(self.limit[access.value.id] - lead.constant)
+    def test(self, use: Use, part: str) -> ast.expr:
+        """Whether a use is of a part, constants on the right."""
+        lead = self.lead(use)
+        right = ast.Constant(self.limit[use.array] - lead.constant)
         operator = ast.Lt() if part == PRIVATE else ast.GtE()
-        return at(ast.Compare(Linear(lead.terms).node(), [operator], [right]), access)
+        return at(ast.Compare(Linear(lead.terms).node(), [operator], [right]), use.node)
 
     def with_short_index(self, node: ast.stmt) -> tuple[list[ast.stmt], ast.stmt]:
         """A statement whose leading index is a name, with the assignment of that name if it is a longer expression."""
-        access = self.common_lead(node)
-        if access is None or not isinstance(node, ast.Assign | ast.AugAssign | ast.Expr):
+        use = self.common_lead(node)
+        if use is None or not isinstance(node, ast.Assign | ast.AugAssign | ast.Expr):
             return [], node
-        if len(terms := self.lead(access).terms) < 2 and all(term.isidentifier() for term in terms):
+        if len(terms := self.lead(use).terms) < 2 and all(term.isidentifier() for term in terms):
             return [], node
-        name = self.short.get(ast.dump(access.slice)) or self.names.new("place", "index")
-        self.short[ast.dump(access.slice)] = name
-        index = access.slice.elts[0] if isinstance(access.slice, ast.Tuple) else access.slice
-        first = at(ast.Assign([ast.Name(name, ast.Store())], call(self.names.module("int32", int32), index)), node)
+        key = " ".join(map(ast.dump, use.index))
+        name = self.short.get(key) or self.names.new("place", "index")
+        self.short[key] = name
+        value = call(self.names.module("int32", int32), use.index[0])
+        first = at(ast.Assign([ast.Name(name, ast.Store())], value), node)
         node = copy.deepcopy(node)
-        for inner in self.accesses(node):
-            if isinstance(inner.slice, ast.Tuple):
-                inner.slice.elts[0] = at(ast.Name(name, ast.Load()), inner)
-            else:
-                inner.slice = at(ast.Name(name, ast.Load()), inner)
+        for inner in list(self.uses.of(node)):
+            inner.put(at(ast.Name(name, ast.Load()), inner.node), *inner.index[1:])
         return [first], node
 
     # -- restriction to a part
@@ -173,7 +161,7 @@ class Parts:
             self.leaf(node, one_sided)
             return [self.ranged(node, ranges[part], part)] if ranges[part] else []
         head = node.iter if isinstance(node, ast.For) else node.test
-        if any(self.accesses(head)) or names_in(head) & one_sided:
+        if any(self.uses.of(head)) or names_in(head) & one_sided:
             raise NotDivisibleError
         made = shell(node)
         inside = self.within(node, bounds) if isinstance(node, ast.For) else bounds
@@ -204,10 +192,10 @@ class Parts:
 
     def guarded(self, node: ast.stmt, part: str) -> ast.stmt:
         """The statement under the test of its leading index."""
-        access = self.common_lead(node)
-        if access is None:
+        use = self.common_lead(node)
+        if use is None:
             raise NotDivisibleError
-        return at_head(ast.If(self.test(access, part), [self.of(node, part)], []), node)
+        return at_head(ast.If(self.test(use, part), [self.of(node, part)], []), node)
 
     def all_accesses(self, node: ast.AST) -> Iterator[ast.AST]:
         """Accesses to either part."""
@@ -216,7 +204,7 @@ class Parts:
 
     def within(self, node: ast.For, bounds: Bounds) -> Bounds:
         """Bounds in a loop's body."""
-        over = range_of(node, self.constant)
+        over = self.analysis.trips(node)
         changing = assigned(self.source, [node])
         inside = {name: ends for name, ends in bounds.items() if name not in changing}
         if over and isinstance(node.target, ast.Name) and node.target.id not in assigned(self.source, node.body):
@@ -225,7 +213,7 @@ class Parts:
 
     def split_range(self, node: ast.For, bounds: Bounds) -> dict[str, range] | None:
         """The iterations that go to each part, if each goes to one, private ones first."""
-        over = range_of(node, self.constant)
+        over = self.analysis.trips(node)
         if not over or over.step != 1 or not isinstance(node.target, ast.Name) or leaves_loop(node) or node.orelse:
             return None
         each = [self.parts(ast.Module(node.body, []), {**bounds, node.target.id: (i, i)}) for i in over]
@@ -239,7 +227,7 @@ class Parts:
     def ranged(self, node: ast.For, over: range, part: str) -> ast.stmt:
         """The loop over some of its iterations, all of which go to one part."""
         made = shell(node)
-        if over != range_of(node, self.constant):
+        if over != self.analysis.trips(node):
             bounds = [over.start, over.stop] if over.start else [over.stop]
             assert isinstance(made.iter, ast.Call)
             made.iter = at(ast.Call(made.iter.func, [ast.Constant(b) for b in bounds], []), node.iter)
@@ -258,7 +246,7 @@ class Parts:
             return [node]
         if found in ({PRIVATE}, {PUBLIC}):
             return [self.of(node, str(next(iter(found))))]
-        loads = not any(isinstance(a.ctx, ast.Store) or is_atomic(a) for a in self.accesses(node))
+        loads = not any(use.stores for use in self.uses.of(node))
         if isinstance(node, ast.For | ast.If | ast.While) and (loads or self.common_lead(node) is None):
             made = shell(node)
             inside = self.within(node, bounds) if isinstance(node, ast.For) else bounds
@@ -270,84 +258,36 @@ class Parts:
         return [*first, self.either(node, bounds)]
 
     def either(self, node: ast.stmt, bounds: Bounds) -> ast.stmt:
-        """A simple statement, or one all of whose accesses have one leading index, in the part that the index says."""
-        stored = [a for a in self.accesses(node) if isinstance(a.ctx, ast.Store) or is_atomic(a)]
+        """A simple statement, or one all of whose uses have one leading index, in the part that the index says."""
+        stored = [use for use in self.uses.of(node) if use.stores]
         if not stored and not isinstance(node, ast.For | ast.If | ast.While):
             return self.chosen(node, bounds)
-        access = self.common_lead(node)
-        if access is not None:
-            return at_head(ast.If(self.test(access, PRIVATE), [node], [self.of(node, PUBLIC)]), node)
-        if len(stored) != 1 or any(self.accesses(stored[0].slice)):
+        common = self.common_lead(node)
+        if common is not None:
+            return at_head(ast.If(self.test(common, PRIVATE), [node], [self.of(node, PUBLIC)]), node)
+        if len(stored) != 1 or any(any(self.uses.of(index)) for index in stored[0].index):
             raise refuse(self.source, node, "the accesses of this statement can go to different parts of the array")
-        private, public = (self.chosen(node, bounds, {id(stored[0]): part}) for part in (PRIVATE, PUBLIC))
+        private, public = (self.chosen(node, bounds, {stored[0].node: part}) for part in (PRIVATE, PUBLIC))
         part = self.part(stored[0], bounds)
         if part is not None:
             return private if part == PRIVATE else public
         return at_head(ast.If(self.test(stored[0], PRIVATE), [private], [public]), node)
 
-    def chosen(self, node: Node, bounds: Bounds, decided: Mapping[int, str] | None = None) -> Node:
-        """Every load from the part that its index says; decided: by id, parts of accesses for which that is known."""
-        return _Chosen(self, bounds, decided or {}).made(node)
+    def chosen(self, node: Node, bounds: Bounds, decided: Mapping[ast.AST, str] | None = None) -> Node:
+        """A copy with every load from the part that its index says; decided: parts of uses for which that is known."""
 
+        def choice(original: Use, use: Use) -> ast.expr:
+            part = (decided or {}).get(original.node) or self.part(original, bounds)
+            if part == PRIVATE:
+                return use.node
+            public = self.moved(use)
+            if part == PUBLIC:
+                return public
+            return ast.copy_location(ast.IfExp(self.test(use, PRIVATE), use.node, public), use.node)
 
-def is_atomic(access: ast.Subscript) -> bool:
-    """True for the element that an atomic operation changes."""
-    return getattr(access, "atomic", False)
+        return self.uses.changed(node, choice)
 
 
 def at_head(node: ast.If, place: ast.stmt) -> ast.If:
     """A new `if` put where its statement is."""
     return ast.copy_location(node, place)
-
-
-def range_of(node: ast.For, constant: Callable[[ast.expr], int | None]) -> range | None:
-    """The iterations of a loop over a constant range."""
-    over = node.iter
-    if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range"):
-        return None
-    bounds = [constant(a) for a in over.args]
-    return range(*bounds) if all(b is not None for b in bounds) else None  # type: ignore[arg-type]
-
-
-class _ToPublic(ast.NodeTransformer):
-    """Accesses to the public part."""
-
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        if isinstance(node.value, ast.Name) and node.value.id in self.parts.limit:
-            return self.parts.moved(node, self.parts.public[node.value.id])
-        return self.generic_visit(node)  # type: ignore[return-value]
-
-
-class _Chosen:
-    """Loads from the part that the index asks for."""
-
-    def __init__(self, parts: Parts, bounds: Bounds, decided: Mapping[int, str]) -> None:
-        self.parts, self.bounds, self.decided = parts, bounds, decided
-
-    def made(self, node: Node) -> Node:
-        """A copy of a tree with its accesses replaced."""
-        if isinstance(node, ast.Subscript) and self.parts.is_access(node):
-            return self.access(node)  # type: ignore[return-value]
-        made = copy.copy(node)
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, ast.AST):
-                setattr(made, name, self.made(value))
-            elif isinstance(value, list):
-                setattr(made, name, [self.made(v) if isinstance(v, ast.AST) else v for v in value])
-        return made
-
-    def access(self, node: ast.Subscript) -> ast.expr:
-        """One access."""
-        assert isinstance(node.value, ast.Name)
-        part = self.decided.get(id(node)) or self.parts.part(node, self.bounds)
-        inner = copy.copy(node)
-        inner.value, inner.slice = copy.copy(node.value), self.made(node.slice)
-        if part == PRIVATE:
-            return inner
-        public = self.parts.moved(inner, self.parts.public[node.value.id])
-        if part == PUBLIC:
-            return public
-        return ast.copy_location(ast.IfExp(self.parts.test(inner, PRIVATE), inner, public), node)

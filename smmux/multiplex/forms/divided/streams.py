@@ -13,31 +13,20 @@ import copy
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from smmux import cuda
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.analysis.accesses import Block, Piece, barriers, escaping, touches
+from smmux.multiplex.analysis.accesses import Piece, barriers, escaping, touches
 from smmux.multiplex.analysis.scalars import assigned, certain, exposed, fills, names_in, needed_after, stored_once
+from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.parts import NotDivisibleError, Parts
 from smmux.multiplex.forms.divided.waiting import NotDeferredError, Waiting
-from smmux.multiplex.regions.find import is_barrier
+from smmux.multiplex.regions.find import Span, is_barrier
 from smmux.multiplex.syntax.build import at, statement
 from smmux.multiplex.syntax.vocabulary import calls
 
 __all__ = ["Streams", "streams"]
 
 BEFORE, WRONG = -1, -2  # versions of a variable: its value from before the region; one that nothing may need
-
-
-class Kernel(Protocol):
-    """What is known of the kernel: its source and tree, and which variables are per-thread arrays, with their sizes."""
-
-    source: FunctionSource
-    tree: ast.FunctionDef
-
-    def local_size(self, name: str) -> int | None:
-        """Elements of a per-thread array; None for a scalar."""
 
 
 class ConflictError(Exception):
@@ -61,11 +50,11 @@ class Streams:
     rest: list[ast.stmt] = field(default_factory=list)
 
 
-def streams(kernel: Kernel, block: Block, first: int, last: int, fresh: Callable[[], tuple[Parts, Waiting]]) -> Streams:
-    """Divide statements `first` to `last` of a block. fresh: makes the parts and the registers of an attempt."""
-    limit = last - first
+def streams(analysis: Analysis, region: Span, fresh: Callable[[], tuple[Parts, Waiting]]) -> Streams:
+    """Divide the statements of a region. fresh: makes the parts and the registers of an attempt."""
+    limit = len(region.pieces)
     while True:
-        attempt = Attempt(kernel, block, first, last, *fresh())
+        attempt = Attempt(analysis, region, *fresh())
         try:
             return attempt.run(limit)
         except ConflictError as conflict:
@@ -76,10 +65,8 @@ def streams(kernel: Kernel, block: Block, first: int, last: int, fresh: Callable
 class Attempt:
     """A division of the first statements of a region, as many as possible up to a limit."""
 
-    kernel: Kernel
-    block: Block
-    first: int
-    last: int
+    analysis: Analysis
+    region: Span
     parts: Parts
     waiting: Waiting
     before: list[ast.stmt] = field(default_factory=list)
@@ -89,13 +76,16 @@ class Attempt:
     one_sided: set[str] = field(default_factory=set)  # variables that are right in one stream alone
     split: set[str] = field(default_factory=set)  # per-thread arrays whose elements both streams store, each its own
 
+    def __post_init__(self) -> None:
+        self.source = self.analysis.source
+
     def run(self, limit: int) -> Streams:
         """Divide; raises `ConflictError`."""
-        pieces = self.block.pieces[self.first : self.last]
+        pieces = self.region.pieces
         for i, piece in enumerate(pieces[:limit]):
             if not self.divide(i, piece):
                 break
-            self.writes.append(assigned(self.kernel.source, [piece.node]) - self.arrays)
+            self.writes.append(assigned(self.source, [piece.node]) - self.arrays)
         divided = len(self.writes)
         if self.waiting.fixed is not None and names_in(*self.waiting.fixed) & set().union(*self.writes):
             raise ConflictError(min(i for i, w in enumerate(self.writes) if w & names_in(*self.waiting.fixed)))
@@ -116,7 +106,7 @@ class Attempt:
 
     def is_barrier(self, node: ast.stmt) -> bool:
         """True for a barrier on its own."""
-        return isinstance(node, ast.Expr) and calls(self.kernel.source, node.value, (cuda.syncthreads,))
+        return isinstance(node, ast.Expr) and calls(self.source, node.value, (cuda.syncthreads,))
 
     # -- statements
 
@@ -128,10 +118,10 @@ class Attempt:
             self.after.append((i, copy.deepcopy(node)))
             return True
         stores = any(t.write for t in touches(piece.events, "global"))
-        changed = assigned(self.kernel.source, [node])
+        changed = assigned(self.source, [node])
         if stores or any(barriers(piece.events)) or any(escaping(piece.events)) or changed & self.split:
             return False
-        if exposed(self.kernel.source, [node]) & self.one_sided:
+        if exposed(self.source, [node]) & self.one_sided:
             return False
         if not any(touches(piece.events)):
             again = copy.deepcopy(node)
@@ -161,10 +151,10 @@ class Attempt:
             private, public, one_sided = self.parts.restricted(node, self.parts.bounds)
         except NotDivisibleError:
             return False
-        source, changed = self.kernel.source, assigned(self.kernel.source, [node]) - self.arrays
-        for name in changed & needed_after(source, self.kernel.tree, self.block.body, self.first + i + 1):
+        source, changed = self.source, assigned(self.source, [node]) - self.arrays
+        for name in changed & self.needed_behind(i + 1):
             fresh = name not in exposed(source, [node]) and not any(name in w for w in self.writes)
-            if self.kernel.local_size(name) is None or not fresh or not stored_once(source, node, name):
+            if self.local_size(name) is None or not fresh or not stored_once(source, node, name):
                 return False
             self.split.add(name)
         self.before += private
@@ -172,13 +162,27 @@ class Attempt:
         self.one_sided |= one_sided - self.split
         return True
 
+    def needed_behind(self, i: int) -> set[str]:
+        """Variables that are needed behind the first statements of the region."""
+        return needed_after(self.source, self.analysis.tree, self.region.block.body, self.region.start + i)
+
+    def local_size(self, name: str) -> int | None:
+        """Elements of a per-thread array, -1 if that is not known; None for a scalar."""
+        fact = self.analysis.variable(name)
+        arrays = [a.node for a in fact.arrays if a.space == "local"] if fact is not None else []
+        if not arrays:
+            return None
+        shape = arrays[0].args[:1] if isinstance(arrays[0], ast.Call) and len(arrays) == 1 else []
+        sizes = [self.analysis.integer(size) for size in shape]
+        return -1 if not sizes or sizes[0] is None else sizes[0]
+
     # -- registers
 
     def drop_repeated(self) -> None:
         """Leave out computations whose results are still there: nothing else changes them, or needs what was before."""
         counts = Counter(name for w in self.writes for name in w)
         for i, again in self.repeated:
-            needed = {n for j, s in self.after if j < i for n in exposed(self.kernel.source, [s])}
+            needed = {n for j, s in self.after if j < i for n in exposed(self.source, [s])}
             if all(counts[name] == 1 and name not in needed for name in self.writes[i]):
                 self.after = [entry for entry in self.after if entry[1] is not again]
 
@@ -191,7 +195,7 @@ class Attempt:
 
     def stale(self, restored: set[str]) -> str | None:
         """Follow variables through the second stream: one more that has to be restored, None if all are right."""
-        source, versions = self.kernel.source, Versions(self.writes, restored)
+        source, versions = self.source, Versions(self.writes, restored)
         for j, node in self.after:
             versions.enter(j)
             for name in sorted(exposed(source, [node]) - self.split):
@@ -200,42 +204,37 @@ class Attempt:
                         return name
                     raise ConflictError(j)
             versions.assign(assigned(source, [node]), certain([node]))
-        end = self.first + len(self.writes)
-        needed = needed_after(source, self.kernel.tree, self.block.body, end)
+        needed = self.needed_behind(len(self.writes))
         if any(versions.current[name] != versions.last[name] for name in needed & set(versions.last) - self.split):
             raise ConflictError(len(self.writes) - 1)
         return None
 
     def restore(self, name: str) -> None:
         """Bring a variable's value from before the region back between the streams."""
-        node = self.block.pieces[self.first].node
-        if self.kernel.local_size(name) is None:
+        node = self.region.pieces[0].node
+        if self.local_size(name) is None:
             saved = self.parts.names.new(f"{name}_before", f"saved_{name}")
             self.before.insert(0, at(statement(f"{saved} = {name}"), node))
             self.before.append(at(statement(f"{name} = {saved}"), node))
             return
-        earlier = self.block.pieces[: self.first]
-        source = self.kernel.source
-        filled = [p for p in earlier if name in assigned(source, [p.node]) and not declares_array(source, p.node)]
+        earlier = self.region.block.pieces[: self.region.start]
+        filled = [p for p in earlier if name in assigned(self.source, [p.node]) and not self.declares_array(p.node)]
         if not filled or not self.repeatable(filled[-1], earlier, name):
             raise ConflictError(min(i for i, w in enumerate(self.writes) if name in w))
         self.before.append(copy.deepcopy(filled[-1].node))
 
+    def declares_array(self, node: ast.stmt) -> bool:
+        """True for the declaration of an array."""
+        return isinstance(node, ast.Assign) and calls(self.source, node.value, (cuda.shared.array, cuda.local.array))
+
     def repeatable(self, piece: Piece, earlier: list[Piece], name: str) -> bool:
         """Whether a statement fills a per-thread array, and does the same when it is executed again."""
-        source, size = self.kernel.source, self.kernel.local_size(name)
-        since = earlier[earlier.index(piece) :]
-        stores = any(t.write for t in touches([e for p in since for e in p.events], "global")) or any(
-            touches(piece.events)
-        )
-        changed = assigned(source, [p.node for p in since[1:]]).union(*self.writes)
-        alone = assigned(source, [piece.node]) == {name}
-        return (
-            alone
-            and not stores
-            and not exposed(source, [piece.node]) & changed
-            and fills(source, piece.node, name, size)
-        )
+        since = [p.node for p in earlier[earlier.index(piece) + 1 :]]
+        stores = any(t.write for t in touches(earlier[earlier.index(piece) :], "global")) or any(touches(piece.events))
+        changed = assigned(self.source, since).union(*self.writes)
+        if stores or assigned(self.source, [piece.node]) != {name} or exposed(self.source, [piece.node]) & changed:
+            return False
+        return fills(self.source, piece.node, name, self.local_size(name))
 
 
 class Versions:
@@ -270,8 +269,3 @@ class Versions:
         for name in names & set(self.last):
             self.current[name] = self.place if name in sure or self.right(name) else WRONG
             self.here.add(name)
-
-
-def declares_array(source: FunctionSource, node: ast.stmt) -> bool:
-    """True for the declaration of an array."""
-    return isinstance(node, ast.Assign) and calls(source, node.value, (cuda.shared.array, cuda.local.array))

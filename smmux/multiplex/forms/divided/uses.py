@@ -1,77 +1,152 @@
-"""The uses of a divided array, brought to one form: elements with all their indices.
-
-`tile[i][j]` becomes `tile[i, j]`; an atomic operation `add(tile, i, x)` becomes `add(tile[i], x)`, which no kernel may
-contain, until the division is made. Rows, slices and other names for the array are refused.
-"""
+"""How a kernel uses an array by its elements: `array[index]`, or `add(array, index, value)` for an atomic operation."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import copy
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.syntax.build import at
+from smmux.multiplex.syntax.build import at, element
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import ATOMICS
 
-__all__ = ["elements_only", "with_atomics"]
+__all__ = ["Use", "Uses", "elements_only"]
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An element in a kernel: `array[index]`, or the one that an atomic operation changes, `add(array, index, value)`.
+
+    name: the node that names the array.
+    """
+
+    node: ast.Subscript | ast.Call
+    name: ast.Name
+
+    @property
+    def array(self) -> str:
+        """The name of the array, or of a view of it."""
+        return self.name.id
+
+    @property
+    def stores(self) -> bool:
+        """Whether the element can change."""
+        return isinstance(self.node, ast.Call) or isinstance(self.node.ctx, ast.Store)
+
+    @property
+    def index(self) -> list[ast.expr]:
+        """The indices, the leading one first."""
+        return _items(self.node.slice if isinstance(self.node, ast.Subscript) else self.node.args[1])
+
+    def put(self, *index: ast.expr) -> None:
+        """Give the element other indices, in place."""
+        inside = index[0] if len(index) == 1 else at(ast.Tuple(list(index), ast.Load()), self.name)
+        if isinstance(self.node, ast.Subscript):
+            self.node.slice = inside
+        else:
+            self.node.args[1] = inside
+
+    def elsewhere(self, array: str, *index: ast.expr) -> ast.expr:
+        """The same use of an element of another array."""
+        made = at(element(array, *index, store=self.stores), self.node)
+        if isinstance(self.node, ast.Subscript):
+            return made
+        call = copy.deepcopy(self.node)
+        call.args[:2] = [made.value, made.slice]
+        return call
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Finds the uses of an array and its views, which have these names, in the trees of a function."""
+
+    source: FunctionSource
+    arrays: Collection[str]
+
+    def use(self, node: ast.AST) -> Use | None:
+        """The use that a node is, None for all others."""
+        name: ast.AST | None = None
+        if isinstance(node, ast.Subscript):
+            name = node.value
+        elif isinstance(node, ast.Call) and len(node.args) > 1 and not node.keywords:
+            name = node.args[0] if id(self.source.resolve(node.func)) in ATOMICS else None
+        if not isinstance(node, ast.Subscript | ast.Call) or not isinstance(name, ast.Name):
+            return None
+        return Use(node, name) if name.id in self.arrays else None
+
+    def of(self, *nodes: ast.AST) -> Iterator[Use]:
+        """All uses in trees."""
+        found = (self.use(inner) for node in nodes for inner in ast.walk(node))
+        return (use for use in found if use is not None)
+
+    def changed(self, node: Node, change: Callable[[Use, Use], ast.expr]) -> Node:
+        """A copy of a tree with something else for each use; change: makes it of the use and its copy, in whose
+        indices all has been changed.
+        """
+        made = copy.copy(node)
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.AST):
+                setattr(made, name, self.changed(value, change))
+            elif isinstance(value, list):
+                setattr(made, name, [self.changed(v, change) if isinstance(v, ast.AST) else v for v in value])
+        use, inner = self.use(node), self.use(made)
+        return made if use is None or inner is None else change(use, inner)  # type: ignore[return-value]
 
 
 def elements_only(source: FunctionSource, tree: ast.FunctionDef, arrays: Mapping[str, int]) -> None:
-    """Rewrite all uses of arrays in place. arrays: by name of the array and its views, the number of indices."""
+    """Write all uses as elements with all their indices, in place: `tile[i][j]` becomes `tile[i, j]`. Rows, slices and
+    other names for an array are refused. arrays: by name of the array and its views, the number of indices.
+    """
     for node in tree.body:
-        _Uses(source, arrays).visit(node)
+        _Elements(Uses(source, arrays), arrays).visit(node)
 
 
-def with_atomics(tree: ast.FunctionDef) -> None:
-    """Bring atomic operations back to the form of the language, in place."""
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and call.args and getattr(call.args[0], "atomic", False):
-            place = call.args[0]
-            assert isinstance(place, ast.Subscript)
-            call.args[:1] = [place.value, place.slice]
+class _Elements(ast.NodeTransformer):
+    def __init__(self, uses: Uses, arrays: Mapping[str, int]) -> None:
+        self.uses, self.arrays = uses, arrays
 
-
-class _Uses(ast.NodeTransformer):
-    def __init__(self, source: FunctionSource, arrays: Mapping[str, int]) -> None:
-        self.source, self.arrays = source, arrays
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        function = node.func
-        if isinstance(function, ast.Attribute) and function.attr == "view" and isinstance(function.value, ast.Name):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "view" and isinstance(node.func.value, ast.Name):
             node.args = [self.visit(a) for a in node.args]
             return node
-        is_array = node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in self.arrays
-        if is_array and id(self.source.resolve(function)) in ATOMICS and len(node.args) > 1 and not node.keywords:
-            place = at(ast.Subscript(node.args[0], node.args[1], ast.Load()), node.args[0])
-            place.atomic = True  # type: ignore[attr-defined]
-            node.args[:2] = [place]
-        return self.generic_visit(node)  # type: ignore[return-value]
+        use = self.uses.use(node)
+        if use is None:
+            return self.generic_visit(node)
+        node.args[2:] = [self.visit(a) for a in node.args[2:]]
+        return self.indexed(use, use.index)
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        array, items = node.value, _items(node.slice)
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        array, index = node.value, _items(node.slice)
         while isinstance(array, ast.Subscript):
-            items = _items(array.slice) + items
+            index = _items(array.slice) + index
             array = array.value
         if not isinstance(array, ast.Name) or array.id not in self.arrays:
-            return self.generic_visit(node)  # type: ignore[return-value]
-        if len(items) != self.arrays[array.id] or any(isinstance(i, ast.Slice | ast.Starred) for i in items):
-            raise self.refused(node, array.id)
-        items = [self.visit(i) for i in items]
+            return self.generic_visit(node)
         node.value = array
-        node.slice = items[0] if len(items) == 1 else at(ast.Tuple(items, ast.Load()), node.slice)
-        return node
+        return self.indexed(Use(node, array), index)
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.arrays and isinstance(node.ctx, ast.Load):
             raise self.refused(node, node.id)
         return node
+
+    def indexed(self, use: Use, index: list[ast.expr]) -> ast.AST:
+        """A use with all its indices."""
+        if len(index) != self.arrays[use.array] or any(isinstance(i, ast.Slice | ast.Starred) for i in index):
+            raise self.refused(use.node, use.array)
+        use.put(*(self.visit(i) for i in index))
+        return use.node
 
     def refused(self, node: ast.AST, name: str) -> Exception:
         """The error for a use that cannot be followed."""
         n = self.arrays[name]
         many = f"{n} indices" if n > 1 else "its index"
-        return refuse(self.source, node, f"a divided array is used by its elements alone: {name}[...] with {many}")
+        return refuse(self.uses.source, node, f"a divided array is used by its elements alone: {name}[...] with {many}")
 
 
 def _items(index: ast.expr) -> list[ast.expr]:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from smmux.multiplex.analysis.scalars import jumps_out, leaves_loop, names_in
-from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts, at_head, range_of
+from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts, at_head
+from smmux.multiplex.forms.divided.uses import Use
 from smmux.multiplex.syntax.build import at, element, shell, statement
 
 __all__ = ["NotDeferredError", "Waiting"]
@@ -80,7 +81,7 @@ class Waiting:
             return [parts.ranged(node, ranges[PRIVATE], PRIVATE), rest]
         if found == {PUBLIC} or parts.common_lead(node) is None:
             made = shell(node)
-            made.body = self._body(node, range_of(node, parts.constant), parts.within(node, bounds), certain)
+            made.body = self._body(node, parts.analysis.trips(node), parts.within(node, bounds), certain)
             return [made]
         return [self._either(node, certain)]
 
@@ -93,47 +94,44 @@ class Waiting:
         return made
 
     def _either(self, node: ast.stmt, certain: bool) -> ast.stmt:
-        access = self.parts.common_lead(node)
-        if access is None:
+        use = self.parts.common_lead(node)
+        if use is None:
             raise NotDeferredError
-        test = self.parts.test(access, PRIVATE)
+        test = self.parts.test(use, PRIVATE)
         return at_head(ast.If(test, [node], [self._into_registers(copy.deepcopy(node), certain)]), node)
 
     def _into_registers(self, node: ast.stmt, certain: bool) -> ast.stmt:
         """Stores to the array become stores to registers."""
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and _whole(node):
             loop = shell(node)
-            over = range_of(node, self.parts.constant)
+            over = self.parts.analysis.trips(node)
             outer, self.loops = self.loops, (*self.loops, (node.target.id, over))
             loop.body = [self._into_registers(s, certain and bool(over)) for s in node.body]
             self.loops = outer
             return loop
         made = copy.copy(node)
-        if not any(self.parts.accesses(node)):
+        if not any(self.parts.uses.of(node)):
             return made
-        if not isinstance(node, ast.Assign) or any(self.parts.accesses(node.value)):
+        if not isinstance(node, ast.Assign) or any(self.parts.uses.of(node.value)):
             raise NotDeferredError
         made.targets = [self._place(t, certain) for t in node.targets]  # type: ignore[attr-defined]
         return made
 
-    def _place(self, access: ast.expr, certain: bool) -> ast.expr:
+    def _place(self, target: ast.expr, certain: bool) -> ast.expr:
         """The register that holds an element."""
-        if not isinstance(access, ast.Subscript) or not isinstance(access.value, ast.Name):
+        use = self.parts.uses.use(target)
+        if use is None or use.array != self.array:
             raise NotDeferredError
-        if access.value.id != self.array:
-            raise NotDeferredError
-        rest = access.slice.elts[1:] if isinstance(access.slice, ast.Tuple) else []
+        rest = use.index[1:]
         over = dict(self.loops)
         runs = [isinstance(i, ast.Name) and i.id in over for i in rest]
         self._same_elements(rest, runs)
         for extent, i, run in zip(self.shape[1:], rest, runs, strict=True):
             if run and isinstance(i, ast.Name) and over[i.id] != range(extent):
                 raise NotDeferredError
-        self._count_rows(access, certain)
-        moved = self.parts.moved(access, self.name)
-        lead = moved.slice.elts[0] if isinstance(moved.slice, ast.Tuple) else moved.slice
-        index = [lead, *(i for i, r in zip(rest, runs, strict=True) if r)]
-        return at(element(self.name, *index, store=True), access)
+        self._count_rows(use, certain)
+        running = (i for i, run in zip(rest, runs, strict=True) if run)
+        return use.elsewhere(self.name, self.parts.row(use).node(), *running)
 
     def _same_elements(self, rest: list[ast.expr], runs: list[bool]) -> None:
         """All defines are of the same elements of a row: the thread's own."""
@@ -147,17 +145,17 @@ class Waiting:
         self.fixed = fixed
         self.running = tuple(i.id for i, r in zip(rest, runs, strict=True) if r and isinstance(i, ast.Name))
 
-    def _count_rows(self, access: ast.Subscript, certain: bool) -> None:
+    def _count_rows(self, use: Use, certain: bool) -> None:
         """Rows become certain, or have to be: what waits is stored by every thread."""
-        rows = self._rows_of(access)
+        rows = self._rows_of(use)
         if certain and rows is not None:
             self.rows |= rows
         elif not (rows if rows is not None else set(range(self.shape[0]))) <= self.rows:
             raise NotDeferredError
 
-    def _rows_of(self, access: ast.Subscript) -> set[int] | None:
+    def _rows_of(self, use: Use) -> set[int] | None:
         """Rows of the public part that an access goes to in the iterations of the loops, if these are known."""
-        lead = self.parts.lead(access)
+        lead = self.parts.lead(use)
         loops = [(name, over) for name, over in self.loops if name in lead.terms]
         if len(loops) < len(lead.terms):
             return None
