@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from smmux.multiplex.analysis.facts import Array
-from smmux.multiplex.analysis.scopes import Site
+from smmux.multiplex.analysis.facts import Array, Site
 
 __all__ = [
     "Alternatives",

@@ -11,9 +11,9 @@ from smmux.compiler.frontend.source import MISSING as UNRESOLVED
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.language import Attribute, Dim3
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called
-from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS, MISSING, UNIFORM, VARYING, Fact, join, known
+from smmux.multiplex.analysis.facts import MISSING, UNIFORM, VARYING, Condition, Fact, Scope, join, known
 from smmux.multiplex.analysis.frames import Frame, rule
-from smmux.multiplex.analysis.scopes import Condition, Scope
+from smmux.multiplex.analysis.integers import CONSTANT_OPERATIONS
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import ATOMICS, BARRIERS
 

@@ -1,16 +1,16 @@
-"""What is known of an expression before a kernel runs: is it the same in all threads of a block, which arrays is it."""
+"""What is known before a kernel runs: facts of expressions, arrays, and the places where something is executed."""
 
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from smmux.compiler.frontend.source import FunctionSource
+from smmux.multiplex.analysis.integers import assignments
 
-__all__ = ["CONSTANT_OPERATIONS", "MISSING", "UNIFORM", "VARYING", "Array", "Fact", "join", "known"]
+__all__ = ["MISSING", "UNIFORM", "VARYING", "Array", "Condition", "Fact", "Scope", "Site", "join", "known"]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 
@@ -64,12 +64,58 @@ def _equal(a: Any, b: Any) -> bool:
     return type(a) is type(b) and isinstance(a, int | float | str) and a == b
 
 
-CONSTANT_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
-    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}  # fmt: skip
-"""How operators of the syntax tree compute with constants."""
+# -- places in a program
+
+
+@dataclass(eq=False)
+class Scope:
+    """A function as it is called from one place; the kernel has no caller and no call.
+
+    facts: what is known of each variable. left_early: some threads return from it before others do.
+    """
+
+    source: FunctionSource
+    tree: ast.FunctionDef
+    caller: Scope | None = None
+    call: ast.Call | None = None
+    facts: dict[str, Fact] = field(default_factory=dict)
+    left_early: bool = False
+
+    @cached_property
+    def _assignments(self) -> dict[str, list[ast.AST]]:
+        return assignments(self.tree)
+
+    def assignments(self, name: str) -> list[ast.AST]:
+        """The nodes that assign a variable."""
+        return self._assignments.get(name, [])
+
+    def argument(self, name: str) -> ast.expr | None:
+        """The expression that the call gives a parameter which the function does not change."""
+        if self.call is None or self.assignments(name):
+            return None
+        given = dict(zip(self.source.parameters, self.call.args, strict=False))
+        given |= {k.arg: k.value for k in self.call.keywords if k.arg is not None}
+        return given.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition under which something is executed, and its side; test: None for one that no expression tells."""
+
+    scope: Scope
+    test: ast.expr | None
+    side: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The place of an access in the program.
+
+    loops: those around it, with their functions, outermost first. divergent: some threads of a block may not get there.
+    """
+
+    scope: Scope
+    statement: ast.stmt | None
+    loops: tuple[tuple[Scope, ast.stmt], ...]
+    conditions: tuple[Condition, ...]
+    divergent: bool

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.accesses import Block, Event, Piece, Touch
-from smmux.multiplex.analysis.facts import MISSING, Array, Fact, join
+from smmux.multiplex.analysis.facts import MISSING, Array, Condition, Fact, Scope, Site, join
 from smmux.multiplex.analysis.integers import trips
-from smmux.multiplex.analysis.scopes import Condition, Scope, Site
 from smmux.multiplex.syntax.refusals import refuse
 
 __all__ = ["Analysis", "Frame", "rule"]

@@ -7,21 +7,20 @@ compile-time constant, such as `Analysis.integer`.
 from __future__ import annotations
 
 import ast
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS
 from smmux.multiplex.syntax.build import expression
-from smmux.multiplex.syntax.vocabulary import device_function
-from smmux.types import Scalar
 
 __all__ = [
+    "CONSTANT_OPERATIONS",
     "MAX_ELEMENTS",
     "THREADS",
     "Linear",
@@ -31,7 +30,6 @@ __all__ = [
     "constant",
     "evaluated",
     "linear",
-    "per_thread",
     "range_bounds",
     "single_values",
     "trips",
@@ -43,6 +41,16 @@ THREADS = 1024
 
 MAX_ELEMENTS = 1 << 20
 MAX_INTEGER = (1 << 31) - 1
+
+CONSTANT_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}  # fmt: skip
+"""How operators of the syntax tree compute with constants."""
 
 Constant = Callable[[ast.expr], int | None]
 Numbers = NDArray[np.int64]
@@ -147,44 +155,6 @@ def evaluated(node: ast.expr, leaf: Callable[[ast.expr], Numbers]) -> Numbers:
     if found.size > MAX_ELEMENTS or (np.abs(found) > MAX_INTEGER).any():
         raise UnknownError(f"{ast.unparse(node)} is too large")
     return found
-
-
-def per_thread(source: FunctionSource, node: ast.expr, names: Mapping[str, Numbers] | None = None) -> Numbers:
-    """The values of an expression in threads 0 to 1023 of a block, as far as `threadIdx.x` alone decides them.
-
-    Captured integers and device functions without branches are followed. names: values of variables. Raises
-    `UnknownError`.
-    """
-
-    def leaf(node: ast.expr) -> Numbers:
-        if isinstance(node, ast.Name) and names is not None and node.id in names:
-            return names[node.id]
-        if (value := constant(source, node)) is not None:
-            return np.full(THREADS, value, np.int64)
-        if isinstance(node, ast.Attribute) and node.attr == "x" and source.resolve(node.value) is cuda.threadIdx:
-            return np.arange(THREADS, dtype=np.int64)
-        if isinstance(node, ast.Call) and not node.keywords:
-            given = [evaluated(argument, leaf) for argument in node.args]
-            if len(given) == 1 and isinstance(source.resolve(node.func), Scalar):
-                return given[0]
-            if (function := device_function(source, node)) is not None:
-                return _returned(function, given)
-        raise UnknownError(f"{ast.unparse(node)} is not known")
-
-    return evaluated(node, leaf)
-
-
-def _returned(function: FunctionSource, given: list[Numbers]) -> Numbers:
-    """What a device function without branches returns to each thread."""
-    names = dict(zip(function.parameters, given, strict=False))
-    for node in function.node.body:
-        if isinstance(node, ast.Return) and node.value is not None:
-            return per_thread(function, node.value, names)
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            names[node.targets[0].id] = per_thread(function, node.value, names)
-        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            break
-    raise UnknownError(f"{function.name!r} is not a sequence of assignments and a value")
 
 
 # -- linear forms

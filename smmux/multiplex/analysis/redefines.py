@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Loop, Piece, Touch, barriers
 from smmux.multiplex.analysis.coverage import Access, Coverage, Define
-from smmux.multiplex.analysis.facts import Array
+from smmux.multiplex.analysis.facts import Array, Scope, Site
 from smmux.multiplex.analysis.frames import Analysis
-from smmux.multiplex.analysis.scopes import Scope, Site
 from smmux.multiplex.analysis.steady import beyond, place_text
 
 __all__ = ["mark_redefines"]

@@ -7,17 +7,16 @@ once from nothing else, and counters of loops without barriers, whose heads belo
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, assigned_names
+from smmux.multiplex.analysis.facts import Scope, Site
 from smmux.multiplex.analysis.integers import value_of
-from smmux.multiplex.analysis.scopes import Scope, Site
 from smmux.types import Scalar
 
-__all__ = ["beyond", "own_loops", "place_text"]
+__all__ = ["beyond", "place_text"]
 
 PURE = (range, int, float, min, max, abs, len, cuda.grid, cuda.gridsize)
 PARTS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Tuple)
@@ -32,37 +31,23 @@ def place_text(site: Site, index: ast.expr, since: Site, synchronised: Collectio
     since: where the define began whose conditions and loops are around all of its stores. synchronised: loops with
     barriers.
     """
-    tests = beyond(since.conditions, site.conditions)
     if any(loop in synchronised for _, loop in beyond(since.loops, site.loops)):
         return None
-    scope, needed, text = site.scope, [index], [_dumped(site.scope, index)]
-    while True:
-        for loop in own_loops(site, scope):
-            if loop in synchronised:
-                continue
-            if not isinstance(loop, ast.For) or loop.orelse or _has(loop, ast.Break, ast.Continue):
-                return None
-            needed.append(loop.iter)
-            text.append(_dumped(scope, loop.iter))
-        for condition in (c for c in site.conditions if c.scope is scope and c in tests):
+    texts, scope = _Texts(site, synchronised), site.scope
+    try:
+        parts = [texts.of(scope, index)]
+        parts += [texts.head(function, loop) for function, loop in site.loops if loop not in synchronised]
+        for condition in beyond(since.conditions, site.conditions):
             if condition.test is None:
                 return None
-            needed.append(condition.test)
-            text.append(f"{condition.side} {_dumped(scope, condition.test)}")
-        parameters = _Steady(site, scope, synchronised).parameters(*needed)
-        if parameters is None:
-            return None
-        if scope.caller is None:
-            return " ".join(text)
+            parts.append(f"{condition.side} {texts.of(condition.scope, condition.test)}")
+    except _UnsteadyError:
+        return None
+    while scope.caller is not None:
         if any(isinstance(n, ast.Return) and n is not scope.tree.body[-1] for n in ast.walk(scope.tree)):
             return None
-        given = [scope.argument(name) for name in parameters]
-        scope, needed = scope.caller, [node for node in given if node is not None]
-
-
-def own_loops(site: Site, scope: Scope) -> list[ast.stmt]:
-    """The loops around an access in one of the functions that lead to it."""
-    return [loop for function, loop in site.loops if function is scope]
+        scope = scope.caller
+    return " ".join(parts)
 
 
 def beyond(around: Sequence[Item], now: Sequence[Item]) -> list[Item]:
@@ -73,77 +58,76 @@ def beyond(around: Sequence[Item], now: Sequence[Item]) -> list[Item]:
     return list(now[common:])
 
 
-def _has(node: ast.AST, *kinds: type[ast.AST]) -> bool:
-    return any(isinstance(inner, kinds) for inner in ast.walk(node))
+class _UnsteadyError(Exception):
+    """An expression that may have another value the next time."""
 
 
-class _Steady:
-    """Follows what an expression of a function is made of."""
+class _Texts:
+    """Texts of steady expressions around an access; parameters of device functions are what they are in the call."""
 
-    def __init__(self, site: Site, scope: Scope, synchronised: Collection[ast.stmt]) -> None:
-        self.scope, self.synchronised = scope, synchronised
-        self.counted = [n for n in own_loops(site, scope) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
+    def __init__(self, site: Site, synchronised: Collection[ast.stmt]) -> None:
+        self.site, self.synchronised = site, synchronised
 
-    def parameters(self, *nodes: ast.expr, within: ast.AST | None = None, depth: int = 0) -> set[str] | None:
-        """Parameters that expressions depend on; None if one of them does not always have the same value.
+    def head(self, scope: Scope, loop: ast.stmt) -> str:
+        """What a loop runs over, if it makes all of its trips."""
+        if not isinstance(loop, ast.For) or loop.orelse:
+            raise _UnsteadyError
+        if any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(loop)):
+            raise _UnsteadyError
+        return self.of(scope, loop.iter)
 
-        within: the assignment of which these are the value, or parts of it.
-        """
-        needed: set[str] = set()
-        for node in nodes:
-            found = self._needed(node, within, depth)
-            if found is None:
-                return None
-            needed |= found
-        return needed
-
-    def _needed(self, node: ast.expr, within: ast.AST | None, depth: int) -> set[str] | None:
-        source, parts = self.scope.source, list[ast.expr]()
+    def of(self, scope: Scope, node: ast.expr, within: ast.AST | None = None, depth: int = 0) -> str:
+        """The text of an expression; within: the assignment of which it is the value."""
+        source = scope.source
         if isinstance(node, ast.Name):
-            return self._variable(node.id, within, depth + 1)
+            return self.variable(scope, node.id, within, depth + 1)
+        if isinstance(node, ast.Constant):
+            return ast.dump(node)
         if isinstance(node, ast.Attribute):
             captured = source.resolve(node) is not MISSING or source.resolve(node.value) is not MISSING
-            return set() if captured or node.attr in ("shape", "size", "ndim") else None
+            if not captured and node.attr not in ("shape", "size", "ndim"):
+                raise _UnsteadyError
+            return ast.dump(node) if captured else f"{_array(scope, node.value)}.{node.attr}"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-            parts = [node.slice]
+            kind, parts = f"{_array(scope, node.value.value)}.shape", [node.slice]
         elif isinstance(node, ast.Call) and not node.keywords:
             called = source.resolve(node.func)
             if not (isinstance(called, Scalar) or any(called is pure for pure in PURE)):
-                return None
-            parts = node.args
+                raise _UnsteadyError
+            kind, parts = ast.unparse(node.func), node.args
         elif isinstance(node, PARTS):
+            operators = [type(n).__name__ for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr)]
+            kind = " ".join([type(node).__name__, *operators])
             parts = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
-        elif not isinstance(node, ast.Constant):
-            return None
-        return self.parameters(*parts, within=within, depth=depth)
+        else:
+            raise _UnsteadyError
+        return f"{kind}({', '.join(self.of(scope, part, within, depth) for part in parts)})"
 
-    def _variable(self, name: str, within: ast.AST | None, depth: int) -> set[str] | None:
-        stores = self.scope.assignments(name)
-        if name in self.scope.source.parameters:
-            return None if stores else {name}
+    def variable(self, scope: Scope, name: str, within: ast.AST | None, depth: int) -> str:
+        """The text of a variable: its name, once it is known to have always the same value."""
+        stores, text = scope.assignments(name), name if scope.caller is None else f"{scope.source.name}.{name}"
+        given = scope.argument(name)
+        if given is not None and scope.caller is not None:
+            return self.of(scope.caller, given, None, depth)
         if not stores:
-            return set()
-        loops = [loop for loop in self.counted if loop in stores]
-        if loops and loops[-1] not in self.synchronised and name not in assigned_names(loops[-1].body):
-            return set() if within is None or any(n is within for n in ast.walk(loops[-1])) else None
+            return text if name in scope.source.locals else name
+        if name in scope.source.parameters:
+            raise _UnsteadyError
+        loops = [n for function, n in self.site.loops if function is scope and n in stores]
+        counted = [n for n in loops if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
+        if counted and counted[-1] not in self.synchronised and name not in assigned_names(counted[-1].body):
+            if within is not None and not any(n is within for n in ast.walk(counted[-1])):
+                raise _UnsteadyError
+            return text
         value = value_of(stores[0], name) if len(stores) == 1 else None
-        return self.parameters(value, within=stores[0], depth=depth) if value and depth <= MAX_DEPTH else None
+        if value is None or depth > MAX_DEPTH:
+            raise _UnsteadyError
+        self.of(scope, value, stores[0], depth)
+        return text
 
 
-def _dumped(scope: Scope, node: ast.expr) -> str:
-    """The text of an expression in the kernel's terms: parameters of device functions are what they are in the call."""
-    return ast.dump(_InTerms(scope).visit(copy.deepcopy(node)))
-
-
-class _InTerms(ast.NodeTransformer):
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        caller = self.scope.caller
-        if caller is None or node.id not in self.scope.source.locals:
-            return node
-        given = self.scope.argument(node.id)
-        if node.id not in self.scope.source.parameters or given is None:
-            return ast.Name(f"{self.scope.source.name}.{node.id}", ast.Load())
-        return _InTerms(caller).visit(copy.deepcopy(given))  # type: ignore[no-any-return]
+def _array(scope: Scope, node: ast.expr) -> str:
+    """The text of an array."""
+    while isinstance(node, ast.Name) and scope.caller is not None and (given := scope.argument(node.id)) is not None:
+        scope, node = scope.caller, given
+    return f"{scope.source.name}.{ast.dump(node)}"

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 from smmux.multiplex.analysis import evaluation
 from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, Piece, barriers, touches
-from smmux.multiplex.analysis.facts import UNIFORM, VARYING, Fact, join
+from smmux.multiplex.analysis.facts import UNIFORM, VARYING, Fact, Scope, join
 from smmux.multiplex.analysis.frames import Analysis, Frame, rule
 from smmux.multiplex.analysis.redefines import mark_redefines
-from smmux.multiplex.analysis.scopes import Scope
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 
