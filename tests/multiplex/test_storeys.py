@@ -28,8 +28,25 @@ def imported(tree):
             yield from (alias.name for alias in node.names)
 
 
+def inside(path):
+    """The modules of the passes that a file imports, as parts of names below `smmux.multiplex`."""
+    names = imported(ast.parse(path.read_text()))
+    return [name.split(".")[2:] for name in names if name.startswith("smmux.multiplex.")]
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOME)))
 def test_imports_run_down(path):
     own = storey(path.relative_to(HOME).parts)
-    names = [name for name in imported(ast.parse(path.read_text())) if name.startswith("smmux.multiplex")]
-    assert [name for name in names if storey(name.split(".")[2:]) > own] == []
+    assert [parts for parts in inside(path) if storey(parts) > own] == []
+
+
+def test_imports_run_in_no_circle():
+    needs = {
+        path: {(HOME / "/".join(parts[:-1])).with_suffix(".py") for parts in inside(path)} & set(FILES)
+        for path in FILES
+    }
+    assert sum(map(len, needs.values())) > len(FILES)
+    while free := [path for path, needed in needs.items() if not needed & needs.keys()]:
+        for path in free:
+            del needs[path]
+    assert sorted(needs) == []

@@ -107,7 +107,7 @@ def both_or_either(frame: Frame, node: ast.BoolOp) -> Fact:
     facts = [frame.eval(node.values[0])]
     outer = len(frame.conditions)
     for before, value in itertools.pairwise(node.values):
-        with frame.apart() as later:
+        with frame.aside() as later:
             frame.conditions.append(Condition(frame.scope, before, isinstance(node.op, ast.And)))
             facts.append(frame.eval(value))
         if later:
@@ -121,7 +121,7 @@ def choice(frame: Frame, node: ast.IfExp) -> Fact:
     """a if test else b."""
     test, ways, facts = frame.eval(node.test), [], []
     for side, value in ((True, node.body), (False, node.orelse)):
-        with frame.apart() as way, frame.under(node.test, side):
+        with frame.aside() as way, frame.under(node.test, side):
             facts.append(frame.eval(value))
         ways.append(way)
     frame.emit(Alternatives(tuple(ways)))
@@ -169,7 +169,7 @@ def declaration(frame: Frame, space: str, node: ast.Call) -> Fact:
         frame.eval(argument)
     name = frame.names.get(node, space)
     space = "private" if space == "shared" and name in frame.analysis.apart else space
-    return Fact(True, frozenset({frame.analysis.array(space, name, node, id(node), frame.source)}))
+    return Fact(True, frozenset({frame.analysis.array(space, name, node, node, frame.source)}))
 
 
 def barrier(frame: Frame, node: ast.Call) -> Fact:
@@ -190,7 +190,7 @@ def device_call(frame: Frame, node: ast.Call, source: FunctionSource) -> Fact:
     """Walk over a device function at its call, with facts of its own there."""
     if len(frame.path) > MAX_DEPTH:
         raise refuse(frame.source, node, f"{source.name!r} calls itself: recursion is not supported")
-    path = (*frame.path, id(node))
+    path = (*frame.path, node)
     scope = frame.analysis.scopes.setdefault(path, Scope(source, source.node, frame.scope, node))
     callee = Frame(frame.analysis, scope, path, frame)
     given = dict(zip(source.parameters, (frame.eval(a) for a in node.args), strict=False))

@@ -19,6 +19,9 @@ __all__ = ["Analysis", "Frame", "rule"]
 Item = TypeVar("Item")
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
+Path = tuple[ast.Call, ...]
+"""The calls that lead to a function."""
+
 RULES: dict[type[ast.AST], Callable[..., Any]] = {}
 """How each class of syntax node is walked over: expressions give a fact, statements fill in what they do."""
 
@@ -46,8 +49,8 @@ class Analysis:
     tree: ast.FunctionDef
     apart: frozenset[str] = frozenset()
     body: Block = field(default_factory=lambda: Block([]))
-    arrays: dict[tuple[str, int | str], Array] = field(default_factory=dict)
-    scopes: dict[tuple[int, ...], Scope] = field(default_factory=dict)
+    arrays: dict[tuple[str, ast.AST | str], Array] = field(default_factory=dict)
+    scopes: dict[Path, Scope] = field(default_factory=dict)
     stored: set[Array] = field(default_factory=set)
     shortened: set[tuple[ast.stmt, str]] = field(default_factory=set)
     changed: bool = False
@@ -57,7 +60,7 @@ class Analysis:
         """Shared arrays in the order of their declaration."""
         return [array for array in self.arrays.values() if array.space == "shared"]
 
-    def array(self, space: str, name: str, node: ast.AST, key: int | str, source: FunctionSource) -> Array:
+    def array(self, space: str, name: str, node: ast.AST, key: ast.AST | str, source: FunctionSource) -> Array:
         """The array of a declaration or parameter."""
         return self.arrays.setdefault((space, key), Array(space, name, node, source))
 
@@ -103,9 +106,7 @@ class Frame:
     functions and the number of reasons there were outside. reasons: why some threads may not get here.
     """
 
-    def __init__(
-        self, analysis: Analysis, scope: Scope, path: tuple[int, ...] = (), caller: Frame | None = None
-    ) -> None:
+    def __init__(self, analysis: Analysis, scope: Scope, path: Path = (), caller: Frame | None = None) -> None:
         self.analysis, self.scope, self.path, self.caller = analysis, scope, path, caller
         self.source = scope.source
         self.out: list[Event] = []
@@ -126,7 +127,7 @@ class Frame:
         depth = len(self.reasons)
         for node in body:
             piece, self.statement = Piece(node), node
-            with self.apart() as piece.events:
+            with self.aside() as piece.events:
                 RULES.get(type(node), RULES[ast.stmt])(self, node, piece)
             block.pieces.append(piece)
             if self.scope.left_early and len(self.reasons) == depth:
@@ -198,7 +199,7 @@ class Frame:
         self.out = [*self.out, event]
 
     @contextmanager
-    def apart(self) -> Iterator[list[Event]]:
+    def aside(self) -> Iterator[list[Event]]:
         """Within: what happens goes to a list of its own."""
         outer, inner = self.out, list[Event]()
         self.out = inner

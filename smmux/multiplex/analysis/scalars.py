@@ -197,23 +197,22 @@ def needed_after(source: FunctionSource, tree: ast.FunctionDef, body: list[ast.s
 
 def fed_by(source: FunctionSource, body: list[ast.stmt], seeds: Collection[str]) -> set[str]:
     """Variables and per-thread arrays into which values of the seeds go, or that are assigned where these decide."""
+    flows = list(_flows(source, body))
     found, known = set(seeds), -1
     while known != (known := len(found)):
-        _feed(source, body, found, False)
+        found.update(*(changed for changed, used in flows if used & found))
     return found - set(seeds)
 
 
-def _feed(source: FunctionSource, body: list[ast.stmt], found: set[str], decided: bool) -> None:
-    """Add to what has been found; decided: by the seeds, whether these statements are executed."""
+def _flows(source: FunctionSource, body: list[ast.stmt]) -> Iterator[tuple[set[str], set[str]]]:
+    """What statements change, and what decides how."""
     for node in body:
         if isinstance(node, ast.If | ast.For | ast.While):
-            inside = decided or bool(names_in(node.iter if isinstance(node, ast.For) else node.test) & found)
-            if isinstance(node, ast.For) and inside:
-                found |= names_in(node.target)
-            _feed(source, node.body, found, inside)
-            _feed(source, node.orelse, found, inside)
-        elif decided or any(m.reads and m.node.id in found for m in _mentions(source, [node])):
-            found |= assigned(source, [node])
+            yield assigned(source, [node]), names_in(node.iter if isinstance(node, ast.For) else node.test)
+            yield from _flows(source, node.body)
+            yield from _flows(source, node.orelse)
+        else:
+            yield assigned(source, [node]), {m.node.id for m in _mentions(source, [node]) if m.reads}
 
 
 # -- jumps

@@ -125,11 +125,11 @@ def loop(frame: Frame, node: ast.For | ast.While, piece: Piece) -> None:
             uniform, why = False, what
     enterable = _enterable(frame, uniform, frame.out)
     frame.loops.append((frame.scope, node, len(frame.reasons)))
-    with frame.diverging(node, not uniform, why), frame.apart() as around:
+    with frame.diverging(node, not uniform, why), frame.aside() as around:
         if isinstance(node, ast.For):
             frame.bind(node.target, Fact(item.uniform and uniform, item.arrays, items=item.items))
         body = frame.block(node.body)
-        with frame.apart() as again:
+        with frame.aside() as again:
             if isinstance(node, ast.While):
                 frame.eval(node.test)
     frame.loops.pop()
