@@ -11,7 +11,8 @@ import ast
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from smmux.multiplex.analysis.integers import Linear, UnknownError, assignments, linear, per_thread, value_of
+from smmux.multiplex.analysis.coverage import per_thread
+from smmux.multiplex.analysis.integers import Linear, UnknownError, assignments, linear, value_of
 from smmux.multiplex.analysis.scalars import names_in
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses
@@ -88,7 +89,7 @@ class Layout:
         """Refuse a base that is not in row 0 in every thread."""
         source = self.analysis.source
         try:
-            rows = per_thread(source, node.value) // self.stride % self.rows
+            rows = per_thread(self.analysis, node.value) // self.stride % self.rows
         except UnknownError as reason:
             why = f"{self.base!r} cannot be computed from threadIdx.x alone, so its row is not known: {reason}"
             raise refuse(source, node, why) from None
