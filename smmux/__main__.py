@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_tables(commands)
     _add_run(commands.add_parser("run", help="simulate a kernel of a file"))
-    _add_advise(commands.add_parser("advise", help="would multiplexing shared memory pay for a kernel, and how"))
+    _add_advise(commands.add_parser("advise", help="try whether multiplexing shared memory pays for a kernel"))
     # argparse lets the kernel's arguments follow options only as words that it does not know.
     options, words = parser.parse_known_args(argv)
     if unknown := [word for word in words if "arguments" not in options or word.startswith("--")]:
@@ -106,10 +106,12 @@ def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str, optio
     parser.add_argument("--grid", required=True, type=dimensions, help="blocks: N or X,Y or X,Y,Z")
     parser.add_argument("--block", required=True, type=dimensions, help="threads per block: N or X,Y or X,Y,Z")
     parser.add_argument(
-        "--dynshared", type=int, default=0, metavar="BYTES", help="of shared memory for arrays of shape 0"
+        "--dynshared", type=int, default=0, metavar="BYTES", help="bytes of shared memory for arrays of shape 0"
     )
     parser.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")
-    parser.add_argument("--schedule", default=schedule, help="of the compiler: source or list (default: %(default)s)")
+    parser.add_argument(
+        "--schedule", default=schedule, help="order of instructions: source or list (default: %(default)s)"
+    )
     for option in options:
         _add_option(parser, option)
     parser.add_argument("--json", action="store_true", help="print the result as JSON alone")

@@ -1,4 +1,4 @@
-"""Occupancy: how many thread blocks reside on an SM, what decides it, and with how many registers more would.
+"""Occupancy: the thread blocks that reside on an SM, the resource that decides it, and registers for more of them.
 
 >>> occupancy(threads=96, registers=14, shared_bytes=2176 - 16, gpu="GTX285")
 <Occupancy 6 blocks of 96 threads on GTX285: 18 warps, 56%, limited by shared memory>

@@ -108,12 +108,12 @@ def _label_above(ax: Axes, bars: BarContainer, number: Callable[[float], str], *
 
 
 def _label_inside(ax: Axes, bar: Rectangle, label: str, values: Sequence[float]) -> None:
-    """Write at a bar's foot, or above `values`, the bar's and those of its marks, where that would hide one of them."""
+    """Write a label at a bar's foot, or above all of `values` if the label would hide one of them there."""
     from matplotlib.patheffects import withStroke
     from matplotlib.transforms import Bbox
 
     def place(renderer: RendererBase) -> Bbox:
-        """A point: found when the label is drawn, since axes have their size only then."""
+        """The point of the label, computed when it is drawn, since axes have their size only then."""
         foot, *ends = (ax.transData.transform((_middle(bar), value)) for value in (0, *values))
         length = renderer.points_to_pixels(LABEL_POINTS * (1 + CHARACTER * len(label)))
         hidden = min(y for _, y in ends) < foot[1] + length

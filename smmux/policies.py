@@ -23,7 +23,7 @@ __all__ = ["KINDS", "POLICIES", "Kind", "Policy", "chosen", "names", "number", "
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of policies: what they decide, and the option that chooses one of them."""
+    """A kind of policies: the decision that they make, and the option that chooses one of them."""
 
     name: str
     option: str
@@ -38,7 +38,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One policy: its kind, its name and what it does."""
+    """One policy: its kind, its name and its rule in words."""
 
     kind: str
     name: str

@@ -254,7 +254,7 @@ class Result(Mapping[str, int]):
         return baseline.time_us / self.time_us
 
     def compare(self, baseline: Result) -> Comparison:
-        """This run beside another one."""
+        """The comparison of this run with a baseline."""
         return Comparison(baseline, self)
 
     # ---- as text

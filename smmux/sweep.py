@@ -42,10 +42,10 @@ def sweep(
 ) -> list[Record]:
     """Call `run(**point)` for every point; a record is the point and what `run` returned, in the points' order.
 
-    jobs: how many at a time (default: one per processor). progress: show a bar (default: on a terminal). What is
-    neither number nor text becomes text in the record, by its `name` if it has one: a machine is recorded by name.
-    The first exception ends the sweep, with a note that says which point it was. Raises ConfigError for fewer than one
-    job.
+    jobs: how many run at a time (default: one per processor). progress: whether to show a bar (default: on a terminal).
+    A value that is neither number nor text becomes text in the record, its `name` if it has one: a machine is recorded
+    by name. The first exception ends the sweep, with a note that says which point it was. Raises ConfigError for fewer
+    than one job.
     """
     points = list(points)
     jobs = at_a_time(jobs)
@@ -82,7 +82,7 @@ def at_a_time(jobs: int | None) -> int:
 
 
 def count_of_jobs(text: str) -> int:
-    """A number of simulations at a time, for `argparse`."""
+    """A number of simulations at a time, from a word of the command line, for `argparse`."""
     try:
         return at_a_time(int(text))
     except ValueError:  # a ConfigError is one

@@ -52,18 +52,18 @@ def advise(
     """Simulate a kernel as it is and under every scheme that applies; the arguments are left as they are.
 
     divided: arguments of `multiplex.co_vtb` and `co_hw` that say which part of shared memory is private ("array",
-    "private", ...), without which the collaborative schemes do not apply. schedule: as for `simulate`; "list" is what
-    a card's assembler would do. max_registers: per thread, in all runs; default: as many as each kernel takes, as when
-    it is launched without that option. Only the kernels for the paper's hardware then get fewer where K + n blocks of
-    them would not find room otherwise, and the advice says so; what all speedups refer to is the kernel as it is.
-    dynshared, max_cycles: as for `simulate`; schemes that take a hundred times as long as the kernel
-    itself are given up. jobs: simulations at a time (default: one per processor). progress: show a bar (default: on a
+    "private", ...); without them the collaborative schemes do not apply. schedule: as for `simulate`; "list" does as a
+    card's assembler would. max_registers: registers per thread in all runs; by default each kernel has as many as it
+    takes, as when it is launched without that option. Then only the kernels for the paper's hardware get fewer, where
+    K + n blocks of them would not find room otherwise, and the advice says so; speedups refer to the kernel as it is.
+    dynshared, max_cycles: as for `simulate`; a scheme that takes a hundred times as long as the kernel itself is given
+    up. jobs: simulations at a time (default: one per processor). progress: whether to show a bar (default: on a
     terminal).
 
-    All runs are under check="races": outputs that are equal by luck are told from those that have to be.
+    All runs are checked for races, so that outputs that are equal by luck are told from those that have to be.
 
-    Raises what the kernel's own run raises, and ConfigError for fewer than one job and for a declaration that has no
-    meaning; a scheme that cannot be applied is reported with its reason instead.
+    Raises the errors of the kernel's own run, and ConfigError for fewer than one job or a declaration without meaning;
+    a scheme that cannot be applied is reported with its reason instead.
     """
     at_a_time(jobs)  # refuse nonsense before the baseline runs
     division = declared(divided)

@@ -186,7 +186,7 @@ def eighths(rng: np.random.Generator, shape: int | tuple[int, ...]) -> NDArray[n
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself, contiguous and made read-only."""
+    """The array, contiguous and read-only from now on."""
     array = np.ascontiguousarray(array)
     array.flags.writeable = False
     return array

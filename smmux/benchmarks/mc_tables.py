@@ -22,7 +22,7 @@ FACES = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (
 
 
 def segments(case: int) -> dict[int, int]:
-    """Which cut edge follows which around the cell's surface."""
+    """The cut edge that follows each cut edge around the cell's surface."""
     edge_between = {frozenset(ends): e for e, ends in enumerate(EDGES)}
     following: dict[int, int] = {}
     for face in FACES:
