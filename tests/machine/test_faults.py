@@ -131,11 +131,11 @@ def test_deadlock_is_diagnosed() -> None:
     def spin(a: Assembler) -> None:
         a("bra", imm=0, aux=-1)
 
+    spinning = Assembler()
+    spin(spinning)
+    spinning("exit")
     with pytest.raises(errors.CycleLimitError):
-        a = Assembler()
-        spin(a)
-        a("exit")
-        a.run("GTX285", max_cycles=5000)
+        spinning.run("GTX285", max_cycles=5000)
 
     def mixed(a: Assembler) -> None:
         a("setp.lt.s32", d=0, a=TID_X, b=a.imm(32))

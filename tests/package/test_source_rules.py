@@ -157,3 +157,17 @@ def test_nothing_is_left_undone():
 def test_every_file_of_the_package_has_a_name_of_its_own():
     names = [path.name for path in (ROOT / "smmux").rglob("*.py") if path.name != "__init__.py"]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
+def test_the_compiler_imports_at_the_top_of_its_files():
+    """An import inside a function would hide a circle."""
+    hidden = [
+        f"{path.name}:{node.lineno}"
+        for path in PYTHON_FILES
+        if path.parent.name in ("frontend", "backend")
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert hidden == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -243,6 +244,5 @@ def as_float(f: Frame, node: ast.AST, x: Anything) -> Value:
 
 
 def _float_of(pattern: int) -> float:
-    import struct
 
     return float(struct.unpack("<f", struct.pack("<I", pattern & 0xFFFFFFFF))[0])
