@@ -100,8 +100,8 @@ def _check_resources(program: Program, gpu: Gpu, block: Dim3, reserved: int) -> 
     threads = block[0] * block[1] * block[2]
     if program.nregs * threads > gpu.regs_sm:
         raise LaunchError(
-            f"a block of {threads} threads needs {program.nregs} registers each, an SM of {gpu.name} has {gpu.regs_sm}; "
-            "launch smaller blocks, or compile with a lower max_registers"
+            f"a block of {threads} threads needs {program.nregs} registers each, an SM of {gpu.name} has {gpu.regs_sm}"
+            "; launch smaller blocks, or compile with a lower max_registers"
         )
 
 

@@ -1,4 +1,4 @@
-"""Managements of shared memory written in Python: who gets the memory of an SM, when, and where it lies.
+"""Managements of shared memory written in Python, which decide who gets the memory of an SM, when and where.
 
 >>> import numpy as np
 >>> import smmux
@@ -39,9 +39,10 @@ __all__ = ["Hole", "Maker", "Management", "Request", "SharedMemory", "managers",
 class Request(NamedTuple):
     """A block that waits for shared memory.
 
-    block: its number in the grid; blocks are handed out to SMs in this order. bytes: what it asks for, rounded up as
-    the memory is divided. allocation: True at `smm.alloc`, False before its start, where it asks for what it holds to
-    its end. The cycles: arrival, since when it waits; started, when it started (or was to start); now.
+    block: its number in the grid; blocks are handed out to SMs in this order. bytes: the bytes that it asks for,
+    rounded up to the unit of the memory. allocation: True at `smm.alloc`, False before its start, where it asks for the
+    bytes that it holds to its end. arrival: the cycle since which it waits. started: the cycle in which it started, or
+    was to start. now: the present cycle.
     """
 
     block: int
@@ -74,37 +75,44 @@ class SharedMemory:
 
 
 class Management:
-    """A management of shared memory; a subclass overrides what it does differently.
+    """A management of shared memory; a subclass overrides the decisions that it takes in another way.
 
     `kernel.simulate(..., management=MyManagement)` makes an object for each SM, `MyManagement(memory)`, and calls it
     where a block starts, arrives at `smm.alloc` or gives memory back, and never from two threads at a time. As
     SMs are simulated in no particular order, results are the same from run to run only if the objects share nothing
     that they change. As written here it does what `management="dynamic"` does.
 
-    What raises an exception, or answers what cannot be, ends the run with a `ManagementError`; one that serves nobody
-    any more, with a `DeadlockError`.
+    A method that raises an exception, or gives an impossible answer, ends the run with a `ManagementError`. A
+    management that serves nobody any more ends it with a `DeadlockError`.
     """
 
     def __init__(self, memory: SharedMemory) -> None:
         self.memory = memory
 
     def may_start(self, block: Request, waiting: Sequence[Request]) -> bool:
-        """Whether the block may start now if there is a place for what it holds to its end. It is asked again when
-        memory has changed hands. `waiting` are all blocks of the SM that wait, itself too, in order of arrival."""
+        """Whether a block may start now if there is a place for the bytes that it holds to its end.
+
+        It is asked again when memory has changed hands. waiting: all blocks of the SM that wait, this one too, in order
+        of arrival.
+        """
         return True
 
     def place(self, request: Request, free: Sequence[Hole]) -> int | None:
-        """The address of what the block asks for; None: it waits on, and others of its kind behind it. `free` is where
-        that may be, in order of address."""
+        """The address of the bytes that a block asks for, or None: then it waits on, with others of its kind behind it.
+
+        free: the ranges where they may lie, in order of address.
+        """
         fitting = [hole for hole in free if hole.bytes >= request.bytes]
         if not fitting:
             return None
         return fitting[-1].start + fitting[-1].bytes - request.bytes if request.allocation else fitting[0].start
 
     def next_request(self, waiting: Sequence[Request], free: Sequence[Hole]) -> Request:
-        """The one of several blocks that is asked next: `may_start` if it has not started, then `place`. `waiting` is in
-        order of arrival; blocks that would wait behind one of their kind are not in it. `free` is all the memory that
-        nobody has."""
+        """The block that is served next: `may_start` is asked of it if it has not started, then `place`.
+
+        waiting: the blocks to choose from, in order of arrival; a block that would wait behind one of its kind is not
+        among them. free: all the memory that nobody has.
+        """
         return waiting[0]
 
 
