@@ -25,10 +25,10 @@ from typing import Any
 __all__ = ["overlap"]
 
 
-class Overlap:
+class OverlapHint:
     """The type of `smmux.overlap`: a context manager without effect."""
 
-    def __call__(self) -> Overlap:
+    def __call__(self) -> OverlapHint:
         """`with smmux.overlap():`"""
         return self
 
@@ -78,4 +78,4 @@ class Overlap:
         return value.op == "getattr" and value.attr == "overlap" or value.op == "call" and value.func.name in mine
 
 
-overlap = Overlap()
+overlap = OverlapHint()

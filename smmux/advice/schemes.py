@@ -12,7 +12,7 @@ from smmux.errors import ConfigError, LaunchError, did_you_mean
 from smmux.kernel import Kernel
 from smmux.multiplex import FORMS, Form, VirtualKernel
 
-__all__ = ["Attempt", "Launch", "attempts", "declared"]
+__all__ = ["Launch", "Trial", "declared", "trials"]
 
 Launch = tuple[Kernel, Dim3, Dim3]
 
@@ -24,7 +24,7 @@ EXTRA_BLOCKS = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Trial:
     """A scheme to try.
 
     make: gives its kernel with the grid and block that it is launched with. options: of its launch. budget: the most
@@ -38,28 +38,28 @@ class Attempt:
     budget: int | None = None
 
 
-def attempts(
+def trials(
     kernel: Kernel, own: tuple[Dim3, Dim3], division: Mapping[str, Any], budget: Callable[[int], int] | None
-) -> list[Attempt]:
+) -> list[Trial]:
     """All schemes for a kernel with its grid and block. division: the declaration of its private part, empty without
     one; budget: registers per thread for n more blocks, None for no limit."""
     forms = [form for form in FORMS.values() if division or not form.declaration]
     hardware = [form for form in forms if form.hardware]
-    tried = [attempt for form in forms if form.virtual for attempt in _software(form, kernel, own, division)]
+    tried = [trial for form in forms if form.virtual for trial in _software(form, kernel, own, division)]
     for n in EXTRA_BLOCKS:
         tried += [_hardware(form, n, kernel, own, division, budget) for form in hardware]
     return tried
 
 
-def _software(form: Form, kernel: Kernel, own: tuple[Dim3, Dim3], division: Mapping[str, Any]) -> Iterator[Attempt]:
+def _software(form: Form, kernel: Kernel, own: tuple[Dim3, Dim3], division: Mapping[str, Any]) -> Iterator[Trial]:
     """The schemes of a form for cards that exist: one, or one for each number of virtual blocks."""
     build = partial(form.function, kernel, **(division if form.declaration else {}))
     if "n" not in form.options:
-        yield Attempt(form.label, partial(_virtual, build, own))
+        yield Trial(form.label, partial(_virtual, build, own))
         return
     for n in VIRTUAL_BLOCKS:
         name = form.label if n == 2 else f"{form.label}, N = {n}"
-        yield Attempt(name, partial(_virtual, partial(build, n=n), own))
+        yield Trial(name, partial(_virtual, partial(build, n=n), own))
 
 
 def _hardware(
@@ -69,12 +69,12 @@ def _hardware(
     own: tuple[Dim3, Dim3],
     division: Mapping[str, Any],
     budget: Callable[[int], int] | None,
-) -> Attempt:
+) -> Trial:
     """A form for the paper's hardware with a number of blocks beyond K."""
     build = partial(form.function, kernel, **(division if form.declaration else {}))
     options = {"management": "dynamic", "extra_blocks": extra}
     most = budget(extra) if budget else None
-    return Attempt(f"{form.label}, K + {extra}", lambda: (build(), *own), False, options, most)
+    return Trial(f"{form.label}, K + {extra}", lambda: (build(), *own), False, options, most)
 
 
 def _virtual(build: Callable[[], Kernel], own: tuple[Dim3, Dim3]) -> Launch:
@@ -99,11 +99,11 @@ def declared(divided: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(divided, Mapping):
         raise ConfigError(f"divided must map arguments of multiplex.co_hw to values, not be {divided!r}")
     for name in divided:
-        if name not in _DIVISION:
+        if name not in DIVISION:
             raise ConfigError(
-                f"divided has no {name!r}{did_you_mean(str(name), _DIVISION)}; it has {', '.join(_DIVISION)}"
+                f"divided has no {name!r}{did_you_mean(str(name), DIVISION)}; it has {', '.join(DIVISION)}"
             )
-    for name, (wanted, fits) in _DIVISION.items() if divided else ():
+    for name, (wanted, fits) in DIVISION.items() if divided else ():
         if not fits(divided.get(name)):
             said = f"not {divided[name]!r}" if name in divided else "and is not given"
             raise ConfigError(f"divided[{name!r}] must be {wanted}, {said}")
@@ -114,7 +114,7 @@ def _integers(value: Any) -> bool:
     return isinstance(value, tuple | list) and all(isinstance(item, SupportsIndex) for item in value)
 
 
-_DIVISION: dict[str, tuple[str, Callable[[Any], bool]]] = {
+DIVISION: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "array": ("the name of a shared array", lambda v: isinstance(v, str)),
     "private": ("an integer", lambda v: isinstance(v, SupportsIndex)),
     "shape": ("an integer or a tuple of them", lambda v: v is None or isinstance(v, SupportsIndex) or _integers(v)),

@@ -16,7 +16,7 @@ from smmux import gpus, multiplex
 from smmux.advice.answer import Advice, Scheme
 from smmux.advice.copies import copied
 from smmux.advice.measures import difference, misuses, occupancy_of, region_share
-from smmux.advice.schemes import Attempt, Launch, attempts, declared
+from smmux.advice.schemes import Launch, Trial, declared, trials
 from smmux.advice.text import reason
 from smmux.dimensions import Dim3, dim3
 from smmux.errors import Error
@@ -72,7 +72,7 @@ def advise(
     definition_of(kernel)
     common = {"gpu": machine, "schedule": schedule, "max_registers": max_registers, "dynshared": dynshared}
     common |= {"check": "races"}
-    baseline = _simulated(Attempt("baseline", lambda: (kernel, *own)), args, {**common, "max_cycles": max_cycles})
+    baseline = _simulated(Trial("baseline", lambda: (kernel, *own)), args, {**common, "max_cycles": max_cycles})
     if baseline.error is not None:
         raise baseline.error
     assert baseline.result is not None
@@ -82,8 +82,8 @@ def advise(
     }
     fits = occupancy_of(baseline.result)
     budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
-    timed = Attempt("isolated", lambda: (multiplex.isolate(kernel), *own))
-    tried = [timed, *attempts(kernel, own, division, budget)]
+    timed = Trial("isolated", lambda: (multiplex.isolate(kernel), *own))
+    tried = [timed, *trials(kernel, own, division, budget)]
     isolated, *others = _run(tried, partial(_simulated, args=args, options=patient), jobs, progress)
     return Advice(
         kernel=kernel,
@@ -102,9 +102,9 @@ def advise(
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The outcome of an attempt: a result and the arrays behind it, or an error."""
+    """The outcome of a trial: a result and the arrays behind it, or an error."""
 
-    attempt: Attempt
+    trial: Trial
     launch: Launch | None = None
     result: Result | None = None
     arrays: tuple[NDArray[Any], ...] = ()
@@ -113,25 +113,25 @@ class _Outcome:
 
 
 def _run(
-    tried: Sequence[Attempt], run: Callable[[Attempt], _Outcome], jobs: int | None, progress: bool | None
+    tried: Sequence[Trial], run: Callable[[Trial], _Outcome], jobs: int | None, progress: bool | None
 ) -> list[_Outcome]:
-    """The outcomes of all attempts, on threads, in order."""
+    """The outcomes of all trials, on threads, in order."""
     hidden = None if progress is None else not progress
     with ThreadPoolExecutor(at_a_time(jobs), thread_name_prefix="advise") as pool:
         return list(tqdm(pool.map(run, tried), "advise", len(tried), leave=False, disable=hidden))
 
 
-def _simulated(attempt: Attempt, args: Sequence[Any], options: Mapping[str, Any]) -> _Outcome:
-    """The outcome of an attempt on copies of the arguments."""
+def _simulated(trial: Trial, args: Sequence[Any], options: Mapping[str, Any]) -> _Outcome:
+    """The outcome of a trial on copies of the arguments."""
     mine = copied(args)
     try:
-        launch = attempt.make()
-        most = _limit(attempt, launch[0], mine, options)
-        result = launch[0].simulate(launch[1], launch[2], mine, **{**options, **attempt.options, "max_registers": most})
+        launch = trial.make()
+        most = _limit(trial, launch[0], mine, options)
+        result = launch[0].simulate(launch[1], launch[2], mine, **{**options, **trial.options, "max_registers": most})
     except Error as error:
-        return _Outcome(attempt, error=error)
+        return _Outcome(trial, error=error)
     arrays = tuple(value for value in flatten(mine) if isinstance(value, np.ndarray))
-    return _Outcome(attempt, launch, result, arrays, most)
+    return _Outcome(trial, launch, result, arrays, most)
 
 
 def _budget(fits: Occupancy, gpu: Gpu, block: Dim3, extra: int) -> int:
@@ -140,18 +140,18 @@ def _budget(fits: Occupancy, gpu: Gpu, block: Dim3, extra: int) -> int:
     return registers_for(gpu, block, min(fits.blocks + extra, *others))
 
 
-def _limit(attempt: Attempt, kernel: Kernel, args: Sequence[Any], options: Mapping[str, Any]) -> int | None:
-    """The limit of registers for an attempt: its budget if it would take more, else what `advise` was told."""
+def _limit(trial: Trial, kernel: Kernel, args: Sequence[Any], options: Mapping[str, Any]) -> int | None:
+    """The limit of registers for a trial: its budget if it would take more, else what `advise` was told."""
     told: int | None = options["max_registers"]
-    if attempt.budget is None:
+    if trial.budget is None:
         return told
     same = {name: options[name] for name in ("gpu", "schedule", "dynshared")}
-    return attempt.budget if kernel.compile(args, **same).nregs > attempt.budget else told
+    return trial.budget if kernel.compile(args, **same).nregs > trial.budget else told
 
 
 def _scheme(outcome: _Outcome, baseline: _Outcome) -> Scheme:
     """The scheme that an outcome speaks of, beside the baseline."""
-    name, software = outcome.attempt.name, outcome.attempt.software
+    name, software = outcome.trial.name, outcome.trial.software
     if outcome.launch is None or outcome.result is None or baseline.result is None:
         return Scheme(name, software, refused=reason(outcome.error))
     differences = [difference(a, b) for a, b in zip(outcome.arrays, baseline.arrays, strict=True)]

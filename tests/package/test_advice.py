@@ -16,6 +16,7 @@ import smmux
 from smmux import benchmarks, cuda, float32, int32, multiplex
 from smmux.__main__ import main
 from smmux.advice import Advice
+from smmux.advice.schemes import DIVISION
 from smmux.cuda import threadIdx
 
 THREADS = 64
@@ -184,6 +185,11 @@ def test_outputs_that_differ_are_json_too(fft: Advice) -> None:
     data = json.loads(replace(fft, schemes=wrong).to_json(), parse_constant=refuse_constant)
     assert [row["difference"] for row in data["schemes"][1:]] == [None] * len(wrong)
     assert not any(row["equal"] for row in data["schemes"][1:])
+
+
+def test_every_argument_of_a_declaration_is_checked() -> None:
+    """Also those of a form that is yet to come."""
+    assert {name for form in multiplex.FORMS.values() for name in form.declaration} == set(DIVISION)
 
 
 def test_collaborative_schemes_need_a_declaration() -> None:
