@@ -35,7 +35,7 @@ MD5_SINES = tuple(int(2**32 * abs(math.sin(i + 1))) for i in range(64))
 
 @cuda.jit(device=True)
 def first_word(t):
-    """The start of the thread's message block: a warp owns 512 words, a lane every 32nd of them."""
+    """Where the thread's message block starts: a warp owns 512 words, a lane every 32nd of them."""
     return 512 * (t >> 5) + (t & 31)
 
 
