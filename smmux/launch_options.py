@@ -10,6 +10,7 @@ A new option is a row of `LaunchOptions` here and the place in `csrc` that gives
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypedDict, TypeVar, get_type_hints
@@ -197,8 +198,14 @@ def for_core(options: Mapping[str, Any]) -> dict[str, int]:
 
 
 def documented(function: Function) -> Function:
-    """The function, with a line for each option at the end of its docstring."""
+    """The function, with a paragraph on each option at the end of its docstring."""
     if function.__doc__ is not None:
-        rows = [f"    * {name} (default {option.default!r}): {option.meaning}." for name, option in OPTIONS.items()]
-        function.__doc__ = "\n".join([function.__doc__.rstrip(), "", "    Options of a run:", "", *rows])
+        body = [line for line in function.__doc__.splitlines()[1:] if line.strip()]
+        indent = " " * min(len(line) - len(line.lstrip()) for line in body)
+        rows = (f"{name} (default {option.default!r}): {option.meaning}." for name, option in OPTIONS.items())
+        layout = textwrap.TextWrapper(
+            120, initial_indent=f"{indent}* ", subsequent_indent=f"{indent}  ", break_on_hyphens=False
+        )
+        head = [function.__doc__.rstrip(), "", f"{indent}Options of a run:", ""]
+        function.__doc__ = "\n".join([*head, *map(layout.fill, rows)])
     return function

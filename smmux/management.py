@@ -132,8 +132,8 @@ def managers(management: str | Maker, gpu: Gpu, program: Program) -> tuple[Manag
     unit = gpu.smm_unit
     size = gpu.smem_bytes - gpu.smem_bytes % unit
     reserved = min(size, -(-program.dynamic_bytes // unit) * unit)
-    made: list[Any] = [management(SharedMemory(sm, size, unit, reserved)) for sm in range(gpu.sm_count)]
-    for manager in made:
+    objects: list[Any] = [management(SharedMemory(sm, size, unit, reserved)) for sm in range(gpu.sm_count)]
+    for manager in objects:
         if not isinstance(manager, Management):
             raise ConfigError(f"management must make objects of smmux.Management, not of {type(manager).__name__}")
-    return tuple(made)
+    return tuple(objects)
