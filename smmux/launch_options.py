@@ -38,6 +38,16 @@ CHECKS: Final[Mapping[str | None, int]] = {None: 0, "races": 1, "races-strict": 
 DEFAULT_MAX_CYCLES: Final = 1_000_000_000
 """Cycle limit of a run that sets none: 0.7 s of a GTX285, against kernels that spin."""
 
+MAX_BLOCKS: Final = 255
+"""Largest number of blocks in an option: more than any machine lets reside on an SM (32), so that a larger one, which
+would change nothing, is taken for a mistake."""
+
+MAX_WINDOW: Final = 1 << 20
+"""Largest window that may be asked for; the core takes at most the largest that is exact, some hundred clocks."""
+
+MAX_HOST_THREADS: Final = 64
+"""Largest number of host threads, as in the core (bind_launch.c): machines have fewer clusters of SMs to share out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -104,7 +114,7 @@ class LaunchOptions(TypedDict, total=False):
         Option(
             0,
             "extra_blocks",
-            _between(0, 255),
+            _between(0, MAX_BLOCKS),
             "blocks that may reside on an SM beyond the static residency K with dynamic management: the n of K+n",
             int,
         ),
@@ -114,7 +124,7 @@ class LaunchOptions(TypedDict, total=False):
         Option(
             1,
             "max_waiting",
-            _between(0, 255),
+            _between(0, MAX_BLOCKS),
             "blocks that may wait at smm.alloc() on an SM while another one starts, with throttled management",
             int,
         ),
@@ -134,7 +144,7 @@ class LaunchOptions(TypedDict, total=False):
         Option(
             0,
             "window",
-            _between(0, 1 << 20),
+            _between(0, MAX_WINDOW),
             "clocks that each SM runs alone, 0 for the largest number that is exact; results do not depend on it",
             int,
         ),
@@ -144,7 +154,7 @@ class LaunchOptions(TypedDict, total=False):
         Option(
             1,
             "threads",
-            _between(1, 64),
+            _between(1, MAX_HOST_THREADS),
             "threads of this computer that simulate; results do not depend on it",
             int,
         ),

@@ -47,24 +47,24 @@ TABLE_1_BYTES_ON_GTX480 = {"SP": (3, 8), "HG": (1, 5)}
 def test_table_1(name: str, gpu: str) -> None:
     """Both occupancy rules: the calculator's with its 512-byte unit, and GPGPU-Sim's without rounding."""
     row = TABLE_1[name]
-    found = models.occupancy(row.threads, 0, row.array_bytes, gpu, row.param_bytes)
-    assert (found.shared_bytes, found.blocks) == (row.bytes, row.gtx285)
-    assert found.threads == row.gtx285 * row.threads
+    answer = models.occupancy(row.threads, 0, row.array_bytes, gpu, row.param_bytes)
+    assert (answer.shared_bytes, answer.blocks) == (row.bytes, row.gtx285)
+    assert answer.threads == row.gtx285 * row.threads
 
 
 @pytest.mark.parametrize("name", TABLE_1)
 def test_table_1_on_gtx480(name: str) -> None:
     row = TABLE_1[name]
-    found = [models.occupancy(row.threads, 0, row.array_bytes, gpu) for gpu in ("GTX480-16K", "GTX480-48K")]
-    assert [o.blocks for o in found] == [row.gtx480_16k, row.gtx480_48k]
-    assert found[0].shared_bytes == row.array_bytes
+    answer = [models.occupancy(row.threads, 0, row.array_bytes, gpu) for gpu in ("GTX480-16K", "GTX480-48K")]
+    assert [o.blocks for o in answer] == [row.gtx480_16k, row.gtx480_48k]
+    assert answer[0].shared_bytes == row.array_bytes
 
 
 @pytest.mark.parametrize("name", TABLE_1)
 def test_table_1_bytes_on_gtx480(name: str) -> None:
     row = TABLE_1[name]
-    found = tuple(models.occupancy(row.threads, 0, row.bytes, f"GTX480-{size}").blocks for size in ("16K", "48K"))
-    assert found == TABLE_1_BYTES_ON_GTX480.get(name, (row.gtx480_16k, row.gtx480_48k))
+    answer = tuple(models.occupancy(row.threads, 0, row.bytes, f"GTX480-{size}").blocks for size in ("16K", "48K"))
+    assert answer == TABLE_1_BYTES_ON_GTX480.get(name, (row.gtx480_16k, row.gtx480_48k))
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_limiter(name: str, limiter: str) -> None:
 def test_worked_example_of_the_calculator() -> None:
     """Compute capability 1.3, 96 threads, 14 registers, 2176 bytes: limits 8, 8, 6."""
     gpu = gpus.get("GTX285").replace(smem_reserved=0)
-    found = models.occupancy(96, 14, 2176, gpu)
-    assert (found.blocks, found.warps, found.limiter) == (6, 18, "shared memory")
-    assert (found.limits["registers"], found.limits["blocks"]) == (8, 8)
+    answer = models.occupancy(96, 14, 2176, gpu)
+    assert (answer.blocks, answer.warps, answer.limiter) == (6, 18, "shared memory")
+    assert (answer.limits["registers"], answer.limits["blocks"]) == (8, 8)
 
 
 def test_registers_per_block_in_pairs_of_warps_on_cc1() -> None:
@@ -95,9 +95,9 @@ def test_registers_per_block_in_pairs_of_warps_on_cc1() -> None:
 @pytest.mark.parametrize("registers", [1, 4, 5, 10, 16, 63])
 def test_registers_as_gpgpusim_allocates_them(threads: int, registers: int) -> None:
     """16384 / (padded threads x registers rounded up to 4)."""
-    found = models.occupancy(threads, registers, 0, "GTX285-1100")
+    answer = models.occupancy(threads, registers, 0, "GTX285-1100")
     padded = -(-threads // 32) * 32
-    assert found.limits["registers"] == 16384 // (padded * (-(-registers // 4) * 4))
+    assert answer.limits["registers"] == 16384 // (padded * (-(-registers // 4) * 4))
 
 
 def test_registers_per_warp_on_fermi() -> None:
@@ -110,26 +110,26 @@ def test_registers_per_warp_on_fermi() -> None:
 def test_counter_of_the_paper(name: str, extra: int) -> None:
     """All of a target kernel's arrays are dynamic: K + n blocks on the simulated card."""
     row = TABLE_1[name]
-    found = models.occupancy(
+    answer = models.occupancy(
         row.threads, 0, 0, "GTX285-1100", row.param_bytes, dynamic_bytes=row.array_bytes, extra_blocks=extra
     )
     room = (16384 - row.array_bytes) // (-(-(16 + row.param_bytes) // 16) * 16)
-    assert found.static_blocks == row.gtx285
-    assert found.blocks == min(row.gtx285 + extra, room, 8)
-    assert found.limiter == ("counter" if row.gtx285 + extra <= room else "shared memory")
+    assert answer.static_blocks == row.gtx285
+    assert answer.blocks == min(row.gtx285 + extra, room, 8)
+    assert answer.limiter == ("counter" if row.gtx285 + extra <= room else "shared memory")
 
 
 def test_co_rule_of_the_paper() -> None:
     """6 kB = 4 kB private + 2 kB public in 16 kB: two blocks statically, three with CO (paper, section 5)."""
     gpu = gpus.get("GTX285-1100").replace(smem_reserved=0)
-    found = models.occupancy(64, 0, 4096, gpu, dynamic_bytes=2048, extra_blocks=3)
-    assert (found.static_blocks, found.blocks, found.limiter) == (2, 3, "shared memory")
+    answer = models.occupancy(64, 0, 4096, gpu, dynamic_bytes=2048, extra_blocks=3)
+    assert (answer.static_blocks, answer.blocks, answer.limiter) == (2, 3, "shared memory")
 
 
 def test_marching_cubes_reaches_one_more_block_with_co() -> None:
     """6144 bytes private, 3072 public."""
-    found = models.occupancy(32, 0, 6144, "GTX285-1100", 92, dynamic_bytes=3072, extra_blocks=3)
-    assert (found.static_blocks, found.blocks) == (1, 2)
+    answer = models.occupancy(32, 0, 6144, "GTX285-1100", 92, dynamic_bytes=3072, extra_blocks=3)
+    assert (answer.static_blocks, answer.blocks) == (1, 2)
 
 
 def test_a_size_that_can_never_fit() -> None:
@@ -139,9 +139,9 @@ def test_a_size_that_can_never_fit() -> None:
 
 
 def test_no_shared_memory_is_no_limit() -> None:
-    found = models.occupancy(256, 0, 0, "GTX480-48K")
-    assert (found.limits["shared memory"], found.limits["registers"], found.limits["counter"]) == (None, None, None)
-    assert (found.blocks, found.limiter) == (6, "warps")
+    answer = models.occupancy(256, 0, 0, "GTX480-48K")
+    assert (answer.limits["shared memory"], answer.limits["registers"], answer.limits["counter"]) == (None, None, None)
+    assert (answer.blocks, answer.limiter) == (6, "warps")
 
 
 MACHINES = st.builds(
@@ -167,10 +167,10 @@ THREADS, REGISTERS = st.integers(1, 512), st.integers(0, 63)
 @settings(max_examples=300, deadline=None)
 @given(MACHINES, THREADS, REGISTERS, st.integers(0, 20000))
 def test_formulas_equal_putting_blocks_one_by_one(gpu: gpus.Gpu, threads: int, registers: int, smem: int) -> None:
-    found = models.occupancy(threads, registers, smem, gpu)
-    assert found.blocks == definition.resident_blocks(gpu, threads, registers, smem + gpu.smem_reserved)
-    assert found.limits[found.limiter] == found.blocks
-    assert all(blocks is None or blocks >= found.blocks for blocks in found.limits.values())
+    answer = models.occupancy(threads, registers, smem, gpu)
+    assert answer.blocks == definition.resident_blocks(gpu, threads, registers, smem + gpu.smem_reserved)
+    assert answer.limits[answer.limiter] == answer.blocks
+    assert all(blocks is None or blocks >= answer.blocks for blocks in answer.limits.values())
 
 
 @settings(max_examples=300, deadline=None)
@@ -178,9 +178,9 @@ def test_formulas_equal_putting_blocks_one_by_one(gpu: gpus.Gpu, threads: int, r
     MACHINES, st.integers(1, 512), st.integers(0, 63), st.integers(0, 9000), st.integers(0, 17000), st.integers(0, 9)
 )
 def test_dynamic_residency(gpu: gpus.Gpu, threads: int, registers: int, smem: int, dynamic: int, extra: int) -> None:
-    found = models.occupancy(threads, registers, smem, gpu, dynamic_bytes=dynamic, extra_blocks=extra)
+    answer = models.occupancy(threads, registers, smem, gpu, dynamic_bytes=dynamic, extra_blocks=extra)
     held = smem + gpu.smem_reserved
-    assert found.blocks == definition.resident_blocks_dynamic(gpu, threads, registers, held, dynamic, extra)
-    assert found.static_blocks == definition.resident_blocks(gpu, threads, registers, held + dynamic)
+    assert answer.blocks == definition.resident_blocks_dynamic(gpu, threads, registers, held, dynamic, extra)
+    assert answer.static_blocks == definition.resident_blocks(gpu, threads, registers, held + dynamic)
     if extra == 0:
-        assert found.blocks <= found.static_blocks
+        assert answer.blocks <= answer.static_blocks
