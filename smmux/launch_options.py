@@ -122,7 +122,7 @@ class LaunchOptions(TypedDict, total=False):
     max_waiting: Annotated[
         int,
         Option(
-            1,
+            0,
             "max_waiting",
             _between(0, MAX_BLOCKS),
             "blocks that may wait at smm.alloc() on an SM while another one starts, with throttled management",

@@ -43,8 +43,8 @@ def sweep(
     """Call `run(**point)` for every point; a record is the point and what `run` returned, in the points' order.
 
     jobs: how many run at a time (default: one per processor). progress: whether to show a bar (default: on a terminal).
-    A value that is neither number nor text becomes text in the record, its `name` if it has one: a machine is recorded
-    by name. The first exception ends the sweep, with a note that says which point it was. Raises ConfigError for fewer
+    A value that is neither number nor text becomes text in the record, its name if it has one, as machines and classes
+    have. The first exception ends the sweep, with a note that says which point it was. Raises ConfigError for fewer
     than one job.
     """
     points = list(points)
