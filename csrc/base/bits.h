@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Index of the lowest set bit; x must not be 0. */
+/* The index of the lowest set bit; x must not be 0. */
 static inline uint32_t bits_lowest(uint32_t x) {
     assert(x != 0);
     return (uint32_t)__builtin_ctz(x);
 }
 
-/* Not the builtin: without the machine instruction that is a call. */
+/* How many bits are set. The builtin would be a call where the host lacks the instruction. */
 static inline uint32_t bits_count(uint32_t x) {
     x -= (x >> 1) & 0x55555555u;
     x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);

@@ -17,6 +17,7 @@ struct clock_ratio {
     uint64_t inverse;  /* floor((2^64 - 1) / den): division by multiplication */
 };
 
+/* The ratio of two clocks, in lowest terms. */
 static inline struct clock_ratio clock_ratio(uint32_t from_khz, uint32_t to_khz) {
     assert(from_khz > 0);
     uint32_t a = from_khz, b = to_khz;
@@ -29,8 +30,10 @@ static inline struct clock_ratio clock_ratio(uint32_t from_khz, uint32_t to_khz)
     return (struct clock_ratio){to_khz / a, den, UINT64_MAX / den};
 }
 
-/* ceil(cycle * num / den); cycle * num must stay below 2^63: years of simulated time. */
+/* The tick of a cycle: ceil(cycle * num / den). cycle * num must stay below 2^63: years of
+ * simulated time. */
 static inline uint64_t clock_convert(const struct clock_ratio *r, uint64_t cycle) {
+    assert(!cycle || r->num <= (UINT64_MAX >> 1) / cycle);
     uint64_t x = cycle * r->num + (r->den - 1);
     uint64_t q = (uint64_t)(((clock_wide)x * r->inverse) >> 64);
     uint64_t rest = x - q * r->den;
@@ -41,7 +44,7 @@ static inline uint64_t clock_convert(const struct clock_ratio *r, uint64_t cycle
     return q;
 }
 
-/* clock_convert(cycle) > tick, without the division. */
+/* Is clock_convert(cycle) > tick? This needs no division. */
 static inline bool clock_is_after(const struct clock_ratio *r, uint64_t cycle, uint64_t tick) {
     return cycle * r->num > tick * r->den;
 }

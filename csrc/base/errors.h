@@ -11,7 +11,8 @@ enum error {
     ERROR_COUNT
 };
 
-/* Filled by whoever detects the error; the binding turns it into an exception. */
+/* What went wrong where. Whoever detects the error fills it, the binding makes an exception of it.
+ */
 struct fault {
     enum error code;
     uint32_t pc, line;

@@ -8,12 +8,12 @@
 
 #define LINE_BYTES 64u
 
-/* Bytes of the lines that so many take. */
+/* The size of the lines that so many bytes take. */
 static inline size_t lines_round(size_t bytes) {
     return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
-/* Zeroed; the caller frees it. NULL: there is not enough. */
+/* Whole lines of zeros, which the caller frees; NULL if there is not enough memory. */
 static inline void *lines_alloc(size_t bytes) {
     void *at = aligned_alloc(LINE_BYTES, lines_round(bytes));
     return at ? memset(at, 0, lines_round(bytes)) : NULL;

@@ -44,11 +44,12 @@ struct pool {
     pthread_cond_t wake;
 };
 
+/* Items begin to end - 1 of the work with that number, in one word. */
 static uint64_t range(uint32_t generation, uint32_t end, uint32_t begin) {
     return (uint64_t)generation << 32 | end << 16 | begin;
 }
 
-/* Take an item of a share, its owner from the front, others from the back; false: none is left. */
+/* Take an item of a share: its owner from the front, others from the back. False: none is left. */
 static bool take(struct share *s, uint32_t generation, bool own, uint32_t *item) {
     uint64_t seen = atomic_load(&s->range);
     for (;;) {
@@ -75,6 +76,7 @@ static void work(struct pool *p, uint32_t self, uint32_t generation) {
     if (done) atomic_fetch_sub(&p->left.items, done);
 }
 
+/* Return when there is work of another number than that. */
 static void wait_for_work(struct pool *p, unsigned seen) {
     for (int i = 0; i < SPINS; i++) {
         if (atomic_load(&p->generation) != seen) return;
@@ -98,7 +100,8 @@ static void *worker(void *arg) {
     }
 }
 
-/* A worker that is about to sleep counts itself before it looks at the generation again. */
+/* Let workers begin with the work of that number. A worker that is about to sleep counts itself
+ * before it looks at the number again, so none sleeps through it. */
 static void announce(struct pool *p, uint32_t generation) {
     atomic_store(&p->generation, generation);
     if (!atomic_load(&p->sleepers)) return;

@@ -11,11 +11,12 @@ static const char *const waits[WAIT_COUNT] = {
 #include "tables/waits.def"
 };
 
+/* Has the warp something left to do? */
 static bool is_live(const struct warp *w) {
     return w->state != WARP_FREE && w->state != WARP_STARTING && w->state != WARP_EXITED;
 }
 
-/* The instruction that a warp is at: of a barrier the barrier, not what follows it. */
+/* The instruction that a warp is at: for one that waits at a barrier that, not what follows it. */
 static uint32_t pc_of(const struct sm *sm, const struct warp *w) {
     return w->state == WARP_BARRIER ? sm->blocks[w->block].barrier_pc : w->pc;
 }
@@ -24,6 +25,7 @@ static uint32_t line_of(const struct sm *sm, const struct warp *w) {
     return sm->m->program->line[pc_of(sm, w)];
 }
 
+/* Let the fault name a warp: where it is, and its first lane's thread. */
 static void point_at(const struct sm *sm, uint32_t slot, struct fault *f) {
     const struct warp *w = &sm->warps[slot];
     const uint32_t *special = w->rows + sm->m->program->meta.nregs * 32u;
@@ -38,7 +40,8 @@ static void point_at(const struct sm *sm, uint32_t slot, struct fault *f) {
     }
 }
 
-/* First live warp of the block in that slot, or of any block (MAX_BLOCKS); MAX_WARPS: none. */
+/* The first live warp of the block in that slot, or of any block (MAX_BLOCKS); MAX_WARPS if there
+ * is none. */
 static uint32_t first_warp(const struct sm *sm, uint32_t block) {
     for (uint32_t slot = 0; slot < sm->warp_limit; slot++)
         if (is_live(&sm->warps[slot]) && (block == MAX_BLOCKS || sm->warps[slot].block == block))
@@ -101,6 +104,8 @@ static uint32_t longest_wait(const struct sm *sm, uint64_t since) {
     return found;
 }
 
+/* Has a block waited for shared memory for more than half of the run? The fault names who holds it.
+ */
 static bool starves(const struct sm *sm, uint64_t cycle, struct fault *f) {
     const uint32_t waiter = longest_wait(sm, cycle / 2);
     if (waiter == MAX_BLOCKS) return false;
@@ -122,6 +127,7 @@ static bool starves(const struct sm *sm, uint64_t cycle, struct fault *f) {
 #define COUNTED_LINES 64u /* of the source: those that come later are left out */
 #define SHOWN_LINES   4u
 
+/* How many warps are at a source line. */
 struct line_count {
     uint32_t line, warps;
 };

@@ -5,11 +5,13 @@
 
 #include "sm/sm.h"
 
-/* Nothing is left to happen, blocks are: ERROR_DEADLOCK, and the first warp that waits. */
+/* Say why nothing happens any more though blocks are left: ERROR_DEADLOCK, at the first warp that
+ * waits. */
 enum error diagnose_deadlock(const struct sm *sms, uint32_t count, struct fault *f);
 
-/* The limit came at `cycle`: ERROR_STARVATION and the holder if a block has waited for shared
- * memory more than half of the time, else ERROR_CYCLE_LIMIT and where the warps are. */
+/* Say what the grid was at when the limit came, at `cycle`: ERROR_STARVATION and the holder if a
+ * block has waited for shared memory for more than half of the time, else ERROR_CYCLE_LIMIT and
+ * where the warps are. */
 enum error diagnose_limit(const struct sm *sms, uint32_t count, uint64_t cycle, struct fault *f);
 
 #endif

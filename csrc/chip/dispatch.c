@@ -14,7 +14,8 @@ void dispatch_fill(struct dispatch *d, struct sm *sms) {
         }
 }
 
-/* The SM whose next block to be replaced finished first; NULL: none has before cycle `end`. */
+/* The SM whose block finished first of those that are yet to be replaced; NULL: none has before
+ * cycle `end`. */
 static struct sm *first_finished(struct sm *sms, uint32_t count, uint64_t end) {
     struct sm *best = NULL;
     for (struct sm *sm = sms; sm < sms + count; sm++) {
@@ -25,7 +26,7 @@ static struct sm *first_finished(struct sm *sms, uint32_t count, uint64_t end) {
     return best;
 }
 
-/* When that block ended; the SM forgets it. */
+/* When the first of an SM's finished blocks ended; the SM forgets it. */
 static uint64_t take_finished(struct sm *sm) {
     assert(sm->finished_count);
     const uint64_t cycle = sm->finished[0];

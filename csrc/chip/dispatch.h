@@ -4,6 +4,7 @@
 
 #include "sm/sm.h"
 
+/* What the dispatcher knows of a grid. */
 struct dispatch {
     const struct config *cfg;
     uint32_t next, total; /* blocks handed out, blocks of the grid */

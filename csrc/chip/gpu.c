@@ -31,6 +31,7 @@ struct report {
     bool finished, faulty; /* a block that has ended awaits the dispatcher; an SM has a fault */
 };
 
+/* The machine while one launch runs on it. */
 struct gpu {
     const struct launch *l;
     struct machine machine;
@@ -81,14 +82,17 @@ static void destroy(struct gpu *g) {
 
 /* ---- the clock --------------------------------------------------------------------------- */
 
+/* How many SMs a TPC has: the last one may have fewer. */
 static uint32_t sms_of(const struct gpu *g, uint32_t tpc) {
     const struct config *cfg = g->l->cfg;
     const uint32_t left = cfg->sm_count - tpc * cfg->sms_per_tpc;
     return left < cfg->sms_per_tpc ? left : cfg->sms_per_tpc;
 }
 
+/* Are there blocks that have no SM yet? */
 static bool blocks_left(const struct gpu *g) { return g->dispatch.next < g->dispatch.total; }
 
+/* Write down what the clock wants to know of a TPC. */
 static void report(struct gpu *g, uint32_t tpc) {
     const struct sm *first = &g->sms[tpc * g->l->cfg->sms_per_tpc];
     struct report r = {.next = NEVER, .reach = NEVER};
@@ -102,7 +106,8 @@ static void report(struct gpu *g, uint32_t tpc) {
     g->reports[tpc] = r;
 }
 
-/* Its SMs go on to the end of the window, or until they need to know the next block. */
+/* Let the SMs of a TPC go on to the end of the window, or until they need to know the next block.
+ */
 static void run_tpc(void *context, uint32_t tpc) {
     struct gpu *g = context;
     struct sm *first = &g->sms[tpc * g->l->cfg->sms_per_tpc];
@@ -113,8 +118,8 @@ static void run_tpc(void *context, uint32_t tpc) {
     if (g->reports[tpc].reach >= g->window_end) memsys_send(g->mem, tpc, g->ports, g->window_end);
 }
 
-/* Partitions first: where all transactions go to one of them, it is the longest item of its pass.
- */
+/* One item of a pass. Partitions come first: where all transactions go to one of them, it is the
+ * longest item. */
 static void run_item(void *context, uint32_t item) {
     struct gpu *g = context;
     if (item < g->partitions) {
@@ -125,8 +130,8 @@ static void run_item(void *context, uint32_t item) {
     run_tpc(g, item - g->partitions);
 }
 
-/* How long a window may be: half as long if memory is to lag. Each touches all SMs, so that longer
- * ones are cheaper. */
+/* How long a window may be: half as long if memory is to lag. Longer ones are cheaper, since each
+ * touches all SMs. */
 static uint32_t window_of(const struct gpu *g, bool lag) {
     const struct launch *l = g->l;
     uint32_t w = memsys_min_reply(g->mem);
@@ -135,7 +140,7 @@ static uint32_t window_of(const struct gpu *g, bool lag) {
     return l->window && l->window < w ? l->window : w;
 }
 
-/* The fault that happened first; SMs that ran on in its window do not matter. */
+/* Find the fault that happened first; what SMs did that ran on in its window does not matter. */
 static bool first_fault(const struct gpu *g, struct fault *out) {
     const struct fault *first = NULL;
     bool faulty = false;
@@ -148,7 +153,7 @@ static bool first_fault(const struct gpu *g, struct fault *out) {
     return first != NULL;
 }
 
-/* Nothing happens before this cycle. */
+/* A cycle before which nothing happens, as far as SMs and memory know. */
 static uint64_t next_cycle(const struct gpu *g) {
     uint64_t at = memsys_next_reply(g->mem);
     for (uint32_t tpc = 0; tpc < g->tpcs; tpc++)
@@ -165,8 +170,8 @@ static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
     return end < known ? end : known;
 }
 
-/* Blocks that have ended make room for others, in an order that is known as far as all SMs have
- * run; returns whether that is to the end of the window. */
+/* Replace the blocks that have ended, in an order that is known as far as all SMs have run; returns
+ * whether that is to the end of the window. */
 static bool replace_blocks(struct gpu *g) {
     uint64_t reach = NEVER;
     bool finished = false;
@@ -180,8 +185,8 @@ static bool replace_blocks(struct gpu *g) {
     return reach >= g->window_end;
 }
 
-/* All SMs run to the end of the window; memory follows from where it is to its begin, t. An SM that
- * waits for the next block goes on when those that are behind it have caught up. */
+/* Let all SMs run to the end of the window, and memory from where it is to the window's begin, t.
+ * An SM that waits for the next block goes on when those behind it have caught up. */
 static void run_window(struct gpu *g, uint64_t t) {
     g->partitions = memsys_begin(g->mem, t);
     pool_run(g->pool, run_item, g, g->partitions + g->tpcs);
@@ -190,6 +195,7 @@ static void run_window(struct gpu *g, uint64_t t) {
     g->host.windows++;
 }
 
+/* Run window after window until the grid has ended. */
 static enum error clock_run(struct gpu *g, struct fault *fault) {
     const struct launch *l = g->l;
     uint64_t t = 0;
@@ -200,7 +206,7 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         const uint32_t window = window_of(g, lag);
         uint64_t end = window_end(g, t, window);
         const bool last = l->max_cycles && t >= l->max_cycles;
-        /* Nor does it lag where that would cut this window short. */
+        /* Memory does not lag where that would cut this window short, either. */
         if (memsys_lags(g->mem, t) && (!lag || last || end < t + window)) {
             memsys_catch_up(g->mem, g->ports, t, g->pool);
             g->host.passes++;
@@ -226,8 +232,8 @@ static void add_counters(struct counters *into, const struct counters *from) {
 #include "tables/counters.def"
 }
 
-/* Other SMs run on to the end of the window in which one faults: what they found later than that,
- * and how often, is left out, as it depends on the window. */
+/* Leave out what depends on the window in which an SM has faulted, since others have run on to its
+ * end: findings later than the fault, and how often the others occurred. */
 static uint32_t cut_findings(struct finding *rows, uint32_t count, uint64_t last) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -238,6 +244,7 @@ static uint32_t cut_findings(struct finding *rows, uint32_t count, uint64_t last
     return kept;
 }
 
+/* Put the findings of all SMs into one array. */
 static enum error collect_findings(const struct gpu *g, struct outcome *out) {
     const uint32_t sms = g->l->cfg->sm_count;
     uint32_t count = 0;
@@ -259,6 +266,7 @@ static enum error collect_findings(const struct gpu *g, struct outcome *out) {
     return OK;
 }
 
+/* Add up the counters of all SMs and of the memory. */
 static void collect(struct gpu *g, struct outcome *out) {
     uint64_t end = 0;
     for (uint32_t i = 0; i < g->l->cfg->sm_count; i++)

@@ -4,6 +4,7 @@
 
 #include "chip/launch.h"
 
+/* Run a launch; the outcome holds what it gave, or the fault that ended it. */
 enum error gpu_run(const struct launch *l, struct outcome *out);
 
 #endif

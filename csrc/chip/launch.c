@@ -1,43 +1,66 @@
 #include "chip/launch.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "sm/management.h"
 #include "sm/occupancy.h"
 
-static enum error refuse(struct fault *f, enum error code, const char *text, uint32_t value) {
-    f->code = code;
-    snprintf(f->text, sizeof f->text, text, value);
-    return code;
+static enum error refuse(struct fault *f, enum error code, const char *form, ...) {
+    va_list values;
+    va_start(values, form);
+    vsnprintf(f->text, sizeof f->text, form, values);
+    va_end(values);
+    return f->code = code;
 }
 
-enum error launch_check(const struct launch *l, struct fault *f) {
-    uint64_t blocks = 1, threads = 1;
+/* How many blocks a grid has, or threads a block; more than 32 bits hold: UINT32_MAX + 1. */
+static uint64_t size_of(const uint32_t dims[3]) {
+    uint64_t size = 1;
     for (int d = 0; d < 3; d++) {
-        blocks *= l->dims.grid[d];
-        threads *= l->dims.block[d];
-        if (blocks > UINT32_MAX || threads > UINT32_MAX)
-            return refuse(f, ERROR_BAD_LAUNCH, "grid of more than %u blocks", UINT32_MAX);
+        size *= dims[d];
+        if (size > UINT32_MAX) size = (uint64_t)UINT32_MAX + 1;
     }
-    if (blocks == 0 || threads == 0)
-        return refuse(f, ERROR_BAD_LAUNCH, "the grid or the block has %u threads", 0);
-    if (threads > l->cfg->max_threads_block)
-        return refuse(f, ERROR_BAD_LAUNCH,
-                      "a block of %u threads is larger than the machine allows", (uint32_t)threads);
-    if (l->meta.nregs > l->cfg->max_regs_thread)
-        return refuse(f, ERROR_BAD_LAUNCH, "%u registers per thread are more than the machine has",
-                      l->meta.nregs);
-    const uint32_t shared[] = {l->meta.shared_bytes, l->meta.dynamic_bytes,
-                               l->meta.static_reserved};
-    for (int i = 0; i < 3; i++)
-        if (shared[i] > l->cfg->smem_bytes)
-            return refuse(f, ERROR_BAD_LAUNCH, "%u bytes of shared memory are more than an SM has",
-                          shared[i]);
+    return dims[0] && dims[1] && dims[2] ? size : 0;
+}
+
+static enum error check_size(const struct launch *l, struct fault *f) {
+    const uint64_t blocks = size_of(l->dims.grid), threads = size_of(l->dims.block);
+    const uint32_t most = l->cfg->max_threads_block;
+    if (!blocks) return refuse(f, ERROR_BAD_LAUNCH, "the grid has no blocks");
+    if (!threads) return refuse(f, ERROR_BAD_LAUNCH, "the block has no threads");
+    if (blocks > UINT32_MAX)
+        return refuse(f, ERROR_BAD_LAUNCH, "the grid has 2**32 blocks or more");
+    if (threads > UINT32_MAX)
+        return refuse(f, ERROR_BAD_LAUNCH, "the block has 2**32 threads or more");
+    if (threads > most)
+        return refuse(f, ERROR_BAD_LAUNCH, "the block has %u threads, max_threads_block is %u",
+                      (uint32_t)threads, most);
     return OK;
 }
 
-/* Residency from the occupancy rules and the management of shared memory. */
+static enum error check_shared(const struct launch *l, struct fault *f, const char *what,
+                               uint32_t bytes) {
+    if (bytes <= l->cfg->smem_bytes) return OK;
+    return refuse(f, ERROR_BAD_LAUNCH, "%u bytes %s are more than the %u of an SM", bytes, what,
+                  l->cfg->smem_bytes);
+}
+
+enum error launch_check(const struct launch *l, struct fault *f) {
+    const struct program_meta *meta = &l->meta;
+    enum error e = check_size(l, f);
+    if (!e && meta->nregs > l->cfg->max_regs_thread)
+        e = refuse(f, ERROR_BAD_LAUNCH, "%u registers per thread, max_regs_thread is %u",
+                   meta->nregs, l->cfg->max_regs_thread);
+    if (!e) e = check_shared(l, f, "of shared arrays", meta->shared_bytes);
+    if (!e) e = check_shared(l, f, "of dynamically managed shared arrays", meta->dynamic_bytes);
+    if (!e) e = check_shared(l, f, "of reserved shared memory", meta->static_reserved);
+    return e;
+}
+
+/* Set how many blocks an SM may hold, from the occupancy rules and the management of shared memory.
+ */
 static enum error admit(const struct launch *l, struct machine *m, struct outcome *out) {
     const struct config *cfg = l->cfg;
     const struct program_meta *meta = &l->meta;
@@ -64,19 +87,19 @@ static enum error admit(const struct launch *l, struct machine *m, struct outcom
     return out->fault.code = ERROR_BAD_LAUNCH;
 }
 
-/* Views of one array: same distance between host and device address. */
+/* Are both views of one array? Then host and device addresses are as far apart in both. */
 static bool same_memory(const struct buffer *a, const struct buffer *b) {
     return (uintptr_t)a->host - a->address == (uintptr_t)b->host - b->address;
 }
 
-/* Bytes of the host under two device addresses: two partitions might write them at once. */
+/* Do bytes of the host lie under two device addresses? Two partitions might write them at once. */
 static bool torn(const struct buffer *a, const struct buffer *b) {
     const uintptr_t at_a = (uintptr_t)a->host, at_b = (uintptr_t)b->host;
     return (a->writable || b->writable) && !same_memory(a, b) && at_a < at_b + b->bytes &&
            at_b < at_a + a->bytes;
 }
 
-/* Each view is put into the ring of the first one of its memory. */
+/* Put each view into the ring of the first one of its memory. */
 static enum error join_views(struct buffer *buffers, uint32_t count, struct fault *f) {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t first = i;
@@ -92,7 +115,8 @@ static enum error join_views(struct buffer *buffers, uint32_t count, struct faul
     return OK;
 }
 
-/* A texture is read when the instruction issues, whatever the partitions do then. */
+/* Refuse textures that may be written: one is read when the instruction issues, whatever the
+ * partitions do then. */
 static enum error check_textures(const struct machine *m, struct fault *f) {
     for (uint32_t pc = 0; pc < m->program->count; pc++) {
         if (m->program->code[pc].op != OP_TEX) continue;
@@ -107,11 +131,15 @@ static enum error check_textures(const struct machine *m, struct fault *f) {
     return OK;
 }
 
+/* Give all warp slots of the machine their local memory, below one device address. */
 static enum error create_local(const struct launch *l, struct machine *m, struct fault *f) {
     const uint32_t bytes = l->meta.local_bytes;
     if (!bytes) return OK;
     const uint64_t total = (uint64_t)bytes * 32 * l->cfg->max_warps_sm * l->cfg->sm_count;
-    if (total > 0x3fffff00u) return refuse(f, ERROR_NO_MEMORY, "%u bytes of local memory", bytes);
+    if (total > 0x3fffff00u)
+        return refuse(
+            f, ERROR_NO_MEMORY,
+            "%u bytes of local memory per thread are too many for all warps of the machine", bytes);
     m->local = calloc(1, total);
     m->local_buffer = (struct buffer){.host = m->local,
                                       .address = LOCAL_BASE,

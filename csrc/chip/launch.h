@@ -7,6 +7,7 @@
 #include "sm/check.h"
 #include "sm/sm.h"
 
+/* What is asked of the machine. */
 struct launch {
     const struct config *cfg;
     const struct insn *code;
@@ -33,12 +34,14 @@ struct launch {
     void *context;
 };
 
-/* How the run was cut up for the host: of no result, and not the same for all threads and windows.
- * Each pass takes the host threads over SMs, partitions or both, and ends when all have met. */
+/* How the run was cut up for the host. That changes no result, but depends on host threads and
+ * windows. Each pass takes the host threads over SMs, partitions or both, and ends when all have
+ * met. */
 struct host_work {
     uint64_t windows, passes;
 };
 
+/* What comes of it. */
 struct outcome {
     struct counters counters;
     uint32_t residency, static_residency; /* blocks per SM allowed, and K */
@@ -54,9 +57,10 @@ struct outcome {
 /* Refuse a grid or a block that the machine does not take, whatever the program does. */
 enum error launch_check(const struct launch *l, struct fault *fault);
 /* Decode the program, join views of one array, allocate local memory and set how many blocks an SM
- * may hold. Release both, whatever the answer. */
+ * may hold. The caller releases machine and program, whatever the answer. */
 enum error launch_prepare(const struct launch *l, struct machine *m, struct program *p,
                           struct outcome *out);
+/* Free what launch_prepare has allocated. */
 void launch_release(struct machine *m, struct program *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* From the compiler's records to what the SM runs: checked once, flat, 32 bytes a row. */
+/* The program as the SM runs it, made from the compiler's records: checked once, 32 bytes a row. */
 #ifndef SMMUX_DECODE_H
 #define SMMUX_DECODE_H
 
@@ -14,6 +14,7 @@
 #define ROW_NONE    0xffffu
 #define MAX_ROWS    0x7fffu /* of each */
 
+/* A decoded instruction. */
 struct uop {
     uint8_t op;    /* enum op */
     uint8_t guard; /* as in struct insn */
@@ -56,6 +57,7 @@ struct program_meta {
     uint32_t static_reserved; /* reserved bytes and parameters that live in shared memory */
 };
 
+/* A decoded program, with its constants. */
 struct program {
     struct program_meta meta;
     uint32_t count;
@@ -70,10 +72,13 @@ struct program {
     uint32_t row_count;   /* rows of a warp's register file, special registers included */
 };
 
+/* Blocks of the grid and threads of a block, x first. */
 struct launch_dims {
     uint32_t grid[3], block[3];
 };
 
+/* Check a program and its operands against the launch, and decode it for the machine. The caller
+ * frees it, whatever the answer. */
 enum error program_decode(struct program *p, const struct insn *code, uint32_t count,
                           const struct uniform *uniforms, uint32_t uniform_count,
                           const struct program_meta *meta, const struct config *cfg,

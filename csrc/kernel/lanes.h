@@ -14,6 +14,7 @@
 /* A word at any address: in shared memory with a small `smm_unit`, too. */
 typedef uint32_t loose_word __attribute__((aligned(1), may_alias));
 
+/* Load a value for one lane; narrow ones are extended. */
 static inline uint32_t lane_load(const uint8_t *at, uint32_t width, bool is_signed) {
     uint32_t word = 0;
     uint16_t half;
@@ -24,6 +25,7 @@ static inline uint32_t lane_load(const uint8_t *at, uint32_t width, bool is_sign
     }
 }
 
+/* Store the lower bytes of a lane's value. */
 static inline void lane_store(uint8_t *at, uint32_t width, uint32_t value) {
     const uint16_t half = (uint16_t)value;
     switch (width) {
@@ -33,8 +35,8 @@ static inline void lane_store(uint8_t *at, uint32_t width, uint32_t value) {
     }
 }
 
-/* The word at every one of the lanes' addresses, where `from` holds the memory from address `base`
- * on. Writes the other lanes of the row too, with what they hold. */
+/* Load a word for each of the lanes from its address, where `from` holds the memory from address
+ * `base` on. Other lanes of the row are written too, with what they hold. */
 static ALWAYS_INLINE void gather_words(uint32_t *row, const uint8_t *from, uint32_t base,
                                        const uint32_t addr[32], uint32_t lanes) {
     for (uint32_t lane = 0; lane < 32; lane++) {
@@ -44,7 +46,8 @@ static ALWAYS_INLINE void gather_words(uint32_t *row, const uint8_t *from, uint3
     }
 }
 
-/* PTX atom: a is the operand (the compared value of cas), b the new value of cas. */
+/* What PTX atom leaves in memory: a is the operand (for cas the compared value), b the new value of
+ * cas. */
 static inline uint32_t atomic_result(enum atom_op op, uint32_t old, uint32_t a, uint32_t b) {
     switch (op) {
     case ATOM_ADD: return old + a;
@@ -67,6 +70,7 @@ static inline uint32_t atomic_result(enum atom_op op, uint32_t old, uint32_t a, 
     }
 }
 
+/* Perform an atomic for one lane; returns what was there before. */
 static inline uint32_t lane_atomic(uint8_t *at, enum atom_op op, uint32_t a, uint32_t b) {
     uint32_t old, value;
     memcpy(&old, at, sizeof old);

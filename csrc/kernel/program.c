@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A row of ops.def. */
 struct op_info {
     const char *name;
     uint8_t unit, cls;
@@ -17,7 +18,7 @@ static const struct op_info ops[OP_COUNT] = {
 #include "tables/ops.def"
 };
 
-/* Checks one program and fills one struct program. */
+/* Who checks one program, at one instruction after the other, and fills one struct program. */
 struct decoder {
     struct program *p;
     const struct insn *code;
@@ -25,6 +26,7 @@ struct decoder {
     struct fault *fault;
 };
 
+/* Refuse the program because of the instruction at hand. */
 static enum error reject(struct decoder *dec, const char *form, ...) {
     va_list args;
     va_start(args, form);
@@ -35,6 +37,7 @@ static enum error reject(struct decoder *dec, const char *form, ...) {
     return ERROR_BAD_PROGRAM;
 }
 
+/* Let an instruction wait for a register or predicate. */
 static void add_dep(struct deps *deps, uint32_t id) {
     for (uint32_t i = 0; i < deps->count; i++)
         if (deps->id[i] == id) return;
@@ -42,7 +45,7 @@ static void add_dep(struct deps *deps, uint32_t id) {
     deps->id[deps->count++] = (uint16_t)id;
 }
 
-/* A value operand: register, special register or uniform. */
+/* Decode a value operand: register, special register or uniform. */
 static enum error source(struct decoder *dec, uint16_t field, uint16_t *row) {
     struct program *p = dec->p;
     if (field & OPERAND_UNIFORM) {
@@ -61,6 +64,7 @@ static enum error source(struct decoder *dec, uint16_t field, uint16_t *row) {
     return OK;
 }
 
+/* Decode the register that an instruction writes. */
 static enum error destination(struct decoder *dec, uint16_t field, uint16_t *row) {
     if (field >= dec->p->meta.nregs)
         return reject(dec, "destination register %u does not exist", field);
@@ -70,6 +74,7 @@ static enum error destination(struct decoder *dec, uint16_t field, uint16_t *row
     return OK;
 }
 
+/* Decode a predicate. */
 static enum error predicate(struct decoder *dec, uint16_t field, uint16_t *number) {
     if (field >= dec->p->meta.npreds) return reject(dec, "predicate %u does not exist", field);
     *number = field;
@@ -79,7 +84,7 @@ static enum error predicate(struct decoder *dec, uint16_t field, uint16_t *numbe
 
 static uint32_t data_words(uint32_t width) { return width <= 4 ? 1 : width / 4; }
 
-/* The 1..4 data registers of a memory access, in fields d, b, c, q. */
+/* Decode the 1 to 4 data registers of a memory access, in fields d, b, c, q. */
 static enum error data_registers(struct decoder *dec, const struct insn *in, struct uop *u,
                                  bool load) {
     const uint16_t fields[4] = {in->d, in->b, in->c, in->q};
@@ -96,6 +101,7 @@ static enum error data_registers(struct decoder *dec, const struct insn *in, str
     return OK;
 }
 
+/* Decode the address of a memory access, and check its width and array. */
 static enum error address(struct decoder *dec, const struct insn *in, struct uop *u) {
     uint32_t w = in->width;
     if (w != 1 && w != 2 && w != 4 && w != 8 && w != 16) return reject(dec, "access width %u", w);
@@ -110,6 +116,7 @@ static enum error address(struct decoder *dec, const struct insn *in, struct uop
     return OK;
 }
 
+/* Decode the operands of an atomic. */
 static enum error atomic(struct decoder *dec, const struct insn *in, struct uop *u) {
     enum error e;
     if (in->sub >= ATOM_COUNT || in->width != 4)
@@ -124,6 +131,7 @@ static enum error atomic(struct decoder *dec, const struct insn *in, struct uop 
     return in->sub == ATOM_CAS ? source(dec, in->c, &u->c) : OK;
 }
 
+/* Check a branch or a barrier. */
 static enum error control(struct decoder *dec, const struct insn *in) {
     if (in->op == OP_BRA) {
         if (in->imm < 0 || (uint32_t)in->imm >= dec->p->count)
@@ -140,7 +148,7 @@ static enum error control(struct decoder *dec, const struct insn *in) {
     return OK;
 }
 
-/* Operand fields of one instruction, as its row in ops.def says. */
+/* Decode the operand fields of an instruction as its row in ops.def says. */
 static enum error operands(struct decoder *dec, const struct insn *in, struct uop *u) {
     enum error e = OK;
     for (const char *s = ops[in->op].operands; *s && !e; s++) {
@@ -172,6 +180,7 @@ static enum error operands(struct decoder *dec, const struct insn *in, struct uo
     return e;
 }
 
+/* Decode the instruction at hand. */
 static enum error decode_one(struct decoder *dec, const struct config *cfg) {
     struct program *p = dec->p;
     const struct insn *in = &dec->code[dec->pc];
@@ -225,7 +234,7 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg) {
     }
 }
 
-/* Latency and unit time of every class on this machine. */
+/* Find latency and unit time of every class on this machine. */
 static void class_times(const struct config *cfg, uint16_t latency[CLASS_COUNT],
                         uint16_t interval[CLASS_COUNT]) {
 #define CLASS(id, name, doc)                                                                       \
@@ -234,6 +243,7 @@ static void class_times(const struct config *cfg, uint16_t latency[CLASS_COUNT],
 #include "tables/classes.def"
 }
 
+/* Compute the rows of values that are the same for every thread of the launch. */
 static enum error fill_uniforms(struct program *p, const struct uniform *uniforms, uint32_t count,
                                 const struct launch_dims *dims, const uint32_t *params,
                                 uint32_t param_count, struct decoder *dec) {

@@ -1,18 +1,21 @@
-/* The decoded kernel: what the compiler hands over, checked once before it runs. */
+/* A program as the compiler hands it over. Its records and their numbers stand in encoding.def. */
 #ifndef SMMUX_PROGRAM_H
 #define SMMUX_PROGRAM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* Operations, in the order of ops.def. */
 enum op {
 #define OP(id, name, unit, cls, operands) OP_##id,
 #include "tables/ops.def"
     OP_COUNT
 };
 
+/* What an instruction occupies; an UNIT_EITHER takes the SP or the SFU. */
 enum unit { UNIT_SP, UNIT_SFU, UNIT_LSU, UNIT_CTRL, UNIT_EITHER, UNIT_COUNT };
 
+/* Instructions that take equally long, in the order of classes.def. */
 enum latency_class {
 #define CLASS(id, name, doc) CLASS_##id,
 #include "tables/classes.def"

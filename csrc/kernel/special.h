@@ -1,12 +1,14 @@
-/* What ops.def's expressions call. No libm: its bits differ between hosts, these do not.
- * Transcendentals evaluate polynomials in double precision (plain IEEE operations) and round
- * once to float, which leaves them within 1 ulp of the exact result; the SFU of the modelled
- * machines is less exact. */
+/* The functions that the expressions of ops.def call. None comes from libm, whose bits differ
+ * between hosts: these do not. Transcendentals evaluate polynomials in double precision (plain IEEE
+ * operations) and round once to float, which leaves them within 1 ulp of the exact result; the SFU
+ * of the modelled machines is less exact. */
 #ifndef SMMUX_SPECIAL_H
 #define SMMUX_SPECIAL_H
 
 #include <stdint.h>
 #include <string.h>
+
+#include "base/bits.h"
 
 static inline float bits_to_f32(uint32_t bits) {
     float value;
@@ -32,19 +34,13 @@ static inline double bits_to_f64(uint64_t bits) {
     return value;
 }
 
-static inline uint32_t popc32(uint32_t x) {
-    x -= (x >> 1) & 0x55555555u;
-    x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
-    return (((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24;
-}
-
 static inline uint32_t clz32(uint32_t x) {
     x |= x >> 1;
     x |= x >> 2;
     x |= x >> 4;
     x |= x >> 8;
     x |= x >> 16;
-    return 32 - popc32(x);
+    return 32 - bits_count(x);
 }
 
 static inline uint32_t brev32(uint32_t x) {
@@ -59,7 +55,7 @@ static inline float fma32(float a, float b, float c) { return __builtin_fmaf(a, 
 static inline float sqrt32(float a) { return __builtin_sqrtf(a); }
 static inline float rsqrt32(float a) { return (float)(1.0 / __builtin_sqrt((double)a)); }
 
-/* PTX min, max: the number if one operand is NaN; -0 below +0. */
+/* PTX min and max: of a number and a NaN the number; -0 is below +0. */
 static inline float fmin32(float a, float b) {
     if (a == b) return bits_to_f32(f32_to_bits(a) | f32_to_bits(b));
     return (a < b || b != b) ? a : b;
@@ -70,7 +66,7 @@ static inline float fmax32(float a, float b) {
     return (a > b || b != b) ? a : b;
 }
 
-/* cvt.rzi saturates; NaN gives 0. */
+/* PTX cvt.rzi: it saturates, and gives 0 for NaN. */
 static inline int32_t f32_to_s32(float a) {
     float in_range = a > -2147483648.0f && a < 2147483648.0f ? a : 0.0f;
     int32_t value = (int32_t)in_range;
@@ -88,7 +84,7 @@ static inline float with_sign_of(float magnitude, float sign) {
     return bits_to_f32((f32_to_bits(magnitude) & 0x7fffffffu) | (f32_to_bits(sign) & 0x80000000u));
 }
 
-/* Every float of magnitude 2^23 and more is an integer. */
+/* The integer towards zero. Every float of magnitude 2^23 and more is an integer already. */
 static inline float trunc32(float a) {
     float small = a > -8388608.0f && a < 8388608.0f ? a : 0.0f;
     float whole = (float)(int32_t)small;
@@ -105,7 +101,7 @@ static inline float ceil32(float a) {
     return t < a ? with_sign_of(t + 1.0f, a) : t;
 }
 
-/* Adding and subtracting 2^23 rounds to nearest even. */
+/* The nearest integer, even of two: adding and subtracting 2^23 rounds so. */
 static inline float rint32(float a) {
     float magic = with_sign_of(8388608.0f, a);
     float rounded = with_sign_of((a + magic) - magic, a);
@@ -114,7 +110,7 @@ static inline float rint32(float a) {
 
 static inline double rint64(double a) { return (a + 0x1.8p52) - 0x1.8p52; }
 
-/* a - k pi/2, k = rint(a 2/pi); pi/2 in three parts of 25 bits keeps k times a part exact
+/* a - k pi/2 with k = rint(a 2/pi): pi/2 in three parts of 25 bits keeps k times a part exact
  * up to |a| = 2^27, beyond which the remainder is clamped. */
 static inline double reduce_pi_2(float a, double *k) {
     double x = (double)a;
@@ -149,7 +145,7 @@ static inline double cos_poly(double r) {
     return 1.0 - 0.5 * z + z * z * p;
 }
 
-/* sin(a + quarter pi/2) */
+/* sin(a + quarter pi/2), for sine and cosine. */
 static inline float sincos32(float a, double quarter) {
     double k, r = reduce_pi_2(a, &k);
     double turns = k + quarter;

@@ -15,6 +15,7 @@ const char *limiter_name(uint32_t limiter) {
 
 static uint64_t round_up(uint64_t x, uint64_t unit) { return (x + unit - 1) / unit * unit; }
 
+/* How many blocks the registers allow. */
 static uint32_t register_limit(const struct config *cfg, uint32_t warps, uint32_t regs) {
     if (regs > cfg->max_regs_thread) return 0;
     if (regs == 0) return OCCUPANCY_UNLIMITED;
@@ -29,8 +30,9 @@ static uint32_t register_limit(const struct config *cfg, uint32_t warps, uint32_
     return (uint32_t)(cfg->regs_sm / round_up(padded * regs * 32, cfg->reg_unit));
 }
 
-/* A block must fit both the calculator's unit and the rounding of the SMM table, whose size
- * is a multiple of its own unit. */
+/* How many blocks shared memory allows, if each holds its part from start to end. A part is rounded
+ * to the calculator's unit and to that of the SMM table, whose size is a multiple of its own unit.
+ */
 static uint32_t shared_limit(const struct config *cfg, uint64_t bytes) {
     uint64_t capacity = cfg->smem_bytes - cfg->smem_bytes % cfg->smm_unit;
 
@@ -39,6 +41,7 @@ static uint32_t shared_limit(const struct config *cfg, uint64_t bytes) {
     return (uint32_t)(capacity / bytes);
 }
 
+/* How many blocks' static parts fit beside one dynamic part. */
 static uint32_t dynamic_limit(const struct config *cfg, uint32_t static_bytes,
                               uint32_t dynamic_bytes) {
     uint64_t capacity = cfg->smem_bytes - cfg->smem_bytes % cfg->smm_unit;
@@ -49,6 +52,7 @@ static uint32_t dynamic_limit(const struct config *cfg, uint32_t static_bytes,
     return held == 0 ? OCCUPANCY_UNLIMITED : (uint32_t)((capacity - shared) / held);
 }
 
+/* The resource that allows the fewest blocks; of several, the first. */
 static void find_limiter(struct occupancy *o) {
     const uint32_t limit[LIMITER_COUNT] = {
         [LIMITER_COUNTER] = o->counter, [LIMITER_SHARED] = o->smem,

@@ -1,4 +1,4 @@
-/* Every shared-memory access against the tags of those before it. */
+/* Races: every access to shared memory is held against the tags of those before it. */
 #include <assert.h>
 #include <string.h>
 
@@ -24,7 +24,8 @@ struct visit {
 
 /* ---- one lane, one piece: the definition ------------------------------------------------- */
 
-/* Pieces count from the start of the block's memory, which a small `smm_unit` puts anywhere. */
+/* The piece at an address. Pieces count from the start of the block's memory, which a small
+ * `smm_unit` puts anywhere. */
 static uint32_t piece_of(const struct visit *v, uint32_t address) {
     return (address - v->skew) >> v->check->shift;
 }
@@ -57,14 +58,14 @@ static bool ordered(const struct visit *v, uint32_t tag, uint32_t lane) {
     return !v->check->strict || (tag & TAG_LANE) == lane || known(v, tag, lane);
 }
 
-/* Not needed to find races any more, given this lane's access. */
+/* Is a tag not needed to find races any more, given this lane's access? */
 static bool replaceable(const struct visit *v, uint32_t tag, uint32_t lane) {
     if (tag < v->start || !((tag ^ (v->tag | lane)) & v->who)) return true;
     return v->check->strict && !((tag ^ v->tag) & TAG_WARP) && known(v, tag, lane);
 }
 
-/* Strict: of two threads of a warp one makes way for a thread of another, since no syncwarp orders
- * those. */
+/* Leave the tag of a lane's access. In the strict form one of two threads of a warp makes way for a
+ * thread of another warp, since no syncwarp orders those. */
 static void note(const struct visit *v, enum access_class class, uint32_t piece, uint32_t lane) {
     struct check *c = v->check;
     uint32_t *first = tag_at(c, class, 0, piece), *second = tag_at(c, class, 1, piece);
@@ -93,7 +94,7 @@ static void found(const struct visit *v, enum finding_kind kind, uint32_t earlie
                                   .address = address_of(v, piece) - v->base});
 }
 
-/* Copies of an unrolled loop are one line. */
+/* Do two instructions stand in one line of the source? Copies of an unrolled loop do. */
 static bool same_line(const struct visit *v, uint32_t pc) {
     const struct program *p = v->op->sm->m->program;
     return pc == v->op->pc || (p->line[pc] && p->line[pc] == p->line[v->op->pc]);
@@ -114,6 +115,7 @@ static void find_race(const struct visit *v, enum access_class class, uint32_t p
     }
 }
 
+/* Report this lane's load if nobody has written the piece since the block got it. */
 static void find_uninitialised(const struct visit *v, uint32_t piece, uint32_t lane) {
     const struct check *c = v->check;
     if (c->first[piece].tag[BY_STORE] >= v->fresh) return;
@@ -129,7 +131,8 @@ static uint32_t stored(const struct visit *v, uint32_t piece, uint32_t lane) {
     return bits == 32 ? word : word & ((1u << bits) - 1);
 }
 
-/* To store the value that is there does no harm. */
+/* Report this lane's store if it replaces what another lane stores, or has stored. To store the
+ * value that is there does no harm. */
 static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lane) {
     const uint32_t shift = v->check->shift, value = stored(v, piece, lane);
     uint32_t there = 0;
@@ -144,7 +147,7 @@ static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lan
     if (there != value && !v->recorded) find_race(v, BY_STORE, piece, lane);
 }
 
-/* To exchange without looking at what was there is to store. */
+/* Does an atomic read? To exchange without looking at what was there is to store. */
 static bool reads(const struct uop *u) { return u->sub != ATOM_EXCH || u->dst_count; }
 
 static void examine(const struct visit *v, uint32_t piece, uint32_t lane) {
@@ -182,7 +185,7 @@ static void visit_pieces(const struct visit *v, visit_fn *visit) {
     }
 }
 
-/* All lanes look at what was there before any of them. */
+/* Examine an access lane by lane: all look at what was there before any of them. */
 static void visit_lanes(const struct visit *v) {
     visit_pieces(v, examine);
     visit_pieces(v, record_piece);
@@ -278,7 +281,8 @@ static void note_loads(const struct visit *v, const struct half *h) {
                  (h->row ? h->own + (i >> h->spread) : h->tag[i]) & TAG_LANE);
 }
 
-/* Strict, as long as no syncwarp has ordered lanes: would `note` leave all tags as they are? */
+/* Would `note` leave all tags as they are? To be asked in the strict form, as long as no syncwarp
+ * has ordered lanes. */
 CLONES static bool noted(const struct visit *v, const struct half *h) {
     const struct piece *restrict p = v->check->first + h->first;
     const struct piece *restrict q = v->check->second + h->first;
@@ -301,7 +305,7 @@ static void record_loads(const struct visit *v, const struct half *h, uint32_t s
     else if (seen & NEWS) record(v, h, BY_LOAD);
 }
 
-/* Are the tags that `record` left all there? Else another lane has stored to the same piece. */
+/* Are all tags there that `record` has left? Else another lane has stored to the same piece. */
 static bool apart(const struct visit *v, const struct half *h) {
     const struct piece *first = v->check->first;
     uint32_t differ = 0;
@@ -313,7 +317,7 @@ static bool apart(const struct visit *v, const struct half *h) {
     return !differ;
 }
 
-/* Pieces and tags of 16 lanes from lane0 on, of which `lanes` take part. */
+/* Write down pieces and tags of 16 lanes from lane0 on, of which `lanes` take part. */
 CLONES static void spell_out(struct half *h, const uint32_t addr[32], uint32_t lane0,
                              uint32_t lanes, uint32_t skew, uint32_t shift, uint32_t tag) {
     const uint32_t lead = bits_lowest(lanes), first = (addr[lead] - skew) >> shift;
@@ -325,7 +329,8 @@ CLONES static void spell_out(struct half *h, const uint32_t addr[32], uint32_t l
     }
 }
 
-/* Returns how many halves it has become: strictly, two lanes stand for all that load one word. */
+/* Make a half of 16 lanes, or two: in the strict form two lanes stand for all that load one word.
+ * Returns how many. */
 static uint32_t divide(const struct visit *v, uint32_t lane0, uint32_t lanes, uint8_t shape,
                        struct half *h) {
     const uint32_t shift = v->check->shift, width = v->op->u->width;
@@ -353,7 +358,7 @@ static uint32_t divide(const struct visit *v, uint32_t lane0, uint32_t lanes, ui
     return 1;
 }
 
-/* True if there was nothing to report, and the accesses are recorded. */
+/* Examine the whole access at once. True if there was nothing to report: then it is recorded. */
 static bool quiet(struct visit *v, const uint8_t shape[2]) {
     const bool store = v->op->u->op == OP_ST_SHARED;
     const uint32_t lanes[2] = {v->op->active & 0xffffu, v->op->active & 0xffff0000u};

@@ -8,8 +8,8 @@
 #include "base/clones.h"
 #include "base/hints.h"
 
-/* CC 2.x and 3.x: one request asks every bank for some rows; it takes as many passes as
- * the bank with the most distinct rows has. */
+/* How banks divide addresses. On CC 2.x and 3.x a request asks every bank for some rows, and takes
+ * as many passes as the bank with the most distinct rows has. */
 struct geometry {
     uint32_t bank_shift; /* byte address -> word of a bank */
     uint32_t row_shift;  /* byte address -> row: all a bank can deliver in one pass */
@@ -28,7 +28,7 @@ static ALWAYS_INLINE struct geometry geometry_of(const struct config *cfg) {
     return g;
 }
 
-/* Half-warps with a lane that takes part. */
+/* How many half-warps have a lane that takes part. */
 static uint32_t half_warps(uint32_t mask) {
     return (mask & 0xffffu ? 1u : 0u) + (mask & 0xffff0000u ? 1u : 0u);
 }
@@ -39,7 +39,8 @@ struct glance {
     uint32_t bent;  /* lanes that are not as many words further as they are lanes further */
 };
 
-/* base: per half-warp, where lane 0 were if the lanes addressed consecutive words. */
+/* Compare the addresses with those of a half-warp that asks for one word, or for consecutive ones.
+ * base: where lane 0 of each half-warp were in the latter case. */
 static ALWAYS_INLINE struct glance compare(const uint32_t addr[32], const uint32_t first[2],
                                            const uint32_t base[2]) {
     const uint32_t first0 = first[0], first1 = first[1], base0 = base[0], base1 = base[1];
@@ -71,6 +72,7 @@ struct survey {
     uint32_t strayed;  /* address bits in which a lane differs from the lowest one */
 };
 
+/* Look at the lanes of a request, half-warp by half-warp. */
 static ALWAYS_INLINE struct survey survey_of(const uint32_t addr[32], uint32_t lanes,
                                              const struct geometry *g, uint32_t ones) {
     const uint32_t shift = g->bank_shift, mask = g->bank_mask & 31,
@@ -87,7 +89,7 @@ static ALWAYS_INLINE struct survey survey_of(const uint32_t addr[32], uint32_t l
     return found;
 }
 
-/* Bank words of an access. */
+/* How many bank words a lane's access takes. */
 static ALWAYS_INLINE uint32_t bank_words(const struct geometry *g, uint32_t width) {
     return width >> g->bank_shift ? width >> g->bank_shift : 1;
 }
@@ -98,7 +100,7 @@ static ALWAYS_INLINE bool distinct_banks(const struct geometry *g, uint32_t bank
     return g->bank_mask <= 31 && bits_count(banks) == each * bits_count(lanes);
 }
 
-/* The half-warp asks for one word, or for consecutive ones. */
+/* Does a half-warp ask for one word, or for consecutive ones? */
 static ALWAYS_INLINE bool one_pass(const struct geometry *g, const struct glance *seen,
                                    uint32_t half) {
     const uint32_t lanes = 0xffffu << 16 * half;
@@ -106,7 +108,8 @@ static ALWAYS_INLINE bool one_pass(const struct geometry *g, const struct glance
     return (seen->apart & lanes) == 0 || ((seen->bent & lanes) == 0 && g->bank_mask >= 15);
 }
 
-/* The lanes less those that ask for the same word as a lower one of a half-warp that agrees. */
+/* The lanes without those that ask for the word of a lower one, in a half-warp that asks for one.
+ */
 static ALWAYS_INLINE uint32_t without_copies(const struct glance *seen, uint32_t mask) {
     const uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
 
@@ -114,9 +117,9 @@ static ALWAYS_INLINE uint32_t without_copies(const struct glance *seen, uint32_t
            (seen->apart & 0xffff0000u ? high : high & (0u - high));
 }
 
-/* CC 1.x, one 32-bit request of a half-warp. Each pass picks one word for broadcast and
- * serves all lanes within it, and one lane of each other bank. The machine's choice of word
- * and lane is not documented; here both are the lowest lane still waiting. */
+/* The passes of one 32-bit request of a half-warp on CC 1.x. Each pass picks one word for broadcast
+ * and serves all lanes within it, and one lane of each other bank. The machine's choice of word and
+ * lane is not documented; here both are the lowest lane still waiting. */
 NOINLINE static uint32_t broadcast_passes(const struct geometry *g, const uint32_t addr[32],
                                           uint32_t lanes) {
     uint32_t waiting[SMEM_MAX_BANKS]; /* lanes per bank, valid where `banks` has a bit */
@@ -159,8 +162,8 @@ NOINLINE static uint32_t broadcast_passes(const struct geometry *g, const uint32
     return passes;
 }
 
-/* Wider accesses are split into 32-bit ones: word k of every lane together, which shifts all
- * lanes by k banks and changes nothing else. */
+/* The cost on CC 1.x. Wider accesses are split into 32-bit ones, word k of every lane together,
+ * which shifts all lanes by k banks and changes nothing else. */
 static ALWAYS_INLINE struct smem_cost cost_cc1(const struct geometry *g, const struct glance *seen,
                                                const uint32_t addr[32], uint32_t mask,
                                                uint32_t width) {
@@ -220,7 +223,7 @@ static ALWAYS_INLINE uint32_t few_passes(const struct geometry *g, const uint32_
 /* Bank words of a request at most: 32 lanes with 2 each, or 8 lanes with 4. */
 #define REQUEST_WORDS 64u
 
-/* Most distinct rows that the lanes' accesses ask of one bank. */
+/* How many rows the lanes ask of the bank of which they ask most. */
 NOINLINE static uint32_t count_rows(const struct geometry *g, const uint32_t addr[32],
                                     uint32_t lanes, uint32_t width) {
     uint8_t head[SMEM_MAX_BANKS]; /* newest node of the bank's list + 1, 0: empty */
@@ -252,6 +255,7 @@ NOINLINE static uint32_t count_rows(const struct geometry *g, const uint32_t add
     return most;
 }
 
+/* The passes of a request on CC 2.x and 3.x. */
 static ALWAYS_INLINE uint32_t row_passes(const struct geometry *g, const uint32_t addr[32],
                                          uint32_t lanes, uint32_t width) {
     const uint32_t quick = few_passes(g, addr, lanes, width);
@@ -268,7 +272,7 @@ static ALWAYS_INLINE bool in_one_row(const struct geometry *g, const uint8_t sha
            is_whole(g, addr[0], width);
 }
 
-/* CC 2.x: a warp's 32-bit access is one request, 64-bit two half-warps, 128-bit four
+/* The cost on CC 2.x: a warp's 32-bit access is one request, 64-bit two half-warps, 128-bit four
  * quarter-warps. For 128 bits "one must add 1" [PG55 G.4.3]; adding it per half-warp gives
  * 6 passes = 12 clk for a linear access, as measured (12.1 clk [GMB]). */
 static ALWAYS_INLINE struct smem_cost cost_cc2(const struct geometry *g, const struct glance *seen,
@@ -294,7 +298,8 @@ static ALWAYS_INLINE struct smem_cost cost_cc2(const struct geometry *g, const s
     return cost;
 }
 
-/* CC 3.x: one request up to 64 bits, two half-warps for 128 bits (256 bytes a pass). */
+/* The cost on CC 3.x: up to 64 bits an access is one request, of 128 bits two half-warps (256 bytes
+ * a pass). */
 static ALWAYS_INLINE struct smem_cost cost_cc3(const struct geometry *g, const struct glance *seen,
                                                const uint32_t addr[32], uint32_t mask,
                                                uint32_t width, bool one_row) {
@@ -311,6 +316,7 @@ static ALWAYS_INLINE struct smem_cost cost_cc3(const struct geometry *g, const s
     return cost;
 }
 
+/* What the lanes of a half-warp address, if all take part. */
 static ALWAYS_INLINE uint8_t shape_of(const struct glance *seen, uint32_t mask, uint32_t half) {
     const uint32_t lanes = 0xffffu << 16 * half;
 
