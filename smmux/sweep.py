@@ -103,4 +103,4 @@ def _plain(value: Any) -> Any:
         return value
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return value.item()
-    return str(getattr(value, "name", value))
+    return str(getattr(value, "name", getattr(value, "__name__", value)))

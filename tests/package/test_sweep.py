@@ -31,11 +31,13 @@ def test_records_keep_the_points_order_whatever_finishes_first() -> None:
 
 def test_records_are_plain() -> None:
     class Machine:
-        name = "M1"
+        def __init__(self) -> None:
+            self.name = "M1"
 
     (record,) = sweep(lambda gpu: {"mean": np.float32(0.5), "count": np.int64(3)}, [{"gpu": Machine()}], jobs=1)
     assert record == {"gpu": "M1", "mean": 0.5, "count": 3}
     assert [type(value) for value in record.values()] == [str, float, int]
+    assert sweep(lambda policy: {}, [{"policy": Machine}], jobs=1) == [{"policy": "Machine"}]
 
 
 def test_an_error_names_its_point_and_stops_the_sweep() -> None:
