@@ -12,6 +12,12 @@ static inline uint32_t bits_lowest(uint32_t x) {
     return (uint32_t)__builtin_ctz(x);
 }
 
+/* Index of the lowest set bit of 64; x must not be 0. */
+static inline uint32_t bits_lowest64(uint64_t x) {
+    assert(x != 0);
+    return (uint32_t)__builtin_ctzll(x);
+}
+
 /* How many bits are set. The builtin would be a call where the host lacks the instruction. */
 static inline uint32_t bits_count(uint32_t x) {
     x -= (x >> 1) & 0x55555555u;

@@ -143,6 +143,7 @@ static uint32_t window_take(struct dram *d, uint32_t b) {
     const uint32_t passed = d->policy->pass(d, b);
     uint32_t *link = passed == DRAM_NONE ? &list->head : &pool[passed].next;
     const uint32_t e = *link;
+    assert(e != DRAM_NONE && pool[e].bank == b);
     *link = pool[e].next;
     if (list->tail == e) list->tail = passed;
     if (list->head == DRAM_NONE) d->waiting &= ~(1u << b);

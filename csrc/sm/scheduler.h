@@ -6,6 +6,9 @@
 #ifndef SMMUX_SCHEDULER_H
 #define SMMUX_SCHEDULER_H
 
+#include <assert.h>
+
+#include "base/bits.h"
 #include "base/hints.h"
 #include "sm/sm.h"
 
@@ -29,13 +32,11 @@ const struct scheduler_policy *scheduler_policy(uint32_t number);
 
 /* ---- what policies are made of ----------------------------------------------------------- */
 
-static inline uint32_t lowest64(uint64_t x) { return (uint32_t)__builtin_ctzll(x); }
-
 /* The warp in the lowest slot of the oldest block that has one among these. */
 static inline uint32_t oldest_warp(const struct sm *sm, uint64_t able) {
     const uint64_t *block = sm->order;
     while (!(*block & able)) block++;
-    return lowest64(*block & able);
+    return bits_lowest64(*block & able);
 }
 
 /* ---- which warps can issue --------------------------------------------------------------- */
@@ -54,7 +55,7 @@ static inline uint64_t sched_ready_by(const struct sm *sm, uint64_t waiting, uin
                                       uint64_t *wake) {
     uint64_t found = 0, next = NEVER;
     for (; waiting; waiting &= waiting - 1) {
-        const uint32_t warp = lowest64(waiting);
+        const uint32_t warp = bits_lowest64(waiting);
         const uint64_t at = sm->ready_at[warp];
         if (at <= t) found |= 1ull << warp;
         else next = min64(next, at);
@@ -94,6 +95,7 @@ static ALWAYS_INLINE struct choice sched_choose(struct sm *sm, struct scheduler 
     if (!able) able = sched_after_slot(sm, s, &t);
     if (!able) return (struct choice){.t = NEVER};
     const uint32_t warp = first(sm, s, able);
+    assert(able >> warp & 1);
     return (struct choice){t, warp, s->units[sm->next_unit[warp]]};
 }
 

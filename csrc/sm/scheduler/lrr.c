@@ -5,7 +5,7 @@
 static uint32_t first(const struct sm *sm, const struct scheduler *s, uint64_t able) {
     (void)sm;
     const uint64_t after = s->last < MAX_WARPS - 1 ? able & ~0ull << (s->last + 1) : 0;
-    return lowest64(after ? after : able);
+    return bits_lowest64(after ? after : able);
 }
 
 static struct choice pick(struct sm *sm, struct scheduler *s) { return sched_choose(sm, s, first); }

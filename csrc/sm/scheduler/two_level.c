@@ -22,14 +22,14 @@ static uint64_t group_slots(const struct sm *sm, uint32_t start) {
 /* The first group from that one on, round and round, that has one of the warps. */
 static uint32_t next_group(const struct sm *sm, uint32_t start, uint64_t warps) {
     const uint64_t behind = warps & ~0ull << start;
-    return group_start(sm, lowest64(behind ? behind : warps));
+    return group_start(sm, bits_lowest64(behind ? behind : warps));
 }
 
 static uint32_t first(const struct sm *sm, const struct scheduler *s, uint64_t able) {
     const uint64_t *memory = sm->policy_memory[s - sm->sched];
     const uint32_t start = next_group(sm, (uint32_t)memory[AHEAD], able);
     const uint64_t mine = able & group_slots(sm, start), left = mine & ~memory[PASSED];
-    return lowest64(left ? left : mine);
+    return bits_lowest64(left ? left : mine);
 }
 
 static struct choice pick(struct sm *sm, struct scheduler *s) { return sched_choose(sm, s, first); }
