@@ -59,13 +59,11 @@ class Merge:
         threads = old_block[0] * old_block[1] * old_block[2]
         flat = all(size == 1 for size in old_block[self.block_axis + 1 :])
         if self.warps and (threads % WARP or not flat):
-            raise LaunchError(
-                f"{name} uses operations of a warp, and the warps of its blocks would not be those of the baseline: "
-                f"the {threads} threads of a block are no multiple of {WARP}"
-                if threads % WARP
-                else f"{name} joins blocks along {AXES[self.block_axis]}; a block of {_short(old_block)} has to be "
-                "given to the pass (block=), since it uses operations of a warp"
-            )
+            why = f"the {threads} threads of a block are no multiple of {WARP}"
+            if not threads % WARP:
+                why = f"blocks of {_short(old_block)} are joined along {AXES[self.block_axis]}; give block= to the pass"
+            what = f"{name} uses operations of a warp, and the warps of its blocks would not be those of the baseline"
+            raise LaunchError(f"{what}: {why}")
         new_grid, new_block = list(old_grid), list(old_block)
         new_grid[self.grid_axis] = -(-blocks // self.n)
         new_block[self.block_axis] *= self.n
@@ -79,11 +77,10 @@ class Merge:
                 f"block {_short(new_block)} does not hold {self.n} virtual blocks along {AXES[self.block_axis]}; "
                 f"{name}.geometry(grid, block) gives the grid and block to launch for those of the baseline"
             )
-        before = list(new_block)
-        before[self.block_axis] //= self.n
-        old_grid = self.grid or (*new_grid[: self.grid_axis], new_grid[self.grid_axis] * self.n,
-                                 *new_grid[self.grid_axis + 1 :])  # fmt: skip
-        fits, _ = self.apply(name, old_grid, before)
+        old_grid, old_block = list(new_grid), list(new_block)
+        old_grid[self.grid_axis] *= self.n
+        old_block[self.block_axis] //= self.n
+        fits, _ = self.apply(name, self.grid or old_grid, old_block)
         if self.grid and fits != _short(new_grid):
             raise LaunchError(f"{name} was made to be launched on a grid of {fits} blocks, not {_short(new_grid)}")
 
