@@ -10,20 +10,8 @@ from typing import TypeVar
 Node = TypeVar("Node", bound=ast.AST)
 Compound = TypeVar("Compound", ast.If, ast.For, ast.While, ast.If | ast.For | ast.While)
 
-__all__ = [
-    "at",
-    "call",
-    "element",
-    "expression",
-    "has_docstring",
-    "lists",
-    "names_in",
-    "renamed",
-    "shell",
-    "statement",
-    "substitute",
-    "surrounding",
-]
+__all__ = ["at", "call", "element", "expression", "has_docstring", "lists", "names_in", "renamed", "shell", "statement",
+           "substitute", "surrounding"]  # fmt: skip
 
 
 # -- parts of a tree

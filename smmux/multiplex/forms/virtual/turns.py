@@ -125,15 +125,15 @@ class Turns:
         """A loop or condition that differs between virtual blocks: all go through it."""
         made: list[ast.stmt] = []
         for way in self.uneven.ways(piece, conditions):
-            if way.loop is not None:
-                self.pending = not way.synchronised
+            self.pending = (self.pending or way.loop is not None) and not way.synchronised
             body = [*way.head, *write(way.block, (way.active,)), *way.tail]
-            if way.loop is None:
-                made += [*way.front, *body]
-                continue
-            way.loop.body = body
-            made += [*way.front, way.loop]
             self.pending = self.pending and not way.synchronised
+            made += way.front
+            if way.loop is None:
+                made += body
+            else:
+                way.loop.body = body
+                made.append(way.loop)
         return made
 
     # -- regions

@@ -34,8 +34,7 @@ class Way:
     """A statement list that all virtual blocks go through, and some take part in.
 
     active: the variable that says whether one takes part. front: statements in front of the list. loop: what goes
-    through it again and again, if anything. head, tail: statements around those of the list. synchronised: whether the
-    loop has a barrier before each trip and behind the last one.
+    through it again and again, if anything. head, tail: statements around those of the list.
     """
 
     block: Block
@@ -44,7 +43,11 @@ class Way:
     loop: ast.For | ast.While | None = None
     head: list[ast.stmt] = field(default_factory=list)
     tail: list[ast.stmt] = field(default_factory=list)
-    synchronised: bool = False
+
+    @property
+    def synchronised(self) -> bool:
+        """Whether there is a barrier before each trip, and behind the last one: a while loop asks all threads there."""
+        return isinstance(self.loop, ast.While)
 
 
 class Uneven:
@@ -116,7 +119,7 @@ class Uneven:
         again = surrounding(ast.Assign([ast.Name(active, ast.Store())], still), node)
         anyone = expression(f"{self.indices.module}.syncthreads_or({active})")
         loop = surrounding(ast.While(anyone, [], []), node)
-        return Way(piece.blocks[0], active, [first], loop, [], [*advance, again], synchronised=True)
+        return Way(piece.blocks[0], active, [first], loop, [], [*advance, again])
 
     # -- loops over ranges
 
