@@ -198,6 +198,16 @@ CASES = {
     for r in range(8):
         out[r, t] = tile[r, t // 2]
 """,
+    "an index out of the same part": """
+    for r in range(8):
+        tile[r, t] = (t * 5 + r) % 32
+    cuda.syncthreads()
+    y = tile[6, tile[7, t]] + 100 * tile[0, tile[1, t]]
+    z = tile[2, tile[6, t]]
+    cuda.syncthreads()
+    for r in range(8):
+        out[r, t] = tile[r, 31 - t] + y + 10000 * z + x
+""",
     "a row copied to another": """
     for r in range(8):
         tile[r, t] = a[r + x]

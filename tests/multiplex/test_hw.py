@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 from typing import Any
 
@@ -327,6 +328,33 @@ def test_loads_do_not_pass_what_they_need() -> None:
     a, out = np.arange(512, dtype=np.float32), np.zeros(64, np.float32)
     made.simulate(1, 64, (a, out), management="dynamic")
     assert (out == a[6 * 64 : 7 * 64][::-1]).all()
+
+
+def test_a_branch_that_loads_nothing_leaves_nothing_behind() -> None:
+    made = multiplex.hw(
+        kernel("""
+    def f(a, out):
+        tile = cuda.shared.array(128, float32)
+        t = cuda.threadIdx.x
+        for i in range(2):
+            if t < 40:
+                if t < 20:
+                    tile[t + 64 * i] = 0
+                else:
+                    tile[t + 64 * i] = a[t + 64 * i]
+            if t >= 40:
+                tile[t + 64 * i] = 1
+        cuda.syncthreads()
+        out[t] = tile[63 - t] + tile[127 - t]
+    """)
+    )
+    ast.parse(made.source)
+    assert "staged" in made.source
+    a, out = np.arange(128, dtype=np.float32), np.zeros(64, np.float32)
+    made.simulate(1, 64, (a, out), management="dynamic")
+    a[:20] = a[64:84] = 0
+    a[40:64] = a[104:] = 1
+    assert (out == (a[:64] + a[64:])[::-1]).all()
 
 
 def test_registers_for_staging_are_limited() -> None:

@@ -132,8 +132,7 @@ class Splitter:
         if not any(touches(piece.events, "global")) or not any(touches(piece.events)):
             raise NotStagedError
         loads, stores = self.one(piece.node)
-        stores = [s for s in map(_simplified, stores) if s is not None]
-        return Halves(loads, stores, self.buffers, any(map(self.staged, loads)))
+        return Halves(loads, list(map(_simplified, stores)), self.buffers, any(map(self.staged, loads)))
 
     def staged(self, node: ast.stmt) -> bool:
         """Whether a statement mentions a register in which something waits."""
@@ -196,11 +195,10 @@ class Splitter:
         if node.orelse or not isinstance(node.target, ast.Name) or node.target.id in assigned_names(node.body):
             raise NotStagedError
         self.loops.append(self.counted(node, node.target.id))
-        parts = [self.one(inner) for inner in node.body]
+        parts = [(loads, list(map(_simplified, stores))) for loads, stores in map(self.one, node.body)]
         self.loops.pop()
         stores = self.with_needs(node, parts)
-        loads = [s for load, _ in parts for s in load]
-        return [_with_body(node, loads)], [_with_body(node, stores)]
+        return [_with_body(node, [s for loads, _ in parts for s in loads], [])], [_with_body(node, stores, [])]
 
     def counted(self, node: ast.For, name: str) -> tuple[ast.expr, ast.expr, int]:
         """Extent of the array that holds a value per iteration, index into it, trips."""
@@ -216,21 +214,17 @@ class Splitter:
     def with_needs(self, loop: ast.For, parts: list[tuple[list[ast.stmt], list[ast.stmt]]]) -> list[ast.stmt]:
         """The stores of a loop's body with the computations that their indices need."""
         found: list[ast.stmt] = []
-        stores = [s for s in (_simplified(s) for _, store in parts for s in store) if s is not None]
-        needed = names_in(*stores)
-        changing = set(assigned_names(loop.body))
-        for load, store in reversed(parts):
-            for node in reversed(store):
-                if (kept := _simplified(node)) is not None:
-                    found.insert(0, kept)
-            for node in reversed(load):
+        needed = names_in(*(store for _, stores in parts for store in stores))
+        for loads, stores in reversed(parts):
+            found[:0] = stores
+            for node in reversed(loads):
                 if not needed & set(assigned_names([node])) or self.staged(node):
                     continue
                 if not isinstance(node, ast.Assign) or self.loads(node.value):
                     raise NotStagedError
                 found.insert(0, node)
                 needed |= names_in(node.value)
-        first: set[str] = set()
+        changing, first = set(assigned_names(loop.body)), set[str]()
         for node in found:  # what an iteration needs of those names, it has computed itself
             reads = names_in(node.value if isinstance(node, ast.Assign) else node)
             if (reads & changing) - first:
@@ -253,7 +247,7 @@ class Splitter:
         loads, stores = ([[s for part in side for s in part[k]] for side in sides] for k in (0, 1))
         if not all(self.staged(s) for side in loads for s in side):
             raise NotStagedError
-        return [_with_body(node, *loads)], [_with_body(node, *stores)]
+        return _branch(node, *loads), _branch(node, *stores)
 
     def shared(self, target: ast.expr) -> Array | None:
         """The shared array that a target is an element of."""
@@ -270,21 +264,22 @@ class Splitter:
 def _with_body(node: ast.For | ast.If, *lists: list[ast.stmt]) -> ast.stmt:
     """A loop or branch with copies of other statements in it."""
     head = {k: copy.deepcopy(v) for k, v in ast.iter_fields(node) if k not in ("body", "orelse")}
-    body, orelse = ([copy.deepcopy(s) for s in inner] for inner in (*lists, [])[:2])
+    body, orelse = ([copy.deepcopy(s) for s in inner] for inner in lists)
     return ast.copy_location(type(node)(**head, body=body, orelse=orelse), node)
 
 
-def _simplified(node: ast.stmt) -> ast.stmt | None:
-    """A branch whose sides do the same is what they do."""
-    if not isinstance(node, ast.If):
-        return node
-    if not node.body and not node.orelse:
-        return None
-    if [ast.dump(s) for s in node.body] == [ast.dump(s) for s in node.orelse] and len(node.body) == 1:
-        return node.body[0]
-    if not node.body:
-        return ast.copy_location(ast.If(ast.UnaryOp(ast.Not(), node.test), node.orelse, []), node)
-    return node
+def _branch(node: ast.If, body: list[ast.stmt], orelse: list[ast.stmt]) -> list[ast.stmt]:
+    """A branch with other statements in it; nothing, if there are none."""
+    if orelse and not body:
+        opposite = ast.copy_location(ast.If(ast.UnaryOp(ast.Not(), node.test), [], []), node)
+        return [_with_body(opposite, orelse, [])]
+    return [_with_body(node, body, orelse)] if body else []
+
+
+def _simplified(node: ast.stmt) -> ast.stmt:
+    """A branch both of whose sides do one and the same thing is what they do."""
+    sides = [list(map(ast.dump, side)) for side in (node.body, node.orelse)] if isinstance(node, ast.If) else []
+    return node.body[0] if isinstance(node, ast.If) and sides[0] == sides[1] and len(sides[0]) == 1 else node
 
 
 def _declare(analysis: Analysis, buffer: Buffer) -> None:

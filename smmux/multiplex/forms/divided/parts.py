@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -167,7 +167,7 @@ class Parts:
         inside = self.within(node, bounds) if isinstance(node, ast.For) else bounds
         made.body = [s for inner in node.body for s in self._restricted(inner, part, inside, one_sided)]
         made.orelse = [s for inner in node.orelse for s in self._restricted(inner, part, bounds, one_sided)]
-        if not any(self.all_accesses(made)):
+        if names_in(made).isdisjoint(self.arrays):
             self.leaf(node, one_sided)
             return []
         made.body = made.body or [at(ast.Pass(), node)]
@@ -195,12 +195,12 @@ class Parts:
         use = self.common_lead(node)
         if use is None:
             raise NotDivisibleError
-        return at_head(ast.If(self.test(use, part), [self.of(node, part)], []), node)
+        return ast.copy_location(ast.If(self.test(use, part), [self.of(node, part)], []), node)
 
-    def all_accesses(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Accesses to either part."""
-        both = {*self.limit, *self.public.values()}
-        return (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in both)
+    @property
+    def arrays(self) -> set[str]:
+        """Names of both parts and of their views."""
+        return {*self.limit, *self.public.values()}
 
     def within(self, node: ast.For, bounds: Bounds) -> Bounds:
         """Bounds in a loop's body."""
@@ -264,14 +264,14 @@ class Parts:
             return self.chosen(node, bounds)
         common = self.common_lead(node)
         if common is not None:
-            return at_head(ast.If(self.test(common, PRIVATE), [node], [self.of(node, PUBLIC)]), node)
+            return ast.copy_location(ast.If(self.test(common, PRIVATE), [node], [self.of(node, PUBLIC)]), node)
         if len(stored) != 1 or any(any(self.uses.of(index)) for index in stored[0].index):
             raise refuse(self.source, node, "the accesses of this statement can go to different parts of the array")
         private, public = (self.chosen(node, bounds, {stored[0].node: part}) for part in (PRIVATE, PUBLIC))
         part = self.part(stored[0], bounds)
         if part is not None:
             return private if part == PRIVATE else public
-        return at_head(ast.If(self.test(stored[0], PRIVATE), [private], [public]), node)
+        return ast.copy_location(ast.If(self.test(stored[0], PRIVATE), [private], [public]), node)
 
     def chosen(self, node: Node, bounds: Bounds, decided: Mapping[ast.AST, str] | None = None) -> Node:
         """A copy with every load from the part that its index says; decided: parts of uses for which that is known."""
@@ -286,8 +286,3 @@ class Parts:
             return ast.copy_location(ast.IfExp(self.test(use, PRIVATE), use.node, public), use.node)
 
         return self.uses.changed(node, choice)
-
-
-def at_head(node: ast.If, place: ast.stmt) -> ast.If:
-    """A new `if` put where its statement is."""
-    return ast.copy_location(node, place)

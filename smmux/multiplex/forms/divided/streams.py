@@ -85,24 +85,19 @@ class Attempt:
         for i, piece in enumerate(pieces[:limit]):
             if not self.divide(i, piece):
                 break
-            self.writes.append(assigned(self.source, [piece.node]) - self.arrays)
+            self.writes.append(assigned(self.source, [piece.node]) - self.parts.arrays)
         divided = len(self.writes)
         if self.waiting.fixed is not None and names_in(*self.waiting.fixed) & set().union(*self.writes):
             raise ConflictError(min(i for i, w in enumerate(self.writes) if w & names_in(*self.waiting.fixed)))
         while self.before and self.is_barrier(self.before[-1]):
             self.before.pop()  # the same one follows in the public part's stream
-        if not any(any(self.parts.all_accesses(s)) for s in self.before):
+        if names_in(*self.before).isdisjoint(self.parts.arrays):
             self.before = [s for s in self.before if not self.is_barrier(s)]
         self.drop_repeated()
         for name in self.to_restore():
             self.restore(name)
         rest = self.parts.mixed([p.node for p in pieces[divided:]], self.parts.bounds)
         return Streams(self.parts, self.waiting, self.before, [s for _, s in self.after], rest)
-
-    @property
-    def arrays(self) -> set[str]:
-        """Names of both parts."""
-        return {*self.parts.limit, *self.parts.public.values()}
 
     def is_barrier(self, node: ast.stmt) -> bool:
         """True for a barrier on its own."""
@@ -134,9 +129,8 @@ class Attempt:
 
     def deferred(self, piece: Piece) -> bool:
         """A define whose values wait in registers: they are stored before all that the second stream does."""
-        if any(any(self.parts.all_accesses(s)) for _, s in self.after) or any(
-            not t.write for t in touches(piece.events)
-        ):
+        after = names_in(*(s for _, s in self.after))
+        if not after.isdisjoint(self.parts.arrays) or any(not t.write for t in touches(piece.events)):
             return False
         try:
             self.before += self.waiting.deferred(piece.node)
@@ -151,7 +145,7 @@ class Attempt:
             private, public, one_sided = self.parts.restricted(node, self.parts.bounds)
         except NotDivisibleError:
             return False
-        source, changed = self.source, assigned(self.source, [node]) - self.arrays
+        source, changed = self.source, assigned(self.source, [node]) - self.parts.arrays
         for name in changed & self.needed_behind(i + 1):
             fresh = name not in exposed(source, [node]) and not any(name in w for w in self.writes)
             if self.local_size(name) is None or not fresh or not stored_once(source, node, name):

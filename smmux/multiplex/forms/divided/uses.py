@@ -102,51 +102,28 @@ def elements_only(source: FunctionSource, tree: ast.FunctionDef, arrays: Mapping
     """Write all uses as elements with all their indices, in place: `tile[i][j]` becomes `tile[i, j]`. Rows, slices and
     other names for an array are refused. arrays: by name of the array and its views, the number of indices.
     """
-    for node in tree.body:
-        _Elements(Uses(source, arrays), arrays).visit(node)
+    followed: set[ast.AST] = set()  # names in uses, and in definitions of views
+    for node in ast.walk(tree):
+        while isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript) and _root(node) in arrays:
+            index = [*_items(node.value.slice), *_items(node.slice)]
+            node.value, node.slice = node.value.value, at(ast.Tuple(index, ast.Load()), node.slice)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "view":
+            followed.add(node.func.value)
+    for use in list(Uses(source, arrays).of(tree)):
+        use.put(*use.index)
+        if len(use.index) == arrays[use.array] and not any(isinstance(i, ast.Slice | ast.Starred) for i in use.index):
+            followed.add(use.name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in arrays and node not in followed:
+            many = f"{arrays[node.id]} indices" if arrays[node.id] > 1 else "its index"
+            raise refuse(source, node, f"a divided array is used by its elements alone: {node.id}[...] with {many}")
 
 
-class _Elements(ast.NodeTransformer):
-    def __init__(self, uses: Uses, arrays: Mapping[str, int]) -> None:
-        self.uses, self.arrays = uses, arrays
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "view" and isinstance(node.func.value, ast.Name):
-            node.args = [self.visit(a) for a in node.args]
-            return node
-        use = self.uses.use(node)
-        if use is None:
-            return self.generic_visit(node)
-        node.args[2:] = [self.visit(a) for a in node.args[2:]]
-        return self.indexed(use, use.index)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        array, index = node.value, _items(node.slice)
-        while isinstance(array, ast.Subscript):
-            index = _items(array.slice) + index
-            array = array.value
-        if not isinstance(array, ast.Name) or array.id not in self.arrays:
-            return self.generic_visit(node)
-        node.value = array
-        return self.indexed(Use(node, array), index)
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id in self.arrays and isinstance(node.ctx, ast.Load):
-            raise self.refused(node, node.id)
-        return node
-
-    def indexed(self, use: Use, index: list[ast.expr]) -> ast.AST:
-        """A use with all its indices."""
-        if len(index) != self.arrays[use.array] or any(isinstance(i, ast.Slice | ast.Starred) for i in index):
-            raise self.refused(use.node, use.array)
-        use.put(*(self.visit(i) for i in index))
-        return use.node
-
-    def refused(self, node: ast.AST, name: str) -> Exception:
-        """The error for a use that cannot be followed."""
-        n = self.arrays[name]
-        many = f"{n} indices" if n > 1 else "its index"
-        return refuse(self.uses.source, node, f"a divided array is used by its elements alone: {name}[...] with {many}")
+def _root(node: ast.expr) -> str | None:
+    """The name in front of all indices."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def _items(index: ast.expr) -> list[ast.expr]:

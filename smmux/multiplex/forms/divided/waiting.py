@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from smmux.multiplex.analysis.scalars import jumps_out, leaves_loop, names_in
-from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts, at_head
+from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
-from smmux.multiplex.syntax.build import at, element, shell, statement
+from smmux.multiplex.syntax.build import at, shell, statement
 
 __all__ = ["NotDeferredError", "Waiting"]
 
@@ -98,7 +99,7 @@ class Waiting:
         if use is None:
             raise NotDeferredError
         test = self.parts.test(use, PRIVATE)
-        return at_head(ast.If(test, [node], [self._into_registers(copy.deepcopy(node), certain)]), node)
+        return ast.copy_location(ast.If(test, [node], [self._into_registers(copy.deepcopy(node), certain)]), node)
 
     def _into_registers(self, node: ast.stmt, certain: bool) -> ast.stmt:
         """Stores to the array become stores to registers."""
@@ -159,10 +160,7 @@ class Waiting:
         loops = [(name, over) for name, over in self.loops if name in lead.terms]
         if len(loops) < len(lead.terms):
             return None
-        trips = 1
-        for _, over in loops:
-            trips *= len(over or ())
-        if any(over is None for _, over in loops) or trips > MAX_ROWS:
+        if any(over is None for _, over in loops) or math.prod(len(over or ()) for _, over in loops) > MAX_ROWS:
             return None
         first = self.parts.limit[self.array]
         values = itertools.product(*(over or () for _, over in loops))
@@ -180,27 +178,20 @@ class Waiting:
         """Loops that move all values to the public part."""
         assert self.fixed is not None
         row = self.parts.names.new("row", "public_row")
-        running = [row, *self.running]
-        rest = iter(running[1:])
-        index = [ast.Name(row, ast.Load()), *(f or ast.Name(next(rest), ast.Load()) for f in self.fixed)]
-        value = element(self.name, *(ast.Name(n, ast.Load()) for n in running))
-        store: ast.stmt = ast.Assign([element(self.parts.public[self.array], *index, store=True)], value)
-        for name, extent in reversed(list(zip(running[1:], self.extents[1:], strict=True))):
-            store = _loop(name, str(extent), store)
+        rest = iter(self.running)
+        index = [row, *(next(rest) if f is None else ast.unparse(f) for f in self.fixed)]
+        heads = [f"for {n} in range({extent}):" for n, extent in zip(self.running, self.extents[1:], strict=True)]
+        running = ", ".join([row, *self.running])
+        heads.append(f"{self.parts.public[self.array]}[{', '.join(index)}] = {self.name}[{running}]")
         runs = [f"{first}, {last}" if first else str(last) for first, last in _runs(self.rows)]
-        return [at(_loop(row, run, copy.deepcopy(store)), place) for run in runs]
+        nests = ([f"for {row} in range({run}):", *heads] for run in runs)
+        texts = ("\n".join(" " * depth + line for depth, line in enumerate(nest)) for nest in nests)
+        return [at(statement(text), place) for text in texts]
 
 
 def _whole(loop: ast.For) -> bool:
     """Whether all of a loop's body is executed in all of its iterations."""
     return not (loop.orelse or leaves_loop(loop) or any(jumps_out(node, ast.Continue) for node in loop.body))
-
-
-def _loop(name: str, over: str, body: ast.stmt) -> ast.stmt:
-    loop = statement(f"for {name} in range({over}):\n    pass")
-    assert isinstance(loop, ast.For)
-    loop.body = [body]
-    return loop
 
 
 def _runs(rows: frozenset[int]) -> Iterator[tuple[int, int]]:
