@@ -198,7 +198,7 @@ class Division:
         block, start, stop = region.block, region.start, region.stop
         nodes = block.body[start:stop]
         values = made.waiting.stores(nodes[0]) if made.waiting.fixed is not None else []
-        public = [*values, *made.after, *made.rest]
+        public = [*values, *(node for _, node in made.after), *made.rest]
         if self.allocate:
             waits = (i for i, node in enumerate(public) if names_in(node) & set(made.parts.public.values()))
             early = 0 if values else next(waits, 0)  # what goes in front does not access the public part

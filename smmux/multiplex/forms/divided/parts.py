@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -74,7 +74,11 @@ class Parts:
             bounds = self.within(node, bounds)
         if (use := self.uses.use(node)) is not None:
             found.add(self.part(use, bounds))
-        return found.union(*(self.parts(child, bounds) for child in ast.iter_child_nodes(node)))
+        return found | self.parts_in(ast.iter_child_nodes(node), bounds)
+
+    def parts_in(self, nodes: Iterable[ast.AST], bounds: Bounds) -> set[str | None]:
+        """The parts that the uses in several statements are of."""
+        return set[str | None]().union(*(self.parts(node, bounds) for node in nodes))
 
     def of(self, node: ast.stmt, part: str) -> ast.stmt:
         """The statement, all of whose uses are of one part."""
@@ -216,7 +220,7 @@ class Parts:
         over = self.analysis.trips(node)
         if not over or over.step != 1 or not isinstance(node.target, ast.Name) or leaves_loop(node) or node.orelse:
             return None
-        each = [self.parts(ast.Module(node.body, []), {**bounds, node.target.id: (i, i)}) for i in over]
+        each = [self.parts_in(node.body, {**bounds, node.target.id: (i, i)}) for i in over]
         if node.target.id in assigned(self.source, node.body):
             return None
         first = sum(found == {PRIVATE} for found in each)

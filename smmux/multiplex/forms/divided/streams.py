@@ -36,59 +36,55 @@ class ConflictError(Exception):
         self.limit = limit
 
 
-@dataclass
-class Streams:
-    """The result: statements for the private part, those for the public part, and those that follow undivided.
-
-    waiting: values of the public part that the first stream has put into registers.
-    """
-
-    parts: Parts
-    waiting: Waiting
-    before: list[ast.stmt] = field(default_factory=list)
-    after: list[ast.stmt] = field(default_factory=list)
-    rest: list[ast.stmt] = field(default_factory=list)
-
-
 def streams(analysis: Analysis, region: Span, fresh: Callable[[], tuple[Parts, Waiting]]) -> Streams:
     """Divide the statements of a region. fresh: makes the parts and the registers of an attempt."""
     limit = len(region.pieces)
     while True:
-        attempt = Attempt(analysis, region, *fresh())
+        made = Streams(analysis, region, *fresh())
         try:
-            return attempt.run(limit)
+            made.divide(limit)
         except ConflictError as conflict:
             limit = min(conflict.limit, limit - 1)
+        else:
+            return made
 
 
 @dataclass
-class Attempt:
-    """A division of the first statements of a region, as many as possible up to a limit."""
+class Streams:
+    """A region divided: statements for the private part, for the public part, and those that follow undivided.
+
+    waiting: values of the public part that the first stream has put into registers. after, repeated: with the number of
+    the statement that they come from; those repeated are the same in both streams. writes: variables assigned, by
+    number of the statement. one_sided: variables that are right in one stream alone. split: per-thread arrays whose
+    elements both streams store, each its own.
+    """
 
     analysis: Analysis
     region: Span
     parts: Parts
     waiting: Waiting
     before: list[ast.stmt] = field(default_factory=list)
-    after: list[tuple[int, ast.stmt]] = field(default_factory=list)  # with the number of the statement they come from
-    repeated: list[tuple[int, ast.stmt]] = field(default_factory=list)  # of `after`: the same as in `before`
-    writes: list[set[str]] = field(default_factory=list)  # variables assigned, by number of the statement
-    one_sided: set[str] = field(default_factory=set)  # variables that are right in one stream alone
-    split: set[str] = field(default_factory=set)  # per-thread arrays whose elements both streams store, each its own
+    after: list[tuple[int, ast.stmt]] = field(default_factory=list)
+    rest: list[ast.stmt] = field(default_factory=list)
+    repeated: list[tuple[int, ast.stmt]] = field(default_factory=list)
+    writes: list[set[str]] = field(default_factory=list)
+    one_sided: set[str] = field(default_factory=set)
+    split: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.source = self.analysis.source
 
-    def run(self, limit: int) -> Streams:
-        """Divide; raises `ConflictError`."""
+    def divide(self, limit: int) -> None:
+        """Divide as many of the first statements as possible up to a limit; raises `ConflictError`."""
         pieces = self.region.pieces
         for i, piece in enumerate(pieces[:limit]):
-            if not self.divide(i, piece):
+            if not self.take(i, piece):
                 break
             self.writes.append(assigned(self.source, [piece.node]) - self.parts.arrays)
-        divided = len(self.writes)
-        if self.waiting.fixed is not None and names_in(*self.waiting.fixed) & set().union(*self.writes):
-            raise ConflictError(min(i for i, w in enumerate(self.writes) if w & names_in(*self.waiting.fixed)))
+        fixed = names_in(*self.waiting.fixed or ())
+        for i, names in enumerate(self.writes):
+            if names & fixed:
+                raise ConflictError(i)
         while self.before and self.is_barrier(self.before[-1]):
             self.before.pop()  # the same one follows in the public part's stream
         if names_in(*self.before).isdisjoint(self.parts.arrays):
@@ -96,8 +92,7 @@ class Attempt:
         self.drop_repeated()
         for name in self.to_restore():
             self.restore(name)
-        rest = self.parts.mixed([p.node for p in pieces[divided:]], self.parts.bounds)
-        return Streams(self.parts, self.waiting, self.before, [s for _, s in self.after], rest)
+        self.rest = self.parts.mixed([p.node for p in pieces[len(self.writes) :]], self.parts.bounds)
 
     def is_barrier(self, node: ast.stmt) -> bool:
         """True for a barrier on its own."""
@@ -105,7 +100,7 @@ class Attempt:
 
     # -- statements
 
-    def divide(self, i: int, piece: Piece) -> bool:
+    def take(self, i: int, piece: Piece) -> bool:
         """Put what a statement does to each part into the two streams; False if it cannot be divided."""
         node = piece.node
         if is_barrier(piece):
