@@ -62,7 +62,16 @@ PACKET = np.dtype(
 )
 
 # Kinds of COMMAND (column commands carry the index of their request as row) and of PACKET.
-COMMAND_KINDS = ("read", "write", "activate", "precharge", "precharge all", "refresh")
+COMMAND_KINDS = (
+    "read",
+    "write",
+    "activate",
+    "precharge",
+    "precharge all",
+    "refresh",
+    "read with auto-precharge",
+    "write with auto-precharge",
+)
 PACKET_KINDS = ("load", "store", "atomic", "fetch", "texture")
 
 
@@ -123,7 +132,7 @@ class DramReplay:
 
 
 class Dram:
-    """One DRAM channel of a machine: banks, open rows, command timing, refresh, FR-FCFS (csrc/memory/dram.h)."""
+    """One DRAM channel of a machine: banks, rows, command timing, refresh, and the machine's DRAM policies."""
 
     def __init__(self, gpu: str | gpus.Gpu = "GTX285") -> None:
         self.gpu = gpus.get(gpu)

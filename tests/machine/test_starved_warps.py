@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smmux import policies
+
 from .assembler import CTAID_X, TID_X, Assembler, variant
 
 BLOCKS, THREADS, LOADS = 8, 256, 6
@@ -27,7 +29,7 @@ def scattered() -> Assembler:
     return a
 
 
-def run(**changes: int) -> dict[str, Any]:
+def run(**changes: Any) -> dict[str, Any]:
     """Counters, which no window and no further host thread changes."""
     gpu = variant("GTX480-48K", sm_count=2, **changes)
     found = []
@@ -51,6 +53,13 @@ def test_every_warp_is_served(mshrs: int, credits: int) -> None:
     lines = BLOCKS * THREADS // 32 * 16 * LOADS
     assert counters["l1_hits"] + counters["l1_merges"] + counters["l1_misses"] == lines
     assert counters["idle_credits"] > 0
+
+
+@pytest.mark.parametrize("policy", policies.names("scheduler"))
+def test_every_scheduler_serves_them(policy: str) -> None:
+    """Also where those whose turn comes next go to sleep at once, which must not change the order of the others."""
+    for mshrs, credits in ((1, 1), (2, 40)):
+        assert run(sched_policy=policy, sched_group=2, l1_mshrs=mshrs, credits=credits)["idle_credits"] > 0
 
 
 def test_nobody_starves_where_there_is_room_for_all() -> None:

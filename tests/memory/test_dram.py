@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smmux import gpus, policies
-from smmux.models_memory import DRAM_REQUEST, Dram, DramReplay
+from smmux.models_memory import COMMAND_KINDS, DRAM_REQUEST, Dram, DramReplay
 from tests.reference import dram
 
 MACHINES = ("GTX285", "GTX285-1100", "GTX480-48K", "K20c")
@@ -141,6 +141,16 @@ def test_schedule_is_that_of_the_reference(name: str, mix: str, window: int) -> 
 def outcomes(replay: DramReplay) -> tuple[int, int, int]:
     """How requests found the row of their bank."""
     return replay.row_hits, replay.row_misses, replay.row_conflicts
+
+
+def test_kinds_of_commands_have_names() -> None:
+    gpu = gpus.get("GTX285").replace(dram_page="closed", t_refi=400)
+    log = Dram(gpu).replay(requests("random", 400, 7, gpu), log=True).log
+    assert log is not None
+    kinds = {COMMAND_KINDS[kind] for kind in log["kind"].tolist()}
+    assert kinds >= {"read with auto-precharge", "write with auto-precharge", "activate", "refresh"}
+    assert COMMAND_KINDS.index("read with auto-precharge") == dram.READ_CLOSING
+    assert len(COMMAND_KINDS) == dram.WRITE_CLOSING + 1
 
 
 @pytest.mark.parametrize("page", policies.names("page"))
