@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "base/policies.h"
 
+/* All parameters, as many uint32_t side by side. */
 struct config {
 #define PARAM(name, unit, min, max, doc) uint32_t name;
 #include "tables/config.def"
@@ -14,6 +15,12 @@ struct config {
 #include "tables/classes.def"
 #define CLASS(id, name, doc) uint32_t issue_##name;
 #include "tables/classes.def"
+};
+
+/* The largest value of each parameter, as far as an int can say it: arrays have that length. */
+enum config_most {
+#define PARAM(name, unit, min, max, doc) MOST_##name = (max) < INT32_MAX ? (int)(max) : INT32_MAX,
+#include "tables/config.def"
 };
 
 /* Refuse parameters outside the ranges of config.def, and those that break a rule of rules.def. */

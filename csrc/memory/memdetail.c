@@ -6,6 +6,14 @@
 #include "base/lines.h"
 #include "memory/partition.h"
 
+_Static_assert(PARTITION_MAX_SLICES == MOST_l2_slices && L2_MAX_MSHRS == MOST_l2_mshrs &&
+                   DRAM_MAX_BANKS == MOST_dram_banks,
+               "arrays of a partition hold what config.def allows");
+_Static_assert(1 << XBAR_INDEX_BITS >= MOST_sm_count &&
+                   1 << XBAR_INDEX_BITS >= MOST_partitions * MOST_l2_slices,
+               "a key has room for the index of every TPC and slice");
+
+/* The memory side of the chip. */
 struct memdetail {
     struct xbar xbar;
     uint32_t count, rop_latency;

@@ -15,6 +15,10 @@
  * the scoreboard, here of 32 warps with 64 registers and 8 predicates. */
 _Static_assert(sizeof(struct sm) + 32 * (64 + 8) * (sizeof(uint64_t) + 1) < 65536,
                "hot state of an SM");
+_Static_assert(MAX_WARPS == MOST_max_warps_sm && MAX_BLOCKS == MOST_max_blocks_sm &&
+                   MAX_SCHEDULERS == MOST_schedulers && MAX_MISSES == MOST_l1_mshrs &&
+                   MAX_MISSES == MOST_tex_mshrs,
+               "arrays of an SM hold what config.def allows");
 _Static_assert(PORT_EXTRA == COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES, "see memsys.h");
 
 /* The next part of an arena, on cache lines of its own; NULL where parts are only counted. */

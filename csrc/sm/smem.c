@@ -8,6 +8,8 @@
 #include "base/clones.h"
 #include "base/hints.h"
 
+_Static_assert(SMEM_MAX_BANKS == MOST_smem_banks, "as many as config.def allows");
+
 /* How banks divide addresses. On CC 2.x and 3.x a request asks every bank for some rows, and takes
  * as many passes as the bank with the most distinct rows has. */
 struct geometry {
