@@ -99,7 +99,7 @@ class Piece:
     """A statement, and what it does.
 
     uniform: all threads of a block that get here take the same way through it, and its head loads nothing shared, so
-    that borders may be placed within. blocks: its statement lists.
+    that borders may be placed within. blocks: its statement lists; of a loop without `else` the one.
     """
 
     node: ast.stmt
@@ -117,11 +117,6 @@ class Piece:
         """True for `while True`, which `break` alone ends."""
         return any(isinstance(event, Loop) and event.node is self.node and event.endless for event in self.events)
 
-    @property
-    def sides(self) -> list[Block]:
-        """Its statement lists, but for the `else` of a loop: with one, a loop is never uniform."""
-        return self.blocks[:1] if self.loops else self.blocks
-
 
 @dataclass(slots=True, eq=False)
 class Block:
@@ -129,11 +124,6 @@ class Block:
 
     body: list[ast.stmt]
     pieces: list[Piece] = field(default_factory=list)
-
-    @property
-    def events(self) -> Sequence[Event]:
-        """What its statements do, one after the other."""
-        return self.pieces
 
     def walk(self) -> Iterator[Block]:
         """This block and those within its statements, in the order of the source."""

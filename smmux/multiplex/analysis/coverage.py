@@ -1,8 +1,7 @@
 """Whether what is loaded lies in what was stored: computed, thread by thread, where indices are simple enough.
 
-An index is computed if it consists of constants, `threadIdx.x`, counters of loops with constant ranges, variables that
-are assigned once and parameters of device functions. How many threads a block has is not known: what must hold must do
-so for all sizes that the kernel can be for, with which it stays within the array and loads nothing but what it stored.
+How many threads a block has is not known: what must hold must do so for all sizes that the kernel can be for, with
+which it stays within the array and loads nothing but what it stored.
 """
 
 from __future__ import annotations
@@ -14,17 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux import cuda
-from smmux.compiler.frontend.source import assigned_names
 from smmux.multiplex.analysis.accesses import Jump, flat
-from smmux.multiplex.analysis.facts import Array, Scope, Site
+from smmux.multiplex.analysis.facts import Array, Site
 from smmux.multiplex.analysis.frames import Analysis
-from smmux.multiplex.analysis.integers import MAX_ELEMENTS, THREADS, Numbers, UnknownError, evaluated, value_of
-from smmux.multiplex.syntax.vocabulary import device_function
+from smmux.multiplex.analysis.threads import MAX_ELEMENTS, THREADS, Numbers, UnknownError, Values
 
-__all__ = ["Access", "Coverage", "Define", "per_thread"]
-
-MAX_TRIPS = 1024
+__all__ = ["Access", "Coverage", "Define"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,67 +84,12 @@ class Coverage:
             return None
         axes = [loop for _, loop in access.site.loops if isinstance(loop, ast.For)]
         try:
-            found = _Values(self.analysis, axes, self.synchronised).of(access.site.scope, access.index)
+            found = Values(self.analysis, axes, self.synchronised).of(access.site.scope, access.index)
         except UnknownError:
             return None
         if THREADS * found[:1].size > MAX_ELEMENTS:
             return None
         return np.broadcast_to(found, (THREADS, *found.shape[1:])).reshape(THREADS, -1)
-
-
-def per_thread(analysis: Analysis, node: ast.expr) -> Numbers:
-    """The values of an expression of the kernel in threads 0 to 1023 of a block; raises `UnknownError`."""
-    return np.broadcast_to(_Values(analysis, ()).of(analysis.scopes[()], node), THREADS)
-
-
-class _Values:
-    """Values of integer expressions: axis 0 for the threads, one more for each loop that has no barriers."""
-
-    def __init__(self, analysis: Analysis, loops: Sequence[ast.For], synchronised: Collection[ast.stmt] = ()) -> None:
-        self.analysis, self.loops, self.synchronised = analysis, loops, synchronised
-
-    def of(self, scope: Scope, node: ast.expr) -> Numbers:
-        """The values of an expression of a function."""
-        return evaluated(node, lambda leaf: self.leaf(scope, leaf))
-
-    def along(self, axis: int, values: Sequence[int]) -> Numbers:
-        """Values that differ along one axis."""
-        if len(values) > MAX_TRIPS:
-            raise UnknownError(f"a loop of {len(values)} trips is too long to look at")
-        return np.array(values, np.int64).reshape([-1 if k == axis else 1 for k in range(len(self.loops) + 1)])
-
-    def leaf(self, scope: Scope, node: ast.expr) -> Numbers:
-        """The values of an expression that is no operation."""
-        simple = isinstance(node, ast.Constant | ast.Name | ast.Attribute)
-        constant = self.analysis.integer(node, scope) if simple else None
-        if constant is not None:
-            return self.along(0, [constant])
-        if isinstance(node, ast.Name):
-            return self.variable(scope, node.id)
-        if isinstance(node, ast.Attribute) and node.attr == "x" and scope.source.resolve(node.value) is cuda.threadIdx:
-            return self.along(0, range(THREADS))
-        function = device_function(scope.source, node) if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and function is not None:
-            *before, last = function.node.body
-            plain = all(isinstance(s, ast.Assign | ast.Expr) for s in before)
-            if plain and isinstance(last, ast.Return) and last.value is not None:
-                return self.of(Scope(function, function.node, scope, node), last.value)
-        raise UnknownError(f"{ast.unparse(node)} is not known before the kernel runs")
-
-    def variable(self, scope: Scope, name: str) -> Numbers:
-        """The values of a loop's counter, a parameter, or a variable that is assigned once."""
-        stores, given = scope.assignments(name), scope.argument(name)
-        if given is not None and scope.caller is not None:
-            return self.of(scope.caller, given)
-        counted = [loop for loop in self.loops if isinstance(loop.target, ast.Name) and loop.target.id == name]
-        if counted and name not in assigned_names(counted[-1].body):
-            over = self.analysis.trips(counted[-1], scope)
-            if over is not None and counted[-1] not in self.synchronised and stores == counted[-1:]:
-                return self.along(self.loops.index(counted[-1]) + 1, over)
-        value = value_of(stores[0], name) if len(stores) == 1 and name not in scope.source.parameters else None
-        if value is None:
-            raise UnknownError(f"{name!r} is not known before the kernel runs")
-        return self.of(scope, value)
 
 
 def _first(accesses: Sequence[Numbers | None], size: int, most: int) -> Numbers:

@@ -53,15 +53,12 @@ def join(a: Fact | None, b: Fact) -> Fact:
     """What covers both."""
     if a is None or a == b:
         return b
-    same = a.const is b.const or (a.const is not MISSING and b.const is not MISSING and _equal(a.const, b.const))
+    comparable = type(a.const) is type(b.const) and isinstance(a.const, int | float | str)
+    same = a.const is b.const or comparable and a.const == b.const
     items = None
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):
         items = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
     return Fact(a.uniform and b.uniform, a.arrays | b.arrays, a.const if same else MISSING, items)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and isinstance(a, int | float | str) and a == b
 
 
 # -- places in a program

@@ -1,4 +1,4 @@
-"""What is known of integer expressions before a kernel runs: trips of loops, linear forms, values of each thread.
+"""What is known of integer expressions before a kernel runs: trips of loops, single values, linear forms.
 
 What a name stands for is the caller's business: a function `constant` gives the value of an expression that is a
 compile-time constant, such as `Analysis.integer`.
@@ -13,22 +13,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.syntax.build import expression
 
 __all__ = [
     "CONSTANT_OPERATIONS",
-    "MAX_ELEMENTS",
-    "THREADS",
     "Linear",
-    "Numbers",
-    "UnknownError",
     "assignments",
     "constant",
-    "evaluated",
     "linear",
     "range_bounds",
     "single_values",
@@ -36,11 +28,6 @@ __all__ = [
     "value_of",
 ]
 
-THREADS = 1024
-"""Threads that a block can have at most."""
-
-MAX_ELEMENTS = 1 << 20
-MAX_INTEGER = (1 << 31) - 1
 
 CONSTANT_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -53,7 +40,6 @@ CONSTANT_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
 """How operators of the syntax tree compute with constants."""
 
 Constant = Callable[[ast.expr], int | None]
-Numbers = NDArray[np.int64]
 
 
 # -- loops over ranges
@@ -130,31 +116,6 @@ def single_values(source: FunctionSource, tree: ast.AST) -> dict[str, ast.expr]:
         if value is not None and name not in source.parameters
         if not any(isinstance(n, ast.Name) and n.id in changing for n in ast.walk(value))
     }
-
-
-# -- values of many threads at once
-
-
-class UnknownError(Exception):
-    """An expression whose values cannot be told before the kernel runs."""
-
-
-def evaluated(node: ast.expr, leaf: Callable[[ast.expr], Numbers]) -> Numbers:
-    """The values of an integer expression; leaf: those of what is no operation. Raises `UnknownError`."""
-    compute = CONSTANT_OPERATIONS.get(type(getattr(node, "op", None)))  # type: ignore[arg-type]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd | ast.Invert) and compute:
-        return np.asarray(compute(evaluated(node.operand, leaf)))
-    if not isinstance(node, ast.BinOp) or compute is None or isinstance(node.op, ast.Div | ast.Pow):
-        return leaf(node)
-    left, right = evaluated(node.left, leaf), evaluated(node.right, leaf)
-    if isinstance(node.op, ast.FloorDiv | ast.Mod) and (right <= 0).any():
-        raise UnknownError(f"{ast.unparse(node)} divides by what is not positive")
-    if isinstance(node.op, ast.LShift | ast.RShift) and ((right < 0) | (right > 31)).any():
-        raise UnknownError(f"{ast.unparse(node)} shifts by more than 31 or less than 0")
-    found: Numbers = np.asarray(compute(left, right))
-    if found.size > MAX_ELEMENTS or (np.abs(found) > MAX_INTEGER).any():
-        raise UnknownError(f"{ast.unparse(node)} is too large")
-    return found
 
 
 # -- linear forms

@@ -61,7 +61,7 @@ class Places:
         """A block and those within its statements where there are places, in the order of the source."""
         yield block
         for piece in filter(self.entered, block.pieces):
-            for side in piece.sides:
+            for side in piece.blocks:
                 yield from self.walk(side)
 
 

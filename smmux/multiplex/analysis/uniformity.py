@@ -135,7 +135,7 @@ def loop(frame: Frame, node: ast.For | ast.While, piece: Piece) -> None:
     frame.loops.pop()
     with frame.under(None, False):
         orelse = frame.block(node.orelse)
-    piece.blocks = [body, orelse]
+    piece.blocks = [body, orelse] if node.orelse else [body]
     trip: list[Event] = [*around, Alternatives((body.pieces,), True)] if around else list[Event]()
     event = Loop(node, trip or body.pieces, again, orelse.pieces, always)
     # what a loop without barriers does, it does as a whole

@@ -154,16 +154,16 @@ def _crossing(state: Places, block: Block, around: Piece | None) -> Iterator[Pie
             continue
         if _crossed(state, block, i, piece):
             yield around if leaves and around is not None else piece
-        for side in piece.sides:
+        for side in piece.blocks:
             yield from _crossing(state, side, piece if piece.loops else around)
 
 
 def _crossed(state: Places, block: Block, i: int, piece: Piece) -> bool:
     """True for a statement with a region that begins or ends within it, but not both."""
-    inside = [state.open(b, k) for side in piece.sides for b in state.walk(side) for k in range(len(b.pieces) + 1)]
+    inside = [state.open(b, k) for side in piece.blocks for b in state.walk(side) for k in range(len(b.pieces) + 1)]
     if state.open(block, i):
         return not all(inside)
-    ends = any(state.open(side, len(side.pieces)) or state.open(side, 0) for side in piece.sides)
+    ends = any(state.open(side, len(side.pieces)) or state.open(side, 0) for side in piece.blocks)
     return ends or piece.loops and state.open_at_test(piece)
 
 
@@ -208,7 +208,7 @@ class _Order:
         mine = [border for border in usage.borders if border.block is block]
         self.starts, self.ends = ({b.position for b in mine if b.begin is begin} for begin in (True, False))
         self.inside = not (mine and mine[0].begin)  # the list begins in a region, or has none
-        self.elsewhere = [] if block is usage.body else _ordered(usage.body.events)
+        self.elsewhere = [] if block is usage.body else _ordered(usage.body.pieces)
 
     def outside(self) -> Iterator[int]:
         """Positions that no region of the list covers."""

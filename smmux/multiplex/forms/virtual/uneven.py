@@ -64,7 +64,7 @@ class Uneven:
         if isinstance(node, ast.If):
             yield from self.sides(piece, node, conditions)
             return
-        for jump in escaping(piece.blocks[0].events):
+        for jump in escaping(piece.blocks[0].pieces):
             if jump.kind != "return":
                 why = "a loop with barriers whose trips differ between blocks cannot be left or shortened"
                 raise refuse(self.source, jump.node, why)

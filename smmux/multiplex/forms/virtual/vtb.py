@@ -111,7 +111,7 @@ def finished(draft: Draft, indices: Indices, again: partial[VirtualKernel]) -> V
 
 def _meet(analysis: Analysis) -> None:
     """Refuse a `return` of some threads between barriers: the others would meet the later ones alone."""
-    for jump in _returns(analysis.body.events, False, False):
+    for jump in _returns(analysis.body.pieces, False, False):
         if jump.divergent:
             why = "this return ends some threads of a block between barriers; put what follows under a condition"
             raise refuse(analysis.source, jump.node, why)
