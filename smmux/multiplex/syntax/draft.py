@@ -42,12 +42,12 @@ class Names:
             if self.source.lookup(candidate) is module and candidate not in self.source.locals:
                 return candidate
         if name not in self.taken and self.source.lookup(name) is MISSING:
-            found = name
+            own = name
             self.taken.add(name)
         else:
-            found = next((n for n, m in self.added.items() if m is module), "") or self.new(f"{name}_module")
-        self.added[found] = module
-        return found
+            own = next((n for n, m in self.added.items() if m is module), "") or self.new(f"{name}_module")
+        self.added[own] = module
+        return own
 
 
 class Draft:

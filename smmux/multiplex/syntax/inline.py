@@ -100,7 +100,7 @@ class Inliner:
         while isinstance(part, ast.Subscript):
             indices = list(part.slice.elts) if isinstance(part.slice, ast.Tuple) else [part.slice]
             changing = [i for i in indices if any(isinstance(n, ast.Call | ast.Subscript) for n in ast.walk(i))]
-            made[:0] = [self.put_in_front(found, node, "index", f"{_root(part)}_index") for found in changing]
+            made[:0] = [self.put_in_front(i, node, "index", f"{_root(part)}_index") for i in changing]
             part = part.value
         if not isinstance(node.target, ast.Subscript) or not self.inlined(node.value):
             return made, node
@@ -109,11 +109,11 @@ class Inliner:
         value = ast.BinOp(loaded, node.op, node.value)
         return made, ast.copy_location(ast.Assign([node.target], ast.copy_location(value, node)), node)
 
-    def put_in_front(self, found: ast.expr, node: ast.stmt, *wishes: str) -> ast.stmt:
+    def put_in_front(self, part: ast.expr, node: ast.stmt, *wishes: str) -> ast.stmt:
         """A variable in the place of a part of a statement, and the assignment to it."""
         name = self.names.new(*wishes)
-        substitute(node, found, at(ast.Name(name, ast.Load()), node))
-        return at(ast.Assign([ast.Name(name, ast.Store())], found), node)
+        substitute(node, part, at(ast.Name(name, ast.Load()), node))
+        return at(ast.Assign([ast.Name(name, ast.Store())], part), node)
 
     def depends(self, node: ast.AST) -> bool:
         """Whether it matters when a part of an expression is evaluated: loads, atomics, calls of device functions."""
@@ -135,7 +135,7 @@ class Inliner:
         loads = [n for n in order[: order.index(first)] if id(n) not in arguments and self.depends(n)]
         inner = {id(n) for load in loads for n in ast.walk(load) if n is not load}
         outer = [load for load in loads if id(load) not in inner and isinstance(load, ast.expr)]
-        return [self.put_in_front(found, node, f"{_root(found)}_value") for found in [*outer, first]]
+        return [self.put_in_front(part, node, f"{_root(part)}_value") for part in [*outer, first]]
 
     # -- calls that are statements
 

@@ -84,9 +84,9 @@ class Printer:
         lines = [self.source.line(n).rstrip("\n").encode() for n in range(start, last + 1)]
         lines[-1] = lines[-1][: node.end_col_offset]
         lines[0] = lines[0][node.col_offset :]
-        found = b"\n".join(lines).decode(errors="replace")
+        text = b"\n".join(lines).decode(errors="replace")
         try:
-            parsed = ast.parse(found if isinstance(node, ast.stmt) else f"({found})").body
+            parsed = ast.parse(text if isinstance(node, ast.stmt) else f"({text})").body
         except (SyntaxError, ValueError):
             return None
         if len(parsed) != 1:
@@ -97,7 +97,7 @@ class Printer:
             other = other.value
         if _plain(other) != _plain(node):
             return None
-        first, *rest = found.splitlines()
+        first, *rest = text.splitlines()
         return "\n".join([first, *(line[min(node.col_offset, len(line) - len(line.lstrip())) :] for line in rest)])
 
     def before(self, node: ast.stmt, depth: int) -> Iterator[str]:

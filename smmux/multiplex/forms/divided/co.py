@@ -76,7 +76,7 @@ def co_vtb(
     merge = merged(kernel, n, grid, block)
     draft, own = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=False)
     indices = in_turns(draft, merge, own)
-    for_each(draft.source, draft.tree, own, indices.block, n)
+    for_each(draft.source, draft.tree, own, indices.virtual_block, n)
     text = f"{n} virtual thread blocks, each with a private part of {array}, have the public part in turns."
     draft.name("_co_vtb", f"{draft.source.name}: {text}")
     return finished(draft, indices, again)

@@ -67,18 +67,18 @@ class Control:
 
     def clobbered(self, pieces: Sequence[Piece]) -> set[str]:
         """Variables that all threads assign in the turn of one virtual block, whoever's it is."""
-        found: set[str] = set()
+        names: set[str] = set()
         for piece in pieces:
             if not synchronises(piece):
-                found |= set(assigned_names([piece.node])) if self.assigns(piece) else set()
+                names |= set(assigned_names([piece.node])) if self.assigns(piece) else set()
                 continue
             if isinstance(piece.node, ast.For):
-                found |= names_in(piece.node.target)
+                names |= names_in(piece.node.target)
             if not self.differs(piece.node):
-                found |= set(assigned_names(heads(piece.node)))
+                names |= set(assigned_names(heads(piece.node)))
             for side in piece.blocks:
-                found |= self.clobbered(side.pieces)
-        return found
+                names |= self.clobbered(side.pieces)
+        return names
 
 
 def heads(node: ast.stmt) -> list[ast.expr]:

@@ -66,17 +66,17 @@ def _dimensions(source: FunctionSource, call: ast.Call) -> int:
 class Indices:
     """Virtual indices of a kernel, and the functions that have been rewritten to take them.
 
-    Names: block, the virtual block within the thread block; thread, the thread within the virtual block; size, the
-    threads of a virtual block along the axis, if not constant; index, the virtual block's in the grid. used: those that
+    Names: virtual_block, within the thread block; virtual_thread, within the virtual block; virtual_size, the threads
+    of a virtual block along the axis, if not constant; block_index, of the virtual block in the grid. used: those that
     the kernel needs.
     """
 
     def __init__(self, merge: Merge, names: Names) -> None:
         self.merge, self.module = merge, names.module("cuda", cuda)
-        self.block = names.new("v_tb_id", "virtual_block")
-        self.thread = names.new("v_t_id", "virtual_thread")
-        self.size = names.new("v_tb_size", "virtual_size")
-        self.index = names.new("block_id", "v_block_id", "virtual_block_id")
+        self.virtual_block = names.new("v_tb_id", "virtual_block")
+        self.virtual_thread = names.new("v_t_id", "virtual_thread")
+        self.virtual_size = names.new("v_tb_size", "virtual_size")
+        self.block_index = names.new("block_id", "v_block_id", "virtual_block_id")
         self.axis, self.grid_axis = AXES[merge.block_axis], AXES[merge.grid_axis]
         self.threads = merge.block[merge.block_axis] if merge.block else None
         self.used: set[str] = set()
@@ -85,11 +85,11 @@ class Indices:
     def component(self, place: Dim3, axis: str) -> str | None:
         """The text of threadIdx.x or its like, None if it is what it was."""
         if place.name == "threadIdx" and axis == self.axis:
-            return self.thread
+            return self.virtual_thread
         if place.name == "blockDim" and axis == self.axis:
-            return str(self.threads or self.size)
+            return str(self.threads or self.virtual_size)
         if place.name == "blockIdx" and axis == self.grid_axis:
-            return self.index
+            return self.block_index
         if place.name == "gridDim" and axis == self.grid_axis:
             if self.merge.grid:
                 return str(self.merge.grid[self.merge.grid_axis])
@@ -120,7 +120,11 @@ class Indices:
         tree = copy.deepcopy(source.node)
         names = Names(source, tree)
         used = self._replace(source, tree, names)
-        extra = [name for name in (self.block, self.thread, self.size, self.index) if name in used]
+        extra = [
+            name
+            for name in (self.virtual_block, self.virtual_thread, self.virtual_size, self.block_index)
+            if name in used
+        ]
         if not extra and not names.added:
             return None
         for name in extra:
@@ -135,32 +139,34 @@ class Indices:
 
     def define(self, tree: ast.FunctionDef) -> None:
         """Put the definitions of the virtual indices at the beginning of a kernel's tree, behind its docstring."""
-        uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == self.thread]
+        uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == self.virtual_thread]
         other = [s for s in tree.body if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)]
         alias = next((s for s in other if uses == [s.value]), None)  # `t = cuda.threadIdx.x` defines it
         lines = self.prologue()
         if alias is not None:
-            own = next(s for s in lines if isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == self.thread)
+            own = next(
+                s for s in lines if isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == self.virtual_thread
+            )
             alias.value = at(own.value, alias)
             lines.remove(own)
         tree.body[1:1] = [at(node, tree.body[0]) for node in lines]
 
     def prologue(self) -> list[ast.stmt]:
         """Definitions of the virtual indices, and the guard against virtual blocks that the grid does not have."""
-        n, real, size = self.merge.n, f"{self.module}.threadIdx.{self.axis}", self.threads or self.size
+        n, real, size = self.merge.n, f"{self.module}.threadIdx.{self.axis}", self.threads or self.virtual_size
         lines = []
         if not self.threads:
             lines.append(f"{size} = {self.module}.blockDim.{self.axis} // {n}")
         few = n == 2 and not self.threads
-        lines.append(f"{self.block} = " + (f"1 if {real} >= {size} else 0" if few else f"{real} // {size}"))
-        if self.thread in self.used:
-            within = f"{real} {_modulo(self.threads)}" if self.threads else f"{real} - {size} * {self.block}"
-            lines.append(f"{self.thread} = {within}")
-        if self.index in self.used or self.merge.excess:
-            lines.append(f"{self.index} = {n} * {self.module}.blockIdx.{self.grid_axis} + {self.block}")
+        lines.append(f"{self.virtual_block} = " + (f"1 if {real} >= {size} else 0" if few else f"{real} // {size}"))
+        if self.virtual_thread in self.used:
+            within = f"{real} {_modulo(self.threads)}" if self.threads else f"{real} - {size} * {self.virtual_block}"
+            lines.append(f"{self.virtual_thread} = {within}")
+        if self.block_index in self.used or self.merge.excess:
+            lines.append(f"{self.block_index} = {n} * {self.module}.blockIdx.{self.grid_axis} + {self.virtual_block}")
         if self.merge.excess:
             assert self.merge.grid
-            lines.append(f"if {self.index} >= {self.merge.grid[self.merge.grid_axis]}:\n    return")
+            lines.append(f"if {self.block_index} >= {self.merge.grid[self.merge.grid_axis]}:\n    return")
         return [statement(line) for line in lines]
 
 
@@ -232,7 +238,7 @@ class _Rewriter(ast.NodeTransformer):
     def virtual(self, place: Dim3, axis: str) -> str | None:
         """The text of a virtual component, None for a real one."""
         text = self.indices.component(place, axis)
-        if text in (self.indices.thread, self.indices.size, self.indices.index):
+        if text in (self.indices.virtual_thread, self.indices.virtual_size, self.indices.block_index):
             self.used.add(text)
         return text
 

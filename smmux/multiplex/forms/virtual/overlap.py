@@ -39,20 +39,16 @@ class Overlap:
 
     def __init__(self, draft: Draft, control: Control) -> None:
         self.draft, self.source, self.analysis, self.control = draft, draft.source, control.analysis, control
-        self.annotated = self.annotations(self.analysis.body)
+        self.annotated = self.has_annotations(self.analysis.body)
 
-    def annotations(self, block: Block) -> bool:
+    def has_annotations(self, block: Block) -> bool:
         """Whether there are any; one around a use of shared memory is refused: that cannot overlap with another's."""
-        found = False
-        for piece in block.pieces:
-            if piece.node in self.draft.overlapping:
-                found = True
-                if any(touches(piece.events)) or synchronises(piece):
-                    what = "has a barrier in it" if synchronises(piece) else "accesses a shared array"
-                    raise refuse(self.source, piece.node, f"smmux.overlap() stands around a statement that {what}")
-            for side in piece.blocks:
-                found |= self.annotations(side)
-        return found
+        annotated = [piece for inner in block.walk() for piece in inner.pieces if piece.node in self.draft.overlapping]
+        for piece in annotated:
+            if any(touches(piece.events)) or synchronises(piece):
+                what = "has a barrier in it" if synchronises(piece) else "accesses a shared array"
+                raise refuse(self.source, piece.node, f"smmux.overlap() stands around a statement that {what}")
+        return bool(annotated)
 
     def task(self, before: Sequence[Piece], region: Sequence[Piece], first: bool) -> Task | None:
         """The work in front of a region that can be done beside it; first: no region has been met before."""

@@ -46,8 +46,8 @@ class Turns:
 
     # -- outside regions
 
-    def block(self, block: Block, conditions: Conditions) -> list[ast.stmt]:
-        """A statement list."""
+    def outside(self, block: Block, conditions: Conditions) -> list[ast.stmt]:
+        """A statement list outside regions."""
         made: list[ast.stmt] = []
         between: list[Piece] = []
         stops = {span.start: span.stop for span in self.usage.of(block)}
@@ -72,7 +72,7 @@ class Turns:
         """A statement with a barrier or a region in it."""
         call = self.counts(piece.node)
         if not is_barrier(piece) and call is None:
-            return self.compound(piece, conditions, self.block)
+            return self.compound(piece, conditions, self.outside)
         self.pending = False
         if call is None:
             return [piece.node]
@@ -178,7 +178,7 @@ class Turns:
 
     def in_turn(self, turn: str, conditions: Conditions) -> Conditions:
         """The conditions in the turn of one of the virtual blocks."""
-        return (f"{self.indices.block} == {turn}", *conditions)
+        return (f"{self.indices.virtual_block} == {turn}", *conditions)
 
     def turn_of(self, turn: str, pieces: Sequence[Piece], conditions: Conditions, task: Task | None) -> list[ast.stmt]:
         """A region, by one virtual block, beside a task of the other."""

@@ -160,7 +160,7 @@ class Uneven:
             start = ast.BinOp(start, ast.Add(), others.node())
         over = ast.Call(copy.deepcopy(node.iter.func), [start, *map(copy.deepcopy, bounds[1:])], [])
         first = self.names.new(f"first_{counter}")
-        own = surrounding(statement(f"{counter} = {first} + {' * '.join([*sizes, indices.block])}"), node)
+        own = surrounding(statement(f"{counter} = {first} + {' * '.join([*sizes, indices.virtual_block])}"), node)
         more = ast.Compare(ast.Name(counter, ast.Load()), [ast.Lt()], [copy.deepcopy(bounds[1])])
         active, assigned = self.takes_part(more, conditions, node)
         loop = surrounding(ast.For(ast.Name(first, ast.Store()), over, [], []), node)
@@ -168,7 +168,7 @@ class Uneven:
 
     def stride(self, start: ast.expr) -> tuple[list[str], Linear] | None:
         """The factors by which a value grows from block to block, and its part that is the same in all of them."""
-        index = self.indices.index
+        index = self.indices.block_index
         form = linear(start, self.control.analysis.integer, self.values)
         own = [text for text in form.terms if index in names_in(expression(text))]
         others = Linear({text: f for text, f in form.terms.items() if text not in own}, form.constant)
@@ -196,7 +196,9 @@ class Uneven:
             whole = self.source.resolve(node.value)
             return isinstance(whole, Dim3) and whole.name in ("gridDim", "blockDim")
         if isinstance(node, ast.Name):
-            return node.id == self.indices.size or node.id in self.values and self.positive(self.values[node.id])
+            return (
+                node.id == self.indices.virtual_size or node.id in self.values and self.positive(self.values[node.id])
+            )
         return False
 
 

@@ -86,10 +86,10 @@ def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), ov
     usage = find(analysis, in_turns=True)
     indices = Indices(merge, draft.names)
     indices.rewrite(draft)
-    varying = tainted(draft.source, draft.tree, {indices.block, indices.thread, indices.index})
+    varying = tainted(draft.source, draft.tree, {indices.virtual_block, indices.virtual_thread, indices.block_index})
     control = Control(analysis, usage, varying)
     overlap = Overlap(draft, control) if overlapping else None
-    draft.tree.body[:] = Turns(draft, indices, control, overlap).block(analysis.body, ())
+    draft.tree.body[:] = Turns(draft, indices, control, overlap).outside(analysis.body, ())
     draft.changed()
     return indices
 
