@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.analysis.accesses import Alternatives, Jump, Loop, Piece, flat
+from smmux.multiplex.analysis.accesses import Alternatives, Jump, Loop, Piece, escaping, flat
 from smmux.multiplex.analysis.dataflow import Backward
 from smmux.multiplex.analysis.integers import constant, trips
 from smmux.multiplex.syntax.build import names_in
@@ -22,8 +22,7 @@ __all__ = [
     "exposed",
     "fed_by",
     "fills",
-    "jumps_out",
-    "leaves_loop",
+    "leaving",
     "names_in",
     "needed_after",
     "stored_once",
@@ -218,18 +217,9 @@ def _flows(source: FunctionSource, body: list[ast.stmt]) -> Iterator[tuple[set[s
 # -- jumps
 
 
-def leaves_loop(loop: ast.For | ast.While) -> bool:
-    """Whether a loop can be left by `break` or `return`."""
-    returns = any(isinstance(node, ast.Return) for node in ast.walk(loop))
-    return returns or any(jumps_out(node, ast.Break) for node in loop.body)
-
-
-def jumps_out(node: ast.AST, *kinds: type[ast.stmt]) -> bool:
-    """Whether a statement has a `break` or `continue` (or one of these kinds) of a loop around it."""
-    if isinstance(node, kinds or (ast.Break, ast.Continue)):
-        return True
-    inner = node.orelse if isinstance(node, ast.For | ast.While) else ast.iter_child_nodes(node)
-    return any(jumps_out(child, *kinds) for child in inner)
+def leaving(source: FunctionSource, body: Iterable[ast.stmt]) -> set[str]:
+    """Kinds of jumps that lead out of statements: `break` and `continue` of a loop around them, and `return`."""
+    return {jump.kind for jump in escaping(Mentions(source, followed=False).block(body))}
 
 
 # -- per-thread arrays
@@ -264,10 +254,11 @@ def fills(source: FunctionSource, node: ast.stmt, array: str, size: int | None) 
             return False
         inner = [p for p, a in zip(function.parameters, node.value.args, strict=False) if names_in(a) == {array}]
         return len(inner) == 1 and any(fills(function, loop, inner[0], size) for loop in function.node.body)
-    if size is None or not isinstance(node, ast.For) or leaves_loop(node) or not isinstance(node.target, ast.Name):
+    if not isinstance(node, ast.For) or not isinstance(node.target, ast.Name) or leaving(source, node.body):
         return False
     counter = node.target.id
     stores = (t for s in node.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Subscript))
-    return trips(source, node, lambda bound: constant(source, bound)) == range(size) and any(
+    over = trips(source, node, lambda bound: constant(source, bound))
+    return bool(size and over == range(size)) and any(
         names_in(t.value) == {array} and isinstance(t.slice, ast.Name) and t.slice.id == counter for t in stores
     )

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.integers import Linear, linear
-from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, jumps_out, leaves_loop, names_in
+from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, leaving, names_in
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses
 from smmux.multiplex.syntax.build import at, call, shell
@@ -181,7 +181,7 @@ class Parts:
         """A statement that is not executed, or not all of it, for the other part: it hands on no variables, and leads
         nowhere that the other part would not know of.
         """
-        if jumps_out(node):
+        if leaving(self.source, [node]) - {"return"}:
             raise NotDivisibleError
         self.refuse_handed(node, one_sided)
         changed = assigned(self.source, [node]) - set(self.limit)
@@ -218,7 +218,8 @@ class Parts:
     def split_range(self, node: ast.For, bounds: Bounds) -> dict[str, range] | None:
         """The iterations that go to each part, if each goes to one, private ones first."""
         over = self.analysis.trips(node)
-        if not over or over.step != 1 or not isinstance(node.target, ast.Name) or leaves_loop(node) or node.orelse:
+        left = leaving(self.source, node.body) & {"break", "return"}
+        if not over or over.step != 1 or not isinstance(node.target, ast.Name) or left or node.orelse:
             return None
         each = [self.parts_in(node.body, {**bounds, node.target.id: (i, i)}) for i in over]
         if node.target.id in assigned(self.source, node.body):

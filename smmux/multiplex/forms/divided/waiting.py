@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from smmux.multiplex.analysis.scalars import jumps_out, leaves_loop, names_in
+from smmux.multiplex.analysis.scalars import leaving, names_in
 from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
 from smmux.multiplex.syntax.build import at, shell, statement
@@ -70,7 +70,7 @@ class Waiting:
 
     def _loop(self, node: ast.For, bounds: Bounds, certain: bool, found: set[str | None]) -> list[ast.stmt]:
         parts = self.parts
-        if not isinstance(node.target, ast.Name) or not _whole(node):
+        if not isinstance(node.target, ast.Name) or not self._whole(node):
             raise NotDeferredError
         ranges = parts.split_range(node, bounds)
         if ranges is not None and ranges[PRIVATE] and ranges[PUBLIC]:
@@ -103,7 +103,7 @@ class Waiting:
 
     def _into_registers(self, node: ast.stmt, certain: bool) -> ast.stmt:
         """Stores to the array become stores to registers."""
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and _whole(node):
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and self._whole(node):
             loop = shell(node)
             over = self.parts.analysis.trips(node)
             outer, self.loops = self.loops, (*self.loops, (node.target.id, over))
@@ -168,6 +168,10 @@ class Waiting:
         rows = (lead.constant + sum(f * v for f, v in zip(factors, value, strict=True)) - first for value in values)
         return {row for row in rows if row >= 0}
 
+    def _whole(self, loop: ast.For) -> bool:
+        """Whether all of a loop's body is executed in all of its iterations."""
+        return not loop.orelse and not leaving(self.parts.source, loop.body)
+
     @property
     def extents(self) -> tuple[int, ...]:
         """Shape of the per-thread array: rows of the public part, and the indices that loops run over."""
@@ -187,11 +191,6 @@ class Waiting:
         nests = ([f"for {row} in range({run}):", *heads] for run in runs)
         texts = ("\n".join(" " * depth + line for depth, line in enumerate(nest)) for nest in nests)
         return [at(statement(text), place) for text in texts]
-
-
-def _whole(loop: ast.For) -> bool:
-    """Whether all of a loop's body is executed in all of its iterations."""
-    return not (loop.orelse or leaves_loop(loop) or any(jumps_out(node, ast.Continue) for node in loop.body))
 
 
 def _runs(rows: frozenset[int]) -> Iterator[tuple[int, int]]:
