@@ -237,6 +237,8 @@ def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:
     error = cls(message)
     for key in _PLACE if fault.get("line") else ("cycle",):
         setattr(error, key, fault.get(key))
+    if cls is ManagementError:
+        error.thread = error.warp = error.lane = None  # the block waits as a whole
     index = fault.get("array", -1)
     error.array_index = index if isinstance(index, int) and index >= 0 else None
     error.cycle = error.cycle or None

@@ -13,6 +13,7 @@ from smmux import benchmarks, gpus, occupancy
 from smmux.benchmarks import Benchmark, Problem
 from smmux.compiler.program import Program
 from smmux.gpus import Gpu
+from smmux.management import Maker
 from smmux.sweep import Record, sweep
 
 __all__ = ["by_key", "program", "register_budget", "simulate", "simulate_all", "size", "sizes"]
@@ -47,7 +48,7 @@ def simulate(
     build: str,
     schedule: str,
     gpu: str | Gpu,
-    management: str = "static",
+    management: str | Maker = "static",
     extra_blocks: int = 0,
     n: int | None = None,
     size: str | Mapping[str, float] = "default",

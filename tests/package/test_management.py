@@ -193,6 +193,7 @@ def test_mistakes_are_told_with_block_and_line(method, answer, message, threads)
     assert error.__cause__ is (answer if isinstance(answer, BaseException) else None)
     assert error.block is not None
     assert error.block[0] < 80
+    assert error.thread is None
     assert error.cycle >= 300
     first = inspect.getsourcelines(turn.function)[1]
     assert first < error.line <= LINE
