@@ -16,8 +16,9 @@ import pytest
 
 import smmux
 from smmux import _core, benchmarks, cuda, float32, gpus, smm
+from smmux.__main__ import main
 from smmux.management import Hole, Management
-from tests.reference.management import Dynamic, Throttled
+from tests.reference.management import DEFINED, Dynamic, Throttled, definition
 
 ROOT = Path(__file__).parents[2]
 WORDS = 1024
@@ -44,6 +45,7 @@ def run(management, blocks=80, **options):
     return result
 
 
+DYNAMIC = [name for name, dynamic in _core.MANAGEMENTS.items() if dynamic]
 LINE = next(
     inspect.getsourcelines(turn.function)[1] + i
     for i, line in enumerate(inspect.getsourcelines(turn.function)[0])
@@ -66,9 +68,32 @@ def test_a_class_that_does_what_dynamic_does_gives_its_bits(name):
 
 
 @pytest.mark.parametrize("options", [{"window": 1}, {"window": 13}, {"host_threads": 2}, {"host_threads": 5}], ids=str)
-@pytest.mark.parametrize("management", [Dynamic, partial(Throttled, max_waiting=0)], ids=["dynamic", "throttled"])
+@pytest.mark.parametrize("management", [*DYNAMIC, Dynamic, partial(Throttled, max_waiting=0)], ids=str)
 def test_windows_and_host_threads_do_not_matter(management, options):
     assert run(management, **options).counters == run(management).counters
+
+
+@pytest.mark.parametrize("management", DYNAMIC)
+def test_each_management_decides_in_its_own_way(management):
+    """No two give the same run, and what is defined here in Python gives the run of the core."""
+    found = {name: run(name).counters for name in DYNAMIC}
+    assert [name for name in DYNAMIC if found[name] == found[management]] == [management]
+    if management in DEFINED:
+        assert run(definition(management, max_waiting=0)).counters == found[management]
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_throttled_lets_as_many_wait_as_it_is_told(more):
+    throttled = run("throttled", max_waiting=more).counters
+    assert throttled == run(partial(Throttled, max_waiting=more)).counters
+    assert run("throttled", max_waiting=255).counters == run("dynamic").counters
+
+
+def test_the_command_line_knows_every_management(capsys):
+    place = f"{__file__}:turn"
+    for name in DYNAMIC:
+        assert main(["run", place, "--grid", "4", "--block", "64", "--management", name, "--json", "float32[256]"]) == 0
+        assert f'"management": "{name}"' in capsys.readouterr().out
 
 
 def test_a_policy_of_another_kind_changes_the_run():

@@ -47,6 +47,9 @@ class Throttled(Dynamic):
         return len([request for request in waiting if request.allocation]) <= self.max_waiting
 
 
+DEFINED = ("dynamic", "aged", "throttled")
+
+
 def definition(management: str, max_waiting: int) -> Callable[[SharedMemory], Management]:
     """The definition of a management of the core."""
     table: Mapping[str, Callable[[SharedMemory], Management]] = {
