@@ -10,6 +10,7 @@ static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static inline uint32_t at_least(uint32_t a, uint32_t least) { return a > least ? a : least; }
 
+/* The timing of a machine's channels. */
 static struct dram_timing timing(const struct config *cfg) {
     struct dram_timing t = {
         .rcd = cfg->t_rcd,
@@ -103,12 +104,14 @@ void dram_push(struct dram *d, const struct dram_request *r) {
 }
 
 uint32_t dram_pop(struct dram *d) {
+    assert(d->done.head != DRAM_NONE);
     const uint32_t e = list_take(d->pool, &d->done);
     d->pool[e].next = d->free;
     d->free = e;
     return d->pool[e].tag;
 }
 
+/* Put a command into the log, if there is one. */
 static void record(struct dram *d, uint64_t clock, enum dram_command_kind kind, uint32_t bank,
                    uint32_t row) {
     struct dram_log *log = d->log;
@@ -118,7 +121,7 @@ static void record(struct dram *d, uint64_t clock, enum dram_command_kind kind, 
     log->count++;
 }
 
-/* The next command of a serving bank, and when the bank itself allows it. */
+/* Find the next command of a serving bank, and when the bank itself allows it. */
 static void bank_plan(struct dram *d, uint32_t b) {
     const struct dram_bank *k = &d->bank[b];
     const uint32_t bit = 1u << b;
@@ -151,9 +154,11 @@ static uint32_t window_take(struct dram *d, uint32_t b) {
     return e;
 }
 
+/* Let an idle bank take a request from the window. */
 static void bank_serve(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
     const uint32_t entry = window_take(d, b);
+    assert(d->pool[entry].bank == b && !((d->column | d->row) >> b & 1u));
     const struct dram_entry *e = &d->pool[entry];
     if (!dram_is_open(d, b)) d->stats.misses++;
     else if (k->row == e->row) d->stats.hits++;
@@ -165,7 +170,7 @@ static void bank_serve(struct dram *d, uint32_t b) {
     bank_plan(d, b);
 }
 
-/* What has arrived by now enters the window, idle banks take, until nothing moves. */
+/* Let what has arrived by now enter the window and idle banks take from it, until nothing moves. */
 static void admit(struct dram *d) {
     for (;;) {
         while (d->window_used < d->window && d->fifo.head != DRAM_NONE &&
@@ -186,15 +191,18 @@ static void admit(struct dram *d) {
 /* Candidates are compared as keys: clock, then turn, which is the bank counted from d->first. */
 #define TURN_BITS 5
 
+/* Banks as bits in order of their turn. */
 static inline uint32_t turns(const struct dram *d, uint32_t banks) {
     return banks >> d->first | banks << (-d->first & (DRAM_MAX_BANKS - 1));
 }
 
+/* The bank that has its turn there. */
 static inline uint32_t bank_at(const struct dram *d, uint64_t turn) {
     return (uint32_t)(turn + d->first) & (DRAM_MAX_BANKS - 1);
 }
 
-/* First of these banks to issue a column command, the bus being free for it at `bus`. */
+/* The key of the first of these banks to issue a column command, or `best` if that is less; the bus
+ * is free for such commands at `bus`. */
 static inline uint64_t first_column(const struct dram *d, uint32_t banks, uint64_t bus,
                                     uint64_t best) {
     for (uint32_t m = turns(d, banks); m && bus <= best >> TURN_BITS; m &= m - 1) {
@@ -208,7 +216,8 @@ static inline uint64_t first_column(const struct dram *d, uint32_t banks, uint64
     return best;
 }
 
-/* Also renews the bound that spares this search while it cannot win. */
+/* The key of the first bank to issue an activate or a precharge. This also renews the bound that
+ * spares the search while it cannot win. */
 static uint64_t first_row(struct dram *d, uint64_t floor) {
     const uint64_t activate = later(floor, d->bus_ready[DRAM_ACTIVATE]);
     uint64_t best = UINT64_MAX;
@@ -223,7 +232,8 @@ static uint64_t first_row(struct dram *d, uint64_t floor) {
     return best;
 }
 
-/* Bank whose next command is legal first, and that clock; ties in round-robin order. */
+/* Choose the bank whose next command is legal first, ties in round-robin order; returns that clock.
+ */
 static uint64_t choose(struct dram *d, uint32_t *bank) {
     const uint64_t floor = later(d->now, d->command_free);
     const uint64_t read = later(floor, d->bus_ready[DRAM_READ]);
@@ -240,7 +250,7 @@ static uint64_t choose(struct dram *d, uint32_t *bank) {
     return best >> TURN_BITS;
 }
 
-/* The bank precharges by itself as soon as it may; the rules are those of the command. */
+/* Let the bank precharge by itself as soon as it may; the rules are those of the command. */
 static void close_row(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
     const uint64_t at = later(k->pre_ready, d->group_pre_ready[b & d->group_mask]);
@@ -305,6 +315,7 @@ static void issue_precharge(struct dram *d, uint32_t b, uint64_t at) {
 }
 
 static void issue(struct dram *d, uint32_t b, uint64_t at) {
+    assert(((d->column | d->row) >> b & 1u) && at >= d->now && at >= d->command_free);
     if (d->column >> b & 1u) {
         issue_column(d, b, at);
     } else {
@@ -362,7 +373,7 @@ static void skip_refreshes(struct dram *d) {
     d->refresh_due += count * d->t.refi;
 }
 
-/* Arrival of the oldest request outside the window. */
+/* When the oldest request outside the window arrives; DRAM_NEVER: there is none. */
 static uint64_t next_arrival(const struct dram *d) {
     return d->fifo.head == DRAM_NONE ? DRAM_NEVER : d->pool[d->fifo.head].time;
 }

@@ -81,18 +81,20 @@ struct dram_command {
     uint8_t kind, bank;
 };
 
-/* Optional record of every command, for checkers; entries beyond capacity are only counted. */
+/* An optional record of every command, for checkers; entries beyond capacity are only counted. */
 struct dram_log {
     struct dram_command *entries;
     uint64_t count, capacity;
 };
 
+/* What a channel counts. */
 struct dram_stats {
     uint64_t reads, writes, activates, precharges, refreshes; /* commands */
     uint64_t hits, misses, conflicts; /* requests whose bank had their row, none, another */
     uint64_t busy;                    /* clocks of the data bus */
 };
 
+/* The state of one bank, apart from what choosing the next command reads. */
 struct dram_bank {
     uint64_t act_ready, pre_ready, col_ready;
     uint32_t row;                /* open, unless in dram.closed */
@@ -138,21 +140,22 @@ struct dram {
     struct dram_log *log;
 };
 
-/* capacity: most requests pushed and not yet popped. phase: clocks by which refresh is
- * staggered against other channels. */
+/* Make an idle channel, which holds as many requests between push and pop as its capacity. Its
+ * refresh is staggered by `phase` clocks against those of other channels. */
 enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase);
 void dram_free(struct dram *d);
+/* Put a request into the channel's queue. */
 void dram_push(struct dram *d, const struct dram_request *r);
 /* Issue every command before limit. */
 void dram_advance(struct dram *d, uint64_t limit);
 
-/* Clock of the oldest completion not yet popped, DRAM_NEVER when there is none; they are in
+/* The clock of the oldest completion not yet popped, DRAM_NEVER when there is none; they are in
  * order of time. */
 static inline uint64_t dram_done(const struct dram *d) {
     return d->done.head == DRAM_NONE ? DRAM_NEVER : d->pool[d->done.head].time;
 }
 
-/* Pop it and return its tag. */
+/* Pop the oldest completion and return its tag. */
 uint32_t dram_pop(struct dram *d);
 
 /* Check all that holds of a channel between two commands (dram_check.c). */

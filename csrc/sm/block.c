@@ -8,6 +8,7 @@
 
 /* ---- start ------------------------------------------------------------------------------- */
 
+/* The lowest free warp slots, so many. */
 static uint64_t reserve_warps(const struct sm *sm, uint32_t count) {
     uint64_t slots = 0;
     for (uint32_t w = 0; w < sm->m->cfg->max_warps_sm && count; w++)
@@ -23,7 +24,8 @@ void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle) {
     sm->pending[i] = (struct coming_block){cycle, block};
 }
 
-/* A slot and warps for the block; which ones depends on this cycle, not on its announcement. */
+/* Give a block that is due a slot and warps. It gets them now and not when it was announced, so
+ * that which ones does not depend on when that was. */
 static struct block *place_block(struct sm *sm, struct coming_block start) {
     uint32_t slot = 0;
     while (sm->blocks[slot].used) slot++;
@@ -65,7 +67,8 @@ void block_fault(struct sm *sm, const struct block *b, enum error code) {
     index_in_grid(&sm->m->dims, b->id, f->block);
 }
 
-/* Threads of a block are numbered x first; lanes past its end do not exist. */
+/* Let a warp begin, from that thread of its block on. Threads are numbered x first; lanes past the
+ * end of the block do not exist. */
 static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint32_t first_thread) {
     const struct launch_dims *dims = &sm->m->dims;
     const struct program *p = sm->m->program;
@@ -95,6 +98,7 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     w->state = WARP_RUNNING;
 }
 
+/* Let all warps of a block begin. */
 static void start_block(struct sm *sm, struct block *b, uint64_t t) {
     uint32_t thread = 0;
     b->started = true;
@@ -111,6 +115,7 @@ static void start_block(struct sm *sm, struct block *b, uint64_t t) {
 
 /* ---- shared memory ----------------------------------------------------------------------- */
 
+/* Let the warps go on that wait at the block's barrier. */
 static void release_warps(struct sm *sm, const struct block *b, uint64_t at, enum wait kind) {
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER) {
@@ -164,7 +169,8 @@ static bool serve_allocation(struct sm *sm, struct block *b, uint64_t t) {
     return true;
 }
 
-/* The blocks that may be asked, by whether they have started, in order of arrival. */
+/* The slots of blocks that may be asked, in order of arrival: those that start, that allocate, or
+ * both. */
 static uint32_t candidates(const struct sm *sm, const bool stuck[2], uint32_t slots[MAX_BLOCKS]) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < sm->queue_count; i++)
@@ -205,8 +211,10 @@ static void serve_queue(struct sm *sm, uint64_t t) {
     }
 }
 
+/* Let a block wait for its part, if it has to. */
 static void request(struct sm *sm, struct block *b, uint64_t t) {
     b->arrival = t;
+    assert(sm->queue_count < MAX_BLOCKS);
     sm->queue[sm->queue_count++] = (uint32_t)(b - sm->blocks);
     serve_queue(sm, t);
 }
@@ -218,6 +226,7 @@ void block_start_due(struct sm *sm) {
     request(sm, place_block(sm, start), start.cycle);
 }
 
+/* Take a block's dynamic part back. */
 static void release(struct sm *sm, struct block *b, uint64_t t) {
     const bool found = smm_release(&sm->smm, b->dynamic_base);
     assert(found);
@@ -228,6 +237,7 @@ static void release(struct sm *sm, struct block *b, uint64_t t) {
 
 /* ---- barriers ---------------------------------------------------------------------------- */
 
+/* All live warps of a block have arrived: do what the barrier is for, and let them go on. */
 static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     const enum bar_option option = (enum bar_option)b->barrier;
     if (sm->check) check_interval(sm, b, t);
@@ -250,6 +260,7 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     release_warps(sm, b, t + sm->m->cfg->lat_bar, WAIT_BARRIER);
 }
 
+/* What is wrong with a warp's arrival at a barrier. */
 static enum error check_barrier(const struct sm *sm, const struct warp *w, const struct block *b,
                                 const struct uop *u) {
     if (w->mask != w->live) return ERROR_DIVERGENT_BARRIER;
@@ -274,6 +285,7 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
     b->barrier = u->sub;
     b->isolating = u->flags & INSN_ISOLATE;
     if (u->sub == BAR_ALLOC) b->dynamic_bytes = (uint32_t)u->imm;
+    assert(w->state == WARP_RUNNING && b->arrived < b->warps_live);
     b->barrier_pc = w->pc;
     w->state = WARP_BARRIER;
     warp_goto(w, w->pc + 1);
@@ -284,6 +296,7 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
 
 /* ---- end --------------------------------------------------------------------------------- */
 
+/* A block that ends has no age any more. */
 static void forget_order(struct sm *sm, uint64_t warp_slots) {
     uint32_t i = 0;
     while (sm->order[i] != warp_slots) i++;
@@ -291,12 +304,14 @@ static void forget_order(struct sm *sm, uint64_t warp_slots) {
     memmove(sm->order + i, sm->order + i + 1, (sm->order_count - i) * sizeof *sm->order);
 }
 
-/* What happens once the next block may have started is for later, when it is known. */
+/* Stop where the block may start that replaces one which ended at that cycle: it has yet to be
+ * known. */
 void block_await_next(struct sm *sm, uint64_t end) {
     const uint64_t start = end + sm->m->cfg->block_start;
     if (sm->replaced && start < sm->reach) sm->reach = start;
 }
 
+/* Give back what a block held; the dispatcher will hear of its end. */
 static void finish(struct sm *sm, struct block *b, uint64_t t) {
     forget_order(sm, b->warp_slots);
     if (sm->m->static_smem) smm_release(&sm->smm, b->static_base);
@@ -307,6 +322,7 @@ static void finish(struct sm *sm, struct block *b, uint64_t t) {
     sm->count.block_cycles += t - b->start;
     if (b->last_use > b->first_define)
         sm->count.shared_span_cycles += b->last_use - b->first_define;
+    assert(sm->finished_count < MAX_BLOCKS);
     sm->finished[sm->finished_count++] = t;
     block_await_next(sm, t);
     if (t > sm->last_activity) sm->last_activity = t;

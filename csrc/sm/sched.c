@@ -33,7 +33,7 @@ struct choice sched_pick(struct sm *sm, struct scheduler *s) {
 
 uint64_t sched_able(struct sm *sm, struct scheduler *s) { return sched_able_now(sm, s); }
 
-/* Taking them away one after the other: none that is left would come sooner for that. */
+/* Warps are taken away one after the other: none that is left would come sooner for that. */
 uint64_t sched_before(const struct sm *sm, const struct scheduler *s, uint64_t warps,
                       uint64_t others) {
     if (!others) return warps;

@@ -64,7 +64,7 @@ static inline uint64_t sched_ready_by(const struct sm *sm, uint64_t waiting, uin
     return found;
 }
 
-/* Those of the ready warps whose unit is free at cycle t. */
+/* The ready warps whose unit is free at cycle t. */
 static inline uint64_t sched_with_unit(const struct sm *sm, const struct scheduler *s,
                                        uint64_t ready, uint64_t t) {
     const uint64_t sp = sched_unit_free(sm, s, UNIT_SP) <= t ? ~0ull : 0;
@@ -85,7 +85,7 @@ static ALWAYS_INLINE uint64_t sched_able_now(struct sm *sm, struct scheduler *s)
     return sched_with_unit(sm, s, s->ready, s->slot);
 }
 
-/* Nobody can issue in the slot: the warps that can issue earliest after it, and when (*t). */
+/* The warps that can issue earliest after a slot in which nobody can, and when (*t). */
 uint64_t sched_after_slot(const struct sm *sm, const struct scheduler *s, uint64_t *t);
 
 /* What the scheduler would issue next, and when. */

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Bytes rounded up to the unit. */
+/* So many bytes rounded up to the unit. */
 static uint32_t rounded(const struct smm *smm, uint32_t bytes) {
     uint32_t excess = bytes % smm->unit;
 
@@ -34,6 +34,7 @@ static const struct smm_entry *overlapping(const struct smm *smm, uint32_t start
     return NULL;
 }
 
+/* Find the lowest place for so many bytes below a limit. */
 static bool first_fit(const struct smm *smm, uint32_t size, uint32_t limit, uint32_t *start) {
     uint32_t low = 0;
 
@@ -49,6 +50,7 @@ static bool first_fit(const struct smm *smm, uint32_t size, uint32_t limit, uint
     return false;
 }
 
+/* Find the highest place for so many bytes. */
 static bool highest_fit(const struct smm *smm, uint32_t size, uint32_t *start) {
     uint32_t high = smm->capacity;
 
@@ -64,7 +66,7 @@ static bool highest_fit(const struct smm *smm, uint32_t size, uint32_t *start) {
     return false;
 }
 
-/* Entries are disjoint, rounded and inside the memory. */
+/* Check that entries are disjoint, rounded and inside the memory. */
 #ifdef SMMUX_CHECK
 static void check(const struct smm *smm) {
     assert(smm->used <= SMM_ENTRIES && smm->capacity % smm->unit == 0);

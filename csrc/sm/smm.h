@@ -27,7 +27,7 @@ struct smm {
     uint32_t reserved; /* bytes at the top where no static entry may lie */
 };
 
-/* An empty table; unit >= 1. */
+/* Make an empty table; the unit is at least 1. */
 void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit);
 
 /* Keep `dynamic_bytes` at the top free of static entries, so that whatever the history the
@@ -35,27 +35,27 @@ void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit);
  * deadlock. Call it before the first allocation. */
 void smm_reserve(struct smm *smm, uint32_t dynamic_bytes);
 
-/* Whether bytes from `start` can be taken; if they overlap others, whose these are in `other`. */
+/* Can so many bytes from `start` be taken? If they overlap others, *other says whose these are. */
 enum smm_fit { SMM_FITS, SMM_UNALIGNED, SMM_OUTSIDE, SMM_RESERVED, SMM_OVERLAPS, SMM_FULL };
 enum smm_fit smm_fits(const struct smm *smm, uint32_t size, bool dynamic, uint32_t start,
                       const struct smm_entry **other);
 
-/* Bytes that an allocation takes: rounded up, a dynamic one at least one unit, so that its release
- * has something to match. */
+/* How many bytes an allocation takes: rounded up, a dynamic one at least one unit, so that its
+ * release has something to match. */
 uint32_t smm_rounded(const struct smm *smm, uint32_t size, bool dynamic);
-/* Where an allocation would lie, first fit from below if static, the highest place if dynamic;
- * false when there is no place now. A static one of 0 bytes is said to start at 0. */
+/* Find where an allocation would lie: first fit from below if static, the highest place if dynamic.
+ * False when there is no place now. A static one of 0 bytes is said to start at 0. */
 bool smm_find(const struct smm *smm, uint32_t size, bool dynamic, uint32_t *start);
-/* The first free range at or above *start: false if there is none. Dynamic: for any allocation,
- * else for a static one. */
+/* Find the first free range at or above *start, for any allocation (dynamic) or for a static one.
+ * False if there is none. */
 bool smm_hole(const struct smm *smm, bool dynamic, uint32_t *start, uint32_t *bytes);
 /* Take bytes that fit from `start`. A static allocation of 0 bytes holds no entry: do not release
  * it. */
 void smm_take(struct smm *smm, uint32_t block, uint32_t size, bool dynamic, uint32_t start);
-/* Both; false when there is no place now, or the table is full. */
+/* Find a place and take it; false when there is none now, or the table is full. */
 bool smm_alloc(struct smm *smm, uint32_t block, uint32_t size, bool dynamic, uint32_t *start);
 
-/* False when no valid entry starts there. */
+/* Release the entry that starts there; false when none does. */
 bool smm_release(struct smm *smm, uint32_t start);
 
 #endif
