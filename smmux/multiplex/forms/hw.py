@@ -40,7 +40,7 @@ def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_regis
     _place(analysis, lambda border: call(f"{module}.alloc" if border.begin else f"{module}.release"))
     _declare(analysis, dict(shapes or {}), f"{module}.array")
     text = "with shared memory held only from the first define to the last use of each region."
-    draft.name("_hw", f"{draft.source.name}, {text}")
+    draft.rename("_hw", f"{draft.source.name}, {text}")
     return draft.kernel()
 
 
@@ -54,7 +54,7 @@ def isolate(kernel: Kernel) -> Kernel:
     draft = outline(kernel)
     module = draft.names.module("smm", smm)
     _place(analysed(draft), lambda _: call(f"{module}.isolate"))
-    draft.name("_isolated", f"{draft.source.name}, with isolating barriers around each region.")
+    draft.rename("_isolated", f"{draft.source.name}, with isolating barriers around each region.")
     return draft.kernel()
 
 

@@ -76,7 +76,7 @@ class Draft:
         """Say that the tree is another one now."""
         self._known.clear()
 
-    def name(self, suffix: str, text: str) -> None:
+    def rename(self, suffix: str, text: str) -> None:
         """Give the kernel its new name and docstring, in place of the one it has."""
         self.tree.name += suffix
         self.tree.body[: int(has_docstring(self.tree))] = [at(statement(repr(text)), self.tree.body[0])]

@@ -42,7 +42,7 @@ def co_hw(
     """
     draft, _ = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=True)
     text = f"with a private and a public part of {array}; the public part is held while in use."
-    draft.name("_co_hw", f"{draft.source.name}, {text}")
+    draft.rename("_co_hw", f"{draft.source.name}, {text}")
     return draft.kernel()
 
 
@@ -78,7 +78,7 @@ def co_vtb(
     indices = in_turns(draft, merge, own)
     for_each(draft.source, draft.tree, own, indices.virtual_block, n)
     text = f"{n} virtual thread blocks, each with a private part of {array}, have the public part in turns."
-    draft.name("_co_vtb", f"{draft.source.name}: {text}")
+    draft.rename("_co_vtb", f"{draft.source.name}: {text}")
     return finished(draft, indices, again)
 
 

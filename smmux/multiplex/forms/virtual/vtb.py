@@ -46,7 +46,7 @@ def vtb(
     merge = merged(kernel, n, grid, block)
     draft = prepared(kernel, stage_registers)
     indices = in_turns(draft, merge)
-    draft.name("_vtb", f"{draft.source.name}: {n} virtual thread blocks take turns with the shared memory of one.")
+    draft.rename("_vtb", f"{draft.source.name}: {n} virtual thread blocks take turns with the shared memory of one.")
     return finished(draft, indices, again)
 
 

@@ -36,5 +36,5 @@ def vtb_pipe(
         peel(draft)
     indices = in_turns(draft, merge, overlapping=True)
     text = "a pipeline of 2 virtual thread blocks; one at a time uses shared memory."
-    draft.name("_vtb_pipe", f"{draft.source.name}: {text}")
+    draft.rename("_vtb_pipe", f"{draft.source.name}: {text}")
     return finished(draft, indices, again)
