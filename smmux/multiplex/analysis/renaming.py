@@ -52,16 +52,16 @@ def renamed(kernel: Kernel) -> Kernel | None:
     return None if made is kernel else made
 
 
-def _function(function: Kernel, known: dict[int, Kernel]) -> Kernel:
-    if id(function) not in known:
-        known[id(function)] = function  # a recursive one stays as it is
+def _function(function: Kernel, known: dict[Kernel, Kernel]) -> Kernel:
+    if function not in known:
+        known[function] = function  # a recursive one stays as it is
         source = separated(function.definition)
         changed = {name: made for name, f in _called(source) if (made := _function(f, known)) is not f}
         if changed:
             source = replace(source, captured=ChainMap(dict(changed), source.captured))  # type: ignore[arg-type]
         if source is not function.definition:
-            known[id(function)] = Kernel(source)
-    return known[id(function)]
+            known[function] = Kernel(source)
+    return known[function]
 
 
 def _called(source: FunctionSource) -> Iterable[tuple[str, Kernel]]:

@@ -15,10 +15,12 @@ from smmux.multiplex.syntax.build import names_in
 from smmux.multiplex.syntax.vocabulary import device_function
 
 __all__ = [
+    "Flow",
     "Mention",
     "Mentions",
     "assigned",
     "certain",
+    "closure",
     "exposed",
     "fed_by",
     "fills",
@@ -145,7 +147,8 @@ class Mentions:
 
     def call(self, node: ast.Call, function: FunctionSource) -> Iterator[Any]:
         """A call of a device function: of an argument it may need the value, and it may store to it."""
-        needed, stored = exposed(function, function.node.body), assigned(function, function.node.body)
+        body = Mentions(function).block(function.node.body)
+        needed, stored = _Needed().sequence(body, frozenset()), _stored(body)
         given = [*zip(function.parameters, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
         for name, argument in given:
             if name is None or name in needed:
@@ -155,13 +158,13 @@ class Mentions:
                 yield from (Mention(n, reads=False, stores=True) for n in inside)
 
 
-def _mentions(source: FunctionSource, nodes: Iterable[ast.stmt]) -> Iterator[Mention]:
-    return (event for event in flat(Mentions(source).block(nodes)) if isinstance(event, Mention))
+def _stored(events: Iterable[Any]) -> set[str]:
+    return {event.node.id for event in flat(events) if isinstance(event, Mention) and event.stores}
 
 
 def assigned(source: FunctionSource, nodes: Iterable[ast.stmt]) -> set[str]:
     """Variables assigned, and per-thread arrays stored to, in statements and by the functions they call."""
-    return {mention.node.id for mention in _mentions(source, nodes) if mention.stores}
+    return _stored(Mentions(source).block(nodes))
 
 
 def certain(body: Iterable[ast.stmt]) -> set[str]:
@@ -194,16 +197,24 @@ def needed_after(source: FunctionSource, tree: ast.FunctionDef, body: list[ast.s
 # -- what values go into
 
 
-def fed_by(source: FunctionSource, body: list[ast.stmt], seeds: Collection[str]) -> set[str]:
-    """Variables and per-thread arrays into which values of the seeds go, or that are assigned where these decide."""
-    flows = list(_flows(source, body))
+Flow = tuple[set[str], set[str]]
+"""Variables that change together, and those that decide how."""
+
+
+def closure(seeds: Collection[str], flows: Collection[Flow]) -> set[str]:
+    """All variables that some change, and those that these change in turn."""
     found, known = set(seeds), -1
     while known != (known := len(found)):
         found.update(*(changed for changed, used in flows if used & found))
-    return found - set(seeds)
+    return found
 
 
-def _flows(source: FunctionSource, body: list[ast.stmt]) -> Iterator[tuple[set[str], set[str]]]:
+def fed_by(source: FunctionSource, body: list[ast.stmt], seeds: Collection[str]) -> set[str]:
+    """Variables and per-thread arrays into which values of the seeds go, or that are assigned where these decide."""
+    return closure(seeds, list(_flows(source, body))) - set(seeds)
+
+
+def _flows(source: FunctionSource, body: list[ast.stmt]) -> Iterator[Flow]:
     """What statements change, and what decides how."""
     for node in body:
         if isinstance(node, ast.If | ast.For | ast.While):
@@ -211,7 +222,8 @@ def _flows(source: FunctionSource, body: list[ast.stmt]) -> Iterator[tuple[set[s
             yield from _flows(source, node.body)
             yield from _flows(source, node.orelse)
         else:
-            yield assigned(source, [node]), {m.node.id for m in _mentions(source, [node]) if m.reads}
+            mentions = [m for m in flat(Mentions(source).block([node])) if isinstance(m, Mention)]
+            yield _stored(mentions), {m.node.id for m in mentions if m.reads}
 
 
 # -- jumps

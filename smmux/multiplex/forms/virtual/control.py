@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
-from smmux.multiplex.analysis.scalars import names_in
+from smmux.multiplex.analysis.scalars import Flow, closure, names_in
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.regions.find import Usage, synchronises
 from smmux.multiplex.syntax.refusals import refuse
@@ -34,7 +34,7 @@ class Control:
         around += [p for piece in around for side in piece.blocks for p in side.pieces if any(escaping(p.events))]
         met = names_in(*(head for piece in around for head in heads(piece.node)))
         nodes = [node for statement in analysis.body.body for node in ast.walk(statement)]
-        self.deciding = _closure(met, [(used, changed) for changed, used in _flows(nodes, elements=False)]) - varying
+        self.deciding = closure(met, [(used, changed) for changed, used in _flows(nodes, elements=False)]) - varying
 
     def differs(self, node: ast.stmt) -> bool:
         """Whether virtual blocks can go different ways at a loop or condition."""
@@ -122,11 +122,7 @@ def tainted(source: FunctionSource, tree: ast.FunctionDef, seeds: set[str]) -> s
             flows.append((set(assigned_names([node])), names_in(node.test)))
         elif isinstance(node, ast.Call):
             flows.append((arrays & {a.id for a in node.args if isinstance(a, ast.Name)}, names_in(*node.args)))
-    return _closure(seeds, flows)
-
-
-Flow = tuple[set[str], set[str]]
-"""Variables that change together, and those that decide how."""
+    return closure(seeds, flows)
 
 
 def _flows(nodes: Iterable[ast.AST], elements: bool = True) -> Iterator[Flow]:
@@ -146,12 +142,3 @@ def _roots(target: ast.expr, elements: bool) -> set[str]:
     if isinstance(target, ast.Subscript):
         return _roots(target.value, elements) if elements else set()
     return names_in(target)
-
-
-def _closure(seeds: set[str], flows: Sequence[Flow]) -> set[str]:
-    """All variables that some change, and those that these change in turn."""
-    found, before = set(seeds), -1
-    while before != len(found):
-        before = len(found)
-        found.update(*(changed for changed, used in flows if used & found))
-    return found
