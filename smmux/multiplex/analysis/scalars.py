@@ -25,7 +25,6 @@ __all__ = [
     "fed_by",
     "fills",
     "leaving",
-    "names_in",
     "needed_after",
     "stored_once",
 ]

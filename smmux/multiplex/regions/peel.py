@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
-from smmux.multiplex.analysis.scalars import assigned, exposed, names_in
+from smmux.multiplex.analysis.scalars import assigned, exposed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, find, synchronises
-from smmux.multiplex.syntax.build import at, element, expression, statement
+from smmux.multiplex.syntax.build import at, element, expression, names_in, statement
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.vocabulary import device_function
 

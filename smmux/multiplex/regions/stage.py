@@ -18,10 +18,10 @@ from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.analysis.accesses import Piece, barriers, escaping, touches
 from smmux.multiplex.analysis.facts import Array
-from smmux.multiplex.analysis.scalars import assigned, exposed, names_in
+from smmux.multiplex.analysis.scalars import assigned, exposed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, Usage
-from smmux.multiplex.syntax.build import at, call, element, expression
+from smmux.multiplex.syntax.build import at, call, element, expression, names_in
 from smmux.multiplex.syntax.draft import Draft, Names
 
 __all__ = ["REGISTERS", "stage"]

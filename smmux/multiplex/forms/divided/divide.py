@@ -17,7 +17,6 @@ import numpy as np
 from smmux import cuda, smm
 from smmux.kernel import Kernel
 from smmux.multiplex.analysis.integers import single_values
-from smmux.multiplex.analysis.scalars import names_in
 from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.forms.divided.layout import Layout
 from smmux.multiplex.forms.divided.parts import Parts
@@ -27,7 +26,7 @@ from smmux.multiplex.forms.divided.waiting import Waiting
 from smmux.multiplex.forms.hw import declaration
 from smmux.multiplex.regions.find import Span, find, is_barrier
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.syntax.build import at, call, expression, statement
+from smmux.multiplex.syntax.build import at, call, expression, names_in, statement
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses, inline_barriers
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse

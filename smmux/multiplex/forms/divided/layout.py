@@ -12,11 +12,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from smmux.multiplex.analysis.integers import Linear, assignments, linear, value_of
-from smmux.multiplex.analysis.scalars import names_in
 from smmux.multiplex.analysis.threads import UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses
-from smmux.multiplex.syntax.build import at, expression
+from smmux.multiplex.syntax.build import at, expression, names_in
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 

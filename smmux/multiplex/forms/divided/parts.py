@@ -15,10 +15,10 @@ from typing import TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.integers import Linear, linear
-from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, leaving, names_in
+from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, leaving
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses
-from smmux.multiplex.syntax.build import at, call, shell
+from smmux.multiplex.syntax.build import at, call, names_in, shell
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.types import int32

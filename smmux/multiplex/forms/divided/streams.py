@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 from smmux import cuda
 from smmux.multiplex.analysis.accesses import Piece, barriers, escaping, touches
-from smmux.multiplex.analysis.scalars import assigned, certain, exposed, fills, names_in, needed_after, stored_once
+from smmux.multiplex.analysis.scalars import assigned, certain, exposed, fills, needed_after, stored_once
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.parts import NotDivisibleError, Parts
 from smmux.multiplex.forms.divided.waiting import NotDeferredError, Waiting
 from smmux.multiplex.regions.find import Span, is_barrier
-from smmux.multiplex.syntax.build import at, statement
+from smmux.multiplex.syntax.build import at, names_in, statement
 from smmux.multiplex.syntax.vocabulary import calls
 
 __all__ = ["Streams", "streams"]

@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from smmux.multiplex.analysis.scalars import leaving, names_in
+from smmux.multiplex.analysis.scalars import leaving
 from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
-from smmux.multiplex.syntax.build import at, shell, statement
+from smmux.multiplex.syntax.build import at, names_in, shell, statement
 
 __all__ = ["NotDeferredError", "Waiting"]
 

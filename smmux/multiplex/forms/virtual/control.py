@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
-from smmux.multiplex.analysis.scalars import Flow, closure, names_in
+from smmux.multiplex.analysis.scalars import Flow, closure
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.regions.find import Usage, synchronises
+from smmux.multiplex.syntax.build import names_in
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import BARRIERS, COUNTING, calls
 

@@ -15,10 +15,10 @@ from smmux.compiler.frontend.source import assigned_names
 from smmux.language import Dim3
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping
 from smmux.multiplex.analysis.integers import Linear, linear, range_bounds, single_values
-from smmux.multiplex.analysis.scalars import exposed, names_in, needed_after
+from smmux.multiplex.analysis.scalars import exposed, needed_after
 from smmux.multiplex.forms.virtual.control import Control
 from smmux.multiplex.forms.virtual.indices import Indices
-from smmux.multiplex.syntax.build import expression, statement, surrounding
+from smmux.multiplex.syntax.build import expression, names_in, statement, surrounding
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 
