@@ -16,7 +16,7 @@ from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
 from smmux.multiplex.analysis.scalars import assigned, exposed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, find, synchronises
-from smmux.multiplex.syntax.build import at, element, expression, names_in, statement
+from smmux.multiplex.syntax.build import at, element, expression, has_docstring, names_in, statement
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.vocabulary import device_function
 
@@ -108,7 +108,7 @@ class Peeling:
         block.body.insert(block.body.index(front) if front is not self.loop else place, loads)
         declared = statement(f"{name} = {module}.local.array({PEELED}, {self.array}.dtype)")
         body = draft.tree.body
-        body.insert(_behind_docstring(draft.tree), at(declared, body[0]))
+        body.insert(int(has_docstring(draft.tree)), at(declared, body[0]))
 
     def over(self, text: str, body: list[ast.stmt]) -> ast.For:
         """The loop with another range and body."""
@@ -122,7 +122,3 @@ def _every_time(body: list[ast.stmt], load: ast.AST) -> bool:
         if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr) and any(n is load for n in ast.walk(node)):
             return not any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(node))
     return False
-
-
-def _behind_docstring(tree: ast.FunctionDef) -> int:
-    return int(isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant))

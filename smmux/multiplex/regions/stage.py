@@ -21,7 +21,7 @@ from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.scalars import assigned, exposed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, Usage
-from smmux.multiplex.syntax.build import at, call, element, expression, names_in
+from smmux.multiplex.syntax.build import at, behind, call, element, expression, names_in
 from smmux.multiplex.syntax.draft import Draft, Names
 
 __all__ = ["REGISTERS", "stage"]
@@ -290,9 +290,5 @@ def _declare(analysis: Analysis, buffer: Buffer) -> None:
     extents = buffer.extents
     shape = extents[0] if len(extents) == 1 else ast.Tuple(list(extents), ast.Load())
     made = ast.Assign([ast.Name(buffer.name, ast.Store())], call(f"{module}.local.array", shape, node.args[1]))
-    for block in analysis.body.walk():
-        for i, inner in enumerate(block.body):
-            if isinstance(inner, ast.Assign) and inner.value is node:
-                block.body.insert(i + 1, at(made, inner))
-                return
-    raise AssertionError("a shared array without a declaration")
+    declared = (n for n in ast.walk(analysis.tree) if isinstance(n, ast.Assign) and n.value is node)
+    behind(analysis.tree, next(declared), made)

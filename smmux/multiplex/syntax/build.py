@@ -10,8 +10,8 @@ from typing import TypeVar
 Node = TypeVar("Node", bound=ast.AST)
 Compound = TypeVar("Compound", ast.If, ast.For, ast.While, ast.If | ast.For | ast.While)
 
-__all__ = ["at", "call", "element", "expression", "has_docstring", "lists", "names_in", "renamed", "shell", "statement",
-           "substitute", "surrounding"]  # fmt: skip
+__all__ = ["at", "behind", "call", "element", "expression", "has_docstring", "lists", "names_in", "renamed", "shell",
+           "statement", "substitute", "surrounding"]  # fmt: skip
 
 
 # -- parts of a tree
@@ -89,6 +89,14 @@ def surrounding(node: Node, place: ast.stmt) -> Node:
 
 
 # -- changed trees
+
+
+def behind(tree: ast.AST, node: ast.stmt, *new: ast.stmt) -> None:
+    """Put new statements behind one of a tree, in place."""
+    around = (body for outer in ast.walk(tree) if isinstance(outer, ast.stmt) for body in lists(outer))
+    body = next(body for body in around if node in body)
+    place = body.index(node) + 1
+    body[place:place] = [at(statement, node) for statement in new]
 
 
 def substitute(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:

@@ -26,7 +26,7 @@ from smmux.multiplex.forms.divided.waiting import Waiting
 from smmux.multiplex.forms.hw import declaration
 from smmux.multiplex.regions.find import Span, find, is_barrier
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.syntax.build import at, call, expression, names_in, statement
+from smmux.multiplex.syntax.build import at, behind, call, expression, names_in, statement
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses, inline_barriers
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
@@ -222,7 +222,7 @@ class Division:
         shape, dtype = self.declaration.args
         function = f"{names.module('smm', smm)}.array" if self.allocate else ast.unparse(self.declaration.func)
         rest = ast.Constant(self.shape[0] - self.split.private)
-        new: dict[ast.AST | None, list[tuple[str, ast.expr]]] = {
+        new: dict[ast.expr, list[tuple[str, ast.expr]]] = {
             view: [(public[n], call(f"{public[self.name]}.view", view.args[0]))]
             for n, view in self.views().items()
             if public[n] in used
@@ -232,11 +232,10 @@ class Division:
             size = expression(repr(waiting.extents if len(waiting.extents) > 1 else waiting.extents[0]))
             new[self.declaration].append((waiting.name, call(f"{language}.local.array", size, dtype)))
         self.declaration.args[0] = at(_with_first(shape, ast.Constant(self.split.private)), self.declaration)
-        body: list[ast.stmt] = []
-        for node in self.tree.body:
-            made = new.get(node.value, []) if isinstance(node, ast.Assign) else []
-            body += [node, *(at(ast.Assign([ast.Name(name, ast.Store())], value), node) for name, value in made)]
-        self.tree.body[:] = body
+        for node in list(ast.walk(self.tree)):
+            if isinstance(node, ast.Assign) and node.value in new:
+                made = (ast.Assign([ast.Name(name, ast.Store())], value) for name, value in new[node.value])
+                behind(self.tree, node, *made)
 
 
 def _with_first(shape: ast.expr, first: ast.expr) -> ast.expr:

@@ -15,7 +15,7 @@ from smmux.multiplex.analysis.integers import Linear, assignments, linear, value
 from smmux.multiplex.analysis.threads import UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses
-from smmux.multiplex.syntax.build import at, expression, names_in
+from smmux.multiplex.syntax.build import behind, expression, names_in
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 
@@ -73,16 +73,12 @@ class Layout:
         """`slot = ...` behind the definition of the base, which is checked for all threads a block can have."""
         period = self.rows * self.stride
         text = f"{self.base} // {period} * {self.stride} + {self.base} % {self.stride}"
-        for node in ast.walk(tree):
-            lists = (getattr(node, name, None) for name in ("body", "orelse"))
-            for body in (b for b in lists if isinstance(b, list)):
-                for i, inner in enumerate(body):
-                    if isinstance(inner, ast.Assign) and names_in(*inner.targets) == {self.base}:
-                        self.check_base(inner)
-                        made = ast.Assign([ast.Name(self.slot, ast.Store())], expression(text))
-                        body.insert(i + 1, at(made, inner))
-                        return
-        raise refuse(self.analysis.source, None, f"{self.base!r} has no definition in the kernel")
+        assigned = (node for node in ast.walk(tree) if isinstance(node, ast.Assign))
+        base = next((node for node in assigned if names_in(*node.targets) == {self.base}), None)
+        if base is None:
+            raise refuse(self.analysis.source, None, f"{self.base!r} has no definition in the kernel")
+        self.check_base(base)
+        behind(tree, base, ast.Assign([ast.Name(self.slot, ast.Store())], expression(text)))
 
     def check_base(self, node: ast.Assign) -> None:
         """Refuse a base that is not in row 0 in every thread."""
