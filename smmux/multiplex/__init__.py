@@ -26,18 +26,5 @@ from smmux.multiplex.forms.virtual.vtb_pipe import vtb_pipe
 from smmux.multiplex.regions.overview import Region, Regions, regions
 from smmux.multiplex.syntax.refusals import MultiplexError
 
-__all__ = [
-    "FORMS",
-    "Form",
-    "MultiplexError",
-    "Region",
-    "Regions",
-    "VirtualKernel",
-    "co_hw",
-    "co_vtb",
-    "hw",
-    "isolate",
-    "regions",
-    "vtb",
-    "vtb_pipe",
-]
+__all__ = ["FORMS", "Form", "MultiplexError", "Region", "Regions", "VirtualKernel", "co_hw", "co_vtb", "hw", "isolate",
+           "regions", "vtb", "vtb_pipe"]  # fmt: skip
