@@ -20,7 +20,8 @@ struct management {
     bool dynamic;
     /* May a block start that waits for its static part, if that has a place? */
     bool (*may_start)(struct sm *sm, const struct block *b);
-    /* Where the part that the block waits for is to lie; false: the block waits on. */
+    /* Where the part that the block waits for is to lie; false: the block waits on. Not asked for a
+     * static part of 0 bytes. */
     bool (*place)(struct sm *sm, const struct block *b, uint32_t *at);
     /* The index of the one to be asked next among `count` slots of blocks that wait, in order of
      * arrival; called for two or more. */

@@ -148,7 +148,9 @@ enum smm_fit smm_fits(const struct smm *smm, uint32_t size, bool dynamic, uint32
     if (start % smm->unit != 0) return SMM_UNALIGNED;
     if (start > smm->capacity - size) return SMM_OUTSIDE;
     if (size > top || start > top - size) return SMM_RESERVED;
-    if ((*other = overlapping(smm, start, size)) != NULL) return SMM_OVERLAPS;
+    const struct smm_entry *found = overlapping(smm, start, size);
+    if (other != NULL) *other = found;
+    if (found != NULL) return SMM_OVERLAPS;
     return vacancy(smm) == SMM_ENTRIES ? SMM_FULL : SMM_FITS;
 }
 
@@ -156,7 +158,7 @@ void smm_take(struct smm *smm, uint32_t block, uint32_t size, bool dynamic, uint
     const uint32_t i = vacancy(smm);
 
     if (size == 0 && !dynamic) return;
-    assert(i < SMM_ENTRIES);
+    assert(smm_fits(smm, size, dynamic, start, NULL) == SMM_FITS);
     if (i == smm->used) smm->used++;
     smm->entry[i] =
         (struct smm_entry){true, dynamic, block, smm_rounded(smm, size, dynamic), start};

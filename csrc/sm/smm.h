@@ -35,7 +35,8 @@ void smm_init(struct smm *smm, uint32_t capacity, uint32_t unit);
  * deadlock. Call it before the first allocation. */
 void smm_reserve(struct smm *smm, uint32_t dynamic_bytes);
 
-/* Can so many bytes from `start` be taken? If they overlap others, *other says whose these are. */
+/* Can so many bytes from `start` be taken? If they overlap others, *other says whose these are,
+ * unless `other` is NULL. */
 enum smm_fit { SMM_FITS, SMM_UNALIGNED, SMM_OUTSIDE, SMM_RESERVED, SMM_OVERLAPS, SMM_FULL };
 enum smm_fit smm_fits(const struct smm *smm, uint32_t size, bool dynamic, uint32_t start,
                       const struct smm_entry **other);

@@ -278,6 +278,31 @@ def test_who_serves_nobody_ends_in_a_deadlock():
     assert caught.value.line == LINE
 
 
+@pytest.mark.parametrize(
+    ("managers", "error"),
+    [(5, TypeError), ([], ValueError), ([Dynamic(None)] * 5, ValueError), ([object()] * 6, smmux.ManagementError)],
+)
+def test_the_core_takes_an_object_for_each_sm_and_nothing_else(managers, error, monkeypatch):
+    arguments, _ = plain_launch(monkeypatch)
+    with pytest.raises(error):
+        _core.launch(**arguments, managers=managers)
+
+
+def test_a_management_may_simulate_itself():
+    """A run within a question of another one."""
+
+    class Nested(Dynamic):
+        def may_start(self, block, waiting):
+            if block.block == 1:
+                nested.append(run("aged", blocks=8, host_threads=2).counters)
+            return super().may_start(block, waiting)
+
+    nested: list = []
+    for threads in (1, 2):
+        assert run(Nested, host_threads=threads).counters == run("dynamic").counters
+    assert nested == [run("aged", blocks=8).counters] * 2
+
+
 @pytest.mark.parametrize("management", [lambda memory: 1, int, len])
 def test_what_makes_no_managements_is_refused(management):
     with pytest.raises((smmux.ConfigError, TypeError)):
