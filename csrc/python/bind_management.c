@@ -9,12 +9,17 @@
 #include "chip/launch.h"
 #include "sm/management.h"
 
+/* The exception that ended the work of an SM, or NULL. */
+struct raised {
+    PyObject *error;
+};
+
 struct managers {
     struct management functions; /* those of this file */
     struct bind_pause *pause;    /* of the run */
     PyObject *objects;           /* tuple: the manager of each SM */
     PyObject *request, *hole;    /* types */
-    PyObject **raised;           /* by SM: the exception that ended its work, or NULL */
+    struct raised *raised;       /* by SM */
 };
 
 /* ---- exceptions -------------------------------------------------------------------------- */
@@ -84,7 +89,7 @@ static void fail(struct call *c, const char *format, ...) {
 static void fail_by_exception(struct call *c) {
     PyObject *error = take_exception();
     fail(c, "raised %s: %S", Py_TYPE(error)->tp_name, error);
-    Py_XSETREF(c->managers->raised[c->sm->id], error);
+    Py_XSETREF(c->managers->raised[c->sm->id].error, error);
 }
 
 /* ---- what a manager is told -------------------------------------------------------------- */
@@ -219,7 +224,7 @@ static uint32_t next_request(struct sm *sm, const uint32_t *slots, uint32_t coun
 void bind_free_managers(struct managers *ms) {
     if (!ms) return;
     for (Py_ssize_t i = 0; ms->raised && i < PyTuple_GET_SIZE(ms->objects); i++)
-        Py_XDECREF(ms->raised[i]);
+        Py_XDECREF(ms->raised[i].error);
     PyMem_Free(ms->raised);
     Py_XDECREF(ms->objects);
     Py_XDECREF(ms->request);
@@ -262,7 +267,7 @@ void bind_managers_begin(struct managers *ms, struct bind_pause *pause) { ms->pa
 /* An exception such as KeyboardInterrupt is no fault of the manager in which it arrived. */
 static PyObject *stopped(const struct managers *ms) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ms->objects); i++) {
-        PyObject *error = ms->raised[i];
+        PyObject *error = ms->raised[i].error;
         if (error && !PyErr_GivenExceptionMatches(error, PyExc_Exception)) return error;
     }
     return NULL;
@@ -275,7 +280,7 @@ PyObject *bind_raise_managed(const struct managers *ms, const struct outcome *ou
         return NULL;
     }
     bind_raise_outcome(out);
-    error = out->fault.code == ERROR_MANAGEMENT ? ms->raised[out->fault.sm] : NULL;
+    error = out->fault.code == ERROR_MANAGEMENT ? ms->raised[out->fault.sm].error : NULL;
     if (error) {
         PyObject *raised = take_exception();
         PyException_SetCause(raised, Py_NewRef(error));
