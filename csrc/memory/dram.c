@@ -8,36 +8,6 @@
 
 static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-static inline uint32_t at_least(uint32_t a, uint32_t least) { return a > least ? a : least; }
-
-/* The timing of a machine's channels. */
-static struct dram_timing timing(const struct config *cfg) {
-    struct dram_timing t = {
-        .rcd = cfg->t_rcd,
-        .rp = cfg->t_rp,
-        .ras = cfg->t_ras,
-        .rc = cfg->t_rc,
-        .rrd = cfg->t_rrd,
-        .faw = cfg->t_faw,
-        .cl = cfg->t_cl,
-        .wl = cfg->t_wl,
-        .burst = cfg->dram_burst_clk,
-        .ccd = at_least(cfg->t_ccd, cfg->dram_burst_clk), /* one burst at a time on the data bus */
-        .ccdl = cfg->t_ccdl,
-        .rtp = cfg->t_rtp,
-        .rtpl = cfg->t_rtpl,
-        .refi = cfg->t_refi,
-        .rfc = cfg->t_rfc,
-    };
-    /* Command to command, as GPGPU-Sim derives them (gpu-sim.h: tRTW, tWTR, tWTP); two
-     * clocks turn the bus round. Never closer than any two column commands. */
-    t.rtw = t.cl + t.burst + 2 > t.wl ? t.cl + t.burst + 2 - t.wl : 1;
-    t.rtw = at_least(t.rtw, t.ccd);
-    t.wtr = at_least(t.wl + t.burst + cfg->t_wtr, t.ccd);
-    t.wtp = t.wl + t.burst + cfg->t_wr;
-    return t;
-}
-
 static const struct dram_list empty = {DRAM_NONE, DRAM_NONE};
 
 static void list_append(struct dram_entry *pool, struct dram_list *list, uint32_t e) {
@@ -67,7 +37,7 @@ enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity
     const struct dram_policy *policy = policies[cfg->dram_policy];
     *d = (struct dram){
         .wake = DRAM_NEVER,
-        .t = timing(cfg),
+        .t = dram_timing(cfg),
         .banks = cfg->dram_banks,
         .group_mask = cfg->dram_groups - 1,
         .closed = cfg->dram_banks == 32 ? UINT32_MAX : (1u << cfg->dram_banks) - 1,

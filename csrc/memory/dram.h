@@ -140,6 +140,8 @@ struct dram {
     struct dram_log *log;
 };
 
+/* The timing of a machine's channels (dram_timing.c). */
+struct dram_timing dram_timing(const struct config *cfg);
 /* Make an idle channel, which holds as many requests between push and pop as its capacity. Its
  * refresh is staggered by `phase` clocks against those of other channels. */
 enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase);
