@@ -167,6 +167,7 @@ class Turns:
         if self.n == 2:
             self.pending = True
             first, second = self.turn_of("0", pieces, conditions, task), self.turn_of("1", pieces, conditions, None)
+            self.pending = self.pending or not self.met(pieces)
             return [*first, barrier, *restored, *second]
         name = self.names.new("turn", "v_turn")
         loop = at(statement(f"for {name} in range({self.n}):\n    pass"), pieces[0].node)
@@ -175,6 +176,13 @@ class Turns:
         self.names.taken.discard(name)  # free for the next region
         self.pending = False
         return [loop]
+
+    def met(self, pieces: Sequence[Piece]) -> bool:
+        """Whether a barrier is the last thing in a turn, or a loop that differs, which has seen to `pending` itself."""
+        last = pieces[-1]
+        if not synchronises(last) or self.control.differs(last.node):
+            return synchronises(last)
+        return all(self.met(block.pieces) for block in last.blocks if block.pieces)
 
     def in_turn(self, turn: str, conditions: Conditions) -> Conditions:
         """The conditions in the turn of one of the virtual blocks."""
@@ -204,7 +212,6 @@ class Turns:
         """A barrier, a statement with barriers in it, or a run of others."""
         piece = part[0]
         if not synchronises(piece):
-            self.pending = True
             return self.guarded(part, conditions)
         if is_barrier(piece):
             return [copy.deepcopy(piece.node)]
