@@ -183,3 +183,18 @@ def test_refused(name: str, options: dict[str, Any], why: str) -> None:
     with pytest.raises(multiplex.MultiplexError, match=why) as caught:
         multiplex.co_hw(benchmarks.get(name).kernel(), **options)
     assert caught.value.lineno
+
+
+def test_rows_whose_beginning_is_not_known_are_refused() -> None:
+    text = """
+    def f(a, out):
+        tile = cuda.shared.array(1024, int32)
+        t = cuda.threadIdx.x
+        first = int32(cuda.threadIdx.x + cuda.blockIdx.x)
+        for k in range(16):
+            tile[first + 32 * k] = a[t]
+        cuda.syncthreads()
+        out[t] = tile[first]
+    """
+    with pytest.raises(multiplex.MultiplexError, match=r"'first' cannot be computed from threadIdx\.x alone"):
+        multiplex.co_hw(kernel(text), "tile", private=14, interleaved=(16, 32))
