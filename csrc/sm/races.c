@@ -131,8 +131,8 @@ static uint32_t stored(const struct visit *v, uint32_t piece, uint32_t lane) {
     return bits == 32 ? word : word & ((1u << bits) - 1);
 }
 
-/* Report this lane's store if it replaces what another lane stores, or has stored. To store the
- * value that is there does no harm. */
+/* Report this lane's store if it is to replace another value; to store what is there is harmless.
+ */
 static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lane) {
     const uint32_t shift = v->check->shift, value = stored(v, piece, lane);
     uint32_t there = 0;
