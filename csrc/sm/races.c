@@ -131,8 +131,7 @@ static uint32_t stored(const struct visit *v, uint32_t piece, uint32_t lane) {
     return bits == 32 ? word : word & ((1u << bits) - 1);
 }
 
-/* Report this lane's store if it is to replace another value; to store what is there is harmless.
- */
+/* Report who left the value that this lane's store replaces, unless it stores the same one. */
 static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lane) {
     const uint32_t shift = v->check->shift, value = stored(v, piece, lane);
     uint32_t there = 0;
