@@ -9,22 +9,6 @@ from typing import Any
 
 from smmux.multiplex.analysis.facts import Array, Site
 
-__all__ = [
-    "Alternatives",
-    "Barrier",
-    "Block",
-    "Called",
-    "Event",
-    "Jump",
-    "Loop",
-    "Piece",
-    "Touch",
-    "barriers",
-    "escaping",
-    "flat",
-    "touches",
-]
-
 
 @dataclass(slots=True, eq=False)
 class Touch:

@@ -10,8 +10,6 @@ from typing import Any
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.integers import assignments
 
-__all__ = ["MISSING", "UNIFORM", "VARYING", "Array", "Condition", "Fact", "Scope", "Site", "join", "known"]
-
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 
 

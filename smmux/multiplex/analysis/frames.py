@@ -14,8 +14,6 @@ from smmux.multiplex.analysis.facts import MISSING, Array, Condition, Fact, Scop
 from smmux.multiplex.analysis.integers import trips
 from smmux.multiplex.syntax.refusals import refuse
 
-__all__ = ["Analysis", "Frame", "rule"]
-
 Item = TypeVar("Item")
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 

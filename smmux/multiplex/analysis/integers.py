@@ -16,19 +16,6 @@ from typing import Any
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.syntax.build import expression
 
-__all__ = [
-    "CONSTANT_OPERATIONS",
-    "Linear",
-    "assignments",
-    "constant",
-    "linear",
-    "range_bounds",
-    "single_values",
-    "trips",
-    "value_of",
-]
-
-
 CONSTANT_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,

@@ -24,8 +24,6 @@ from smmux.multiplex.analysis.scalars import Mention, Mentions
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import MultiplexError
 
-__all__ = ["as_written", "or_renamed", "separated"]
-
 Pass = TypeVar("Pass", bound=Callable[..., Any])
 
 

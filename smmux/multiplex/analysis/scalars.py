@@ -14,21 +14,6 @@ from smmux.multiplex.analysis.integers import constant, trips
 from smmux.multiplex.syntax.build import names_in
 from smmux.multiplex.syntax.vocabulary import device_function
 
-__all__ = [
-    "Flow",
-    "Mention",
-    "Mentions",
-    "assigned",
-    "certain",
-    "closure",
-    "exposed",
-    "fed_by",
-    "fills",
-    "leaving",
-    "needed_after",
-    "stored_once",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mention:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from smmux.multiplex.analysis.accesses import Barrier, Block, Event, Piece, Touch, barriers, escaping, touches
-from smmux.multiplex.analysis.liveness import Places, places
+from smmux.multiplex.analysis.dataflow import Places, places
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.syntax.refusals import refuse
 

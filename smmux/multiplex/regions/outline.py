@@ -8,7 +8,7 @@ from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import barriers, touches
-from smmux.multiplex.analysis.liveness import places
+from smmux.multiplex.analysis.dataflow import places
 from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses
