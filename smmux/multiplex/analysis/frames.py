@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -154,29 +155,28 @@ class Frame:
         if isinstance(target, ast.Name):
             self.assign(target.id, fact)
         elif isinstance(target, ast.Subscript):
-            self.element(target, write=True)
+            self.element(target, True)
         elif isinstance(target, ast.Tuple | ast.List):
-            for i, item in enumerate(target.elts):
-                fits = fact.items is not None and len(fact.items) == len(target.elts)
-                self.bind(item, fact.items[i] if fits and fact.items is not None else Fact(fact.uniform))
+            fits = fact.items is not None and len(fact.items) == len(target.elts)
+            items = fact.items if fits and fact.items else [Fact(fact.uniform)] * len(target.elts)
+            for item, value in zip(target.elts, items, strict=True):
+                self.bind(item, value)
         else:
             raise refuse(self.source, target, "only names, array elements and tuples of these can be assigned")
 
     # -- arrays
 
-    def element(self, node: ast.Subscript, write: bool, silent: bool = False) -> Fact:
-        """An element, loaded or stored; silent: its array and index have been evaluated before."""
-        out = self.out
+    def element(self, node: ast.Subscript, *writes: bool) -> Fact:
+        """An element, loaded (False) or stored (True), or one after the other."""
         base, index = self.eval(node.value), self.eval(node.slice)
-        if silent:
-            self.out = out
         uniform = base.uniform and index.uniform
         if base.items is not None and not base.arrays:
             position = index.const
             if isinstance(position, int) and 0 <= position < len(base.items):
                 return base.items[position]
             return Fact(uniform and all(i.uniform for i in base.items))
-        for array in sorted(base.arrays, key=lambda a: (a.space, a.name)):
+        arrays = sorted(base.arrays, key=lambda a: (a.space, a.name))
+        for write, array in itertools.product(writes, arrays):
             uniform &= self.touch(array, node, write)
         return Fact(uniform, base.arrays)
 
@@ -194,15 +194,14 @@ class Frame:
 
     def emit(self, event: Event) -> None:
         """Something happens now."""
-        self.out = [*self.out, event]
+        self.out.append(event)
 
     @contextmanager
     def aside(self) -> Iterator[list[Event]]:
         """Within: what happens goes to a list of its own."""
-        outer, inner = self.out, list[Event]()
-        self.out = inner
-        yield inner
-        inner[:], self.out = self.out, outer
+        outer, self.out = self.out, []
+        yield self.out
+        self.out = outer
 
     @contextmanager
     def under(self, test: ast.expr | None, side: bool) -> Iterator[None]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.syntax.build import expression
+from smmux.multiplex.syntax.build import expression, names_in
 
 CONSTANT_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -96,13 +96,9 @@ def single_values(source: FunctionSource, tree: ast.AST) -> dict[str, ast.expr]:
     """
     stores = assignments(tree)
     once = {name: value_of(nodes[0], name) for name, nodes in stores.items() if len(nodes) == 1}
-    changing = stores.keys() - {name for name, nodes in stores.items() if len(nodes) == 1}
-    return {
-        name: value
-        for name, value in once.items()
-        if value is not None and name not in source.parameters
-        if not any(isinstance(n, ast.Name) and n.id in changing for n in ast.walk(value))
-    }
+    changing = stores.keys() - once.keys()
+    own = ((name, value) for name, value in once.items() if value is not None and name not in source.parameters)
+    return {name: value for name, value in own if not names_in(value) & changing}
 
 
 # -- linear forms

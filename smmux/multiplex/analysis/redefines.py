@@ -14,6 +14,8 @@ of loops without barriers, whose heads belong to the text.
 from __future__ import annotations
 
 import ast
+import itertools
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -33,8 +35,8 @@ MAX_DEPTH = 32
 
 Item = TypeVar("Item")
 
-Held = dict[Array, frozenset[Touch]]
-"""First stores of the defines that an array's contents can come from."""
+Firsts = dict[Array, frozenset[Touch]]
+"""Defines of arrays, by their first stores."""
 
 
 def mark_redefines(analysis: Analysis) -> None:
@@ -51,13 +53,13 @@ class _State:
     """Where defines are at a place of the kernel.
 
     read: arrays loaded from since the last barrier. unread: those stored to and not loaded from since. going_on:
-    defines that further stores belong to, by their first store; several behind a branch.
+    defines that further stores belong to; several behind a branch. held: those that contents can come from.
     """
 
     read: set[Array] = field(default_factory=set)
     unread: set[Array] = field(default_factory=set)
-    going_on: dict[Array, dict[Touch, Define]] = field(default_factory=dict)
-    held: Held = field(default_factory=dict)
+    going_on: Firsts = field(default_factory=dict)
+    held: Firsts = field(default_factory=dict)
 
     def copy(self) -> _State:
         """The same state, to go on with on another way."""
@@ -70,17 +72,14 @@ class _State:
         # a use by some threads is a use by the block
         self.unread = everywhere.union(*(own - self.unread for own in unread))
         self.read = set.union(*(way.read for way in ways))
-        going_on: dict[Array, dict[Touch, Define]] = {}
-        for way in ways:
-            for array, defines in way.going_on.items():
-                going_on[array] = {**going_on.get(array, {}), **defines}
-        self.going_on, self.held = going_on, _joined(*(way.held for way in ways))
+        self.going_on = _joined(*(way.going_on for way in ways))
+        self.held = _joined(*(way.held for way in ways))
 
 
-def _joined(*ways: Held) -> Held:
-    """What arrays can hold behind one of several ways."""
-    arrays = {array for held in ways for array in held}
-    return {array: frozenset[Touch]().union(*(held.get(array, ()) for held in ways)) for array in arrays}
+def _joined(*ways: Firsts) -> Firsts:
+    """The defines behind one of several ways."""
+    arrays = {array for way in ways for array in way}
+    return {array: frozenset[Touch]().union(*(way.get(array, ()) for way in ways)) for array in arrays}
 
 
 class _Defines:
@@ -93,13 +92,14 @@ class _Defines:
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
         self.synchronised: set[ast.stmt] = set()  # loops with barriers
-        self.unread: dict[Loop, frozenset[Array]] = {}  # what a loop hands from one trip to the next
-        self.held: dict[Loop, Held] = {}
+        # what a loop hands from one trip to the next
+        self.unread: dict[Loop, frozenset[Array]] = defaultdict(frozenset)
+        self.held: dict[Loop, Firsts] = defaultdict(dict)
         self.partial: set[Touch] = set()
 
     def again(self) -> bool:
         """Follow the defines once more; whether that was necessary."""
-        self.found: dict[Array, dict[Touch, Define]] = {}
+        self.found: dict[Array, dict[Touch, Define]] = defaultdict(dict)
         self.others: dict[Array, Define] = {}
         self.first: set[Touch] = set()
         self.changed = False
@@ -126,7 +126,6 @@ class _Defines:
     # -- along control
 
     def sequence(self, events: Sequence[Event], state: _State) -> None:
-        """Events one after the other."""
         for event in events:
             if isinstance(event, Touch):
                 if event.array.space == "shared":
@@ -151,12 +150,11 @@ class _Defines:
         if synchronised:
             self.synchronised.add(loop.node)
             state.read.clear()
-            state.unread |= self.unread.get(loop, frozenset())
-        state.held = _joined(entry, self.held.get(loop, {}))
+            state.unread |= self.unread[loop]
+        state.held = _joined(entry, self.held[loop])
         self.sequence(trip, state)
-        held = _joined(self.held.get(loop, {}), state.held)
-        unread = self.unread.get(loop, frozenset()) | state.unread
-        self.changed |= held != self.held.get(loop, {}) or synchronised and unread != self.unread.get(loop, frozenset())
+        held, unread = _joined(self.held[loop], state.held), self.unread[loop] | state.unread
+        self.changed |= held != self.held[loop] or synchronised and unread != self.unread[loop]
         self.held[loop], self.unread[loop] = held, unread
         if not loop.always:
             state.held = _joined(entry, state.held)
@@ -171,9 +169,8 @@ class _Defines:
         if not touch.write:
             plain = isinstance(node, ast.Subscript) and _is_array(site.scope, node.value, array)
             load = self.access(site, node.slice if plain else None, site.loops)  # type: ignore[attr-defined]
-            for first in state.held.get(array, ()):
-                if first in self.found.get(array, {}):
-                    self.found[array][first].loads.append(load)
+            for first in state.held.get(array, frozenset()) & self.found[array].keys():
+                self.found[array][first].loads.append(load)
             state.going_on.pop(array, None)
             state.read.add(array)
             state.unread.discard(array)
@@ -182,8 +179,8 @@ class _Defines:
             self.first.add(touch)
             kept = state.held.get(array, frozenset()) if touch in self.partial else frozenset()
             state.held[array] = kept | {touch}
-            define = self.found.setdefault(array, {}).setdefault(touch, Define(site))
-            state.going_on[array] = {touch: define}
+            self.found[array].setdefault(touch, Define(site))
+            state.going_on[array] = frozenset({touch})
         if isinstance(node, ast.Subscript):
             self.store(array, node, site, state)
         elif isinstance(node, ast.Call) and len(node.args) > 1:
@@ -195,7 +192,7 @@ class _Defines:
         direct = _is_array(site.scope, node.value, array)
         if not state.going_on.get(array):
             self.other_store(array, node.value, node.slice, site, _updates(site.statement, node))
-        for define in state.going_on.get(array, {}).values():
+        for define in map(self.found[array].__getitem__, state.going_on.get(array, ())):
             text = place_text(site, node.slice, define.begin, self.synchronised)
             define.varies |= text is None and any(loop in self.synchronised for _, loop in site.loops)
             define.places.add(text if direct and text else (site.scope, node))
@@ -270,10 +267,8 @@ def place_text(site: Site, index: ast.expr, since: Site, synchronised: Collectio
 
 def beyond(around: Sequence[Item], now: Sequence[Item]) -> list[Item]:
     """Conditions or loops that have come around since."""
-    common = 0
-    while common < min(len(around), len(now)) and around[common] == now[common]:
-        common += 1
-    return list(now[common:])
+    same = itertools.takewhile(bool, (a == b for a, b in zip(around, now, strict=False)))
+    return list(now[sum(same) :])
 
 
 class _UnsteadyError(Exception):
@@ -288,9 +283,8 @@ class _Texts:
 
     def head(self, scope: Scope, loop: ast.stmt) -> str:
         """What a loop runs over, if it makes all of its trips."""
-        if not isinstance(loop, ast.For) or loop.orelse:
-            raise _UnsteadyError
-        if any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(loop)):
+        leaves = any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(loop))
+        if not isinstance(loop, ast.For) or loop.orelse or leaves:
             raise _UnsteadyError
         return self.of(scope, loop.iter)
 

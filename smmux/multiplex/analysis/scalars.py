@@ -41,8 +41,8 @@ class Mentions:
 
     def block(self, body: Iterable[ast.stmt]) -> list[Any]:
         """A statement list."""
-        made = self.lists[id(body)] = [Piece(node, list(self.statement(node))) for node in body]
-        return made
+        self.lists[id(body)] = [Piece(node, list(self.statement(node))) for node in body]
+        return self.lists[id(body)]
 
     def statement(self, node: ast.stmt) -> Iterator[Any]:
         """One statement."""
@@ -131,8 +131,7 @@ class Mentions:
 
     def call(self, node: ast.Call, function: FunctionSource) -> Iterator[Any]:
         """A call of a device function: of an argument it may need the value, and it may store to it."""
-        body = Mentions(function).block(function.node.body)
-        needed, stored = _Needed().sequence(body, frozenset()), _stored(body)
+        needed, stored = exposed(function, function.node.body), assigned(function, function.node.body)
         given = [*zip(function.parameters, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
         for name, argument in given:
             if name is None or name in needed:

@@ -107,7 +107,7 @@ def attribute(frame: Frame, node: ast.Attribute) -> Fact:
 @rule(ast.Subscript)
 def element(frame: Frame, node: ast.Subscript) -> Fact:
     """An element that is loaded, a row or a view of an array, or an item of a tuple."""
-    return frame.element(node, write=False)
+    return frame.element(node, False)
 
 
 @rule(ast.Tuple, ast.List)
@@ -129,9 +129,8 @@ def named(frame: Frame, node: ast.NamedExpr) -> Fact:
 def operation(frame: Frame, node: ast.expr) -> Fact:
     """Operators: constants are computed, all else is uniform if the operands are."""
     operands = [frame.eval(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
-    single = isinstance(node, ast.Compare) and len(node.ops) == 1
-    kind = node.ops[0] if isinstance(node, ast.Compare) and single else getattr(node, "op", None)
-    compute = CONSTANT_OPERATIONS.get(type(kind))  # type: ignore[arg-type]
+    operators = node.ops if isinstance(node, ast.Compare) else [getattr(node, "op", None)]
+    compute = CONSTANT_OPERATIONS.get(type(operators[0])) if len(operators) == 1 else None  # type: ignore[arg-type]
     values = [o.const for o in operands]
     if compute is not None and all(isinstance(v, int | float) for v in values):
         try:
@@ -192,9 +191,8 @@ def call_of(frame: Frame, node: ast.Call) -> Fact:
     arguments = [frame.eval(a.value if isinstance(a, ast.Starred) else a) for a in node.args]
     arguments += [frame.eval(k.value) for k in node.keywords]
     if id(function) in ATOMICS and arguments:
-        for array in arguments[0].arrays:
-            frame.touch(array, node, write=False)
-            frame.touch(array, node, write=True)
+        for array, write in itertools.product(arguments[0].arrays, (False, True)):
+            frame.touch(array, node, write)
         return VARYING
     return Fact(all(a.uniform for a in arguments) and function not in VARYING_CALLS)
 
@@ -283,8 +281,7 @@ def augmented(frame: Frame, node: ast.AugAssign, _: Piece) -> None:
         frame.assign(node.target.id, Fact(frame.eval(node.target).uniform and value.uniform))
         return
     assert isinstance(node.target, ast.Subscript)
-    frame.element(node.target, write=False)
-    frame.element(node.target, write=True, silent=True)
+    frame.element(node.target, False, True)
 
 
 # -- control
