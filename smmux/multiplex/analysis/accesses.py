@@ -12,16 +12,13 @@ from smmux.multiplex.analysis.facts import Array, Site
 
 @dataclass(slots=True, eq=False)
 class Touch:
-    """A load or store of an array.
-
-    redefines: this store replaces all that the array held before.
-    """
+    """A load or store of an array."""
 
     array: Array
     write: bool
     node: ast.AST
     site: Site
-    redefines: bool = False
+    redefines: bool = False  # this store replaces all that the array held before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,15 +30,12 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Jump:
-    """`break`, `continue`, or `return`.
-
-    conditional: a condition or loop is around it. divergent: only some threads of a block may get there.
-    """
+    """`break`, `continue`, or `return`."""
 
     kind: str
     node: ast.stmt
-    conditional: bool = True
-    divergent: bool = False
+    conditional: bool = True  # a condition or loop is around it
+    divergent: bool = False  # only some threads of a block may get there
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,16 +48,13 @@ class Alternatives:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """A sequence that is repeated.
-
-    again: what follows each trip, the condition of `while`. always: some thread of every block makes a trip.
-    """
+    """A sequence that is repeated."""
 
     node: ast.For | ast.While
     body: Sequence[Event]
-    again: Sequence[Event] = ()
+    again: Sequence[Event] = ()  # what follows each trip, the condition of `while`
     orelse: Sequence[Event] = ()
-    always: bool = False
+    always: bool = False  # some thread of every block makes a trip
 
     @property
     def endless(self) -> bool:
@@ -83,13 +74,13 @@ class Piece:
     """A statement, and what it does.
 
     uniform: all threads of a block that get here take the same way through it, and its head loads nothing shared, so
-    that borders may be placed within. blocks: its statement lists; of a loop without `else` the one.
+    that borders may be placed within.
     """
 
     node: ast.stmt
     events: list[Event] = field(default_factory=list)
     uniform: bool = False
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)  # its statement lists; of a loop without `else` the one
 
     @property
     def loops(self) -> bool:

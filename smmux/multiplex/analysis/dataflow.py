@@ -22,13 +22,12 @@ Item = TypeVar("Item")
 class _Flow(ABC, Generic[Item]):
     """A dataflow analysis.
 
-    at: the state before each event of a sequence and behind the last, by the sequence's id and the position. test: the
-    state where a loop decides on another trip.
+    at: the state before each event of a sequence and behind the last, by the sequence's id and the position.
     """
 
     def __init__(self) -> None:
         self.at: dict[tuple[int, int], frozenset[Item]] = {}
-        self.test: dict[ast.stmt, frozenset[Item]] = {}
+        self.test: dict[ast.stmt, frozenset[Item]] = {}  # the state where a loop decides on another trip
 
     @abstractmethod
     def step(self, event: Any, state: frozenset[Item]) -> frozenset[Item]:
@@ -155,14 +154,11 @@ class _Stored(Forward[Array]):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Arrays in use at each position of each block, and at the tests of loops.
-
-    whole: statements that count as one piece although all threads take the same way through them.
-    """
+    """Arrays in use at each position of each block, and at the tests of loops."""
 
     needed: _Needed
     stored: _Stored
-    whole: frozenset[Piece] = frozenset()
+    whole: frozenset[Piece]  # statements that count as one piece although all threads take the same way through them
 
     def open(self, block: Block, position: int) -> bool:
         """True where some array holds values that are still needed."""
@@ -186,9 +182,7 @@ class Places:
 
 
 def places(body: Block, whole: frozenset[Piece] = frozenset()) -> Places:
-    """Where arrays of a kernel are in use. whole: statements that count as one piece; so do, in addition, those whose
-    ways in or out disagree.
-    """
+    """Where arrays of a kernel are in use, if these statements, and those whose ways disagree, count as one piece."""
     needed, stored = _Needed(), _Stored()
     needed.sequence(body.pieces, frozenset())
     stored.sequence(body.pieces, frozenset())
@@ -206,12 +200,10 @@ def _torn(found: Places, block: Block, i: int, piece: Piece) -> bool:
     if piece.loops:
         around, inside = found.open_at_test(piece), found.open(piece.blocks[0], 0)
         broken = any(jump.kind == "break" for jump in escaping(piece.blocks[0].pieces))
-        left_in_two_states = broken and not piece.endless and around != found.open(block, i + 1)
-        return around and not inside or left_in_two_states
+        return around and not inside or broken and not piece.endless and around != found.open(block, i + 1)
     before = {found.open(side, 0) for side in piece.blocks} | {found.open(block, i)}
-    ends = [found.open(side, len(side.pieces)) for side in piece.blocks if not _leaves(side)]
-    after = {*ends, *([found.open(block, i + 1)] if ends else [])}
-    return len(before) > 1 or len(after) > 1
+    after = {found.open(side, len(side.pieces)) for side in piece.blocks if not _leaves(side)}
+    return len(before) > 1 or bool(after) and after != {found.open(block, i + 1)}
 
 
 def _leaves(block: Block) -> bool:

@@ -25,16 +25,12 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What an expression can be.
+    """What an expression can be."""
 
-    uniform: the same in all threads of a block. arrays: the arrays it can be, or be a row or view of. const: its value,
-    or the captured object that it is. items: of a tuple.
-    """
-
-    uniform: bool
-    arrays: frozenset[Array] = frozenset()
-    const: Any = MISSING
-    items: tuple[Fact, ...] | None = None
+    uniform: bool  # the same in all threads of a block
+    arrays: frozenset[Array] = frozenset()  # those it can be, or be a row or view of
+    const: Any = MISSING  # its value, or the captured object that it is
+    items: tuple[Fact, ...] | None = None  # of a tuple
 
 
 UNIFORM = Fact(True)
@@ -64,17 +60,14 @@ def join(a: Fact | None, b: Fact) -> Fact:
 
 @dataclass(eq=False)
 class Scope:
-    """A function as it is called from one place; the kernel has no caller and no call.
-
-    facts: what is known of each variable. left_early: some threads return from it before others do.
-    """
+    """A function as it is called from one place; the kernel has no caller and no call."""
 
     source: FunctionSource
     tree: ast.FunctionDef
     caller: Scope | None = None
     call: ast.Call | None = None
-    facts: dict[str, Fact] = field(default_factory=dict)
-    left_early: bool = False
+    facts: dict[str, Fact] = field(default_factory=dict)  # what is known of each variable
+    left_early: bool = False  # some threads return from it before others do
 
     @cached_property
     def _assignments(self) -> dict[str, list[ast.AST]]:
@@ -95,22 +88,19 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition under which something is executed, and its side; test: None for one that no expression tells."""
+    """A condition under which something is executed, and its side."""
 
     scope: Scope
-    test: ast.expr | None
+    test: ast.expr | None  # None for one that no expression tells
     side: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The place of an access in the program.
-
-    loops: those around it, with their functions, outermost first. divergent: some threads of a block may not get there.
-    """
+    """The place of an access in the program."""
 
     scope: Scope
     statement: ast.stmt | None
-    loops: tuple[tuple[Scope, ast.stmt], ...]
+    loops: tuple[tuple[Scope, ast.stmt], ...]  # those around it, with their functions, outermost first
     conditions: tuple[Condition, ...]
-    divergent: bool
+    divergent: bool  # some threads of a block may not get there

@@ -18,8 +18,7 @@ from smmux.multiplex.syntax.refusals import refuse
 Item = TypeVar("Item")
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
-Path = tuple[ast.Call, ...]
-"""The calls that lead to a function."""
+Path = tuple[ast.Call, ...]  # the calls that lead to a function
 
 RULES: dict[type[ast.AST], Callable[..., Any]] = {}
 """How each class of syntax node is walked over: expressions give a fact, statements fill in what they do."""
@@ -94,14 +93,14 @@ class Analysis:
         return frame.out
 
 
-Reason = tuple[ast.AST, FunctionSource, str]
-"""A place at which threads of a block part, its function, and what it is."""
+LOAD, STORE = False, True
+Reason = tuple[ast.AST, FunctionSource, str]  # a place at which threads of a block part, its function, and what it is
 
 
 class Frame:
     """A function on a walk.
 
-    path: the calls that lead to it. out: what the statement at hand has done so far. loops: those around, with their
+    out: what the statement at hand has done so far. loops: those around, with their
     functions and the number of reasons there were outside. reasons: why some threads may not get here.
     """
 
@@ -155,7 +154,7 @@ class Frame:
         if isinstance(target, ast.Name):
             self.assign(target.id, fact)
         elif isinstance(target, ast.Subscript):
-            self.element(target, True)
+            self.element(target, STORE)
         elif isinstance(target, ast.Tuple | ast.List):
             fits = fact.items is not None and len(fact.items) == len(target.elts)
             items = fact.items if fits and fact.items else [Fact(fact.uniform)] * len(target.elts)
@@ -167,7 +166,7 @@ class Frame:
     # -- arrays
 
     def element(self, node: ast.Subscript, *writes: bool) -> Fact:
-        """An element, loaded (False) or stored (True), or one after the other."""
+        """An element: LOAD, STORE, or one after the other."""
         base, index = self.eval(node.value), self.eval(node.slice)
         uniform = base.uniform and index.uniform
         if base.items is not None and not base.arrays:
@@ -213,8 +212,8 @@ class Frame:
     @contextmanager
     def diverging(self, node: ast.AST, differs: bool, why: str) -> Iterator[None]:
         """Within: only some threads of a block execute, if `differs`."""
+        depth = len(self.reasons)
         if differs:
             self.reasons.append((node, self.source, why))
         yield
-        if differs:
-            self.reasons.pop()
+        del self.reasons[depth:]

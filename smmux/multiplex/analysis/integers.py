@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,14 +64,11 @@ def assignments(tree: ast.AST) -> dict[str, list[ast.AST]]:
     """The nodes that assign each variable of a function."""
     found: dict[str, list[ast.AST]] = defaultdict(list)
     for node in ast.walk(tree):
-        targets: Iterable[ast.expr] = ()
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For | ast.NamedExpr):
-            targets = [node.target]
-        inside = [n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-        for name in dict.fromkeys(n.id for n in inside):
-            found[name].append(node)
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For | ast.NamedExpr):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            inside = [n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+            for name in dict.fromkeys(n.id for n in inside if isinstance(n.ctx, ast.Store)):
+                found[name].append(node)
     return dict(found)
 
 

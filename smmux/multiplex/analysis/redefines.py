@@ -50,16 +50,12 @@ def mark_redefines(analysis: Analysis) -> None:
 
 @dataclass(slots=True)
 class _State:
-    """Where defines are at a place of the kernel.
+    """Where defines are at a place of the kernel."""
 
-    read: arrays loaded from since the last barrier. unread: those stored to and not loaded from since. going_on:
-    defines that further stores belong to; several behind a branch. held: those that contents can come from.
-    """
-
-    read: set[Array] = field(default_factory=set)
-    unread: set[Array] = field(default_factory=set)
-    going_on: Firsts = field(default_factory=dict)
-    held: Firsts = field(default_factory=dict)
+    read: set[Array] = field(default_factory=set)  # loaded from since the last barrier
+    unread: set[Array] = field(default_factory=set)  # stored to and not loaded from since
+    going_on: Firsts = field(default_factory=dict)  # further stores belong to these, several behind a branch
+    held: Firsts = field(default_factory=dict)  # what is in an array can come from these
 
     def copy(self) -> _State:
         """The same state, to go on with on another way."""
@@ -86,13 +82,13 @@ class _Defines:
     """The defines of all arrays, followed along the kernel until nothing changes.
 
     found: by the first store. others: stores that belong to no define, as they follow a load; updates of elements only
-    where these are known. first: stores that begin a define. partial: those of defines that are not enough.
+    where these are known. first: stores that begin a define. partial: those of defines that are not enough. unread,
+    held: what a loop hands from one trip to the next.
     """
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
         self.synchronised: set[ast.stmt] = set()  # loops with barriers
-        # what a loop hands from one trip to the next
         self.unread: dict[Loop, frozenset[Array]] = defaultdict(frozenset)
         self.held: dict[Loop, Firsts] = defaultdict(dict)
         self.partial: set[Touch] = set()
@@ -192,7 +188,8 @@ class _Defines:
         direct = _is_array(site.scope, node.value, array)
         if not state.going_on.get(array):
             self.other_store(array, node.value, node.slice, site, _updates(site.statement, node))
-        for define in map(self.found[array].__getitem__, state.going_on.get(array, ())):
+        for first in state.going_on.get(array, ()):
+            define = self.found[array][first]
             text = place_text(site, node.slice, define.begin, self.synchronised)
             define.varies |= text is None and any(loop in self.synchronised for _, loop in site.loops)
             define.places.add(text if direct and text else (site.scope, node))
@@ -243,8 +240,7 @@ def _updates(statement: ast.stmt | None, element: ast.Subscript) -> bool:
 def place_text(site: Site, index: ast.expr, since: Site, synchronised: Collection[ast.stmt]) -> str | None:
     """The text of a place with all that it depends on; None if what it depends on is not always the same.
 
-    since: where the define began whose conditions and loops are around all of its stores. synchronised: loops with
-    barriers.
+    since: where the define began, whose conditions and loops are around its stores. synchronised: loops with barriers.
     """
     if any(loop in synchronised for _, loop in beyond(since.loops, site.loops)):
         return None

@@ -35,8 +35,8 @@ def or_renamed(function: Pass) -> Pass:
         try:
             return function(kernel, *arguments, **options)
         except MultiplexError:
-            other = renamed(kernel)
-            if other is not None:
+            other = _apart(kernel, {})
+            if other is not kernel:
                 with suppress(CompileError):
                     return function(other, *arguments, **options)
             raise
@@ -44,17 +44,12 @@ def or_renamed(function: Pass) -> Pass:
     return cast("Pass", either)
 
 
-def renamed(kernel: Kernel) -> Kernel | None:
-    """The kernel with its webs, and those of its device functions, apart; None if each name is one variable."""
-    made = _function(kernel, {})
-    return None if made is kernel else made
-
-
-def _function(function: Kernel, known: dict[Kernel, Kernel]) -> Kernel:
+def _apart(function: Kernel, known: dict[Kernel, Kernel]) -> Kernel:
+    """A function with its webs, and those of its device functions, apart; the same one if each name is one variable."""
     if function not in known:
         known[function] = function  # a recursive one stays as it is
         source = separated(function.definition)
-        changed = {name: made for name, f in _called(source) if (made := _function(f, known)) is not f}
+        changed = {name: made for name, f in _called(source) if (made := _apart(f, known)) is not f}
         if changed:
             source = replace(source, captured=ChainMap(dict(changed), source.captured))  # type: ignore[arg-type]
         if source is not function.definition:

@@ -17,27 +17,21 @@ from smmux.multiplex.syntax.vocabulary import device_function
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mention:
-    """A place where a function names a variable or an array.
-
-    reads: its value matters. stores: it is assigned, or some of its elements are; whole: it is, as a whole.
-    """
+    """A place where a function names a variable or an array."""
 
     node: ast.Name
-    reads: bool = True
-    stores: bool = False
-    whole: bool = False
+    reads: bool = True  # its value matters
+    stores: bool = False  # it is assigned, or some of its elements are
+    whole: bool = False  # it is, as a whole
 
 
 @dataclass(slots=True)
 class Mentions:
-    """Reads statements as events: mentions of variables, in the order of evaluation.
-
-    followed: a device function is known by what it does with its parameters. lists: events by the id of their list.
-    """
+    """Reads statements as events: mentions of variables, in the order of evaluation."""
 
     source: FunctionSource
-    followed: bool = True
-    lists: dict[int, list[Any]] = field(default_factory=dict)
+    followed: bool = True  # a device function is known by what it does with its parameters
+    lists: dict[int, list[Any]] = field(default_factory=dict)  # events by the id of their list
 
     def block(self, body: Iterable[ast.stmt]) -> list[Any]:
         """A statement list."""
@@ -177,9 +171,6 @@ def needed_after(source: FunctionSource, tree: ast.FunctionDef, body: list[ast.s
     return set(needed.at[id(mentions.lists[id(body)]), position])
 
 
-# -- what values go into
-
-
 Flow = tuple[set[str], set[str]]
 """Variables that change together, and those that decide how."""
 
@@ -207,9 +198,6 @@ def _flows(source: FunctionSource, body: list[ast.stmt]) -> Iterator[Flow]:
         else:
             mentions = [m for m in flat(Mentions(source).block([node])) if isinstance(m, Mention)]
             yield _stored(mentions), {m.node.id for m in mentions if m.reads}
-
-
-# -- jumps
 
 
 def leaving(source: FunctionSource, body: Iterable[ast.stmt]) -> set[str]:

@@ -2,9 +2,8 @@
 arrays: whether what is loaded lies in what was stored.
 
 The values are made of constants, `threadIdx.x`, counters of loops with constant ranges, variables that are assigned
-once, parameters of device functions, and what functions without branches return. How many threads a block has is not
-known: what must hold must do so for all sizes that the kernel can be for, with which it stays within the array and
-loads nothing but what it stored.
+once, parameters of device functions, and what functions without branches return. What holds must do so for all numbers
+of threads with which the kernel stays within the array and loads nothing but what it stored.
 """
 
 from __future__ import annotations
@@ -122,25 +121,21 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A load or store of an element; index: None where it is not by an index, or not by all threads of the block."""
+    """A load or store of an element."""
 
     site: Site
-    index: ast.expr | None
+    index: ast.expr | None  # None where it is not by an index, or not by all threads of the block
 
 
 @dataclass(slots=True, eq=False)
 class Define:
-    """The stores that follow one another until the first load, and the loads of what they stored.
+    """The stores that follow one another until the first load, and the loads of what they stored."""
 
-    begin: where the first store stands. places: texts of the places stored to, or what stands for one like no other.
-    varies: it stores to other places each time.
-    """
-
-    begin: Site
-    places: set[Hashable] = field(default_factory=set)
+    begin: Site  # where the first store stands
+    places: set[Hashable] = field(default_factory=set)  # texts of those stored to, or what stands for one like no other
     stores: list[Access] = field(default_factory=list)
     loads: list[Access] = field(default_factory=list)
-    varies: bool = False
+    varies: bool = False  # it stores to other places each time
 
 
 class Coverage:

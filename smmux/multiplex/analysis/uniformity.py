@@ -18,7 +18,7 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.language import Attribute, Dim3
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Jump, Loop, Piece, barriers, touches
 from smmux.multiplex.analysis.facts import MISSING, UNIFORM, VARYING, Condition, Fact, Scope, join, known
-from smmux.multiplex.analysis.frames import Analysis, Frame, rule
+from smmux.multiplex.analysis.frames import LOAD, STORE, Analysis, Frame, rule
 from smmux.multiplex.analysis.integers import CONSTANT_OPERATIONS
 from smmux.multiplex.analysis.redefines import mark_redefines
 from smmux.multiplex.syntax.draft import Draft
@@ -107,7 +107,7 @@ def attribute(frame: Frame, node: ast.Attribute) -> Fact:
 @rule(ast.Subscript)
 def element(frame: Frame, node: ast.Subscript) -> Fact:
     """An element that is loaded, a row or a view of an array, or an item of a tuple."""
-    return frame.element(node, False)
+    return frame.element(node, LOAD)
 
 
 @rule(ast.Tuple, ast.List)
@@ -191,7 +191,7 @@ def call_of(frame: Frame, node: ast.Call) -> Fact:
     arguments = [frame.eval(a.value if isinstance(a, ast.Starred) else a) for a in node.args]
     arguments += [frame.eval(k.value) for k in node.keywords]
     if id(function) in ATOMICS and arguments:
-        for array, write in itertools.product(arguments[0].arrays, (False, True)):
+        for array, write in itertools.product(arguments[0].arrays, (LOAD, STORE)):
             frame.touch(array, node, write)
         return VARYING
     return Fact(all(a.uniform for a in arguments) and function not in VARYING_CALLS)
@@ -281,7 +281,7 @@ def augmented(frame: Frame, node: ast.AugAssign, _: Piece) -> None:
         frame.assign(node.target.id, Fact(frame.eval(node.target).uniform and value.uniform))
         return
     assert isinstance(node.target, ast.Subscript)
-    frame.element(node.target, False, True)
+    frame.element(node.target, LOAD, STORE)
 
 
 # -- control
