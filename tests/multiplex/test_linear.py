@@ -7,7 +7,7 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smmux.multiplex.analysis.integers import Linear, linear
+from smmux.multiplex.analysis.facts import Linear, linear
 
 ATOMS = st.sampled_from(["t", "n", "k", "1", "3", "40"])
 OPERATORS = st.sampled_from(["+", "-", "*", "^", "|", "&", "<<", ">>", "%", "//"])

@@ -34,8 +34,7 @@ class _Flow(ABC, Generic[Item]):
         """The state on the other side of a single event."""
 
 
-Exits = Mapping[str, frozenset[Item]]
-"""The states at the places that jumps lead to, by the kind of jump."""
+Exits = Mapping[str, frozenset[Item]]  # the states at the places that jumps lead to, by the kind of jump
 
 
 class Backward(_Flow[Item]):

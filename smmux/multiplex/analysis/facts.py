@@ -1,16 +1,33 @@
-"""What is known before a kernel runs: facts of expressions, arrays, and the places where something is executed."""
+"""What is known before a kernel runs: facts of expressions, arrays, places in a program, and integers.
+
+What is known of integers are trips of loops, single values and linear forms. What a name stands for is the caller's
+business there: a function `constant` gives the value of a compile-time constant, such as `Analysis.integer`.
+"""
 
 from __future__ import annotations
 
 import ast
+import operator
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.analysis.integers import assignments
+from smmux.compiler.frontend.source import MISSING, FunctionSource
+from smmux.multiplex.syntax.build import expression, names_in
 
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
+CONSTANT_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}  # fmt: skip
+"""How operators of the syntax tree compute with constants."""
+
+Constant = Callable[[ast.expr], int | None]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,16 +87,13 @@ class Scope:
     left_early: bool = False  # some threads return from it before others do
 
     @cached_property
-    def _assignments(self) -> dict[str, list[ast.AST]]:
+    def stores(self) -> dict[str, list[ast.AST]]:
+        """The nodes that assign each variable."""
         return assignments(self.tree)
-
-    def assignments(self, name: str) -> list[ast.AST]:
-        """The nodes that assign a variable."""
-        return self._assignments.get(name, [])
 
     def argument(self, name: str) -> ast.expr | None:
         """The expression that the call gives a parameter which the function does not change."""
-        if self.call is None or self.assignments(name):
+        if self.call is None or name in self.stores:
             return None
         given = dict(zip(self.source.parameters, self.call.args, strict=False))
         given |= {k.arg: k.value for k in self.call.keywords if k.arg is not None}
@@ -104,3 +118,138 @@ class Site:
     loops: tuple[tuple[Scope, ast.stmt], ...]  # those around it, with their functions, outermost first
     conditions: tuple[Condition, ...]
     divergent: bool  # some threads of a block may not get there
+
+
+# -- integers: loops over ranges, variables that are assigned once, linear forms
+
+
+def range_bounds(source: FunctionSource, loop: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr] | None:
+    """Start, stop and step of a loop `for name in range(...)`; None for any other statement."""
+    if not (isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and isinstance(loop.target, ast.Name)):
+        return None
+    arguments = loop.iter.args
+    if source.resolve(loop.iter.func) is not range or loop.iter.keywords or not 1 <= len(arguments) <= 3:
+        return None
+    start, stop = (ast.Constant(0), arguments[0]) if len(arguments) == 1 else (arguments[0], arguments[1])
+    return start, stop, arguments[2] if len(arguments) == 3 else ast.Constant(1)
+
+
+def trips(source: FunctionSource, loop: ast.AST, constant: Constant) -> range | None:
+    """The values that the counter of a loop over a constant range takes; None where they are not known."""
+    bounds = range_bounds(source, loop)
+    values = [constant(bound) for bound in bounds or ()]
+    known = [value for value in values if value is not None]
+    return range(*known) if len(known) == 3 and known[2] else None
+
+
+def constant(source: FunctionSource, node: ast.expr) -> int | None:
+    """The value of a literal or captured integer, None for all other expressions."""
+    value = node.value if isinstance(node, ast.Constant) else source.resolve(node)
+    return value if type(value) is int else None
+
+
+def assignments(tree: ast.AST) -> dict[str, list[ast.AST]]:
+    """The nodes that assign each variable of a function."""
+    found: dict[str, list[ast.AST]] = defaultdict(list)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For | ast.NamedExpr):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            inside = [n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+            for name in dict.fromkeys(n.id for n in inside if isinstance(n.ctx, ast.Store)):
+                found[name].append(node)
+    return dict(found)
+
+
+def value_of(store: ast.AST, name: str) -> ast.expr | None:
+    """The expression that a plain assignment gives a variable."""
+    if not isinstance(store, ast.Assign):
+        return None
+    for target in store.targets:
+        if isinstance(target, ast.Name) and target.id == name:
+            return store.value
+        if isinstance(target, ast.Tuple) and isinstance(store.value, ast.Tuple):
+            both = zip(target.elts, store.value.elts, strict=False)
+            if len(target.elts) == len(store.value.elts):
+                return next((v for t, v in both if isinstance(t, ast.Name) and t.id == name), None)
+    return None
+
+
+def single_values(source: FunctionSource, tree: ast.AST) -> dict[str, ast.expr]:
+    """Variables that one plain assignment of a function gives their only value, with that expression.
+
+    A value that a variable which changes goes into is not the same everywhere, and is left out.
+    """
+    stores = assignments(tree)
+    once = {name: value_of(nodes[0], name) for name, nodes in stores.items() if len(nodes) == 1}
+    changing = stores.keys() - once.keys()
+    own = ((name, value) for name, value in once.items() if value is not None and name not in source.parameters)
+    return {name: value for name, value in own if not names_in(value) & changing}
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A sum of terms: text of an expression -> its integer factor, and a constant."""
+
+    terms: Mapping[str, int]
+    constant: int = 0
+
+    def __add__(self, other: Linear) -> Linear:
+        terms = dict(self.terms)
+        for text, factor in other.terms.items():
+            terms[text] = terms.get(text, 0) + factor
+        return Linear({t: f for t, f in terms.items() if f}, self.constant + other.constant)
+
+    def times(self, factor: int) -> Linear:
+        """The sum, every term multiplied."""
+        return Linear({t: factor * f for t, f in self.terms.items() if factor}, factor * self.constant)
+
+    def bounds(self, known: Mapping[str, tuple[int, int]]) -> tuple[int, int] | None:
+        """Least and greatest value, if all terms are bounded."""
+        low = high = self.constant
+        for text, factor in self.terms.items():
+            if text not in known:
+                return None
+            ends = [factor * end for end in known[text]]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    def node(self) -> ast.expr:
+        """The sum as a person would write it: terms, then the constant."""
+        total: ast.expr | None = None
+        for text, factor in self.terms.items():
+            total = _plus(total, expression(text), factor)
+        return _plus(total, None, self.constant) if self.constant or total is None else total
+
+
+def _plus(total: ast.expr | None, term: ast.expr | None, factor: int) -> ast.expr:
+    """total + factor * term, or + factor; built as a tree, so that whoever writes it knows where parentheses belong."""
+    size = abs(factor) if total is not None else factor
+    if term is None:
+        part: ast.expr = ast.Constant(size)
+    elif abs(size) == 1:
+        part = term if size > 0 else ast.UnaryOp(ast.USub(), term)
+    else:
+        part = ast.BinOp(ast.Constant(size), ast.Mult(), term)
+    return part if total is None else ast.BinOp(total, ast.Add() if factor > 0 else ast.Sub(), part)
+
+
+def linear(node: ast.expr, constant: Constant, defined: Mapping[str, ast.expr] | None = None) -> Linear:
+    """The linear form of an expression.
+
+    constant: the value of an expression that is a compile-time constant. defined: expressions that names stand for.
+    """
+    if (value := constant(node)) is not None:
+        return Linear({}, value)
+    if isinstance(node, ast.Name) and defined and node.id in defined:
+        return linear(defined[node.id], constant, defined)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return linear(node.operand, constant, defined).times(-1)
+    if isinstance(node, ast.BinOp):
+        a, b = (linear(side, constant, defined) for side in (node.left, node.right))
+        if isinstance(node.op, ast.Add):
+            return a + b
+        if isinstance(node.op, ast.Sub):
+            return a + b.times(-1)
+        if isinstance(node.op, ast.Mult) and not (a.terms and b.terms):
+            return a.times(b.constant) if not b.terms else b.times(a.constant)
+    return Linear({ast.unparse(node): 1})

@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.accesses import Block, Event, Piece, Touch
-from smmux.multiplex.analysis.facts import MISSING, Array, Condition, Fact, Scope, Site, join
-from smmux.multiplex.analysis.integers import trips
+from smmux.multiplex.analysis.facts import Array, Condition, Fact, Scope, Site, join, trips
 from smmux.multiplex.syntax.refusals import refuse
 
-Item = TypeVar("Item")
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
+LOAD, STORE = False, True
 Path = tuple[ast.Call, ...]  # the calls that lead to a function
+Reason = tuple[ast.AST, FunctionSource, str]  # a place at which threads of a block part, its function, and what it is
 
 RULES: dict[type[ast.AST], Callable[..., Any]] = {}
 """How each class of syntax node is walked over: expressions give a fact, statements fill in what they do."""
@@ -36,22 +36,17 @@ def rule(*nodes: type[ast.AST]) -> Callable[[Rule], Rule]:
 
 @dataclass
 class Analysis:
-    """What is known of a kernel: its statements with what they do, its arrays, and facts of its variables.
-
-    apart: names of shared arrays that no region is about, since every virtual block has its own. scopes: functions, by
-    the calls that lead to them. stored: arrays that the kernel stores to. shortened: loops that some threads leave, or
-    whose trips some threads cut short, by `break` and `continue`. changed: this walk has found something new.
-    """
+    """What is known of a kernel: its statements with what they do, its arrays, and facts of its variables."""
 
     source: FunctionSource
     tree: ast.FunctionDef
-    apart: frozenset[str] = frozenset()
+    apart: frozenset[str] = frozenset()  # shared arrays that no region is about, since every virtual block has its own
     body: Block = field(default_factory=lambda: Block([]))
     arrays: dict[tuple[str, ast.AST | str], Array] = field(default_factory=dict)
-    scopes: dict[Path, Scope] = field(default_factory=dict)
-    stored: set[Array] = field(default_factory=set)
-    shortened: set[tuple[ast.stmt, str]] = field(default_factory=set)
-    changed: bool = False
+    scopes: dict[Path, Scope] = field(default_factory=dict)  # functions, by the calls that lead to them
+    stored: set[Array] = field(default_factory=set)  # those that the kernel stores to
+    shortened: set[tuple[ast.stmt, str]] = field(default_factory=set)  # loops of which some threads skip trips, and how
+    changed: bool = False  # this walk has found something new
 
     @property
     def shared(self) -> list[Array]:
@@ -62,7 +57,7 @@ class Analysis:
         """The array of a declaration or parameter."""
         return self.arrays.setdefault((space, key), Array(space, name, node, source))
 
-    def add(self, known: set[Item], item: Item) -> None:
+    def add(self, known: set[Any], item: Any) -> None:
         """Remember something that holds from now on, in all further walks too."""
         self.changed |= item not in known
         known.add(item)
@@ -93,15 +88,11 @@ class Analysis:
         return frame.out
 
 
-LOAD, STORE = False, True
-Reason = tuple[ast.AST, FunctionSource, str]  # a place at which threads of a block part, its function, and what it is
-
-
 class Frame:
     """A function on a walk.
 
-    out: what the statement at hand has done so far. loops: those around, with their
-    functions and the number of reasons there were outside. reasons: why some threads may not get here.
+    out: what the statement at hand has done so far. loops: those around, with their functions and the number of reasons
+    there were outside. reasons: why some threads may not get here.
     """
 
     def __init__(self, analysis: Analysis, scope: Scope, path: Path = (), caller: Frame | None = None) -> None:
@@ -133,12 +124,10 @@ class Frame:
         del self.reasons[depth:]
         return block
 
-    # -- variables
-
     def assign(self, name: str, fact: Fact) -> None:
         """A definition of a variable; where only some threads get to it, it differs between threads."""
         if self.reasons and fact.uniform:
-            fact = Fact(False, fact.arrays, MISSING, fact.items)
+            fact = Fact(False, fact.arrays, items=fact.items)
         self.widen(name, fact)
 
     def widen(self, name: str, fact: Fact) -> None:
@@ -163,8 +152,6 @@ class Frame:
         else:
             raise refuse(self.source, target, "only names, array elements and tuples of these can be assigned")
 
-    # -- arrays
-
     def element(self, node: ast.Subscript, *writes: bool) -> Fact:
         """An element: LOAD, STORE, or one after the other."""
         base, index = self.eval(node.value), self.eval(node.slice)
@@ -184,16 +171,10 @@ class Frame:
         if array.space in ("shared", "private", "global"):
             loops = tuple((scope, loop) for scope, loop, _ in self.loops)
             site = Site(self.scope, self.statement, loops, tuple(self.conditions), bool(self.reasons))
-            self.emit(Touch(array, write, node, site))
+            self.out.append(Touch(array, write, node, site))
         if write:
             self.analysis.add(self.analysis.stored, array)
         return array.space == "const" or array.space == "global" and array not in self.analysis.stored
-
-    # -- events and what is around them
-
-    def emit(self, event: Event) -> None:
-        """Something happens now."""
-        self.out.append(event)
 
     @contextmanager
     def aside(self) -> Iterator[list[Event]]:

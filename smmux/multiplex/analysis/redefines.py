@@ -23,10 +23,9 @@ from typing import TypeVar
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, assigned_names
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Loop, Piece, Touch, barriers
-from smmux.multiplex.analysis.facts import Array, Scope, Site
+from smmux.multiplex.analysis.facts import Array, Scope, Site, value_of
 from smmux.multiplex.analysis.frames import Analysis
-from smmux.multiplex.analysis.integers import value_of
-from smmux.multiplex.analysis.threads import Access, Coverage, Define
+from smmux.multiplex.analysis.threads import Access, Coverage, Define, UnknownError
 from smmux.types import Scalar
 
 PURE = (range, int, float, min, max, abs, len, cuda.grid, cuda.gridsize)
@@ -35,8 +34,7 @@ MAX_DEPTH = 32
 
 Item = TypeVar("Item")
 
-Firsts = dict[Array, frozenset[Touch]]
-"""Defines of arrays, by their first stores."""
+Firsts = dict[Array, frozenset[Touch]]  # defines of arrays, by their first stores
 
 
 def mark_redefines(analysis: Analysis) -> None:
@@ -119,8 +117,6 @@ class _Defines:
             if doubtful and not coverage.holds(array, list(doubtful.values()), everything):
                 yield from doubtful
 
-    # -- along control
-
     def sequence(self, events: Sequence[Event], state: _State) -> None:
         for event in events:
             if isinstance(event, Touch):
@@ -156,8 +152,6 @@ class _Defines:
             state.held = _joined(entry, state.held)
         self.sequence(loop.orelse, state)
         state.read |= read
-
-    # -- accesses
 
     def touch(self, touch: Touch, state: _State) -> None:
         """A load or store of a shared array."""
@@ -222,7 +216,7 @@ def _is_array(scope: Scope, node: ast.expr, array: Array) -> bool:
     if node.id in scope.source.parameters:
         given = scope.argument(node.id)
         return given is not None and scope.caller is not None and _is_array(scope.caller, given, array)
-    stores = scope.assignments(node.id)
+    stores = scope.stores.get(node.id, [])
     return len(stores) == 1 and isinstance(stores[0], ast.Assign) and stores[0].value is array.node
 
 
@@ -248,11 +242,8 @@ def place_text(site: Site, index: ast.expr, since: Site, synchronised: Collectio
     try:
         parts = [texts.of(scope, index)]
         parts += [texts.head(function, loop) for function, loop in site.loops if loop not in synchronised]
-        for condition in beyond(since.conditions, site.conditions):
-            if condition.test is None:
-                return None
-            parts.append(f"{condition.side} {texts.of(condition.scope, condition.test)}")
-    except _UnsteadyError:
+        parts += [f"{c.side} {texts.of(c.scope, c.test)}" for c in beyond(since.conditions, site.conditions)]
+    except UnknownError:
         return None
     while scope.caller is not None:
         if any(isinstance(n, ast.Return) and n is not scope.tree.body[-1] for n in ast.walk(scope.tree)):
@@ -267,10 +258,6 @@ def beyond(around: Sequence[Item], now: Sequence[Item]) -> list[Item]:
     return list(now[sum(same) :])
 
 
-class _UnsteadyError(Exception):
-    """An expression that may have another value the next time."""
-
-
 class _Texts:
     """Texts of steady expressions around an access; parameters of device functions are what they are in the call."""
 
@@ -281,10 +268,10 @@ class _Texts:
         """What a loop runs over, if it makes all of its trips."""
         leaves = any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(loop))
         if not isinstance(loop, ast.For) or loop.orelse or leaves:
-            raise _UnsteadyError
+            raise UnknownError
         return self.of(scope, loop.iter)
 
-    def of(self, scope: Scope, node: ast.expr, within: ast.AST | None = None, depth: int = 0) -> str:
+    def of(self, scope: Scope, node: ast.expr | None, within: ast.AST | None = None, depth: int = 0) -> str:
         """The text of an expression; within: the assignment of which it is the value."""
         source = scope.source
         if isinstance(node, ast.Name):
@@ -294,42 +281,42 @@ class _Texts:
         if isinstance(node, ast.Attribute):
             captured = source.resolve(node) is not MISSING or source.resolve(node.value) is not MISSING
             if not captured and node.attr not in ("shape", "size", "ndim"):
-                raise _UnsteadyError
+                raise UnknownError
             return ast.dump(node) if captured else f"{_array(scope, node.value)}.{node.attr}"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             kind, parts = f"{_array(scope, node.value.value)}.shape", [node.slice]
         elif isinstance(node, ast.Call) and not node.keywords:
             called = source.resolve(node.func)
             if not (isinstance(called, Scalar) or any(called is pure for pure in PURE)):
-                raise _UnsteadyError
+                raise UnknownError
             kind, parts = ast.unparse(node.func), node.args
         elif isinstance(node, PARTS):
             operators = [type(n).__name__ for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr)]
             kind = " ".join([type(node).__name__, *operators])
             parts = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
         else:
-            raise _UnsteadyError
+            raise UnknownError
         return f"{kind}({', '.join(self.of(scope, part, within, depth) for part in parts)})"
 
     def variable(self, scope: Scope, name: str, within: ast.AST | None, depth: int) -> str:
         """The text of a variable: its name, once it is known to have always the same value."""
-        stores, text = scope.assignments(name), name if scope.caller is None else f"{scope.source.name}.{name}"
-        given = scope.argument(name)
+        stores, given = scope.stores.get(name, []), scope.argument(name)
+        text = name if scope.caller is None else f"{scope.source.name}.{name}"
         if given is not None and scope.caller is not None:
             return self.of(scope.caller, given, None, depth)
         if not stores:
             return text if name in scope.source.locals else name
         if name in scope.source.parameters:
-            raise _UnsteadyError
+            raise UnknownError
         loops = [n for function, n in self.site.loops if function is scope and n in stores]
         counted = [n for n in loops if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
         if counted and counted[-1] not in self.synchronised and name not in assigned_names(counted[-1].body):
             if within is not None and not any(n is within for n in ast.walk(counted[-1])):
-                raise _UnsteadyError
+                raise UnknownError
             return text
         value = value_of(stores[0], name) if len(stores) == 1 else None
         if value is None or depth > MAX_DEPTH:
-            raise _UnsteadyError
+            raise UnknownError
         self.of(scope, value, stores[0], depth)
         return text
 

@@ -11,7 +11,7 @@ import ast
 import copy
 import functools
 from collections import ChainMap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar, cast
@@ -49,20 +49,14 @@ def _apart(function: Kernel, known: dict[Kernel, Kernel]) -> Kernel:
     if function not in known:
         known[function] = function  # a recursive one stays as it is
         source = separated(function.definition)
-        changed = {name: made for name, f in _called(source) if (made := _apart(f, known)) is not f}
+        named = [node for node in source.free if isinstance(node, ast.Name)]
+        called = {n.id: f for n in named if isinstance(f := source.resolve(n), Kernel) and not f.definition.library}
+        changed = {name: made for name, f in called.items() if (made := _apart(f, known)) is not f}
         if changed:
             source = replace(source, captured=ChainMap(dict(changed), source.captured))  # type: ignore[arg-type]
         if source is not function.definition:
             known[function] = Kernel(source)
     return known[function]
-
-
-def _called(source: FunctionSource) -> Iterable[tuple[str, Kernel]]:
-    """Device functions by the names that they have in a function."""
-    for node in source.free:
-        found = source.resolve(node)
-        if isinstance(node, ast.Name) and isinstance(found, Kernel) and not found.definition.library:
-            yield node.id, found
 
 
 def as_written(source: FunctionSource, node: ast.AST) -> str:

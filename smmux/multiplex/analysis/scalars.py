@@ -10,7 +10,7 @@ from typing import Any
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.accesses import Alternatives, Jump, Loop, Piece, escaping, flat
 from smmux.multiplex.analysis.dataflow import Backward
-from smmux.multiplex.analysis.integers import constant, trips
+from smmux.multiplex.analysis.facts import constant, trips
 from smmux.multiplex.syntax.build import names_in
 from smmux.multiplex.syntax.vocabulary import device_function
 
@@ -70,12 +70,9 @@ class Mentions:
             return
         if isinstance(node, ast.AugAssign):
             yield from self.value(node.target)
-            yield from self.value(node.value)
-            yield from self.changed(node.target)
-            return
         yield from self.value(node.value)
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            yield from self.target(target)
+            yield from self.changed(target) if isinstance(node, ast.AugAssign) else self.target(target)
 
     def target(self, node: ast.expr) -> Iterator[Any]:
         """What is assigned to: a variable, elements, or several of these."""
@@ -125,7 +122,8 @@ class Mentions:
 
     def call(self, node: ast.Call, function: FunctionSource) -> Iterator[Any]:
         """A call of a device function: of an argument it may need the value, and it may store to it."""
-        needed, stored = exposed(function, function.node.body), assigned(function, function.node.body)
+        body = Mentions(function).block(function.node.body)
+        needed, stored = _Needed().sequence(body, frozenset()), _stored(body)
         given = [*zip(function.parameters, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
         for name, argument in given:
             if name is None or name in needed:
@@ -171,8 +169,7 @@ def needed_after(source: FunctionSource, tree: ast.FunctionDef, body: list[ast.s
     return set(needed.at[id(mentions.lists[id(body)]), position])
 
 
-Flow = tuple[set[str], set[str]]
-"""Variables that change together, and those that decide how."""
+Flow = tuple[set[str], set[str]]  # variables that change together, and those that decide how
 
 
 def closure(seeds: Collection[str], flows: Collection[Flow]) -> set[str]:
@@ -203,9 +200,6 @@ def _flows(source: FunctionSource, body: list[ast.stmt]) -> Iterator[Flow]:
 def leaving(source: FunctionSource, body: Iterable[ast.stmt]) -> set[str]:
     """Kinds of jumps that lead out of statements: `break` and `continue` of a loop around them, and `return`."""
     return {jump.kind for jump in escaping(Mentions(source, followed=False).block(body))}
-
-
-# -- per-thread arrays
 
 
 def stored_once(source: FunctionSource, node: ast.stmt, array: str) -> bool:

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from smmux import cuda
 from smmux.compiler.frontend.source import assigned_names
 from smmux.multiplex.analysis.accesses import Jump, flat
-from smmux.multiplex.analysis.facts import Array, Scope, Site
+from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS, Array, Scope, Site, value_of
 from smmux.multiplex.analysis.frames import Analysis
-from smmux.multiplex.analysis.integers import CONSTANT_OPERATIONS, value_of
 from smmux.multiplex.syntax.vocabulary import device_function
 from smmux.types import int32, int64, uint32, uint64
 
@@ -36,7 +35,7 @@ Numbers = NDArray[np.int64]
 
 
 class UnknownError(Exception):
-    """An expression whose values cannot be told before the kernel runs."""
+    """An expression whose values cannot be told before the kernel runs, or may not be the same the next time."""
 
 
 def per_thread(analysis: Analysis, node: ast.expr) -> Numbers:
@@ -102,7 +101,7 @@ class Values:
 
     def variable(self, scope: Scope, name: str) -> Numbers:
         """The values of a loop's counter, a parameter, or a variable that is assigned once."""
-        stores, given = scope.assignments(name), scope.argument(name)
+        stores, given = scope.stores.get(name, []), scope.argument(name)
         if given is not None and scope.caller is not None:
             return self.of(scope.caller, given)
         counted = [loop for loop in self.loops if isinstance(loop.target, ast.Name) and loop.target.id == name]

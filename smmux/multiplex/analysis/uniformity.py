@@ -10,16 +10,13 @@ import ast
 import functools
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 from smmux import cuda, smm
-from smmux.compiler.frontend.source import MISSING as UNRESOLVED
-from smmux.compiler.frontend.source import FunctionSource
+from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.language import Attribute, Dim3
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Jump, Loop, Piece, barriers, touches
-from smmux.multiplex.analysis.facts import MISSING, UNIFORM, VARYING, Condition, Fact, Scope, join, known
+from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS, UNIFORM, VARYING, Condition, Fact, Scope, join, known
 from smmux.multiplex.analysis.frames import LOAD, STORE, Analysis, Frame, rule
-from smmux.multiplex.analysis.integers import CONSTANT_OPERATIONS
 from smmux.multiplex.analysis.redefines import mark_redefines
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
@@ -31,8 +28,8 @@ VARYING_CALLS = (
     cuda.grid, cuda.shfl_sync, cuda.shfl_up_sync, cuda.shfl_down_sync, cuda.shfl_xor_sync, cuda.all_sync, cuda.any_sync,
     cuda.eq_sync, cuda.ballot_sync, cuda.activemask,
 )  # fmt: skip
-MANAGED = {f: f"smm.{f.__name__}" for f in (smm.alloc, smm.release, smm.isolate, smm.array)}
-SPACES = {cuda.shared.array: "shared", cuda.local.array: "local", cuda.const.array_like: "const"}
+MANAGED = {id(f): f"smm.{f.__name__}" for f in (smm.alloc, smm.release, smm.isolate, smm.array)}
+SPACES = {id(cuda.shared.array): "shared", id(cuda.local.array): "local", id(cuda.const.array_like): "const"}
 MAX_DEPTH = 64
 MAX_WALKS = 64
 SHORTENED = {
@@ -85,7 +82,7 @@ def captured(frame: Frame, node: ast.expr) -> Fact:
     value = frame.source.resolve(node)
     if isinstance(value, Dim3 | Attribute):
         return Fact(value.name not in ("threadIdx", "laneid"), const=value)
-    return UNIFORM if value is UNRESOLVED else known(value)
+    return UNIFORM if value is MISSING else known(value)
 
 
 @rule(ast.Attribute)
@@ -95,7 +92,7 @@ def attribute(frame: Frame, node: ast.Attribute) -> Fact:
     while isinstance(root, ast.Attribute):
         root = root.value
     if isinstance(root, ast.Name) and root.id not in frame.source.locals:
-        if frame.source.resolve(node) is not UNRESOLVED:
+        if frame.source.resolve(node) is not MISSING:
             return captured(frame, node)
         return Fact(frame.eval(node.value).uniform)
     owner = frame.eval(node.value)
@@ -150,7 +147,7 @@ def both_or_either(frame: Frame, node: ast.BoolOp) -> Fact:
             frame.conditions.append(Condition(frame.scope, before, isinstance(node.op, ast.And)))
             facts.append(frame.eval(value))
         if later:
-            frame.emit(Alternatives((later, [])))
+            frame.out.append(Alternatives((later, [])))
     del frame.conditions[outer:]
     return Fact(all(f.uniform for f in facts))
 
@@ -163,12 +160,9 @@ def choice(frame: Frame, node: ast.IfExp) -> Fact:
         with frame.aside() as way, frame.under(node.test, side):
             facts.append(frame.eval(value))
         ways.append(way)
-    frame.emit(Alternatives(tuple(ways)))
+    frame.out.append(Alternatives(tuple(ways)))
     fact = join(facts[0], facts[1])
-    return fact if test.uniform else Fact(False, fact.arrays, MISSING, fact.items)
-
-
-# -- calls
+    return fact if test.uniform else Fact(False, fact.arrays, items=fact.items)
 
 
 @rule(ast.Call)
@@ -179,17 +173,19 @@ def call_of(frame: Frame, node: ast.Call) -> Fact:
         if owner.arrays:
             return owner
     function = frame.eval(node.func).const
-    if (space := _entry(SPACES, function)) is not None:
-        return declaration(frame, space, node)
-    if (managed := _entry(MANAGED, function)) is not None:
-        raise refuse(frame.source, node, f"the kernel manages shared memory itself: {managed} stands here")
-    if any(function is each for each in BARRIERS):
-        return barrier(frame, node)
+    if id(function) in MANAGED:
+        raise refuse(
+            frame.source, node, f"the kernel manages shared memory itself: {MANAGED[id(function)]} stands here"
+        )
     definition = getattr(function, "definition", None)
     if isinstance(definition, FunctionSource):
         return device_call(frame, node, definition)
     arguments = [frame.eval(a.value if isinstance(a, ast.Starred) else a) for a in node.args]
     arguments += [frame.eval(k.value) for k in node.keywords]
+    if id(function) in SPACES:
+        return declaration(frame, SPACES[id(function)], node)
+    if any(function is each for each in BARRIERS):
+        return barrier(frame, node)
     if id(function) in ATOMICS and arguments:
         for array, write in itertools.product(arguments[0].arrays, (LOAD, STORE)):
             frame.touch(array, node, write)
@@ -197,14 +193,8 @@ def call_of(frame: Frame, node: ast.Call) -> Fact:
     return Fact(all(a.uniform for a in arguments) and function not in VARYING_CALLS)
 
 
-def _entry(table: dict[Any, str], function: Any) -> str | None:
-    return next((value for key, value in table.items() if key is function), None)
-
-
 def declaration(frame: Frame, space: str, node: ast.Call) -> Fact:
     """The declaration of a shared, per-thread or constant array; it has the name of the variable."""
-    for argument in node.args:
-        frame.eval(argument)
     name = frame.names.get(node, space)
     space = "private" if space == "shared" and name in frame.analysis.apart else space
     return Fact(True, frozenset({frame.analysis.array(space, name, node, node, frame.source)}))
@@ -218,9 +208,7 @@ def barrier(frame: Frame, node: ast.Call) -> Fact:
         where = f"line {line}" if source.filename == frame.source.filename else f"{source.filename}:{line}"
         why = f"this barrier stands in {why} ({where}: `{head}`), so a region cannot include or meet it"
         raise refuse(frame.source, node, why)
-    for argument in node.args:
-        frame.eval(argument)
-    frame.emit(Barrier(node))
+    frame.out.append(Barrier(node))
     return UNIFORM
 
 
@@ -236,11 +224,11 @@ def device_call(frame: Frame, node: ast.Call, source: FunctionSource) -> Fact:
     for name in source.parameters:
         default = known(source.defaults[name]) if name in source.defaults else UNIFORM
         callee.widen(name, given.get(name, default))  # as uniform as it is in the caller
-    frame.emit(Called(callee.block(source.node.body).pieces))
+    frame.out.append(Called(callee.block(source.node.body).pieces))
     return callee.result or UNIFORM
 
 
-# -- simple statements
+# -- statements
 
 
 @rule(ast.Pass, ast.Assert)
@@ -284,19 +272,16 @@ def augmented(frame: Frame, node: ast.AugAssign, _: Piece) -> None:
     frame.element(node.target, LOAD, STORE)
 
 
-# -- control
-
-
 @rule(ast.If)
 def branch(frame: Frame, node: ast.If, piece: Piece) -> None:
     """if: both ways, whatever the condition."""
     uniform = frame.eval(node.test).uniform
-    piece.uniform = _enterable(frame, uniform, frame.out)
+    piece.uniform = _enterable(frame, uniform)
     with frame.diverging(node, not uniform, "a condition that can differ between threads of a block"):
         for side, body in ((True, node.body), (False, node.orelse)):
             with frame.under(node.test, side):
                 piece.blocks.append(frame.block(body))
-    frame.emit(Alternatives(tuple(block.pieces for block in piece.blocks), uniform))
+    frame.out.append(Alternatives(tuple(block.pieces for block in piece.blocks), uniform))
 
 
 @rule(ast.For, ast.While)
@@ -312,7 +297,7 @@ def loop(frame: Frame, node: ast.For | ast.While, piece: Piece) -> None:
     for kind, what in SHORTENED.items():
         if (node, kind) in frame.analysis.shortened:
             uniform, why = False, what
-    enterable = _enterable(frame, uniform, frame.out)
+    enterable = _enterable(frame, uniform)
     frame.loops.append((frame.scope, node, len(frame.reasons)))
     with frame.diverging(node, not uniform, why), frame.aside() as around:
         if isinstance(node, ast.For):
@@ -325,11 +310,11 @@ def loop(frame: Frame, node: ast.For | ast.While, piece: Piece) -> None:
     with frame.under(None, False):
         orelse = frame.block(node.orelse)
     piece.blocks = [body, orelse] if node.orelse else [body]
-    trip: list[Event] = [*around, Alternatives((body.pieces,), True)] if around else list[Event]()
-    event = Loop(node, trip or body.pieces, again, orelse.pieces, always)
+    trip: Sequence[Event] = [*around, Alternatives((body.pieces,), True)] if around else body.pieces
+    event = Loop(node, trip, again, orelse.pieces, always)
     # what a loop without barriers does, it does as a whole
     piece.uniform = enterable and not orelse.pieces and any(barriers([event]))
-    frame.emit(event)
+    frame.out.append(event)
 
 
 @rule(ast.Return, ast.Break, ast.Continue)
@@ -346,12 +331,12 @@ def jump(frame: Frame, node: ast.Return | ast.Break | ast.Continue, _: Piece) ->
     elif frame.loops and len(frame.reasons) > frame.loops[-1][2]:
         frame.analysis.add(frame.analysis.shortened, (frame.loops[-1][1], kind))
     conditional = not isinstance(node, ast.Return) or bool(frame.conditions or frame.loops)
-    frame.emit(Jump(kind, node, conditional, bool(frame.reasons)))
+    frame.out.append(Jump(kind, node, conditional, bool(frame.reasons)))
 
 
-def _enterable(frame: Frame, uniform: bool, head: Sequence[Event]) -> bool:
-    """Whether borders of regions may be placed within a statement of the kernel; head: its condition or range."""
-    return uniform and not frame.reasons and frame.caller is None and not any(touches(head))
+def _enterable(frame: Frame, uniform: bool) -> bool:
+    """Whether borders of regions may be placed within a statement of the kernel whose head has been evaluated."""
+    return uniform and not frame.reasons and frame.caller is None and not any(touches(frame.out))
 
 
 def _iterated(frame: Frame, node: ast.expr) -> tuple[bool, Fact, bool]:

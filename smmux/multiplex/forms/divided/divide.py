@@ -16,7 +16,7 @@ import numpy as np
 
 from smmux import cuda, smm
 from smmux.kernel import Kernel
-from smmux.multiplex.analysis.integers import single_values
+from smmux.multiplex.analysis.facts import single_values
 from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.forms.divided.layout import Layout
 from smmux.multiplex.forms.divided.parts import Parts

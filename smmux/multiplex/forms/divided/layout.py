@@ -11,7 +11,7 @@ import ast
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from smmux.multiplex.analysis.integers import Linear, assignments, linear, value_of
+from smmux.multiplex.analysis.facts import Linear, assignments, linear, value_of
 from smmux.multiplex.analysis.threads import UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.analysis.integers import Linear, linear
+from smmux.multiplex.analysis.facts import Linear, linear
 from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, leaving
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses

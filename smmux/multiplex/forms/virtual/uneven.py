@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from smmux.compiler.frontend.source import assigned_names
 from smmux.language import Dim3
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping
-from smmux.multiplex.analysis.integers import Linear, linear, range_bounds, single_values
+from smmux.multiplex.analysis.facts import Linear, linear, range_bounds, single_values
 from smmux.multiplex.analysis.scalars import exposed, needed_after
 from smmux.multiplex.forms.virtual.control import Control
 from smmux.multiplex.forms.virtual.indices import Indices
