@@ -15,7 +15,6 @@ from smmux.multiplex.analysis.facts import Array, Condition, Fact, Scope, Site, 
 from smmux.multiplex.syntax.refusals import refuse
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
-
 LOAD, STORE = False, True
 Path = tuple[ast.Call, ...]  # the calls that lead to a function
 Reason = tuple[ast.AST, FunctionSource, str]  # a place at which threads of a block part, its function, and what it is
@@ -40,12 +39,12 @@ class Analysis:
 
     source: FunctionSource
     tree: ast.FunctionDef
-    apart: frozenset[str] = frozenset()  # shared arrays that no region is about, since every virtual block has its own
+    apart: frozenset[str] = frozenset()  # names of shared arrays without regions: every virtual block has its own
     body: Block = field(default_factory=lambda: Block([]))
     arrays: dict[tuple[str, ast.AST | str], Array] = field(default_factory=dict)
     scopes: dict[Path, Scope] = field(default_factory=dict)  # functions, by the calls that lead to them
     stored: set[Array] = field(default_factory=set)  # those that the kernel stores to
-    shortened: set[tuple[ast.stmt, str]] = field(default_factory=set)  # loops of which some threads skip trips, and how
+    shortened: set[tuple[ast.stmt, str]] = field(default_factory=set)  # loops that some threads cut short, and how
     changed: bool = False  # this walk has found something new
 
     @property

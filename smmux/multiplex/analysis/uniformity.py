@@ -265,11 +265,10 @@ def assignment(frame: Frame, node: ast.Assign | ast.AnnAssign, _: Piece) -> None
 def augmented(frame: Frame, node: ast.AugAssign, _: Piece) -> None:
     """target op= value."""
     value = frame.eval(node.value)
-    if isinstance(node.target, ast.Name):
-        frame.assign(node.target.id, Fact(frame.eval(node.target).uniform and value.uniform))
-        return
-    assert isinstance(node.target, ast.Subscript)
-    frame.element(node.target, LOAD, STORE)
+    if isinstance(node.target, ast.Subscript):
+        frame.element(node.target, LOAD, STORE)
+    else:
+        frame.bind(node.target, Fact(frame.eval(node.target).uniform and value.uniform))
 
 
 @rule(ast.If)
