@@ -136,10 +136,8 @@ def range_bounds(source: FunctionSource, loop: ast.AST) -> tuple[ast.expr, ast.e
 
 def trips(source: FunctionSource, loop: ast.AST, constant: Constant) -> range | None:
     """The values that the counter of a loop over a constant range takes; None where they are not known."""
-    bounds = range_bounds(source, loop)
-    values = [constant(bound) for bound in bounds or ()]
-    known = [value for value in values if value is not None]
-    return range(*known) if len(known) == 3 and known[2] else None
+    values = [value for bound in range_bounds(source, loop) or () if (value := constant(bound)) is not None]
+    return range(*values) if len(values) == 3 and values[2] else None
 
 
 def constant(source: FunctionSource, node: ast.expr) -> int | None:
@@ -194,9 +192,7 @@ class Linear:
     constant: int = 0
 
     def __add__(self, other: Linear) -> Linear:
-        terms = dict(self.terms)
-        for text, factor in other.terms.items():
-            terms[text] = terms.get(text, 0) + factor
+        terms = {text: self.terms.get(text, 0) + other.terms.get(text, 0) for text in [*self.terms, *other.terms]}
         return Linear({t: f for t, f in terms.items() if f}, self.constant + other.constant)
 
     def times(self, factor: int) -> Linear:

@@ -190,8 +190,7 @@ def _flows(source: FunctionSource, body: list[ast.stmt]) -> Iterator[Flow]:
     for node in body:
         if isinstance(node, ast.If | ast.For | ast.While):
             yield assigned(source, [node]), names_in(node.iter if isinstance(node, ast.For) else node.test)
-            yield from _flows(source, node.body)
-            yield from _flows(source, node.orelse)
+            yield from _flows(source, [*node.body, *node.orelse])
         else:
             mentions = [m for m in flat(Mentions(source).block([node])) if isinstance(m, Mention)]
             yield _stored(mentions), {m.node.id for m in mentions if m.reads}

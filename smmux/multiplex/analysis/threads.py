@@ -9,6 +9,7 @@ of threads with which the kernel stays within the array and loads nothing but wh
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 
@@ -149,12 +150,13 @@ class Coverage:
         size = self.size(array)
         if size is None or self.jumps or any(define.varies for define in doubtful):
             return False
-        stores = [[self.elements(a) for a in d.stores] for d in defines]
-        loads = [[self.elements(a) for a in d.loads] for d in defines]
+        try:
+            stores = [[self.elements(a) for a in d.stores] for d in defines]
+            loads = [[self.elements(a) for a in d.loads] for d in defines]
+        except UnknownError:
+            return False
         most = THREADS
-        for elements in (n for table in (stores, loads) for found in table for n in found):
-            if elements is None:
-                return False
+        for elements in itertools.chain(*stores, *loads):
             outside = ((elements < 0) | (elements >= size)).any(axis=1)
             most = min(most, int(outside.argmax()) if outside.any() else THREADS)
         had = [_first(found, size, most) for found in stores]
@@ -171,25 +173,21 @@ class Coverage:
             return None
         return self.analysis.integer(call.args[0])
 
-    def elements(self, access: Access) -> Numbers | None:
-        """The elements that each thread accesses, one row per thread."""
+    def elements(self, access: Access) -> Numbers:
+        """The elements that each thread accesses, one row per thread; raises `UnknownError`."""
         if access.index is None:
-            return None
+            raise UnknownError("this access is not by an index, or not by all threads")
         axes = [loop for _, loop in access.site.loops if isinstance(loop, ast.For)]
-        try:
-            found = Values(self.analysis, axes, self.synchronised).of(access.site.scope, access.index)
-        except UnknownError:
-            return None
+        found = Values(self.analysis, axes, self.synchronised).of(access.site.scope, access.index)
         if THREADS * found[:1].size > MAX_ELEMENTS:
-            return None
+            raise UnknownError(f"{ast.unparse(access.index)} has too many values")
         return np.broadcast_to(found, (THREADS, *found.shape[1:])).reshape(THREADS, -1)
 
 
-def _first(accesses: Sequence[Numbers | None], size: int, most: int) -> Numbers:
+def _first(accesses: Sequence[Numbers], size: int, most: int) -> Numbers:
     """The least block, by its number of threads, that accesses each element; more than any if none does."""
     first = np.full(size, THREADS + 1, np.int64)
     for numbers in accesses:
-        assert numbers is not None
         own = numbers[:most]
         np.minimum.at(first, own.ravel(), np.repeat(np.arange(1, len(own) + 1), own.shape[1]))
     return first
