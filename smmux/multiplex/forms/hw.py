@@ -12,12 +12,10 @@ from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Border, find
+from smmux.multiplex.regions.loads import REGISTERS, stage
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.regions.stage import REGISTERS, stage
 from smmux.multiplex.syntax.build import at, call, expression
 from smmux.multiplex.syntax.refusals import refuse
-
-__all__ = ["declaration", "hw", "isolate"]
 
 Shape = int | tuple[int, ...]
 

@@ -14,8 +14,6 @@ from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses
 from smmux.multiplex.syntax.refusals import refuse
 
-__all__ = ["outline", "without_returns"]
-
 
 def outline(kernel: Kernel) -> Draft:
     """A copy of a kernel for passes to change.

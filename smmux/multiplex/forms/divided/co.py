@@ -3,23 +3,41 @@
 CO-HW allocates the public part for its region. CO-VTB puts thread blocks together: the private part is there once for
 each of them, the public one once, and they have it in turns. Both divide the array in the same way, by its leading
 index.
+
+Before the region of the public part go all accesses to the private part, and defines of the public part whose values
+can wait in registers. The region begins with those values and the accesses to the public part; what accesses both parts
+follows and asks the index each time.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
+from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
+from smmux import cuda, smm
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
+from smmux.multiplex.analysis.facts import single_values
 from smmux.multiplex.analysis.renaming import or_renamed
-from smmux.multiplex.forms.divided.divide import Split, divided
-from smmux.multiplex.forms.divided.uses import Uses
+from smmux.multiplex.analysis.uniformity import analysed
+from smmux.multiplex.forms.divided.parts import Parts
+from smmux.multiplex.forms.divided.streams import Streams, streams
+from smmux.multiplex.forms.divided.uses import Layout, Uses, elements_only
+from smmux.multiplex.forms.divided.waiting import Waiting
+from smmux.multiplex.forms.hw import declaration
 from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged
-from smmux.multiplex.syntax.build import at
-
-__all__ = ["co_hw", "co_vtb"]
+from smmux.multiplex.regions.find import Span, find, is_barrier
+from smmux.multiplex.regions.outline import outline
+from smmux.multiplex.syntax.build import at, behind, call, expression, names_in, statement
+from smmux.multiplex.syntax.draft import Draft
+from smmux.multiplex.syntax.inline import inline_accesses, inline_barriers
+from smmux.multiplex.syntax.refusals import MultiplexError, refuse
+from smmux.types import Scalar
 
 
 @or_renamed
@@ -95,3 +113,214 @@ def for_each(source: FunctionSource, tree: ast.FunctionDef, arrays: frozenset[st
             shape = call.args[0]
             extents = shape.elts if isinstance(shape, ast.Tuple) else [shape]
             call.args[0] = at(ast.Tuple([ast.Constant(n), *extents], ast.Load()), shape)
+
+
+# -- the division
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What is declared of a division: see `smmux.multiplex.co_hw`."""
+
+    array: str
+    private: int
+    shape: int | tuple[int, ...] | None = None
+    interleaved: tuple[int, int] | None = None
+    threads: int | None = None
+
+
+def divided(kernel: Kernel, split: Split, *, allocate: bool) -> tuple[Draft, frozenset[str]]:
+    """Divide an array of a kernel. Returns the names of the private part and of its views, too.
+
+    allocate: the public part is dynamic, with an allocating and a releasing barrier at the borders of its region;
+    otherwise it is static, and its region has no more barriers than the source.
+    """
+    draft = outline(kernel)
+    inline_barriers(draft)
+    division = Division(draft, split, allocate)
+    division.region()
+    inline_accesses(draft, division.names())
+    elements_only(draft.source, draft.tree, dict.fromkeys(division.names(), len(division.shape)))
+    division.analyse()
+    division.lay_out()
+    division.divide()
+    draft.changed()
+    return draft, frozenset(division.names())
+
+
+class Division:
+    """The division of one array of a kernel's tree."""
+
+    def __init__(self, draft: Draft, split: Split, allocate: bool) -> None:
+        self.draft, self.source, self.tree = draft, draft.source, draft.tree
+        self.split, self.name, self.allocate = split, split.array, allocate
+        self.analyse()
+
+    def analyse(self) -> None:
+        """Analyse the tree as it is now."""
+        self.draft.changed()
+        self.analysis = analysed(self.draft)
+        shared = self.analysis.shared
+        found = [a for a in shared if a.name == self.name]
+        if len(found) != 1:
+            have = ", ".join(repr(a.name) for a in shared) or "none"
+            raise refuse(self.source, None, f"no shared array {self.name!r} in {self.source.name!r}; it has {have}")
+        if len(shared) > 1:
+            other = next(a for a in shared if a is not found[0])
+            raise refuse(self.source, other.node, "a kernel with several shared arrays cannot be divided")
+        self.declaration = declaration(self.analysis, found[0])
+
+    def refused(self, why: str) -> MultiplexError:
+        """The error for a division that the array's declaration does not allow."""
+        return refuse(self.source, self.declaration, why)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The declared shape."""
+        value = self.analysis.fact(self.declaration.args[0])
+        found = tuple(i.const for i in value.items) if value.items is not None else (value.const,)
+        if not all(isinstance(n, int) for n in found):
+            raise self.refused("the shape has to be a compile-time constant")
+        return found
+
+    def views(self) -> dict[str, ast.Call]:
+        """Names of views of the array, with the calls that make them."""
+        return {
+            node.targets[0].id: node.value
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Attribute)
+            and node.value.func.attr == "view"
+            and ast.unparse(node.value.func.value) == self.name
+        }
+
+    def names(self) -> set[str]:
+        """Names of the array and of its views."""
+        return {self.name, *self.views()}
+
+    def ratios(self) -> dict[str, tuple[int, int]]:
+        """By name of the array and its views, bytes of an element of the array and of that one."""
+        own = self.bytes_of(self.declaration.args[1])
+        return {self.name: (own, own)} | {n: (own, self.bytes_of(view.args[0])) for n, view in self.views().items()}
+
+    def bytes_of(self, node: ast.expr) -> int:
+        """Size of an element type."""
+        value = self.analysis.fact(node).const
+        return int(np.dtype(value.name if isinstance(value, Scalar) else value).itemsize)
+
+    def lay_out(self) -> None:
+        """Declare the size that is used, and put rows first."""
+        if self.split.shape is not None:
+            self.declaration.args[0] = at(expression(repr(self.split.shape)), self.declaration)
+        if self.split.interleaved is None:
+            return
+        rows, stride = self.split.interleaved
+        if len(self.shape) != 1 or self.shape[0] % (rows * stride):
+            need = f"a flat array of a multiple of {rows} x {stride} elements is needed"
+            raise self.refused(f"{need}, not {self.shape}; give its shape")
+        slots = self.shape[0] // rows
+        views = {name: own // other for name, (own, other) in self.ratios().items()}
+        Layout(self.analysis, self.draft.names, views, rows, stride).put_rows_first(self.tree)
+        self.declaration.args[0] = at(expression(f"({rows}, {slots})"), self.declaration)
+        self.analyse()
+
+    def region(self) -> Span:
+        """The one region of the kernel."""
+        first, *more = find(self.analysis, in_turns=True).spans
+        if more:
+            line = first.pieces[0].node.lineno
+            why = f"a second region begins here, behind the one from line {line}: one region is supported"
+            raise refuse(self.source, more[0].pieces[0].node, why)
+        return first
+
+    def divide(self) -> None:
+        """Rewrite the region and the declarations."""
+        shape, private, names = self.shape, self.split.private, self.draft.names
+        if not 0 < private < shape[0]:
+            raise self.refused(f"private has to be 1 to {shape[0] - 1} of {shape[0]} leading indices")
+        for name, (own, other) in self.ratios().items():
+            if len(shape) == 1 and private * own % other:
+                why = f"private has to be a multiple of {other // own}: {name!r} sees {other // own} elements as one"
+                raise self.refused(why)
+        region = self.region()
+        taken, added, extents = set(names.taken), set(names.added), (shape[0] - private, *shape[1:])
+
+        def fresh() -> tuple[Parts, Waiting]:
+            names.taken = set(taken)
+            for name in names.added.keys() - added:
+                del names.added[name]
+            parts = self.parts()
+            return parts, Waiting(parts, self.name, extents, names.new("waiting", f"waiting_{self.name}"))
+
+        made = streams(self.analysis, region, fresh)
+        self.place(made, region)
+        self.declare(made.parts, made.waiting)
+
+    def parts(self) -> Parts:
+        """Limits and names of the parts."""
+        private, names = self.split.private, self.draft.names
+        ratios = self.ratios() if len(self.shape) == 1 else dict.fromkeys(self.ratios(), (1, 1))
+        limit = {name: private * own // other for name, (own, other) in ratios.items()}
+        public = {name: names.new(f"{name}_public", f"public_{name}") for name in limit}
+        threads = [n for n, v in single_values(self.source, self.tree).items() if self.is_thread(v)]
+        bounds = dict.fromkeys(threads, (0, self.split.threads - 1)) if self.split.threads else {}
+        return Parts(self.analysis, names, limit, public, bounds)
+
+    def is_thread(self, node: ast.expr) -> bool:
+        """True for threadIdx.x."""
+        threads = isinstance(node, ast.Attribute) and self.source.resolve(node.value) is cuda.threadIdx
+        return threads and isinstance(node, ast.Attribute) and node.attr == "x"
+
+    def place(self, made: Streams, region: Span) -> None:
+        """Put the streams in the place of the region."""
+        block, start, stop = region.block, region.start, region.stop
+        nodes = block.body[start:stop]
+        values = made.waiting.stores(nodes[0]) if made.waiting.fixed is not None else []
+        public = [*values, *(node for _, node in made.after), *made.rest]
+        if self.allocate:
+            waits = (i for i, node in enumerate(public) if names_in(node) & set(made.parts.public.values()))
+            early = 0 if values else next(waits, 0)  # what goes in front does not access the public part
+            made.before += public[:early]
+            public = self.allocated(public[early:], (public[early:] or nodes)[0], nodes[-1])
+            if stop < len(block.body) and is_barrier(block.pieces[stop]):
+                stop += 1  # the releasing barrier takes its place, the allocating one that of the one before
+            if start and not made.before and is_barrier(block.pieces[start - 1]):
+                start -= 1
+        block.body[start:stop] = [*made.before, *public]
+
+    def allocated(self, public: list[ast.stmt], first: ast.stmt, last: ast.stmt) -> list[ast.stmt]:
+        """Statements between allocating and releasing barriers, which get lines of the source."""
+        module = self.draft.names.module("smm", smm)
+        alloc, release = statement(f"{module}.alloc()"), statement(f"{module}.release()")
+        return [at(alloc, first), *public, at(release, last)]
+
+    def declare(self, parts: Parts, waiting: Waiting) -> None:
+        """The declarations of both parts, of their views, and of the registers that hold waiting values."""
+        names, public, used = self.draft.names, parts.public, names_in(self.tree)
+        language = names.module("cuda", cuda)
+        shape, dtype = self.declaration.args
+        function = f"{names.module('smm', smm)}.array" if self.allocate else ast.unparse(self.declaration.func)
+        rest = ast.Constant(self.shape[0] - self.split.private)
+        new: dict[ast.expr, list[tuple[str, ast.expr]]] = {
+            view: [(public[n], call(f"{public[self.name]}.view", view.args[0]))]
+            for n, view in self.views().items()
+            if public[n] in used
+        }
+        new[self.declaration] = [(public[self.name], call(function, _with_first(shape, rest), dtype))]
+        if waiting.fixed is not None:
+            size = expression(repr(waiting.extents if len(waiting.extents) > 1 else waiting.extents[0]))
+            new[self.declaration].append((waiting.name, call(f"{language}.local.array", size, dtype)))
+        self.declaration.args[0] = at(_with_first(shape, ast.Constant(self.split.private)), self.declaration)
+        for node in list(ast.walk(self.tree)):
+            if isinstance(node, ast.Assign) and node.value in new:
+                made = (ast.Assign([ast.Name(name, ast.Store())], value) for name, value in new[node.value])
+                behind(self.tree, node, *made)
+
+
+def _with_first(shape: ast.expr, first: ast.expr) -> ast.expr:
+    """A shape with another first extent."""
+    if isinstance(shape, ast.Tuple):
+        return ast.Tuple([first, *map(copy.deepcopy, shape.elts[1:])], ast.Load())
+    return first

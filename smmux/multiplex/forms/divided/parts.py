@@ -25,8 +25,6 @@ from smmux.types import int32
 
 Node = TypeVar("Node", bound=ast.AST)
 
-__all__ = ["PRIVATE", "PUBLIC", "Bounds", "NotDivisibleError", "Parts"]
-
 PRIVATE, PUBLIC = "private", "public"
 Bounds = Mapping[str, tuple[int, int]]
 

@@ -24,8 +24,6 @@ from smmux.multiplex.regions.find import Span, is_barrier
 from smmux.multiplex.syntax.build import at, names_in, statement
 from smmux.multiplex.syntax.vocabulary import calls
 
-__all__ = ["Streams", "streams"]
-
 BEFORE, WRONG = -1, -2  # versions of a variable: its value from before the region; one that nothing may need
 
 

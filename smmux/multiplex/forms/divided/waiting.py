@@ -14,8 +14,6 @@ from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
 from smmux.multiplex.syntax.build import at, names_in, shell, statement
 
-__all__ = ["NotDeferredError", "Waiting"]
-
 MAX_ROWS = 4096  # of combinations of loop variables that are looked at
 
 

@@ -11,7 +11,7 @@ from smmux.multiplex.analysis.accesses import Block, Piece, touches
 from smmux.multiplex.analysis.scalars import exposed
 from smmux.multiplex.forms.virtual.control import Control, segments
 from smmux.multiplex.regions.find import is_barrier, synchronises
-from smmux.multiplex.regions.peel import works
+from smmux.multiplex.regions.loads import works
 from smmux.multiplex.syntax.build import at, expression, names_in
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse

@@ -16,8 +16,8 @@ from smmux.multiplex.forms.virtual.indices import Indices, thread_axis, uses_war
 from smmux.multiplex.forms.virtual.overlap import Overlap
 from smmux.multiplex.forms.virtual.turns import Turns
 from smmux.multiplex.regions.find import find
+from smmux.multiplex.regions.loads import REGISTERS, stage
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.regions.stage import REGISTERS, stage
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_barriers
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse

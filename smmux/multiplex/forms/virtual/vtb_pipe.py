@@ -8,8 +8,7 @@ from smmux.kernel import Kernel
 from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged, prepared
-from smmux.multiplex.regions.peel import peel
-from smmux.multiplex.regions.stage import REGISTERS
+from smmux.multiplex.regions.loads import REGISTERS, peel
 
 __all__ = ["vtb_pipe"]
 
