@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Mapping
 
 from smmux import smm
-from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.renaming import or_renamed
@@ -15,7 +14,7 @@ from smmux.multiplex.regions.find import Border, find
 from smmux.multiplex.regions.loads import REGISTERS, stage
 from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.syntax.build import at, call, expression
-from smmux.multiplex.syntax.refusals import refuse
+from smmux.multiplex.syntax.refusals import MultiplexError, refuse
 
 Shape = int | tuple[int, ...]
 
@@ -63,17 +62,12 @@ def _place(analysis: Analysis, barrier: Callable[[Border], ast.Call]) -> None:
         mine = [b for b in usage.borders if b.block is block]
         body: list[ast.stmt] = []
         for i, node in enumerate([*block.body, None]):
-            for border in (b for b in mine if b.position == i):
-                place = _nearest(block.body, border)
+            for border in (b for b in mine if b.position == i):  # with the line of the first define, or the last use
+                place = block.body[min(i, len(block.body) - 1) if border.begin else i - 1]
                 body.append(at(ast.Expr(barrier(border)), place))
             if node is not None and block.pieces[i] not in usage.superfluous:
                 body.append(node)
         block.body[:] = body
-
-
-def _nearest(body: list[ast.stmt], border: Border) -> ast.stmt:
-    """The statement whose line a barrier gets: the first define, or the last use."""
-    return body[min(border.position, len(body) - 1)] if border.begin else body[border.position - 1]
 
 
 def _declare(analysis: Analysis, shapes: dict[str, Shape], function: str) -> None:
@@ -84,21 +78,22 @@ def _declare(analysis: Analysis, shapes: dict[str, Shape], function: str) -> Non
         if array.name in shapes:
             node.args[0] = at(expression(repr(shapes.pop(array.name))), node)
     if shapes:
-        have = ", ".join(repr(a.name) for a in analysis.shared)
-        raise refuse(
-            analysis.source, None, f"no shared array {next(iter(shapes))!r} in {analysis.source.name!r}; it has {have}"
-        )
+        raise unknown(analysis, next(iter(shapes)))
+
+
+def unknown(analysis: Analysis, name: str) -> MultiplexError:
+    """The error for a name that no shared array of a kernel has."""
+    have = ", ".join(repr(array.name) for array in analysis.shared) or "none"
+    return refuse(analysis.source, None, f"no shared array {name!r} in {analysis.source.name!r}; it has {have}")
 
 
 def declaration(analysis: Analysis, array: Array) -> ast.Call:
     """The call that declares a shared array, of known size."""
-    source: FunctionSource = array.source
     node = array.node
     assert isinstance(node, ast.Call)
     if len(node.args) != 2 or node.keywords:
-        raise refuse(source, node, "cuda.shared.array takes a shape and a type")
+        raise refuse(array.source, node, "cuda.shared.array takes a shape and a type")
     if isinstance(node.args[0], ast.Constant) and node.args[0].value == 0:
-        raise refuse(
-            source, node, "an array of the bytes given at launch has no size of its own; give it a constant shape"
-        )
+        why = "an array of the bytes given at launch has no size of its own; give it a constant shape"
+        raise refuse(array.source, node, why)
     return node

@@ -111,7 +111,8 @@ def find(analysis: Analysis, in_turns: bool = False) -> Usage:
         raise refuse(analysis.source, None, why)
     usage = Usage(body, state, borders, list(_paired(borders)), in_turns)
     assert not in_turns or all(span.in_one_list for span in usage.spans)
-    return replace(usage, superfluous=frozenset(p for block in state.walk(body) for p in _superfluous(usage, block)))
+    superfluous = (_Order(usage, block).superfluous() for block in state.walk(body))
+    return replace(usage, superfluous=frozenset[Piece]().union(*superfluous))
 
 
 def _borders(analysis: Analysis, state: Places, block: Block) -> Iterator[Border]:
@@ -181,29 +182,14 @@ def _crossed(state: Places, block: Block, i: int, piece: Piece) -> bool:
 
 def is_barrier(piece: Piece) -> bool:
     """True for a statement that is a plain barrier."""
-    node = piece.node
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and len(piece.events) == 1
-        and isinstance(piece.events[0], Barrier)
-        and piece.events[0].node is node.value
-        and not node.value.args
-    )
+    value = piece.node.value if isinstance(piece.node, ast.Expr) else None
+    event = piece.events[0] if len(piece.events) == 1 else None
+    return isinstance(event, Barrier) and event.node is value and not event.node.args
 
 
 def synchronises(piece: Piece) -> bool:
     """Whether a statement has a barrier in it."""
     return any(barriers(piece.events))
-
-
-def _superfluous(usage: Usage, block: Block) -> set[Piece]:
-    """Barriers of a statement list with regions whose order borders, or other barriers, make as well."""
-    order = _Order(usage, block)
-    for i in order.outside():
-        if is_barrier(block.pieces[i]) and not _conflict(order.reached(i, -1), order.reached(i, 1)):
-            order.dropped.add(block.pieces[i])
-    return order.dropped
 
 
 class _Order:
@@ -219,13 +205,14 @@ class _Order:
         self.inside = not (mine and mine[0].begin)  # the list begins in a region, or has none
         self.elsewhere = [] if block is usage.body else _ordered(usage.body.pieces)
 
-    def outside(self) -> Iterator[int]:
-        """Positions that no region of the list covers."""
+    def superfluous(self) -> set[Piece]:
+        """Barriers outside of regions whose order borders, or other barriers, make as well."""
         inside = self.inside
-        for i in range(len(self.block.pieces)):
+        for i, piece in enumerate(self.block.pieces):
             inside = i in self.starts or inside and i not in self.ends
-            if not inside:
-                yield i
+            if not inside and is_barrier(piece) and not _conflict(self.reached(i, -1), self.reached(i, 1)):
+                self.dropped.add(piece)
+        return self.dropped
 
     def reached(self, i: int, step: int) -> list[Touch]:
         """Accesses on one side of a barrier that it orders and no other one does: from it up to where one stays."""
@@ -284,7 +271,7 @@ class Region:
 
     def __repr__(self) -> str:
         lines = f"line {self.first}" if self.first == self.last else f"lines {self.first}-{self.last}"
-        inside = f", {_count(len(self.barriers), 'barrier')} inside" if self.barriers else ""
+        inside = f", {n} barrier{'s' * (n > 1)} inside" if (n := len(self.barriers)) else ""
         often = f", in each iteration of `{'` and `'.join(self.loops)}`" if self.loops else ""
         return f"<Region of {self.kernel}, {lines}: {', '.join(self.arrays)}{inside}{often}>"
 
@@ -348,7 +335,3 @@ def _loops(source: FunctionSource, block: Block, target: Block) -> Iterator[str]
                 yield as_written(source, piece.node).splitlines()[0].rstrip(":")
             for side in piece.blocks:
                 yield from _loops(source, side, target)
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'s' * (n != 1)}"

@@ -25,7 +25,17 @@ from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.scalars import assigned, exposed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, Usage, find, synchronises
-from smmux.multiplex.syntax.build import at, behind, call, element, expression, has_docstring, names_in, statement
+from smmux.multiplex.syntax.build import (
+    at,
+    behind,
+    call,
+    element,
+    expression,
+    has_docstring,
+    names_in,
+    shell,
+    statement,
+)
 from smmux.multiplex.syntax.draft import Draft, Names
 from smmux.multiplex.syntax.vocabulary import device_function
 
@@ -57,11 +67,6 @@ class Halves:
     buffers: list[Buffer] = field(default_factory=list)
     staged: bool = False
 
-    @property
-    def words(self) -> int:
-        """Registers per thread."""
-        return sum(buffer.words for buffer in self.buffers)
-
 
 class NotStagedError(Exception):
     """A define that stays as it is."""
@@ -81,15 +86,14 @@ def _staged(analysis: Analysis, names: Names, span: Span, registers: int) -> boo
     block = span.block
     for piece in takewhile(_define, block.pieces[span.start : span.stop]):
         halves = _halves(analysis, names, piece)
-        stores = [node for earlier in taken for node in earlier.stores]
-        if sum(h.words for h in [*taken, halves]) > registers or _conflict(analysis.source, stores, halves.loads):
+        words = sum(buffer.words for h in [*taken, halves] for buffer in h.buffers)
+        if words > registers or _conflict(analysis.source, [s for h in taken for s in h.stores], halves.loads):
             break
         taken.append(halves)
     if not any(halves.staged for halves in taken):
         return False
     start = block.body.index(block.pieces[span.start].node)
-    both = [*(node for h in taken for node in h.loads), *(node for h in taken for node in h.stores)]
-    block.body[start : start + len(taken)] = both
+    block.body[start : start + len(taken)] = [s for h in taken for s in h.loads] + [s for h in taken for s in h.stores]
     for buffer in reversed([b for h in taken for b in h.buffers if b.extents]):
         _declare(analysis, buffer)
     return True
@@ -179,7 +183,8 @@ class Splitter:
             name = same[0].name
             self.unused.remove(same[0])
         else:
-            name = self.new_name(array)
+            full = len(self.analysis.shared) > 1 or "staged" in self.analysis.source.locals
+            name = self.names.new(f"staged_{array.name}" if full else "staged")
             self.kinds[name] = kind
             if self.loops or self.guarded:
                 words = math.prod(trips for _, _, trips in self.loops)
@@ -187,11 +192,6 @@ class Splitter:
         if not extents:
             return ast.Name(name, ast.Store()), ast.Name(name, ast.Load())
         return element(name, *index, store=True), element(name, *index)
-
-    def new_name(self, array: Array) -> str:
-        """`staged`, or with several arrays, or if the kernel has a variable of that name, `staged_tile`."""
-        full = len(self.analysis.shared) > 1 or "staged" in self.analysis.source.locals
-        return self.names.new(f"staged_{array.name}" if full else "staged")
 
     def loop(self, node: ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """A loop of constant length, as two loops."""
@@ -266,9 +266,9 @@ class Splitter:
 
 def _with_body(node: ast.For | ast.If, *lists: list[ast.stmt]) -> ast.stmt:
     """A loop or branch with copies of other statements in it."""
-    head = {k: copy.deepcopy(v) for k, v in ast.iter_fields(node) if k not in ("body", "orelse")}
-    body, orelse = ([copy.deepcopy(s) for s in inner] for inner in lists)
-    return ast.copy_location(type(node)(**head, body=body, orelse=orelse), node)
+    made = shell(node)
+    made.body, made.orelse = ([copy.deepcopy(s) for s in inner] for inner in lists)
+    return made
 
 
 def _branch(node: ast.If, body: list[ast.stmt], orelse: list[ast.stmt]) -> list[ast.stmt]:
@@ -329,68 +329,63 @@ def peel(draft: Draft) -> None:
 
 def _peel(draft: Draft, analysis: Analysis, span: Span) -> None:
     """Peel a loop of one region, if there is one that allows it."""
-    pieces = span.pieces
-    for k, piece in enumerate(pieces):
-        loop = _candidate(analysis, pieces[:k], piece)
+    for k, piece in enumerate(span.pieces):
+        loop = _peelable(analysis, span.pieces[:k], piece)
         if loop is not None:
-            loop.split(draft, span.block, pieces[0].node)
+            loop.split(draft, span.block, span.pieces[0].node)
             draft.changed()
-            return
-        if any(t.write for t in touches(piece.events, "global")):
+        if loop is not None or any(t.write for t in touches(piece.events, "global")):
             return
 
 
-def _candidate(analysis: Analysis, before: list[Piece], piece: Piece) -> Peeling | None:
+def _peelable(analysis: Analysis, before: list[Piece], piece: Piece) -> Peeling | None:
     """The loop of a statement, None unless its loads may be done in front of the statements before it."""
     node, source = piece.node, analysis.source
     trips = analysis.trips(node) if not synchronises(piece) else None
-    if trips is None or not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call) or node.orelse:
+    if trips is None or len(trips) <= PEELED or not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
         return None
-    if not isinstance(node.target, ast.Name) or len(node.iter.args) != 1 or len(trips) <= PEELED:
+    if not isinstance(node.target, ast.Name) or len(node.iter.args) != 1 or node.orelse:
         return None
     loads = list(touches(piece.events, "global"))
     if len(loads) != 1 or loads[0].write or any(escaping(piece.events)):
         return None
     if any(isinstance(n, ast.Break | ast.Continue) for s in node.body for n in ast.walk(s)):
         return None  # later iterations may not be for loading
-    load = loads[0].node
+    load, counter, earlier = loads[0].node, node.target.id, [p.node for p in before]
     if not isinstance(load, ast.Subscript) or not _every_time(node.body, load):
         return None
-    changed = assigned(source, [p.node for p in before]) | set(assigned_names(node.body))
-    if (names_in(load) - {node.target.id}) & changed or node.target.id in exposed(source, [p.node for p in before]):
+    changed = assigned(source, earlier) | set(assigned_names(node.body))
+    if (names_in(load) - {counter}) & changed or counter in exposed(source, earlier):
         return None
-    return Peeling(node, node.target, loads[0].array.name, load, len(trips))
+    return Peeling(node, counter, loads[0].array.name, load, len(trips))
 
 
 @dataclass(frozen=True, slots=True)
 class Peeling:
-    """A loop `for i in range(trips)` with one load from global memory in each iteration."""
+    """A loop `for counter in range(trips)` with one load from global memory in each iteration."""
 
     loop: ast.For
-    counter: ast.Name
+    counter: str
     array: str
     load: ast.Subscript
     trips: int
 
     def split(self, draft: Draft, block: Block, front: ast.stmt) -> None:
         """Put the loads of the first iterations in front of a statement, and what uses them where the loop was."""
-        name = draft.names.new("peeled", f"peeled_{self.array}")
-        module = draft.names.module("cuda", cuda)
-        value = element(name, ast.Name(self.counter.id, ast.Load()))
-        put = element(name, ast.Name(self.counter.id, ast.Load()), store=True)
-        loads = self.over(f"range({PEELED})", [at(ast.Assign([put], copy.deepcopy(self.load)), self.loop)])
-        uses = [copy.deepcopy(s, {id(self.load): at(copy.deepcopy(value), self.loop)}) for s in self.loop.body]
-        rest = self.over(f"range({PEELED}, {self.trips})", self.loop.body)
-        place = block.body.index(self.loop)
-        block.body[place : place + 1] = [self.over(f"range({PEELED})", uses), rest]
-        block.body.insert(block.body.index(front) if front is not self.loop else place, loads)
+        name, loop = draft.names.new("peeled", f"peeled_{self.array}"), self.loop
+        index, module = ast.Name(self.counter, ast.Load()), draft.names.module("cuda", cuda)
+        put = ast.Assign([element(name, index, store=True)], copy.deepcopy(self.load))
+        uses = [copy.deepcopy(s, {id(self.load): at(element(name, index), loop)}) for s in loop.body]
+        place = block.body.index(loop)
+        block.body[place : place + 1] = [self.over(f"{PEELED}", uses), self.over(f"{PEELED}, {self.trips}", loop.body)]
+        place = block.body.index(front) if front is not loop else place
+        block.body.insert(place, self.over(f"{PEELED}", [at(put, loop)]))
         declared = statement(f"{name} = {module}.local.array({PEELED}, {self.array}.dtype)")
-        body = draft.tree.body
-        body.insert(int(has_docstring(draft.tree)), at(declared, body[0]))
+        draft.tree.body.insert(int(has_docstring(draft.tree)), at(declared, draft.tree.body[0]))
 
-    def over(self, text: str, body: list[ast.stmt]) -> ast.For:
-        """The loop with another range and body."""
-        made = ast.For(copy.deepcopy(self.loop.target), at(expression(text), self.loop), body, [])
+    def over(self, bounds: str, body: list[ast.stmt]) -> ast.For:
+        """The loop over other iterations, with another body."""
+        made = ast.For(copy.deepcopy(self.loop.target), at(expression(f"range({bounds})"), self.loop), body, [])
         return ast.copy_location(made, self.loop)
 
 

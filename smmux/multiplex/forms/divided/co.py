@@ -28,7 +28,7 @@ from smmux.multiplex.forms.divided.parts import Parts
 from smmux.multiplex.forms.divided.streams import Streams, streams
 from smmux.multiplex.forms.divided.uses import Layout, Uses, elements_only
 from smmux.multiplex.forms.divided.waiting import Waiting
-from smmux.multiplex.forms.hw import declaration
+from smmux.multiplex.forms.hw import declaration, unknown
 from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged
 from smmux.multiplex.regions.find import Span, find, is_barrier
@@ -88,9 +88,7 @@ def co_vtb(
 
     Raises `MultiplexError`, with file and line, where the code cannot be generated.
     """
-    again = partial(
-        co_vtb, kernel, array, private, shape=shape, interleaved=interleaved, threads=threads, n=n
-    )  # fmt: skip
+    again = partial(co_vtb, kernel, array, private, shape=shape, interleaved=interleaved, threads=threads, n=n)
     merge = merged(kernel, n, grid, block)
     draft, own = divided(kernel, Split(array, private, shape, interleaved, threads), allocate=False)
     indices = in_turns(draft, merge, own)
@@ -163,8 +161,7 @@ class Division:
         shared = self.analysis.shared
         found = [a for a in shared if a.name == self.name]
         if len(found) != 1:
-            have = ", ".join(repr(a.name) for a in shared) or "none"
-            raise refuse(self.source, None, f"no shared array {self.name!r} in {self.source.name!r}; it has {have}")
+            raise unknown(self.analysis, self.name)
         if len(shared) > 1:
             other = next(a for a in shared if a is not found[0])
             raise refuse(self.source, other.node, "a kernel with several shared arrays cannot be divided")
@@ -264,14 +261,10 @@ class Division:
         ratios = self.ratios() if len(self.shape) == 1 else dict.fromkeys(self.ratios(), (1, 1))
         limit = {name: private * own // other for name, (own, other) in ratios.items()}
         public = {name: names.new(f"{name}_public", f"public_{name}") for name in limit}
-        threads = [n for n, v in single_values(self.source, self.tree).items() if self.is_thread(v)]
+        values = {n: v for n, v in single_values(self.source, self.tree).items() if isinstance(v, ast.Attribute)}
+        threads = [n for n, v in values.items() if v.attr == "x" and self.source.resolve(v.value) is cuda.threadIdx]
         bounds = dict.fromkeys(threads, (0, self.split.threads - 1)) if self.split.threads else {}
         return Parts(self.analysis, names, limit, public, bounds)
-
-    def is_thread(self, node: ast.expr) -> bool:
-        """True for threadIdx.x."""
-        threads = isinstance(node, ast.Attribute) and self.source.resolve(node.value) is cuda.threadIdx
-        return threads and isinstance(node, ast.Attribute) and node.attr == "x"
 
     def place(self, made: Streams, region: Span) -> None:
         """Put the streams in the place of the region."""
@@ -283,18 +276,14 @@ class Division:
             waits = (i for i, node in enumerate(public) if names_in(node) & set(made.parts.public.values()))
             early = 0 if values else next(waits, 0)  # what goes in front does not access the public part
             made.before += public[:early]
-            public = self.allocated(public[early:], (public[early:] or nodes)[0], nodes[-1])
+            first, module = (public[early:] or nodes)[0], self.draft.names.module("smm", smm)
+            alloc, release = at(statement(f"{module}.alloc()"), first), at(statement(f"{module}.release()"), nodes[-1])
+            public = [alloc, *public[early:], release]
             if stop < len(block.body) and is_barrier(block.pieces[stop]):
                 stop += 1  # the releasing barrier takes its place, the allocating one that of the one before
             if start and not made.before and is_barrier(block.pieces[start - 1]):
                 start -= 1
         block.body[start:stop] = [*made.before, *public]
-
-    def allocated(self, public: list[ast.stmt], first: ast.stmt, last: ast.stmt) -> list[ast.stmt]:
-        """Statements between allocating and releasing barriers, which get lines of the source."""
-        module = self.draft.names.module("smm", smm)
-        alloc, release = statement(f"{module}.alloc()"), statement(f"{module}.release()")
-        return [at(alloc, first), *public, at(release, last)]
 
     def declare(self, parts: Parts, waiting: Waiting) -> None:
         """The declarations of both parts, of their views, and of the registers that hold waiting values."""

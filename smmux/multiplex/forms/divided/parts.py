@@ -219,9 +219,9 @@ class Parts:
         left = leaving(self.source, node.body) & {"break", "return"}
         if not over or over.step != 1 or not isinstance(node.target, ast.Name) or left or node.orelse:
             return None
-        each = [self.parts_in(node.body, {**bounds, node.target.id: (i, i)}) for i in over]
         if node.target.id in assigned(self.source, node.body):
             return None
+        each = [self.parts_in(node.body, {**bounds, node.target.id: (i, i)}) for i in over]
         first = sum(found == {PRIVATE} for found in each)
         if each != [{PRIVATE}] * first + [{PUBLIC}] * (len(each) - first):
             return None

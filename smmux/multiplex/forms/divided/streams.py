@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
+import operator
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -88,7 +90,7 @@ class Streams:
         if names_in(*self.before).isdisjoint(self.parts.arrays):
             self.before = [s for s in self.before if not self.is_barrier(s)]
         self.drop_repeated()
-        for name in self.to_restore():
+        for name in sorted(self.to_restore()):
             self.restore(name)
         self.rest = self.parts.mixed([p.node for p in pieces[len(self.writes) :]], self.parts.bounds)
 
@@ -173,28 +175,31 @@ class Streams:
             if all(counts[name] == 1 and name not in needed for name in self.writes[i]):
                 self.after = [entry for entry in self.after if entry[1] is not again]
 
-    def to_restore(self) -> list[str]:
-        """Variables that the second stream needs from before the region."""
-        found: set[str] = set()
-        while (name := self.stale(found)) is not None:
-            found.add(name)
-        return sorted(found)
+    def to_restore(self, restored: frozenset[str] = frozenset()) -> frozenset[str]:
+        """Variables that the second stream needs from before the region; restored: those known of so far.
 
-    def stale(self, restored: set[str]) -> str | None:
-        """Follow variables through the second stream: one more that has to be restored, None if all are right."""
-        source, versions = self.source, Versions(self.writes, restored)
-        for j, node in self.after:
-            versions.enter(j)
-            for name in sorted(exposed(source, [node]) - self.split):
-                if not versions.right(name):
-                    if versions.wanted(name) == BEFORE and name not in restored:
-                        return name
+        Follows which statement has assigned the value that a variable has in the second stream. At first that is what
+        the first stream has left, or, if it is restored, the value from before the region.
+        """
+        source = self.source
+        last = {name: i for i, names in enumerate(self.writes) for name in names}
+        current = {name: BEFORE if name in restored else i for name, i in last.items()}
+        for j, statements in itertools.groupby(self.after, operator.itemgetter(0)):
+            wanted = {n: max((i for i in range(j) if n in self.writes[i]), default=BEFORE) for n in last}
+            here = set[str]()  # assigned by what the second stream has executed of this statement
+            for _, node in statements:
+                wrong = {name for name in last.keys() - here if current[name] != wanted[name]}
+                for name in sorted(exposed(source, [node]) & wrong - self.split):
+                    if wanted[name] == BEFORE and name not in restored:
+                        return self.to_restore(restored | {name})
                     raise ConflictError(j)
-            versions.assign(assigned(source, [node]), certain([node]))
-        needed = self.needed_behind(len(self.writes))
-        if any(versions.current[name] != versions.last[name] for name in needed & set(versions.last) - self.split):
+                for name in assigned(source, [node]) & last.keys():
+                    current[name] = WRONG if name in wrong - certain([node]) else j
+                    here.add(name)
+        needed = self.needed_behind(len(self.writes)) & last.keys() - self.split
+        if any(current[name] != last[name] for name in needed):
             raise ConflictError(len(self.writes) - 1)
-        return None
+        return restored
 
     def restore(self, name: str) -> None:
         """Bring a variable's value from before the region back between the streams."""
@@ -222,37 +227,3 @@ class Streams:
         if stores or assigned(self.source, [piece.node]) != {name} or exposed(self.source, [piece.node]) & changed:
             return False
         return fills(self.source, piece.node, name, self.local_size(name))
-
-
-class Versions:
-    """Whose values variables have in the second stream: the numbers of the statements that have assigned them.
-
-    writes: what each statement assigns. At first a variable has the value that the first stream has left, or, if it is
-    restored, the one from before the region.
-    """
-
-    def __init__(self, writes: list[set[str]], restored: set[str]) -> None:
-        self.writes = writes
-        self.last = {name: i for i, w in enumerate(writes) for name in w}
-        self.current = {name: BEFORE if name in restored else i for name, i in self.last.items()}
-        self.place = BEFORE
-        self.here: set[str] = set()  # assigned by what the second stream has executed of this statement
-
-    def enter(self, place: int) -> None:
-        """Go on to (what the second stream has of) a statement."""
-        self.here = self.here if place == self.place else set()
-        self.place = place
-
-    def wanted(self, name: str) -> int:
-        """The statement whose value the kernel as written finds here."""
-        return max((i for i in range(self.place) if name in self.writes[i]), default=BEFORE)
-
-    def right(self, name: str) -> bool:
-        """Whether a variable has its right value here."""
-        return name not in self.last or name in self.here or self.current[name] == self.wanted(name)
-
-    def assign(self, names: set[str], sure: set[str]) -> None:
-        """Variables are assigned here, `sure` on every way."""
-        for name in names & set(self.last):
-            self.current[name] = self.place if name in sure or self.right(name) else WRONG
-            self.here.add(name)

@@ -6,7 +6,8 @@ import ast
 import copy
 import itertools
 import math
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from smmux.multiplex.analysis.scalars import leaving
@@ -139,7 +140,7 @@ class Waiting:
             raise NotDeferredError
         if names_in(*fixed) & {name for name, _ in self.loops}:
             raise NotDeferredError
-        if self.fixed is not None and list(map(_dump, fixed)) != list(map(_dump, self.fixed)):
+        if self.fixed is not None and _dumped(fixed) != _dumped(self.fixed):
             raise NotDeferredError
         self.fixed = fixed
         self.running = tuple(i.id for i, r in zip(rest, runs, strict=True) if r and isinstance(i, ast.Name))
@@ -154,16 +155,12 @@ class Waiting:
 
     def _rows_of(self, use: Use) -> set[int] | None:
         """Rows of the public part that an access goes to in the iterations of the loops, if these are known."""
-        lead = self.parts.lead(use)
-        loops = [(name, over) for name, over in self.loops if name in lead.terms]
-        if len(loops) < len(lead.terms):
+        lead, over = self.parts.lead(use), dict(self.loops)
+        ranges = [values for term in lead.terms if (values := over.get(term)) is not None]
+        if len(ranges) < len(lead.terms) or math.prod(map(len, ranges)) > MAX_ROWS:
             return None
-        if any(over is None for _, over in loops) or math.prod(len(over or ()) for _, over in loops) > MAX_ROWS:
-            return None
-        first = self.parts.limit[self.array]
-        values = itertools.product(*(over or () for _, over in loops))
-        factors = [lead.terms[name] for name, _ in loops]
-        rows = (lead.constant + sum(f * v for f, v in zip(factors, value, strict=True)) - first for value in values)
+        first = lead.constant - self.parts.limit[self.array]
+        rows = (first + sum(map(operator.mul, lead.terms.values(), trip)) for trip in itertools.product(*ranges))
         return {row for row in rows if row >= 0}
 
     def _whole(self, loop: ast.For) -> bool:
@@ -185,19 +182,13 @@ class Waiting:
         heads = [f"for {n} in range({extent}):" for n, extent in zip(self.running, self.extents[1:], strict=True)]
         running = ", ".join([row, *self.running])
         heads.append(f"{self.parts.public[self.array]}[{', '.join(index)}] = {self.name}[{running}]")
-        runs = [f"{first}, {last}" if first else str(last) for first, last in _runs(self.rows)]
+        first = (n for n in sorted(self.rows) if n - 1 not in self.rows)
+        stop = (n + 1 for n in sorted(self.rows) if n + 1 not in self.rows)
+        runs = (f"{a}, {b}" if a else f"{b}" for a, b in zip(first, stop, strict=True))
         nests = ([f"for {row} in range({run}):", *heads] for run in runs)
         texts = ("\n".join(" " * depth + line for depth, line in enumerate(nest)) for nest in nests)
         return [at(statement(text), place) for text in texts]
 
 
-def _runs(rows: frozenset[int]) -> Iterator[tuple[int, int]]:
-    """Ranges that cover a set of numbers: first, and one behind the last."""
-    found = sorted(rows)
-    starts = [n for n in found if n - 1 not in rows]
-    ends = [n + 1 for n in found if n + 1 not in rows]
-    return zip(starts, ends, strict=True)
-
-
-def _dump(node: ast.expr | None) -> str:
-    return "" if node is None else ast.dump(node)
+def _dumped(nodes: Iterable[ast.expr | None]) -> list[str | None]:
+    return [None if node is None else ast.dump(node) for node in nodes]
