@@ -88,11 +88,11 @@ class Usage:
         """Whether there is a region in the statement lists of a piece."""
         return any(self.of(block) or any(map(self.within, block.pieces)) for block in piece.blocks)
 
-    def barrier_at(self, border: Border) -> Piece | None:
-        """The barrier of the source that a border makes superfluous."""
+    def line_at(self, border: Border) -> int | None:
+        """The line of the barrier of the source that a border makes superfluous."""
         i = border.position - border.begin
         pieces = border.block.pieces[max(i, 0) : i + 1]
-        return pieces[0] if pieces and pieces[0] in self.superfluous else None
+        return pieces[0].node.lineno if pieces and pieces[0] in self.superfluous else None
 
 
 def find(analysis: Analysis, in_turns: bool = False) -> Usage:
@@ -316,15 +316,11 @@ def _region(analysis: Analysis, usage: Usage, span: Span) -> Region:
         last,
         tuple(dict.fromkeys(t.array.name for t in touches(events))),
         tuple(b.node.lineno for b in barriers(events)),
-        _line_of(usage.barrier_at(span.begin)),
-        _line_of(usage.barrier_at(span.end)),
+        usage.line_at(span.begin),
+        usage.line_at(span.end),
         tuple(_loops(source, analysis.body, span.block)),
         tuple(f"{n:5} {source.line(n).rstrip()}" for n in range(low, high + 1)),
     )
-
-
-def _line_of(piece: Piece | None) -> int | None:
-    return None if piece is None else piece.node.lineno
 
 
 def _loops(source: FunctionSource, block: Block, target: Block) -> Iterator[str]:

@@ -254,10 +254,9 @@ class Splitter:
 
     def shared(self, target: ast.expr) -> Array | None:
         """The shared array that a target is an element of."""
-        if not isinstance(target, ast.Subscript):
-            return None
-        arrays = [a for a in self.analysis.fact(target.value).arrays if a.space == "shared"]
-        return arrays[0] if len(arrays) == 1 else None
+        arrays = self.analysis.fact(target.value).arrays if isinstance(target, ast.Subscript) else ()
+        shared = [array for array in arrays if array.space == "shared"]
+        return shared[0] if len(shared) == 1 else None
 
     def loads(self, node: ast.expr) -> bool:
         """Whether an expression loads from global memory."""

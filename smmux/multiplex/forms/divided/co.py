@@ -197,15 +197,11 @@ class Division:
         """Names of the array and of its views."""
         return {self.name, *self.views()}
 
-    def ratios(self) -> dict[str, tuple[int, int]]:
-        """By name of the array and its views, bytes of an element of the array and of that one."""
-        own = self.bytes_of(self.declaration.args[1])
-        return {self.name: (own, own)} | {n: (own, self.bytes_of(view.args[0])) for n, view in self.views().items()}
-
-    def bytes_of(self, node: ast.expr) -> int:
-        """Size of an element type."""
-        value = self.analysis.fact(node).const
-        return int(np.dtype(value.name if isinstance(value, Scalar) else value).itemsize)
+    def sizes(self) -> dict[str, int]:
+        """Bytes of an element, by name of the array and its views."""
+        types = {self.name: self.declaration.args[1]} | {name: view.args[0] for name, view in self.views().items()}
+        values = {name: self.analysis.fact(node).const for name, node in types.items()}
+        return {n: np.dtype(v.name if isinstance(v, Scalar) else v).itemsize for n, v in values.items()}
 
     def lay_out(self) -> None:
         """Declare the size that is used, and put rows first."""
@@ -218,7 +214,8 @@ class Division:
             need = f"a flat array of a multiple of {rows} x {stride} elements is needed"
             raise self.refused(f"{need}, not {self.shape}; give its shape")
         slots = self.shape[0] // rows
-        views = {name: own // other for name, (own, other) in self.ratios().items()}
+        sizes = self.sizes()
+        views = {name: sizes[self.name] // size for name, size in sizes.items()}
         Layout(self.analysis, self.draft.names, views, rows, stride).put_rows_first(self.tree)
         self.declaration.args[0] = at(expression(f"({rows}, {slots})"), self.declaration)
         self.analyse()
@@ -237,10 +234,11 @@ class Division:
         shape, private, names = self.shape, self.split.private, self.draft.names
         if not 0 < private < shape[0]:
             raise self.refused(f"private has to be 1 to {shape[0] - 1} of {shape[0]} leading indices")
-        for name, (own, other) in self.ratios().items():
-            if len(shape) == 1 and private * own % other:
-                why = f"private has to be a multiple of {other // own}: {name!r} sees {other // own} elements as one"
-                raise self.refused(why)
+        sizes = self.sizes()
+        for name, size in sizes.items():
+            if len(shape) == 1 and private * sizes[self.name] % size:
+                many = size // sizes[self.name]
+                raise self.refused(f"private has to be a multiple of {many}: {name!r} sees {many} elements as one")
         region = self.region()
         taken, added, extents = set(names.taken), set(names.added), (shape[0] - private, *shape[1:])
 
@@ -258,8 +256,8 @@ class Division:
     def parts(self) -> Parts:
         """Limits and names of the parts."""
         private, names = self.split.private, self.draft.names
-        ratios = self.ratios() if len(self.shape) == 1 else dict.fromkeys(self.ratios(), (1, 1))
-        limit = {name: private * own // other for name, (own, other) in ratios.items()}
+        sizes, flat = self.sizes(), len(self.shape) == 1
+        limit = {name: private * sizes[self.name] // size if flat else private for name, size in sizes.items()}
         public = {name: names.new(f"{name}_public", f"public_{name}") for name in limit}
         values = {n: v for n, v in single_values(self.source, self.tree).items() if isinstance(v, ast.Attribute)}
         threads = [n for n, v in values.items() if v.attr == "x" and self.source.resolve(v.value) is cuda.threadIdx]

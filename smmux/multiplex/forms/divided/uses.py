@@ -156,12 +156,11 @@ class Layout:
 
     def put_rows_first(self, tree: ast.FunctionDef) -> None:
         """Rewrite all accesses, in place; raises `MultiplexError` for one whose row cannot be told."""
-        source = self.analysis.source
         values = {name: value_of(nodes[0], name) for name, nodes in assignments(tree).items() if len(nodes) == 1}
         simple = {n: v for n, v in values.items() if isinstance(v, ast.BinOp | ast.Name | ast.Constant)}
         loops = [n for n in ast.walk(tree) if isinstance(n, ast.For) and self.analysis.trips(n) is not None]
-        counters = {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}
-        for use in list(Uses(source, self.views).of(tree)):
+        counters = names_in(*(loop.target for loop in loops))
+        for use in list(Uses(self.analysis.source, self.views).of(tree)):
             self.rewrite(use, {n: v for n, v in simple.items() if n not in counters and n != self.base}, counters)
         self.declare_slot(tree)
         _drop_unused(tree, simple.keys())

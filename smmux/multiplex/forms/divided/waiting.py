@@ -122,28 +122,19 @@ class Waiting:
         use = self.parts.uses.use(target)
         if use is None or use.array != self.array:
             raise NotDeferredError
-        rest = use.index[1:]
-        over = dict(self.loops)
-        runs = [isinstance(i, ast.Name) and i.id in over for i in rest]
-        self._same_elements(rest, runs)
-        for extent, i, run in zip(self.shape[1:], rest, runs, strict=True):
-            if run and isinstance(i, ast.Name) and over[i.id] != range(extent):
-                raise NotDeferredError
-        self._count_rows(use, certain)
-        running = (i for i, run in zip(rest, runs, strict=True) if run)
-        return use.elsewhere(self.name, self.parts.row(use).node(), *running)
-
-    def _same_elements(self, rest: list[ast.expr], runs: list[bool]) -> None:
-        """All defines are of the same elements of a row: the thread's own."""
-        fixed = tuple(None if r else i for i, r in zip(rest, runs, strict=True))
-        if any(isinstance(n, ast.Subscript | ast.Call) for f in fixed if f is not None for n in ast.walk(f)):
+        rest, over = use.index[1:], dict(self.loops)
+        running = tuple(i.id for i in rest if isinstance(i, ast.Name) and i.id in over)
+        fixed = tuple(None if isinstance(i, ast.Name) and i.id in over else i for i in rest)
+        extents = [range(n) for n, i in zip(self.shape[1:], fixed, strict=True) if i is None]
+        if [over[name] for name in running] != extents or names_in(*fixed) & over.keys():
             raise NotDeferredError
-        if names_in(*fixed) & {name for name, _ in self.loops}:
+        if any(isinstance(n, ast.Subscript | ast.Call) for i in fixed if i is not None for n in ast.walk(i)):
             raise NotDeferredError
         if self.fixed is not None and _dumped(fixed) != _dumped(self.fixed):
-            raise NotDeferredError
-        self.fixed = fixed
-        self.running = tuple(i.id for i, r in zip(rest, runs, strict=True) if r and isinstance(i, ast.Name))
+            raise NotDeferredError  # all defines are of the same elements of a row: the thread's own
+        self.fixed, self.running = fixed, running
+        self._count_rows(use, certain)
+        return use.elsewhere(self.name, self.parts.row(use).node(), *(ast.Name(n, ast.Load()) for n in running))
 
     def _count_rows(self, use: Use, certain: bool) -> None:
         """Rows become certain, or have to be: what waits is stored by every thread."""
