@@ -15,6 +15,7 @@ import ast
 import copy
 import math
 from collections.abc import Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -101,10 +102,12 @@ def _staged(analysis: Analysis, names: Names, span: Span, registers: int) -> boo
 
 def _halves(analysis: Analysis, names: Names, piece: Piece) -> Halves:
     """The two halves of a statement; one that is not split is a store if it accesses shared memory, else a load."""
-    try:
-        return Splitter(analysis, names).split(piece)
-    except NotStagedError:
-        return Halves(stores=[piece.node]) if any(touches(piece.events)) else Halves([piece.node])
+    used, splitter = any(touches(piece.events)), Splitter(analysis, names)
+    if used and any(touches(piece.events, "global")):
+        with suppress(NotStagedError):
+            loads, stores = splitter.one(piece.node)
+            return Halves(loads, list(map(_simplified, stores)), splitter.buffers, any(map(splitter.staged, loads)))
+    return Halves(stores=[piece.node]) if used else Halves(loads=[piece.node])
 
 
 def _define(piece: Piece) -> bool:
@@ -124,7 +127,7 @@ def _conflict(source: FunctionSource, stores: list[ast.stmt], loads: list[ast.st
 
 
 class Splitter:
-    """Splits one statement."""
+    """Splits one statement; raises `NotStagedError` where that is not safe."""
 
     def __init__(self, analysis: Analysis, names: Names) -> None:
         self.analysis, self.names = analysis, names
@@ -133,13 +136,6 @@ class Splitter:
         self.buffers: list[Buffer] = []
         self.kinds: dict[str, tuple[Hashable, ...]] = {}  # of what waits: the array, extents, what it was loaded from
         self.unused: list[Buffer] = []  # by this side of a branch, but by the other one
-
-    def split(self, piece: Piece) -> Halves:
-        """The two halves; raises `NotStagedError` if there is nothing to stage, or if it is not safe."""
-        if not any(touches(piece.events, "global")) or not any(touches(piece.events)):
-            raise NotStagedError
-        loads, stores = self.one(piece.node)
-        return Halves(loads, list(map(_simplified, stores)), self.buffers, any(map(self.staged, loads)))
 
     def staged(self, node: ast.stmt) -> bool:
         """Whether a statement mentions a register in which something waits."""

@@ -176,9 +176,7 @@ class Parts:
         return [made]
 
     def leaf(self, node: ast.stmt, one_sided: set[str]) -> None:
-        """A statement that is not executed, or not all of it, for the other part: it hands on no variables, and leads
-        nowhere that the other part would not know of.
-        """
+        """A statement not executed, or not all of it, for the other part: it hands on no variables, leads nowhere."""
         if leaving(self.source, [node]) - {"return"}:
             raise NotDivisibleError
         self.refuse_handed(node, one_sided)
@@ -270,10 +268,9 @@ class Parts:
             return ast.copy_location(ast.If(self.test(common, PRIVATE), [node], [self.of(node, PUBLIC)]), node)
         if len(stored) != 1 or any(any(self.uses.of(index)) for index in stored[0].index):
             raise refuse(self.source, node, "the accesses of this statement can go to different parts of the array")
+        if self.part(stored[0], bounds) is not None:
+            return self.chosen(node, bounds)
         private, public = (self.chosen(node, bounds, {stored[0].node: part}) for part in (PRIVATE, PUBLIC))
-        part = self.part(stored[0], bounds)
-        if part is not None:
-            return private if part == PRIVATE else public
         return ast.copy_location(ast.If(self.test(stored[0], PRIVATE), [private], [public]), node)
 
     def chosen(self, node: Node, bounds: Bounds, decided: Mapping[ast.AST, str] | None = None) -> Node:

@@ -189,13 +189,14 @@ class Streams:
             here = set[str]()  # assigned by what the second stream has executed of this statement
             for _, node in statements:
                 wrong = {name for name in last.keys() - here if current[name] != wanted[name]}
-                for name in sorted(exposed(source, [node]) & wrong - self.split):
-                    if wanted[name] == BEFORE and name not in restored:
-                        return self.to_restore(restored | {name})
+                stale = min(exposed(source, [node]) & wrong - self.split, default=None)
+                if stale is not None and (wanted[stale] != BEFORE or stale in restored):
                     raise ConflictError(j)
-                for name in assigned(source, [node]) & last.keys():
-                    current[name] = WRONG if name in wrong - certain([node]) else j
-                    here.add(name)
+                if stale is not None:
+                    return self.to_restore(restored | {stale})
+                changed = assigned(source, [node]) & last.keys()
+                current |= {name: WRONG if name in wrong - certain([node]) else j for name in changed}
+                here |= changed
         needed = self.needed_behind(len(self.writes)) & last.keys() - self.split
         if any(current[name] != last[name] for name in needed):
             raise ConflictError(len(self.writes) - 1)
