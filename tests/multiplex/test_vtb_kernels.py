@@ -211,6 +211,38 @@ s[t] = 2 * y
 cuda.syncthreads()
 o[i] = s[N - 1 - t]
 """),
+    "a loop that is left before its barrier, and a region behind it": text("""
+x = a[i]
+for k in range(4):
+    s[t] = x
+    cuda.syncthreads()
+    x += s[N - 1 - t]
+    o[i] = x
+    if k == n - 249:
+        break
+    cuda.syncthreads()
+    x += o[i ^ 1]
+s[t] = 2 * x
+cuda.syncthreads()
+o[i] = s[N - 1 - t]
+"""),
+    "a loop without trips between regions": text("""
+s[t] = a[i]
+cuda.syncthreads()
+x = s[N - 1 - t]
+cuda.syncthreads()
+for k in range(n - 250):
+    s[t] = x
+    cuda.syncthreads()
+    x += s[N - 1 - t]
+    cuda.syncthreads()
+    o[i] = x
+    cuda.syncthreads()
+    o[i ^ 1] += x
+s[t] = 2 * x
+cuda.syncthreads()
+o[i] = s[N - 1 - t]
+"""),
 }
 
 

@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable, Sequence
 
 from smmux import cuda
-from smmux.multiplex.analysis.accesses import Block, Piece
+from smmux.multiplex.analysis.accesses import Block, Loop, Piece, escaping
 from smmux.multiplex.analysis.scalars import exposed
 from smmux.multiplex.forms.virtual.control import Control, heads, segments
 from smmux.multiplex.forms.virtual.indices import Indices
@@ -42,6 +42,7 @@ class Turns:
         self.n = indices.merge.n
         self.barrier = f"{indices.module}.syncthreads()"
         self.pending = False  # shared memory may still be in use by the virtual block that was last
+        self.left = False  # it may be where the loop around is left, or its trip cut short
         self.first = True  # no region has been met yet, nor a loop around one
 
     # -- outside regions
@@ -81,6 +82,7 @@ class Turns:
 
     def guarded(self, pieces: Sequence[Piece], conditions: Conditions) -> list[ast.stmt]:
         """Statements for the virtual blocks that take part, but for those that all threads have to execute."""
+        self.left |= self.pending and any(escaping(pieces))
         if not conditions:
             return [piece.node for piece in pieces]
         made: list[ast.stmt] = []
@@ -113,12 +115,17 @@ class Turns:
         if self.control.differs(node):
             return self.shared(piece, conditions, write)
         made = shell(node)
+        entered, left = self.pending, self.left
+        self.left = left and not piece.loops
         before = self.pending = self.pending or piece.loops and self.usage.within(piece)
         made.body = write(piece.blocks[0], conditions) or [at(ast.Pass(), node)]
         if not piece.loops:
             after, self.pending = self.pending, before
             made.orelse = write(piece.blocks[1], conditions)
             self.pending |= after
+            return [made]
+        always = any(isinstance(event, Loop) and event.always for event in piece.events)  # it makes a trip
+        self.pending, self.left = self.pending or self.left or entered and not always, left
         return [made]
 
     def shared(self, piece: Piece, conditions: Conditions, write: Write) -> list[ast.stmt]:
