@@ -25,8 +25,7 @@ from smmux.kernel import Kernel
 from smmux.multiplex.forms.divided.co import co_hw, co_vtb
 from smmux.multiplex.forms.hw import hw, isolate
 from smmux.multiplex.forms.virtual.geometry import VirtualKernel
-from smmux.multiplex.forms.virtual.vtb import vtb
-from smmux.multiplex.forms.virtual.vtb_pipe import vtb_pipe
+from smmux.multiplex.forms.virtual.vtb import vtb, vtb_pipe
 from smmux.multiplex.regions.find import Region, Regions, regions
 from smmux.multiplex.syntax.refusals import MultiplexError
 

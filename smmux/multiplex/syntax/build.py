@@ -10,10 +10,6 @@ from typing import TypeVar
 Node = TypeVar("Node", bound=ast.AST)
 Compound = TypeVar("Compound", ast.If, ast.For, ast.While, ast.If | ast.For | ast.While)
 
-__all__ = ["at", "behind", "call", "element", "expression", "has_docstring", "lists", "names_in", "renamed", "shell",
-           "statement", "substitute", "surrounding"]  # fmt: skip
-
-
 # -- parts of a tree
 
 

@@ -10,12 +10,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from smmux.compiler.frontend.source import MISSING, FunctionSource
+from smmux.compiler.frontend.source import MISSING, FunctionSource, is_overlap
 from smmux.kernel import Kernel
-from smmux.multiplex.syntax.annotations import without_annotations
-from smmux.multiplex.syntax.build import at, has_docstring, statement
-
-__all__ = ["Draft", "Names"]
+from smmux.multiplex.syntax.build import at, has_docstring, lists, names_in, statement
+from smmux.multiplex.syntax.refusals import refuse
 
 Answer = TypeVar("Answer")
 
@@ -25,7 +23,7 @@ class Names:
 
     def __init__(self, source: FunctionSource, tree: ast.FunctionDef) -> None:
         self.source = source
-        self.taken = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {a.arg for a in tree.args.args}
+        self.taken = names_in(tree) | {a.arg for a in tree.args.args}
         self.added: dict[str, Any] = {}
 
     def new(self, *wishes: str) -> str:
@@ -41,11 +39,7 @@ class Names:
         for candidate in (name, *sorted(n for n in self.taken if self.source.lookup(n) is module)):
             if self.source.lookup(candidate) is module and candidate not in self.source.locals:
                 return candidate
-        if name not in self.taken and self.source.lookup(name) is MISSING:
-            own = name
-            self.taken.add(name)
-        else:
-            own = next((n for n, m in self.added.items() if m is module), "") or self.new(f"{name}_module")
+        own = next((n for n, m in self.added.items() if m is module), "") or self.new(name, f"{name}_module")
         self.added[own] = module
         return own
 
@@ -89,3 +83,21 @@ class Draft:
     def kernel(self) -> Kernel:
         """The kernel that the tree is now."""
         return Kernel(self.finished())
+
+
+def without_annotations(source: FunctionSource, body: list[ast.stmt]) -> set[ast.stmt]:
+    """Put what stands under `with smmux.overlap():` in its place, in place. Returns the statements that stood there."""
+    annotated: set[ast.stmt] = set()
+    made: list[ast.stmt] = []
+    for node in body:
+        for inner in lists(node):
+            annotated |= without_annotations(source, inner)
+        if not isinstance(node, ast.With):
+            made.append(node)
+        elif is_overlap(source, node):
+            annotated |= set(node.body)
+            made += node.body
+        else:
+            raise refuse(source, node, "with is not supported, but for `with smmux.overlap():`")
+    body[:] = made
+    return annotated

@@ -5,17 +5,14 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, FunctionSource, assigned_names
-from smmux.multiplex.syntax.annotations import without_annotations
 from smmux.multiplex.syntax.build import at, has_docstring, lists, names_in, renamed, substitute
-from smmux.multiplex.syntax.draft import Draft
+from smmux.multiplex.syntax.draft import Draft, without_annotations
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import ATOMICS, BARRIERS, calls, device_function, functions
-
-__all__ = ["inline_accesses", "inline_barriers"]
 
 
 def inline_accesses(draft: Draft, arrays: set[str]) -> None:
@@ -59,8 +56,8 @@ class Inliner:
         yield from self.body(indices)
         while taken_out := self.taken_out(node):
             yield from self.body(taken_out)
-        if (call := self.call_of(node)) is not None:
-            yield from self.body(self.written_out(node, call))
+        if (call := self.call_of(node)) and (function := self.function(call)):
+            yield from self.body(self.written_out(node, call, function))
             self.draft.changed()
             return
         for nested in self.inlined(*(n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))):
@@ -139,20 +136,18 @@ class Inliner:
 
     # -- calls that are statements
 
-    def written_out(self, node: ast.stmt, call: ast.Call) -> list[ast.stmt]:
+    def written_out(self, node: ast.stmt, call: ast.Call, function: FunctionSource) -> list[ast.stmt]:
         """What the call does, as statements of the caller."""
-        function = self.function(call)
-        assert function is not None
         given = self.arguments(function, call)
         if function.fastmath and not self.source.fastmath:
             raise refuse(self.source, call, f"{function.name!r} {self.reason} and other arithmetic, fastmath=True")
         body = self.with_one_exit(function)
-        returned = body.pop() if isinstance(body[-1], ast.Return) else None
-        value = returned.value if isinstance(returned, ast.Return) else None
+        value = body.pop().value if isinstance(body[-1], ast.Return) else None  # type: ignore[attr-defined]
         assigned = dict.fromkeys(assigned_names(body))
         names = self.capture(function)
-        if self.keeps(node, value, function, given) and isinstance(value, ast.Name) and value.id in assigned:
-            names[value.id], value = node.targets[0], None  # type: ignore[attr-defined]
+        if isinstance(value, ast.Name) and value.id in assigned.keys() - given.keys():
+            if (target := self.kept(node, value, function, names_in(*given.values()))) is not None:
+                names[value.id], value = target, None
         made: list[ast.stmt] = []
         for parameter, argument in given.items():
             if parameter not in assigned and _simple(argument) and not names_in(argument) & assigned.keys():
@@ -177,13 +172,32 @@ class Inliner:
         if not any(map(_exits, body[:-1])) and (isinstance(body[-1], ast.Return) or not _exits(body[-1])):
             return body
         name = self.names.new(f"{function.name}_value")
-        try:
-            changed = _one_exit(body, name)
-        except _ManyExitsError as reason:
-            raise refuse(function, reason.node, f"{function.name!r} {self.reason} and {reason}") from None
+        changed = self.one_exit(function, body, name)
         value = any(node.value is not None for node in _exits(function.node))
         last = [at(ast.Return(ast.Name(name, ast.Load())), function.node)] if value else []
         return [*changed, *last]
+
+    def one_exit(self, function: FunctionSource, body: list[ast.stmt], name: str) -> list[ast.stmt]:
+        """Statements that assign to a variable what they returned."""
+        i, exits = next(((i, exits) for i, node in enumerate(body) if (exits := _exits(node))), (0, []))
+        if not exits:
+            return body
+        node = body[i]
+        if isinstance(node, ast.Return):
+            value = node.value
+            return [*body[:i], at(ast.Assign([ast.Name(name, ast.Store())], value), node) if value else ast.Pass()]
+        sides = [node.body, node.orelse] if isinstance(node, ast.If) else []
+        going_on = [k for k, side in enumerate(sides) if not _always_returns(side)]
+        if not isinstance(node, ast.If) or len(going_on) > 1:
+            where = "a loop"
+            if isinstance(node, ast.If):
+                where = f"`if {ast.unparse(node.test)}:` under a further condition"
+            why = f"returns within {where}; keep the value and return it at the end"
+            raise refuse(function, exits[0], f"{function.name!r} {self.reason} and {why}")
+        for k in going_on:
+            sides[k] = sides[k] + body[i + 1 :]
+        then, otherwise = (self.one_exit(function, side, name) for side in sides)
+        return [*body[:i], ast.copy_location(ast.If(node.test, then or [ast.Pass()], otherwise), node)]
 
     def arguments(self, function: FunctionSource, call: ast.Call) -> dict[str, ast.expr]:
         """The argument for each parameter, given by position or by name, or its default."""
@@ -198,15 +212,11 @@ class Inliner:
             raise refuse(self.source, call, why)
         return {name: by_name[name] for name in function.parameters}
 
-    def keeps(
-        self, node: ast.stmt, value: ast.expr | None, function: FunctionSource, given: dict[str, ast.expr]
-    ) -> bool:
-        """Whether the variable that a function returns can be the one of the caller that its value is assigned to."""
+    def kept(self, node: ast.stmt, value: ast.Name, function: FunctionSource, used: set[str]) -> ast.Name | None:
+        """The variable of the caller that the value is assigned to, if the one that a function returns can be that."""
         target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-        if not isinstance(target, ast.Name) or not isinstance(value, ast.Name):
-            return False
-        others = names_in(*given.values()) | names_in(*function.node.body) - {value.id} | self.around
-        return value.id not in given and target.id not in others
+        others = used | names_in(*function.node.body) - {value.id} | self.around
+        return target if isinstance(target, ast.Name) and target.id not in others else None
 
     def local(self, wish: str, function: FunctionSource) -> str:
         """A name for a variable of an inlined function: its own if that is free, or was its own before."""
@@ -236,37 +246,6 @@ class Inliner:
 def _exits(node: ast.AST) -> list[ast.Return]:
     """The `return`s in a statement."""
     return [n for n in ast.walk(node) if isinstance(n, ast.Return)]
-
-
-class _ManyExitsError(Exception):
-    """A `return` that conditions around what follows cannot replace."""
-
-    def __init__(self, node: ast.stmt, why: str) -> None:
-        super().__init__(why)
-        self.node = node
-
-
-def _one_exit(body: list[ast.stmt], name: str) -> list[ast.stmt]:
-    """Statements that assign to a variable what they returned."""
-    for i, node in enumerate(body):
-        if isinstance(node, ast.Return):
-            value = node.value
-            return [*body[:i], at(ast.Assign([ast.Name(name, ast.Store())], value), node) if value else ast.Pass()]
-        exits = _exits(node)
-        if not exits:
-            continue
-        if not isinstance(node, ast.If):
-            raise _ManyExitsError(exits[0], "returns within a loop; keep the value and return it at the end")
-        sides = [node.body, node.orelse]
-        going_on = [k for k, side in enumerate(sides) if not _always_returns(side)]
-        if len(going_on) > 1:
-            where = f"returns within `if {ast.unparse(node.test)}:` under a further condition"
-            raise _ManyExitsError(exits[0], f"{where}; keep the value and return it at the end")
-        for k in going_on:
-            sides[k] = sides[k] + body[i + 1 :]
-        then, otherwise = (_one_exit(side, name) for side in sides)
-        return [*body[:i], ast.copy_location(ast.If(node.test, then or [ast.Pass()], otherwise), node)]
-    return body
 
 
 def _always_returns(body: list[ast.stmt]) -> bool:
@@ -310,14 +289,13 @@ def _simple(node: ast.expr) -> bool:
     return isinstance(node, ast.Name | ast.Constant) or isinstance(node, ast.Attribute) and _simple(node.value)
 
 
-def _counters(nodes: Iterable[ast.AST]) -> set[str]:
+def _counters(body: list[ast.stmt]) -> set[str]:
     """Variables of for loops that are neither assigned nor used anywhere else."""
-    everywhere, within = Counter[str](), Counter[str]()
-    for node in nodes:
-        everywhere += _uses(node)
-        for loop in _outer_loops(node):
-            uses = _uses(loop)
-            within += Counter({name: uses[name] for name in names_in(loop.target)})
+    tree, within = ast.Module(body, []), Counter[str]()
+    everywhere = _uses(tree)
+    for loop in _outer_loops(tree):
+        uses = _uses(loop)
+        within.update({name: uses[name] for name in names_in(loop.target)})
     return {name for name, count in within.items() if count == everywhere[name]}
 
 

@@ -21,10 +21,8 @@ import numpy as np
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.multiplex.syntax.build import at, expression
-from smmux.multiplex.syntax.printer import printed
+from smmux.multiplex.syntax.printer import Printer
 from smmux.types import Scalar
-
-__all__ = ["listing"]
 
 
 def listing(source: FunctionSource) -> str:
@@ -61,21 +59,20 @@ class Program:
         if source in self.written:
             return self.written[source]
         self.module("cuda", cuda)
-        tree = Flattener(self, source).visit(copy.deepcopy(source.node))
+        tree = _Flattener(self, source).visit(copy.deepcopy(source.node))
         name = self.written[source] = tree.name = self.claim(source.name, source)
         # A device function is part of its caller, as for smmux: a call that is written once per virtual block must not
         # stop the card's compiler from inlining it, or arrays given to it leave the registers.
         device = ("device=True", 'inline="always"') if source.device else ()
         options = [*device, *(("fastmath=True",) if source.fastmath else ())]
         decorator = f"@cuda.jit({', '.join(options)})" if options else "@cuda.jit"
-        self.functions.append(f"{decorator}\n{printed(source, tree)}")
+        self.functions.append(f"{decorator}\n{Printer(source).function(tree)}")
         return name
 
     def claim(self, wish: str, value: Any) -> str:
         """A global name for an object: the wish, or with a number behind it if that means something else."""
-        for name in itertools.chain([wish], (f"{wish}_{i}" for i in itertools.count(2))):
-            if name not in self.names or same(self.names[name], value):
-                break
+        wanted = itertools.chain([wish], (f"{wish}_{i}" for i in itertools.count(2)))
+        name = next(n for n in wanted if n not in self.names or same(self.names[n], value))
         self.names[name] = value
         return name
 
@@ -104,14 +101,11 @@ class Program:
                 return None
             return f"({', '.join(map(str, items))}{',' * (len(items) == 1)})"
         if isinstance(value, np.generic):
-            return f"{self.numpy()}.{value.dtype.name}({value.item()!r})"
+            return f"{self.module('np', np)}.{value.dtype.name}({value.item()!r})"
         if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-            return f"{self.numpy()}.array({value.tolist()!r}, {self.numpy()}.{value.dtype.name})"
+            numpy = self.module("np", np)
+            return f"{numpy}.array({value.tolist()!r}, {numpy}.{value.dtype.name})"
         return None
-
-    def numpy(self) -> str:
-        """How the file calls NumPy."""
-        return self.module("np", np)
 
     def module(self, wish: str, module: types.ModuleType) -> str:
         """Import a module; its name in the file."""
@@ -148,7 +142,7 @@ def _of_cuda() -> Iterator[tuple[str, Any]]:
                 yield from ((f"{name}.{n}", getattr(value, n)) for n in vars(value) if not n.startswith("_"))
 
 
-class Flattener(ast.NodeTransformer):
+class _Flattener(ast.NodeTransformer):
     """Makes the global names of one function those of the file."""
 
     def __init__(self, program: Program, source: FunctionSource) -> None:

@@ -8,16 +8,10 @@ import textwrap
 from collections.abc import Iterator
 
 from smmux.compiler.frontend.source import FunctionSource
-
-__all__ = ["printed"]
+from smmux.multiplex.syntax.build import expression
 
 INDENT = "    "
 WIDTH = 120
-
-
-def printed(source: FunctionSource, tree: ast.FunctionDef) -> str:
-    """A function as Python text, without its decorators."""
-    return Printer(source).function(tree)
 
 
 class Printer:
@@ -28,7 +22,7 @@ class Printer:
         self.printed: set[int] = set()  # lines of the file whose comments are out
 
     def function(self, tree: ast.FunctionDef) -> str:
-        """def and body."""
+        """A function, without its decorators."""
         head = copy.copy(tree)
         head.body, head.decorator_list = [ast.Pass()], []
         lines = ast.unparse(head).splitlines()[:-1]
@@ -62,11 +56,10 @@ class Printer:
         """A statement without others in it."""
         if (text := self.original(node)) is not None:
             return text
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and len(node.value.elts) > 1:
-            targets = "".join(f"{self.text(t)} = " for t in node.targets)
-            return targets.replace("(", "").replace(")", "") + ", ".join(self.text(v) for v in node.value.elts)
         if isinstance(node, ast.Assign):
             targets = "".join(f"{self.text(t)} = " for t in node.targets)
+            if isinstance(node.value, ast.Tuple) and len(node.value.elts) > 1:
+                return targets.replace("(", "").replace(")", "") + ", ".join(self.text(v) for v in node.value.elts)
             return targets + self.text(node.value)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return '"""' + "\n".join(textwrap.wrap(node.value.value, width - 6)) + '"""'
@@ -86,16 +79,10 @@ class Printer:
         lines[0] = lines[0][node.col_offset :]
         text = b"\n".join(lines).decode(errors="replace")
         try:
-            parsed = ast.parse(text if isinstance(node, ast.stmt) else f"({text})").body
+            parsed = ast.parse(text).body if isinstance(node, ast.stmt) else [expression(f"({text})")]
         except (SyntaxError, ValueError):
             return None
-        if len(parsed) != 1:
-            return None
-        other: ast.AST = parsed[0]
-        if isinstance(node, ast.expr):
-            assert isinstance(other, ast.Expr)
-            other = other.value
-        if _plain(other) != _plain(node):
+        if [_plain(part) for part in parsed] != [_plain(node)]:
             return None
         first, *rest = text.splitlines()
         return "\n".join([first, *(line[min(node.col_offset, len(line) - len(line.lstrip())) :] for line in rest)])

@@ -7,8 +7,6 @@ import ast
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.errors import CompileError
 
-__all__ = ["MultiplexError", "refuse"]
-
 
 class MultiplexError(CompileError):
     """A kernel's use of shared memory cannot be multiplexed; file, line and column say where the reason is."""

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
 
-__all__ = ["ATOMICS", "BARRIERS", "COUNTING", "calls", "device_function", "functions"]
-
 COUNTING = (cuda.syncthreads_and, cuda.syncthreads_count, cuda.syncthreads_or)
 BARRIERS = (cuda.syncthreads, *COUNTING)
 ATOMICS = frozenset(id(function) for name, function in vars(cuda.atomic).items() if not name.startswith("_")

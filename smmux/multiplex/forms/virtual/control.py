@@ -16,8 +16,6 @@ from smmux.multiplex.syntax.build import names_in
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import BARRIERS, COUNTING, calls
 
-__all__ = ["Control", "heads", "segments", "tainted"]
-
 ASSIGNMENTS = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr
 DECLARATIONS = (cuda.shared.array, cuda.local.array, cuda.const.array_like)
 

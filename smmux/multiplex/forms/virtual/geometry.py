@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from smmux.gpus import Gpu
     from smmux.result import Result
 
-__all__ = ["AXES", "Merge", "Size", "VirtualKernel"]
-
 AXES = "xyz"
 WARP = 32
 Size = int | Sequence[int]
@@ -124,13 +122,9 @@ class VirtualKernel(Kernel):
         return self._again(grid=grid, block=block)
 
     @cached_property
-    def _listing(self) -> str:
-        return listing(self.definition)
-
-    @property
     def source(self) -> str:
         """The kernel as a Python file for Numba: imports, constants, device functions, kernel."""
-        return self._listing
+        return listing(self.definition)
 
     def simulate(
         self, grid: Size, block: Size, args: Sequence[Any], gpu: str | Gpu | None = None, **options: Any

@@ -22,8 +22,6 @@ from smmux.multiplex.syntax.draft import Draft, Names
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import functions
 
-__all__ = ["Indices", "thread_axis", "uses_warps"]
-
 WARP_FUNCTIONS = (
     cuda.shfl_sync, cuda.shfl_up_sync, cuda.shfl_down_sync, cuda.shfl_xor_sync, cuda.all_sync, cuda.any_sync,
     cuda.eq_sync, cuda.ballot_sync, cuda.activemask, cuda.syncwarp,
@@ -77,6 +75,7 @@ class Indices:
         self.virtual_thread = names.new("v_t_id", "virtual_thread")
         self.virtual_size = names.new("v_tb_size", "virtual_size")
         self.block_index = names.new("block_id", "v_block_id", "virtual_block_id")
+        self.all = (self.virtual_block, self.virtual_thread, self.virtual_size, self.block_index)
         self.axis, self.grid_axis = AXES[merge.block_axis], AXES[merge.grid_axis]
         self.threads = merge.block[merge.block_axis] if merge.block else None
         self.used: set[str] = set()
@@ -120,11 +119,7 @@ class Indices:
         tree = copy.deepcopy(source.node)
         names = Names(source, tree)
         used = self._replace(source, tree, names)
-        extra = [
-            name
-            for name in (self.virtual_block, self.virtual_thread, self.virtual_size, self.block_index)
-            if name in used
-        ]
+        extra = [name for name in self.all if name in used]
         if not extra and not names.added:
             return None
         for name in extra:
@@ -138,36 +133,30 @@ class Indices:
     # -- definitions
 
     def define(self, tree: ast.FunctionDef) -> None:
-        """Put the definitions of the virtual indices at the beginning of a kernel's tree, behind its docstring."""
+        """Put the definitions of the virtual indices behind the docstring of a kernel's tree.
+
+        There too is the guard against virtual blocks that the grid does not have.
+        """
         uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == self.virtual_thread]
         other = [s for s in tree.body if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)]
         alias = next((s for s in other if uses == [s.value]), None)  # `t = cuda.threadIdx.x` defines it
-        lines = self.prologue()
-        if alias is not None:
-            own = next(
-                s for s in lines if isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == self.virtual_thread
-            )
-            alias.value = at(own.value, alias)
-            lines.remove(own)
-        tree.body[1:1] = [at(node, tree.body[0]) for node in lines]
-
-    def prologue(self) -> list[ast.stmt]:
-        """Definitions of the virtual indices, and the guard against virtual blocks that the grid does not have."""
         n, real, size = self.merge.n, f"{self.module}.threadIdx.{self.axis}", self.threads or self.virtual_size
+        within = f"{real} {_modulo(self.threads)}" if self.threads else f"{real} - {size} * {self.virtual_block}"
         lines = []
         if not self.threads:
             lines.append(f"{size} = {self.module}.blockDim.{self.axis} // {n}")
         few = n == 2 and not self.threads
         lines.append(f"{self.virtual_block} = " + (f"1 if {real} >= {size} else 0" if few else f"{real} // {size}"))
-        if self.virtual_thread in self.used:
-            within = f"{real} {_modulo(self.threads)}" if self.threads else f"{real} - {size} * {self.virtual_block}"
+        if alias is not None:
+            alias.value = at(expression(within), alias)
+        elif self.virtual_thread in self.used:
             lines.append(f"{self.virtual_thread} = {within}")
         if self.block_index in self.used or self.merge.excess:
             lines.append(f"{self.block_index} = {n} * {self.module}.blockIdx.{self.grid_axis} + {self.virtual_block}")
         if self.merge.excess:
             assert self.merge.grid
             lines.append(f"if {self.block_index} >= {self.merge.grid[self.merge.grid_axis]}:\n    return")
-        return [statement(line) for line in lines]
+        tree.body[1:1] = [at(statement(line), tree.body[0]) for line in lines]
 
 
 def _modulo(size: int) -> str:
@@ -238,7 +227,7 @@ class _Rewriter(ast.NodeTransformer):
     def virtual(self, place: Dim3, axis: str) -> str | None:
         """The text of a virtual component, None for a real one."""
         text = self.indices.component(place, axis)
-        if text in (self.indices.virtual_thread, self.indices.virtual_size, self.indices.block_index):
+        if text in self.indices.all:
             self.used.add(text)
         return text
 
@@ -246,13 +235,10 @@ class _Rewriter(ast.NodeTransformer):
         """Call the changed function, with the indices it takes."""
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             raise refuse(self.source, node, f"{before.name!r} uses thread or block indices: call it without * or **")
-        known = [name for name, value in self.redirected.items() if value is function]
-        if known:
-            name = known[0]
-        elif isinstance(node.func, ast.Name) and node.func.id not in self.redirected:
+        name = next((name for name, value in self.redirected.items() if value is function), "")
+        if not name and isinstance(node.func, ast.Name) and node.func.id not in self.redirected:
             name = node.func.id
-        else:
-            name = self.names.new(before.name, f"virtual_{before.name}")
+        name = name or self.names.new(before.name, f"virtual_{before.name}")
         self.redirected[name] = function
         self.used |= set(extra)
         node.func = at(ast.Name(name, ast.Load()), node.func)

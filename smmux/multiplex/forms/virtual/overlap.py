@@ -16,8 +16,6 @@ from smmux.multiplex.syntax.build import at, expression, names_in
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 
-__all__ = ["Overlap", "Task"]
-
 
 @dataclass(frozen=True, slots=True)
 class Task:

@@ -23,8 +23,6 @@ from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import COUNTING, calls
 
-__all__ = ["Turns"]
-
 Write = Callable[[Block, Conditions], list[ast.stmt]]
 """What writes a statement list anew for the virtual blocks that take part: outside regions or in one."""
 

@@ -22,9 +22,6 @@ from smmux.multiplex.syntax.build import expression, names_in, statement, surrou
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 
-__all__ = ["Conditions", "Uneven", "Way"]
-
-
 Conditions = tuple[str, ...]
 """What has to be true for a virtual block to take part."""
 
@@ -85,12 +82,9 @@ class Uneven:
         """Refuse what would change variables of virtual blocks that take no part."""
         assigned = {name for side in piece.blocks for name in self.control.clobbered(side.pieces)}
         if lost := sorted(assigned & later):
-            raise refuse(
-                self.source,
-                piece.node,
-                f"{', '.join(lost)} decides how often barriers are met, is used later, and is assigned under "
-                f"`{self.source.line(piece.node.lineno).strip()}`, which differs between virtual blocks",
-            )
+            under = f"`{self.source.line(piece.node.lineno).strip()}`, which differs between virtual blocks"
+            why = f"decides how often barriers are met, is used later, and is assigned under {under}"
+            raise refuse(self.source, piece.node, f"{', '.join(lost)} {why}")
 
     def takes_part(self, test: ast.expr, conditions: Conditions, place: ast.stmt) -> tuple[str, ast.stmt]:
         """A new variable: whether the virtual block takes part."""
@@ -126,13 +120,11 @@ class Uneven:
     def counted(self, piece: Piece, node: ast.For, conditions: Conditions, used: bool) -> Way:
         """Any loop over a range: as a while loop. used: its counter is needed behind it."""
         bounds = self.bounds(node)
-        if used:
-            why = "its counter is used behind it, and virtual blocks that go along count further than their own trips"
-        elif bounds is None or names_in(node.target, *bounds[1:]) & set(assigned_names(node.body)):
+        if used or bounds is None or names_in(node.target, *bounds[1:]) & set(assigned_names(node.body)):
             why = "its trips differ between the virtual blocks of a thread block in a way that cannot be followed"
-        else:
-            why = ""
-        if bounds is None or why:
+            if used:
+                further = "virtual blocks that go along count further than their own trips"
+                why = f"its counter is used behind it, and {further}"
             line = self.source.line(node.lineno).strip()
             raise refuse(self.source, node, f"this loop with barriers (`{line}`) cannot be shared: {why}")
         start, stop, step = (copy.deepcopy(bound) for bound in bounds)
@@ -196,9 +188,8 @@ class Uneven:
             whole = self.source.resolve(node.value)
             return isinstance(whole, Dim3) and whole.name in ("gridDim", "blockDim")
         if isinstance(node, ast.Name):
-            return (
-                node.id == self.indices.virtual_size or node.id in self.values and self.positive(self.values[node.id])
-            )
+            known = self.values.get(node.id)
+            return node.id == self.indices.virtual_size or known is not None and self.positive(known)
         return False
 
 

@@ -9,20 +9,18 @@ from smmux.dimensions import dim3
 from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, Piece, barriers
 from smmux.multiplex.analysis.renaming import or_renamed
-from smmux.multiplex.analysis.uniformity import Analysis, analysed
+from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.forms.virtual.control import Control, tainted
 from smmux.multiplex.forms.virtual.geometry import Merge, Size, VirtualKernel
 from smmux.multiplex.forms.virtual.indices import Indices, thread_axis, uses_warps
 from smmux.multiplex.forms.virtual.overlap import Overlap
 from smmux.multiplex.forms.virtual.turns import Turns
 from smmux.multiplex.regions.find import find
-from smmux.multiplex.regions.loads import REGISTERS, stage
+from smmux.multiplex.regions.loads import REGISTERS, peel, stage
 from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_barriers
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
-
-__all__ = ["finished", "in_turns", "merged", "vtb"]
 
 MOST_THREADS = 1024
 
@@ -50,20 +48,42 @@ def vtb(
     return finished(draft, indices, again)
 
 
+@or_renamed
+def vtb_pipe(
+    kernel: Kernel, *, grid: Size | None = None, block: Size | None = None, stage_registers: int = REGISTERS
+) -> VirtualKernel:
+    """The kernel with two of its thread blocks put together, one of which runs ahead of the other.
+
+    While virtual block 0 is in a region, virtual block 1 does the work in front of it, and while that is in the region,
+    virtual block 0 goes on to the next. What overlaps so is what stands under `with smmux.overlap():`, or without such
+    annotations: all work between two regions; in front of the first one what follows the global loads, or these if
+    nothing does. Of a region that contains its own loads the first are taken out for that purpose (loop peeling).
+    Beside a region that begins with a loop around barriers, such as a reduction tree, an annotated loop goes on by
+    shares; without annotation nothing overlaps there, since loads would have to come back before every barrier.
+
+    The result is launched and printed as one of `vtb`; so are the arguments and errors.
+    """
+    again = partial(vtb_pipe, kernel, stage_registers=stage_registers)
+    merge = merged(kernel, 2, grid, block)
+    draft = prepared(kernel, stage_registers)
+    if stage_registers:
+        peel(draft)
+    indices = in_turns(draft, merge, overlapping=True)
+    text = "a pipeline of 2 virtual thread blocks; one at a time uses shared memory."
+    draft.rename("_vtb_pipe", f"{draft.source.name}: {text}")
+    return finished(draft, indices, again)
+
+
 def merged(kernel: Kernel, n: int, grid: Size | None, block: Size | None) -> Merge:
     """How blocks of a kernel are put together."""
     source = definition_of(kernel)
     if type(n) is not int or not 2 <= n <= MOST_THREADS:
-        raise refuse(
-            source, None, f"n, the number of virtual blocks in a thread block, is 2 to {MOST_THREADS}, not {n!r}"
-        )
+        why = f"n, the number of virtual blocks in a thread block, is 2 to {MOST_THREADS}, not {n!r}"
+        raise refuse(source, None, why)
     old_grid = dim3("grid", grid) if grid is not None else None
     old_block = dim3("block", block) if block is not None else None
-    block_axis = thread_axis(source)
-    if old_block is not None:
-        block_axis = max(i for i in range(3) if old_block[i] > 1 or i == 0)
-    fitting = [i for i in range(3) if old_grid and old_grid[i] > 1 and old_grid[i] % n == 0]
-    grid_axis = fitting[0] if fitting else 0
+    block_axis = max(i for i in range(3) if old_block[i] > 1 or i == 0) if old_block else thread_axis(source)
+    grid_axis = next((i for i in range(3) if old_grid and old_grid[i] > 1 and old_grid[i] % n == 0), 0)
     return Merge(n, block_axis, grid_axis, old_grid, old_block, uses_warps(source))
 
 
@@ -98,23 +118,18 @@ def finished(draft: Draft, indices: Indices, again: partial[VirtualKernel]) -> V
     """The transformed kernel, its virtual indices defined, once it is certain that all threads meet its barriers."""
     indices.define(draft.tree)
     draft.changed()
-    made = draft.finished()
+    joined = "once virtual blocks share a thread block:"
     try:
-        _meet(analysed(draft))
+        analysis = analysed(draft)
     except MultiplexError as error:
         why = error.msg.replace("this barrier stands", "a barrier stands here")  # it may be one that turns need
         why = why.replace("threads of a block", "virtual blocks").replace("some threads", "some virtual blocks")
-        why = f"once virtual blocks share a thread block: {why}"
-        raise MultiplexError(why, error.filename, error.lineno, error.offset, error.text or "") from None
-    return VirtualKernel(made, indices.merge, again)
-
-
-def _meet(analysis: Analysis) -> None:
-    """Refuse a `return` of some threads between barriers: the others would meet the later ones alone."""
+        raise MultiplexError(f"{joined} {why}", error.filename, error.lineno, error.offset, error.text or "") from None
     for jump in _returns(analysis.body.pieces, False, False):
-        if jump.divergent:
-            why = "this return ends some threads of a block between barriers; put what follows under a condition"
-            raise refuse(analysis.source, jump.node, why)
+        if jump.divergent:  # the other threads would meet the later barriers alone
+            why = "this return ends some virtual blocks between barriers; put what follows under a condition"
+            raise refuse(draft.source, jump.node, f"{joined} {why}")
+    return VirtualKernel(draft.finished(), indices.merge, again)
 
 
 def _returns(events: Sequence[Event], before: bool, after: bool) -> Iterator[Jump]:
