@@ -97,15 +97,12 @@ def behind(tree: ast.AST, node: ast.stmt, *new: ast.stmt) -> None:
 
 def substitute(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
     """Put a node in the place of another one, in place."""
-    _Substituted(old, new).visit(tree)
-
-
-class _Substituted(ast.NodeTransformer):
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self.old, self.new = old, new
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        return self.new if node is self.old else self.generic_visit(node)
+    for outer in ast.walk(tree):
+        for name, value in ast.iter_fields(outer):
+            if value is old:
+                setattr(outer, name, new)
+            elif isinstance(value, list) and old in value:
+                value[value.index(old)] = new
 
 
 def renamed(tree: Node, names: Mapping[str, ast.expr]) -> Node:

@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from smmux import cuda
 from smmux.multiplex.analysis.accesses import Block, Loop, Piece, escaping
 from smmux.multiplex.analysis.scalars import exposed
-from smmux.multiplex.forms.virtual.control import Control, heads, segments
+from smmux.multiplex.forms.virtual.control import Conditions, Control, Uneven, heads, segments
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.forms.virtual.overlap import Overlap, Task
-from smmux.multiplex.forms.virtual.uneven import Conditions, Uneven
 from smmux.multiplex.regions.find import is_barrier, synchronises
 from smmux.multiplex.syntax.build import at, expression, shell, statement, surrounding
 from smmux.multiplex.syntax.draft import Draft
