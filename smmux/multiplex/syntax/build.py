@@ -27,9 +27,7 @@ def lists(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 def has_docstring(function: ast.FunctionDef) -> bool:
     """Whether a function begins with a docstring."""
-    first = function.body[0]
-    value = first.value if isinstance(first, ast.Expr) else None
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+    return ast.get_docstring(function, clean=False) is not None
 
 
 # -- new trees
@@ -60,12 +58,8 @@ def element(array: str, *index: ast.expr, store: bool = False) -> ast.Subscript:
 def shell(node: Compound) -> Compound:
     """A branch or loop with nothing in it; its head is a copy, since what changes a tree must find each node once."""
     made = copy.copy(node)
-    if isinstance(made, ast.For):
-        made.target, made.iter = copy.deepcopy(made.target), copy.deepcopy(made.iter)
-    else:
-        made.test = copy.deepcopy(made.test)
     made.body, made.orelse = [], []
-    return made
+    return copy.deepcopy(made)
 
 
 def at(node: Node, place: ast.AST) -> Node:

@@ -16,10 +16,7 @@ ATOMICS = frozenset(id(function) for name, function in vars(cuda.atomic).items()
 
 def calls(source: FunctionSource, node: ast.AST, functions: tuple[object, ...]) -> bool:
     """True for a call of one of these functions of the language."""
-    if not isinstance(node, ast.Call):
-        return False
-    called = source.resolve(node.func)
-    return any(called is function for function in functions)
+    return isinstance(node, ast.Call) and any(source.resolve(node.func) is function for function in functions)
 
 
 def device_function(source: FunctionSource, node: ast.Call) -> FunctionSource | None:

@@ -271,8 +271,7 @@ class Uneven:
         bounds = self.bounds(node)
         if bounds is None or names_in(*bounds[1:]) & self.control.varying:
             return None
-        stride = self.stride(bounds[0])
-        if stride is None:
+        if (stride := self.stride(bounds[0])) is None:
             return None
         assert isinstance(node.iter, ast.Call)
         assert isinstance(node.target, ast.Name)
@@ -309,8 +308,7 @@ class Uneven:
 
     def positive(self, node: ast.expr) -> bool:
         """Whether an expression is certainly positive: constants, sizes of grid and block, their products and sums."""
-        value = self.control.analysis.integer(node)
-        if value is not None:
+        if (value := self.control.analysis.integer(node)) is not None:
             return value > 0
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):
             return self.positive(node.left) and self.positive(node.right)

@@ -13,8 +13,7 @@ from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.forms.virtual.control import Control, tainted
 from smmux.multiplex.forms.virtual.geometry import Merge, Size, VirtualKernel
 from smmux.multiplex.forms.virtual.indices import Indices, thread_axis, uses_warps
-from smmux.multiplex.forms.virtual.overlap import Overlap
-from smmux.multiplex.forms.virtual.turns import Turns
+from smmux.multiplex.forms.virtual.turns import Overlap, Turns
 from smmux.multiplex.regions.find import find
 from smmux.multiplex.regions.loads import REGISTERS, peel, stage
 from smmux.multiplex.regions.outline import outline
