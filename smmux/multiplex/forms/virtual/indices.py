@@ -18,7 +18,7 @@ from smmux.kernel import Kernel
 from smmux.language import Attribute, Dim3
 from smmux.multiplex.forms.virtual.geometry import AXES, Merge
 from smmux.multiplex.syntax.build import at, expression, statement
-from smmux.multiplex.syntax.draft import Draft, Names
+from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import functions
 
@@ -97,12 +97,11 @@ class Indices:
 
     # -- rewriting
 
-    def rewrite(self, draft: Draft) -> None:
-        """Put virtual indices in the place of real ones, in a kernel and in what it calls."""
-        self.used = self._replace(draft.source, draft.tree, draft.names)
+    def rewrite(self, source: FunctionSource, tree: ast.FunctionDef, names: Names) -> set[str]:
+        """Put virtual indices in the place of real ones, in a function and in what it calls; those that it uses.
 
-    def _replace(self, source: FunctionSource, tree: ast.FunctionDef, names: Names) -> set[str]:
-        """The same in one function: the indices that it uses. names: where changed functions become known."""
+        names: where changed functions become known.
+        """
         rewriter = _Rewriter(self, source, names)
         rewriter.visit(tree)
         names.added |= rewriter.redirected
@@ -118,7 +117,7 @@ class Indices:
     def _function(self, source: FunctionSource) -> tuple[Kernel, list[str]] | None:
         tree = copy.deepcopy(source.node)
         names = Names(source, tree)
-        used = self._replace(source, tree, names)
+        used = self.rewrite(source, tree, names)
         extra = [name for name in self.all if name in used]
         if not extra and not names.added:
             return None

@@ -271,16 +271,13 @@ class Overlap:
 
     def __init__(self, draft: Draft, control: Control) -> None:
         self.draft, self.source, self.analysis, self.control = draft, draft.source, control.analysis, control
-        self.annotated = self.has_annotations(self.analysis.body)
-
-    def has_annotations(self, block: Block) -> bool:
-        """Whether there are any; one around a use of shared memory is refused: that cannot overlap with another's."""
-        annotated = [piece for inner in block.walk() for piece in inner.pieces if piece.node in self.draft.overlapping]
-        for piece in annotated:
+        pieces = (piece for block in self.analysis.body.walk() for piece in block.pieces)
+        annotated = [piece for piece in pieces if piece.node in draft.overlapping]
+        self.annotated = bool(annotated)
+        for piece in annotated:  # a use of shared memory cannot overlap with another's
             if any(touches(piece.events)) or synchronises(piece):
                 what = "has a barrier in it" if synchronises(piece) else "accesses a shared array"
                 raise refuse(self.source, piece.node, f"smmux.overlap() stands around a statement that {what}")
-        return bool(annotated)
 
     def task(self, before: Sequence[Piece], region: Sequence[Piece], first: bool) -> Task | None:
         """The work in front of a region that can be done beside it; first: no region has been met before."""

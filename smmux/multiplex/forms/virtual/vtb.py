@@ -104,7 +104,7 @@ def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), ov
     analysis = analysed(draft, apart)
     usage = find(analysis, in_turns=True)
     indices = Indices(merge, draft.names)
-    indices.rewrite(draft)
+    indices.used = indices.rewrite(draft.source, draft.tree, draft.names)
     varying = tainted(draft.source, draft.tree, {indices.virtual_block, indices.virtual_thread, indices.block_index})
     control = Control(analysis, usage, varying)
     overlap = Overlap(draft, control) if overlapping else None
