@@ -39,6 +39,7 @@ from smmux.host import (
 )
 from smmux.kernel import Kernel, declare
 from smmux.language import Attribute, Dim3, absent, kernel_only
+from smmux.texts import watch
 
 __all__ = [
     "DeviceNDArray",
@@ -97,6 +98,9 @@ __all__ = [
     "to_device",
     "warpsize",
 ]
+
+
+watch()
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import enum
 import hashlib
 import importlib
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from smmux import texts
 from smmux.errors import CompileError
 from smmux.hints import overlap
 
@@ -73,9 +75,9 @@ class FunctionSource:
 
     def line(self, number: int) -> str:
         """A line of the user's file, or empty."""
-        return linecache.getline(self.filename, number) or (
-            self.lines[number - 1] if 0 < number <= len(self.lines) else ""
-        )
+        if self.lines:
+            return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+        return linecache.getline(self.filename, number)
 
     def error(self, node: ast.AST | None, message: str) -> CompileError:
         """An error at a place in this function."""
@@ -152,29 +154,71 @@ def from_function(
     function: types.FunctionType, *, device: bool = False, fastmath: bool = False, library: bool = False
 ) -> FunctionSource:
     """Read the source of a Python function."""
-    code = function.__code__
-    try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError) as reason:
-        raise CompileError(
-            f"the source of {function.__name__!r} is not available; put the kernel in a file or a notebook cell, "
-            "or build it with smmux.kernel.from_source",
-            code.co_filename,
-            code.co_firstlineno,
-        ) from reason
-    node = _parse("".join(lines), first, function.__name__, code.co_filename)
+    node, filename, lines = _definition(function)
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     values = function.__defaults__ or ()
     defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
     return FunctionSource(
         node,
-        code.co_filename,
+        filename,
         _Captured(function),
+        lines,
         device=device,
         fastmath=fastmath,
         library=library,
         defaults=defaults,
     )
+
+
+def _definition(function: types.FunctionType) -> tuple[ast.FunctionDef, str, tuple[str, ...]]:
+    """A function's node, the file name, and the lines that this file would have if there were one."""
+    code = function.__code__
+    if not code.co_filename.startswith("<") and code.co_name != "<lambda>":
+        with contextlib.suppress(OSError, TypeError):
+            lines, first = inspect.getsourcelines(code)
+            return _parse("".join(lines), first, function.__name__, code.co_filename), code.co_filename, ()
+    if (found := texts.find(code)) is None:
+        raise CompileError(
+            f"the source of {code.co_name!r} is not available: Python keeps none of what it reads from a pipe; "
+            "put the kernel in a file or a notebook cell, or build it with smmux.kernel.from_source",
+            code.co_filename,
+            code.co_firstlineno,
+        )
+    filename, text, inner = found
+    return _function_of(inner, ast.parse(text, filename)), filename, tuple(text.splitlines())
+
+
+def _function_of(code: types.CodeType, tree: ast.AST) -> ast.FunctionDef:
+    """The function of a tree that compiles to this code; a lambda becomes a function that returns its value."""
+    if code.co_name == "<lambda>":
+        return _named(_lambda_of(code, tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            if code.co_firstlineno in (node.lineno, *(decorator.lineno for decorator in node.decorator_list[:1])):
+                return node
+    raise CompileError(f"{code.co_name!r} is not defined by a def statement", None, code.co_firstlineno)
+
+
+def _lambda_of(code: types.CodeType, tree: ast.AST) -> ast.Lambda:
+    """The innermost lambda that holds the places of all instructions."""
+    places = [(line, column, last, end) for line, last, column, end in code.co_positions() if end]
+    lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno]
+    return [
+        node
+        for node in lambdas
+        if all(
+            (node.lineno, node.col_offset) <= place[:2] and place[2:] <= (node.end_lineno, node.end_col_offset)
+            for place in places
+        )
+    ][-1]
+
+
+def _named(node: ast.Lambda) -> ast.FunctionDef:
+    """A lambda as a function statement."""
+    [function] = ast.parse("def lambda_(): return").body
+    assert isinstance(function, ast.FunctionDef)
+    function.args, function.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
+    return ast.copy_location(function, node)
 
 
 def from_text(
