@@ -67,6 +67,9 @@ class Context:
         self.inferred: dict[Any, Inference] = {}
         self.storage: dict[Any, Any] = {}  # arrays by the place that declares them
         self.too_long: set[Any] = set()  # loops that did not fit the limit when unrolled
+        self.stored: dict[
+            Any, set[tuple[object, int]]
+        ] = {}  # elements of local arrays that a loop turned out to change
         self.in_memory = in_memory  # local arrays known to need memory
         self.demoted: set[Any] = set()
         self.frames = 0

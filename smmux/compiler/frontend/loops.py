@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, array_access, compare, environment
+from smmux.compiler.frontend import arith, array_access, compare, environment, loop_elements
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, LoopExits, Unknown
 from smmux.compiler.frontend.convert import (
     number,
@@ -25,7 +25,6 @@ from smmux.compiler.frontend.statement_rules import bind
 from smmux.compiler.frontend.typed_values import (
     RANGE,
     Anything,
-    ArrayRef,
     Kind,
     Static,
     Tuple,
@@ -34,7 +33,7 @@ from smmux.compiler.frontend.typed_values import (
     type_name,
     weak,
 )
-from smmux.compiler.frontend.unroll import unroll, unroll_while, worth_unrolling
+from smmux.compiler.frontend.unroll import edges_so_far, forget_edges, unroll, unroll_while, worth_unrolling
 from smmux.errors import CompileError
 
 
@@ -238,7 +237,28 @@ def _rotated(
     advance: Callable[[Env], Env],
     bottom: Callable[[Env], Value],
 ) -> None:
-    """if condition: do { body } while (bottom): one branch per iteration.
+    """A loop, lowered once more if it turns out to store to elements of local arrays that were not its variables."""
+    mark, env, saved = f.b.mark(), dict(f.ctx.env), edges_so_far(f)
+    changed = _rotated_once(f, node, condition, extra, body, advance, bottom)
+    if changed:
+        f.ctx.stored.setdefault((node, f.source), set()).update(changed)
+        f.b.rewind(mark)
+        f.ctx.env = env
+        forget_edges(saved)
+        _rotated(f, node, condition, extra, body, advance, bottom)
+
+
+def _rotated_once(
+    f: Frame,
+    node: ast.For | ast.While,
+    condition: Value,
+    extra: Env,
+    body: Callable[[Env], None],
+    advance: Callable[[Env], Env],
+    bottom: Callable[[Env], Value],
+) -> set[tuple[object, int]]:
+    """if condition: do { body } while (bottom): one branch per iteration. Returns the elements that change in it
+    without being variables of the loop; the code is wrong if there are any.
 
     Everything that the loop assigns lives in a variable from before the loop to after it; all paths that leave the loop
     write the same variables, so that they need no others where they come together.
@@ -267,11 +287,14 @@ def _rotated(
     edges = [*loop.continues, *([(f.b.block, f.ctx.env)] if f.b.block is not None else [])]
     environment.merge(f, node, edges)
     ends = not condition.known
+    changed = loop_elements.unforeseen(f, before, header, loop.breaks)
     if f.b.block is not None:
         ends |= _latch(f, node, before, header, advance, bottom, start, after)
+        changed |= loop_elements.unforeseen(f, before, header, [f.ctx.env])
     _exit(f, node, {**before, **header}, header, loop.breaks, after, ends)
     for key in extra:
         f.ctx.env.pop(key, None)
+    return changed
 
 
 def moves_of(f: Frame, node: ast.AST, target: Anything, value: Anything) -> list[tuple[ir.Reg, ir.Operand]]:
@@ -296,42 +319,13 @@ def _header(f: Frame, node: ast.For | ast.While, extra: Env) -> Env:
             continue
         if environment.leaves(template):
             header[f.key(name)] = environment.variable(f, template, name)
-    for storage, index in _elements(f, node):
+    for storage, index in loop_elements.of_loop(f, node):
         header[(storage, index)] = array_access.element_variable(f, storage, index)
     return header
 
 
 def _targets(node: ast.For | ast.While) -> Iterator[str]:
     yield from assigned_names([node])
-
-
-def _elements(f: Frame, node: ast.For | ast.While) -> Iterator[Key]:
-    """Registers of per-thread arrays that the loop stores to, or passes to a function."""
-    names: set[str] = set()
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
-            names |= {n.id for n in ast.walk(inner.value) if isinstance(n, ast.Name)}
-        elif isinstance(inner, ast.Call):
-            names |= {n.id for a in inner.args for n in ast.walk(a) if isinstance(n, ast.Name)}
-            names |= {n.id for k in inner.keywords for n in ast.walk(k.value) if isinstance(n, ast.Name)}
-        elif isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Name | ast.Tuple):
-            names |= {n.id for n in ast.walk(inner.value) if isinstance(n, ast.Name)}
-    seen: set[Key] = set()
-    for name in sorted(names):
-        value = f.ctx.env.get(f.key(name))
-        for array in _arrays(value):
-            for key in array_access.local_elements(array):
-                if key not in seen:
-                    seen.add(key)
-                    yield key
-
-
-def _arrays(value: Anything | None) -> Iterator[ArrayRef]:
-    if isinstance(value, ArrayRef):
-        yield value
-    elif isinstance(value, Tuple):
-        for item in value.items:
-            yield from _arrays(item)
 
 
 def _latch(

@@ -73,7 +73,7 @@ def _straight(
     f: Frame, node: ast.For | ast.While, iterations: Iterator[Callable[[], None]], trips: int, key: object | None
 ) -> bool:
     """Lower iterations one after another. If they get too long, take all back and remember the key (None: no limit)."""
-    mark, env, saved = f.b.mark(), dict(f.ctx.env), _edges(f)
+    mark, env, saved = f.b.mark(), dict(f.ctx.env), edges_so_far(f)
     loop = LoopExits()
     f.loops.append(loop)
     try:
@@ -90,7 +90,7 @@ def _straight(
     except _TooLong:
         f.b.rewind(mark)
         f.ctx.env = env
-        _restore(saved)
+        forget_edges(saved)
         f.ctx.too_long.add(key)
         return False
     finally:
@@ -110,7 +110,7 @@ def _check_length(f: Frame, mark: Mark, done: int, trips: int) -> None:
         raise _TooLong
 
 
-def _edges(f: Frame) -> list[tuple[list[Edge], int]]:
+def edges_so_far(f: Frame) -> list[tuple[list[Edge], int]]:
     """All lists that lowering may add edges to, each with its length."""
     lengths: list[tuple[list[Edge], int]] = []
     frame: Frame | None = f
@@ -121,6 +121,7 @@ def _edges(f: Frame) -> list[tuple[list[Edge], int]]:
     return lengths
 
 
-def _restore(saved: list[tuple[list[Edge], int]]) -> None:
+def forget_edges(saved: list[tuple[list[Edge], int]]) -> None:
+    """Remove the edges added since their lists had these lengths."""
     for edges, length in saved:
         del edges[length:]
