@@ -20,6 +20,7 @@ __all__ = [
     "DeadlockError",
     "Error",
     "KernelError",
+    "KernelUnboundLocalError",
     "KernelZeroDivisionError",
     "LaunchError",
     "ManagementError",
@@ -173,6 +174,10 @@ class DeadlockError(CycleLimitError):
 
 class KernelZeroDivisionError(KernelError, ZeroDivisionError):
     """Integer division or remainder by zero in a kernel."""
+
+
+class KernelUnboundLocalError(KernelError, UnboundLocalError):
+    """A variable that a thread reads in a kernel without having assigned it on the path that it took."""
 
 
 class RaceError(KernelError):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smmux.checks import Findings, from_core
 from smmux.dimensions import Dim3
-from smmux.errors import KernelError, LaunchError, OutOfBoundsError
+from smmux.errors import KernelError, KernelUnboundLocalError, LaunchError, OutOfBoundsError
 from smmux.placement import extent
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ def of_run(
     if error.findings:
         error.add_note(f"check={check!r} had found:\n{error.findings}")
     _name_kernel(error, program)
+    if isinstance(error, KernelUnboundLocalError) and error.pc is not None:
+        error.message = (
+            f"variable {program.variables[int(program.code['imm'][error.pc])]!r} is used before it is assigned"
+        )
     if isinstance(error, OutOfBoundsError) and error.pc in program.joined and error.address is not None:
         _blame_word(error, program, arguments.arrays)
     if error.array_index is not None and error.address is not None:

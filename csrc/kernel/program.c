@@ -131,8 +131,8 @@ static enum error atomic(struct decoder *dec, const struct insn *in, struct uop 
     return in->sub == ATOM_CAS ? source(dec, in->c, &u->c) : OK;
 }
 
-/* Check a branch or a barrier. */
-static enum error control(struct decoder *dec, const struct insn *in) {
+/* Check a branch, a barrier or a trap. */
+static enum error control(struct decoder *dec, const struct insn *in, struct uop *u) {
     if (in->op == OP_BRA) {
         if (in->imm < 0 || (uint32_t)in->imm >= dec->p->count)
             return reject(dec, "branch target %d", (int)in->imm);
@@ -145,7 +145,7 @@ static enum error control(struct decoder *dec, const struct insn *in) {
             return reject(dec, "allocation of %d bytes", (int)in->imm);
         if (in->guard) return reject(dec, "guarded barrier");
     }
-    return OK;
+    return in->op == OP_TRAP ? predicate(dec, in->a, &u->a) : OK;
 }
 
 /* Decode the operand fields of an instruction as its row in ops.def says. */
@@ -228,8 +228,9 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg) {
     case OP_BAR_SYNC:
     case OP_MEMBAR:
     case OP_EXIT:
+    case OP_TRAP:
         u->unit = UNIT_SP; /* control goes down the arithmetic pipeline (GS302) */
-        return control(dec, in);
+        return control(dec, in, u);
     default: return operands(dec, in, u);
     }
 }

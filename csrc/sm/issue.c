@@ -59,11 +59,27 @@ static void issue_membar(struct sm *sm, uint32_t warp, uint64_t t) {
     }
 }
 
+/* A trap ends the launch if its predicate holds in an active lane: a variable that was never set.
+ */
+static void issue_trap(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                       uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    const uint32_t p = w->preds[u->a];
+    const uint32_t caught = active & (u->flags & INSN_NEGATE_Q ? ~p : p);
+    if (caught) {
+        sm_fault(sm, warp, (uint32_t)__builtin_ctz(caught), t, ERROR_UNASSIGNED);
+        return;
+    }
+    warp_goto(w, w->pc + 1);
+    warp_refresh(sm, warp, t, WAIT_ALU);
+}
+
 NOINLINE static bool issue_control(struct sm *sm, uint32_t warp, const struct uop *u,
                                    uint32_t active, uint64_t t) {
     switch (u->op) {
     case OP_BRA: issue_branch(sm, warp, u, active, t); break;
     case OP_EXIT: issue_exit(sm, warp, active, t); break;
+    case OP_TRAP: issue_trap(sm, warp, u, active, t); break;
     case OP_BAR_SYNC: block_arrive(sm, warp, u, t); break;
     default: issue_membar(sm, warp, t); break;
     }

@@ -164,7 +164,7 @@ class Instr:
     true and to `other` if not, "exit". dsts: results; loads of 8 and 16 bytes have two or four. srcs: sources in the
     order of the table; of memory operations first the index or address, then the data. guard: the predicate under which
     it executes, negated if guard_not. attrs: "sub" (option of a barrier, mode of a shuffle or vote), "bytes" (of an
-    allocation) and "isolate".
+    allocation), "isolate" and "variable" (of a trap: an index of the function's `variables`).
     """
 
     op: str
@@ -205,7 +205,7 @@ class Function:
     """A kernel in IR: its blocks in the order of the source, the entry first.
 
     params: one for each parameter word, in order; the word of an array is that array's `param`. line: the line of the
-    `def`.
+    `def`. variables: names of variables whose assignment is checked while the kernel runs.
     """
 
     name: str
@@ -219,6 +219,7 @@ class Function:
     params: list[Param] = field(default_factory=list)
     next_reg: int = 0
     line: int = 0
+    variables: list[str] = field(default_factory=list)
 
     def reg(self, type: Type, name: str = "", variable: bool = False) -> Reg:
         """A new virtual register."""

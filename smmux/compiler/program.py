@@ -86,7 +86,7 @@ class Program:
     registers per thread. npreds: predicates per thread. shared_bytes, dynamic_bytes: shared memory per block, the
     part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the constant segment.
     params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if there
-    is no source. joined: the source line of each word of a joined access, by pc.
+    is no source. joined: the source line of each word of a joined access, by pc. variables: those that traps name.
     """
 
     name: str
@@ -103,6 +103,7 @@ class Program:
     arrays: tuple[Storage, ...] = ()
     line: int = 0
     joined: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    variables: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.code)

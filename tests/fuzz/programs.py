@@ -17,7 +17,7 @@ Code = NDArray[Any]
 
 NAMES = tuple(_core.OPS)
 OPCODE = {name: row[0] for name, row in _core.OPS.items()}
-CONTROL = ("bra", "bra", "exit", "bar.sync", "membar")
+CONTROL = ("bra", "bra", "exit", "bar.sync", "membar", "trap")
 MEMORY = ("ld.global", "st.global", "atom.global", "ld.shared", "st.shared", "atom.shared", "ld.local", "st.local")
 REST = ("ld.const", "tex.1d", "shfl", "vote.pred", "vote.ballot.b32", "selp.b32")
 FIELDS = tuple(INSN.names or ())

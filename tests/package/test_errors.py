@@ -24,6 +24,7 @@ def test_everything_is_an_smmux_error():
         (smmux.ConfigError, ValueError),
         (smmux.OutOfBoundsError, IndexError),
         (smmux.KernelZeroDivisionError, ZeroDivisionError),
+        (smmux.KernelUnboundLocalError, UnboundLocalError),
     ],
 )
 def test_builtin_handlers_catch_what_they_expect(cls, builtin):

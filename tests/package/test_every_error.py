@@ -75,6 +75,14 @@ def remainder(a, n):
 
 
 @cuda.jit
+def unassigned(a, n):
+    i = cuda.grid(1)
+    if i != n:
+        x = i
+    a[i] = x  # here
+
+
+@cuda.jit
 def divergent_barrier(a, n):
     i = cuda.grid(1)
     if i == n:
@@ -186,6 +194,7 @@ TABLE = [
     (const_outside, smmux.OutOfBoundsError, "constant access outside the array", PLACE, {}),
     (division, smmux.KernelZeroDivisionError, "integer division by zero", PLACE, {}),
     (remainder, smmux.KernelZeroDivisionError, "integer division by zero", PLACE, {}),
+    (unassigned, smmux.KernelUnboundLocalError, "variable 'x' is used before it is assigned", PLACE, {}),
     (divergent_barrier, smmux.BarrierError, "barrier under a divergent mask", PLACE, {}),
     (nested, smmux.AllocationError, "allocation while the block already holds", ANYWHERE, DYNAMIC),
     (unmatched, smmux.AllocationError, "release without an allocation", ANYWHERE, DYNAMIC),

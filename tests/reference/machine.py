@@ -49,6 +49,7 @@ OTHER_OPS = (
     "vote.ballot.b32",
     "bra",
     "exit",
+    "trap",
     "bar.sync",
     "membar",
     "nop",
@@ -58,7 +59,7 @@ OPS = frozenset((*ALU, *SETP, *PREDICATE_OPS, *MEMORY_OPS, *OTHER_OPS))
 
 
 class Fault(Exception):
-    """An access outside its storage, a misaligned one, a division by zero or a barrier that not all lanes reach."""
+    """An access outside its storage or misaligned, a division by zero, a trap, a barrier that not all lanes reach."""
 
 
 @dataclass
@@ -184,6 +185,9 @@ class Block:
             self.branch(warp, frame, active, int(insn["imm"]), int(insn["aux"]))
         elif op == "exit":
             warp.live &= ~active
+        elif op == "trap":
+            if (active & (warp.preds[int(insn["a"])] ^ bool(int(insn["flags"]) & NEGATE_Q))).any():
+                raise Fault("a trap")
         elif op == "bar.sync":
             if (frame.lanes != warp.live).any():
                 raise Fault(f"barrier at {pc} under a divergent mask")
@@ -222,6 +226,9 @@ class Block:
         return warp.regs[operand].copy()
 
     def execute(self, warp: Warp, insn: Any, op: str, active: NDArray[np.bool_]) -> None:
+        if op in PREDICATE_OPS or op == "vote.ballot.b32":
+            self.predicates(warp, insn, op, active)
+            return
         a, b, c = (self.value(warp, insn[f]) for f in "abc")
         flags, sub, d = int(insn["flags"]), int(insn["sub"]), int(insn["d"])
         if op in ALU:
@@ -230,8 +237,6 @@ class Block:
             warp.regs[d][active] = ALU[op](a, b, c)[active]
         elif op in SETP:
             warp.preds[d][active] = SETP[op](a, b)[active]
-        elif op in PREDICATE_OPS or op == "vote.ballot.b32":
-            self.predicates(warp, insn, op, active)
         elif op == "selp.b32":
             choose = warp.preds[int(insn["q"])] ^ bool(flags & NEGATE_Q)
             warp.regs[d][active] = np.where(choose, a, b)[active]

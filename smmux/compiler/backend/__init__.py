@@ -130,6 +130,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         tuple(function.arrays),
         function.line,
         joined,
+        tuple(function.variables),
     )
 
 

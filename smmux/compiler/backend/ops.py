@@ -61,7 +61,7 @@ def _kind(op: str) -> str:
         return "atom"
     if op in FENCES:
         return "fence"
-    if op in ("bra", "cbr", "exit"):
+    if op in ("bra", "cbr", "exit", "trap"):
         return "control"
     if op == "shfl" or op.startswith("vote."):
         return "cross"
@@ -91,6 +91,8 @@ def is_pure(op: str) -> bool:
 
 def is_removable(instr: Instr) -> bool:
     """Whether an instruction may be dropped when no one reads its results; a dropped load drops its faults too."""
+    if instr.op == "trap":
+        return isinstance(instr.srcs[0], Imm) and not instr.srcs[0].bits
     return _kind(instr.op) in ("pure", "load", "cross")
 
 

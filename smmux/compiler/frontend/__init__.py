@@ -40,7 +40,8 @@ _RULES = (
     statement_rules,
 )  # importing them registers the rules
 MAX_ATTEMPTS = 8
-"""Times that a kernel is lowered, each with more local arrays in memory instead of registers [EST].
+"""Times that a kernel is lowered, each with more local arrays in memory instead of registers, and with more variables
+whose assignment is checked [EST].
 
 An attempt finds all arrays that need memory as the kernel then is, so that the second one is the last unless memory
 makes an index of another array unknown. With fewer than a kernel needs, compiling ends in an AssertionError."""
@@ -59,14 +60,16 @@ def portability(source: FunctionSource, signature: Signature, options: Options) 
 
 def _lower(source: FunctionSource, signature: Signature, options: Options) -> Context:
     in_memory: frozenset[object] = frozenset()
+    checked: frozenset[str] = frozenset()
     for _ in range(MAX_ATTEMPTS):
-        ctx = Context(source, options, in_memory)
+        ctx = Context(source, options, in_memory, checked)
         ctx.dynshared = signature.dynshared
         _lower_once(ctx, signature)
-        if not ctx.demoted:
+        if not ctx.demoted and ctx.unsure <= checked:
             clean(ctx.function)
             return ctx
         in_memory |= ctx.demoted
+        checked |= ctx.unsure
     raise AssertionError("local arrays keep moving to memory")
 
 

@@ -14,7 +14,9 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.compiler.frontend.typed_values import Anything
 from smmux.errors import CompileError
 
-Key = tuple[Any, Any]  # (frame, name) of a variable, or (array, index) of an element of a local array
+# (frame, name) of a variable, with a third item that of its flag (`assignment`); or (array, index) of an element of a
+# local array
+Key = tuple[Any, ...]
 Env = dict[Key, Anything]
 Edge = tuple[ir.Block, Env]
 
@@ -57,7 +59,13 @@ class LoopExits:
 class Context:
     """One compilation: the function being built, all live variables, all storage."""
 
-    def __init__(self, source: FunctionSource, options: Any, in_memory: frozenset[Any] = frozenset()) -> None:
+    def __init__(
+        self,
+        source: FunctionSource,
+        options: Any,
+        in_memory: frozenset[Any] = frozenset(),
+        checked: frozenset[str] = frozenset(),
+    ) -> None:
         self.source = source
         self.options = options
         self.function = ir.Function(source.name, source.filename, line=source.node.lineno)
@@ -72,6 +80,8 @@ class Context:
         ] = {}  # elements of local arrays that a loop turned out to change
         self.in_memory = in_memory  # local arrays known to need memory
         self.demoted: set[Any] = set()
+        self.checked = checked  # names of variables whose assignment is checked while the kernel runs
+        self.unsure: set[str] = set()  # names of variables that are read where some path has not assigned them
         self.frames = 0
         self.dynshared = 0
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from smmux.compiler import ir
+from smmux.compiler.frontend import assignment
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Unknown
 from smmux.compiler.frontend.convert import Conflict, cast, join, operand, result, strong_kind
 from smmux.compiler.frontend.typed_values import (
@@ -37,10 +38,11 @@ def read(f: Frame, node: ast.AST, name: str) -> Anything:
         return value
     value = f.ctx.env.get(f.key(name))
     if value is not None:
+        assignment.check(f, node, name)
         return value
     if name in f.errors or name in f.failed:
         raise f.errors.get(name) or f.failed[name]
-    raise f.error(node, f"variable {name!r} is used before it is assigned")
+    return assignment.missing(f, node, name)
 
 
 def write(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
@@ -51,6 +53,7 @@ def write(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
     if name in f.errors:
         raise f.errors[name]
     declared = f.types.get(name)
+    assignment.assign(f, name)
     f.ctx.env[f.key(name)] = value if declared is None else conform(f, node, value, declared)
 
 
@@ -185,17 +188,19 @@ def merge(f: Frame, node: ast.AST, edges: list[Edge], skip: tuple[ir.Operand, ir
     if len(edges) == 1:
         f.b.block, f.ctx.env = edges[0]
         return
-    differing = _differing(f, node, [env for _, env in edges])
+    envs = [env for _, env in edges]
+    differing, unsure = _differing(f, node, envs)
+    flags = assignment.joined(f, unsure, envs)
     target = f.b.new_block()
     for block, env in edges:
         f.b.block = block
         pending = [m for key, to in differing.items() if key in env for m in moves(f, node, to, env[key])]
-        f.b.move_all(pending)
+        f.b.move_all([*pending, *assignment.moves(f, flags, env)])
         if skip is not None and block is edges[-1][0]:
             f.b.branch_if(skip[0], skip[1], target)
         else:
             f.b.branch(target)
-    f.ctx.env = {**_common([env for _, env in edges]), **differing}
+    f.ctx.env = {**_common(envs), **differing, **flags}
     f.b.start(target)
 
 
@@ -215,12 +220,19 @@ def _common(envs: list[Env]) -> Env:
     return {key: value for env in reversed(envs) for key, value in env.items()}
 
 
-def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> Env:
-    """New variables for all keys whose value is not the same on every edge that has one."""
+def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> tuple[Env, list[Key]]:
+    """New variables for all keys whose value is not the same on every edge that has one, and the keys of variables that
+    some edge may not have assigned."""
     variables: Env = {}
+    unsure: dict[Key, None] = {}
     first = envs[0]
     for key, template in _common(envs).items():
+        if assignment.is_flag(key):
+            unsure[key[:2]] = None
+            continue
         values = [env[key] for env in envs if key in env]
+        if len(values) < len(envs) and assignment.is_variable(key):
+            unsure[key] = None
         # The usual case first: nothing was assigned since the paths parted.
         if all(v is template for v in values) and (len(values) == len(envs) or not leaves(template)):
             continue
@@ -240,7 +252,7 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> Env:
         ):
             continue
         variables[key] = variable(f, _template(values), label(key))
-    return variables
+    return variables, list(unsure)
 
 
 def _template(values: list[Anything]) -> Anything:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import arith, array_access, compare, environment, unsupported
+from smmux.compiler.frontend import arith, array_access, assignment, compare, environment, unsupported
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import number, operand, promoted, strong, strong_kind, truth
@@ -174,7 +174,7 @@ def _and_or(f: Frame, node: ast.BoolOp, left: Anything, right: ast.expr) -> Anyt
     condition = truth(f, node, left)
     if condition.known and not f.ctx.dry:
         return evaluate(f, right) if condition.const == conjunction else left
-    if harmless(right):
+    if harmless(f, right):
         other = evaluate(f, right)
         if _boolean(left) and _boolean(other):
             y = number(f, right, other)
@@ -194,7 +194,7 @@ def conditional(f: Frame, node: ast.IfExp) -> Anything:
     condition = truth(f, node.test, evaluate(f, node.test))
     if condition.known:
         return evaluate(f, node.body if condition.const else node.orelse)
-    if harmless(node.body) and harmless(node.orelse):
+    if harmless(f, node.body) and harmless(f, node.orelse):
         a, b = evaluate(f, node.body), evaluate(f, node.orelse)
         if isinstance(a, Value) and isinstance(b, Value):
             f.at(node)
@@ -256,8 +256,9 @@ that if-conversion executes for all lanes, with their operands. Longer ones get 
 6 or 24."""
 
 
-def harmless(node: ast.expr) -> bool:
-    """True if an expression may be computed where its value is not wanted: it is short and touches no memory."""
+def harmless(f: Frame, node: ast.expr) -> bool:
+    """True if an expression may be computed where its value is not wanted: it is short, touches no memory, and has no
+    variable that may not be assigned."""
     count = 0
     for inner in ast.walk(node):
         count += isinstance(inner, ast.expr)
@@ -265,7 +266,7 @@ def harmless(node: ast.expr) -> bool:
             return False
         if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.FloorDiv | ast.Mod | ast.Div | ast.Pow):
             return False
-    return True
+    return assignment.sure(f, node)
 
 
 @expression(ast.Subscript)

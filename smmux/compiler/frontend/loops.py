@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, array_access, compare, environment, loop_elements
+from smmux.compiler.frontend import arith, array_access, assignment, compare, environment, loop_elements
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, LoopExits, Unknown
 from smmux.compiler.frontend.convert import (
     number,
@@ -265,14 +265,7 @@ def _rotated_once(
     """
     before = f.ctx.env
     header = _header(f, node, extra)
-    f.b.move_all(
-        [
-            m
-            for key, to in header.items()
-            if key in before or key in extra
-            for m in moves_of(f, node, to, {**before, **extra}[key])
-        ]
-    )
+    f.b.move_all(_header_moves(f, node, header, {**before, **extra}))
     start, after = f.b.new_block(), f.b.new_block()
     if condition.known:
         f.b.branch(start)
@@ -286,15 +279,23 @@ def _rotated_once(
     f.loops.pop()
     edges = [*loop.continues, *([(f.b.block, f.ctx.env)] if f.b.block is not None else [])]
     environment.merge(f, node, edges)
-    ends = not condition.known
+    paths = [] if condition.known else [before]
     changed = loop_elements.unforeseen(f, before, header, loop.breaks)
     if f.b.block is not None:
-        ends |= _latch(f, node, before, header, advance, bottom, start, after)
+        if _latch(f, node, before, header, advance, bottom, start, after):
+            paths.append(f.ctx.env)
         changed |= loop_elements.unforeseen(f, before, header, [f.ctx.env])
-    _exit(f, node, {**before, **header}, header, loop.breaks, after, ends)
+    env = assignment.settled({**before, **header}, [*paths, *(at_break for _, at_break in loop.breaks)])
+    _exit(f, node, env, header, loop.breaks, after, bool(paths))
     for key in extra:
         f.ctx.env.pop(key, None)
     return changed
+
+
+def _header_moves(f: Frame, node: ast.AST, header: Env, env: Env) -> list[tuple[ir.Reg, ir.Operand]]:
+    """The moves from the variables of a path into those of the loop, and the flags of variables not assigned."""
+    values = [(to, env[key]) for key, to in header.items() if key in env and not assignment.is_flag(key)]
+    return [*(m for to, value in values for m in moves_of(f, node, to, value)), *assignment.moves(f, header, env)]
 
 
 def moves_of(f: Frame, node: ast.AST, target: Anything, value: Anything) -> list[tuple[ir.Reg, ir.Operand]]:
@@ -321,7 +322,7 @@ def _header(f: Frame, node: ast.For | ast.While, extra: Env) -> Env:
             header[f.key(name)] = environment.variable(f, template, name)
     for storage, index in loop_elements.of_loop(f, node):
         header[(storage, index)] = array_access.element_variable(f, storage, index)
-    return header
+    return {**header, **assignment.at_header(f, f.ctx.env, dict.fromkeys(_targets(node)), header)}
 
 
 def _targets(node: ast.For | ast.While) -> Iterator[str]:
@@ -343,7 +344,7 @@ def _latch(
     f.ctx.env = env
     again = bottom(env)
     _keeps_arrays(f, node, before)
-    f.b.move_all([m for key, to in header.items() if key in f.ctx.env for m in moves_of(f, node, to, f.ctx.env[key])])
+    f.b.move_all(_header_moves(f, node, header, f.ctx.env))
     if again.known:
         f.b.branch(start if again.const else after)
         return not again.const
@@ -377,7 +378,7 @@ def _exit(
     for block, at_break in breaks:
         f.b.block, f.ctx.env = block, at_break
         _keeps_arrays(f, node, env)
-        f.b.move_all([m for key, to in header.items() if key in at_break for m in moves_of(f, node, to, at_break[key])])
+        f.b.move_all(_header_moves(f, node, header, at_break))
         f.b.branch(after)
     if ends or breaks:
         f.b.start(after)

@@ -40,6 +40,7 @@ class FunctionSource:
     device: bool = False
     fastmath: bool = False
     library: bool = False  # part of the compiler, not of the user's program
+    transformed: bool = False  # made by a pass, whose guards hold together what is assigned and what is read
     defaults: Mapping[str, Any] = field(default_factory=dict)
     webs: Mapping[str, str] = field(default_factory=dict)  # variables that were others, whose types they share
 

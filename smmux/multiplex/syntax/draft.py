@@ -78,7 +78,7 @@ class Draft:
 
     def finished(self) -> FunctionSource:
         """The function that the tree is now."""
-        return replace(self.source, node=ast.fix_missing_locations(self.tree))
+        return replace(self.source, node=ast.fix_missing_locations(self.tree), transformed=True)
 
     def kernel(self) -> Kernel:
         """The kernel that the tree is now."""
