@@ -14,12 +14,21 @@
 #define ROW_NONE    0xffffu
 #define MAX_ROWS    0x7fffu /* of each */
 
+/* What few arithmetic operations need beside their effect. */
+enum trait {
+    TRAIT_DIVIDES = 1, /* integers: the divisor, in rows b and bh, must not be 0 */
+    TRAIT_WIDE = 2,    /* row dh is written, too */
+};
+
 /* A decoded instruction. */
 struct uop {
     uint8_t op;    /* enum op */
     uint8_t guard; /* as in struct insn */
     uint8_t sub;
-    uint8_t width;
+    union {
+        uint8_t width;  /* of a memory access */
+        uint8_t traits; /* of arithmetic: enum trait */
+    };
     uint8_t flags;
     uint8_t unit;      /* enum unit */
     uint8_t dst_count; /* registers written */
@@ -34,8 +43,14 @@ struct uop {
     uint16_t dst;     /* the (first) entry of ready[] written */
     uint16_t latency; /* on this machine */
     uint16_t interval;
-    int32_t imm;
-    int32_t aux;
+    union {
+        struct {
+            int32_t imm, aux;
+        };
+        struct {
+            uint16_t dh, ah, bh, ch; /* of arithmetic: rows of high words */
+        };
+    };
 };
 
 _Static_assert(sizeof(struct uop) == 32, "two to a cache line");
@@ -45,7 +60,7 @@ _Static_assert(sizeof(struct uop) == 32, "two to a cache line");
 struct deps {
     uint16_t count;
     uint16_t line; /* of the program, in the instruction cache; 0 without one */
-    uint16_t id[6];
+    uint16_t id[10];
 };
 
 /* What a kernel needs from the SM. */

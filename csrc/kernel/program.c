@@ -82,6 +82,10 @@ static enum error predicate(struct decoder *dec, uint16_t field, uint16_t *numbe
     return OK;
 }
 
+static bool divides(uint8_t cls) {
+    return cls == CLASS_IDIV || cls == CLASS_IREM || cls == CLASS_IDIV64 || cls == CLASS_IREM64;
+}
+
 static uint32_t data_words(uint32_t width) { return width <= 4 ? 1 : width / 4; }
 
 /* Decode the 1 to 4 data registers of a memory access, in fields d, b, c, q. */
@@ -148,10 +152,34 @@ static enum error control(struct decoder *dec, const struct insn *in, struct uop
     return in->op == OP_TRAP ? predicate(dec, in->a, &u->a) : OK;
 }
 
+/* Decode the high word beside operand `letter`. */
+static enum error high_word(struct decoder *dec, char letter, const struct insn *in,
+                            struct uop *u) {
+    switch (letter) {
+    case 'a': return source(dec, in->ah, &u->ah);
+    case 'b': return source(dec, in->bh, &u->bh);
+    case 'c': return source(dec, in->ch, &u->ch);
+    default: break;
+    }
+    if (in->dh == in->d) return reject(dec, "both words of the result in register %u", in->d);
+    const enum error e = destination(dec, in->dh, &u->dh);
+    u->dst = u->d;
+    u->dst_count = 2;
+    u->traits |= TRAIT_WIDE;
+    return e;
+}
+
 /* Decode the operand fields of an instruction as its row in ops.def says. */
 static enum error operands(struct decoder *dec, const struct insn *in, struct uop *u) {
     enum error e = OK;
+    const uint16_t zeros = (uint16_t)(ROW_UNIFORM | dec->p->uniform_count);
+    u->ah = u->bh = u->ch = zeros;
+    u->traits = divides(u->cls) ? TRAIT_DIVIDES : 0;
     for (const char *s = ops[in->op].operands; *s && !e; s++) {
+        if (s[0] != ',' && s[1] == 'h') {
+            e = high_word(dec, *s++, in, u);
+            continue;
+        }
         switch (*s) {
         case 'd':
             e = destination(dec, in->d, &u->d);

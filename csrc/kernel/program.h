@@ -79,6 +79,7 @@ _Static_assert(sizeof(struct uniform) == 8, "no padding: Python writes it");
 
 /* One instruction, as the compiler writes it.
  *   ALU     d = op(a, b, c)                      selp: q
+ *           of 64 bits: dh, ah, bh, ch are the high words
  *   setp    d = predicate
  *   *.pred  d = predicate, a and b predicates
  *   memory  address = a + imm (a may be OPERAND_NONE); data registers d, b, c, q for
@@ -96,6 +97,6 @@ struct insn {
 #include "tables/encoding.def"
 };
 
-_Static_assert(sizeof(struct insn) == 32, "no padding: Python writes it");
+_Static_assert(sizeof(struct insn) == 36, "no padding: Python writes it");
 
 #endif

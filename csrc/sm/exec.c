@@ -1,7 +1,7 @@
 #include "sm/exec.h"
 
 #include "base/clones.h"
-#include "kernel/special.h"
+#include "kernel/wide.h"
 
 /* One function per row of ops.def, over 32 lanes. Rows are equal or disjoint, so the loops
  * have no dependences to respect. */
@@ -14,6 +14,9 @@
 typedef uint32_t U;
 typedef int32_t S;
 typedef float F;
+typedef uint64_t W;
+typedef int64_t L;
+typedef double D;
 
 static inline U load_U(uint32_t bits) { return bits; }
 static inline S load_S(uint32_t bits) { return (int32_t)bits; }
@@ -21,6 +24,17 @@ static inline F load_F(uint32_t bits) { return bits_to_f32(bits); }
 static inline uint32_t bits_U(U value) { return value; }
 static inline uint32_t bits_S(S value) { return (uint32_t)value; }
 static inline uint32_t bits_F(F value) { return f32_result(value); }
+
+/* A value from its low and high word; one of 32 bits is the low one. */
+static inline U pair_U(uint32_t low, uint32_t high) { return (void)high, load_U(low); }
+static inline S pair_S(uint32_t low, uint32_t high) { return (void)high, load_S(low); }
+static inline F pair_F(uint32_t low, uint32_t high) { return (void)high, load_F(low); }
+static inline W pair_W(uint32_t low, uint32_t high) { return (uint64_t)high << 32 | low; }
+static inline L pair_L(uint32_t low, uint32_t high) { return (int64_t)pair_W(low, high); }
+static inline D pair_D(uint32_t low, uint32_t high) { return bits_to_f64(pair_W(low, high)); }
+static inline uint64_t bits_W(W value) { return value; }
+static inline uint64_t bits_L(L value) { return (uint64_t)value; }
+static inline uint64_t bits_D(D value) { return f64_result(value); }
 
 #define ALU(id, name, unit, cls, operands, R, T, expr)                                             \
     CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
@@ -48,6 +62,45 @@ static inline uint32_t bits_F(F value) { return f32_result(value); }
         uint32_t result = 0;                                                                       \
         for (int lane = 0; lane < 32; lane++) {                                                    \
             const T a = load_##T(ra[lane]), b = load_##T(rb[lane]);                                \
+            result |= (expr) ? 1u << lane : 0;                                                     \
+        }                                                                                          \
+        write_pred(w, u->d, result, mask);                                                         \
+    }
+#define SOURCES(T)                                                                                 \
+    const T a = pair_##T(ra[lane], rah[lane]), b = pair_##T(rb[lane], rbh[lane]),                  \
+            c = pair_##T(rc[lane], rch[lane]);                                                     \
+    (void)a, (void)b, (void)c;
+#define SOURCE_ROWS                                                                                \
+    const uint32_t *ra = operand_row(w, u->a), *rah = operand_row(w, u->ah),                       \
+                   *rb = operand_row(w, u->b), *rbh = operand_row(w, u->bh),                       \
+                   *rc = operand_row(w, u->c), *rch = operand_row(w, u->ch);
+#define WIDE(id, name, unit, cls, operands, R, T, expr)                                            \
+    CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
+        uint32_t *d = destination_row(w, u->d), *dh = destination_row(w, u->dh);                   \
+        SOURCE_ROWS                                                                                \
+        INDEPENDENT for (int lane = 0; lane < 32; lane++) {                                        \
+            SOURCES(T)                                                                             \
+            const uint64_t value = bits_##R((R)(expr));                                            \
+            d[lane] = mask >> lane & 1 ? (uint32_t)value : d[lane];                                \
+            dh[lane] = mask >> lane & 1 ? (uint32_t)(value >> 32) : dh[lane];                      \
+        }                                                                                          \
+    }
+#define LOW(id, name, unit, cls, operands, R, T, expr)                                             \
+    CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
+        uint32_t *d = destination_row(w, u->d);                                                    \
+        SOURCE_ROWS                                                                                \
+        INDEPENDENT for (int lane = 0; lane < 32; lane++) {                                        \
+            SOURCES(T)                                                                             \
+            const uint32_t value = bits_##R((R)(expr));                                            \
+            d[lane] = mask >> lane & 1 ? value : d[lane];                                          \
+        }                                                                                          \
+    }
+#define SETP_WIDE(id, name, unit, cls, T, expr)                                                    \
+    CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
+        uint32_t result = 0;                                                                       \
+        SOURCE_ROWS                                                                                \
+        for (int lane = 0; lane < 32; lane++) {                                                    \
+            SOURCES(T)                                                                             \
             result |= (expr) ? 1u << lane : 0;                                                     \
         }                                                                                          \
         write_pred(w, u->d, result, mask);                                                         \
@@ -122,8 +175,11 @@ static void exec_nothing(const struct uop *u, const struct lanes *w, uint32_t ma
 }
 
 exec_fn *const exec_table[OP_COUNT] = {
-#define ALU(id, name, unit, cls, operands, R, T, expr) [OP_##id] = exec_##id,
-#define SETP(id, name, unit, cls, T, expr)             [OP_##id] = exec_##id,
+#define ALU(id, name, unit, cls, operands, R, T, expr)  [OP_##id] = exec_##id,
+#define SETP(id, name, unit, cls, T, expr)              [OP_##id] = exec_##id,
+#define WIDE(id, name, unit, cls, operands, R, T, expr) [OP_##id] = exec_##id,
+#define LOW(id, name, unit, cls, operands, R, T, expr)  [OP_##id] = exec_##id,
+#define SETP_WIDE(id, name, unit, cls, T, expr)         [OP_##id] = exec_##id,
 #define OP(id, name, unit, cls, operands)
 #include "tables/ops.def"
     [OP_SELP_B32] = exec_selp,      [OP_SHFL_B32] = exec_shfl,      [OP_VOTE_BALLOT] = exec_ballot,
@@ -133,9 +189,9 @@ exec_fn *const exec_table[OP_COUNT] = {
 };
 
 bool divides_by_zero(const struct uop *u, const struct lanes *w, uint32_t mask, uint32_t *lane) {
-    const uint32_t *b = operand_row(w, u->b);
+    const uint32_t *b = operand_row(w, u->b), *bh = operand_row(w, u->bh);
     for (uint32_t l = 0; l < 32; l++)
-        if ((mask >> l & 1) && b[l] == 0) {
+        if ((mask >> l & 1) && (b[l] | bh[l]) == 0) {
             *lane = l;
             return true;
         }

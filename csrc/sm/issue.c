@@ -86,19 +86,27 @@ NOINLINE static bool issue_control(struct sm *sm, uint32_t warp, const struct uo
     return sm->fault.code == OK;
 }
 
-NOINLINE static bool issue_division_by_zero(struct sm *sm, uint32_t warp, uint32_t lane,
-                                            uint64_t t) {
-    sm_fault(sm, warp, lane, t, ERROR_DIVISION_BY_ZERO);
-    return false;
+/* Do what traits ask for; false for a division by zero. */
+NOINLINE static bool issue_traits(struct sm *sm, uint32_t warp, const struct uop *u,
+                                  const struct lanes *lanes, uint32_t active, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    uint32_t lane;
+    if ((u->traits & TRAIT_DIVIDES) && divides_by_zero(u, lanes, active, &lane)) {
+        sm_fault(sm, warp, lane, t, ERROR_DIVISION_BY_ZERO);
+        return false;
+    }
+    if (u->traits & TRAIT_WIDE) {
+        w->ready[u->dh] = t + u->latency;
+        w->producer[u->dh] = WAIT_ALU;
+    }
+    return true;
 }
 
 static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
                       uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
-    uint32_t lane;
-    if ((u->cls == CLASS_IDIV || u->cls == CLASS_IREM) && divides_by_zero(u, &lanes, active, &lane))
-        return issue_division_by_zero(sm, warp, lane, t);
+    if (u->traits && !issue_traits(sm, warp, u, &lanes, active, t)) return false;
     assert(exec_table[u->op]);
     if (active) exec_table[u->op](u, &lanes, active);
     if (u->dst_count) {

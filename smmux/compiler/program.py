@@ -212,12 +212,14 @@ def _body(program: Program, insn: Any, op: str) -> str:
         op = f"shfl.{SHFL_MODES[sub]}.b32"
     elif op == "vote.pred":
         op = f"vote.{VOTE_MODES[sub]}.pred"
-    parts = []
+    parts: list[str] = []
     for kind in filter(None, operands):
         if kind in ("p", "qa", "qb", "q"):
             negated = flags & (NEGATE_QB if kind == "qb" else NEGATE_Q) and kind != "p"
             field = {"p": "d", "qa": "a", "qb": "b", "q": "q"}[kind]
             parts.append(f"{'!' if negated else ''}%p{int(insn[field])}")
+        elif kind.endswith("h"):  # the high word of the operand before
+            parts[-1] = f"{{{parts[-1]}, {operand(insn[kind])}}}"
         else:
             parts.append(operand(insn[kind], as_float=op.endswith("f32") and not op.startswith("cvt.rn")))
     return f"{op} {', '.join(parts)}" if parts else op

@@ -76,6 +76,13 @@ _LATENCY: dict[str, Value] = {
     "lat_fmad": (18, "VOLK10; MERPSYS T4.1"),
     "lat_fdiv": (1038, "MERPSYS T4.1"),
     "lat_fsqrt": (1038, "EST"),  # as the division, also an inlined sequence
+    "lat_f64": (18, "EST"),  # as float32; 16 in GS-480
+    "lat_f64div": (1038, "EST"),  # as float32
+    "lat_f64sqrt": (1038, "EST"),
+    "lat_cvt64": (18, "EST"),
+    "lat_cmp64": (36, "EST"),  # two dependent integer instructions
+    "lat_idiv64": (966, "EST"),  # three 32-bit divisions
+    "lat_irem64": (945, "EST"),
     "lat_sfu": (40, "EST"),
     "lat_shfl": (18, "NA"),
     "lat_shared": (50, "MERPSYS T4.2"),
@@ -98,6 +105,13 @@ _ISSUE: dict[str, Value] = {
     "issue_fmad": (2, "PG55 G.4.1"),
     "issue_fdiv": (8, "GS-480"),  # 4 core cycles
     "issue_fsqrt": (8, "EST"),
+    "issue_f64": (16, "SHOC; DER"),  # 4 per clock and SM: an eighth of float32's rate on a GeForce
+    "issue_f64div": (160, "EST"),  # ten multiply-adds
+    "issue_f64sqrt": (160, "EST"),
+    "issue_cvt64": (16, "EST"),  # as the multiply-add
+    "issue_cmp64": (4, "EST"),  # two integer instructions
+    "issue_idiv64": (48, "EST"),  # three 32-bit divisions
+    "issue_irem64": (48, "EST"),
     "issue_sfu": (8, "PG55 T2"),
     "issue_shfl": (2, "NA"),
     "issue_shared": (2, "PG55 G.4.3; GMB"),

@@ -75,6 +75,13 @@ _LATENCY: dict[str, Value] = {
     "lat_fmad": (24, "MERPSYS T4.1"),
     "lat_fdiv": (137, "MERPSYS T4.1"),
     "lat_fsqrt": (137, "EST"),  # as the division, also an inlined sequence
+    "lat_f64": (48, "MEM"),
+    "lat_f64div": (480, "EST"),  # ten dependent multiply-adds
+    "lat_f64sqrt": (480, "EST"),
+    "lat_cvt64": (48, "EST"),  # as the other operations of the float64 unit
+    "lat_cmp64": (48, "EST"),  # two dependent integer instructions
+    "lat_idiv64": (2052, "EST"),  # three 32-bit divisions
+    "lat_irem64": (2352, "EST"),
     "lat_sfu": (48, "MEM Wong"),  # sin, cos, ex2; rsqrt and lg2 28, sqrt 56
     "lat_shfl": (24, "NA"),
     "lat_shared": (38, "MERPSYS T4.2"),
@@ -97,6 +104,13 @@ _ISSUE: dict[str, Value] = {
     "issue_fmad": (4, "PG55 T2"),
     "issue_fdiv": (20, "GS32"),  # 5 core cycles
     "issue_fsqrt": (20, "EST"),
+    "issue_f64": (32, "PG55 G.3.1"),  # 1 per clock and SM
+    "issue_f64div": (320, "EST"),  # ten multiply-adds
+    "issue_f64sqrt": (320, "EST"),
+    "issue_cvt64": (32, "MEM PG55 T2"),
+    "issue_cmp64": (8, "EST"),  # two integer instructions
+    "issue_idiv64": (384, "EST"),  # three 32-bit divisions
+    "issue_irem64": (384, "EST"),
     "issue_sfu": (16, "PG55 G.3.1"),
     "issue_shfl": (4, "NA"),
     "issue_shared": (4, "PG55 G.3.3"),

@@ -75,6 +75,13 @@ _LATENCY: dict[str, Value] = {
     "lat_fmad": (9, "MERPSYS T4.1"),
     "lat_fdiv": (418, "PPT"),  # 758 measured on GK104
     "lat_fsqrt": (418, "EST"),
+    "lat_f64": (10, "PPT"),
+    "lat_f64div": (418, "EST"),  # as float32
+    "lat_f64sqrt": (418, "EST"),
+    "lat_cvt64": (10, "EST"),
+    "lat_cmp64": (18, "EST"),  # two dependent integer instructions
+    "lat_idiv64": (504, "EST"),  # three 32-bit divisions
+    "lat_irem64": (489, "EST"),
     "lat_sfu": (40, "PPT"),  # rsqrt, lg2; sin and cos 18, ex2 49
     "lat_shfl": (28, "EST"),  # as a shared load
     "lat_shared": (28, "PPOPP17"),
@@ -97,6 +104,13 @@ _ISSUE: dict[str, Value] = {
     "issue_fmad": (1, "PG55 T2"),
     "issue_fdiv": (4, "GS-KEP"),
     "issue_fsqrt": (4, "EST"),
+    "issue_f64": (3, "PG55 T2; DER"),  # 64 of 192 per clock
+    "issue_f64div": (30, "EST"),  # ten multiply-adds
+    "issue_f64sqrt": (30, "EST"),
+    "issue_cvt64": (6, "MEM PG55 T2; DER"),  # 32 of 192 per clock
+    "issue_cmp64": (2, "EST"),  # two integer instructions
+    "issue_idiv64": (12, "EST"),  # three 32-bit divisions
+    "issue_irem64": (12, "EST"),
     "issue_sfu": (1, "PG55 T2"),
     "issue_shfl": (1, "PG55 T2"),
     "issue_shared": (1, "PG55 G.5.3"),

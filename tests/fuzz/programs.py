@@ -21,6 +21,7 @@ CONTROL = ("bra", "bra", "exit", "bar.sync", "membar", "trap")
 MEMORY = ("ld.global", "st.global", "atom.global", "ld.shared", "st.shared", "atom.shared", "ld.local", "st.local")
 REST = ("ld.const", "tex.1d", "shfl", "vote.pred", "vote.ballot.b32", "selp.b32")
 FIELDS = tuple(INSN.names or ())
+OPERANDS = ("d", "a", "b", "c", "dh", "ah", "bh", "ch")
 WIDTHS = (1, 2, 4, 4, 4, 8, 16)
 
 
@@ -54,7 +55,7 @@ class Writer:
         """One instruction; operands that the operation wants and that are not given are random."""
         rng = self.rng
         row = {"op": OPCODE[name], "line": len(self.rows) + 1, "q": OPERAND_NONE, "aux": -1}
-        row |= dict.fromkeys("dabc", OPERAND_NONE)
+        row |= dict.fromkeys(OPERANDS, OPERAND_NONE)
         operands = _core.OPS[name][3].replace(",", " ").split()
         for operand in operands:
             if operand == "v":
@@ -63,8 +64,10 @@ class Writer:
                 row["d"] = rng.randrange(self.npreds)
             elif operand[0] == "q":
                 row[operand[-1]] = rng.randrange(self.npreds)
-            elif operand in "dabc":
-                row[operand] = self.register() if operand == "d" else self.source()
+            elif operand in OPERANDS:
+                row[operand] = self.register() if operand[0] == "d" else self.source()
+        if row["dh"] == row["d"] != OPERAND_NONE and rng.random() < 0.99:
+            row["dh"] = (row["d"] + 1) % self.nregs
         if rng.random() < 0.3 and name != "bar.sync":
             row["guard"] = rng.randint(1, self.npreds) | rng.choice((0, 0x80))
         row["flags"] = rng.choice((0, 0, 0, 1, 2, 4, 8, 16))

@@ -44,7 +44,7 @@ class Assembler:
     def __call__(self, op: str, *, guard: int | None = None, guard_not: bool = False, **fields: int) -> int:
         """Append one instruction; returns its pc."""
         row = {"op": _core.OPS[op][0], "line": len(self.rows) + 1, "q": OPERAND_NONE}
-        row |= dict.fromkeys("dabc", OPERAND_NONE) | fields
+        row |= dict.fromkeys(("d", "a", "b", "c", "dh", "ah", "bh", "ch"), OPERAND_NONE) | fields
         if guard is not None:
             row["guard"] = (guard + 1) | (GUARD_NOT if guard_not else 0)
         self.rows.append(row)

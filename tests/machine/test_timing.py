@@ -19,8 +19,14 @@ ARITHMETIC = {name.upper() for name in _core.CLASSES} - {
     "SHFL",
     "IDIV",
     "IREM",
+    "IDIV64",
+    "IREM64",
 }
-ALU = sorted(op for op, (_, _, cls, operands) in _core.OPS.items() if operands.startswith("d,a") and cls in ARITHMETIC)
+ALU = sorted(
+    op
+    for op, (_, _, cls, operands) in _core.OPS.items()
+    if operands.startswith(("d,a", "d,dh,a")) and cls in ARITHMETIC
+)
 
 
 def cycles(build, gpu, *, n, **options) -> int:
@@ -43,8 +49,8 @@ def class_of(op: str) -> str:
 
 
 def sources(op: str, register: int) -> dict[str, int]:
-    """All source fields of an operation set to one register."""
-    return dict.fromkeys([field for field in _core.OPS[op][3].split(",")[1:] if field in "abc"], register)
+    """All source fields of an operation set to one register, their high words to the next."""
+    return {field: register + len(field) - 1 for field in _core.OPS[op][3].split(",") if field[0] in "abc"}
 
 
 @pytest.mark.parametrize("gpu", MACHINES)
@@ -53,7 +59,7 @@ def test_dependent_chain_takes_the_latency(op: str, gpu: str) -> None:
     def build(a: Assembler, n: int) -> None:
         a("mov.b32", d=0, a=a.imm(1))
         for _ in range(n):
-            a(op, d=0, q=0, **sources(op, 0))
+            a(op, d=0, dh=1, q=0, **sources(op, 0))
 
     assert slope(build, gpu) == getattr(gpus.get(gpu), f"lat_{class_of(op)}")
 

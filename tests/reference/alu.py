@@ -1,6 +1,7 @@
 """Definition of the operations of `csrc/tables/ops.def` on vectors of 32-bit words, in NumPy.
 
 `ALU[name](a, b, c)` maps words to words, `SETP[name](a, b)` words to booleans, `atomic(name, old, a, b)` one word.
+Operations on 64 bits stand in `wide.py`.
 Special functions are the exact ones rounded to float32; the machine's polynomials may differ in the last place.
 """
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from smmux.compiler.ir import Block, ConstWord, Function, Imm, Instr, Operand, Param, Reg, Space, Special
 from tests.reference.alu import ALU, SETP, Words
+from tests.reference.wide import SETP_WIDE, WIDE
 
 
 class Interpreter:
@@ -77,6 +78,13 @@ class Interpreter:
             self.memory(instr, lanes)
             return
         srcs: list[Words] = [self.value(src) for src in instr.srcs]
+        if instr.op in WIDE:
+            for dst, word in zip(instr.dsts, WIDE[instr.op](*srcs), strict=True):
+                self.write(dst, word, lanes)
+            return
+        if instr.op in SETP_WIDE:
+            self.write(instr.dsts[0], SETP_WIDE[instr.op](*srcs).astype(np.uint32), lanes)
+            return
         a, b, c = (*srcs, *([np.zeros(self.threads, np.uint32)] * 3))[:3]
         with np.errstate(all="ignore"):
             result = self.result(instr.op, a, b, c)

@@ -32,6 +32,7 @@ from smmux.compiler.program import (
     Program,
 )
 from tests.reference.alu import ALU, SETP, Words, atomic
+from tests.reference.wide import SETP_WIDE, WIDE
 
 LANES = 32
 BASE = 0x1000  # device address of the first buffer
@@ -54,7 +55,7 @@ OTHER_OPS = (
     "membar",
     "nop",
 )
-OPS = frozenset((*ALU, *SETP, *PREDICATE_OPS, *MEMORY_OPS, *OTHER_OPS))
+OPS = frozenset((*ALU, *SETP, *WIDE, *SETP_WIDE, *PREDICATE_OPS, *MEMORY_OPS, *OTHER_OPS))
 """Every operation defined here."""
 
 
@@ -237,6 +238,8 @@ class Block:
             warp.regs[d][active] = ALU[op](a, b, c)[active]
         elif op in SETP:
             warp.preds[d][active] = SETP[op](a, b)[active]
+        elif op in WIDE or op in SETP_WIDE:
+            self.wide(warp, insn, op, active)
         elif op == "selp.b32":
             choose = warp.preds[int(insn["q"])] ^ bool(flags & NEGATE_Q)
             warp.regs[d][active] = np.where(choose, a, b)[active]
@@ -244,6 +247,17 @@ class Block:
             warp.regs[d][active] = shuffle(SHFL_MODES[sub], a, b, c)[active]
         else:
             self.memory(warp, insn, op, active)
+
+    def wide(self, warp: Warp, insn: Any, op: str, active: NDArray[np.bool_]) -> None:
+        fields = _core.OPS[op][3].split(",")
+        sources = [self.value(warp, insn[f]) for f in fields if f[0] in "abc"]
+        if op in SETP_WIDE:
+            warp.preds[int(insn["d"])][active] = SETP_WIDE[op](*sources)[active]
+            return
+        if op.startswith(("div.s", "div.u", "rem")) and ((sources[2] | sources[3])[active] == 0).any():
+            raise Fault("division by zero")
+        for name, word in zip([f for f in fields if f[0] == "d"], WIDE[op](*sources), strict=True):
+            warp.regs[int(insn[name])][active] = word[active]
 
     def predicates(self, warp: Warp, insn: Any, op: str, active: NDArray[np.bool_]) -> None:
         flags, d = int(insn["flags"]), int(insn["d"])

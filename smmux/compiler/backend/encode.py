@@ -37,6 +37,9 @@ __all__ = ["encode", "layout"]
 FLAGS = (INSN.names or ()).index("flags")
 """Position of the flags in a row."""
 
+OPERAND_FIELDS = ("q", "d", "a", "b", "c", "dh", "ah", "bh", "ch")
+"""Operand fields of a row, in order; between `c` and `dh` stand others."""
+
 
 def layout(function: Function) -> list[Block]:
     """Reachable blocks in the order of the program: the source's. Blocks that only exit become guarded exits."""
@@ -165,13 +168,13 @@ class _Encoder:
         none = OPERAND_NONE
         guard = self._guard(jump.guard, jump.negate)
         if jump.target is None:
-            return (_core.OPS["exit"][0], guard, 0, 0, 0, none, none, none, none, none, 0, -1, jump.line, 0)
+            return (_core.OPS["exit"][0], guard, 0, 0, 0, *(none,) * 5, 0, -1, jump.line, *(none,) * 4)
         meet = pc + 1 if jump.meet_next else self.starts[jump.meet] if jump.meet is not None else -1
         target = self.starts[jump.target]
-        return (_core.OPS["bra"][0], guard, 0, 0, 0, none, none, none, none, none, target, meet, jump.line, 0)
+        return (_core.OPS["bra"][0], guard, 0, 0, 0, *(none,) * 5, target, meet, jump.line, *(none,) * 4)
 
     def instruction(self, instr: Instr) -> tuple[int, ...]:
-        fields = {"d": OPERAND_NONE, "a": OPERAND_NONE, "b": OPERAND_NONE, "c": OPERAND_NONE, "q": OPERAND_NONE}
+        fields = dict.fromkeys(OPERAND_FIELDS, OPERAND_NONE)
         code, _, _, operands = _core.OPS[instr.op]
         attrs = instr.attrs
         sub = attrs.get("sub", 0)
@@ -189,17 +192,17 @@ class _Encoder:
             flags |= ISOLATE * attrs.get("isolate", 0)
         guard = self._guard(instr.guard, instr.guard_not)
         line = instr.loc.line if instr.loc else 0
-        f = fields
-        return (code, guard, sub, width, flags, f["q"], f["d"], f["a"], f["b"], f["c"], imm, aux, line, 0)
+        q, d, a, b, c, dh, ah, bh, ch = fields.values()
+        return (code, guard, sub, width, flags, q, d, a, b, c, imm, aux, line, dh, ah, bh, ch)
 
     def _guard(self, guard: Reg | None, negated: bool) -> int:
         return 0 if guard is None else 1 + self.numbers[guard.id] | (GUARD_NOT if negated else 0)
 
     def _operands(self, instr: Instr, operands: str, fields: dict[str, int]) -> None:
-        srcs = iter(instr.srcs)
+        srcs, dsts = iter(instr.srcs), iter(instr.dsts)
         for kind in filter(None, operands.split(",")):
-            if kind in ("d", "p"):
-                fields["d"] = self.numbers[instr.dsts[0].id]
+            if kind in ("d", "p", "dh"):
+                fields["d" if kind == "p" else kind] = self.numbers[next(dsts).id]
             else:
                 fields[{"qa": "a", "qb": "b"}.get(kind, kind)] = self.operand(next(srcs))
 

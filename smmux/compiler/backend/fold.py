@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from smmux.compiler.backend import fold64
 from smmux.compiler.ir import Imm, Instr, Operand, Reg, Type
 
 __all__ = ["Rewrite", "evaluate", "simplify"]
@@ -107,6 +108,9 @@ def evaluate(op: str, values: tuple[int, ...]) -> int | None:
 
     NaN results stay in the program: their payload is the machine's.
     """
+    if op in fold64.TABLE:
+        words = fold64.evaluate_wide(op, values)
+        return words[0] if words else None
     if op in _INTEGER:
         if op.startswith(("div", "rem")) and values[1] == 0:
             return None
@@ -144,7 +148,7 @@ def simplify(op: str, srcs: tuple[Operand, ...], type: Type, defs: dict[Reg, Ins
             return Imm(bits, type)
     rule = _RULES.get(op)
     if rule is None and op.startswith("setp."):
-        rule = _setp
+        rule = _setp if len(srcs) == 2 else fold64.compare_wide
     return rule(op, srcs, type, defs) if rule is not None else None
 
 
@@ -311,17 +315,17 @@ def _not_pred(op: str, srcs: tuple[Operand, ...], type: Type, defs: dict[Reg, In
     instr = defs.get(srcs[0]) if isinstance(srcs[0], Reg) else None
     if instr is not None and instr.op.startswith("setp.") and instr.guard is None:
         _, relation, kind = instr.op.split(".")
-        if kind != "f32":
+        if kind[0] != "f":
             return _inverse(relation, kind, instr.srcs)
         if relation in ("eq", "neu"):
-            return f"setp.{'neu' if relation == 'eq' else 'eq'}.f32", instr.srcs
+            return f"setp.{'neu' if relation == 'eq' else 'eq'}.{kind}", instr.srcs
     return None
 
 
 def _inverse(relation: str, kind: str, srcs: tuple[Operand, ...]) -> Rewrite:
-    """The opposite comparison; eq and ne exist for s32 alone, which compares the same bits."""
+    """The opposite comparison; eq and ne exist for s32 and s64 alone, which compare the same bits."""
     inverse = _INVERSE[relation]
-    return f"setp.{inverse}.{'s32' if inverse in ('eq', 'ne') else kind}", srcs
+    return f"setp.{inverse}.{kind.replace('u', 's') if inverse in ('eq', 'ne') else kind}", srcs
 
 
 def _logic_pred(op: str, srcs: tuple[Operand, ...], type: Type, defs: dict[Reg, Instr]) -> Operand | Rewrite | None:
@@ -370,4 +374,5 @@ _RULES: dict[str, Rule] = {
     "and.pred": _logic_pred,
     "or.pred": _logic_pred,
     "xor.pred": _logic_pred,
+    **fold64.RULES,
 }

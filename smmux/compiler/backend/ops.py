@@ -9,6 +9,7 @@ from smmux.compiler.ir import Imm, Instr, Operand, Reg, Type
 
 __all__ = [
     "COMMUTATIVE",
+    "COMMUTATIVE_WIDE",
     "FENCES",
     "copy_of",
     "is_load",
@@ -46,6 +47,11 @@ COMMUTATIVE = frozenset(
     }
 )
 """Operations whose first two sources may change places without changing a bit (NaN payloads aside)."""
+
+COMMUTATIVE_WIDE = frozenset(
+    {"addc.s32", "add.f64", "mul.f64", "setp.eq.s64", "setp.ne.s64", "setp.eq.f64", "setp.neu.f64"}
+)
+"""The same for operations on pairs of words: the first two sources with the next two."""
 
 FENCES = frozenset({"bar.sync", "membar", "nop"})
 """Operations that no memory access crosses; `nop` stands for a fence of the compiler alone (syncwarp)."""
@@ -99,9 +105,9 @@ def is_removable(instr: Instr) -> bool:
 def may_fault(instr: Instr) -> bool:
     """Whether executing an instruction where the program would not could raise an error: division by what may be
     zero."""
-    if instr.op.startswith(("div.s32", "div.u32", "rem.")):
-        divisor = instr.srcs[1]
-        return not (isinstance(divisor, Imm) and divisor.bits)
+    if instr.op.startswith(("div.s", "div.u", "rem.")):
+        divisor = instr.srcs[len(instr.srcs) // 2 :]
+        return not any(isinstance(word, Imm) and word.bits for word in divisor)
     return False
 
 

@@ -7,11 +7,13 @@ alias or a fence intervenes.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 from smmux.compiler.backend.affine import AddressAnalysis
 from smmux.compiler.backend.fold import simplify
+from smmux.compiler.backend.fold64 import RESULT, Part, simplify_wide
 from smmux.compiler.backend.graph import Graph
-from smmux.compiler.backend.ops import COMMUTATIVE, FENCES, is_load, is_pure, is_store
+from smmux.compiler.backend.ops import COMMUTATIVE, COMMUTATIVE_WIDE, FENCES, is_load, is_pure, is_store
 from smmux.compiler.backend.phi import Phi
 from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg
 
@@ -37,7 +39,8 @@ class _Numbering:
         self.function, self.graph = function, graph
         self.defs: dict[Reg, Instr] = {}
         self.same: dict[Reg, Operand] = {}
-        self.table: dict[Hashable, Operand] = {}
+        self.table: dict[Hashable, Any] = {}
+        """What an operation on these sources gives: a value, or both words of one."""
         self.analysis = AddressAnalysis(self.defs)
 
     def run(self) -> None:
@@ -111,6 +114,8 @@ class _Numbering:
     def _operation(self, instr: Instr, kept: list[Instr]) -> bool:
         if instr.op == "mad.lo.s32":
             self._split(instr, kept)
+        if len(instr.dsts) > 1:
+            return self._wide(instr, kept)
         dst = instr.dsts[0]
         if not instr.attrs:
             _order(instr)
@@ -135,6 +140,40 @@ class _Numbering:
             kept.append(product)
             self.defs[product.dsts[0]] = product
         instr.op, instr.srcs = "add.s32", (self._find(product.dsts[0]), c)
+
+    def _wide(self, instr: Instr, kept: list[Instr]) -> bool:
+        """Number an operation with two words as result."""
+        low, high = instr.dsts
+        _order(instr)
+        for _ in range(FOLDING_STEPS):
+            simpler = simplify_wide(instr.op, instr.srcs, self.defs)
+            if simpler is None:
+                break
+            if not isinstance(simpler[0], str):
+                first, second = simpler
+                self._part(low, first, instr, kept)
+                self._part(high, second, instr, kept)
+                return False
+            instr.op, instr.srcs = simpler
+            _order(instr)
+        key = (instr.op, *map(_key, instr.srcs))
+        known = self.table.get(key)
+        if known is not None:
+            self.same[low], self.same[high] = known
+            return False
+        self.table[key] = low, high
+        return True
+
+    def _part(self, dst: Reg, part: Part, instr: Instr, kept: list[Instr]) -> None:
+        """Let a word of a result be what stands for it."""
+        if not isinstance(part, tuple):
+            self.same[dst] = part
+            return
+        op, srcs = part
+        own = Instr(op, (dst,), tuple(self._find(instr.dsts[0]) if s is RESULT else s for s in srcs), instr.loc)
+        if self._operation(own, kept):
+            kept.append(own)
+            self.defs[dst] = own
 
     def _share(self, key: Hashable, instr: Instr) -> bool:
         known = self.table.get(key)
@@ -188,8 +227,16 @@ def _key(operand: Operand) -> Hashable:
 
 def _order(instr: Instr) -> None:
     """Sources of a commutative operation in one order, so that equal ones look equal."""
+    if len(instr.srcs) == 4 and instr.op in COMMUTATIVE_WIDE and _ranks(instr.srcs[:2]) > _ranks(instr.srcs[2:]):
+        instr.srcs = (*instr.srcs[2:], *instr.srcs[:2])
     if instr.op in COMMUTATIVE and _rank(instr.srcs[0]) > _rank(instr.srcs[1]):
         instr.srcs = (instr.srcs[1], instr.srcs[0])
+
+
+def _ranks(words: tuple[Operand, ...]) -> tuple[bool, int, int]:
+    """Order of pairs: those with a constant high word are last."""
+    low, high = words
+    return isinstance(low, Imm) and isinstance(high, Imm), _rank(low), _rank(high)
 
 
 def _rank(operand: Operand) -> int:
