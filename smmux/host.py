@@ -1,8 +1,13 @@
-"""The host's side of `smmux.cuda`: device arrays are NumPy arrays, launches are synchronous, time is the host's."""
+"""Arrays of `smmux.cuda` on the host's side: device arrays are NumPy arrays, and stay where they are.
+
+>>> import numpy as np
+>>> device = to_device(np.arange(6).reshape(2, 3))
+>>> int(device.sum()), device[1].copy_to_host().tolist()
+(15, [3, 4, 5])
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,70 +17,151 @@ from numpy.typing import DTypeLike, NDArray
 
 __all__ = [
     "DeviceNDArray",
+    "Hint",
+    "In",
+    "InOut",
+    "Out",
     "as_cuda_array",
-    "close",
-    "current_context",
-    "defer_cleanup",
-    "detect",
     "device_array",
     "device_array_like",
-    "event",
-    "event_elapsed_time",
-    "is_available",
+    "is_cuda_array",
+    "managed_array",
+    "mapped",
     "mapped_array",
+    "mapped_array_like",
+    "pinned",
     "pinned_array",
-    "profile_start",
-    "profile_stop",
-    "select_device",
-    "stream",
-    "synchronize",
+    "pinned_array_like",
     "to_device",
 ]
 
 
 class DeviceNDArray(np.ndarray[Any, Any]):
-    """A NumPy array with the methods of Numba's device arrays."""
+    """A NumPy array with the methods of Numba's device arrays.
+
+    What NumPy computes of it are plain arrays and numbers; parts of it are device arrays.
+    """
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """A result of NumPy's functions: a number where it has no axis."""
+        plain = np.asarray(array)
+        return plain[()] if plain.ndim == 0 else plain
 
     def copy_to_host(self, ary: NDArray[Any] | None = None, stream: Any = 0) -> NDArray[Any]:
         """A copy as a plain array, or a copy into `ary`."""
         if ary is None:
             return np.array(self, subok=False)
-        np.copyto(ary, self)
+        _copy(ary, self)
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Overwrite with the elements of `ary`."""
-        np.copyto(self, ary)
+        _copy(self, np.asarray(ary))
+
+    @property
+    def alloc_size(self) -> int:
+        """Bytes of the elements."""
+        return self.nbytes
+
+    def is_c_contiguous(self) -> bool:
+        """Whether rows lie one behind the other."""
+        return self.flags.c_contiguous
+
+    def is_f_contiguous(self) -> bool:
+        """Whether columns lie one behind the other."""
+        return self.flags.f_contiguous
+
+    def getitem(self, item: Any, stream: Any = 0) -> Any:
+        """self[item]"""
+        return self[item]
+
+    def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
+        """self[key] = value"""
+        self[key] = value
+
+    def split(self, section: int, stream: Any = 0) -> Iterator[Any]:
+        """Parts of so many elements of a one-dimensional array; the last one may be shorter."""
+        for start in range(0, self.size, section):
+            yield self[start : start + section]
+
+    def bind(self, stream: Any = 0) -> DeviceNDArray:
+        """The array itself: launches are synchronous, whatever their stream."""
+        return self
+
+
+def _copy(to: Any, source: NDArray[Any]) -> None:
+    """Copy between arrays of one shape and type, as device copies do."""
+    if to.shape != source.shape:
+        raise ValueError(f"incompatible shape: {to.shape} vs. {source.shape}")
+    if to.dtype != source.dtype:
+        raise TypeError(f"incompatible dtype: {to.dtype} vs. {source.dtype}; use .astype")
+    np.copyto(to, source)
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """A copy of an array (or into `to`)."""
+    """A copy of an array, or of its elements into `to`."""
     if to is not None:
-        np.copyto(to, obj)
+        if copy:
+            _copy(to, np.asarray(obj))
         return to
-    return np.array(obj).view(DeviceNDArray)
+    made = np.array(obj) if copy else np.empty_like(obj, subok=False)
+    return made.view(DeviceNDArray)
 
 
 def device_array(
-    shape: Any, dtype: DTypeLike = np.float32, strides: Any = None, order: Any = "C", stream: Any = 0
+    shape: Any, dtype: DTypeLike = np.float64, strides: Any = None, order: Any = "C", stream: Any = 0
 ) -> Any:
     """A new array with undefined elements (zeros)."""
-    return np.zeros(shape, np.dtype(dtype), order).view(DeviceNDArray)
+    dtype = np.dtype(dtype)
+    if strides is None:
+        return np.zeros(shape, dtype, order).view(DeviceNDArray)
+    shape, strides = np.atleast_1d(shape), np.atleast_1d(strides)
+    if shape.size and (strides < 0).any():
+        raise ValueError("strides of a new array cannot be negative")
+    last = int(((shape - 1) * strides).sum()) + dtype.itemsize if shape.all() else 0
+    memory = np.zeros(last, np.uint8)
+    return np.ndarray(tuple(shape), dtype, memory, strides=tuple(strides)).view(DeviceNDArray)
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> Any:
-    """A new array of the shape and type of another."""
-    return device_array(np.shape(ary), np.asarray(ary).dtype)
+    """A new array of the shape, type and order of another."""
+    return np.zeros_like(ary, order="K", subok=False).view(DeviceNDArray)
 
 
-def pinned_array(shape: Any, dtype: DTypeLike = np.float32, strides: Any = None, order: Any = "C") -> Any:
-    """A new array."""
+def pinned_array(shape: Any, dtype: DTypeLike = np.float64, strides: Any = None, order: Any = "C") -> Any:
+    """A new array of the host."""
+    return device_array(shape, dtype, strides, order).view(np.ndarray)
+
+
+def pinned_array_like(ary: Any) -> Any:
+    """A new array of the host, of the shape, type and order of another."""
+    return np.zeros_like(ary, order="K", subok=False)
+
+
+def mapped_array(shape: Any, dtype: DTypeLike = np.float64, strides: Any = None, order: Any = "C", **_: Any) -> Any:
+    """A new array that host and device share."""
     return device_array(shape, dtype, strides, order)
 
 
-def mapped_array(shape: Any, dtype: DTypeLike = np.float32, strides: Any = None, order: Any = "C", **_: Any) -> Any:
-    """A new array."""
-    return device_array(shape, dtype, strides, order)
+def mapped_array_like(ary: Any, **_: Any) -> Any:
+    """A new array that host and device share, of the shape, type and order of another."""
+    return device_array_like(ary)
+
+
+managed_array = mapped_array
+
+
+@contextmanager
+def pinned(*arylist: Any) -> Iterator[None]:
+    """Do nothing around the statements under `with`: arrays stay where they are."""
+    yield
+
+
+@contextmanager
+def mapped(*arylist: Any, **_: Any) -> Iterator[Any]:
+    """The arrays as device arrays of the same memory."""
+    views = [as_cuda_array(ary) for ary in arylist]
+    yield views[0] if len(views) == 1 else views
 
 
 def as_cuda_array(obj: Any, sync: bool = True) -> Any:
@@ -83,90 +169,33 @@ def as_cuda_array(obj: Any, sync: bool = True) -> Any:
     return np.asarray(obj).view(DeviceNDArray)
 
 
-class _Event:
-    """A moment in the host's time."""
-
-    def __init__(self) -> None:
-        self._time = time.perf_counter()
-
-    def record(self, stream: Any = 0) -> None:
-        """Take the time."""
-        self._time = time.perf_counter()
-
-    def synchronize(self) -> None:
-        """Return at once: launches are synchronous."""
-
-    def query(self) -> bool:
-        """True: launches are synchronous."""
-        return True
-
-    def elapsed_time(self, evtend: _Event) -> float:
-        """Milliseconds of host time up to another event; simulated time is in the results of `simulate`."""
-        return (evtend._time - self._time) * 1e3
+def is_cuda_array(obj: Any) -> bool:
+    """Whether an object is a device array."""
+    return isinstance(obj, DeviceNDArray)
 
 
-class _Stream:
-    """A stream: launches are synchronous, so that there is nothing to wait for."""
+class Hint:
+    """An argument of a launch with the direction in which it is copied."""
 
-    def synchronize(self) -> None:
-        """Return at once: launches are synchronous."""
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
-    @contextmanager
-    def auto_synchronize(self) -> Iterator[_Stream]:
-        """Do nothing around the statements under `with`: launches are synchronous."""
-        yield self
-
-
-def event(timing: bool = True) -> _Event:
-    """A new event."""
-    return _Event()
+    def passed(self) -> Any:
+        """The array that the kernel gets."""
+        return self.value
 
 
-def event_elapsed_time(evtstart: _Event, evtend: _Event) -> float:
-    """Milliseconds of host time between two events."""
-    return evtstart.elapsed_time(evtend)
+class In(Hint):
+    """An array that is not copied back: what the kernel stores in it is lost."""
+
+    def passed(self) -> Any:
+        """A copy."""
+        return np.array(self.value)
 
 
-def stream() -> _Stream:
-    """A new stream."""
-    return _Stream()
+class Out(Hint):
+    """An array whose elements the kernel does not need."""
 
 
-def synchronize() -> None:
-    """Return at once: launches are synchronous."""
-
-
-def select_device(device_id: int = 0) -> None:
-    """Do nothing: `smmux.gpus.set_current` chooses the machine."""
-
-
-def current_context(devnum: int | None = None) -> None:
-    """Return None: there is no CUDA context."""
-
-
-def close() -> None:
-    """Do nothing: there is no CUDA context to close."""
-
-
-def profile_start() -> None:
-    """Do nothing: `simulate(..., profile=True)` gives counters."""
-
-
-def profile_stop() -> None:
-    """Do nothing: `simulate(..., profile=True)` gives counters."""
-
-
-@contextmanager
-def defer_cleanup() -> Iterator[None]:
-    """Do nothing around the statements under `with`: arrays are freed by Python."""
-    yield
-
-
-def is_available() -> bool:
-    """True: the simulator needs no card."""
-    return True
-
-
-def detect() -> bool:
-    """True: the simulator needs no card."""
-    return True
+class InOut(Hint):
+    """An array that is copied both ways, as without the word."""

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
-from smmux.errors import CompileError, ConfigError, Error, did_you_mean, integer
+from smmux.device import device_time
+from smmux.errors import CompileError, ConfigError, Error, LaunchError, did_you_mean, integer
+from smmux.host import Hint
 from smmux.language import KernelOnlyError
 from smmux.launch_options import OPTIONS, LaunchOptions, documented
+from smmux.overloads import Overload
+from smmux.signatures import Mismatch, as_declared
+from smmux.tracebacks import brief
 
 if TYPE_CHECKING:
     from smmux.compiler.frontend import FunctionSource, Note
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
         latencies: tuple[tuple[str, int], ...]
 
 
-__all__ = ["BoundKernel", "Kernel", "declare", "definition_of", "from_source"]
+__all__ = ["BoundKernel", "Kernel", "definition_of", "from_source"]
 
 
 class Kernel:
@@ -47,6 +52,7 @@ class Kernel:
         self.definition = definition
         self.function = function
         self.__name__ = definition.name
+        self.overloads: dict[tuple[Any, ...], Overload] = {}
         if function is not None:
             update_wrapper(self, function)
 
@@ -59,6 +65,55 @@ class Kernel:
     def device(self) -> bool:
         """True for a function that only kernels can call."""
         return self.definition.device
+
+    @property
+    def py_func(self) -> Any:
+        """The function under the decorator; None for a kernel made from text, which never runs as Python."""
+        return self.function
+
+    @property
+    def signatures(self) -> list[tuple[Any, ...]]:
+        """The argument types for which there are programs: keys of `overloads`."""
+        return list(self.overloads)
+
+    def specialize(self, *args: Any) -> Kernel:
+        """The kernel itself, compiled for these arguments."""
+        self.compile(args)
+        return self
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """The listing of the newest program for argument types, or a dict of all listings by argument types."""
+        return self._of_overloads(Overload.inspect_asm, signature)
+
+    def inspect_types(self, file: Any = None) -> None:
+        """Print all listings, which show the types of all operations."""
+        for text in self.inspect_asm().values():
+            print(text, file=file or sys.stdout)
+
+    def get_regs_per_thread(self, signature: Any = None) -> Any:
+        """32-bit registers of a thread, for argument types or as a dict by argument types."""
+        return self._of_overloads(lambda overload: overload.regs_per_thread, signature)
+
+    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
+        """Bytes of shared memory that a block declares, for argument types or as a dict by argument types."""
+        return self._of_overloads(lambda overload: overload.shared_mem_per_block, signature)
+
+    def get_local_mem_per_thread(self, signature: Any = None) -> Any:
+        """Bytes of local memory of a thread, for argument types or as a dict by argument types."""
+        return self._of_overloads(lambda overload: overload.local_mem_per_thread, signature)
+
+    def get_const_mem_size(self, signature: Any = None) -> Any:
+        """Bytes of constant memory, for argument types or as a dict by argument types."""
+        return self._of_overloads(lambda overload: overload.const_mem_size, signature)
+
+    def get_max_threads_per_block(self, signature: Any = None) -> Any:
+        """Most threads of a block, for argument types or as a dict by argument types."""
+        return self._of_overloads(lambda overload: overload.max_threads_per_block, signature)
+
+    def _of_overloads(self, fact: Callable[[Overload], Any], signature: Any) -> Any:
+        if signature is None:
+            return {types: fact(overload) for types, overload in self.overloads.items()}
+        return fact(self.overloads[signature])
 
     def __repr__(self) -> str:
         kind = "device function" if self.device else "kernel"
@@ -76,7 +131,7 @@ class Kernel:
 
     def __getstate__(self) -> dict[str, Any]:
         state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "__annotations__")}
-        return {**state, "function": None}
+        return {**state, "function": None, "overloads": {}}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: a kernel is launched, a device function is called from kernels."""
@@ -84,6 +139,7 @@ class Kernel:
             raise KernelOnlyError(f"{self.__name__} is a device function: it is called from kernels")
         raise KernelOnlyError(f"kernel {self.__name__} needs a launch configuration: {self.__name__}[grid, block](...)")
 
+    @brief
     def __getitem__(self, configuration: Any) -> BoundKernel:
         """`kernel[grid, block]`, and as in Numba a stream (ignored) and bytes of dynamic shared memory."""
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
@@ -103,6 +159,7 @@ class Kernel:
         threads = tpb or 128
         return BoundKernel(self, max(1, -(-ntasks // threads)), threads, sharedmem)
 
+    @brief
     @documented
     def simulate(
         self,
@@ -133,10 +190,13 @@ class Kernel:
 
         machine = gpus.current() if gpu is None else gpus.get(gpu)
         chosen, rest = _split(options)
-        signature = self.signature(args, dynshared)
-        program = self._compile(signature, _options(machine, schedule, max_registers, chosen))
-        return launch(program, args, grid, block, machine, **rest)
+        values, signature = self._typed(args, dynshared)
+        program = self._compile(signature, self._options(machine, schedule, max_registers, chosen), machine)
+        result = launch(program, values, grid, block, machine, **rest)
+        device_time.advance(result.time_us)
+        return result
 
+    @brief
     def compile(
         self, args: Sequence[Any], gpu: str | Gpu | None = None,
         *, schedule: str = "source", max_registers: int | None = None, dynshared: int = 0, **options: Any,
@@ -145,28 +205,56 @@ class Kernel:
         from smmux import gpus
 
         machine = gpus.current() if gpu is None else gpus.get(gpu)
-        return self._compile(self.signature(args, dynshared), _options(machine, schedule, max_registers, options))
+        signature = self.signature(args, dynshared)
+        return self._compile(signature, self._options(machine, schedule, max_registers, options), machine)
 
+    @brief
     def signature(self, args: Sequence[Any] | Signature, dynshared: int = 0) -> Signature:
         """The types of arguments, on which the compiled program depends."""
-        from smmux.compiler.signature import Signature, classify
+        from smmux.compiler.signature import Signature
 
-        if isinstance(args, Signature):
-            return args
+        return args if isinstance(args, Signature) else self._typed(args, dynshared)[1]
+
+    def _typed(self, args: Sequence[Any], dynshared: int) -> tuple[Sequence[Any], Signature]:
+        """Arguments, converted to the types that the kernel declares, and the types by which it is compiled."""
+        from smmux.compiler.signature import classify
+
         integer("dynshared", dynshared, 0, (1 << 31) - 1)
         if not isinstance(args, tuple | list):
             raise TypeError(
                 f"args is the tuple of {self.__name__}'s arguments, (a,) for one, not a {type(args).__name__}"
             )
+        names = self.definition.parameters
+        values: Sequence[Any] = [argument.passed() if isinstance(argument, Hint) else argument for argument in args]
+        types = values
         try:
-            return classify(args, dynshared, self.definition.parameters)
-        except CompileError as error:
-            raise self.definition.error(None, str(error.msg)) from None
+            if self.definition.declared:
+                values, types = as_declared(self.definition.declared, values, names)
+            return values, classify(types, dynshared, names)
+        except (CompileError, Mismatch) as error:
+            raise self.definition.error(None, str(getattr(error, "msg", error))) from None
 
+    def in_order(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """All arguments of a call, those given by name in the place of their parameter. Raises LaunchError."""
+        names = self.definition.parameters
+        for name in named:
+            if name not in names:
+                raise LaunchError(f"kernel {self.__name__!r} has no parameter {name!r}{did_you_mean(name, names)}")
+            if name in names[: len(args)]:
+                raise LaunchError(f"kernel {self.__name__!r} is given its argument {name!r} twice")
+        known = {**self.definition.defaults, **dict(zip(names, args, strict=False)), **named}
+        last = max((i for i, name in enumerate(names) if name in named), default=-1)
+        for name in names[: last + 1]:
+            if name not in known:
+                raise LaunchError(f"kernel {self.__name__!r} is called without its argument {name!r}")
+        return tuple(known[name] for name in names[: max(last + 1, len(args))]) + tuple(args[len(names) :])
+
+    @brief
     def ir(self, *args: Any, gpu: str | Gpu | None = None, schedule: str = "source", **options: Any) -> str:
         """The compiled program as text, with source lines; args are arguments, or one Signature."""
         return self.compile(_arguments(args), gpu, schedule=schedule, **options).listing()
 
+    @brief
     def portability(self, *args: Any) -> list[Note]:
         """The places where Numba, which computes in int64 and float64, can get another value; args as for `ir`."""
         from smmux.compiler import frontend
@@ -174,12 +262,33 @@ class Kernel:
 
         return frontend.portability(self.definition, self.signature(_arguments(args)), Options())
 
-    def _compile(self, signature: Signature, options: Options) -> Program:
+    def _compile(self, signature: Signature, options: Options, machine: Gpu) -> Program:
         from smmux.compiler import compile
 
         if self.device:
             raise KernelOnlyError(f"{self.__name__} is a device function: it is called from kernels")
-        return compile(self.definition, signature, options)
+        program = compile(self.definition, signature, options)
+        self.overloads[signature.arguments] = Overload(program, machine)
+        return program
+
+    def _options(self, machine: Gpu, schedule: str, max_registers: int | None, chosen: Mapping[str, Any]) -> Options:
+        """Compiler options for a machine; latencies matter to the list schedule alone."""
+        from smmux.compiler.options import Options
+
+        most = getattr(machine, "max_regs_thread", 124)
+        wanted = self.definition.max_registers
+        values: dict[str, Any] = {"schedule": schedule, "fused_mad": bool(getattr(machine, "fused_mad", 0))}
+        values["max_registers"] = max_registers
+        if max_registers is None:
+            values["max_registers"] = most if wanted is None else min(wanted, most)
+        if schedule == "list":
+            from smmux import _core
+
+            beyond = {"global": machine.flat_latency}  # of an idle memory, behind the SM's port: lat_global ends there
+            values["latencies"] = tuple(
+                (name, int(getattr(machine, f"lat_{name}")) + beyond.get(name, 0)) for name in _core.CLASSES
+            )
+        return Options(**{**values, **chosen})
 
     def _repr_html_(self) -> str:
         first = self.definition.node.lineno
@@ -194,8 +303,11 @@ class BoundKernel:
     def __init__(self, kernel: Kernel, grid: Any, block: Any, dynshared: int = 0) -> None:
         self.kernel, self.grid, self.block, self.dynshared = kernel, grid, block, dynshared
 
-    def __call__(self, *args: Any) -> None:
+    @brief
+    def __call__(self, *args: Any, **named: Any) -> None:
         """Run on the current machine; arrays are written in place."""
+        if named:
+            args = self.kernel.in_order(args, named)
         self.kernel.simulate(self.grid, self.block, args, dynshared=self.dynshared)
 
     def __repr__(self) -> str:
@@ -220,25 +332,6 @@ def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return {k: v for k, v in options.items() if k in names}, {k: v for k, v in options.items() if k not in names}
 
 
-def _options(machine: Gpu, schedule: str, max_registers: int | None, chosen: Mapping[str, Any]) -> Options:
-    """Compiler options for a machine; latencies matter to the list schedule alone."""
-    from smmux.compiler.options import Options
-
-    values: dict[str, Any] = {
-        "schedule": schedule,
-        "max_registers": getattr(machine, "max_regs_thread", 124) if max_registers is None else max_registers,
-    }
-    values["fused_mad"] = bool(getattr(machine, "fused_mad", 0))
-    if schedule == "list":
-        from smmux import _core
-
-        beyond = {"global": machine.flat_latency}  # of an idle memory, behind the SM's port: lat_global ends there
-        values["latencies"] = tuple(
-            (name, int(getattr(machine, f"lat_{name}")) + beyond.get(name, 0)) for name in _core.CLASSES
-        )
-    return Options(**{**values, **chosen})
-
-
 def definition_of(kernel: Any) -> FunctionSource:
     """The source of a kernel. Raises TypeError for anything else, such as a plain function or a kernel of Numba's."""
     if not isinstance(kernel, Kernel):
@@ -246,13 +339,7 @@ def definition_of(kernel: Any) -> FunctionSource:
     return kernel.definition
 
 
-def declare(function: Any, *, device: bool = False, fastmath: bool = False) -> Kernel:
-    """A kernel from a Python function; its source is read now, its globals when it is compiled."""
-    from smmux.compiler.frontend.source import from_function
-
-    return Kernel(from_function(function, device=device, fastmath=fastmath), function)
-
-
+@brief
 def from_source(
     text: str,
     captured: Mapping[str, Any],

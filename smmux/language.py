@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from smmux.errors import Error
+from smmux.errors import Error, did_you_mean
 
 __all__ = ["Attribute", "Dim3", "KernelOnlyError", "absent", "kernel_only"]
 
@@ -80,12 +80,13 @@ ABSENT: dict[str, str] = {
     "lanemask_lt": "write (1 << cuda.laneid) - 1",
     "grid_group": "launch one kernel per step",
     "declare_device": "write a @cuda.jit(device=True) function",
-    "managed_array": "use cuda.to_device, or a NumPy array",
     "jit_module": "decorate each function with @cuda.jit",
 }
 
 
-def absent(module: str, name: str) -> str:
-    """The refusal of a name that a module does not have."""
+def absent(module: str, name: str, known: Iterable[str] = ()) -> str:
+    """The refusal of a name that a module does not have; known: the names that it has."""
     instead = ABSENT.get(name) if module == "smmux.cuda" else None
-    return f"{module} has no attribute {name!r}" + (f"; {instead}" if instead else "")
+    if instead is None:
+        return f"{module} has no attribute {name!r}{did_you_mean(name, known)}"
+    return f"{module} has no attribute {name!r}; {instead}"

@@ -17,8 +17,14 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "Array",
     "ArrayAnnotation",
+    "FunctionType",
     "Scalar",
+    "Tuple",
+    "TupleAnnotation",
+    "UniTuple",
+    "Void",
     "boolean",
     "float32",
     "float64",
@@ -45,24 +51,39 @@ class Scalar:
         """The NumPy dtype of the same name."""
         return np.dtype(self.name)
 
-    def __call__(self, value: Any) -> Any:
-        """The value as this type: rounded once, or wrapped, as a cast in a kernel does."""
-        return np.asarray(value).astype(self.dtype)[()]
+    def __call__(self, *values: Any) -> Any:
+        """The value as this type: rounded once, or wrapped, as a cast in a kernel does. Of types: a signature."""
+        if len(values) != 1 or isinstance(values[0], TYPES):
+            return FunctionType(self, values)
+        return np.asarray(values[0]).astype(self.dtype)[()]
 
     def __getitem__(self, axes: Any) -> ArrayAnnotation:
         """Array type of this element: `float32[:]`, `float32[:, ::1]`."""
-        return ArrayAnnotation(self, len(axes) if isinstance(axes, tuple) else 1)
+        return ArrayAnnotation(self, *_axes(axes if isinstance(axes, tuple) else (axes,)))
 
     def __repr__(self) -> str:
         return self.name
 
 
+def _axes(axes: tuple[Any, ...]) -> tuple[int, str]:
+    """Number and layout of axes: `:` for any distance of neighbours, `::1` where they lie side by side."""
+    if not all(isinstance(axis, slice) and axis.start is None and axis.stop is None for axis in axes):
+        raise TypeError("an array type is written float32[:] or, by its number of axes, float32[:, :]")
+    steps = [axis.step for axis in axes]
+    rest = [None] * (len(axes) - 1)
+    layouts = {(*rest, 1): "C", (1, *rest): "C" if len(axes) == 1 else "F", (*rest, None): "A"}
+    if tuple(steps) not in layouts:
+        raise TypeError("::1 says that neighbours lie side by side: it stands on the last axis, or on the first one")
+    return len(axes), layouts[tuple(steps)]
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayAnnotation:
-    """The type of an array argument in a signature."""
+    """The type of an array argument in a signature; layout: "C" or "F" if contiguous in that order, "A" for any."""
 
     element: Scalar
     ndim: int
+    layout: str = "A"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -70,19 +91,66 @@ class ArrayAnnotation:
         return self.element.dtype
 
     def __repr__(self) -> str:
-        return f"{self.element}[{', '.join([':'] * self.ndim)}]"
+        axes = [":"] * self.ndim
+        if self.layout != "A":
+            axes[-1 if self.layout == "C" else 0] = "::1"
+        return f"{self.element}[{', '.join(axes)}]"
 
 
 @dataclass(frozen=True, slots=True)
-class _Void:
-    """The type of a kernel's result: `void(float32[:])` is the tuple of its argument types."""
+class TupleAnnotation:
+    """The type of a tuple in a signature."""
 
-    def __call__(self, *arguments: Scalar | ArrayAnnotation) -> tuple[Scalar | ArrayAnnotation, ...]:
-        return arguments
+    items: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        return f"Tuple(({', '.join(map(repr, self.items))}{',' * (len(self.items) == 1)}))"
+
+
+def Tuple(items: Any) -> TupleAnnotation:
+    """The type of a tuple of these types, as Numba spells it."""
+    return TupleAnnotation(tuple(items))
+
+
+def UniTuple(item: Any, count: int) -> TupleAnnotation:
+    """The type of a tuple of so many items of a type, as Numba spells it."""
+    return TupleAnnotation((item,) * count)
+
+
+def Array(dtype: Scalar, ndim: int, layout: str) -> ArrayAnnotation:
+    """The type of an array, as Numba spells it: `Array(float32, 2, "C")`."""
+    return ArrayAnnotation(dtype, ndim, layout)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionType:
+    """A signature: `void(float32[:])` of a kernel, `float32(float32, float32)` of a device function.
+
+    returns: the type of the result, None if the signature does not say.
+    """
+
+    returns: Any
+    arguments: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(map(repr, self.arguments))
+        return f"{self.returns}({arguments})" if self.returns is not None else f"({arguments})"
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """The type of a kernel's result, and of the argument None."""
+
+    def __call__(self, *arguments: Any) -> FunctionType:
+        """The signature of a kernel with arguments of these types."""
+        return FunctionType(self, arguments)
 
     def __repr__(self) -> str:
         return "void"
 
+
+TYPES = (Scalar, ArrayAnnotation, TupleAnnotation, Void)
+"""The classes of the types of arguments."""
 
 int8 = Scalar("int8")
 int16 = Scalar("int16")
@@ -92,9 +160,19 @@ uint16 = Scalar("uint16")
 uint32 = Scalar("uint32")
 float32 = Scalar("float32")
 boolean = Scalar("bool")
-void = _Void()
+void = none = Void()
 
 # The machines have no 64-bit registers. Files that name these types can be imported; kernels that use them are refused.
 float64 = Scalar("float64")
 int64 = Scalar("int64")
 uint64 = Scalar("uint64")
+
+# Other names of the same types in Numba.
+bool_ = b1 = boolean
+i1, i2, i4, i8 = int8, int16, int32, int64
+u1, u2, u4, u8 = uint8, uint16, uint32, uint64
+f4, f8 = float32, float64
+byte = uchar = uint8
+char, short, intc, int_, intp, long_, longlong = int8, int16, int32, int64, int64, int64, int64
+ushort, uintc, uint, uintp, ulong, ulonglong = uint16, uint32, uint64, uint64, uint64, uint64
+float_, double = float32, float64

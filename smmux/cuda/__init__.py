@@ -16,33 +16,60 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, overload
 
-from smmux.host import (
-    DeviceNDArray,
-    as_cuda_array,
+from smmux.declaration import check_options, declare
+from smmux.device import (
     close,
     current_context,
+    default_stream,
     defer_cleanup,
     detect,
-    device_array,
-    device_array_like,
     event,
     event_elapsed_time,
+    external_stream,
+    get_current_device,
+    gpus,
     is_available,
-    mapped_array,
-    pinned_array,
+    is_float16_supported,
+    is_supported_version,
+    legacy_default_stream,
+    list_devices,
+    per_thread_default_stream,
     profile_start,
     profile_stop,
+    profiling,
     select_device,
     stream,
     synchronize,
+)
+from smmux.host import (
+    DeviceNDArray,
+    In,
+    InOut,
+    Out,
+    as_cuda_array,
+    device_array,
+    device_array_like,
+    is_cuda_array,
+    managed_array,
+    mapped,
+    mapped_array,
+    mapped_array_like,
+    pinned,
+    pinned_array,
+    pinned_array_like,
     to_device,
 )
-from smmux.kernel import Kernel, declare
+from smmux.kernel import Kernel
 from smmux.language import Attribute, Dim3, absent, kernel_only
+from smmux.signatures import Signatures, is_signature, signatures_of
 from smmux.texts import watch
+from smmux.tracebacks import brief
 
 __all__ = [
     "DeviceNDArray",
+    "In",
+    "InOut",
+    "Out",
     "activemask",
     "all_sync",
     "any_sync",
@@ -56,6 +83,7 @@ __all__ = [
     "clz",
     "const",
     "current_context",
+    "default_stream",
     "defer_cleanup",
     "detect",
     "device_array",
@@ -63,20 +91,35 @@ __all__ = [
     "eq_sync",
     "event",
     "event_elapsed_time",
+    "external_stream",
     "ffs",
     "fma",
+    "get_current_device",
+    "gpus",
     "grid",
     "gridDim",
     "gridsize",
     "is_available",
+    "is_cuda_array",
+    "is_float16_supported",
+    "is_supported_version",
     "jit",
     "laneid",
+    "legacy_default_stream",
+    "list_devices",
     "local",
+    "managed_array",
+    "mapped",
     "mapped_array",
+    "mapped_array_like",
+    "per_thread_default_stream",
+    "pinned",
     "pinned_array",
+    "pinned_array_like",
     "popc",
     "profile_start",
     "profile_stop",
+    "profiling",
     "select_device",
     "selp",
     "shared",
@@ -105,7 +148,7 @@ watch()
 
 def __getattr__(name: str) -> Any:
     """Refuse a name that `numba.cuda` has and this module lacks, and say what to write instead."""
-    raise AttributeError(absent(__name__, name))
+    raise AttributeError(absent(__name__, name, __all__))
 
 
 # -- decorators
@@ -115,18 +158,36 @@ def __getattr__(name: str) -> Any:
 def jit(function: Callable[..., Any], /) -> Kernel: ...
 @overload
 def jit(
-    signature: Any = None, /, *, device: bool = False, fastmath: bool = False, **ignored: Any
+    signature: Signatures | None = None,
+    device: bool = False,
+    *,
+    fastmath: bool = False,
+    max_registers: int | None = None,
+    **ignored: Any,
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
-def jit(signature: Any = None, /, *, device: bool = False, fastmath: bool = False, **ignored: Any) -> Any:
+@brief
+def jit(
+    signature: Any = None,
+    device: bool = False,
+    *,
+    fastmath: bool = False,
+    max_registers: int | None = None,
+    **ignored: Any,
+) -> Any:
     """Make a kernel of a function, or with `device=True` a function that kernels can call.
 
-    Used as `@cuda.jit` or `@cuda.jit(...)`. Signatures and the options that steer only Numba's own compiler (inline,
-    debug, opt, lineinfo, cache, max_registers, ...) are accepted and change nothing: a kernel is compiled for the types
-    of the arguments it is called with. fastmath: approximate division, square root and transcendental functions.
+    Used as `@cuda.jit` or `@cuda.jit(...)`. signature: the types of arguments, "void(float32[:], int32)" or a list of
+    such; numbers are converted to them, and other arrays are refused. Without one a kernel is compiled for the types of
+    the arguments it is called with. fastmath: approximate division, square root and transcendental functions.
+    max_registers: the most 32-bit registers per thread. The options that steer only Numba's own compiler (inline,
+    debug, opt, lineinfo, cache, ...) are accepted and change nothing.
     """
-    if callable(signature) and hasattr(signature, "__code__"):
-        return declare(signature)
-    return lambda function: declare(function, device=device, fastmath=fastmath)
+    check_options(ignored)
+    options: dict[str, Any] = {"device": device, "fastmath": fastmath, "max_registers": max_registers}
+    if signature is None or is_signature(signature):
+        declared = () if signature is None else signatures_of(signature)
+        return brief(lambda function: declare(function, declared=declared, **options))
+    return declare(signature, **options)
 
 
 # -- inside kernels: where a thread is

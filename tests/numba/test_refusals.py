@@ -53,7 +53,6 @@ STATEMENTS = [
     # cooperative groups, dynamic parallelism, random numbers
     ("grid = cuda.cg.this_grid()\ngrid.sync()", 1, r"no attribute 'cg'; .*launch one kernel per step"),
     ("a[0] = 1\nchild[1, 1](a)", 2, r"kernel cannot launch kernels; launch them one after the other on the host"),
-    ("child(a)", 1, r"'child' is a kernel; only device functions, @cuda.jit\(device=True\), can be called"),
     (
         "a[0] = cuda.random.xoroshiro128p_uniform_float32(b, 0)",
         1,

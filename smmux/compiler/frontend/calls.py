@@ -62,10 +62,6 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
     if f.source.library and definition is None and isinstance(function, FunctionType):
         definition = library_source(function.__name__)
     if isinstance(definition, FunctionSource):
-        if not definition.device:
-            raise f.error(
-                node, f"{definition.name!r} is a kernel; only device functions, @cuda.jit(device=True), can be called"
-            )
         return inline(f, node, definition, arguments, keywords)
     if isinstance(function, Scalar) or (isinstance(function, type) and issubclass(function, np.generic)):
         if len(arguments) != 1 or keywords:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cache
 
-from smmux.compiler.frontend import environment, mathlib
+from smmux.compiler.frontend import declared, environment, mathlib
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Edge, Frame
 from smmux.compiler.frontend.convert import number
@@ -30,11 +30,13 @@ def inline(
             node, f"{source.name!r} calls itself: recursion is not supported, since calls are inlined; use a loop"
         )
     bound = bind_arguments(f, node, source, arguments, keywords)
+    signature = declared.signature_for(source, bound)
+    bound = declared.arguments(f, node, signature, bound)
     frame = Frame(f.ctx, source, f, node)
     inference = infer(frame, bound)
     frame.adopt(inference)
     if f.ctx.dry:
-        return _dry_result(frame, inference.result)
+        return declared.result(f, node, signature, _dry_result(frame, inference.result))
     frame.result = inference.result
     for name, value in bound.items():
         environment.write(frame, node, name, value)
@@ -43,7 +45,7 @@ def inline(
     for key in [k for k in f.ctx.env if k[0] == frame.id]:
         del f.ctx.env[key]
     f.at(node)
-    return value
+    return declared.result(f, node, signature, value)
 
 
 def _dry_result(frame: Frame, result: Anything | None) -> Anything:

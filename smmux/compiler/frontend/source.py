@@ -21,6 +21,7 @@ import numpy as np
 from smmux import texts
 from smmux.errors import CompileError
 from smmux.hints import overlap
+from smmux.types import FunctionType
 
 MISSING = object()
 
@@ -43,6 +44,8 @@ class FunctionSource:
     transformed: bool = False  # made by a pass, whose guards hold together what is assigned and what is read
     defaults: Mapping[str, Any] = field(default_factory=dict)
     webs: Mapping[str, str] = field(default_factory=dict)  # variables that were others, whose types they share
+    declared: tuple[FunctionType, ...] = ()  # its signatures, if it has any
+    max_registers: int | None = None  # that its author asks for
 
     @property
     def name(self) -> str:
@@ -119,7 +122,8 @@ class FunctionSource:
         captured = tuple(_key(self.resolve(e), seen) for e in self.free)
         defaults = tuple(_key(value, seen) for value in self.defaults.values())
         webs = tuple(self.webs.items())
-        return (self.text, self.filename, self.node.lineno, self.fastmath, defaults, webs, captured)
+        written = self.text, self.filename, self.node.lineno, self.fastmath, repr(self.declared)
+        return (*written, defaults, webs, captured)
 
 
 class _Stored:
@@ -152,9 +156,9 @@ def _restored(values: dict[str, Any]) -> FunctionSource:
 
 
 def from_function(
-    function: types.FunctionType, *, device: bool = False, fastmath: bool = False, library: bool = False
+    function: types.FunctionType, *, device: bool = False, fastmath: bool = False, library: bool = False, **rest: Any
 ) -> FunctionSource:
-    """Read the source of a Python function."""
+    """Read the source of a Python function; rest: other fields of its source."""
     node, filename, lines = _definition(function)
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     values = function.__defaults__ or ()
@@ -168,6 +172,7 @@ def from_function(
         fastmath=fastmath,
         library=library,
         defaults=defaults,
+        **rest,
     )
 
 

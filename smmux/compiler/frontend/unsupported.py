@@ -67,7 +67,8 @@ def of_syntax(node: ast.AST) -> str:
 
 def of_attribute(owner: Any, name: str) -> str:
     """The refusal of an attribute that a module or another object does not have."""
-    return absent(getattr(owner, "__name__", None) or str(owner), name)
+    known = [other for other in dir(owner) if not other.startswith("_")]
+    return absent(getattr(owner, "__name__", None) or str(owner), name, known)
 
 
 def of_function(function: Any) -> str:

@@ -1,0 +1,54 @@
+"""Types that the signature of a device function declares: arguments and result are converted to them at each call."""
+
+from __future__ import annotations
+
+import ast
+
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.convert import cast_to
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Tuple, Value, type_name
+from smmux.types import ArrayAnnotation, FunctionType, Scalar, TupleAnnotation
+
+
+def signature_for(source: FunctionSource, bound: dict[str, Anything]) -> FunctionType | None:
+    """The signature of a function that arguments meet: the first whose types they have, else the first of all."""
+    for signature in source.declared:
+        if all(_is_a(value, declared) for value, declared in zip(bound.values(), signature.arguments, strict=False)):
+            return signature
+    return source.declared[0] if source.declared else None
+
+
+def arguments(
+    f: Frame, node: ast.AST, signature: FunctionType | None, bound: dict[str, Anything]
+) -> dict[str, Anything]:
+    """Arguments by name, as a signature declares them."""
+    if signature is None:
+        return bound
+    declared = dict(zip(bound, signature.arguments, strict=False))
+    return {name: _as(f, node, value, declared.get(name), f"argument {name!r}") for name, value in bound.items()}
+
+
+def result(f: Frame, node: ast.AST, signature: FunctionType | None, value: Anything) -> Anything:
+    """The result of a call, as a signature declares it."""
+    return value if signature is None else _as(f, node, value, signature.returns, "the result")
+
+
+def _is_a(value: Anything, declared: object) -> bool:
+    if isinstance(value, Value) and isinstance(declared, Scalar):
+        return value.kind.value == declared.name
+    if isinstance(value, ArrayRef) and isinstance(declared, ArrayAnnotation):
+        return (value.dtype, len(value.shape)) == (declared.element, declared.ndim)
+    return isinstance(value, Tuple) and isinstance(declared, TupleAnnotation)
+
+
+def _as(f: Frame, node: ast.AST, value: Anything, declared: object, what: str) -> Anything:
+    """A value as a declared type."""
+    if isinstance(declared, Scalar) and isinstance(value, Value):
+        return cast_to(f, node, value, declared)
+    if isinstance(declared, TupleAnnotation) and isinstance(value, Tuple) and len(value.items) == len(declared.items):
+        return Tuple(tuple(_as(f, node, v, d, what) for v, d in zip(value.items, declared.items, strict=True)))
+    if isinstance(declared, Scalar | ArrayAnnotation | TupleAnnotation) and not _is_a(value, declared):
+        given = "None" if isinstance(value, Static) and value.object is None else type_name(value)
+        raise f.error(node, f"{what} is {given}, but {declared} in the signature of the function")
+    return value

@@ -1,0 +1,206 @@
+"""The host's side of numba.cuda: arrays, streams, events, devices, and what a kernel tells about itself."""
+
+import asyncio
+import traceback
+
+import numpy as np
+import pytest
+
+import smmux
+from smmux import ConfigError, LaunchError, cuda, gpus, int32
+from smmux.device import ATTRIBUTES
+
+
+@cuda.jit
+def add(a, n, m=10):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] += n + m
+
+
+def test_device_arrays_keep_their_order():
+    f = np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3))
+    swapped = np.zeros((2, 3, 4), np.int32).transpose(1, 0, 2)
+    for like in (cuda.device_array_like, cuda.pinned_array_like, cuda.mapped_array_like):
+        assert like(f).strides == f.strides
+        assert like(swapped).strides == np.zeros_like(swapped).strides
+    assert cuda.to_device(f).flags.f_contiguous
+    assert cuda.device_array((2, 3), np.int32, order="F").flags.f_contiguous
+    assert cuda.device_array((2, 3), np.int32, strides=(4, 8)).strides == (4, 8)
+    assert cuda.managed_array(3).dtype == np.float64
+
+
+def test_device_arrays_in_conditions_and_functions():
+    d = cuda.to_device(np.arange(4, dtype=np.int32))
+    assert d[1] == 1
+    assert d[0] < 1 < len(d)
+    assert type(d.sum()) is np.int64
+    assert type(d.max()) is np.int32
+    assert type(d + 1) is np.ndarray
+    assert type(np.sqrt(d)) is np.ndarray
+    assert isinstance(d[1:], cuda.DeviceNDArray)
+    assert (d[1:] == [1, 2, 3]).all()
+    if d[3] > 2 and d.any():
+        add[1, 32](d[2:], 1)
+    assert d.tolist() == [0, 1, 13, 14]
+    assert [part.tolist() for part in d.split(3)] == [[0, 1, 13], [14]]
+    assert (d.alloc_size, d.is_c_contiguous(), d.is_f_contiguous()) == (16, True, True)
+
+
+def test_copies_want_equal_shapes_and_types():
+    d = cuda.to_device(np.arange(4, dtype=np.int32))
+    host = np.zeros(4, np.int32)
+    assert d.copy_to_host(host, stream=cuda.stream()) is host
+    assert host.tolist() == [0, 1, 2, 3]
+    assert cuda.to_device(host + 1, to=d) is d
+    assert type(d.copy_to_host()) is np.ndarray
+    with pytest.raises(ValueError, match="incompatible shape"):
+        d.copy_to_host(np.zeros(5, np.int32))
+    with pytest.raises(TypeError, match="incompatible dtype"):
+        d.copy_to_device(np.zeros(4, np.float32))
+
+
+def test_memory_of_the_host():
+    a, b = np.zeros(4, np.int32), np.zeros(4, np.int32)
+    with cuda.pinned(a, b), cuda.mapped(a) as device:
+        add[1, 4](device, 1)
+    assert a.tolist() == [11] * 4
+    with cuda.mapped(a, b) as (first, second):
+        assert np.shares_memory(first, a)
+        assert np.shares_memory(second, b)
+    assert cuda.is_cuda_array(cuda.as_cuda_array(a))
+    assert not cuda.is_cuda_array(a)
+
+
+def test_directions_of_copies():
+    a, b, c = (np.zeros(4, np.int32) for _ in range(3))
+    for argument in (cuda.In(a), cuda.Out(b), cuda.InOut(c)):
+        add[1, 4](argument, 1)
+    assert (a[0], b[0], c[0]) == (0, 11, 11)
+
+
+def test_streams():
+    stream, called = cuda.stream(), []
+    with stream.auto_synchronize() as same:
+        add[1, 4, same](np.zeros(4, np.int32), 1)
+    stream.add_callback(lambda *words: called.append(words), "word")
+    assert called == [(stream, 0, "word")]
+    for made in (cuda.default_stream(), cuda.per_thread_default_stream(), cuda.external_stream(5)):
+        made.synchronize()
+
+    async def wait():
+        await stream.async_done()
+
+    asyncio.run(wait())
+
+
+def test_events_read_simulated_time():
+    start, end = cuda.event(), cuda.event(timing=True)
+    start.record()
+    add[1, 4](np.zeros(4, np.int32), 1)
+    result = add.simulate(1, 4, (np.zeros(4, np.int32), 1))
+    end.record(cuda.default_stream())
+    end.synchronize()
+    assert start.elapsed_time(end) == pytest.approx(2 * result.time_us / 1000)
+    assert cuda.event_elapsed_time(start, end) == start.elapsed_time(end)
+    with pytest.raises(smmux.Error, match="once it is recorded"):
+        cuda.event().elapsed_time(end)
+
+
+def test_the_device_is_the_current_machine(capsys):
+    with gpus.set_current("K20c"):
+        device = cuda.get_current_device()
+        assert device.compute_capability == (3, 5)
+        assert device.name == "K20c"
+        assert device.MULTIPROCESSOR_COUNT == 13
+        assert all(getattr(device, name) >= 0 for name in ATTRIBUTES)
+        assert cuda.detect()
+    assert "K20c" in capsys.readouterr().out
+    assert cuda.select_device(0).id == cuda.current_context().device.id == 0
+    assert len(cuda.gpus) == len(cuda.list_devices()) == 1
+    with cuda.gpus[0] as context:
+        assert context.get_memory_info().free > 1 << 30
+    with pytest.raises(ConfigError, match="there is one device"):
+        cuda.select_device(1)
+    with pytest.raises(AttributeError, match="no attribute 'NOTHING'"):
+        _ = device.NOTHING
+
+
+def test_arguments_by_name():
+    a = np.zeros(4, np.int32)
+    add[1, 4](a, m=1, n=2)
+    assert a.tolist() == [3] * 4
+    for named, message in (
+        ({"k": 1}, "no parameter 'k'"),
+        ({"a": a}, "its argument 'a' twice"),
+        ({"m": 1}, "called without its argument 'n'"),
+    ):
+        with pytest.raises(LaunchError, match=message):
+            add[1, 4](a, **named)
+
+
+def test_kernels_call_kernels():
+    @cuda.jit
+    def twice(a, n):
+        add(a, n)
+        add(a, n, 0)
+
+    a = np.zeros(4, np.int32)
+    twice[1, 4](a, 5)
+    assert a.tolist() == [20] * 4
+
+
+def test_what_a_kernel_tells():
+    @cuda.jit
+    def store(a):
+        tile = cuda.shared.array(8, int32)
+        tile[cuda.threadIdx.x] = a[0]
+        cuda.syncthreads()
+        a[0] = tile[1]
+
+    assert add.py_func.__name__ == "add"
+    assert store.signatures == []
+    store.specialize(np.zeros(8, np.int32))
+    [types] = store.signatures
+    assert store.overloads[types].shared_mem_per_block == 32
+    assert store.get_shared_mem_per_block(types) == 32
+    assert store.get_regs_per_thread() == {types: store.overloads[types].regs_per_thread}
+    assert store.get_local_mem_per_thread(types) == store.get_const_mem_size(types) == 0
+    assert store.get_max_threads_per_block(types) == 512
+    assert "st.shared" in store.inspect_asm(types)
+    assert store.overloads[types].max_cooperative_grid_blocks(8) == 30 * 8
+
+
+def frames(function):
+    with pytest.raises(smmux.Error) as caught:
+        function()
+    return [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+
+
+def test_tracebacks_end_at_the_users_call(monkeypatch):
+    @cuda.jit
+    def wrong(a):
+        a[0] = unknown  # noqa: F821
+
+    a = np.zeros(4, np.int32)
+    for function in (
+        lambda: wrong[1, 32](a),
+        lambda: wrong.simulate(1, 32, (a,)),
+        lambda: wrong.compile((a,)),
+        lambda: wrong.ir(a),
+        lambda: add[1, 32](cuda.as_cuda_array(a)[:0].reshape(0, 1), 1),
+        lambda: add[1, 1024](a, 1),
+        lambda: add[1](a, 1),
+        lambda: cuda.jit(lambda: 0, nothing=1),
+        lambda: cuda.jit("void(int8[:])")(add.py_func),
+    ):
+        assert frames(function) == ["frames", "<lambda>"], function
+    monkeypatch.setenv("SMMUX_TRACEBACK", "full")
+    assert len(frames(lambda: wrong[1, 32](a))) > 10
+
+
+def test_names_that_do_not_exist():
+    with pytest.raises(AttributeError, match="no attribute 'syncthread'; did you mean 'syncthreads'"):
+        _ = cuda.syncthread
+    with pytest.raises(AttributeError, match="'declare_device'; write a @cuda.jit"):
+        _ = cuda.declare_device

@@ -1,0 +1,175 @@
+"""Signatures are honoured: numbers become what they declare, other arrays are refused."""
+
+import numpy as np
+import pytest
+
+from smmux import CompileError, ConfigError, boolean, cuda, float32, int8, int32, types, uint8, void
+from smmux.kernel import from_source
+from smmux.signatures import signatures_of
+from smmux.types import FunctionType
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("void(int32[:], int64)", "void(int32[:], int64)"),
+        ("void(f4[:,::1], i4, u1, b1, f8)", "void(float32[:, ::1], int32, uint8, bool, float64)"),
+        ("(float32[::1, :], )", "(float32[::1, :])"),
+        ("float32(float32, float32)", "float32(float32, float32)"),
+        ("void(UniTuple(u1, 2), Tuple((f4, i4)), none)", "void(Tuple((uint8, uint8)), Tuple((float32, int32)), void)"),
+        ("void(Array(float32, 2, 'C'))", "void(float32[:, ::1])"),
+        ("none()", "void()"),
+        ("void( types.int32 )", "void(int32)"),
+        ((int32[:], float32), "(int32[:], float32)"),
+        (void(int32[::1], boolean), "void(int32[::1], bool)"),
+        (float32(float32, float32), "float32(float32, float32)"),
+    ],
+)  # fmt: skip
+def test_spellings(given, text):
+    [signature] = signatures_of(given)
+    assert repr(signature) == text
+
+
+def test_lists():
+    assert len(signatures_of(["void(int32[:])", (float32[:],)])) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("void(int33[:])", "has 'int33', which is no type; did you mean 'int32'"),
+        ("void(int32[:)", "is not written like"),
+        ("int32", "is no signature"),
+        ("void(int32[1:])", "an array type is written"),
+        ("void(int32[::1, ::1])", "::1 says that neighbours lie side by side"),
+        ("__import__('os').system('true')", "has '__import__'|which is no type"),
+        ("void(lambda: 1)", "has 'lambda: 1', which is no type"),
+        ("void(int32 + 1)", "which is no type"),
+        ((int,), "<class 'int'> in a signature is no type of smmux.types; write int32"),
+        ((np.float32,), "is no type of smmux.types; write float32"),
+    ],
+)
+def test_refusals(given, message):
+    with pytest.raises(ConfigError, match=message):
+        signatures_of(given)
+
+
+def test_casts_and_types_look_the_same():
+    assert float32(1) == np.float32(1)
+    assert isinstance(float32(float32), FunctionType)
+    assert types.f4 is float32
+    assert types.i4 is int32
+
+
+def typed(signature, text="out[0] = x"):
+    kernel = from_source(f"def kernel(out, x):\n    {text}\n", {"cuda": cuda})
+    return cuda.jit(signature)(_function(text)) if signature else kernel
+
+
+def _function(text):
+    names = {}
+    exec(f"def kernel(out, x):\n    {text}\n", names)
+    return names["kernel"]
+
+
+def test_numbers_are_converted():
+    out = np.zeros(1, np.float32)
+    typed("void(float32[:], float32)", "out[0] = x / 2")[1, 1](out, 3)
+    assert out[0] == 1.5
+    out = np.zeros(1, np.int32)
+    typed("void(int32[:], uint32)", "out[0] = x > 5")[1, 1](out, 2**32 - 1)
+    assert out[0] == 1
+    typed("void(int32[:], int8)")[1, 1](out, True)
+    assert out[0] == 1
+    typed((int32[:], boolean), "out[0] = 7 if x else 8")[1, 1](out, 0)
+    assert out[0] == 8
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "message"),
+    [
+        (int8, 128, "argument 'x' = 128 does not fit int8, as which it is declared"),
+        (uint8, -1, "argument 'x' = -1 does not fit uint8"),
+        (int32, 2.0, r"'x' is declared as int32, but is the float 2.0; write int\(x\)"),
+        (int32, np.zeros(1, np.int32), "'x' is declared as int32, but is an array of int32 with 1 axis"),
+        (float32, 1j, "'x' is declared as float32, but is the complex 1j"),
+        (float32[:], 1.0, r"'x' is declared as float32\[:\], but is the float 1.0"),
+        (float32[:], np.zeros(1, np.int32), r"is an array of int32 with 1 axis; use .astype\(np.float32\)"),
+        (float32[:, :], np.zeros(1, np.float32), r"declared as float32\[:, :\], but is an array of float32"),
+        (float32[:, ::1], np.zeros((2, 3), np.float32).T, "rows do not lie so; use np.ascontiguousarray"),
+        (types.UniTuple(int32, 2), (1, 2, 3), "declared as Tuple"),
+        (types.none, 1, "declared as None"),
+    ],
+)  # fmt: skip
+def test_arguments_that_are_not_as_declared(declared, value, message):
+    with pytest.raises(CompileError, match=message):
+        typed((int32[:], declared), "pass")[1, 1](np.zeros(1, np.int32), value)
+
+
+def test_one_of_several_signatures():
+    kernel = typed(["void(int32[:], int32)", "void(float32[:], float32)"], "out[0] = x / 2")
+    out = np.zeros(1, np.float32)
+    kernel[1, 1](out, np.float32(3))
+    assert out[0] == 1.5
+    kernel[1, 1](out, 3)
+    assert out[0] == 1.5
+    with pytest.raises(CompileError, match="none of the signatures"):
+        kernel[1, 1](np.zeros(1, np.uint8), 1)
+
+
+def test_types_of_a_signature_are_those_of_the_program():
+    kernel = typed("void(int32[:], uint32)")
+    assert "uint32" in repr(kernel.signature((np.zeros(1, np.int32), 5)))
+
+
+def test_device_functions_convert():
+    @cuda.jit("int32(float32, int32)", device=True)
+    def added(x, y):
+        return x + y
+
+    @cuda.jit
+    def kernel(out, x):
+        out[0] = added(x, 2.75) * 2
+
+    out = np.zeros(1, np.float32)
+    kernel[1, 1](out, 3)
+    assert out[0] == 10.0
+
+    @cuda.jit
+    def wrong(out):
+        out[0] = added(out, 1)
+
+    with pytest.raises(CompileError, match="argument 'x' is a 1-d array of float32, but float32 in the signature"):
+        wrong[1, 1](out)
+
+
+def test_numbers_of_parameters():
+    with pytest.raises(CompileError, match="has 2 parameters, its signature void.int32. has 1"):
+        typed("void(int32)")
+    with pytest.raises(CompileError, match="a kernel returns nothing"):
+        typed("int32(int32[:], int32)")
+
+
+def test_options():
+    cuda.jit(inline="always", debug=True, opt=False, lineinfo=True, cache=True, link=[])(_function("pass"))
+    for options, message in (
+        ({"fastmaths": True}, "did you mean 'fastmath'"),
+        ({"link": ["a.cu"]}, "nothing to link"),
+        ({"argtypes": (int32,)}, "write the types first"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            cuda.jit(**options)
+
+
+def test_registers_as_the_author_asks():
+    @cuda.jit(max_registers=8)
+    def small(out):
+        total = float32(0)
+        for k in range(16):
+            total = total * out[k] + out[15 - k]
+        for k in range(16):
+            out[k] += total * out[k]
+
+    a = np.ones(16, np.float32)
+    assert small.compile((a,)).nregs <= 8
+    assert small.compile((a,), max_registers=40).nregs > 8
