@@ -173,7 +173,6 @@ def test_order_of_changes_is_kept(private: int) -> None:
     [
         ("MC", {"array": "vertices", "private": 24}, "private has to be 1 to 23"),
         ("MC", {"array": "edges", "private": 4}, "no shared array 'edges'"),
-        ("MM", {"array": "tile_a", "private": 4}, "several shared arrays"),
         ("STO", {"array": "block", "private": 14, "interleaved": (16, 32)}, "give its shape"),
         ("STO", {"array": "block", "private": 14, "shape": 2048, "interleaved": (32, 16)}, "not in row 0"),
         ("FFT", {"array": "planes", "private": 1088}, "one region is supported"),

@@ -267,14 +267,13 @@ def f(a, out):
     ("plain", "options", "why"),
     [
         (lambda: benchmarks.get("FFT").kernel(), {"array": "planes", "private": 1088}, "one region is supported"),
-        (lambda: benchmarks.get("MM").kernel(), {"array": "tile_a", "private": 4}, "several shared arrays"),
         (lambda: benchmarks.get("MC").kernel(), {"array": "vertices", "private": 0}, "private has to be 1 to 23"),
         (lambda: benchmarks.get("MC").kernel(), {"array": "vertices", "private": 16, "n": 1}, "is 2 to 1024"),
         (lambda: device("def d(x):\n    return x"), {"array": "x", "private": 1}, "device function"),
         (lambda: kernel(DIVERGING), {"array": "tile", "private": 4}, "can differ between threads"),
         (lambda: kernel(UNEVEN), {"array": "tile", "private": 4}, "virtual blocks"),
     ],
-    ids=["regions", "arrays", "none-private", "n", "device", "divergent", "trips"],
+    ids=["regions", "none-private", "n", "device", "divergent", "trips"],
 )
 def test_refused(plain: Any, options: dict[str, Any], why: str) -> None:
     with pytest.raises(multiplex.MultiplexError, match=why) as caught:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -44,6 +44,7 @@ class Analysis:
     arrays: dict[tuple[str, ast.AST | str], Array] = field(default_factory=dict)
     scopes: dict[Path, Scope] = field(default_factory=dict)  # functions, by the calls that lead to them
     stored: set[Array] = field(default_factory=set)  # those that the kernel stores to
+    unquiet: set[tuple[Scope, ast.AST]] = field(default_factory=set)  # loads whose element may be stored to meanwhile
     shortened: set[tuple[ast.stmt, str]] = field(default_factory=set)  # loops that some threads cut short, and how
     changed: bool = False  # this walk has found something new
 
@@ -79,6 +80,10 @@ class Analysis:
     def variable(self, name: str) -> Fact | None:
         """What is known of a variable of the kernel."""
         return self.scopes[()].facts.get(name)
+
+    def variables(self) -> Iterable[tuple[str, Fact]]:
+        """All variables of the kernel, with what is known of them."""
+        return self.scopes[()].facts.items()
 
     def accesses(self, node: ast.expr) -> list[Event]:
         """What an expression of the kernel does to memory."""
@@ -173,6 +178,8 @@ class Frame:
             self.out.append(Touch(array, write, node, site))
         if write:
             self.analysis.add(self.analysis.stored, array)
+        if array.space in ("shared", "private"):
+            return (self.scope, node) not in self.analysis.unquiet
         return array.space == "const" or array.space == "global" and array not in self.analysis.stored
 
     @contextmanager

@@ -17,6 +17,7 @@ from smmux.language import Attribute, Dim3
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Jump, Loop, Piece, barriers, touches
 from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS, UNIFORM, VARYING, Condition, Fact, Scope, join, known
 from smmux.multiplex.analysis.frames import LOAD, STORE, Analysis, Frame, rule
+from smmux.multiplex.analysis.quiet import unquiet
 from smmux.multiplex.analysis.redefines import mark_redefines
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
@@ -54,6 +55,9 @@ def _walked(draft: Draft, apart: frozenset[str]) -> Analysis:
         for name in source.parameters:
             frame.assign(name, Fact(True, frozenset({analysis.array("global", name, tree, name, source)})))
         analysis.body = frame.block(tree.body)
+        if not analysis.changed:
+            for touch in unquiet(analysis.body):
+                analysis.add(analysis.unquiet, (touch.site.scope, touch.node))
         if not analysis.changed:
             mark_redefines(analysis)
             return analysis

@@ -6,7 +6,7 @@ index.
 
 Before the region of the public part go all accesses to the private part, and defines of the public part whose values
 can wait in registers. The region begins with those values and the accesses to the public part; what accesses both parts
-follows and asks the index each time.
+follows and asks the index each time. Other shared arrays of a kernel are public as a whole.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def co_hw(
 ) -> Kernel:
     """The kernel with a shared array in two parts: leading indices below `private` static, the others dynamic.
 
+    Further shared arrays of the kernel are dynamic as a whole, and held as long as the public part is.
+
     shape: another shape of the array, where a kernel uses less than it declares. interleaved: (rows, stride) of a flat
     array whose row `private` counts, where element `k` of a row lies `stride * row` behind `k`. threads: of a block
     along x, if index tests may rely on it.
@@ -81,7 +83,7 @@ def co_vtb(
 
     Leading indices below `private` are there for each virtual block, and all use theirs at once; the others are there
     once, and virtual blocks have them in turns, while values for them wait in registers. A block needs n private parts
-    and one public part. The result is launched with its `geometry(grid, block)`, and its `source` runs under Numba.
+    and one public part; of further shared arrays it needs those of one block, had in turns too. The result is launched with its `geometry(grid, block)`, and its `source` runs under Numba.
 
     array, private, shape, interleaved, threads: as for `co_hw`; threads are those of the baseline's block. n, grid,
     block: as for `vtb`.
@@ -162,10 +164,8 @@ class Division:
         found = [a for a in shared if a.name == self.name]
         if len(found) != 1:
             raise unknown(self.analysis, self.name)
-        if len(shared) > 1:
-            other = next(a for a in shared if a is not found[0])
-            raise refuse(self.source, other.node, "a kernel with several shared arrays cannot be divided")
         self.declaration = declaration(self.analysis, found[0])
+        self.others = [declaration(self.analysis, array) for array in shared if array is not found[0]]
 
     def refused(self, why: str) -> MultiplexError:
         """The error for a division that the array's declaration does not allow."""
@@ -179,6 +179,13 @@ class Division:
         if not all(isinstance(n, int) for n in found):
             raise self.refused("the shape has to be a compile-time constant")
         return found
+
+    def written_shape(self) -> ast.expr:
+        """The declared shape, with all its extents where it has several."""
+        written = self.declaration.args[0]
+        if isinstance(written, ast.Tuple) or len(self.shape) == 1:
+            return written
+        return at(expression(repr(tuple(map(int, self.shape)))), written)
 
     def views(self) -> dict[str, ast.Call]:
         """Names of views of the array, with the calls that make them."""
@@ -199,9 +206,12 @@ class Division:
 
     def sizes(self) -> dict[str, int]:
         """Bytes of an element, by name of the array and its views."""
-        types = {self.name: self.declaration.args[1]} | {name: view.args[0] for name, view in self.views().items()}
-        values = {name: self.analysis.fact(node).const for name, node in types.items()}
+        values = {name: self.analysis.fact(node).const for name, node in self.types().items()}
         return {n: np.dtype(v.name if isinstance(v, Scalar) else v).itemsize for n, v in values.items()}
+
+    def types(self) -> dict[str, ast.expr]:
+        """Types of elements, by name of the array and its views."""
+        return {self.name: self.declaration.args[1]} | {name: view.args[0] for name, view in self.views().items()}
 
     def lay_out(self) -> None:
         """Declare the size that is used, and put rows first."""
@@ -262,7 +272,7 @@ class Division:
         values = {n: v for n, v in single_values(self.source, self.tree).items() if isinstance(v, ast.Attribute)}
         threads = [n for n, v in values.items() if v.attr == "x" and self.source.resolve(v.value) is cuda.threadIdx]
         bounds = dict.fromkeys(threads, (0, self.split.threads - 1)) if self.split.threads else {}
-        return Parts(self.analysis, names, limit, public, bounds)
+        return Parts(self.analysis, names, limit, public, self.types(), bounds)
 
     def place(self, made: Streams, region: Span) -> None:
         """Put the streams in the place of the region."""
@@ -271,7 +281,8 @@ class Division:
         values = made.waiting.stores(nodes[0]) if made.waiting.fixed is not None else []
         public = [*values, *(node for _, node in made.after), *made.rest]
         if self.allocate:
-            waits = (i for i, node in enumerate(public) if names_in(node) & set(made.parts.public.values()))
+            held = {*made.parts.public.values(), *made.others}
+            waits = (i for i, node in enumerate(public) if names_in(node) & held)
             early = 0 if values else next(waits, 0)  # what goes in front does not access the public part
             made.before += public[:early]
             first, module = (public[early:] or nodes)[0], self.draft.names.module("smm", smm)
@@ -287,9 +298,12 @@ class Division:
         """The declarations of both parts, of their views, and of the registers that hold waiting values."""
         names, public, used = self.draft.names, parts.public, names_in(self.tree)
         language = names.module("cuda", cuda)
-        shape, dtype = self.declaration.args
+        shape, dtype = self.written_shape(), self.declaration.args[1]
         function = f"{names.module('smm', smm)}.array" if self.allocate else ast.unparse(self.declaration.func)
         rest = ast.Constant(self.shape[0] - self.split.private)
+        if self.allocate:
+            for other in self.others:
+                other.func = at(expression(function), other)
         new: dict[ast.expr, list[tuple[str, ast.expr]]] = {
             view: [(public[n], call(f"{public[self.name]}.view", view.args[0]))]
             for n, view in self.views().items()

@@ -20,7 +20,6 @@ from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses
 from smmux.multiplex.syntax.build import at, call, names_in, shell
 from smmux.multiplex.syntax.draft import Names
-from smmux.multiplex.syntax.refusals import refuse
 from smmux.types import int32
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -38,13 +37,14 @@ class Parts:
     """The division of an array and of its views.
 
     limit: by name of the array or view, how many of its leading indices are private. public: name of the other part.
-    bounds: of threadIdx components, where the block's size is given.
+    types: of elements. bounds: of threadIdx components, where the block's size is given.
     """
 
     analysis: Analysis
     names: Names
     limit: dict[str, int]
     public: dict[str, str]
+    types: dict[str, ast.expr]
     bounds: Bounds
     short: dict[str, str] = field(default_factory=dict)  # names for long indices
 
@@ -237,47 +237,11 @@ class Parts:
 
     # -- both parts at once
 
-    def mixed(self, body: list[ast.stmt], bounds: Bounds) -> list[ast.stmt]:
-        """Statements whose accesses go to the part that their index asks for."""
-        return [made for node in body for made in self._mixed(node, bounds)]
-
-    def _mixed(self, node: ast.stmt, bounds: Bounds) -> list[ast.stmt]:
-        found = self.parts(node, bounds)
-        if not found:
-            return [node]
-        if found in ({PRIVATE}, {PUBLIC}):
-            return [self.of(node, str(next(iter(found))))]
-        loads = not any(use.stores for use in self.uses.of(node))
-        if isinstance(node, ast.For | ast.If | ast.While) and (loads or self.common_lead(node) is None):
-            made = shell(node)
-            inside = self.within(node, bounds) if isinstance(node, ast.For) else bounds
-            made.body, made.orelse = self.mixed(node.body, inside), self.mixed(node.orelse, bounds)
-            head = "iter" if isinstance(node, ast.For) else "test"
-            setattr(made, head, self.chosen(getattr(node, head), bounds))
-            return [made]
-        first, node = self.with_short_index(node)
-        return [*first, self.either(node, bounds)]
-
-    def either(self, node: ast.stmt, bounds: Bounds) -> ast.stmt:
-        """A simple statement, or one all of whose uses have one leading index, in the part that the index says."""
-        stored = [use for use in self.uses.of(node) if use.stores]
-        if not stored and not isinstance(node, ast.For | ast.If | ast.While):
-            return self.chosen(node, bounds)
-        common = self.common_lead(node)
-        if common is not None:
-            return ast.copy_location(ast.If(self.test(common, PRIVATE), [node], [self.of(node, PUBLIC)]), node)
-        if len(stored) != 1 or any(any(self.uses.of(index)) for index in stored[0].index):
-            raise refuse(self.source, node, "the accesses of this statement can go to different parts of the array")
-        if self.part(stored[0], bounds) is not None:
-            return self.chosen(node, bounds)
-        private, public = (self.chosen(node, bounds, {stored[0].node: part}) for part in (PRIVATE, PUBLIC))
-        return ast.copy_location(ast.If(self.test(stored[0], PRIVATE), [private], [public]), node)
-
-    def chosen(self, node: Node, bounds: Bounds, decided: Mapping[ast.AST, str] | None = None) -> Node:
-        """A copy with every load from the part that its index says; decided: parts of uses for which that is known."""
+    def chosen(self, node: Node, bounds: Bounds) -> Node:
+        """A copy with every load from the part that its index says."""
 
         def choice(original: Use, use: Use) -> ast.expr:
-            part = (decided or {}).get(original.node) or self.part(original, bounds)
+            part = self.part(original, bounds)
             if part == PRIVATE:
                 return use.node
             public = self.moved(use)

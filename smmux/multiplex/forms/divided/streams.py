@@ -20,6 +20,7 @@ from smmux import cuda
 from smmux.multiplex.analysis.accesses import Piece, barriers, escaping, touches
 from smmux.multiplex.analysis.scalars import assigned, certain, exposed, fills, needed_after, stored_once
 from smmux.multiplex.analysis.uniformity import Analysis
+from smmux.multiplex.forms.divided.mixed import Mixed
 from smmux.multiplex.forms.divided.parts import NotDivisibleError, Parts
 from smmux.multiplex.forms.divided.waiting import NotDeferredError, Waiting
 from smmux.multiplex.regions.find import Span, is_barrier
@@ -73,6 +74,9 @@ class Streams:
 
     def __post_init__(self) -> None:
         self.source = self.analysis.source
+        mine = self.parts.limit
+        self.further = {array for array in self.analysis.shared if array.name not in mine}
+        self.others = {name for name, fact in self.analysis.variables() if fact.arrays & self.further}
 
     def divide(self, limit: int) -> None:
         """Divide as many of the first statements as possible up to a limit; raises `ConflictError`."""
@@ -80,7 +84,7 @@ class Streams:
         for i, piece in enumerate(pieces[:limit]):
             if not self.take(i, piece):
                 break
-            self.writes.append(assigned(self.source, [piece.node]) - self.parts.arrays)
+            self.writes.append(assigned(self.source, [piece.node]) - self.parts.arrays - self.others)
         fixed = names_in(*self.waiting.fixed or ())
         for i, names in enumerate(self.writes):
             if names & fixed:
@@ -92,7 +96,7 @@ class Streams:
         self.drop_repeated()
         for name in sorted(self.to_restore()):
             self.restore(name)
-        self.rest = self.parts.mixed([p.node for p in pieces[len(self.writes) :]], self.parts.bounds)
+        self.rest = Mixed(self.parts).block([p.node for p in pieces[len(self.writes) :]], self.parts.bounds)
 
     def is_barrier(self, node: ast.stmt) -> bool:
         """True for a barrier on its own."""
@@ -120,7 +124,18 @@ class Streams:
             self.repeated.append((i, again))
             self.one_sided -= certain([node])
             return True
+        if self.further & {touch.array for touch in touches(piece.events)}:
+            return self.public(i, piece)
         return self.deferred(piece) or self.restricted(i, node)
+
+    def public(self, i: int, piece: Piece) -> bool:
+        """A statement that accesses other shared arrays alone: the public part's stream has it."""
+        changed = assigned(self.source, [piece.node]) - self.others
+        if any(self.parts.uses.of(piece.node)) or changed & self.needed_behind(i + 1):
+            return False
+        self.after.append((i, piece.node))
+        self.one_sided |= changed
+        return True
 
     def deferred(self, piece: Piece) -> bool:
         """A define whose values wait in registers: they are stored before all that the second stream does."""

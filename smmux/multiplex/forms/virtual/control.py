@@ -18,6 +18,7 @@ from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.language import Dim3
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
 from smmux.multiplex.analysis.facts import Linear, linear, range_bounds, single_values
+from smmux.multiplex.analysis.quiet import SPACES
 from smmux.multiplex.analysis.scalars import Flow, closure, exposed, needed_after
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.virtual.indices import Indices
@@ -224,17 +225,23 @@ class Uneven:
 
     def sides(self, piece: Piece, node: ast.If, conditions: Conditions) -> Iterator[Way]:
         """if: both sides, each for those virtual blocks that it concerns."""
-        test = copy.deepcopy(node.test)
+        test, active = copy.deepcopy(node.test), ""
         if piece.blocks[1].pieces and set(assigned_names([node.test, *node.body])) & names_in(node.test):
             raise refuse(self.source, node, "a condition around barriers is changed by it, or by what stands under it")
         for i, side in enumerate(piece.blocks):
             if not side.pieces:
                 continue
             if i:
-                test = ast.UnaryOp(ast.Not(), copy.deepcopy(node.test))
+                known = active if active and self.loads_shared(node.test) else ""  # the other side may store there
+                test = ast.UnaryOp(ast.Not(), ast.Name(known, ast.Load()) if known else copy.deepcopy(node.test))
                 self.keep_apart(piece, exposed(self.source, side.body))
             active, assigned = self.takes_part(test, conditions, node)
             yield Way(side, active, [assigned])
+
+    def loads_shared(self, test: ast.expr) -> bool:
+        """Whether a condition depends on a shared array."""
+        found = self.control.analysis.accesses(test)
+        return any(any(touches(found, space)) for space in SPACES)
 
     def repeated(self, piece: Piece, node: ast.While, conditions: Conditions, *advance: ast.stmt) -> Way:
         """A while loop goes on as long as any virtual block has to."""

@@ -8,6 +8,7 @@ from functools import partial
 from smmux.dimensions import dim3
 from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, Piece, barriers
+from smmux.multiplex.analysis.quiet import SPACES
 from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.forms.virtual.control import Control, tainted
@@ -105,8 +106,10 @@ def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), ov
     usage = find(analysis, in_turns=True)
     indices = Indices(merge, draft.names)
     indices.used = indices.rewrite(draft.source, draft.tree, draft.names)
-    varying = tainted(draft.source, draft.tree, {indices.virtual_block, indices.virtual_thread, indices.block_index})
-    control = Control(analysis, usage, varying)
+    seeds = {indices.virtual_block, indices.virtual_thread, indices.block_index}
+    control = Control(analysis, usage, tainted(draft.source, draft.tree, seeds))
+    if shared := control.deciding & {array.name for array in analysis.arrays.values() if array.space in SPACES}:
+        control = Control(analysis, usage, tainted(draft.source, draft.tree, seeds | shared))
     overlap = Overlap(draft, control) if overlapping else None
     draft.tree.body[:] = Turns(draft, indices, control, overlap).outside(analysis.body, ())
     draft.changed()
