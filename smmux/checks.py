@@ -6,8 +6,7 @@ modelled machines (compute capability 1.x to 3.x) the threads of a warp run in l
 of a warp as ordered, as warp-synchronous code does. Threads of compute capability 7.x do not run so:
 "races-strict" takes only `cuda.syncwarp` as order among the threads of a warp that execute it together. The machine
 chooses the order in which a warp takes the arms of a branch: "races" takes that as order too, "races-strict" does not.
-Both check the program as compiled: schedule "list" may move accesses to different elements past each other unless
-`cuda.syncwarp` or a barrier stands between them.
+The compiler moves no access past another one in which a thread of the warp may touch the same bytes.
 """
 
 from __future__ import annotations

@@ -175,10 +175,9 @@ class Kernel:
     ) -> Result:
         """Run the kernel on a machine and return the Result; arrays are written in place.
 
-        schedule: "source" keeps the program's order, "list" orders instructions for the machine's latencies. The latter
-        moves a thread's accesses to different elements past each other unless a barrier or `cuda.syncwarp` stands
-        between, which code that counts on the lockstep of a warp needs there. max_registers: 32-bit registers per
-        thread, None for the machine's limit. dynshared: bytes of shared memory for arrays of shape 0.
+        schedule: "source" keeps the program's order, "list" orders instructions for the machine's latencies. Neither
+        moves what one thread of a warp stores past what another one may load or store there. max_registers: 32-bit
+        registers per thread, None for the machine's limit. dynshared: bytes of shared memory for arrays of shape 0.
         Other keywords are options of the run, listed below, and of the compiler
         (`smmux.compiler.options.Options`: join, unroll_limit, ...).
 

@@ -92,7 +92,10 @@ def test_alignment_is_found_in_masks_shifts_and_counters() -> None:
     assert accesses(compiled(b.exit())) == ["ld.global.v4", "st.global.v4"] * 3
 
 
-@pytest.mark.parametrize("between", ["nothing", "same array", "other array", "elsewhere", "shared", "barrier", "fence"])
+@pytest.mark.parametrize(
+    "between",
+    ["nothing", "same array", "other array", "elsewhere", "a neighbour's", "shared", "barrier", "fence"],
+)
 def test_loads_pass_only_what_cannot_alias(between: str) -> None:
     b = Builder()
     x, y, s = b.array("x"), b.array("y"), b.shared("s", 64)
@@ -102,7 +105,9 @@ def test_loads_pass_only_what_cannot_alias(between: str) -> None:
         b.store(x, TID, first)
     elif between == "other array":
         b.store(y, TID, first)
-    elif between == "elsewhere":  # of the same array, but provably not there
+    elif between == "elsewhere":  # of the same array, but provably not there in any thread
+        b.store(x, index, first, 4096)
+    elif between == "a neighbour's":
         b.store(x, index, first, 5)
     elif between == "shared":
         b.store(s, TID, first)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from smmux.compiler.ir import ConstWord, Imm, Instr, Operand, Param, Reg, Space, Special, SpecialName, Storage, Type
 
-__all__ = ["AddressAnalysis", "Affine", "base_alignment", "signed"]
+__all__ = ["UNKNOWN", "AddressAnalysis", "Affine", "Atom", "base_alignment", "overlap", "signed"]
 
 MASK = 0xFFFFFFFF
 MAX_TERMS = 8
@@ -87,6 +87,7 @@ _RANGES = {
 """Values of special registers: limits of the CUDA C Programming Guide, Table 12."""
 
 UNKNOWN = (-(1 << 31), (1 << 31) - 1)
+"""Bounds of a value of which nothing is known."""
 
 
 class AddressAnalysis:
@@ -281,7 +282,7 @@ class AddressAnalysis:
         if a.array.space is Space.GLOBAL and a.array.index != b.array.index:
             return True
         if a.array.space is not Space.GLOBAL:
-            if a.array.dynamic != b.array.dynamic or not _overlap(a.array, b.array):
+            if a.array.dynamic != b.array.dynamic or not overlap(a.array, b.array):
                 return False
         one, other = offset(first), offset(second)
         if one.terms == other.terms:
@@ -298,7 +299,7 @@ class AddressAnalysis:
         return not (low >= second or high <= -first)
 
 
-def _overlap(a: Storage, b: Storage) -> bool:
+def overlap(a: Storage, b: Storage) -> bool:
     """Whether two arrays of one segment share bytes (views of one storage do)."""
     return a.offset < b.offset + b.elements * b.element and b.offset < a.offset + a.elements * a.element
 

@@ -1,8 +1,8 @@
 """Joining: adjacent 32-bit accesses of one array become 64- and 128-bit ones.
 
 Within a basic block, accesses whose addresses differ by constants are collected until something intervenes: a fence,
-for loads a store that may alias, for stores any access that may alias. Aligned runs of four and two words are joined;
-loads take the place of the first, stores that of the last.
+for loads a store that may alias, for stores any access that may alias, in any thread of a warp. Aligned runs of four
+and two words are joined; loads take the place of the first, stores that of the last.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from smmux.compiler.backend.affine import AddressAnalysis, Affine, base_alignment, signed
+from smmux.compiler.backend.lanes import WarpOrder
 from smmux.compiler.backend.ops import FENCES, is_load, is_memory, is_store
 from smmux.compiler.ir import Function, Instr, Reg, Space
 
@@ -46,12 +47,12 @@ class _Group:
 def join_accesses(function: Function) -> None:
     """Join accesses that are neighbours and provably aligned."""
     defs: dict[Reg, Instr] = {dst: instr for instr in function.instrs() for dst in instr.dsts}
-    analysis = AddressAnalysis(defs)
+    warp = WarpOrder(AddressAnalysis(defs))
     for block in function.blocks:
         if sum(1 for instr in block.instrs if instr.mem is not None) < 2:
             continue
         replaced: dict[Instr, Instr | None] = {}
-        for group in _groups(block.instrs, analysis):
+        for group in _groups(block.instrs, warp):
             position = {instr: i for i, instr in enumerate(group.members.values())}  # members are in program order
             for run in _runs(group):
                 _replace(run, group.load, position, replaced)
@@ -59,7 +60,7 @@ def join_accesses(function: Function) -> None:
             block.instrs = [new for old in block.instrs if (new := replaced.get(old, old)) is not None]
 
 
-def _groups(instrs: list[Instr], analysis: AddressAnalysis) -> list[_Group]:
+def _groups(instrs: list[Instr], warp: WarpOrder) -> list[_Group]:
     """All groups of a block, closed where something intervenes."""
     closed: list[_Group] = []
     groups: dict[Hashable, _Group] = {}
@@ -72,26 +73,26 @@ def _groups(instrs: list[Instr], analysis: AddressAnalysis) -> list[_Group]:
             continue
         mem = instr.mem
         assert mem is not None
-        form = analysis.byte_offset(instr)
+        form = warp.analysis.byte_offset(instr)
         key: Hashable = None
         if mem.width == WORD and mem.array.element == WORD and mem.array.space in JOINED_SPACES and not mem.atom:
             key = (instr.op, mem.array, form.terms, instr.guard, instr.guard_not)
-        for other in [k for k, group in groups.items() if k != key and _conflicts(instr, group, analysis)]:
+        for other in [k for k, group in groups.items() if k != key and _conflicts(instr, group, warp)]:
             closed.append(groups.pop(other))
         if key is None:
             continue
         offset = signed(form.constant)
-        if key in groups and not _accepts(groups[key], instr, offset, analysis):
+        if key in groups and not _accepts(groups[key], instr, offset, warp):
             closed.append(groups.pop(key))
         if key not in groups:
             if len(groups) >= OPEN_GROUPS:
                 closed.append(groups.pop(next(iter(groups))))
-            groups[key] = _Group(is_load(instr), _alignment(instr, form, analysis))
+            groups[key] = _Group(is_load(instr), _alignment(instr, form, warp.analysis))
         groups[key].members[offset] = instr
     return [*closed, *groups.values()]
 
 
-def _conflicts(instr: Instr, group: _Group, analysis: AddressAnalysis) -> bool:
+def _conflicts(instr: Instr, group: _Group, warp: WarpOrder) -> bool:
     """Whether members of the group may not move past `instr`, or too much has been passed."""
     if group.load:
         if not is_store(instr):
@@ -99,12 +100,14 @@ def _conflicts(instr: Instr, group: _Group, analysis: AddressAnalysis) -> bool:
         group.passed.append(instr)
     if len(group.passed) > OPEN_GROUPS:
         return True
-    return any(analysis.may_alias(instr, member) for member in group.members.values())
+    return any(warp.matters(instr, member) for member in group.members.values())
 
 
-def _accepts(group: _Group, instr: Instr, offset: int, analysis: AddressAnalysis) -> bool:
-    """Whether the access may become a member: its place is free, and a load may move up to the first."""
-    return offset not in group.members and not any(analysis.may_alias(instr, store) for store in group.passed)
+def _accepts(group: _Group, instr: Instr, offset: int, warp: WarpOrder) -> bool:
+    """Whether the access may become a member: its place is free, a load may move up to the first, and the stores in
+    front of a store may move down to it."""
+    before = group.passed if group.load else group.members.values()
+    return offset not in group.members and not any(warp.matters(instr, other) for other in before)
 
 
 def _alignment(instr: Instr, form: Affine, analysis: AddressAnalysis) -> int:

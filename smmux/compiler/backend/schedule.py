@@ -1,8 +1,8 @@
 """List scheduling: each block in the order of its critical path, as an assembler would for the card.
 
 Between fences, the ready operation with the longest path of latencies below it goes first. Memory order is kept where
-accesses may alias. When the values live at one time reach a limit, operations go in program order until there is room
-again.
+accesses of any two threads of a warp may alias. When the values live at one time reach a limit, operations go in
+program order until there is room again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cache
 
 from smmux.compiler.backend.affine import AddressAnalysis
 from smmux.compiler.backend.graph import Graph
+from smmux.compiler.backend.lanes import WarpOrder
 from smmux.compiler.backend.live_ranges import liveness
 from smmux.compiler.backend.ops import FENCES, is_load, is_memory, latency_class
 from smmux.compiler.backend.phi import Phi
@@ -45,7 +46,7 @@ def schedule_blocks(function: Function, latencies: Mapping[str, int], live: int)
     kept."""
     graph = Graph(function)
     defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
-    analysis = AddressAnalysis(defs)
+    warp = WarpOrder(AddressAnalysis(defs))
     _, live_out = liveness(graph.order)
     words = 0
     for reg in defs:
@@ -56,7 +57,7 @@ def schedule_blocks(function: Function, latencies: Mapping[str, int], live: int)
         body = block.instrs[first:-1]
         if len(body) > 2:
             carried = _carried(block)
-            dag = _Dag(body, analysis, latencies, carried)
+            dag = _Dag(body, warp, latencies, carried)
             order = dag.schedule(live_out[block] & words, live)
             block.instrs[first:-1] = [body[i] for i in order]
 
@@ -76,9 +77,9 @@ class _Dag:
     """Dependences of the instructions of one block."""
 
     def __init__(
-        self, body: list[Instr], analysis: AddressAnalysis, latencies: Mapping[str, int], carried: dict[Reg, Reg]
+        self, body: list[Instr], warp: WarpOrder, latencies: Mapping[str, int], carried: dict[Reg, Reg]
     ) -> None:
-        self.body, self.analysis = body, analysis
+        self.body, self.warp = body, warp
         n = len(body)
         self.latency = [latencies.get(latency_class(instr.op), DEFAULT_LATENCY) for instr in body]
         self.after: list[list[int]] = [[] for _ in range(n)]
@@ -101,7 +102,7 @@ class _Dag:
             self.before[then] += 1
 
     def _memory_order(self) -> None:
-        offset = cache(self.analysis.byte_offset)
+        offset = cache(self.warp.analysis.byte_offset)
         fence: int | None = None
         gate: int | None = None  # an access that stands for all before it
         since: list[int] = []  # everything after the fence
@@ -121,7 +122,7 @@ class _Dag:
                 self._edge(gate, i)
             for j in recent:
                 other = self.body[j]
-                if not (is_load(instr) and is_load(other)) and self.analysis.may_alias(instr, other, offset):
+                if not (is_load(instr) and is_load(other)) and self.warp.matters(instr, other, offset):
                     self._edge(j, i)
             recent.append(i)
             if len(recent) > REMEMBERED_ACCESSES:

@@ -1,7 +1,7 @@
 """Value numbering over the dominator tree: folding, copy propagation and common subexpressions in one walk.
 
 Operations are shared wherever a dominating block computed them. Loads are shared within a block, until a store that may
-alias or a fence intervenes.
+alias, in any thread of a warp, or a fence intervenes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from smmux.compiler.backend.affine import AddressAnalysis
 from smmux.compiler.backend.fold import simplify
 from smmux.compiler.backend.fold64 import RESULT, Part, simplify_wide
 from smmux.compiler.backend.graph import Graph
+from smmux.compiler.backend.lanes import WarpOrder
 from smmux.compiler.backend.ops import COMMUTATIVE, COMMUTATIVE_WIDE, FENCES, is_load, is_pure, is_store
 from smmux.compiler.backend.phi import Phi
 from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg
@@ -41,7 +42,7 @@ class _Numbering:
         self.same: dict[Reg, Operand] = {}
         self.table: dict[Hashable, Any] = {}
         """What an operation on these sources gives: a value, or both words of one."""
-        self.analysis = AddressAnalysis(self.defs)
+        self.warp = WarpOrder(AddressAnalysis(self.defs))
 
     def run(self) -> None:
         """Number the values of every block; those of the blocks that dominate it are known."""
@@ -188,7 +189,7 @@ class _Numbering:
             loads.clear()
         elif is_store(instr):
             self._narrow(instr)
-            for key in [key for key, load in loads.items() if self.analysis.may_alias(instr, load)]:
+            for key in [key for key, load in loads.items() if self.warp.matters(instr, load)]:
                 del loads[key]
         elif is_load(instr):
             key = (instr.op, instr.mem, _key(instr.srcs[0]), instr.guard, instr.guard_not)
