@@ -34,6 +34,7 @@ from smmux.errors import (
     ManagementError,
     OutOfBoundsError,
     RaceError,
+    did_you_mean,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +44,35 @@ if TYPE_CHECKING:
     from smmux.management import Management
     from smmux.result import Result
     from smmux.textures import texture
-    from smmux.types import boolean, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, void
+    from smmux.types import (
+        b1,
+        bool_,
+        boolean,
+        f4,
+        f8,
+        float32,
+        float64,
+        i1,
+        i2,
+        i4,
+        i8,
+        int8,
+        int16,
+        int32,
+        int64,
+        intp,
+        none,
+        u1,
+        u2,
+        u4,
+        u8,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+        uintp,
+        void,
+    )
 
     from . import benchmarks, cuda, errors, gpus, models, multiplex, plot, smm, sweep, types
 
@@ -69,35 +98,51 @@ __all__ = [
     "Result",
     "__version__",
     "advise",
+    "b1",
     "benchmarks",
+    "bool_",
     "boolean",
     "cuda",
     "errors",
+    "f4",
+    "f8",
     "float32",
     "float64",
     "gpus",
+    "i1",
+    "i2",
+    "i4",
+    "i8",
     "int8",
     "int16",
     "int32",
     "int64",
+    "intp",
     "models",
     "multiplex",
+    "none",
     "overlap",
     "plot",
     "smm",
     "sweep",
     "texture",
     "types",
+    "u1",
+    "u2",
+    "u4",
+    "u8",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "uintp",
     "void",
 ]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _MODULES = frozenset({"benchmarks", "cuda", "errors", "gpus", "models", "multiplex", "plot", "smm", "sweep", "types"})
+_OF_THE_HOST = ("jit", "njit", "prange", "vectorize", "guvectorize", "stencil", "objmode", "typed", "config")
 _MEMBERS = {
     "Gpu": "smmux.gpus",
     "Management": "smmux.management",
@@ -105,20 +150,29 @@ _MEMBERS = {
     "Result": "smmux.result",
     "overlap": "smmux.hints",
     "texture": "smmux.textures",
-    **dict.fromkeys(("boolean", "void", "float32", "float64"), "smmux.types"),
-    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), "smmux.types"),
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Submodules and their main names, imported when first used (`import smmux` alone stays cheap)."""
-    if name in _MODULES:
-        return importlib.import_module(f"smmux.{name}")
-    if name in _MEMBERS:
-        value = getattr(importlib.import_module(_MEMBERS[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'smmux' has no attribute {name!r}")
+if not TYPE_CHECKING:  # type checkers know the names that there are
+
+    def __getattr__(name: str) -> Any:
+        """Submodules and their main names, imported when first used (`import smmux` alone stays cheap)."""
+        if name in _MODULES:
+            return importlib.import_module(f"smmux.{name}")
+        if name in _MEMBERS:
+            value = getattr(importlib.import_module(_MEMBERS[name]), name)
+            globals()[name] = value
+            return value
+        if name in _OF_THE_HOST:
+            raise AttributeError(
+                f"module 'smmux' has no attribute {name!r}, which is no part of kernels: from numba import {name}"
+            )
+        if not name.startswith("_"):
+            value = getattr(importlib.import_module("smmux.types"), name, None)
+            if name.islower() and type(value).__module__ == "smmux.types":  # float32, f4, intp, ...
+                globals()[name] = value
+                return value
+        raise AttributeError(f"module 'smmux' has no attribute {name!r}{did_you_mean(name, __all__)}")
 
 
 def __dir__() -> list[str]:

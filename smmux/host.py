@@ -98,7 +98,7 @@ def _copy(to: Any, source: NDArray[Any]) -> None:
     np.copyto(to, source)
 
 
-def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: DeviceNDArray | None = None) -> DeviceNDArray:
     """A copy of an array, or of its elements into `to`."""
     if to is not None:
         if copy:
@@ -110,7 +110,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
 
 def device_array(
     shape: Any, dtype: DTypeLike = np.float64, strides: Any = None, order: Any = "C", stream: Any = 0
-) -> Any:
+) -> DeviceNDArray:
     """A new array with undefined elements (zeros)."""
     dtype = np.dtype(dtype)
     if strides is None:
@@ -123,27 +123,29 @@ def device_array(
     return np.ndarray(tuple(shape), dtype, memory, strides=tuple(strides)).view(DeviceNDArray)
 
 
-def device_array_like(ary: Any, stream: Any = 0) -> Any:
+def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
     """A new array of the shape, type and order of another."""
     return np.zeros_like(ary, order="K", subok=False).view(DeviceNDArray)
 
 
-def pinned_array(shape: Any, dtype: DTypeLike = np.float64, strides: Any = None, order: Any = "C") -> Any:
+def pinned_array(shape: Any, dtype: DTypeLike = np.float64, strides: Any = None, order: Any = "C") -> NDArray[Any]:
     """A new array of the host."""
     return device_array(shape, dtype, strides, order).view(np.ndarray)
 
 
-def pinned_array_like(ary: Any) -> Any:
+def pinned_array_like(ary: Any) -> NDArray[Any]:
     """A new array of the host, of the shape, type and order of another."""
     return np.zeros_like(ary, order="K", subok=False)
 
 
-def mapped_array(shape: Any, dtype: DTypeLike = np.float64, strides: Any = None, order: Any = "C", **_: Any) -> Any:
+def mapped_array(
+    shape: Any, dtype: DTypeLike = np.float64, strides: Any = None, order: Any = "C", **_: Any
+) -> DeviceNDArray:
     """A new array that host and device share."""
     return device_array(shape, dtype, strides, order)
 
 
-def mapped_array_like(ary: Any, **_: Any) -> Any:
+def mapped_array_like(ary: Any, **_: Any) -> DeviceNDArray:
     """A new array that host and device share, of the shape, type and order of another."""
     return device_array_like(ary)
 
@@ -164,7 +166,7 @@ def mapped(*arylist: Any, **_: Any) -> Iterator[Any]:
     yield views[0] if len(views) == 1 else views
 
 
-def as_cuda_array(obj: Any, sync: bool = True) -> Any:
+def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     """The array itself, with the methods of a device array."""
     return np.asarray(obj).view(DeviceNDArray)
 

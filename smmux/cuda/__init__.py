@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from smmux.declaration import check_options, declare
 from smmux.device import (
@@ -146,9 +146,11 @@ __all__ = [
 watch()
 
 
-def __getattr__(name: str) -> Any:
-    """Refuse a name that `numba.cuda` has and this module lacks, and say what to write instead."""
-    raise AttributeError(absent(__name__, name, __all__))
+if not TYPE_CHECKING:  # type checkers know the names that there are
+
+    def __getattr__(name: str) -> Any:
+        """Refuse a name that `numba.cuda` has and this module lacks, and say what to write instead."""
+        raise AttributeError(absent(__name__, name, __all__))
 
 
 # -- decorators
@@ -196,7 +198,7 @@ threadIdx = Dim3("threadIdx", "tid")
 blockIdx = Dim3("blockIdx", "ctaid")
 blockDim = Dim3("blockDim", "ntid")
 gridDim = Dim3("gridDim", "nctaid")
-laneid = Attribute("laneid")
+laneid: int = cast(int, Attribute("laneid"))
 warpsize = 32
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from smmux import cuda, smm
 from smmux.compiler import ir
@@ -40,7 +41,8 @@ def _lane(f: Frame, node: ast.AST) -> Value:
     return result(Kind.INT32, ir.Special(ir.SpecialName.LANEID), 0, 31)
 
 
-cuda.laneid.lower = _lane
+_laneid: Any = cuda.laneid
+_laneid.lower = _lane
 
 
 def _dimensions(f: Frame, node: ast.AST, ndim: Anything) -> int:
