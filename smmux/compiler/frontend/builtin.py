@@ -21,8 +21,21 @@ from smmux.compiler.frontend.convert import (
     to_kind,
     truth,
 )
+from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.rules import call
-from smmux.compiler.frontend.typed_values import MACHINE_TYPE, Anything, ArrayRef, Kind, Tuple, Value, constant, weak
+from smmux.compiler.frontend.typed_values import (
+    MACHINE_TYPE,
+    Anything,
+    ArrayRef,
+    Kind,
+    Static,
+    Tuple,
+    Value,
+    constant,
+    weak,
+)
+
+MAX_DIGITS = 308  # of a power of ten that a float holds
 
 
 @call(len)
@@ -100,16 +113,32 @@ def absolute(f: Frame, node: ast.AST, value: Anything) -> Value:
 
 @call(round)
 def rounded(f: Frame, node: ast.AST, value: Anything, digits: Anything | None = None) -> Value:
-    """round(x): to the nearest integer, halves to even."""
-    if digits is not None:
-        raise f.error(node, "round takes one argument in a kernel")
+    """round(x): to the nearest integer, halves to even; round(x, n): the value that NumPy gives."""
     x = number(f, node, value)
+    if digits is not None and not (isinstance(digits, Static) and digits.object is None):
+        return _round_to(f, node, x, number(f, node, digits))
     if x.known:
         return weak(round(x.const))
     if not x.kind.floating:
         return x
     x = settle(f, node, x, "round")
     return cast(f, node, result(Kind.FLOAT32, f.b.op("cvt.rni.f32.f32", ir.Type.F32, operand(f, x))), Kind.INT32)
+
+
+def _round_to(f: Frame, node: ast.AST, x: Value, digits: Value) -> Value:
+    """round(x, n): the type of x remains."""
+    if not digits.known or digits.kind.floating:
+        raise f.error(node, "the number of digits in round(x, n) has to be an integer known at compile time")
+    count = int(digits.const)
+    if x.known and x.kind.weak:
+        return weak(round(x.const, count))
+    if not x.kind.floating:
+        if count < 0:
+            raise f.error(node, "round of an integer to tens: write (x + 5) // 10 * 10, or round(float32(x), -1)")
+        return x
+    factor = constant(strong_kind(x.kind), 10.0 ** min(abs(count), MAX_DIGITS))
+    name = "round_to_digits" if count >= 0 else "round_to_tens"
+    return library_number(f, node, name, settle(f, node, x, "round"), factor)
 
 
 @call(pow)

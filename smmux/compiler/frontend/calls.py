@@ -60,7 +60,7 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
             raise
     definition = getattr(function, "definition", None)
     if f.source.library and definition is None and isinstance(function, FunctionType):
-        definition = library_source(function.__name__)
+        definition = library_source(function)
     if isinstance(definition, FunctionSource):
         return inline(f, node, definition, arguments, keywords)
     if isinstance(function, Scalar) or (isinstance(function, type) and issubclass(function, np.generic)):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from types import FunctionType
 
-from smmux.compiler.frontend import declared, environment, mathlib
+from smmux.compiler.frontend import declared, environment, mathlib, mathlib64, mathlib_floats
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Edge, Frame
 from smmux.compiler.frontend.convert import number
@@ -14,6 +15,8 @@ from smmux.compiler.frontend.rules import execute
 from smmux.compiler.frontend.source import FunctionSource, from_function
 from smmux.compiler.frontend.typed_values import Anything, Static, Value
 
+LIBRARY = (mathlib, mathlib_floats, mathlib64)
+"""The modules of functions in the kernel language: of float32 and int32, of floats of either size, of float64."""
 MAX_DEPTH = 64
 """Calls within calls, beyond which functions that call each other with ever new arguments count as recursive [EST].
 
@@ -102,16 +105,17 @@ def bind_arguments(
 
 
 @cache
-def library_source(name: str) -> FunctionSource:
-    """The source of a function of `mathlib`."""
-    return from_function(getattr(mathlib, name), device=True, library=True)
+def library_source(function: FunctionType) -> FunctionSource:
+    """The source of a function of the library."""
+    return from_function(function, device=True, library=True)
 
 
 def library(f: Frame, node: ast.AST, name: str, *arguments: Anything) -> Anything:
-    """Call a function of `mathlib`."""
-    return inline(f, node, library_source(name), list(arguments), {})
+    """Call a function of the library."""
+    function = next(vars(module)[name] for module in LIBRARY if name in vars(module))
+    return inline(f, node, library_source(function), list(arguments), {})
 
 
 def library_number(f: Frame, node: ast.AST, name: str, *arguments: Anything) -> Value:
-    """Call a function of `mathlib` that returns a number."""
+    """Call a function of the library that returns a number."""
     return number(f, node, library(f, node, name, *arguments))

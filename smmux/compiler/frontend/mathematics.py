@@ -64,6 +64,9 @@ ROWS = (
     Row(math.hypot, "hypot", arguments=2),
     Row(math.fmod, "fmod", arguments=2),
     Row(math.copysign, "copysign", arguments=2, correct=True),
+    Row(math.remainder, "remainder", arguments=2),
+    Row(math.nextafter, "nextafter", arguments=2),
+    Row(math.ulp, "ulp"),
 )
 
 
@@ -216,7 +219,25 @@ def modf(f: Frame, node: ast.AST, x: Anything) -> Anything:
     return library(f, node, "modf", _float_argument(f, node, x, "math.modf"))
 
 
-# -- the operations that mathlib names
+@call(math.frexp)
+def frexp(f: Frame, node: ast.AST, x: Anything) -> Anything:
+    """math.frexp(x)."""
+    return library(f, node, "frexp", _float_argument(f, node, x, "math.frexp"))
+
+
+# -- the operations that the library names
+
+
+def _whole_float(mode: str, function: Callable[[Any], Any]) -> None:
+    @call(function)
+    def rule(f: Frame, node: ast.AST, x: Anything) -> Value:
+        source = operand(f, number(f, node, x))
+        return result(Kind.FLOAT32, f.b.op(f"cvt.{mode}.f32.f32", ir.Type.F32, source))
+
+
+_whole_float("rni", machine_operations.nearest)
+_whole_float("rzi", machine_operations.truncated)
+_whole_float("rmi", machine_operations.lowered)
 
 
 @call(machine_operations.ex2)

@@ -100,49 +100,65 @@ def fmod(x, y):
     return copysign(rest, x)
 
 
-def modulo(x, y):
-    """x % y: has the sign of y."""
-    rest = fmod(x, y)
-    if rest == 0.0:
-        return copysign(rest, y)
-    return rest + y if (rest < 0.0) != (y < 0.0) else rest
-
-
-def floor_divide(x, y):
-    """x // y, from the exact remainder."""
-    if y == 0.0:
-        return x / y
-    quotient = (x - modulo(x, y)) / y
-    whole = floor(quotient)
-    return whole + 1.0 if quotient - whole > 0.5 else whole
-
-
-def floor(x):
-    """The integer at or below x, as a float."""
-    return x - _fraction(x) if abs(x) < 8388608.0 else x
-
-
-def _fraction(x):
-    """x - floor(x) for |x| < 2**23."""
-    rest = x - float32(int32(x))
-    return rest + 1.0 if rest < 0.0 else rest
-
-
-def modf(x):
-    """Fraction and whole part, both with the sign of x."""
-    whole = float32(int32(x)) if abs(x) < 8388608.0 else x
-    return copysign(x - whole if abs(x) < INFINITY else 0.0, x), copysign(whole, x)
-
-
 def copysign(x, y):
     """Magnitude of x, sign of y."""
     return as_float((as_bits(x) & 0x7FFFFFFF) | (as_bits(y) & 0x80000000))
 
 
-def ldexp(x, e):
-    """x * 2**e, in two steps so that neither overflows."""
+def scaled(x, e):
+    """x * 2**e, in two steps so that neither overflows, for e between -252 and 252."""
     half = e >> 1
     return x * ex2(float32(half)) * ex2(float32(e - half))
+
+
+def ldexp(x, e):
+    """x * 2**e for any e, rounded once: what is multiplied before the last step stays exact or vanishes in it."""
+    n = min(max(e, -300), 300)
+    y = x
+    if n < -126:
+        y = y * 2.0**-102
+        n += 102
+    if n < -126:
+        y = y * 2.0**-102
+        n += 102
+    if n > 127:
+        y = y * 2.0**127
+        n -= 127
+    if n > 127:
+        y = y * 2.0**127
+        n -= 127
+    return y * as_float(uint32(min(max(n, -126), 127) + 127) << 23)
+
+
+def frexp(x):
+    """x = m * 2**e with |m| from 1/2 up to 1: m, e; zeros, infinities and NaN with 0."""
+    if x == 0.0 or not (abs(x) < INFINITY):
+        return x, 0
+    small = abs(x) < SMALLEST_NORMAL
+    pattern = as_bits(x * 33554432.0 if small else x)
+    e = int32((pattern >> 23) & 0xFF) - 126
+    return as_float((pattern & 0x807FFFFF) | 0x3F000000), e - 25 if small else e
+
+
+def nextafter(x, y):
+    """The neighbour of x on the way to y."""
+    if x != x or y != y:
+        return x + y
+    if x == y:
+        return y
+    if x == 0.0:
+        return copysign(as_float(uint32(1)), y)
+    pattern = as_bits(x)
+    return as_float(pattern + 1 if (x < y) == (x > 0.0) else pattern - 1)
+
+
+def ulp(x):
+    """Distance of |x| from the next number above, or from the one below for the largest."""
+    size = abs(x)
+    if not (size < INFINITY):
+        return size
+    above = nextafter(size, INFINITY)
+    return above - size if above < INFINITY else size - nextafter(size, 0.0)
 
 
 # -- exponentials and logarithms
@@ -157,7 +173,7 @@ def exp(x):
     n = cuda_round(x * 1.44269502)
     f = cuda.fma(n, -6.93145752e-1, x)
     f = cuda.fma(n, -1.42860677e-6, f)
-    return ldexp(_exp_polynomial(f), int32(n)) if x == x else x
+    return scaled(_exp_polynomial(f), int32(n)) if x == x else x
 
 
 def exp2(x):
@@ -167,7 +183,7 @@ def exp2(x):
     if x < -151.0:
         return float32(0.0)
     n = cuda_round(x)
-    return ldexp(_exp_polynomial((x - n) * 0.693147182), int32(n)) if x == x else x
+    return scaled(_exp_polynomial((x - n) * 0.693147182), int32(n)) if x == x else x
 
 
 def cuda_round(x):

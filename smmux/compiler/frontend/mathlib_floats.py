@@ -1,0 +1,62 @@
+"""Functions of floats of either size, in the kernel language itself: each calls those of its arguments' own type."""
+
+from __future__ import annotations
+
+from math import copysign, fmod
+
+from smmux.compiler.frontend.machine_operations import lowered, nearest, truncated
+
+INFINITY = float("inf")
+
+
+def modulo(x, y):
+    """x % y: has the sign of y."""
+    rest = fmod(x, y)
+    if rest == 0.0:
+        return copysign(rest, y)
+    return rest + y if (rest < 0.0) != (y < 0.0) else rest
+
+
+def floor_divide(x, y):
+    """x // y, from the exact remainder."""
+    if y == 0.0:
+        return x / y
+    rest = fmod(x, y)
+    quotient = (x - rest) / y
+    if rest != 0.0 and (rest < 0.0) != (y < 0.0):
+        quotient = quotient - 1.0
+    if quotient == 0.0:
+        return copysign(quotient, x / y)
+    whole = lowered(quotient)
+    return whole + 1.0 if quotient - whole > 0.5 else whole
+
+
+def remainder(x, y):
+    """x minus the nearest multiple of y, the even one of two."""
+    size, divisor = abs(x), abs(y)
+    rest = fmod(size, divisor)
+    if divisor == INFINITY or rest != rest:
+        return x if divisor == INFINITY and size < INFINITY else rest
+    other = divisor - rest
+    if rest > other:
+        rest = -other
+    elif rest == other:
+        rest = rest - 2.0 * fmod(0.5 * (size - rest), divisor)
+    return rest * copysign(1.0, x)
+
+
+def modf(x):
+    """Fraction and whole part, both with the sign of x."""
+    whole = truncated(x)
+    fraction = 0.0 if abs(x) == INFINITY else x - whole
+    return copysign(fraction, x), whole
+
+
+def round_to_digits(x, factor):
+    """x rounded to a number of decimals, whose power of ten is the factor, as NumPy does it."""
+    return nearest(x * factor) / factor
+
+
+def round_to_tens(x, factor):
+    """x rounded to a number of digits before the point."""
+    return nearest(x / factor) * factor
