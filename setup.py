@@ -13,6 +13,8 @@ CC and CFLAGS work as usual (CC=clang).
 """
 
 import os
+import shutil
+import sysconfig
 from glob import glob
 from pathlib import Path
 
@@ -62,6 +64,28 @@ def link_args() -> list[str]:
     return args
 
 
+INSTALL = """
+    Debian, Ubuntu   sudo apt-get install gcc python3-dev
+    Fedora           sudo dnf install gcc python3-devel
+    Alpine           sudo apk add gcc musl-dev python3-dev linux-headers
+    Arch             sudo pacman -S gcc
+    conda            conda install -c conda-forge c-compiler
+    macOS            xcode-select --install
+
+and run pip again. CC=clang pip install ... takes another compiler than the one that built Python.
+"""
+"""What to install where the compiler, or the headers of Python, are not there."""
+
+
+def missing(compiler: str) -> str:
+    """What the build needs and does not find, in a sentence; empty if it is all there."""
+    if shutil.which(compiler) is None:
+        return f"there is no C compiler: {compiler!r} is not found"
+    if not any((Path(sysconfig.get_path(name)) / "Python.h").is_file() for name in ("include", "platinclude")):
+        return f"the headers of Python are not there: no Python.h in {sysconfig.get_path('include')}"
+    return ""
+
+
 class BuildExt(build_ext):
     """Rebuilds when the flags or the compiler changed, not only when a file did."""
 
@@ -74,6 +98,13 @@ class BuildExt(build_ext):
         super().run()
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.write_text(flags)
+
+    def build_extensions(self) -> None:
+        """Build, if there is something to build with."""
+        command = getattr(self.compiler, "compiler_so", None) or ["cc"]
+        if reason := missing(command[0]):
+            raise SystemExit(f"smmux has a part in C, and {reason}. Install what is missing:\n{INSTALL}")
+        super().build_extensions()
 
 
 setup(

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -28,6 +29,22 @@ def test_version_stands_in_one_place():
     except importlib.metadata.PackageNotFoundError:
         return  # run from a source tree
     assert installed == smmux.__version__
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [("", "there is no C compiler: '"), ("sysconfig.get_path = str;", "no Python.h in include")],
+    ids=["compiler", "headers"],
+)
+def test_a_build_without_tools_says_what_to_install(tmp_path, code, message):
+    arguments = ["setup.py", "build_ext", "-b", str(tmp_path), "-t", str(tmp_path)]
+    program = f"import runpy, sys, sysconfig; {code} sys.argv = {arguments}; runpy.run_path('setup.py')"
+    environment = {**os.environ, **({} if code else {"PATH": str(tmp_path)})}
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 1
+    assert message in run.stderr
+    assert "sudo apt-get install gcc python3-dev" in run.stderr
 
 
 def test_runtime_dependencies_are_three():
