@@ -66,6 +66,12 @@ static inline float fmax32(float a, float b) {
     return (a > b || b != b) ? a : b;
 }
 
+/* PTX add.sat: it stays at the end that it would pass. */
+static inline int32_t add_sat32(int32_t a, int32_t b) {
+    const int64_t sum = (int64_t)a + b;
+    return sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum;
+}
+
 /* PTX cvt.rzi: it saturates, and gives 0 for NaN. */
 static inline int32_t f32_to_s32(float a) {
     float in_range = a > -2147483648.0f && a < 2147483648.0f ? a : 0.0f;

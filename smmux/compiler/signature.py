@@ -17,16 +17,19 @@ from smmux.types import ArrayAnnotation, Scalar
 __all__ = ["ArrayType", "ScalarType", "Signature", "TupleType", "Type", "classify"]
 
 INT32_MIN, INT32_MAX, UINT32_MAX = -(2**31), 2**31 - 1, 2**32 - 1
+LARGE = 2**30  # a program may count on smaller integers never to pass the ends of their type in loops
 ARRAY_DTYPES = ("float32", "int32", "uint32", "int16", "uint16", "int8", "uint8", "bool")
 NARROWER = {"float64": "float32", "float16": "float32", "int64": "int32", "uint64": "uint32"}
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarType:
-    """A number: "int32", "uint32", "float32", "bool" or "none". python: a Python number, 64 bits wide in Numba."""
+    """A number: "int32", "uint32", "float32", "bool" or "none". python: a Python number, 64 bits wide in Numba. large:
+    an integer of magnitude 2**30 or more in this launch."""
 
     name: str
     python: bool = False
+    large: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +127,11 @@ def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:
 def _integer(value: int | np.integer[Any], name: str) -> ScalarType:
     python = not isinstance(value, np.generic) or value.dtype.itemsize == 8
     if isinstance(value, np.uint32):
-        return ScalarType("uint32")
+        return ScalarType("uint32", large=bool(value >= LARGE))
     if not INT32_MIN <= value <= INT32_MAX:
         hint = f"; use np.uint32({value})" if 0 < value <= UINT32_MAX else ""
         raise CompileError(f"argument {name}: {value} does not fit int32, the type of integer arguments{hint}")
-    return ScalarType("int32", python=python)
+    return ScalarType("int32", python=python, large=bool(not -LARGE < value < LARGE))
 
 
 def _array(value: np.ndarray[Any, Any], name: str, align: int) -> ArrayType:

@@ -94,6 +94,7 @@ Function = Callable[[Words, Words, Words], Words]
 ALU: dict[str, Function] = {
     "mov.b32": lambda a, b, c: a.copy(),
     "add.s32": lambda a, b, c: a + b,
+    "add.sat.s32": lambda a, b, c: low(np.clip(wide(a) + wide(b), -(2**31), 2**31 - 1)),
     "sub.s32": lambda a, b, c: a - b,
     "neg.s32": lambda a, b, c: np.uint32(0) - a,
     "abs.s32": lambda a, b, c: low(np.abs(wide(a))),

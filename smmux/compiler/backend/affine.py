@@ -135,7 +135,17 @@ class AddressAnalysis:
         instr = self.defs.get(reg)
         if instr is None or instr.guard is not None or reg.type in (Type.F32, Type.PRED):
             return ()
-        if instr.op in ("mov.b32", "add.s32", "sub.s32", "neg.s32", "mul.lo.s32", "mad.lo.s32", "shl.b32", "or.b32"):
+        if instr.op in (
+            "mov.b32",
+            "add.s32",
+            "add.sat.s32",
+            "sub.s32",
+            "neg.s32",
+            "mul.lo.s32",
+            "mad.lo.s32",
+            "shl.b32",
+            "or.b32",
+        ):
             return instr.srcs
         return ()
 
@@ -145,7 +155,7 @@ class AddressAnalysis:
         match instr.op:
             case "mov.b32":
                 return forms[0]
-            case "add.s32":
+            case "add.s32" | "add.sat.s32":  # of a counter, which no one reads once it has reached the end
                 return forms[0].plus(forms[1])
             case "sub.s32":
                 return forms[0].plus(forms[1], -1)

@@ -33,6 +33,7 @@ def _remainder(a: int, b: int) -> int:
 _INTEGER: dict[str, Callable[..., int]] = {
     "mov.b32": lambda a: a,
     "add.s32": lambda a, b: a + b,
+    "add.sat.s32": lambda a, b: max(-(2**31), min(_signed(a) + _signed(b), 2**31 - 1)),
     "sub.s32": lambda a, b: a - b,
     "neg.s32": lambda a: -a,
     "abs.s32": lambda a: abs(_signed(a)),

@@ -11,6 +11,7 @@ from typing import Any
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import floor_division
+from smmux.compiler.frontend.captured import MOST_BITS, TOO_LONG
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import (
     float64_in_numba,
@@ -91,12 +92,25 @@ def _literal(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     if not (a.known and b.known):  # types are being inferred
         return Value(Kind.WEAK_FLOAT if op == "Div" or Kind.WEAK_FLOAT in (a.kind, b.kind) else Kind.WEAK_INT)
     try:
+        if _bits(op, a.const, b.const) > MOST_BITS:
+            raise OverflowError(TOO_LONG)
         value = PYTHON[op](a.const, b.const)
+        if isinstance(value, int) and value.bit_length() > MOST_BITS:
+            raise OverflowError(TOO_LONG)
     except (ArithmeticError, TypeError, ValueError) as reason:
         raise f.error(node, f"constant expression: {reason}") from None
     if isinstance(value, complex):
         raise f.error(node, "complex numbers are not supported")
     return weak(value)
+
+
+def _bits(op: str, a: Any, b: Any) -> int:
+    """At least the bits of the result of an operation on Python integers, before it is computed."""
+    if not (isinstance(a, int) and isinstance(b, int)) or b < 0:
+        return 0
+    if op == "LShift":
+        return a.bit_length() + b if a else 0
+    return (a.bit_length() - 1) * b if op == "Pow" and abs(a) > 1 else 0
 
 
 def _float(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
@@ -126,8 +140,8 @@ def divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     x, y = to_float(f, node, a), to_float(f, node, b)
     if x.known and y.known and y.const != 0.0:
         return constant(Kind.FLOAT32, x.const / y.const, drift)
-    if y.known and y.const != 0.0 and math.frexp(y.const)[0] in (0.5, -0.5) and abs(y.const) < 2.0**126:
-        reciprocal = constant(Kind.FLOAT32, 1.0 / y.const)  # of a power of two: exact
+    if y.known and y.const != 0.0 and math.frexp(y.const)[0] in (0.5, -0.5) and 2.0**-127 <= abs(y.const) < 2.0**126:
+        reciprocal = constant(Kind.FLOAT32, 1.0 / y.const)  # of a power of two: exact, and a normal number
         return result(Kind.FLOAT32, f.b.op("mul.f32", ir.Type.F32, operand(f, x), operand(f, reciprocal)), drift=drift)
     if not f.fastmath:
         return result(Kind.FLOAT32, f.b.op("div.rn.f32", ir.Type.F32, operand(f, x), operand(f, y)), drift=drift)
@@ -319,7 +333,10 @@ def invert(f: Frame, node: ast.AST, value: Value) -> Value:
     if value.kind.floating:
         raise f.error(node, "operator ~ needs an integer, not a float")
     if value.kind is Kind.BOOL:
-        return logical_not(f, value)
+        raise f.error(
+            node,
+            "operator ~ on a bool: NumPy gives its opposite, Python -1 or -2; write `not x`, or ~int32(x) for numbers",
+        )
     if value.known:
         return weak(~value.const) if value.kind.weak else constant(value.kind, ~value.const, value.drift)
     if value.kind.weak:

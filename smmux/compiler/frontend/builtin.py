@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, compare
@@ -24,6 +26,8 @@ from smmux.compiler.frontend.convert import (
 from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.typed_values import (
+    INT32_MAX,
+    INT32_MIN,
     MACHINE_TYPE,
     Anything,
     ArrayRef,
@@ -77,8 +81,16 @@ def to_int(f: Frame, node: ast.AST, value: Anything) -> Value:
     """int(x): towards zero; an int32 where x is not a constant."""
     x = number(f, node, value)
     if x.kind.weak or x.kind is Kind.BOOL and x.known:
-        return weak(int(x.const)) if x.known else Value(Kind.WEAK_INT)
+        return weak(_whole(f, node, int, x.const)) if x.known else Value(Kind.WEAK_INT)
     return x if x.kind.integral else cast(f, node, x, Kind.INT32)
+
+
+def _whole(f: Frame, node: ast.AST, function: Callable[[Any], int], value: Any) -> int:
+    """int(value) or round(value) of a constant."""
+    try:
+        return function(value)
+    except (OverflowError, ValueError) as reason:  # an infinity, or no number
+        raise f.error(node, f"constant expression: {reason}") from None
 
 
 @call(float)
@@ -107,7 +119,7 @@ def absolute(f: Frame, node: ast.AST, value: Anything) -> Value:
     if x.kind is Kind.FLOAT32:
         return result(x.kind, f.b.op("abs.f32", ir.Type.F32, operand(f, x)), drift=x.drift)
     x = settle(f, node, x, "abs")
-    limits = (max(x.lo, -x.hi, 0), max(-x.lo, x.hi))
+    limits = (max(x.lo, -x.hi, 0), max(-x.lo, x.hi)) if x.lo > INT32_MIN else (INT32_MIN, INT32_MAX)
     return result(x.kind, f.b.op("abs.s32", ir.Type.S32, operand(f, x)), *limits)
 
 
@@ -118,7 +130,7 @@ def rounded(f: Frame, node: ast.AST, value: Anything, digits: Anything | None = 
     if digits is not None and not (isinstance(digits, Static) and digits.object is None):
         return _round_to(f, node, x, number(f, node, digits))
     if x.known:
-        return weak(round(x.const))
+        return weak(_whole(f, node, round, x.const))
     if not x.kind.floating:
         return x
     x = settle(f, node, x, "round")

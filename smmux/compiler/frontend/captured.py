@@ -11,12 +11,20 @@ import numpy as np
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.typed_values import Anything, Kind, Static, Tuple, Value, constant, weak
 
+MOST_BITS = 1000
+"""Bits that an integer may have on the way to a constant [EST]: all that a float has room for. More take time and
+memory, and no number of a kernel's is that large."""
+
+TOO_LONG = f"an integer of more than {MOST_BITS} bits; numbers of kernels have at most 64"
+
 
 def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
     """A captured Python object as a compile-time value."""
     if isinstance(value, enum.Enum) and isinstance(value.value, int):
         return weak(int(value.value))
     if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
+        if isinstance(value, int) and value.bit_length() > MOST_BITS:
+            raise f.error(node, TOO_LONG)
         return weak(value)
     if isinstance(value, np.bool_):
         return weak(bool(value))

@@ -80,6 +80,7 @@ class Context:
         ] = {}  # elements of local arrays that a loop turned out to change
         self.in_memory = in_memory  # local arrays known to need memory
         self.demoted: set[Any] = set()
+        self.small: set[int] = set()  # words of parameters below `signature.LARGE` in this launch
         self.checked = checked  # names of variables whose assignment is checked while the kernel runs
         self.unsure: set[str] = set()  # names of variables that are read where some path has not assigned them
         self.frames = 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -137,11 +139,21 @@ def unary(f: Frame, node: ast.UnaryOp) -> Anything:
 
 @expression(ast.Compare)
 def comparison(f: Frame, node: ast.Compare) -> Value:
-    """a < b < c: every operand is computed, since that has no effects, and computed once."""
+    """a < b < c: each operand is computed at most once, and not at all behind a comparison that is false."""
+    return _chain(f, node, evaluate(f, node.left), 0)
+
+
+def _chain(f: Frame, node: ast.Compare, left: Anything, first: int) -> Value:
+    """The comparisons from one of them on; `left` is the operand on its left."""
     outcome = weak(True)
-    left = evaluate(f, node.left)
-    for op, right_node in zip(node.ops, node.comparators, strict=True):
-        right = evaluate(f, right_node)
+    for i in range(first, len(node.ops)):
+        op, operand_node = node.ops[i], node.comparators[i]
+        if i > first and outcome.known and not f.ctx.dry:
+            return _chain(f, node, left, i) if outcome.const else outcome
+        if i > first and not harmless(f, operand_node):
+            rest = partial(_chain, f, node, left, i)
+            return number(f, node, _branch(f, node, outcome, rest, weak(False)))
+        right = evaluate(f, operand_node)
         f.at(node)
         if isinstance(op, ast.In | ast.NotIn):
             outcome = compare.both(f, outcome, _membership(f, node, op, left, right))
@@ -202,11 +214,21 @@ def conditional(f: Frame, node: ast.IfExp) -> Anything:
     return _branch(f, node, condition, node.body, node.orelse)
 
 
-def _branch(f: Frame, node: ast.expr, condition: Value, yes: ast.expr | Anything, no: ast.expr | Anything) -> Anything:
+Side = ast.expr | Callable[[], Anything] | Anything
+"""One of two expressions: as written, as a function that lowers it, or its value."""
+
+
+def _side(f: Frame, what: Side) -> Anything:
+    if isinstance(what, ast.expr):
+        return evaluate(f, what)
+    return what if isinstance(what, Anything) else what()
+
+
+def _branch(f: Frame, node: ast.expr, condition: Value, yes: Side, no: Side) -> Anything:
     """The value of one of two expressions, chosen by a branch."""
 
-    def side(what: ast.expr | Anything) -> Anything:
-        value = evaluate(f, what) if isinstance(what, ast.expr) else what
+    def side(what: Side) -> Anything:
+        value = _side(f, what)
         return strong(f, node, value) if isinstance(value, Value) else value
 
     if f.ctx.dry:
@@ -231,9 +253,9 @@ def _branch(f: Frame, node: ast.expr, condition: Value, yes: ast.expr | Anything
     return f.ctx.env.pop(key)
 
 
-def _probe_type(f: Frame, node: ast.expr, *sides: ast.expr | Anything) -> Anything | None:
+def _probe_type(f: Frame, node: ast.expr, *sides: Side) -> Anything | None:
     """The joined type of both sides, from the inferred types of the variables."""
-    values = [evaluate(f, s) if isinstance(s, ast.expr) else s for s in sides]
+    values = [_side(f, side) for side in sides]
     return _select_type(f, node, *values)
 
 

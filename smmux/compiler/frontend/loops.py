@@ -4,48 +4,31 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, array_access, assignment, compare, environment, loop_elements
+from smmux.compiler.frontend import array_access, assignment, environment, loop_elements, ranges
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, LoopExits, Unknown
 from smmux.compiler.frontend.convert import (
     number,
     operand,
-    promoted,
-    settle,
-    strong_kind,
-    to_kind,
     truth,
 )
 from smmux.compiler.frontend.infer import infer_statements
+from smmux.compiler.frontend.ranges import Range
 from smmux.compiler.frontend.rules import evaluate, execute, inference, statement
 from smmux.compiler.frontend.source import assigned_names
 from smmux.compiler.frontend.statement_rules import bind
 from smmux.compiler.frontend.typed_values import (
-    RANGE,
     Anything,
-    Kind,
     Static,
     Tuple,
     Value,
     constant,
     type_name,
-    weak,
 )
 from smmux.compiler.frontend.unroll import edges_so_far, forget_edges, unroll, unroll_while, worth_unrolling
 from smmux.errors import CompileError
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The bounds of a `range`, all of one type."""
-
-    start: Value
-    stop: Value
-    step: Value
-    kind: Kind
-
 
 # -- what is iterated over
 
@@ -56,7 +39,7 @@ def iterated(f: Frame, node: ast.For) -> Range | Tuple:
     if isinstance(call, ast.Call) and _is_range(f, call.func):
         if call.keywords or not 1 <= len(call.args) <= 3:
             raise f.error(call, "range takes 1 to 3 positional arguments")
-        return _range(f, call, [number(f, a, evaluate(f, a)) for a in call.args])
+        return ranges.make(f, call, [number(f, a, evaluate(f, a)) for a in call.args])
     value = evaluate(f, call)
     if not isinstance(value, Tuple):
         raise f.error(call, "a for loop runs over range(...) or a tuple")
@@ -69,22 +52,6 @@ def _is_range(f: Frame, node: ast.expr) -> bool:
     except CompileError:
         return False
     return isinstance(value, Static) and value.object is range
-
-
-def _range(f: Frame, node: ast.Call, values: list[Value]) -> Range:
-    start, stop, step = (weak(0), values[0], weak(1)) if len(values) == 1 else (*values, weak(1))[:3]
-    kind = Kind.WEAK_INT
-    for value in (start, stop, step):
-        if value.kind.floating:
-            raise f.error(node, "range needs integers, not floats")
-        kind = promoted(kind, value.kind)
-    kind = strong_kind(kind)
-    if kind is Kind.UINT32 and step.known and step.const < 0:
-        raise f.error(node, "a range over uint32 cannot run downwards; use int32(...)")
-    if step.known and step.const == 0:
-        raise f.error(node, "the step of a range must not be 0")
-    start, stop, step = (to_kind(f, node, settle(f, node, v, "range"), kind) for v in (start, stop, step))
-    return Range(start, stop, step, kind)
 
 
 # -- type inference
@@ -107,7 +74,7 @@ def infer_loop(f: Frame, node: ast.For | ast.While) -> None:
 def _infer_target(f: Frame, node: ast.For) -> None:
     over = iterated(f, node)
     if isinstance(over, Range):
-        bind(f, node.target, Value(over.kind, None, None, *_counter_bounds(over)))
+        bind(f, node.target, Value(over.kind, None, None, *ranges.counter_bounds(over)))
         return
     for item in over.items:
         bind(f, node.target, item)
@@ -178,11 +145,11 @@ def while_loop(f: Frame, node: ast.While) -> None:
 def _counted(f: Frame, node: ast.For, over: Range) -> None:
     """for over a range: a counter of its own, so that the body may assign the loop variable."""
     f.at(node)
-    condition = _continues(f, node, over.start, over)
+    condition = ranges.continues(f, node, over.start, over)
     if condition.known and not condition.const:
         execute(f, node.orelse)
         return
-    low, high = _counter_bounds(over)
+    low, high = ranges.counter_bounds(over)
     key: Key = (f.id, f".counter.{node.lineno}.{node.col_offset}")
     initial = Value(over.kind, over.start.operand, over.start.const, low, high)
 
@@ -196,36 +163,14 @@ def _counted(f: Frame, node: ast.For, over: Range) -> None:
         f.at(node)
         counter = header[key]
         assert isinstance(counter, Value)
-        return {key: replace(arith.binary(f, node, "Add", replace(counter, lo=low, hi=high), over.step), drift=False)}
+        return {key: ranges.advanced(f, node, counter, over)}
 
     def bottom(latch: Env) -> Value:
         counter = latch[key]
         assert isinstance(counter, Value)
-        return _continues(f, node, counter, over)
+        return ranges.goes_on(f, node, counter, over)
 
     _rotated(f, node, condition, {key: initial}, body, advance, bottom)
-
-
-def _counter_bounds(over: Range) -> tuple[int, int]:
-    low, high = RANGE[over.kind]
-    if over.step.lo > 0:
-        return over.start.lo, max(over.start.lo, over.stop.hi - 1)
-    if over.step.hi < 0:
-        return min(over.start.hi, over.stop.lo + 1), over.start.hi
-    return low, high
-
-
-def _continues(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
-    """The condition that the counter is still within the range."""
-    stop, step = over.stop, over.step
-    if step.lo >= 0 or over.kind is Kind.UINT32:
-        return compare.numbers(f, node, "Lt", counter, stop)
-    if step.hi <= 0:
-        return compare.numbers(f, node, "Gt", counter, stop)
-    zero = constant(over.kind, 0)
-    up = compare.both(f, compare.numbers(f, node, "Gt", step, zero), compare.numbers(f, node, "Lt", counter, stop))
-    down = compare.both(f, compare.numbers(f, node, "Lt", step, zero), compare.numbers(f, node, "Gt", counter, stop))
-    return compare.either(f, up, down)
 
 
 def _rotated(

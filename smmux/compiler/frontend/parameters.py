@@ -55,6 +55,8 @@ class _Words:
         machine = ir.Type.S32 if kind is Kind.BOOL else MACHINE_TYPE[kind]
         param = ir.Param(self.word, machine, name)
         self.f.ctx.function.params.append(param)
+        if not type.large:
+            self.f.ctx.small.add(self.word)
         self.word += 1
         if kind is not Kind.BOOL:
             return result(kind, param, drift=type.python and kind is Kind.FLOAT32)

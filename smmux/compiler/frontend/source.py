@@ -182,7 +182,7 @@ def _definition(function: types.FunctionType) -> tuple[ast.FunctionDef, str, tup
     if not code.co_filename.startswith("<") and code.co_name != "<lambda>":
         with contextlib.suppress(OSError, TypeError):
             lines, first = inspect.getsourcelines(code)
-            return _parse("".join(lines), first, function.__name__, code.co_filename), code.co_filename, ()
+            return _parse("".join(lines), first, code.co_name, code.co_filename), code.co_filename, ()
     if (found := texts.find(code)) is None:
         raise CompileError(
             f"the source of {code.co_name!r} is not available: Python keeps none of what it reads from a pipe; "

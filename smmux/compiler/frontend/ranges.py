@@ -1,0 +1,113 @@
+"""The bounds of a `range`, its counter, and how the counter stops at the ends of its type."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+
+from smmux.compiler import ir
+from smmux.compiler.frontend import arith, compare
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.convert import operand, promoted, result, settle, strong_kind, to_kind
+from smmux.compiler.frontend.typed_values import MACHINE_TYPE, RANGE, Kind, Value, constant, weak
+from smmux.compiler.signature import LARGE
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The bounds of a `range`, all of one type. last: bounds of `stop`, as far as more is known of it than its type."""
+
+    start: Value
+    stop: Value
+    step: Value
+    kind: Kind
+    last: tuple[int, int]
+
+
+def make(f: Frame, node: ast.Call, values: list[Value]) -> Range:
+    """range(stop), range(start, stop) or range(start, stop, step)."""
+    start, stop, step = (weak(0), values[0], weak(1)) if len(values) == 1 else (*values, weak(1))[:3]
+    kind = _kind(f, node, start, stop, step)
+    if kind is Kind.UINT32 and step.known and step.const < 0:
+        raise f.error(node, "a range over uint32 cannot run downwards; use int32(...)")
+    if step.known and step.const == 0:
+        raise f.error(node, "the step of a range must not be 0")
+    last = _last(f, node.args[0] if len(values) == 1 else node.args[1], stop)
+    start, stop, step = (to_kind(f, node, settle(f, node, v, "range"), kind) for v in (start, stop, step))
+    return Range(start, stop, step, kind, last)
+
+
+def _kind(f: Frame, node: ast.Call, *values: Value) -> Kind:
+    kind = Kind.WEAK_INT
+    for value in values:
+        if value.kind.floating:
+            raise f.error(node, "range needs integers, not floats")
+        kind = promoted(kind, value.kind)
+    kind = strong_kind(kind)
+    if kind is Kind.UINT32 and not f.ctx.dry:
+        typed = [v for v in values if not v.kind.weak]
+        if any(v.kind is not Kind.UINT32 and v.lo < 0 for v in typed):
+            raise f.error(
+                node, "range of int32, which may be negative, and uint32: write int32(...) or uint32(...) around one"
+            )
+    return kind
+
+
+def _last(f: Frame, node: ast.expr, stop: Value) -> tuple[int, int]:
+    """Bounds of the end of a range: those of the value, of the variable, or of the arguments of this launch."""
+    low, high = stop.lo, stop.hi
+    declared = f.types.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(declared, Value) and declared.kind is stop.kind:
+        low, high = max(low, declared.lo), min(high, declared.hi)
+    if isinstance(stop.operand, ir.Param) and stop.operand.word in f.ctx.small:
+        low, high = max(low, -LARGE), min(high, LARGE)
+    return low, high
+
+
+def counter_bounds(over: Range) -> tuple[int, int]:
+    """Bounds of the counter in the body."""
+    low, high = RANGE[over.kind]
+    if over.step.lo > 0:
+        return over.start.lo, max(over.start.lo, over.stop.hi - 1)
+    if over.step.hi < 0:
+        return min(over.start.hi, over.stop.lo + 1), over.start.hi
+    return low, high
+
+
+def advanced(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
+    """The counter of the next iteration; a signed one stays at the end of its type, which no range passes."""
+    low, high = counter_bounds(over)
+    counter = replace(counter, lo=low, hi=high)
+    if over.kind is Kind.INT32 and not _ends(over):
+        reg = f.b.op("add.sat.s32", MACHINE_TYPE[over.kind], operand(f, counter), operand(f, over.step))
+        return result(over.kind, reg)
+    return replace(arith.binary(f, node, "Add", counter, over.step), drift=False)
+
+
+def _ends(over: Range) -> bool:
+    """True if the counter, a step behind its last value, is sure to be a number of its type."""
+    low, high = RANGE[over.kind]
+    up = over.step.hi <= 0 or over.last[1] - 1 + over.step.hi <= high
+    down = over.step.lo >= 0 or over.last[0] + 1 + over.step.lo >= low
+    return up and down
+
+
+def goes_on(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
+    """The condition that the next counter is within the range."""
+    within = continues(f, node, counter, over)
+    if over.kind is not Kind.UINT32 or _ends(over):
+        return within
+    return compare.both(f, within, compare.numbers(f, node, "GtE", counter, over.step))  # else it has wrapped around
+
+
+def continues(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
+    """The condition that a counter is within the range."""
+    stop, step = over.stop, over.step
+    if step.lo >= 0 or over.kind is Kind.UINT32:
+        return compare.numbers(f, node, "Lt", counter, stop)
+    if step.hi <= 0:
+        return compare.numbers(f, node, "Gt", counter, stop)
+    zero = constant(over.kind, 0)
+    up = compare.both(f, compare.numbers(f, node, "Gt", step, zero), compare.numbers(f, node, "Lt", counter, stop))
+    down = compare.both(f, compare.numbers(f, node, "Lt", step, zero), compare.numbers(f, node, "Gt", counter, stop))
+    return compare.either(f, up, down)
