@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Mapping
 from typing import Any
 
-from smmux.errors import ConfigError, did_you_mean
+from smmux.errors import CompileError, ConfigError, did_you_mean
 from smmux.kernel import Kernel
 from smmux.tracebacks import brief
 from smmux.types import FunctionType, Void
@@ -41,6 +43,8 @@ def declare(function: Any, *, declared: tuple[FunctionType, ...] = (), device: b
     """
     from smmux.compiler.frontend.source import from_function
 
+    if not isinstance(function, types.FunctionType):
+        raise CompileError(_not_a_function(function))
     source = from_function(function, device=device, declared=declared, **options)
     for signature in declared:
         least, most = len(source.parameters) - len(source.defaults), len(source.parameters)
@@ -51,3 +55,24 @@ def declare(function: Any, *, declared: tuple[FunctionType, ...] = (), device: b
         if not device and not isinstance(signature.returns, Void | None):
             raise source.error(None, f"a kernel returns nothing; write void(...), or device=True for {signature}")
     return Kernel(source, function)
+
+
+def _not_a_function(given: Any) -> str:
+    """Why something cannot be a kernel, and what to write instead."""
+    name = getattr(given, "__qualname__", None) or getattr(given, "__name__", None) or type(given).__name__
+    if isinstance(given, Kernel):
+        kind = "device function" if given.device else "kernel"
+        return f"{given.__name__!r} is a {kind} already; leave out one of the two jit"
+    if isinstance(given, type):
+        return (
+            f"cuda.jit needs a function, not the class {name!r}; decorate a function, or one method as a staticmethod"
+        )
+    if isinstance(given, staticmethod | classmethod | types.MethodType):
+        return (
+            "cuda.jit needs a plain function, not a method; write @staticmethod above @cuda.jit, or a function outside"
+        )
+    if isinstance(given, functools.partial):
+        return "cuda.jit needs a function, not a functools.partial; write a function, which captures the values"
+    if callable(given):
+        return f"cuda.jit needs a function written in Python, not {name!r}; write a function that does the same"
+    return f"cuda.jit needs a function, not {given!r}"
