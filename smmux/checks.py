@@ -2,11 +2,11 @@
 
 A race is a pair of accesses to the same bytes by different threads of a block, in one interval between barriers, at
 least one of them a write. Two atomics do not race, nor do two stores of which one leaves the value as it is. On the
-modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep: "races" takes the instructions
-of a warp as ordered, as warp-synchronous code does. Threads of compute capability 7.x do not run so:
-"races-strict" takes only `cuda.syncwarp` as order among the threads of a warp that execute it together. The machine
-chooses the order in which a warp takes the arms of a branch: "races" takes that as order too, "races-strict" does not.
-The compiler moves no access past another one in which a thread of the warp may touch the same bytes.
+modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep, on which warp-synchronous code
+counts, and the compiler moves no access past another one in which a thread of the warp may touch the same bytes. So
+"races" reports a pair within a warp that no `cuda.syncwarp` orders as a warning, of kind "lockstep"; threads of compute
+capability 7.x do not run so, and for "races-strict" the pair is a race. The machine chooses the order in which a warp
+takes the arms of a branch: pairs in two arms are such pairs too.
 """
 
 from __future__ import annotations
@@ -205,7 +205,10 @@ class Findings(tuple[Finding, ...]):
 
 
 def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) -> Findings:
-    """The findings in the records of the core, merged into one for each kind and pair of source lines."""
+    """The findings in the records of the core, merged into one for each kind and pair of source lines.
+
+    Of lines that race between warps, or conflict, it is not said that they rely on lockstep as well.
+    """
     merged: dict[Any, Finding] = {}
     records = np.sort(np.frombuffer(raw, RECORD), order=["cycle", "sm"], kind="stable")
     for record in records:
@@ -213,7 +216,9 @@ def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) 
         key = (finding.kind, frozenset((side.line, side.action) for side in (finding.first, finding.second)))
         before = merged.get(key)
         merged[key] = finding if before is None else replace(before, count=before.count + finding.count)
-    ordered = sorted(merged.values(), key=lambda f: (f.severity != "error", sorted(f.lines), f.kind, f.first.action))
+    worse = {lines for kind, lines in merged if kind in ("race", "conflict")}
+    told = [finding for (kind, lines), finding in merged.items() if kind != "lockstep" or lines not in worse]
+    ordered = sorted(told, key=lambda f: (f.severity != "error", sorted(f.lines), f.kind, f.first.action))
     return Findings(ordered, lost)
 
 

@@ -175,8 +175,8 @@ class LaunchOptions(TypedDict, total=False):
             "check",
             _one_of(CHECKS),
             "look for misuse of shared memory: data races, loads of what nobody wrote, barriers that not all threads "
-            "reach. races takes the instructions of a warp as ordered, since its threads run in lockstep on these "
-            "machines; races-strict takes only cuda.syncwarp as order among them. Neither changes values or cycles",
+            "reach. Threads of a warp run in lockstep on these machines: races only warns of what cuda.syncwarp does "
+            "not order among them, races-strict counts it as a race. Neither changes values or cycles",
             str,
         ),
     ]

@@ -34,11 +34,10 @@ struct check *check_create(const struct machine *m, enum check_mode mode) {
     const size_t pieces = (m->cfg->smem_bytes >> shift) + 1;
     const size_t each = sizeof(struct piece) + sizeof(struct piece_pc) +
                         (atomics ? sizeof(uint32_t) + sizeof(uint16_t) : 0);
-    const bool strict = mode == CHECK_RACES_STRICT;
-    const size_t known = strict ? MAX_WARPS * sizeof *((struct check *)0)->known : 0;
+    const size_t known = MAX_WARPS * sizeof *((struct check *)0)->known;
     struct check *c = calloc(1, sizeof *c + known + 2 * pieces * each);
     if (!c) return NULL;
-    c->strict = strict;
+    c->strict = mode == CHECK_RACES_STRICT;
     c->known = (lane_epochs *)(c + 1);
     c->atomics = atomics;
     c->shift = shift;
@@ -89,7 +88,7 @@ static void forget(struct check *c) {
     c->epoch = 1;
     for (uint32_t i = 0; i < MAX_BLOCKS; i++)
         c->blocks[i].start = 1u << TAG_EPOCH, c->blocks[i].fresh[0] = c->blocks[i].fresh[1] = 0;
-    if (c->strict) memset(c->known, 0, MAX_WARPS * sizeof *c->known);
+    memset(c->known, 0, MAX_WARPS * sizeof *c->known);
 }
 
 uint32_t check_epoch(struct check *c) {
@@ -114,7 +113,6 @@ void check_grant(struct sm *sm, const struct block *b) {
  * have exited count, as at barriers. */
 void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes) {
     struct check *c = sm->check;
-    if (!c->strict) return;
     c->met = true;
     const uint32_t together = lanes | ~sm->warps[warp].live, now = check_epoch(c);
     uint32_t known[32] = {0};

@@ -2,9 +2,9 @@
  *
  * Each piece of shared memory has shadow records of who accessed it last. Two accesses by different
  * threads of a block race if a barrier does not order them and one of them writes; atomics do not
- * race among themselves. The threads of a warp run in lockstep on the modelled machines, so that a
- * warp's instructions are ordered; the strict form grants that only between a thread and itself and
- * across cuda.syncwarp, as CC 7.x does.
+ * race among themselves. The threads of a warp run in lockstep on the modelled machines: what it
+ * alone orders is a warning, and a race in the strict form, which takes as order in a warp only
+ * cuda.syncwarp, as CC 7.x does.
  *
  * Checks look on: they change no value and no cycle. */
 #ifndef SMMUX_CHECK_H
@@ -33,7 +33,7 @@ void check_arrival(struct sm *sm, uint32_t warp, uint64_t t);
 void check_interval(struct sm *sm, const struct block *b, uint64_t t);
 /* Lanes of a warp are about to exit. */
 void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes);
-/* Lanes of a warp have synchronised among themselves, which is an order in the strict form. */
+/* Lanes of a warp have synchronised among themselves. */
 void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes);
 /* A shared-memory instruction with active lanes is about to load or store. Its addresses are those
  * in the SM's shared memory, its shape that of struct smem_cost. */

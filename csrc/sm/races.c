@@ -12,9 +12,8 @@ struct visit {
     const struct memop *op;
     const struct block *b;
     uint32_t start, fresh;       /* of the block's interval */
-    const uint32_t (*known)[32]; /* strict: of the warp */
+    const uint32_t (*known)[32]; /* of the warp */
     uint32_t tag;                /* of the instruction: lane 0 */
-    uint32_t who;                /* bits of a tag that tell threads (unless strict: warps) apart */
     uint32_t base;               /* of the part in the SM's shared memory */
     uint32_t skew;               /* of its pieces: the base's remainder */
     uint32_t pieces;             /* per lane, side by side */
@@ -46,26 +45,26 @@ static uint16_t *pc_at(const struct check *c, enum access_class class, uint32_t 
     return &(which ? c->second_pc : c->first_pc)[piece].pc[class];
 }
 
-/* Strict: has the lane met, since then, the lane of its warp that left the tag? */
+/* Has the lane met, since then, the lane of its warp that left the tag? */
 static bool known(const struct visit *v, uint32_t tag, uint32_t lane) {
     return tag < v->known[lane][tag & TAG_LANE];
 }
 
-/* Does a barrier, or the warp's own order, stand between the earlier access and this lane's? */
+/* Does a barrier or a syncwarp stand between the earlier access and this lane's? */
 static bool ordered(const struct visit *v, uint32_t tag, uint32_t lane) {
     if (tag < v->start) return true;
     if ((tag ^ v->tag) & TAG_WARP) return false;
-    return !v->check->strict || (tag & TAG_LANE) == lane || known(v, tag, lane);
+    return (tag & TAG_LANE) == lane || known(v, tag, lane);
 }
 
 /* Is a tag not needed to find races any more, given this lane's access? */
 static bool replaceable(const struct visit *v, uint32_t tag, uint32_t lane) {
-    if (tag < v->start || !((tag ^ (v->tag | lane)) & v->who)) return true;
-    return v->check->strict && !((tag ^ v->tag) & TAG_WARP) && known(v, tag, lane);
+    if (tag < v->start || !((tag ^ (v->tag | lane)) & TAG_THREAD)) return true;
+    return !((tag ^ v->tag) & TAG_WARP) && known(v, tag, lane);
 }
 
-/* Leave the tag of a lane's access. In the strict form one of two threads of a warp makes way for a
- * thread of another warp, since no syncwarp orders those. */
+/* Leave the tag of a lane's access. One of two threads of a warp makes way for a thread of another
+ * warp, since neither lockstep nor a syncwarp orders those. */
 static void note(const struct visit *v, enum access_class class, uint32_t piece, uint32_t lane) {
     struct check *c = v->check;
     uint32_t *first = tag_at(c, class, 0, piece), *second = tag_at(c, class, 1, piece);
@@ -100,19 +99,28 @@ static bool same_line(const struct visit *v, uint32_t pc) {
     return pc == v->op->pc || (p->line[pc] && p->line[pc] == p->line[v->op->pc]);
 }
 
-/* Report this lane's access if nothing orders one of the class before it. One line that stores
+/* What two accesses are that nothing orders but, within a warp, its lockstep. One line that stores
  * different values of several threads says that any of them may win. */
+static enum finding_kind kind_of(const struct visit *v, enum access_class class, uint32_t tag,
+                                 uint32_t pc) {
+    if (!v->check->strict && !((tag ^ v->tag) & TAG_WARP)) return FINDING_LOCKSTEP;
+    const bool any = class == BY_STORE && v->op->u->op == OP_ST_SHARED && same_line(v, pc);
+    return any ? FINDING_CONFLICT : FINDING_RACE;
+}
+
+/* Report this lane's access if nothing orders one of the class before it; rather one of another
+ * warp. */
 static void find_race(const struct visit *v, enum access_class class, uint32_t piece,
                       uint32_t lane) {
     const struct check *c = v->check;
     if (class == BY_ATOMIC && !c->atomics) return;
-    for (uint32_t which = 0; which < 2; which++) {
-        const uint32_t tag = *tag_at(c, class, which, piece), pc = *pc_at(c, class, which, piece);
-        if (ordered(v, tag, lane)) continue;
-        const bool any = class == BY_STORE && v->op->u->op == OP_ST_SHARED && same_line(v, pc);
-        found(v, any ? FINDING_CONFLICT : FINDING_RACE, tag, pc, piece, lane);
-        return;
+    uint32_t tag = 0, pc = 0;
+    for (uint32_t which = 2; which-- > 0;) {
+        const uint32_t its = *tag_at(c, class, which, piece);
+        if (ordered(v, its, lane) || (tag && !((its ^ v->tag) & TAG_WARP))) continue;
+        tag = its, pc = *pc_at(c, class, which, piece);
     }
+    if (tag) found(v, kind_of(v, class, tag, pc), tag, pc, piece, lane);
 }
 
 /* Report this lane's load if nobody has written the piece since the block got it. */
@@ -201,29 +209,20 @@ struct half {
     uint32_t piece[16], tag[16];
 };
 
-#define TROUBLE 1u /* a race, or a load of what nobody wrote: look closer */
-#define NEWS    2u /* a load that is to be recorded as the first of its interval */
-#define CROWD   4u /* a load that is to be recorded as the second of its interval */
-#define SETTLED 8u /* a load with two before it */
-
-static inline uint32_t foreign(uint32_t tag, uint32_t start, uint32_t own, uint32_t who) {
+/* Of another thread, or of several, in this interval? */
+static inline uint32_t foreign(uint32_t tag, uint32_t start, uint32_t own) {
+    const uint32_t who = TAG_THREAD | TAG_SEVERAL;
     return (tag >= start ? 1u : 0u) & (((tag ^ own) & who) != 0 ? 1u : 0u);
 }
 
+/* A race, or a load of what nobody wrote? Then it takes a closer look. */
 static inline uint32_t look_load(const struct visit *v, struct piece p, uint32_t own) {
-    const uint32_t store = p.tag[BY_STORE], load = p.tag[BY_LOAD], who = v->who;
-    return (store < v->fresh ? TROUBLE : 0) |
-           foreign(store, v->start, own, who | TAG_SEVERAL) * TROUBLE |
-           (load < v->start      ? NEWS
-            : load & TAG_SEVERAL ? SETTLED
-                                 : ((load ^ own) & who ? CROWD : 0));
+    const uint32_t store = p.tag[BY_STORE];
+    return (store < v->fresh ? 1u : 0u) | foreign(store, v->start, own);
 }
 
 static inline uint32_t look_store(const struct visit *v, struct piece p, uint32_t own) {
-    const uint32_t who = v->who | TAG_SEVERAL;
-    return (foreign(p.tag[BY_STORE], v->start, own, who) |
-            foreign(p.tag[BY_LOAD], v->start, own, who)) *
-           TROUBLE;
+    return foreign(p.tag[BY_STORE], v->start, own) | foreign(p.tag[BY_LOAD], v->start, own);
 }
 
 CLONES static uint32_t look_at_row(const struct visit *visit, const struct half *h, bool store) {
@@ -255,20 +254,20 @@ static uint32_t look(const struct visit *v, const struct half *h, bool store) {
     return h->row ? look_at_row(v, h, store) : look_at_any(v, h, store);
 }
 
-/* Leave the tags of accesses that replace the first ones there. */
-CLONES static void record(const struct visit *v, const struct half *h, enum access_class class) {
+/* Leave the tags of stores that replace the first ones there. */
+CLONES static void record_stores(const struct visit *v, const struct half *h) {
     const uint32_t own = h->own, spread = h->spread, count = h->count, pieces = v->pieces;
     const uint16_t here = (uint16_t)v->op->pc;
     struct piece *restrict p = v->check->first + (h->row ? h->first : 0);
     struct piece_pc *restrict pc = v->check->first_pc + (h->row ? h->first : 0);
     if (h->row)
         for (uint32_t i = 0; i < count; i++)
-            p[i].tag[class] = own + (i >> spread), pc[i].pc[class] = here;
+            p[i].tag[BY_STORE] = own + (i >> spread), pc[i].pc[BY_STORE] = here;
     else
         for (uint32_t k = 0; k < pieces; k++)
             for (uint32_t i = 0; i < 16; i++) {
                 const uint32_t at = h->piece[i] + k;
-                p[at].tag[class] = h->tag[i], pc[at].pc[class] = here;
+                p[at].tag[BY_STORE] = h->tag[i], pc[at].pc[BY_STORE] = here;
             }
 }
 
@@ -280,8 +279,7 @@ static void note_loads(const struct visit *v, const struct half *h) {
                  (h->row ? h->own + (i >> h->spread) : h->tag[i]) & TAG_LANE);
 }
 
-/* Would `note` leave all tags as they are? To be asked in the strict form, as long as no syncwarp
- * has ordered lanes. */
+/* Would `note` leave all tags as they are? To be asked as long as no syncwarp has ordered lanes. */
 CLONES static bool noted(const struct visit *v, const struct half *h) {
     const struct piece *restrict p = v->check->first + h->first;
     const struct piece *restrict q = v->check->second + h->first;
@@ -298,13 +296,12 @@ CLONES static bool noted(const struct visit *v, const struct half *h) {
     return !news;
 }
 
-static void record_loads(const struct visit *v, const struct half *h, uint32_t seen) {
-    if (v->check->strict && !v->check->met && h->row && noted(v, h)) return;
-    if (v->check->strict || (seen & CROWD) || (seen & NEWS && seen & SETTLED)) note_loads(v, h);
-    else if (seen & NEWS) record(v, h, BY_LOAD);
+static void record_loads(const struct visit *v, const struct half *h) {
+    if (v->check->met || !h->row || !noted(v, h)) note_loads(v, h);
 }
 
-/* Are all tags there that `record` has left? Else another lane has stored to the same piece. */
+/* Are all tags there that `record_stores` has left? Else another lane has stored to the same piece.
+ */
 static bool apart(const struct visit *v, const struct half *h) {
     const struct piece *first = v->check->first;
     uint32_t differ = 0;
@@ -328,8 +325,7 @@ CLONES static void spell_out(struct half *h, const uint32_t addr[32], uint32_t l
     }
 }
 
-/* Make a half of 16 lanes, or two: in the strict form two lanes stand for all that load one word.
- * Returns how many. */
+/* Make a half of 16 lanes, or two: two lanes stand for all that load one word. Returns how many. */
 static uint32_t divide(const struct visit *v, uint32_t lane0, uint32_t lanes, uint8_t shape,
                        struct half *h) {
     const uint32_t shift = v->check->shift, width = v->op->u->width;
@@ -343,7 +339,6 @@ static uint32_t divide(const struct visit *v, uint32_t lane0, uint32_t lanes, ui
     if (shape == HALF_UNIFORM && width >= 4 && load && !v->check->met) {
         h->spread = 31;
         h->count = v->pieces;
-        if (!v->check->strict) return 1;
         h[1] = h[0];
         h[1].own++;
         return 2;
@@ -362,14 +357,14 @@ static bool quiet(struct visit *v, const uint8_t shape[2]) {
     const bool store = v->op->u->op == OP_ST_SHARED;
     const uint32_t lanes[2] = {v->op->active & 0xffffu, v->op->active & 0xffff0000u};
     struct half half[4];
-    uint32_t seen[4], count = 0, all = 0;
+    uint32_t seen = 0, count = 0;
     for (uint32_t i = 0; i < 2; i++)
         if (lanes[i]) count += divide(v, 16 * i, lanes[i], shape[i], &half[count]);
-    for (uint32_t i = 0; i < count; i++) all |= seen[i] = look(v, &half[i], store);
-    if (all & TROUBLE) return false;
+    for (uint32_t i = 0; i < count; i++) seen |= look(v, &half[i], store);
+    if (seen) return false;
     for (uint32_t i = 0; i < count; i++)
-        if (store) record(v, &half[i], BY_STORE);
-        else record_loads(v, &half[i], seen[i]);
+        if (store) record_stores(v, &half[i]);
+        else record_loads(v, &half[i]);
     v->recorded = store;
     for (uint32_t i = 0; i < count; i++)
         if (store && !apart(v, &half[i])) return false;
@@ -388,9 +383,8 @@ void check_access(const struct memop *op, const uint8_t shape[2]) {
         .b = b,
         .start = i->start,
         .fresh = i->fresh[dynamic],
-        .known = c->strict ? c->known[op->warp] : NULL,
+        .known = c->known[op->warp],
         .tag = c->epoch << TAG_EPOCH | op->warp << 5,
-        .who = c->strict ? TAG_WARP | TAG_LANE : TAG_WARP,
         .base = dynamic ? b->dynamic_base : b->static_base,
         .pieces = op->u->width >> c->shift,
         .skew = (dynamic ? b->dynamic_base : b->static_base) & ((1u << c->shift) - 1),

@@ -11,6 +11,7 @@
  * than the interval's first. */
 #define TAG_LANE    0x1fu
 #define TAG_WARP    0x7e0u
+#define TAG_THREAD  (TAG_WARP | TAG_LANE)
 #define TAG_SEVERAL 0x800u /* the second tag is of the same interval */
 #define TAG_EPOCH   12u
 #define EPOCHS      (1u << (32 - TAG_EPOCH))
@@ -35,15 +36,18 @@ struct piece_pc {
 };
 
 /* A piece is what the narrowest access of the program covers, so that byte stores by different
- * threads into one word are apart. Of each class two tags of different threads (of different warps,
- * unless strict) are kept: whoever comes next differs from one of them, so that no access that
- * races with an earlier one is missed (strict: unless only some lanes of a warp have met since). */
+ * threads into one word are apart. Of each class two tags of different threads are kept, of
+ * different warps where there are such: whoever comes next differs from one of them, so that no
+ * access that races with an earlier one is missed (unless only some lanes of a warp have met
+ * since).
+ */
 typedef uint32_t lane_epochs[32][32];
 
 struct check {
-    bool strict, atomics; /* atomics: the program has some */
-    bool met;             /* lanes have, by a syncwarp, once at least */
-    uint32_t shift;       /* log2 of the bytes of a piece */
+    bool strict;    /* lockstep is no order */
+    bool atomics;   /* the program has some */
+    bool met;       /* lanes have, by a syncwarp, once at least */
+    uint32_t shift; /* log2 of the bytes of a piece */
     uint32_t epoch;
     size_t piece_count;
     struct piece *first, *second;
@@ -51,7 +55,7 @@ struct check {
     uint32_t *atomic[2]; /* first and second tags of atomics */
     uint16_t *atomic_pc[2];
     struct interval blocks[MAX_BLOCKS]; /* by block slot */
-    lane_epochs *known; /* strict, by warp: tags of a lane below known[warp][observer][lane] are
+    lane_epochs *known; /* by warp: tags of a lane below known[warp][observer][lane] are
                          * ordered before what the observer does */
     struct {
         uint32_t late;   /* lanes that have met others of their block before */

@@ -88,6 +88,7 @@ class Advice:
 
     baseline: the kernel's own run. occupancy: blocks of an SM, by resource. region_share: time in shared-memory regions
     over the time that blocks live, None (with the reason in `unshared`) where the kernel has no regions to be found.
+    reordered: the largest difference of an array under the other schedule, like a scheme's; None if it did not run.
     schedule, max_registers, dynshared: options of all the runs; `simulate` repeats any of them with these, and those of
     schemes for the paper's hardware with the scheme's own `max_registers`.
     """
@@ -99,10 +100,16 @@ class Advice:
     occupancy: Occupancy
     region_share: float | None
     unshared: str
+    reordered: float | None
     schemes: tuple[Scheme, ...]
     schedule: str
     max_registers: int | None
     dynshared: int
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the other schedule gives the same outputs but for rounding, as far as it ran."""
+        return self.reordered is None or self.reordered <= ROUNDING
 
     @property
     def best(self) -> Scheme | None:
@@ -154,6 +161,7 @@ class Advice:
             "blocks": self.occupancy.blocks,
             "limiter": self.occupancy.limiter,
             "region_share": self.region_share,
+            "ordered": self.ordered,
             "schedule": self.schedule,
             "max_registers": self.max_registers,
             "dynshared": self.dynshared,

@@ -30,6 +30,9 @@ from smmux.sweep import at_a_time
 
 __all__ = ["advise"]
 
+OTHER = {"source": "list", "list": "source"}
+"""The other schedule than each."""
+
 PATIENCE = 100
 """Times the cycles of the kernel itself, after which a scheme is given up."""
 
@@ -60,7 +63,9 @@ def advise(
     up. jobs: simulations at a time (default: one per processor). progress: whether to show a bar (default: on a
     terminal).
 
-    All runs are checked for races, so that outputs that are equal by luck are told from those that have to be.
+    All runs are checked for races, so that outputs that are equal by luck are told from those that have to be. The
+    kernel itself runs under the other schedule too: if its outputs differ there, it counts on an order that it does not
+    state.
 
     Raises the errors of the kernel's own run, and ConfigError for fewer than one job or a declaration without meaning;
     a scheme that cannot be applied is reported with its reason instead.
@@ -83,8 +88,9 @@ def advise(
     fits = occupancy_of(baseline.result)
     budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
     timed = Trial("isolated", lambda: (multiplex.isolate(kernel), *own))
-    tried = [timed, *trials(kernel, own, division, budget)]
-    isolated, *others = _run(tried, partial(_simulated, args=args, options=patient), jobs, progress)
+    reordered = Trial("reordered", lambda: (kernel, *own), options={"schedule": OTHER[schedule]})
+    tried = [timed, reordered, *trials(kernel, own, division, budget)]
+    isolated, other, *others = _run(tried, partial(_simulated, args=args, options=patient), jobs, progress)
     return Advice(
         kernel=kernel,
         grid=own[0],
@@ -93,6 +99,7 @@ def advise(
         occupancy=fits,
         region_share=region_share(isolated.result),
         unshared=reason(isolated.error),
+        reordered=_difference(other, baseline),
         schemes=tuple(_scheme(outcome, baseline) for outcome in others),
         schedule=schedule,
         max_registers=max_registers,
@@ -147,6 +154,13 @@ def _limit(trial: Trial, kernel: Kernel, args: Sequence[Any], options: Mapping[s
         return told
     same = {name: options[name] for name in ("gpu", "schedule", "dynshared")}
     return trial.budget if kernel.compile(args, **same).nregs > trial.budget else told
+
+
+def _difference(outcome: _Outcome, baseline: _Outcome) -> float | None:
+    """The largest difference of an array from the baseline's, 0 if none holds other bits; None if one did not run."""
+    if outcome.error is not None:
+        return None
+    return max((difference(a, b) or 0.0 for a, b in zip(outcome.arrays, baseline.arrays, strict=True)), default=0.0)
 
 
 def _scheme(outcome: _Outcome, baseline: _Outcome) -> Scheme:

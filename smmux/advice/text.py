@@ -53,6 +53,9 @@ def diagnosis(advice: Advice) -> list[str]:
     errors = misuses(run)
     misused = f"the kernel misuses shared memory ({_places(errors)})"
     waves = run["blocks"] / (run.gpu.sm_count * (advice.occupancy.blocks or 1))
+    orders = (
+        'schedules "source" and "list" give DIFFERENT OUTPUTS: the kernel counts on an order that it does not state'
+    )
     hint = f"the grid fills the card {waves:.2g} times: a larger one says more of long runs"
     return [
         f"{advice.kernel.__name__} on {run.gpu.name}: {run.time_us:,.2f} us, {run.cycles:,} cycles",
@@ -61,6 +64,7 @@ def diagnosis(advice: Advice) -> list[str]:
         f"schedulers issue for {100 * run.stalls['issue']:.0f} % of the time, else wait: {_stalls(run)}",
         f"shared memory {_use(advice)}",
         *([f"{misused}: what it gives is right by luck at most"] if errors else []),
+        *([] if advice.ordered else [orders]),
         *([hint] if waves < MANY_WAVES else []),
     ]
 

@@ -19,7 +19,7 @@ from tests.reference.races import Step
 from .assembler import CTAID_X, TID_X, Assembler, variant
 
 BYTES = 256
-KINDS = ("race", "conflict", "uninitialised", "divergence", "early-exit")
+KINDS = ("race", "lockstep", "conflict", "uninitialised", "divergence", "early-exit")
 
 
 def findings(found: dict[str, Any]) -> list[tuple[str, tuple[int, int], int]]:
@@ -129,12 +129,16 @@ def test_findings_are_the_definitions(program: Any, threads: int, check: str, gp
     found = findings(a.run(machine, block=(threads, 1, 1), shared=BYTES, check=CHECKS[check]))
     taken = [step(op, pattern) for op, pattern in program]
     expected = definition.races(taken, threads, check == "races-strict")
-    got = {(kind, frozenset(steps[pc] for pc in pcs)) for kind, pcs, _ in found if kind in ("race", "conflict")}
+    got = {
+        (kind, frozenset(steps[pc] for pc in pcs)) for kind, pcs, _ in found if kind in ("race", "lockstep", "conflict")
+    }
     # The bytes of a thread's number repeat in its value: stores of one value are no race, whichever comes last.
     assert got <= set().union(*expected.values())
     for byte, pairs in expected.items() if all_meet(program) else ():
         if all(distinct(taken, threads, byte, pair) for pair in pairs):
             assert got & pairs, byte
+            between = {pair for pair in pairs if pair[0] == "race"}  # of two warps, unless strict
+            assert not between or got & between, byte
     read = {steps[pcs[0]] for kind, pcs, _ in found if kind == "uninitialised"}
     surely, maybe = definition.uninitialised(taken, threads)
     assert surely <= read <= maybe
@@ -167,11 +171,15 @@ def test_findings_in_loops_of_many_blocks_with_dynamic_memory(
         byte: {loop_pair(pair, taken, count) for pair in pairs}
         for byte, pairs in definition.races(taken * rounds, 64, check == "races-strict").items()
     }
-    got = {(kind, frozenset(steps[pc] for pc in pcs)) for kind, pcs, _ in found if kind in ("race", "conflict")}
+    got = {
+        (kind, frozenset(steps[pc] for pc in pcs)) for kind, pcs, _ in found if kind in ("race", "lockstep", "conflict")
+    }
     assert got <= set().union(*expected.values())
     for byte, pairs in expected.items() if all_meet(program) else ():
         if all(distinct(taken, 64, byte, pair) for pair in pairs):
             assert got & pairs, byte
+            between = {pair for pair in pairs if pair[0] == "race"}  # of two warps, unless strict
+            assert not between or got & between, byte
     read = {steps[pcs[0]] for kind, pcs, _ in found if kind == "uninitialised"}
     surely, maybe = definition.uninitialised(taken * rounds, 64)
     assert {number % count for number in surely} <= read <= {number % count for number in maybe}

@@ -17,7 +17,9 @@ from smmux import benchmarks, cuda, float32, int32, multiplex
 from smmux.__main__ import main
 from smmux.advice import Advice
 from smmux.advice.schemes import DIVISION
+from smmux.compiler.backend.lanes import WarpOrder
 from smmux.cuda import threadIdx
+from smmux.kernel import from_source
 
 THREADS = 64
 
@@ -435,3 +437,29 @@ def test_kernels_can_be_stored_that_no_module_has() -> None:
         assert (values[0] == values[1]).all()
         assert values[0][0] == 5 * (THREADS - 1)
         assert runs[0].counters == runs[1].counters
+
+
+@cuda.jit
+def last_warp(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = t
+    s[t + 32] = 0
+    s[t] += s[t + 16]
+    s[t] += s[t + 8]
+    s[t] += s[t + 4]
+    s[t] += s[t + 2]
+    s[t] += s[t + 1]
+    out[t] = s[t]
+
+
+def test_outputs_of_both_schedules_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One kernel is compiled without regard to lockstep."""
+    args = (np.zeros(32, np.float32),)
+    kept = smmux.advise(last_warp, 1, 32, args, "GTX285")
+    monkeypatch.setattr(WarpOrder, "matters", lambda self, *accesses: self.analysis.may_alias(*accesses))
+    other = from_source(last_warp.source.replace("out[t] = s[t]", "out[t] = s[t] + 1"), globals())
+    lost = smmux.advise(other, 1, 32, args, "GTX285")
+    assert [advice.ordered for advice in (kept, lost)] == [True, False]
+    assert ["DIFFERENT OUTPUTS" in str(advice) for advice in (kept, lost)] == [False, True]
+    assert not lost.to_dict()["ordered"]

@@ -251,6 +251,7 @@ def test_lockstep_is_order_unless_strict(sync: str, schedule: str) -> None:
     for check, races in (("races", False), ("races-strict", sync != "cuda.syncwarp()")):
         result = made.simulate(1, 32, (out,), check=check, schedule=schedule)
         assert bool(result.races) == races
+        assert bool(result.findings.of("lockstep")) == (check == "races" and sync != "cuda.syncwarp()")
         assert out[0] == 496
 
 

@@ -21,6 +21,7 @@ ARRAYS = {
     "d": "smm.array(256, int32)",
 }
 RACE, CONFLICT, STALE = {"race"}, {"conflict"}, {"uninitialised"}
+LOCKSTEP = {"lockstep"}
 DIVERGENCE, EARLY = {"divergence"}, {"early-exit"}
 NOTHING: set[str] = set()
 
@@ -45,7 +46,7 @@ def wrong(body: str, found: set[str], threads: int = 64) -> Case:
 
 def lockstep(body: str, threads: int = 64, gpu: str = "GTX480-16K") -> Case:
     """Right where warps run in lockstep."""
-    return Case(body, NOTHING, RACE, threads, gpu)
+    return Case(body, LOCKSTEP, RACE, threads, gpu)
 
 
 SUM_BY_ONE = """\

@@ -62,25 +62,32 @@ def informed(a: Access, b: Access, steps: Sequence[Step]) -> bool:
     return b.thread in know
 
 
-def race(a: Access, b: Access, steps: Sequence[Step], strict: bool) -> bool:
-    """Are these two accesses to one byte a race, all stores storing different values?"""
+def race(a: Access, b: Access, steps: Sequence[Step]) -> bool:
+    """Are these two accesses to one byte without order but for lockstep, all stores storing different values?"""
     if a.thread == b.thread or a.interval != b.interval or a.op == b.op == "ld" or a.op == b.op == "atom":
         return False
     if a.warp != b.warp:
         return True
     if a.step == b.step:
         return a.op == "st"
-    return strict and not informed(a, b, steps)
+    return not informed(a, b, steps)
+
+
+def kind(a: Access, b: Access, strict: bool) -> str:
+    """What a pair without order is: stores of one step conflict, lockstep orders what else a warp does."""
+    if a.op == "st" and a.step == b.step:
+        return "conflict"
+    return "race" if strict or a.warp != b.warp else "lockstep"
 
 
 def races(steps: Sequence[Step], threads: int, strict: bool) -> dict[int, set[tuple[str, frozenset[int]]]]:
-    """Kind and steps of all races, by byte; stores of one step conflict, all else races."""
+    """Kind and steps of all pairs without order, by byte."""
     found = {}
     for byte, all_of_byte in accesses(steps, threads).items():
         pairs = {
-            ("conflict" if a.op == "st" and a.step == b.step else "race", frozenset((a.step, b.step)))
+            (kind(a, b, strict), frozenset((a.step, b.step)))
             for a, b in itertools.combinations(all_of_byte, 2)
-            if race(a, b, steps, strict)
+            if race(a, b, steps)
         }
         if pairs:
             found[byte] = pairs
