@@ -38,11 +38,15 @@ struct uop {
         struct {
             uint16_t d, b, c, q;
         };
-        uint16_t data[4]; /* of a memory access */
+        uint16_t data[4]; /* of a memory access; of an 8-byte atomic d, dh, b, bh */
     };
-    uint16_t dst;     /* the (first) entry of ready[] written */
-    uint16_t latency; /* on this machine */
-    uint16_t interval;
+    uint16_t dst; /* the (first) entry of ready[] written */
+    union {
+        struct {
+            uint16_t latency, interval; /* on this machine; not of memory accesses */
+        };
+        uint16_t swap[2]; /* c and ch of an 8-byte atomic */
+    };
     union {
         struct {
             int32_t imm, aux;

@@ -1,5 +1,5 @@
 /* What one lane does to one address of host memory. Values are little endian, 1, 2 or 4 bytes;
- * wider accesses are repeated per word. */
+ * wider loads and stores are repeated per word. */
 #ifndef SMMUX_LANES_H
 #define SMMUX_LANES_H
 
@@ -9,7 +9,7 @@
 
 #include "base/hints.h"
 #include "kernel/program.h"
-#include "kernel/special.h"
+#include "kernel/wide.h"
 
 /* A word at any address: in shared memory with a small `smm_unit`, too. */
 typedef uint32_t loose_word __attribute__((aligned(1), may_alias));
@@ -70,6 +70,30 @@ static inline uint32_t atomic_result(enum atom_op op, uint32_t old, uint32_t a, 
     }
 }
 
+/* The same on 64 bits. */
+static inline uint64_t wide_atomic_result(enum atom_op op, uint64_t old, uint64_t a, uint64_t b) {
+    const double x = bits_to_f64(old), y = bits_to_f64(a);
+    switch (op) {
+    case ATOM_ADD64: return old + a;
+    case ATOM_ADD_F64: return f64_result(x + y);
+    case ATOM_SUB64: return old - a;
+    case ATOM_MIN_S64: return (int64_t)a < (int64_t)old ? a : old;
+    case ATOM_MIN_U64: return a < old ? a : old;
+    case ATOM_MAX_S64: return (int64_t)a > (int64_t)old ? a : old;
+    case ATOM_MAX_U64: return a > old ? a : old;
+    case ATOM_MIN_F64: return f64_result(fmin64(x, y));
+    case ATOM_MAX_F64: return f64_result(fmax64(x, y));
+    case ATOM_AND64: return old & a;
+    case ATOM_OR64: return old | a;
+    case ATOM_XOR64: return old ^ a;
+    case ATOM_EXCH64: return a;
+    case ATOM_CAS64: return old == a ? b : old;
+    case ATOM_INC64: return old >= a ? 0 : old + 1;
+    case ATOM_DEC64: return old == 0 || old > a ? a : old - 1;
+    default: return old;
+    }
+}
+
 /* Perform an atomic for one lane; returns what was there before. */
 static inline uint32_t lane_atomic(uint8_t *at, enum atom_op op, uint32_t a, uint32_t b) {
     uint32_t old, value;
@@ -77,6 +101,20 @@ static inline uint32_t lane_atomic(uint8_t *at, enum atom_op op, uint32_t a, uin
     value = atomic_result(op, old, a, b);
     memcpy(at, &value, sizeof value);
     return old;
+}
+
+/* The same on 64 bits. */
+static inline uint64_t lane_wide_atomic(uint8_t *at, enum atom_op op, uint64_t a, uint64_t b) {
+    uint64_t old, value;
+    memcpy(&old, at, sizeof old);
+    value = wide_atomic_result(op, old, a, b);
+    memcpy(at, &value, sizeof value);
+    return old;
+}
+
+/* The number of two rows' words in a lane. */
+static inline uint64_t lane_pair(const uint32_t *low, const uint32_t *high, uint32_t lane) {
+    return (uint64_t)high[lane] << 32 | low[lane];
 }
 
 #endif

@@ -120,11 +120,31 @@ static enum error address(struct decoder *dec, const struct insn *in, struct uop
     return OK;
 }
 
+/* Decode the operands of an 8-byte atomic. */
+static enum error wide_atomic(struct decoder *dec, const struct insn *in, struct uop *u) {
+    enum error e;
+    u->data[0] = u->data[1] = ROW_NONE;
+    if (in->d != OPERAND_NONE) {
+        if (in->dh == in->d)
+            return reject(dec, "both words of the old value in register %u", in->d);
+        if ((e = destination(dec, in->d, &u->data[0]))) return e;
+        if ((e = destination(dec, in->dh, &u->data[1]))) return e;
+        u->dst_count = 2;
+    }
+    if ((e = source(dec, in->b, &u->data[2]))) return e;
+    if ((e = source(dec, in->bh, &u->data[3]))) return e;
+    u->swap[0] = u->data[2], u->swap[1] = u->data[3];
+    if (in->sub != ATOM_CAS64) return OK;
+    if ((e = source(dec, in->c, &u->swap[0]))) return e;
+    return source(dec, in->ch, &u->swap[1]);
+}
+
 /* Decode the operands of an atomic. */
 static enum error atomic(struct decoder *dec, const struct insn *in, struct uop *u) {
     enum error e;
-    if (in->sub >= ATOM_COUNT || in->width != 4)
+    if (in->sub >= ATOM_COUNT || in->width != (atom_is_wide(in->sub) ? 8 : 4))
         return reject(dec, "atomic operation %u of width %u", in->sub, in->width);
+    if (in->width == 8) return wide_atomic(dec, in, u);
     u->d = ROW_NONE;
     if (in->d != OPERAND_NONE) {
         if ((e = destination(dec, in->d, &u->d))) return e;
@@ -208,8 +228,23 @@ static enum error operands(struct decoder *dec, const struct insn *in, struct uo
     return e;
 }
 
+/* Latency and unit time of every class on this machine. */
+struct times {
+    uint16_t latency[CLASS_COUNT], interval[CLASS_COUNT];
+};
+
+static struct times class_times(const struct config *cfg) {
+    struct times found;
+#define CLASS(id, name, doc)                                                                       \
+    found.latency[CLASS_##id] = (uint16_t)cfg->lat_##name;                                         \
+    found.interval[CLASS_##id] = (uint16_t)cfg->issue_##name;
+#include "tables/classes.def"
+    return found;
+}
+
 /* Decode the instruction at hand. */
-static enum error decode_one(struct decoder *dec, const struct config *cfg) {
+static enum error decode_one(struct decoder *dec, const struct config *cfg,
+                             const struct times *times) {
     struct program *p = dec->p;
     const struct insn *in = &dec->code[dec->pc];
     struct uop *u = &p->code[dec->pc];
@@ -228,6 +263,8 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg) {
                       .b = ROW_NONE,
                       .c = ROW_NONE,
                       .q = ROW_NONE,
+                      .latency = times->latency[info->cls],
+                      .interval = times->interval[info->cls],
                       .imm = in->imm,
                       .aux = in->aux};
     if (u->unit == UNIT_EITHER && !cfg->fmul_on_sfu) u->unit = UNIT_SP;
@@ -261,15 +298,6 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg) {
         return control(dec, in, u);
     default: return operands(dec, in, u);
     }
-}
-
-/* Find latency and unit time of every class on this machine. */
-static void class_times(const struct config *cfg, uint16_t latency[CLASS_COUNT],
-                        uint16_t interval[CLASS_COUNT]) {
-#define CLASS(id, name, doc)                                                                       \
-    latency[CLASS_##id] = (uint16_t)cfg->lat_##name;                                               \
-    interval[CLASS_##id] = (uint16_t)cfg->issue_##name;
-#include "tables/classes.def"
 }
 
 /* Compute the rows of values that are the same for every thread of the launch. */
@@ -333,15 +361,12 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
     if (!allocate(p)) return fault->code = ERROR_NO_MEMORY;
     enum error e = fill_uniforms(p, uniforms, uniform_count, dims, params, param_count, &dec);
     if (e) return e;
-    uint16_t latency[CLASS_COUNT], interval[CLASS_COUNT];
-    class_times(cfg, latency, interval);
+    const struct times times = class_times(cfg);
     for (dec.pc = 0; dec.pc < count; dec.pc++) {
-        if ((e = decode_one(&dec, cfg))) return e;
+        if ((e = decode_one(&dec, cfg, &times))) return e;
         p->line[dec.pc] = code[dec.pc].line;
         if (cfg->icache_bytes)
             p->deps[dec.pc].line = (uint16_t)(dec.pc * cfg->insn_bytes / cfg->icache_line);
-        p->code[dec.pc].latency = latency[p->code[dec.pc].cls];
-        p->code[dec.pc].interval = interval[p->code[dec.pc].cls];
     }
     dec.pc = count - 1;
     const struct uop *last = &p->code[count - 1];

@@ -2,6 +2,7 @@
 #ifndef SMMUX_PROGRAM_H
 #define SMMUX_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,6 +70,8 @@ enum atom_op {
     ATOM_COUNT
 };
 
+static inline bool atom_is_wide(uint32_t op) { return op >= ATOM_ADD64; }
+
 /* A value that is the same for every thread of the launch. */
 struct uniform {
 #define FIELD_uniform(type, name, doc) type name;
@@ -86,7 +89,8 @@ _Static_assert(sizeof(struct uniform) == 8, "no padding: Python writes it");
  *           1..4 words of `width` bytes (1, 2, 4: one register; 8: two; 16: four);
  *           aux = index of the array (global: of the launch's buffers; texture: of textures)
  *   atom    d = old value or OPERAND_NONE, b = operand, c = second operand of CAS
- *           (CAS: b = compare, c = new value), sub = enum atom_op
+ *           (CAS: b = compare, c = new value), sub = enum atom_op; width 4, or 8 with the
+ *           high words dh, bh, ch
  *   bra     imm = target, aux = reconvergence point (-1: thread exit)
  *   bar     sub = enum bar_option, imm = bytes to allocate
  *   shfl    sub = enum shfl_mode, b = lane operand, c = width operand

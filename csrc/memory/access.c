@@ -99,6 +99,18 @@ static void atomic(struct access *a, uint32_t lanes) {
     }
 }
 
+static void wide_atomic(struct access *a, uint32_t lanes) {
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        const uint64_t old = lane_wide_atomic(host_of(a, lane), (enum atom_op)a->sub,
+                                              lane_pair(a->data[0], a->data[1], lane),
+                                              lane_pair(a->data[2], a->data[3], lane));
+        if (a->dst[0] == OPERAND_NONE) continue;
+        access_row(a, 0)[lane] = (uint32_t)old;
+        access_row(a, 1)[lane] = (uint32_t)(old >> 32);
+    }
+}
+
 void access_perform(struct access *a, uint32_t lanes) {
     if (!lanes) return;
     assert(!(lanes & ~a->mask) || a->flags & ACCESS_FILL);
@@ -106,7 +118,7 @@ void access_perform(struct access *a, uint32_t lanes) {
     case ACCESS_LOAD:
     case ACCESS_TEXTURE: load(a, lanes); break;
     case ACCESS_STORE: store(a, lanes); break;
-    case ACCESS_ATOM: atomic(a, lanes); break;
+    case ACCESS_ATOM: a->width == 8 ? wide_atomic(a, lanes) : atomic(a, lanes); break;
     default: break;
     }
 }

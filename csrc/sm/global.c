@@ -85,8 +85,13 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
             memcpy(a->data[i], rows[i], sizeof a->data[i]);
     } else if (a->kind == ACCESS_ATOM) {
         const struct lanes lanes = memop_lanes(op);
-        memcpy(a->data[0], operand_row(&lanes, op->u->b), sizeof a->data[0]);
-        memcpy(a->data[1], operand_row(&lanes, op->u->c), sizeof a->data[1]);
+        const struct uop *u = op->u;
+        const uint16_t wide[4] = {u->data[2], u->data[3], u->swap[0], u->swap[1]};
+        const uint16_t words[2] = {u->b, u->c};
+        const bool is_wide = a->width == 8;
+        for (uint32_t i = 0; i < (is_wide ? 4 : 2); i++)
+            memcpy(a->data[i], operand_row(&lanes, is_wide ? wide[i] : words[i]),
+                   sizeof a->data[i]);
     }
     return a;
 }

@@ -152,17 +152,45 @@ static ALWAYS_INLINE void shared_store(struct memop *op, uint8_t *shared, const 
     }
 }
 
+/* How many active lanes up to this one hit its word. */
+static ALWAYS_INLINE uint32_t same_word(const struct memop *op, uint32_t lane) {
+    uint32_t same = 0;
+    for (uint32_t other = 0; other <= lane; other++)
+        same += (op->active >> other & 1) && op->addr[other] == op->addr[lane];
+    return same;
+}
+
+static uint32_t shared_wide_atomic(struct memop *op, uint8_t *shared) {
+    const struct lanes lanes = memop_lanes(op);
+    const struct uop *u = op->u;
+    const uint32_t *b[2], *c[2];
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        b[i] = operand_row(&lanes, u->data[2 + i]);
+        c[i] = operand_row(&lanes, u->swap[i]);
+    }
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left), same = same_word(op, lane);
+        most = same > most ? same : most;
+        const uint64_t first = lane_pair(b[0], b[1], lane), second = lane_pair(c[0], c[1], lane);
+        const uint64_t old =
+            lane_wide_atomic(shared + op->addr[lane], (enum atom_op)u->sub, first, second);
+        for (uint32_t i = 0; i < u->dst_count; i++)
+            op->w->rows[u->data[i] * 32u + lane] = (uint32_t)(old >> 32 * i);
+    }
+    return most;
+}
+
 /* Perform the lanes one after another; returns how many lanes hit the word that most of them hit.
  */
 NOINLINE static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
+    if (op->u->width == 8) return shared_wide_atomic(op, shared);
     const struct lanes lanes = memop_lanes(op);
     const uint32_t *b = operand_row(&lanes, op->u->b), *c = operand_row(&lanes, op->u->c);
     uint32_t most = 0;
     for (uint32_t lane = 0; lane < 32; lane++) {
         if (!(op->active >> lane & 1)) continue;
-        uint32_t same = 0;
-        for (uint32_t other = 0; other <= lane; other++)
-            same += (op->active >> other & 1) && op->addr[other] == op->addr[lane];
+        const uint32_t same = same_word(op, lane);
         most = same > most ? same : most;
         const uint32_t first = b[lane], second = c[lane];
         const uint32_t old =

@@ -205,8 +205,8 @@ def _body(program: Program, insn: Any, op: str) -> str:
         return _load_store(operand, insn, op)
     if op.startswith("atom"):
         atom = next(name for name, code in _core.ATOMS.items() if code == sub).lower()
-        values = [operand(insn[f]) for f in "bc" if insn[f] != OPERAND_NONE]
-        old = "_" if insn["d"] == OPERAND_NONE else operand(insn["d"])
+        values = [_pair(operand, insn, f) for f in "bc" if insn[f] != OPERAND_NONE]
+        old = _pair(operand, insn, "d")
         return f"{op}.{atom} {', '.join([old, _address(operand, insn), *values])}"
     if op == "shfl":
         op = f"shfl.{SHFL_MODES[sub]}.b32"
@@ -219,10 +219,16 @@ def _body(program: Program, insn: Any, op: str) -> str:
             field = {"p": "d", "qa": "a", "qb": "b", "q": "q"}[kind]
             parts.append(f"{'!' if negated else ''}%p{int(insn[field])}")
         elif kind.endswith("h"):  # the high word of the operand before
-            parts[-1] = f"{{{parts[-1]}, {operand(insn[kind])}}}"
+            parts[-1] = _pair(operand, insn, kind[0])
         else:
             parts.append(operand(insn[kind], as_float=op.endswith("f32") and not op.startswith("cvt.rn")))
     return f"{op} {', '.join(parts)}" if parts else op
+
+
+def _pair(operand: _Operands, insn: Any, field: str) -> str:
+    """An operand, with its high word if it has one."""
+    low, high = operand(insn[field]), insn[field + "h"]
+    return low if high == OPERAND_NONE else f"{{{low}, {operand(high)}}}"
 
 
 def _load_store(operand: _Operands, insn: Any, op: str) -> str:

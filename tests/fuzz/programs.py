@@ -96,7 +96,10 @@ class Writer:
         if not name.startswith(("ld", "st", "atom", "tex")):
             self.emit(name, sub=rng.randrange(4))
             return
-        width, at = (4 if name.startswith("atom") else rng.choice(WIDTHS)), self.register()
+        sub = rng.randrange(len(_core.ATOMS))
+        width, at = rng.choice(WIDTHS), self.register()
+        if name.startswith("atom") and rng.random() < 0.98:
+            width = 8 if tuple(_core.ATOMS)[sub].endswith("64") else 4
         array = rng.randrange(self.arrays) if self.arrays else 0
         if name.endswith(("local", "const")):
             width = min(width, 4)
@@ -105,7 +108,7 @@ class Writer:
             self.emit("and.b32", d=at, a=self.source(), b=OPERAND_UNIFORM | len(self.uniforms) - 1, guard=0)
             if name.endswith(("global", "1d")) and array < self.params:
                 self.emit("add.s32", d=at, a=at, b=OPERAND_UNIFORM | (6 + array), guard=0)
-        self.emit(name, a=at, width=width, aux=array, sub=rng.randrange(len(_core.ATOMS)))
+        self.emit(name, a=at, width=width, aux=array, sub=sub)
 
     def code(self) -> tuple[Code, NDArray[Any]]:
         """The program and its uniforms."""

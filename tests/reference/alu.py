@@ -1,7 +1,7 @@
 """Definition of the operations of `csrc/tables/ops.def` on vectors of 32-bit words, in NumPy.
 
-`ALU[name](a, b, c)` maps words to words, `SETP[name](a, b)` words to booleans, `atomic(name, old, a, b)` one word.
-Operations on 64 bits stand in `wide.py`.
+`ALU[name](a, b, c)` maps words to words, `SETP[name](a, b)` words to booleans, `atomic(name, old, a, b)` one word,
+`wide_atomic` 64 bits. Other operations on 64 bits stand in `wide.py`.
 Special functions are the exact ones rounded to float32; the machine's polynomials may differ in the last place.
 """
 
@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tests.reference.wide import WIDE
 
 Words = NDArray[np.uint32]
 
@@ -195,3 +197,33 @@ def atomic(name: str, old: int, a: int, b: int) -> int:
             "DEC": lambda: np.where((x == 0) | (x > y), y, x - np.uint32(1)),
         }
         return int(table[name]()[0])
+
+
+def wide_atomic(name: str, old: int, a: int, b: int) -> int:
+    """The 64 bits that an atomic on 64 bits leaves where `old` was."""
+    name = name.removesuffix("64")
+    if name.endswith("_F"):
+        x, y = (np.array([v & 0xFFFFFFFF, v >> 32], np.uint32).reshape(2, 1) for v in (old, a))
+        op = {"ADD_F": "add.f64", "MIN_F": "min.f64", "MAX_F": "max.f64"}[name]
+        low, high = WIDE[op](*x, *y)
+        return int(low[0]) | int(high[0]) << 32
+
+    def signed(v: int) -> int:
+        return v - (1 << 64) if v >> 63 else v
+
+    table: dict[str, Callable[[], int]] = {
+        "ADD": lambda: old + a,
+        "SUB": lambda: old - a,
+        "MIN_S": lambda: min(old, a, key=signed),
+        "MIN_U": lambda: min(old, a),
+        "MAX_S": lambda: max(old, a, key=signed),
+        "MAX_U": lambda: max(old, a),
+        "AND": lambda: old & a,
+        "OR": lambda: old | a,
+        "XOR": lambda: old ^ a,
+        "EXCH": lambda: a,
+        "CAS": lambda: b if old == a else old,
+        "INC": lambda: 0 if old >= a else old + 1,
+        "DEC": lambda: a if old == 0 or old > a else old - 1,
+    }
+    return table[name]() & ((1 << 64) - 1)

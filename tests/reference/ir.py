@@ -114,23 +114,25 @@ class Interpreter:
         assert mem is not None
         assert not mem.lowered
         index = self.value(instr.srcs[0]).view(np.int32).astype(np.int64) + mem.offset
-        size, array = mem.array.element, mem.array
-        loaded = np.zeros(self.threads, np.uint32)
+        array = mem.array
+        words, size = max(1, mem.width // 4), min(mem.width, 4)
+        loaded = [np.zeros(self.threads, np.uint32) for _ in range(words)]
         for t in np.flatnonzero(lanes):
             if array.space is Space.GLOBAL:
                 data, start = self.args[array.param].reshape(-1).view(np.uint8), 0
             else:
                 data, start = {Space.SHARED: self.shared, Space.LOCAL: self.local[t]}[array.space], array.offset
-            first = start + int(index[t]) * size
-            assert 0 <= first <= len(data) - size
-            piece = data[first : first + size]
-            if instr.op.startswith("ld"):
-                loaded[t] = int.from_bytes(piece.tobytes(), "little", signed=mem.signed) & 0xFFFFFFFF
-            else:
-                value = int(self.value(instr.srcs[1])[t])
-                piece[:] = np.frombuffer(value.to_bytes(4, "little")[:size], np.uint8)
-        if instr.dsts:
-            self.write(instr.dsts[0], loaded, lanes)
+            first = start + int(index[t]) * array.element
+            assert 0 <= first <= len(data) - mem.width
+            for i in range(words):
+                piece = data[first + 4 * i : first + 4 * i + size]
+                if instr.op.startswith("ld"):
+                    loaded[i][t] = int.from_bytes(piece.tobytes(), "little", signed=mem.signed) & 0xFFFFFFFF
+                else:
+                    value = int(self.value(instr.srcs[1 + i])[t])
+                    piece[:] = np.frombuffer(value.to_bytes(4, "little")[:size], np.uint8)
+        for dst, word in zip(instr.dsts, loaded, strict=bool(instr.dsts)):
+            self.write(dst, word, lanes)
 
 
 def run(function: Function, threads: int, args: Sequence[Any]) -> None:

@@ -31,7 +31,7 @@ from smmux.compiler.program import (
     VOTE_MODES,
     Program,
 )
-from tests.reference.alu import ALU, SETP, Words, atomic
+from tests.reference.alu import ALU, SETP, Words, atomic, wide_atomic
 from tests.reference.wide import SETP_WIDE, WIDE
 
 LANES = 32
@@ -289,13 +289,7 @@ class Block:
             if not 0 <= at <= len(memory) - width or int(addresses[lane]) % width:
                 raise Fault(f"{op} at byte {at} of {len(memory)}, line {insn['line']}")
             if kind == "atom":
-                old = int.from_bytes(memory[at : at + 4].tobytes(), "little")
-                name = {code: name for name, code in _core.ATOMS.items()}[int(insn["sub"])]
-                second = self.value(warp, insn["c"])
-                new = atomic(name, old, int(self.value(warp, insn["b"])[lane]), int(second[lane]))
-                memory[at : at + 4] = np.frombuffer(new.to_bytes(4, "little"), np.uint8)
-                if insn["d"] != OPERAND_NONE:
-                    warp.regs[int(insn["d"])][lane] = old
+                self.atomic(warp, insn, int(lane), memory[at : at + width])
                 continue
             size = min(width, 4)
             for i in range(words):
@@ -305,6 +299,22 @@ class Block:
                 else:
                     value = int.from_bytes(piece.tobytes(), "little", signed=bool(insn["flags"] & SIGNED))
                     warp.regs[int(insn[DATA_FIELDS[i]])][lane] = value & 0xFFFFFFFF
+
+    def atomic(self, warp: Warp, insn: Any, lane: int, there: NDArray[np.uint8]) -> None:
+        """One lane's atomic on the bytes at its address."""
+        name = {code: name for name, code in _core.ATOMS.items()}[int(insn["sub"])]
+        wide = len(there) == 8
+        old = int.from_bytes(there.tobytes(), "little")
+        b, c = (
+            int(self.value(warp, insn[f])[lane]) | (int(self.value(warp, insn[f + "h"])[lane]) << 32 if wide else 0)
+            for f in "bc"
+        )
+        new = (wide_atomic if wide else atomic)(name, old, b, c)
+        there[:] = np.frombuffer(new.to_bytes(len(there), "little"), np.uint8)
+        if insn["d"] != OPERAND_NONE:
+            warp.regs[int(insn["d"])][lane] = old & 0xFFFFFFFF
+            if wide:
+                warp.regs[int(insn["dh"])][lane] = old >> 32
 
     def place(self, warp: Warp, insn: Any, space: str, lane: int, address: int) -> tuple[NDArray[np.uint8], int]:
         """The storage of an access, and the byte within it."""

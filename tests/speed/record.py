@@ -43,7 +43,7 @@ def _serialised(launch: dict[str, Any]) -> bytes:
     meta, options, buffers = launch["meta"], launch["options"], launch["buffers"]
     fields = ("nregs", "npreds", "shared_bytes", "dynamic_bytes", "local_bytes", "static_reserved")
     parts = [
-        words(len(code) // 32, len(uniforms) // 8, len(launch["params"]), len(buffers), len(const)),
+        words(len(launch["code"]), len(launch["uniforms"]), len(launch["params"]), len(buffers), len(const)),
         words(options["management"], options["extra_blocks"], *(meta[name] for name in fields)),
         words(*launch["grid"], *launch["block"]),
         words(*launch["config"]),

@@ -28,7 +28,7 @@ def remove_dead(function: Function) -> None:
                     work.append(definition)
     read = {operand for instr in live for operand in instr.srcs if isinstance(operand, Reg)}
     for instr in live:
-        if instr.op.startswith("atom.") and instr.dsts and instr.dsts[0] not in read:
+        if instr.op.startswith("atom.") and instr.dsts and not any(dst in read for dst in instr.dsts):
             instr.dsts = ()
     for block in function.blocks:
         block.instrs = [instr for instr in block.instrs if instr in live]

@@ -219,8 +219,9 @@ class _Encoder:
         sub = 0
         if instr.op.startswith("atom"):
             sub = _core.ATOMS[mem.atom]
-            fields["d"] = self.numbers[instr.dsts[0].id] if instr.dsts else OPERAND_NONE
-            for field, src in zip("bc", instr.srcs[1:], strict=False):
+            for field, dst in zip(("d", "dh"), instr.dsts, strict=False):
+                fields[field] = self.numbers[dst.id]
+            for field, src in zip("bc" if mem.width == 4 else ("b", "bh", "c", "ch"), instr.srcs[1:], strict=False):
                 fields[field] = self.operand(src)
         else:
             for field, data in zip(DATA_FIELDS, instr.dsts or instr.srcs[1:], strict=False):

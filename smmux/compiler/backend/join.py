@@ -1,8 +1,8 @@
-"""Joining: adjacent 32-bit accesses of one array become 64- and 128-bit ones.
+"""Joining: adjacent 32-bit accesses of one array become 64- and 128-bit ones, adjacent 64-bit accesses 128-bit ones.
 
 Within a basic block, accesses whose addresses differ by constants are collected until something intervenes: a fence,
-for loads a store that may alias, for stores any access that may alias, in any thread of a warp. Aligned runs of four
-and two words are joined; loads take the place of the first, stores that of the last.
+for loads a store that may alias, for stores any access that may alias, in any thread of a warp. Aligned runs of 16 and
+8 bytes are joined; loads take the place of the first, stores that of the last.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from smmux.compiler.ir import Function, Instr, Reg, Space
 __all__ = ["join_accesses"]
 
 WORD = 4
+ELEMENTS = (4, 8)
+"""Bytes of the accesses that are joined."""
+
 VECTORS = (16, 8)
 """Bytes of the joined accesses: the widest that a lane can make, and half of it [PG55 5.3.2]."""
 
@@ -33,12 +36,13 @@ JOINED_SPACES = (Space.GLOBAL, Space.SHARED)
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """Accesses of one kind that differ by constants, by byte offset; alignment holds for offset 0.
+    """Accesses of one kind and width that differ by constants, by byte offset; alignment holds for offset 0.
 
     passed: stores since the first member, which a load that joins the group would move across.
     """
 
     load: bool
+    width: int
     alignment: int
     members: dict[int, Instr] = field(default_factory=dict)
     passed: list[Instr] = field(default_factory=list)
@@ -75,7 +79,7 @@ def _groups(instrs: list[Instr], warp: WarpOrder) -> list[_Group]:
         assert mem is not None
         form = warp.analysis.byte_offset(instr)
         key: Hashable = None
-        if mem.width == WORD and mem.array.element == WORD and mem.array.space in JOINED_SPACES and not mem.atom:
+        if mem.width == mem.array.element in ELEMENTS and mem.array.space in JOINED_SPACES and not mem.atom:
             key = (instr.op, mem.array, form.terms, instr.guard, instr.guard_not)
         for other in [k for k, group in groups.items() if k != key and _conflicts(instr, group, warp)]:
             closed.append(groups.pop(other))
@@ -87,7 +91,7 @@ def _groups(instrs: list[Instr], warp: WarpOrder) -> list[_Group]:
         if key not in groups:
             if len(groups) >= OPEN_GROUPS:
                 closed.append(groups.pop(next(iter(groups))))
-            groups[key] = _Group(is_load(instr), _alignment(instr, form, warp.analysis))
+            groups[key] = _Group(is_load(instr), mem.width, _alignment(instr, form, warp.analysis))
         groups[key].members[offset] = instr
     return [*closed, *groups.values()]
 
@@ -123,10 +127,10 @@ def _runs(group: _Group) -> list[list[Instr]]:
     left = dict(sorted(group.members.items()))
     runs: list[list[Instr]] = []
     for width in VECTORS:
-        if group.alignment < width:
+        if group.alignment < width or group.width == width:
             continue
         for offset in list(left):
-            wanted = range(offset, offset + width, WORD)
+            wanted = range(offset, offset + width, group.width)
             if offset % width == 0 and all(place in left for place in wanted):
                 runs.append([left.pop(place) for place in wanted])
     return runs
@@ -137,13 +141,13 @@ def _replace(run: list[Instr], load: bool, position: dict[Instr, int], replaced:
     at = (min if load else max)(run, key=position.__getitem__)
     mem = at.mem
     assert mem is not None
-    lines = tuple(member.loc.line if member.loc else 0 for member in run)
-    first = replace(mem, width=WORD * len(run), offset=mem.offset - run.index(at), lines=lines)
+    lines = tuple(member.loc.line if member.loc else 0 for member in run for _ in range(mem.width // WORD))
+    first = replace(mem, width=mem.width * len(run), offset=mem.offset - run.index(at), lines=lines)
     joined = Instr(at.op, guard=at.guard, guard_not=at.guard_not, loc=at.loc, mem=first)
     if load:
-        joined.dsts, joined.srcs = tuple(member.dsts[0] for member in run), at.srcs
+        joined.dsts, joined.srcs = tuple(dst for member in run for dst in member.dsts), at.srcs
     else:
-        joined.srcs = (at.srcs[0], *(member.srcs[1] for member in run))
+        joined.srcs = (at.srcs[0], *(word for member in run for word in member.srcs[1:]))
     for member in run:
         replaced[member] = None
     replaced[at] = joined
