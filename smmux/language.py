@@ -70,11 +70,9 @@ ABSENT: dict[str, str] = {
     "cg": "blocks cannot wait for each other inside a kernel; launch one kernel per step, or use one block and "
     "cuda.syncthreads()",
     "fp16": "there are no 16-bit floats; use float32",
-    "random": "write a generator on uint32 words; x * uint32(1664525) + uint32(1013904223) steps a simple one",
+    "random": "import it: from smmux.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32",
     "nanosleep": "nothing is gained by sleeping; leave it out",
     "cbrt": "write math.pow(x, 1 / 3)",
-    "reduce": "write a kernel that reduces in shared memory",
-    "Reduce": "write a kernel that reduces in shared memory",
     "match_any_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
     "match_all_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
     "lanemask_lt": "write (1 << cuda.laneid) - 1",

@@ -70,6 +70,7 @@ __all__ = [
     "In",
     "InOut",
     "Out",
+    "Reduce",
     "activemask",
     "all_sync",
     "any_sync",
@@ -120,6 +121,7 @@ __all__ = [
     "profile_start",
     "profile_stop",
     "profiling",
+    "reduce",
     "select_device",
     "selp",
     "shared",
@@ -435,3 +437,10 @@ class atomic:
     def cas(array: Any, index: Any, old: Any, value: Any, /) -> Any:
         """array[index] = value if array[index] == old"""
         kernel_only("cuda.atomic.cas")
+
+
+# -- made of kernels
+
+from smmux.cuda.reduction import Reduce  # noqa: E402
+
+reduce = Reduce
