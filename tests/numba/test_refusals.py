@@ -50,14 +50,9 @@ def kernel_of(text: str) -> tuple[Any, str]:
 
 # Statements of a kernel with arrays a (float32), b (float32), c (int32); line of the refusal in them; the message.
 STATEMENTS = [
-    # cooperative groups, dynamic parallelism, random numbers
+    # cooperative groups, dynamic parallelism
     ("grid = cuda.cg.this_grid()\ngrid.sync()", 1, r"no attribute 'cg'; .*launch one kernel per step"),
     ("a[0] = 1\nchild[1, 1](a)", 2, r"kernel cannot launch kernels; launch them one after the other on the host"),
-    (
-        "a[0] = cuda.random.xoroshiro128p_uniform_float32(b, 0)",
-        1,
-        r"no attribute 'random'; write a generator on uint32",
-    ),
     # types of 64 bits
     ("x = float64(a[0])", 1, r"float64 is not supported by the machine; supported are float32, int32"),
     ("x = np.float64(a[0])", 1, r"float64 is not supported by the machine; supported are float32, int32"),
