@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from smmux.gpus import Gpu
     from smmux.hints import overlap
     from smmux.management import Management
+    from smmux.narrowing import narrow
     from smmux.result import Result
     from smmux.textures import texture
     from smmux.types import (
@@ -120,6 +121,7 @@ __all__ = [
     "intp",
     "models",
     "multiplex",
+    "narrow",
     "none",
     "overlap",
     "plot",
@@ -148,6 +150,7 @@ _MEMBERS = {
     "Management": "smmux.management",
     "advise": "smmux.advice",
     "Result": "smmux.result",
+    "narrow": "smmux.narrowing",
     "overlap": "smmux.hints",
     "texture": "smmux.textures",
 }

@@ -171,6 +171,7 @@ class Kernel:
         schedule: str = "source",
         max_registers: int | None = None,
         dynshared: int = 0,
+        narrow: bool = False,
         **options: Unpack[SimulateOptions],
     ) -> Result:
         """Run the kernel on a machine and return the Result; arrays are written in place.
@@ -178,7 +179,8 @@ class Kernel:
         schedule: "source" keeps the program's order, "list" orders instructions for the machine's latencies. Neither
         moves what one thread of a warp stores past what another one may load or store there. max_registers: 32-bit
         registers per thread, None for the machine's limit. dynshared: bytes of shared memory for arrays of shape 0.
-        Other keywords are options of the run, listed below, and of the compiler
+        narrow: arguments of 64 bits have 32 on the machine, which is faster; results are widened, and a warning names
+        them. Other keywords are options of the run, listed below, and of the compiler
         (`smmux.compiler.options.Options`: join, unroll_limit, ...).
 
         Raises ConfigError for an option without meaning, CompileError for a kernel outside the language, LaunchError
@@ -186,12 +188,14 @@ class Kernel:
         """
         from smmux import gpus
         from smmux.launch import launch
+        from smmux.narrowing import for_launch
 
         machine = gpus.current() if gpu is None else gpus.get(gpu)
         chosen, rest = _split(options)
-        values, signature = self._typed(args, dynshared)
-        program = self._compile(signature, self._options(machine, schedule, max_registers, chosen), machine)
-        result = launch(program, values, grid, block, machine, **rest)
+        with for_launch(narrow, args, self.definition.parameters) as passed:
+            values, signature = self._typed(passed, dynshared)
+            program = self._compile(signature, self._options(machine, schedule, max_registers, chosen), machine)
+            result = launch(program, values, grid, block, machine, **rest)
         device_time.advance(result.time_us)
         return result
 
@@ -217,6 +221,7 @@ class Kernel:
     def _typed(self, args: Sequence[Any], dynshared: int) -> tuple[Sequence[Any], Signature]:
         """Arguments, converted to the types that the kernel declares, and the types by which it is compiled."""
         from smmux.compiler.signature import classify
+        from smmux.narrowing import narrowed_signatures
 
         integer("dynshared", dynshared, 0, (1 << 31) - 1)
         if not isinstance(args, tuple | list):
@@ -228,7 +233,7 @@ class Kernel:
         types = values
         try:
             if self.definition.declared:
-                values, types = as_declared(self.definition.declared, values, names)
+                values, types = as_declared(narrowed_signatures(self.definition.declared), values, names)
             return values, classify(types, dynshared, names)
         except (CompileError, Mismatch) as error:
             raise self.definition.error(None, str(getattr(error, "msg", error))) from None
