@@ -38,13 +38,14 @@ class Arguments:
 
 def pack(program: Program, args: Sequence[Any]) -> Arguments:
     """Arguments as parameter words and buffers. Raises LaunchError for a value that its parameter cannot take."""
-    values = list(flatten(args))
-    if len(values) != len(program.params):
-        raise LaunchError(f"{program.name} takes {len(program.params)} values, {len(values)} given")
+    values, params = list(flatten(args)), [word for word in program.params if word.type != "high"]
+    if len(values) != len(params):
+        raise LaunchError(f"{program.name} takes {len(params)} values, {len(values)} given")
     arrays = [value for value in values if isinstance(value, np.ndarray)]
     places = iter(place(arrays))
-    words, buffers, starts = [], [], []
-    for word, value in zip(program.params, values, strict=True):
+    words: list[int] = []
+    buffers, starts = [], []
+    for word, value in zip(params, values, strict=True):
         if isinstance(value, np.ndarray) != (word.type in ("ptr", "tex")):
             raise LaunchError(f"argument {word.name!r} must be {_WANTED[word.type]}, not {type(value).__name__}")
         if isinstance(value, np.ndarray):
@@ -54,19 +55,50 @@ def pack(program: Program, args: Sequence[Any]) -> Arguments:
             buffers.append((memory, start, high - low, bool(value.flags.writeable)))
             starts.append(start + value.ctypes.data - low)
             words.append(starts[-1])
+        elif word.type in WIDE:
+            low_and_high = _long_word(word.name, word.type, value)
+            words += [low_and_high & 0xFFFFFFFF, low_and_high >> 32]
         else:
             words.append(_word(word.name, word.type, value))
     return Arguments(tuple(words), tuple(arrays), tuple(buffers), tuple(starts))
 
 
-_WANTED = {"ptr": "an array", "tex": "a texture", "s32": "an int", "u32": "an unsigned int", "f32": "a float"}
-_RANGE = {"s32": (-(1 << 31), (1 << 31) - 1), "u32": (0, (1 << 32) - 1)}
+WIDE = ("s64", "u64", "f64")
+"""Types of parameters that take two words."""
+
+_WANTED = {
+    "ptr": "an array",
+    "tex": "a texture",
+    **dict.fromkeys(("s32", "s64"), "an int"),
+    **dict.fromkeys(("u32", "u64"), "an unsigned int"),
+    **dict.fromkeys(("f32", "f64"), "a float"),
+}
+_RANGE = {
+    "s32": (-(1 << 31), (1 << 31) - 1),
+    "u32": (0, (1 << 32) - 1),
+    "s64": (-(1 << 63), (1 << 63) - 1),
+    "u64": (0, (1 << 64) - 1),
+}
 
 
 def _word(name: str, kind: str, value: Any) -> int:
     """The 32 bits of a scalar argument."""
     if kind == "f32":
         return _float_word(name, value)
+    return _integer(name, kind, value) & 0xFFFFFFFF
+
+
+def _long_word(name: str, kind: str, value: Any) -> int:
+    """The 64 bits of a scalar argument."""
+    if kind != "f64":
+        return _integer(name, kind, value) & 0xFFFFFFFFFFFFFFFF
+    if not isinstance(value, numbers.Real | np.bool_):
+        raise LaunchError(f"argument {name!r} must be a float, not {value!r}")
+    return int.from_bytes(struct.pack("<d", float(value)), "little")
+
+
+def _integer(name: str, kind: str, value: Any) -> int:
+    """An integer argument. Raises LaunchError for one that its parameter cannot take."""
     try:
         integer = int(value) if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
@@ -75,7 +107,7 @@ def _word(name: str, kind: str, value: Any) -> int:
     if not low <= integer <= high:
         hint = "; pass numpy.uint32(...)" if kind == "s32" and 0 <= integer < 1 << 32 else ""
         raise LaunchError(f"argument {name!r} = {integer} does not fit {kind}{hint}")
-    return int.from_bytes(struct.pack("<q", integer)[:4], "little")
+    return integer
 
 
 def _float_word(name: str, value: Any) -> int:

@@ -36,9 +36,13 @@ if TYPE_CHECKING:
         unroll_limit: int
         fused_mad: bool
         latencies: tuple[tuple[str, int], ...]
+        typing: str
 
 
 __all__ = ["BoundKernel", "Kernel", "definition_of", "from_source"]
+
+FIRST_WITH_FLOAT64 = 13
+"""Compute capability from which machines have 64-bit floats (CUDA C Programming Guide [PG55], Table 12)."""
 
 
 class Kernel:
@@ -282,6 +286,7 @@ class Kernel:
         most = getattr(machine, "max_regs_thread", 124)
         wanted = self.definition.max_registers
         values: dict[str, Any] = {"schedule": schedule, "fused_mad": bool(getattr(machine, "fused_mad", 0))}
+        values["float64"] = machine.compute_capability >= FIRST_WITH_FLOAT64
         values["max_registers"] = max_registers
         if max_registers is None:
             values["max_registers"] = most if wanted is None else min(wanted, most)

@@ -55,7 +55,7 @@ def compile(source: FunctionSource, signature: Signature, options: Options) -> P
     def make() -> Program:
         from smmux.compiler.backend import compile_prepared
 
-        front = options.fused_mad, options.join, options.unroll_limit
+        front = options.fused_mad, options.join, options.unroll_limit, options.float64, options.typing
         return compile_prepared(_prepared.get((*kernel, *front), lower), options)
 
     def lower() -> Function:

@@ -63,11 +63,15 @@ class Imm:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One 32-bit word of the kernel's parameters (a scalar, or the address of an array)."""
+    """One 32-bit word of the kernel's parameters (a scalar, or the address of an array).
+
+    wide: "s64", "u64" or "f64" for the lower word of a scalar of 64 bits, "high" for its upper one, which follows.
+    """
 
     word: int
     type: Type
     name: str = ""
+    wide: str = ""
 
 
 class SpecialName(enum.Enum):

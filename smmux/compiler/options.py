@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from smmux.errors import ConfigError, integer
 
-__all__ = ["SCHEDULES", "Options"]
+__all__ = ["SCHEDULES", "TYPINGS", "Options"]
 
 SCHEDULES = ("source", "list")
+TYPINGS = ("numpy", "numba")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,8 @@ class Options:
     per thread; values beyond them go to local memory. fused_mad: whether multiply-add becomes `fma.rn` (CC 2.x and
     later) rather than `mad` with a rounded product (CC 1.x). latencies: pairs of a class of `classes.def` and its
     clocks, which "list" alone reads. join: whether adjacent accesses are merged into 64- and 128-bit ones.
-    unroll_limit: operations to which a loop with a constant trip count may unroll.
+    unroll_limit: operations to which a loop with a constant trip count may unroll. float64: whether the machine has
+    64-bit floats. typing: "numpy" for the rules of NEP 50, "numba" for those of Numba's compiler.
 
     Raises ConfigError for a value without meaning.
     """
@@ -30,9 +32,13 @@ class Options:
     latencies: tuple[tuple[str, int], ...] = ()
     join: bool = True
     unroll_limit: int = 4096
+    float64: bool = True
+    typing: str = "numpy"
 
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
             raise ConfigError(f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}")
+        if self.typing not in TYPINGS:
+            raise ConfigError(f"typing must be one of {', '.join(TYPINGS)}, not {self.typing!r}")
         for name, low, high in (("max_registers", 4, 255), ("unroll_limit", 0, 1 << 20)):
             integer(name, getattr(self, name), low, high)

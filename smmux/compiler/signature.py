@@ -17,15 +17,18 @@ from smmux.types import ArrayAnnotation, Scalar
 __all__ = ["ArrayType", "ScalarType", "Signature", "TupleType", "Type", "classify"]
 
 INT32_MIN, INT32_MAX, UINT32_MAX = -(2**31), 2**31 - 1, 2**32 - 1
+INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 LARGE = 2**30  # a program may count on smaller integers never to pass the ends of their type in loops
-ARRAY_DTYPES = ("float32", "int32", "uint32", "int16", "uint16", "int8", "uint8", "bool")
-NARROWER = {"float64": "float32", "float16": "float32", "int64": "int32", "uint64": "uint32"}
+ARRAY_DTYPES = (
+    "float64", "float32", "float16", "int64", "uint64", "int32", "uint32", "int16", "uint16", "int8", "uint8", "bool",
+)  # fmt: skip
+WIDE = ("float64", "int64", "uint64", "complex64", "complex128")
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarType:
-    """A number: "int32", "uint32", "float32", "bool" or "none". python: a Python number, 64 bits wide in Numba. large:
-    an integer of magnitude 2**30 or more in this launch."""
+    """A number: "int32", "float64", "bool", ... or "none". python: a Python number, 64 bits wide in Numba. large: an
+    integer of magnitude 2**30 or more in this launch."""
 
     name: str
     python: bool = False
@@ -69,6 +72,11 @@ class Signature:
     arguments: tuple[Type, ...]
     dynshared: int = 0
 
+    @property
+    def wide(self) -> bool:
+        """True if an argument has 64 bits."""
+        return any((t.dtype if isinstance(t, ArrayType) else t).name in WIDE for t in _flatten(self.arguments))
+
     def flat(self) -> tuple[ScalarType | ArrayType, ...]:
         """Arguments with tuples expanded: the order of parameter words and buffers (None takes none)."""
         return tuple(t for t in _flatten(self.arguments) if not (isinstance(t, ScalarType) and t.name == "none"))
@@ -104,8 +112,10 @@ def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:
         return ScalarType("bool")
     if isinstance(value, int | np.integer):
         return _integer(value, name)
-    if isinstance(value, float | np.float32 | np.float16):
-        return ScalarType("float32", python=isinstance(value, float))
+    if isinstance(value, np.floating):
+        return ScalarType(value.dtype.name)
+    if isinstance(value, float):
+        return ScalarType("float32", python=True)
     if isinstance(value, ArrayType | ScalarType | TupleType):
         return value
     if isinstance(value, Scalar):
@@ -125,28 +135,22 @@ def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:
 
 
 def _integer(value: int | np.integer[Any], name: str) -> ScalarType:
-    python = not isinstance(value, np.generic) or value.dtype.itemsize == 8
-    if isinstance(value, np.uint32):
-        return ScalarType("uint32", large=bool(value >= LARGE))
+    if isinstance(value, np.generic):
+        kind = value.dtype.name
+        if value.dtype.itemsize == 8:
+            return ScalarType(kind)
+        return ScalarType("uint32" if kind == "uint32" else "int32", large=bool(not -LARGE < value < LARGE))
+    if not INT64_MIN <= value <= UINT64_MAX:
+        raise CompileError(f"argument {name}: {value} does not fit 64 bits")
     if not INT32_MIN <= value <= INT32_MAX:
-        hint = f"; use np.uint32({value})" if 0 < value <= UINT32_MAX else ""
-        raise CompileError(f"argument {name}: {value} does not fit int32, the type of integer arguments{hint}")
-    return ScalarType("int32", python=python, large=bool(not -LARGE < value < LARGE))
+        return ScalarType("int64" if value <= INT64_MAX else "uint64", python=value <= INT64_MAX)
+    return ScalarType("int32", python=True, large=not -LARGE < value < LARGE)
 
 
 def _array(value: np.ndarray[Any, Any], name: str, align: int) -> ArrayType:
     dtype = value.dtype
     if dtype.name not in ARRAY_DTYPES or not dtype.isnative:
-        narrower = NARROWER.get(dtype.name)
-        hint = (
-            f"; NumPy makes {dtype.name} by default or from Python numbers: "
-            f"use dtype=np.{narrower} or .astype(np.{narrower})"
-            if narrower
-            else ""
-        )
-        raise CompileError(
-            f"argument {name} is an array of {dtype.name}; supported are {', '.join(ARRAY_DTYPES)}{hint}"
-        )
+        raise CompileError(f"argument {name} is an array of {dtype.name}; supported are {', '.join(ARRAY_DTYPES)}")
     if value.ndim == 0:
         raise CompileError(f"argument {name} is a 0-d array; use shape (1,), or pass a number")
     strides = tuple(s // dtype.itemsize if n > 1 else 0 for n, s in zip(value.shape, value.strides, strict=True))

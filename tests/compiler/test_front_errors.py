@@ -13,7 +13,6 @@ from smmux.language import KernelOnlyError
 from smmux.types import Scalar
 
 TABLE = np.arange(4, dtype=np.int32)
-DOUBLES = np.arange(4.0)
 
 
 @cuda.jit(device=True)
@@ -51,7 +50,6 @@ GLOBALS = {
     "uint8": uint8,
     "uint32": uint32,
     "TABLE": TABLE,
-    "DOUBLES": DOUBLES,
     "returns_sometimes": returns_sometimes,
     "recursive": recursive,
     "one_argument": one_argument,
@@ -86,10 +84,6 @@ REFUSALS = [
     ("out[i] = np.sin(a[i])", r"math module", 1, 10),
     ("out[i] = plain(i)", r"decorate it with @cuda.jit\(device=True\)", 1, 10),
     ("out[i] = TABLE[i]", r"cuda.const.array_like", 1, 10),
-    ("out[i] = cuda.const.array_like(DOUBLES)[0]", r"float64 are not supported.*astype\(np.float32\)", 1, 10),
-    ("x = cuda.local.array(4, float64)", r"float64 is not supported by the machine", 1, 5),
-    ("x = cuda.shared.array(4, np.int64)", r"int64 is not supported by the machine; supported are float32", 1, 5),
-    ("x = cuda.shared.array(4, float)", r"write float32", 1, 5),
     ("x = cuda.shared.array(i, int32)", r"shape of an array has to be a compile-time constant", 1, 5),
     ("x = cuda.shared.array((2, 1.5), int32)", r"shape of an array has to be a compile-time constant of ints", 1, 5),
     ("x = cuda.shared.array(-2, int32)", r"negative extent", 1, 5),
@@ -185,16 +179,13 @@ def test_refusals(statements, message, line, column):
 
 
 ARGUMENTS = [
-    (np.arange(3), r"argument 'a' is an array of int64; .*dtype=np.int32"),
-    (np.zeros(3), r"argument 'a' is an array of float64; .*dtype=np.float32"),
-    (np.zeros(3, np.complex64), r"complex64; supported are float32, int32"),
+    (np.zeros(3, "M8[s]"), r"datetime64\[s\]; supported are float64, float32"),
+    (2**64, r"18446744073709551616 does not fit 64 bits"),
     (np.zeros(3, ">f4"), r"argument 'a' is an array"),
     (np.array(1, np.float32), r"0-d array"),
     (np.zeros(8, np.float32)[::-1], r"strides .* use np.ascontiguousarray"),
     ("text", r"argument 'a' is a str; supported are NumPy arrays"),
     ((1, "x"), r"argument 'a'\[1\] is a str"),
-    (2**31, r"2147483648 does not fit int32.*use np.uint32\(2147483648\)"),
-    (-(2**40), r"does not fit int32"),
 ]
 
 

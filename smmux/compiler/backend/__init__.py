@@ -143,5 +143,5 @@ def _params(function: Function) -> tuple[ParamWord, ...]:
     words = []
     for p in function.params:
         space, position = places.get(p.word, (None, -1))
-        words.append(ParamWord(p.name, kinds.get(space, p.type.value) if space else p.type.value, position))
+        words.append(ParamWord(p.name, kinds.get(space, p.type.value) if space else p.wide or p.type.value, position))
     return tuple(words)

@@ -17,16 +17,19 @@ from smmux.compiler.frontend import (
     intrinsics,
     loops,
     mathematics,
+    raw_operations,
     statement_rules,
 )
 from smmux.compiler.frontend.cleanup import clean
 from smmux.compiler.frontend.context import Context, Frame, Note
 from smmux.compiler.frontend.infer import infer
 from smmux.compiler.frontend.parameters import parameters
+from smmux.compiler.frontend.promotion import Typing
 from smmux.compiler.frontend.rules import execute
 from smmux.compiler.frontend.source import FunctionSource, from_function, from_text
 from smmux.compiler.options import Options
 from smmux.compiler.signature import Signature
+from smmux.errors import CompileError
 
 __all__ = ["FunctionSource", "Note", "from_function", "from_text", "lower", "portability"]
 
@@ -37,6 +40,7 @@ _RULES = (
     intrinsics,
     loops,
     mathematics,
+    raw_operations,
     statement_rules,
 )  # importing them registers the rules
 MAX_ATTEMPTS = 8
@@ -61,10 +65,19 @@ def portability(source: FunctionSource, signature: Signature, options: Options) 
 def _lower(source: FunctionSource, signature: Signature, options: Options) -> Context:
     in_memory: frozenset[object] = frozenset()
     checked: frozenset[str] = frozenset()
+    wide = signature.wide
     for _ in range(MAX_ATTEMPTS):
         ctx = Context(source, options, in_memory, checked)
         ctx.dynshared = signature.dynshared
-        _lower_once(ctx, signature)
+        ctx.typing = Typing.NUMBA if options.typing == "numba" else Typing.WIDE if wide else Typing.NARROW
+        try:
+            _lower_once(ctx, signature)
+        except CompileError:
+            if not ctx.wide_data or ctx.typing is not Typing.NARROW:
+                raise
+        if ctx.wide_data and ctx.typing is Typing.NARROW:
+            wide = True
+            continue
         if not ctx.demoted and ctx.unsure <= checked:
             clean(ctx.function)
             return ctx

@@ -1,4 +1,4 @@
-"""Arithmetic: Python's operators on 32-bit numbers."""
+"""Arithmetic: Python's operators on numbers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import floor_division
+from smmux.compiler.frontend import floats, floor_division, words
 from smmux.compiler.frontend.captured import MOST_BITS, TOO_LONG
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import (
     float64_in_numba,
+    lasting_kind,
     operand,
-    promoted,
     result,
     settle,
-    strong,
-    strong_kind,
     to_kind,
 )
 from smmux.compiler.frontend.inlining import library_number
-from smmux.compiler.frontend.typed_values import MACHINE_TYPE, RANGE, Kind, Value, constant, weak
+from smmux.compiler.frontend.mathlib64 import powers
+from smmux.compiler.frontend.promotion import Typing, promoted, quotient_kind, together
+from smmux.compiler.frontend.typed_values import MACHINE_TYPE, RANGE, Kind, Value, constant, unknown, weak
+from smmux.errors import CompileError
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,
@@ -69,6 +70,7 @@ def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
         and (b.kind.weak or b.kind is Kind.BOOL)
         and (a.known or a.kind.weak)
         and (b.known or b.kind.weak)
+        and (f.narrow or (a.known and b.known))
     ):
         return _literal(f, node, op, a, b)
     if a.kind is b.kind is Kind.BOOL and op in PREDICATE:
@@ -77,9 +79,9 @@ def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
         return divide(f, node, a, b)
     if op == "Pow":
         return _power(f, node, a, b)
-    kind = promoted(a.kind, b.kind)
+    kind = together(f, a, b)
     if kind.floating:
-        return _float(f, node, op, a, b)
+        return _float(f, node, op, a, b, kind)
     if op in ("FloorDiv", "Mod"):
         return floor_division.floor_divide(f, node, a, b) if op == "FloorDiv" else floor_division.modulo(f, node, a, b)
     if op in ("LShift", "RShift"):
@@ -90,7 +92,7 @@ def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
 def _literal(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     """Literals fold as Python computes them."""
     if not (a.known and b.known):  # types are being inferred
-        return Value(Kind.WEAK_FLOAT if op == "Div" or Kind.WEAK_FLOAT in (a.kind, b.kind) else Kind.WEAK_INT)
+        return unknown(Kind.WEAK_FLOAT if op == "Div" or Kind.WEAK_FLOAT in (a.kind, b.kind) else Kind.WEAK_INT)
     try:
         if _bits(op, a.const, b.const) > MOST_BITS:
             raise OverflowError(TOO_LONG)
@@ -113,13 +115,15 @@ def _bits(op: str, a: Any, b: Any) -> int:
     return (a.bit_length() - 1) * b if op == "Pow" and abs(a) > 1 else 0
 
 
-def _float(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
+def _float(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: Kind) -> Value:
+    if kind is not Kind.FLOAT32:
+        return _other_float(f, node, op, a, b, kind)
     if op in ("FloorDiv", "Mod"):
         x, y = to_float(f, node, a), to_float(f, node, b)
         float64_in_numba(f, node, a, b)
         return library_number(f, node, "floor_divide" if op == "FloorDiv" else "modulo", x, y)
     if op not in FLOAT:
-        raise f.error(node, f"operator {SYMBOL[op]} needs integers, not {a.kind.value} and {b.kind.value}")
+        raise _needs_integers(f, node, op, a, b)
     drift = float64_in_numba(f, node, a, b)
     x, y = to_float(f, node, a), to_float(f, node, b)
     if x.known and y.known:
@@ -129,6 +133,30 @@ def _float(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     return result(Kind.FLOAT32, f.b.op(FLOAT[op], ir.Type.F32, operand(f, x), operand(f, y)), drift=drift)
 
 
+def _needs_integers(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> CompileError:
+    signs = not (a.kind.floating or b.kind.floating)
+    hint = ": no type holds both, so cast one of them" if signs else ""
+    return f.error(node, f"operator {SYMBOL[op]} needs integers, not {a.kind.value} and {b.kind.value}{hint}")
+
+
+def _other_float(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: Kind) -> Value:
+    """Arithmetic of float64, or of float16, which is that of float32 rounded."""
+    if op not in FLOAT and op not in ("FloorDiv", "Mod"):
+        raise _needs_integers(f, node, op, a, b)
+    x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
+    if op in FLOAT and x.known and y.known:
+        return constant(kind, PYTHON[op](x.const, y.const))
+    if kind is Kind.FLOAT16:
+        wide = _float(f, node, op, *_as_float32(f, node, x, y), Kind.FLOAT32)
+        return to_kind(f, node, wide, kind)
+    f.needs_double(node)
+    if op in ("FloorDiv", "Mod"):
+        name = "floor_divide" if op == "FloorDiv" else "modulo"
+        quotient = library_number(f, node, name, *(replace(v, kind=Kind.FLOAT64) for v in (x, y)))
+        return replace(quotient, kind=kind)
+    return floats.operation(f, kind, f"{FLOAT[op].split('.')[0]}.f64", x, y)
+
+
 def to_float(f: Frame, node: ast.AST, value: Value) -> Value:
     """A number as float32. Whether the conversion matters to Numba depends on the operation, which notes it."""
     return to_kind(f, node, replace(value, drift=False) if value.drift else value, Kind.FLOAT32)
@@ -136,6 +164,9 @@ def to_float(f: Frame, node: ast.AST, value: Value) -> Value:
 
 def divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """True division: IEEE, or by reciprocal under fastmath."""
+    kind = quotient_kind(f, together(f, a, b))
+    if kind is not Kind.FLOAT32:
+        return _divide_other(f, node, a, b, kind)
     drift = float64_in_numba(f, node, a, b)
     x, y = to_float(f, node, a), to_float(f, node, b)
     if x.known and y.known and y.const != 0.0:
@@ -152,6 +183,20 @@ def divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     if x.const == 1.0:
         return result(Kind.FLOAT32, inverse, drift=drift)
     return result(Kind.FLOAT32, f.b.op("mul.f32", ir.Type.F32, operand(f, x), inverse), drift=drift)
+
+
+def _as_float32(f: Frame, node: ast.AST, a: Value, b: Value) -> tuple[Value, Value]:
+    return to_kind(f, node, a, Kind.FLOAT32), to_kind(f, node, b, Kind.FLOAT32)
+
+
+def _divide_other(f: Frame, node: ast.AST, a: Value, b: Value, kind: Kind) -> Value:
+    x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
+    if x.known and y.known and y.const != 0.0:
+        return constant(kind, x.const / y.const)
+    if kind is Kind.FLOAT16:
+        return to_kind(f, node, divide(f, node, *_as_float32(f, node, x, y)), kind)
+    f.needs_double(node)
+    return floats.operation(f, kind, "div.rn.f64", x, y)
 
 
 def bounds(op: str, a: Value, b: Value) -> tuple[int, int] | None:
@@ -179,12 +224,27 @@ def _integer(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: Kind) -
     if simple is not None:
         return replace(simple, kind=kind, drift=drift)
     shift = shift_of(x, y) if op == "Mult" else None
+    if kind.wide:
+        return _wide_integer(f, op, x, y, kind, limits, shift)
     if shift is not None:
         other, count = shift
         reg = f.b.op("shl.b32", MACHINE_TYPE[kind], operand(f, other), operand(f, constant(Kind.INT32, count)))
     else:
         reg = f.b.op(INTEGER[op], MACHINE_TYPE[kind], operand(f, x), operand(f, y))
     return result(kind, reg, *limits, drift)
+
+
+def _wide_integer(
+    f: Frame, op: str, x: Value, y: Value, kind: Kind, limits: tuple[int, int], shift: tuple[Value, int] | None
+) -> Value:
+    if shift is not None:
+        return words.shift_left(f, kind, shift[0], constant(Kind.INT32, shift[1]), limits)
+    if op in INTEGER_OF_WORDS:
+        return INTEGER_OF_WORDS[op](f, kind, x, y, limits)
+    return words.bitwise(f, kind, INTEGER[op], x, y, limits)
+
+
+INTEGER_OF_WORDS = {"Add": words.add, "Sub": words.subtract, "Mult": words.multiply}
 
 
 def _limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, int], bool]:
@@ -194,11 +254,21 @@ def _limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, int], b
     if op in ("Add", "Sub", "Mult"):
         assert exact is not None
         fits = low <= exact[0] and exact[1] <= high
-        return (exact if fits else (low, high)), not fits or a.drift or b.drift
+        drift = not kind.wide and (not fits or a.drift or b.drift)
+        return (exact if fits else (low, high)), drift
+    if kind.wide:
+        return exact or _signed_bounds(a, b, kind), False
     if op == "BitAnd" and any(v.lo >= 0 and not v.drift for v in (a, b)):
         return exact or (low, high), False
     mixed = kind is Kind.UINT32 and (a.lo < 0 or b.lo < 0)
     return exact or (low, high), mixed or a.drift or b.drift
+
+
+def _signed_bounds(a: Value, b: Value, kind: Kind) -> tuple[int, int]:
+    """Bounds of an operation on the bits of numbers that may be negative: those of the shortest type of both."""
+    size = max(v.bit_length() for v in (a.lo, a.hi, b.lo, b.hi))
+    low, high = RANGE[kind]
+    return max(low, -(1 << size)), min(high, (1 << size) - 1)
 
 
 def _identity(op: str, x: Value, y: Value, kind: Kind) -> Value | None:
@@ -224,23 +294,41 @@ def shift_of(x: Value, y: Value) -> tuple[Value, int] | None:
 
 
 def _shift(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
-    if op == "LShift":
-        kind = promoted(a.kind, b.kind)
-        settle(f, node, b, "shift count")
-    else:
-        kind = promoted(a.kind, b.kind) if a.kind.weak else strong_kind(a.kind)
-        a, b = settle(f, node, a, ">>"), settle(f, node, b, "shift count")
-    kind = Kind.INT32 if kind is Kind.BOOL else kind
+    kind = together(f, a, b)
+    if f.typing is Typing.NUMBA and not a.kind.weak:
+        kind = promoted(f, a.kind, a.kind)
+    if kind.floating:
+        raise _needs_integers(f, node, op, a, b)
+    if op == "RShift":
+        a = settle(f, node, a, ">>")
+    b = settle(f, node, b, "shift count")
     if b.known and b.const < 0:
         raise f.error(node, "negative shift count")
-    x, count = to_kind(f, node, a, kind), strong(f, node, b)
+    x, count = to_kind(f, node, a, kind), _shift_count(f, node, b)
     limits, drift = _shift_limits(op, a, b, kind)
     if x.known and count.known:
         return constant(kind, PYTHON[op](x.const, min(count.const, ALL_BITS)), drift)
     if count.const == 0:
         return replace(x, drift=drift)
+    if kind.wide:
+        return (words.shift_left if op == "LShift" else words.shift_right)(f, kind, x, count, limits)
     name = "shl.b32" if op == "LShift" else "shr.u32" if kind is Kind.UINT32 else "shr.s32"
     return result(kind, f.b.op(name, MACHINE_TYPE[kind], operand(f, x), operand(f, count)), *limits, drift)
+
+
+def _shift_count(f: Frame, node: ast.AST, b: Value) -> Value:
+    """A shift count as one word, of which the machine takes all that are too large for the same."""
+    if b.known:
+        return constant(Kind.INT32, min(b.const, ALL_BITS))
+    if b.kind is Kind.BOOL:
+        return to_kind(f, node, b, Kind.INT32)
+    if not b.kind.wide:
+        return b
+    if words.fits_unsigned(b.lo, b.hi):
+        return Value(Kind.UINT32, b.operand, None, b.lo, b.hi)
+    low, high = words.words_of(f, b)
+    small = f.b.op("setp.eq.s32", ir.Type.PRED, high, words.ZERO)
+    return Value(Kind.UINT32, f.b.op("selp.b32", ir.Type.U32, low, words.immediate(ALL_BITS), small), None, 0)
 
 
 def _shift_limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, int], bool]:
@@ -249,22 +337,39 @@ def _shift_limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, i
         if b.known:
             return (a.lo >> min(b.const, ALL_BITS), a.hi >> min(b.const, ALL_BITS)), False
         return (min(a.lo, 0), max(a.hi, 0)), False
-    most = min(b.hi, ALL_BITS)
+    most = min(b.hi if b.lo >= 0 else ALL_BITS, ALL_BITS)
     exact = (min(a.lo, a.lo << most), max(a.hi, a.hi << most))
     fits = low <= exact[0] and exact[1] <= high
-    return (exact if fits else (low, high)), not fits or a.drift
+    return (exact if fits else (low, high)), not kind.wide and (not fits or a.drift)
 
 
 def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """A small constant exponent is repeated multiplication; otherwise exp2(y log2(x)), or squaring for integers."""
-    if b.known and b.kind is not Kind.WEAK_FLOAT and b.kind is not Kind.FLOAT32 and 0 <= b.const <= 32:
-        return _repeated(f, node, strong(f, node, a), b.const)
-    if promoted(a.kind, b.kind).floating or (b.known and b.const < 0):
+    kind = together(f, a, b)
+    if kind.double or kind is Kind.FLOAT16:
+        return _other_power(f, node, a, b, kind)
+    if b.known and not b.kind.floating and 0 <= b.const <= 32:
+        return _repeated(f, node, a if a.kind.weak and not f.narrow else to_kind(f, node, a, kind), b.const)
+    if kind.floating or (b.known and b.const < 0):
         float64_in_numba(f, node, a, b)
         return library_number(f, node, "power", to_float(f, node, a), to_float(f, node, b))
-    kind = promoted(a.kind, b.kind)
+    kind = lasting_kind(f, kind)
     base, exponent = to_kind(f, node, a, kind), settle(f, node, to_kind(f, node, b, kind), "**")
-    return replace(library_number(f, node, "integer_power", base, exponent), drift=True)
+    if kind is Kind.WEAK_INT:
+        base, exponent = replace(base, kind=Kind.INT64), replace(exponent, kind=Kind.INT64)
+    power = library_number(f, node, "integer_power", base, exponent)
+    return replace(power, kind=kind, drift=not kind.wide)
+
+
+def _other_power(f: Frame, node: ast.AST, a: Value, b: Value, kind: Kind) -> Value:
+    """Powers of float64; those of float16 are those of float32 rounded."""
+    if b.known and b.const in (0, 1, 2):
+        return _repeated(f, node, to_kind(f, node, a, kind), int(b.const))
+    if kind is Kind.FLOAT16:
+        return to_kind(f, node, _power(f, node, *_as_float32(f, node, a, b)), kind)
+    f.needs_double(node)
+    x, y = (replace(to_kind(f, node, v, kind), kind=Kind.FLOAT64) for v in (a, b))
+    return replace(library_number(f, node, powers.power, x, y), kind=kind)
 
 
 def _repeated(f: Frame, node: ast.AST, base: Value, exponent: int) -> Value:
@@ -283,9 +388,10 @@ def _repeated(f: Frame, node: ast.AST, base: Value, exponent: int) -> Value:
 
 def multiply_add(f: Frame, node: ast.AST, a: Value, b: Value, c: Value) -> Value:
     """a * b + c as one operation where the machine has it, as nvcc contracts it by default."""
-    product = promoted(a.kind, b.kind)
-    kind = promoted(product, c.kind)
+    product = together(f, a, b)
+    kind = promoted(f, product, c.kind)
     plain = product.weak or product is not kind or (a.known and b.known) or (kind.integral and _cheap_product(a, b))
+    plain |= kind.wide or kind is Kind.FLOAT16
     if plain or a.kind is b.kind is Kind.BOOL:
         return binary(f, node, "Add", binary(f, node, "Mult", a, b), c)
     if kind is Kind.FLOAT32:
@@ -312,19 +418,29 @@ def negate(f: Frame, node: ast.AST, value: Value) -> Value:
     """-x."""
     if value.known and (value.kind.weak or value.kind is Kind.BOOL):
         return weak(-value.const)
-    if value.kind.weak:
+    if value.kind.weak and f.narrow:
         return value
-    if value.kind is Kind.FLOAT32:
-        if value.known:
-            return constant(value.kind, -value.const, value.drift)
-        return result(value.kind, f.b.op("neg.f32", ir.Type.F32, operand(f, value)), drift=value.drift)
-    return binary(f, node, "Sub", constant(Kind.INT32, 0), value) if value.known else _negate_integer(f, node, value)
+    if value.kind.floating:
+        return _negate_float(f, value)
+    kind = promoted(f, value.kind, value.kind)
+    if value.known:
+        return constant(kind, -value.const, value.drift)
+    return _negate_integer(f, node, value, kind)
 
 
-def _negate_integer(f: Frame, node: ast.AST, value: Value) -> Value:
-    kind = Kind.INT32 if value.kind is Kind.BOOL else value.kind
+def _negate_float(f: Frame, value: Value) -> Value:
+    if value.known:
+        return constant(value.kind, -value.const, value.drift)
+    if value.kind.double:
+        return floats.negate(f, value)
+    return result(value.kind, f.b.op("neg.f32", ir.Type.F32, operand(f, value)), drift=value.drift)
+
+
+def _negate_integer(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
     limits, drift = _limits("Sub", constant(kind, 0), value, kind)
     value = to_kind(f, node, value, kind)
+    if kind.wide:
+        return words.subtract(f, kind, constant(kind, 0), value, limits)
     return result(kind, f.b.op("neg.s32", MACHINE_TYPE[kind], operand(f, value)), *limits, drift)
 
 
@@ -339,8 +455,11 @@ def invert(f: Frame, node: ast.AST, value: Value) -> Value:
         )
     if value.known:
         return weak(~value.const) if value.kind.weak else constant(value.kind, ~value.const, value.drift)
-    if value.kind.weak:
+    if value.kind.weak and f.narrow:
         return value
+    kind = promoted(f, value.kind, value.kind)
+    if kind.wide:
+        return words.invert(f, to_kind(f, node, value, kind))
     drift = value.drift or value.kind is Kind.UINT32
     reg = f.b.op("not.b32", MACHINE_TYPE[value.kind], operand(f, value))
     return (
@@ -357,6 +476,17 @@ def logical_not(f: Frame, value: Value) -> Value:
     return result(Kind.BOOL, f.b.op("not.pred", ir.Type.PRED, operand(f, value)), 0, 1)
 
 
+def common_kind(f: Frame, a: Value, b: Value) -> Kind:
+    """Type of a value that is one of two numbers: it holds both; int64 for a literal that the other's type does not."""
+    kind = a.kind if a.kind is b.kind else together(f, a, b)
+    if kind.integral and not kind.wide and Kind.WEAK_INT in (a.kind, b.kind):
+        literal = a if a.kind is Kind.WEAK_INT else b
+        low, high = RANGE[kind]
+        if (literal.known or not f.narrow) and not (low <= literal.lo and literal.hi <= high):
+            return Kind.INT64
+    return kind
+
+
 def select(f: Frame, node: ast.AST, condition: Value, a: Value, b: Value) -> Value:
     """a if condition else b, both already computed."""
     if condition.known:
@@ -365,8 +495,10 @@ def select(f: Frame, node: ast.AST, condition: Value, a: Value, b: Value) -> Val
         chosen = f.b.op("and.pred", ir.Type.PRED, operand(f, condition), operand(f, a))
         other = f.b.op("and.pred", ir.Type.PRED, operand(f, logical_not(f, condition)), operand(f, b))
         return result(Kind.BOOL, f.b.op("or.pred", ir.Type.PRED, chosen, other), 0, 1)
-    kind = strong_kind(promoted(a.kind, b.kind)) if a.kind is not b.kind else strong_kind(a.kind)
+    kind = lasting_kind(f, common_kind(f, a, b))
     drift = a.drift or b.drift or (kind is Kind.FLOAT32 and a.kind is not b.kind)
     x, y = to_kind(f, node, replace(a, drift=False), kind), to_kind(f, node, replace(b, drift=False), kind)
+    if kind.wide:
+        return words.select(f, kind, operand(f, condition), x, y)
     reg = f.b.op("selp.b32", MACHINE_TYPE[kind], operand(f, x), operand(f, y), operand(f, condition))
     return result(kind, reg, min(x.lo, y.lo), max(x.hi, y.hi), drift)

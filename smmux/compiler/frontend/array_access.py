@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, environment
+from smmux.compiler.frontend import arith, environment, floats, memory64, words
 from smmux.compiler.frontend.array_declarations import contiguous, dtype_of
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, cast_to, number, operand, result, settle
@@ -24,6 +24,7 @@ from smmux.compiler.frontend.typed_values import (
     Tuple,
     Value,
     constant,
+    unknown,
     weak,
 )
 from smmux.types import Scalar
@@ -42,12 +43,15 @@ def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
             raise f.error(node, "an array index has to be an integer, not a float; write int(...) or use //")
         if index.known and index.const < 0:
             raise f.error(node, f"negative index {int(index.const)}: indices do not count from the end in a kernel")
-        index_values.append(
-            cast(f, node, replace(index, drift=False), Kind.INT32)
-            if index.kind is Kind.BOOL
-            else replace(index, drift=False)
-        )
+        index_values.append(_index(f, node, replace(index, drift=False)))
     return index_values
+
+
+def _index(f: Frame, node: ast.AST, index: Value) -> Value:
+    """An index as one word."""
+    if index.kind is Kind.BOOL:
+        return cast(f, node, index, Kind.INT32)
+    return words.index_word(f, index) if index.kind.wide and not (index.known or f.ctx.dry) else index
 
 
 def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> ArrayRef:
@@ -93,7 +97,8 @@ def _demote(f: Frame, storage: LocalArray) -> ir.Storage:
     if not f.ctx.dry:
         f.ctx.demoted.add(storage.place)
     dtype = DTYPES[storage.dtype.name]
-    storage.memory = ir.Storage(ir.Space.LOCAL, 0, storage.name, dtype.size, storage.elements, signed=dtype.signed)
+    size, elements = memory64.local_layout(dtype.size, storage.elements)
+    storage.memory = ir.Storage(ir.Space.LOCAL, 0, storage.name, size, elements, signed=dtype.signed)
     return storage.memory
 
 
@@ -104,7 +109,7 @@ def load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Anythi
         return place
     dtype = DTYPES[array.dtype.name]
     if f.ctx.dry:
-        return Value(dtype.kind)
+        return Value(dtype.kind, None, None, dtype.lo, dtype.hi, small=True) if dtype.small else unknown(dtype.kind)
     target = _reach(f, node, array, index, place)
     if isinstance(target, int):
         assert isinstance(array.storage, LocalArray)
@@ -112,13 +117,18 @@ def load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Anythi
     if target.space is ir.Space.CONST and place.base is None:
         if not 0 <= place.offset < target.elements:
             raise f.error(node, f"index {place.offset} outside the constant array {array.name!r} of {target.elements}")
+        if dtype.size == 8:
+            first = target.offset + 8 * place.offset
+            return memory64.number(dtype.kind, *(ir.ConstWord(first + i, ir.Type.U32) for i in (0, 4)))
         if dtype.size == 4:
             return result(dtype.kind, ir.ConstWord(target.offset + 4 * place.offset, MACHINE_TYPE[dtype.kind]))
     return _load_memory(f, target, dtype, place)
 
 
 def _load_memory(f: Frame, target: ir.Storage, dtype: Dtype, place: ArrayRef) -> Value:
-    loaded = Kind.INT32 if dtype.kind is Kind.BOOL else dtype.kind
+    if dtype.size == 8:
+        return memory64.load(f, target, dtype, *_address(f, place))
+    loaded = Kind.INT32 if dtype.kind in (Kind.BOOL, Kind.FLOAT16) else dtype.kind
     dst = f.b.reg(MACHINE_TYPE[loaded])
     address, offset = _address(f, place)
     mem = ir.Mem(target, dtype.size, offset, signed=dtype.signed)
@@ -131,7 +141,9 @@ def _load_memory(f: Frame, target: ir.Storage, dtype: Dtype, place: ArrayRef) ->
             mem=mem,
         )
     )
-    value = result(loaded, dst, dtype.lo, dtype.hi)
+    value = replace(result(loaded, dst, dtype.lo, dtype.hi), small=dtype.small)
+    if dtype.kind is Kind.FLOAT16:
+        return Value(Kind.FLOAT16, f.b.op("cvt.f32.f16", ir.Type.F32, dst))
     if dtype.kind is not Kind.BOOL:
         return value
     return result(Kind.BOOL, f.b.op("setp.ne.s32", ir.Type.PRED, dst, ir.Imm(0, ir.Type.S32)), 0, 1)
@@ -167,8 +179,12 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
     if target is None:
         return
     address, offset = _address(f, place)
+    if dtype.size == 8:
+        memory64.store(f, target, address, offset, x)
+        return
+    data = floats.halved(f, x) if dtype.kind is Kind.FLOAT16 else operand(f, x)
     mem = ir.Mem(target, dtype.size, offset, signed=dtype.signed)
-    f.b.append(ir.Instr(f"st.{target.space.value}", (), (address, operand(f, x)), f.b.loc, mem=mem))
+    f.b.append(ir.Instr(f"st.{target.space.value}", (), (address, data), f.b.loc, mem=mem))
 
 
 def writable(f: Frame, node: ast.AST, array: ArrayRef) -> None:
@@ -273,5 +289,5 @@ def local_elements(array: ArrayRef) -> list[tuple[Any, int]]:
 
 def element_variable(f: Frame, storage: LocalArray, index: int) -> Value:
     """A variable for an element of a per-thread array."""
-    template = Value(DTYPES[storage.dtype.name].kind)
+    template = unknown(DTYPES[storage.dtype.name].kind)
     return environment.number_variable(f, template, f"{storage.name}.{index}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler import ir
+from smmux.compiler.frontend import memory64
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import element_type, number
 from smmux.compiler.frontend.typed_values import (
@@ -47,9 +48,7 @@ def dtype_of(f: Frame, node: ast.AST, value: Anything) -> Scalar:
         element_type(f, node, named)
         return named
     if named is int or named is float:
-        raise f.error(
-            node, f"Python's {named.__name__} is 64 bits wide in Numba; write {'int32' if named is int else 'float32'}"
-        )
+        named = np.int64 if named is int else np.float64
     try:
         dtype = np.dtype(named) if named is not None else None
     except TypeError:
@@ -98,7 +97,7 @@ def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dy
         offset = (
             launch_offset(f)
             if from_launch
-            else f.ctx.place(ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic)
+            else f.ctx.place(ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic, align=max(size, 4))
         )
         f.ctx.storage[key] = f.ctx.declare(
             _array(f, node, ir.Space.SHARED, element, math.prod(extents), offset, dynamic)
@@ -151,7 +150,9 @@ def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> 
         storage = LocalArray(f.targets.get(node, "local"), elements, element)
         if place in f.ctx.in_memory or elements > MAX_REGISTER_ARRAY:
             offset = f.ctx.place(ir.Space.LOCAL, size * elements)
-            storage.memory = f.ctx.declare(_array(f, node, ir.Space.LOCAL, element, elements, offset))
+            memory = _array(f, node, ir.Space.LOCAL, element, elements, offset)
+            size, elements = memory64.local_layout(size, elements)
+            storage.memory = f.ctx.declare(replace(memory, element=size, elements=elements))
         storage.place = place
         f.ctx.storage[key] = storage
     return ArrayRef(f.ctx.storage[key], element, extents, contiguous(extents))
@@ -173,7 +174,8 @@ def declare_const(f: Frame, node: ast.AST, value: Anything) -> ArrayRef:
         array = _array(f, node, ir.Space.CONST, element, source.size, 0)
         if not f.ctx.dry:
             content = f.ctx.function.const
-            offset = -(-len(content) // 4) * 4
+            align = max(source.itemsize, 4)
+            offset = -(-len(content) // align) * align
             f.ctx.function.const = content.ljust(offset, b"\0") + np.ascontiguousarray(source).tobytes()
             array = f.ctx.storage[key] = f.ctx.declare(replace(array, offset=offset))
     else:
@@ -185,6 +187,4 @@ def refuse_dtype(dtype: np.dtype[Any], error: Any) -> None:
     """Raise `error(message)` for an element type that the machine lacks."""
     if dtype in NUMPY_NAMES:
         return
-    advice = {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(dtype.name)
-    hint = f"; NumPy makes {dtype.name} by default: use .astype(np.{advice}) or dtype=np.{advice}" if advice else ""
-    raise error(f"arrays of {dtype.name} are not supported; supported are {SUPPORTED}{hint}")
+    raise error(f"arrays of {dtype.name} are not supported; supported are {SUPPORTED}")

@@ -62,6 +62,12 @@ class Builder:
         self.append(ir.Instr(name, (dst,), srcs, self.loc, attrs=attrs))
         return dst
 
+    def pair(self, name: str, *srcs: ir.Operand) -> tuple[ir.Reg, ir.Reg]:
+        """Emit an operation whose result has two words, the lower one first."""
+        dsts = self.reg(ir.Type.U32), self.reg(ir.Type.U32)
+        self.append(ir.Instr(name, dsts, srcs, self.loc))
+        return dsts
+
     def last(self, name: str, dst: ir.Operand | None) -> ir.Instr | None:
         """The instruction just emitted, if it is that operation with that result."""
         if self.block is None or not self.block.instrs:

@@ -9,21 +9,21 @@ from functools import partial
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, compare
+from smmux.compiler.frontend import arith, compare, floats, words
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import (
     cast,
+    lasting_kind,
     number,
     operand,
-    promoted,
     result,
     settle,
     strong,
-    strong_kind,
     to_kind,
     truth,
 )
 from smmux.compiler.frontend.inlining import library_number
+from smmux.compiler.frontend.promotion import Typing
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.typed_values import (
     INT32_MAX,
@@ -36,6 +36,7 @@ from smmux.compiler.frontend.typed_values import (
     Tuple,
     Value,
     constant,
+    unknown,
     weak,
 )
 
@@ -78,11 +79,20 @@ def backwards(f: Frame, node: ast.AST, value: Anything) -> Tuple:
 
 @call(int)
 def to_int(f: Frame, node: ast.AST, value: Anything) -> Value:
-    """int(x): towards zero; an int32 where x is not a constant."""
+    """int(x): towards zero; an int32 where x is not a constant and there is no 64-bit data."""
     x = number(f, node, value)
-    if x.kind.weak or x.kind is Kind.BOOL and x.known:
-        return weak(_whole(f, node, int, x.const)) if x.known else Value(Kind.WEAK_INT)
-    return x if x.kind.integral else cast(f, node, x, Kind.INT32)
+    if x.known and (x.kind.weak or x.kind is Kind.BOOL):
+        return weak(_whole(f, node, int, x.const))
+    if x.kind.weak and f.narrow:
+        return unknown(Kind.WEAK_INT)
+    if x.kind is Kind.UINT64 or x.kind.integral and f.typing is not Typing.WIDE:
+        return x
+    return cast(f, node, x, whole_kind(f))
+
+
+def whole_kind(f: Frame) -> Kind:
+    """The type of Python's int(x), round(x) and math.floor(x)."""
+    return {Typing.NARROW: Kind.INT32, Typing.WIDE: Kind.WEAK_INT, Typing.NUMBA: Kind.INT64}[f.typing]
 
 
 def _whole(f: Frame, node: ast.AST, function: Callable[[Any], int], value: Any) -> int:
@@ -95,10 +105,14 @@ def _whole(f: Frame, node: ast.AST, function: Callable[[Any], int], value: Any) 
 
 @call(float)
 def to_float(f: Frame, node: ast.AST, value: Anything) -> Value:
-    """float(x): a float32 where x is not a constant."""
+    """float(x): a float32 where x is not a constant and there is no 64-bit data."""
     x = number(f, node, value)
-    if x.kind.weak:
+    if x.kind.weak and (x.known or f.narrow):
         return weak(float(x.const)) if x.known else Value(Kind.WEAK_FLOAT)
+    if f.typing is Typing.NUMBA and x.kind.floating:
+        return x
+    if not f.narrow:
+        return cast(f, node, x, Kind.WEAK_FLOAT if f.typing is Typing.WIDE else Kind.FLOAT64)
     return replace(cast(f, node, x, Kind.FLOAT32), drift=True)
 
 
@@ -114,9 +128,13 @@ def absolute(f: Frame, node: ast.AST, value: Anything) -> Value:
     x = number(f, node, value)
     if x.known:
         return weak(abs(x.const)) if x.kind.weak else constant(x.kind, abs(x.const))
-    if x.kind is Kind.UINT32 or x.kind.weak or x.kind is Kind.BOOL:
+    if x.kind in (Kind.UINT32, Kind.UINT64, Kind.BOOL) or x.kind.weak and f.narrow:
         return x
-    if x.kind is Kind.FLOAT32:
+    if x.kind.double:
+        return floats.absolute(f, x)
+    if x.kind.wide:
+        return words.absolute(f, x)
+    if x.kind.floating:
         return result(x.kind, f.b.op("abs.f32", ir.Type.F32, operand(f, x)), drift=x.drift)
     x = settle(f, node, x, "abs")
     limits = (max(x.lo, -x.hi, 0), max(-x.lo, x.hi)) if x.lo > INT32_MIN else (INT32_MIN, INT32_MAX)
@@ -134,7 +152,9 @@ def rounded(f: Frame, node: ast.AST, value: Anything, digits: Anything | None = 
     if not x.kind.floating:
         return x
     x = settle(f, node, x, "round")
-    return cast(f, node, result(Kind.FLOAT32, f.b.op("cvt.rni.f32.f32", ir.Type.F32, operand(f, x))), Kind.INT32)
+    if x.kind.double:
+        return cast(f, node, floats.whole(f, "rni", x), whole_kind(f))
+    return cast(f, node, result(Kind.FLOAT32, f.b.op("cvt.rni.f32.f32", ir.Type.F32, operand(f, x))), whole_kind(f))
 
 
 def _round_to(f: Frame, node: ast.AST, x: Value, digits: Value) -> Value:
@@ -148,7 +168,8 @@ def _round_to(f: Frame, node: ast.AST, x: Value, digits: Value) -> Value:
         if count < 0:
             raise f.error(node, "round of an integer to tens: write (x + 5) // 10 * 10, or round(float32(x), -1)")
         return x
-    factor = constant(strong_kind(x.kind), 10.0 ** min(abs(count), MAX_DIGITS))
+    x = strong(f, node, x)
+    factor = constant(x.kind, 10.0 ** min(abs(count), MAX_DIGITS))
     name = "round_to_digits" if count >= 0 else "round_to_tens"
     return library_number(f, node, name, settle(f, node, x, "round"), factor)
 
@@ -186,14 +207,17 @@ def _extreme_of_two(name: str, f: Frame, node: ast.AST, a: Value, b: Value) -> V
     choose = min if name == "min" else max
     if a.known and b.known and (a.kind is b.kind or a.kind.weak and b.kind.weak):
         return a if choose(a.const, b.const) == a.const else b
-    kind = strong_kind(promoted(a.kind, b.kind))
+    kind = lasting_kind(f, arith.common_kind(f, a, b))
     a, b = settle(f, node, a, name), settle(f, node, b, name)
-    if kind is Kind.UINT32 and a.kind is not b.kind and min(a.lo, b.lo) < 0 and not (a.kind.weak or b.kind.weak):
-        first = compare.numbers(f, node, "Lt" if name == "min" else "Gt", a, b)
-        return arith.select(f, node, first, to_kind(f, node, a, kind), to_kind(f, node, b, kind))
+    if kind.double:
+        f.needs_double(node)
+        return floats.operation(f, kind, f"{name}.f64", *(to_kind(f, node, v, kind) for v in (a, b)))
+    if kind.wide:
+        first = compare.numbers(f, node, "Lt" if name == "min" else "Gt", b, a)
+        return replace(arith.select(f, node, first, b, a), lo=choose(a.lo, b.lo), hi=choose(a.hi, b.hi))
     drift = kind is Kind.FLOAT32 and a.kind is not b.kind
     x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
-    suffix = {Kind.FLOAT32: "f32", Kind.UINT32: "u32"}.get(kind, "s32")
+    suffix = {Kind.FLOAT32: "f32", Kind.FLOAT16: "f32", Kind.UINT32: "u32"}.get(kind, "s32")
     reg = f.b.op(f"{name}.{suffix}", MACHINE_TYPE[kind], operand(f, strong(f, node, x)), operand(f, strong(f, node, y)))
     return result(kind, reg, choose(x.lo, y.lo), choose(x.hi, y.hi), drift)
 

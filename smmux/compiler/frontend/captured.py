@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.typed_values import Anything, Kind, Static, Tuple, Value, constant, weak
+from smmux.compiler.frontend.typed_values import DTYPES, Anything, Static, Tuple, Value, constant, weak
 
 MOST_BITS = 1000
 """Bits that an integer may have on the way to a constant [EST]: all that a float has room for. More take time and
@@ -36,13 +36,11 @@ def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
 
 
 def _lift_numpy(f: Frame, node: ast.AST, value: np.generic) -> Value:
-    """A NumPy number: one of 64 bits counts as a literal, since kernels have no such type."""
-    if isinstance(value, np.float64):
-        return weak(float(value))
-    if isinstance(value, np.float32):
-        return constant(Kind.FLOAT32, float(value))
-    if isinstance(value, np.uint32):
-        return constant(Kind.UINT32, int(value))
+    """A NumPy number, typed."""
+    if isinstance(value, np.floating) and value.dtype.name in DTYPES:
+        f.ctx.wide_data |= value.dtype.itemsize == 8
+        return constant(DTYPES[value.dtype.name].kind, float(value))
     if isinstance(value, np.integer):
-        return weak(int(value)) if value.dtype.itemsize == 8 else constant(Kind.INT32, int(value))
+        f.ctx.wide_data |= value.dtype.itemsize == 8
+        return constant(DTYPES[value.dtype.name].kind, int(value))
     raise f.error(node, f"captured value of type {type(value).__name__} is not supported")

@@ -9,10 +9,23 @@ from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
+from smmux.compiler.frontend import floats, words
 from smmux.compiler.frontend.arith import logical_not, to_float
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import exact_in_float32, number, operand, promoted, result, settle, to_kind
-from smmux.compiler.frontend.typed_values import INT32_MAX, Anything, Kind, Static, Tuple, Value, constant, weak
+from smmux.compiler.frontend.convert import exact_in_float32, number, operand, result, settle, to_kind
+from smmux.compiler.frontend.promotion import together
+from smmux.compiler.frontend.typed_values import (
+    INT32_MAX,
+    INT64_MAX,
+    RANGE,
+    Anything,
+    Kind,
+    Static,
+    Tuple,
+    Value,
+    constant,
+    weak,
+)
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "Eq": operator.eq,
@@ -43,7 +56,9 @@ def numbers(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     if a.known and b.known:
         return weak(bool(PYTHON[op](a.const, b.const)))
     a, b = settle(f, node, a, "comparison"), settle(f, node, b, "comparison")
-    kind = Kind.INT32 if a.kind is b.kind is Kind.BOOL else promoted(a.kind, b.kind)
+    kind = Kind.INT32 if a.kind is b.kind is Kind.BOOL else together(f, a, b)
+    if kind.wide or kind is Kind.FLOAT16 or _out_of_range(a, kind) or _out_of_range(b, kind):
+        return _wide(f, node, op, a, b, kind)
     if kind.floating:
         if a.kind is not b.kind and not (exact_in_float32(a) and exact_in_float32(b)):
             f.note(node, "Numba compares in float64: write float32(...) around literals and integers")
@@ -51,6 +66,58 @@ def numbers(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     if kind is Kind.UINT32 and a.kind is not b.kind and not (a.kind.weak or b.kind.weak):
         return _mixed(f, node, op, a, b)
     return _emit(f, op, "u32" if kind is Kind.UINT32 else "s32", to_kind(f, node, a, kind), to_kind(f, node, b, kind))
+
+
+def _out_of_range(value: Value, kind: Kind) -> bool:
+    """True for a literal that the other operand's type does not hold."""
+    return (
+        value.kind is Kind.WEAK_INT
+        and value.known
+        and kind.integral
+        and not kind.wide
+        and (not RANGE[kind][0] <= value.const <= RANGE[kind][1])
+    )
+
+
+def _wide(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: Kind) -> Value:
+    """Compare numbers of which one has two words, or int32 with uint32; integers by their exact values."""
+    if a.kind.floating or b.kind.floating:
+        x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
+        if not kind.double:
+            return _emit(f, op, "f32", x, y)
+        f.needs_double(node)
+        return result(Kind.BOOL, floats.compare(f, "neu" if op == "NotEq" else PTX[op], x, y), 0, 1)
+    outcome = _by_bounds(op, a, b)
+    if outcome is not None and not f.ctx.dry:
+        return weak(outcome)
+    if {a.kind, b.kind} == {Kind.INT32, Kind.UINT32}:
+        return _mixed(f, node, op, a, b)
+    x, y = (to_kind(f, node, v, Kind.INT32) if v.kind is Kind.BOOL else v for v in (a, b))
+    if max(x.hi, y.hi) > INT64_MAX:
+        return _unsigned(f, node, op, x, y)
+    x, y = (words.extend(f, v, Kind.INT64) for v in (x, y))
+    return result(Kind.BOOL, words.compare(f, PTX[op], x, y), 0, 1)
+
+
+def _by_bounds(op: str, a: Value, b: Value) -> bool | None:
+    """What a comparison of integers gives whatever their values; None if that depends on them."""
+    if a.hi < b.lo:
+        return op in ("Lt", "LtE", "NotEq")
+    if a.lo > b.hi:
+        return op in ("Gt", "GtE", "NotEq")
+    return None
+
+
+def _unsigned(f: Frame, node: ast.AST, op: str, x: Value, y: Value) -> Value:
+    """Compare integers, one of which may pass the largest int64: a negative number is less than all such."""
+    unsigned = [words.extend(f, v, Kind.UINT64) for v in (x, y)]
+    outcome = result(Kind.BOOL, words.compare(f, PTX[op], *unsigned), 0, 1)
+    for value, less in ((x, op in ("Lt", "LtE", "NotEq")), (y, op in ("Gt", "GtE", "NotEq"))):
+        if value.lo < 0:
+            sign = f.b.op("setp.lt.s32", ir.Type.PRED, words.high_word(f, value), words.ZERO)
+            negative = result(Kind.BOOL, sign, 0, 1)
+            outcome = either(f, negative, outcome) if less else both(f, logical_not(f, negative), outcome)
+    return outcome
 
 
 def _emit(f: Frame, op: str, suffix: str, x: Value, y: Value) -> Value:

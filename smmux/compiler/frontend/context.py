@@ -10,6 +10,7 @@ from typing import Any
 
 from smmux.compiler import ir
 from smmux.compiler.frontend.builder import Builder
+from smmux.compiler.frontend.promotion import Typing
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.compiler.frontend.typed_values import Anything
 from smmux.errors import CompileError
@@ -19,6 +20,12 @@ from smmux.errors import CompileError
 Key = tuple[Any, ...]
 Env = dict[Key, Anything]
 Edge = tuple[ir.Block, Env]
+
+
+NO_FLOAT64 = (
+    "this is float64 arithmetic, which machines below compute capability 1.3 do not have; "
+    "use float32 data, or a machine such as GTX285 (smmux.gpus)"
+)
 
 
 class Unknown(Exception):
@@ -83,6 +90,8 @@ class Context:
         self.small: set[int] = set()  # words of parameters below `signature.LARGE` in this launch
         self.checked = checked  # names of variables whose assignment is checked while the kernel runs
         self.unsure: set[str] = set()  # names of variables that are read where some path has not assigned them
+        self.typing = Typing.NARROW
+        self.wide_data = False  # whether an array, argument or cast of 64 bits was seen
         self.frames = 0
         self.dynshared = 0
 
@@ -91,10 +100,10 @@ class Context:
         """True while types are inferred."""
         return self.builder.dry
 
-    def place(self, space: ir.Space, array_bytes: int, *, dynamic: bool = False) -> int:
+    def place(self, space: ir.Space, array_bytes: int, *, dynamic: bool = False, align: int = 4) -> int:
         """Reserve bytes of a segment, packed in order of declaration; returns their offset."""
         attribute = "dynamic_bytes" if dynamic else f"{space.value}_bytes"
-        start: int = -(-getattr(self.function, attribute) // 4) * 4
+        start: int = -(-getattr(self.function, attribute) // align) * align
         setattr(self.function, attribute, start + array_bytes)
         return start
 
@@ -123,6 +132,8 @@ class Frame:
         self.id = ctx.frames
         ctx.frames += 1
         self.fastmath: bool = not source.library and (source.fastmath or (caller.fastmath if caller else False))
+        self.typing = Typing.NARROW if source.narrow else Typing.WIDE if source.library else ctx.typing
+        self.narrow: bool = self.typing is Typing.NARROW  # Python's numbers have 32 bits
         self.types: dict[str, Anything] = {}
         self.first: dict[str, ast.AST] = {}  # where inference saw a variable first
         self.errors: dict[str, CompileError] = {}
@@ -146,6 +157,11 @@ class Frame:
         if self.source.library and self.caller is not None:
             return self.caller.error(self.call, message)
         return self.source.error(node, message)
+
+    def needs_double(self, node: ast.AST) -> None:
+        """Refuse float64 arithmetic for a machine that has none."""
+        if not self.ctx.options.float64:
+            raise self.error(node, NO_FLOAT64)
 
     def at(self, node: ast.AST) -> None:
         """Attribute the instructions emitted from here on to a node."""

@@ -6,11 +6,13 @@ import ast
 from dataclasses import replace
 
 from smmux.compiler import ir
+from smmux.compiler.frontend import floats, words
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.typed_values import (
     DTYPES,
     INT32_MAX,
     INT32_MIN,
+    INT64_MAX,
     MACHINE_TYPE,
     RANGE,
     STRONG,
@@ -28,12 +30,12 @@ from smmux.compiler.frontend.typed_values import (
     round32,
     same_view,
     type_name,
+    unknown,
     weak,
 )
 from smmux.types import Scalar
 
 FLOAT32_EXACT = 2**24  # integers up to this magnitude are float32 numbers
-MAX_MACHINE_INT = {Kind.INT32: INT32_MAX, Kind.UINT32: UINT32_MAX}
 
 
 def operand(f: Frame, value: Value) -> ir.Operand:
@@ -44,7 +46,7 @@ def operand(f: Frame, value: Value) -> ir.Operand:
 
 
 def result(kind: Kind, reg: ir.Operand, lo: int = INT32_MIN, hi: int = UINT32_MAX, drift: bool = False) -> Value:
-    """A number in a register, its bounds limited by its type."""
+    """A number in one register, its bounds limited by its type."""
     low, high = RANGE.get(kind, (0, 0))
     return Value(kind, reg, None, max(lo, low), min(hi, high), drift)
 
@@ -72,15 +74,24 @@ def settle(f: Frame, node: ast.AST, value: Value, what: str) -> Value:
 
 
 def strong(f: Frame, node: ast.AST, value: Value) -> Value:
-    """The value with a machine type: an int literal becomes int32, a float literal float32."""
-    return to_kind(f, node, value, STRONG.get(value.kind, value.kind))
+    """The value with a machine type: an int literal becomes int32, or int64 if it needs it, a float literal float32.
+
+    Where Python's numbers are as wide as Python has them, those known at run time only become int64 and float64."""
+    if not value.kind.weak:
+        return value
+    kind = STRONG[value.kind]
+    if value.kind is Kind.WEAK_INT and not words.fits_signed(value.lo, value.hi) and (value.known or not f.narrow):
+        kind = Kind.INT64 if value.hi <= INT64_MAX else Kind.UINT64
+    elif value.kind is Kind.WEAK_FLOAT and not f.narrow:
+        kind = Kind.FLOAT64
+    return to_kind(f, node, value, kind)
 
 
 def to_kind(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
     """Implicit conversion of an operand to the type of the operation."""
     if value.kind is kind:
         return value
-    if value.kind is Kind.WEAK_INT and kind in MAX_MACHINE_INT:
+    if value.kind is Kind.WEAK_INT and kind.integral:
         _check_literal(f, node, value, kind)
     return cast(f, node, value, kind)
 
@@ -93,42 +104,62 @@ def _check_literal(f: Frame, node: ast.AST, value: Value, kind: Kind) -> None:
 
 
 def cast(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
-    """Conversion as by a cast: wraps integers, rounds towards zero from float32."""
+    """Conversion as by a cast: wraps integers, rounds towards zero from floats."""
     if value.kind is kind:
-        return replace(value, drift=False) if value.drift else value
+        return replace(value, drift=False, small=False) if value.drift or value.small else value
     if value.known:
-        return _cast_constant(f, node, value, kind)
+        return _cast_constant(value, kind)
     if kind is Kind.BOOL:
         return truth(f, node, value)
     if value.kind is Kind.BOOL:
-        one, zero = constant(kind, 1), constant(kind, 0)
-        return result(
-            kind, f.b.op("selp.b32", MACHINE_TYPE[kind], operand(f, one), operand(f, zero), operand(f, value)), 0, 1
-        )
+        return _from_bool(f, value, kind)
     if kind.floating:
-        if value.kind.floating:
-            return replace(value, kind=kind, drift=False)
-        value = settle(f, node, value, "conversion to float32")
-        name = "cvt.rn.f32.u32" if value.kind is Kind.UINT32 else "cvt.rn.f32.s32"
-        return result(kind, f.b.op(name, ir.Type.F32, operand(f, value)))
+        return _to_float(f, node, value, kind)
     if value.kind.floating:
-        value = settle(f, node, value, f"conversion to {kind.value}")
-        name = "cvt.rzi.u32.f32" if kind is Kind.UINT32 else "cvt.rzi.s32.f32"
-        return result(kind, f.b.op(name, MACHINE_TYPE[kind], operand(f, value)))
+        return _float_to_integer(f, node, value, kind)
+    if kind.wide:
+        return words.extend(f, replace(value, drift=False), kind)
     low, high = RANGE.get(kind, (INT32_MIN, INT32_MAX))
     if low <= value.lo and value.hi <= high:
         return Value(kind, value.operand, None, value.lo, value.hi)
     return Value(kind, value.operand, None, low, high)
 
 
-def _cast_constant(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
+def _from_bool(f: Frame, value: Value, kind: Kind) -> Value:
+    condition = operand(f, value)
+    if kind.double:
+        high = f.b.op("selp.b32", ir.Type.U32, words.immediate(0x3FF00000), words.ZERO, condition)
+        return words.double(kind, (words.ZERO, high))
+    one, zero = constant(kind, 1), constant(kind, 0)
+    chosen = f.b.op("selp.b32", MACHINE_TYPE[kind], operand(f, one), operand(f, zero), condition)
+    return Value(kind, chosen, None, 0, 1) if kind.wide else result(kind, chosen, 0, 1)
+
+
+def _to_float(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
+    if not value.kind.floating:
+        value = settle(f, node, value, f"conversion to {kind.value}")
+        return floats.from_integer(f, value, kind)
+    if value.kind.double and kind.double or value.kind is Kind.FLOAT16 and kind is Kind.FLOAT32:
+        return replace(value, kind=kind, drift=False)
+    return floats.resize(f, value, kind)
+
+
+def _float_to_integer(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
+    value = settle(f, node, value, f"conversion to {kind.value}")
+    if kind.wide or value.kind.double:
+        return floats.to_integer(f, value, kind)
+    name = "cvt.rzi.u32.f32" if kind is Kind.UINT32 else "cvt.rzi.s32.f32"
+    return result(kind, f.b.op(name, MACHINE_TYPE[kind], operand(f, value)))
+
+
+def _cast_constant(value: Value, kind: Kind) -> Value:
+    """The value that the machine's conversion gives at run time: out of range the nearest integer, 0 for NaN."""
     content = value.const
     if kind is Kind.BOOL:
         return weak(bool(content))
     if value.kind.floating and kind.integral:
-        if content != content or content in (float("inf"), float("-inf")):
-            raise f.error(node, f"cannot convert {content} to {kind.value}")
-        content = int(content)
+        low, high = RANGE[kind]
+        content = 0 if content != content else int(min(max(content, low), high))
     return constant(kind, content)
 
 
@@ -136,20 +167,26 @@ def cast_to(f: Frame, node: ast.AST, value: Value, dtype: Scalar) -> Value:
     """A cast written in the source, or the conversion by a store: `uint8(x)` keeps 8 bits, as an int32."""
     element = element_type(f, node, dtype)
     value = cast(f, node, value, element.kind)
-    if element.size == 4 or element.kind is Kind.BOOL or (element.lo <= value.lo and value.hi <= element.hi):
+    whole = element.size >= 4 or element.kind in (Kind.BOOL, Kind.FLOAT16)
+    if whole:
         return value
+    if element.lo <= value.lo and value.hi <= element.hi:
+        return replace(value, small=True)
     if value.known:
         span = element.hi - element.lo + 1
-        return constant(element.kind, (value.const - element.lo) % span + element.lo)
+        return replace(constant(element.kind, (value.const - element.lo) % span + element.lo), small=True)
     name = f"cvt.{'s32.s' if element.signed else 'u32.u'}{8 * element.size}"
-    return result(element.kind, f.b.op(name, ir.Type.S32, operand(f, value)), element.lo, element.hi)
+    reg = f.b.op(name, ir.Type.S32, operand(f, value))
+    return Value(element.kind, reg, None, element.lo, element.hi, small=True)
 
 
 def element_type(f: Frame, node: ast.AST, dtype: Scalar):  # type: ignore[no-untyped-def]
     """The behaviour of loads and stores of a type."""
     if dtype.name not in DTYPES:
         raise f.error(node, f"{dtype.name} is not supported by the machine; supported are {SUPPORTED}")
-    return DTYPES[dtype.name]
+    element = DTYPES[dtype.name]
+    f.ctx.wide_data |= element.kind.wide and not f.source.library
+    return element
 
 
 def truth(f: Frame, node: ast.AST, value: Anything) -> Value:
@@ -164,6 +201,10 @@ def truth(f: Frame, node: ast.AST, value: Anything) -> Value:
     if value.known:
         return weak(bool(value.const))
     value = settle(f, node, value, "condition")
+    if value.kind.double:
+        return result(Kind.BOOL, floats.compare(f, "neu", value, constant(Kind.FLOAT64, 0.0)), 0, 1)
+    if value.kind.wide:
+        return result(Kind.BOOL, words.is_zero(f, "ne", value), 0, 1)
     name = "setp.neu.f32" if value.kind.floating else "setp.ne.s32"
     return result(
         Kind.BOOL, f.b.op(name, ir.Type.PRED, operand(f, value), operand(f, constant(strong_kind(value.kind), 0))), 0, 1
@@ -175,20 +216,19 @@ def strong_kind(kind: Kind) -> Kind:
     return STRONG.get(kind, kind)
 
 
-def promoted(a: Kind, b: Kind) -> Kind:
-    """Type of an arithmetic operation (NEP 50 on 32-bit types)."""
-    if a.weak and b.weak:
-        return Kind.WEAK_FLOAT if Kind.WEAK_FLOAT in (a, b) else Kind.WEAK_INT
-    if a.floating or b.floating:
-        return Kind.FLOAT32
-    return Kind.UINT32 if Kind.UINT32 in (a, b) else Kind.INT32
+def lasting_kind(f: Frame, kind: Kind) -> Kind:
+    """The type of a variable, or of a value chosen at run time: Python's numbers stay what they are only where they are
+    as wide as Python has them."""
+    return STRONG.get(kind, kind) if f.narrow else kind
 
 
 def exact_in_float32(value: Value) -> bool:
     """True if the number converts to float32 without rounding, whatever it is at run time."""
     if value.known:
         return bool(value.const != value.const or round32(value.const) == value.const)
-    return value.kind in (Kind.FLOAT32, Kind.BOOL) or (-FLOAT32_EXACT <= value.lo and value.hi <= FLOAT32_EXACT)
+    return value.kind in (Kind.FLOAT32, Kind.BOOL, Kind.FLOAT16) or (
+        -FLOAT32_EXACT <= value.lo and value.hi <= FLOAT32_EXACT
+    )
 
 
 def float64_in_numba(f: Frame, node: ast.AST, *values: Value) -> bool:
@@ -235,19 +275,37 @@ def join(a: Anything, b: Anything) -> Anything:
 def _join_numbers(a: Value, b: Value) -> Value:
     drift = a.drift or b.drift
     if a.kind is b.kind:
-        if not a.known and a.drift == drift and (a.lo, a.hi) == (Value(a.kind).lo, Value(a.kind).hi):
-            return a  # already as wide as can be
-        # Bounds are kept only while all definitions agree, so that inference comes to an end.
-        return (
-            Value(a.kind, None, None, a.lo, a.hi, drift) if (a.lo, a.hi) == (b.lo, b.hi) else Value(a.kind, drift=drift)
-        )
+        return _join_alike(a, b, drift)
     kinds = {a.kind, b.kind}
     if kinds == {Kind.WEAK_INT, Kind.WEAK_FLOAT}:
         return Value(Kind.WEAK_FLOAT)
-    if Kind.BOOL in kinds and not (kinds & {Kind.FLOAT32, Kind.WEAK_FLOAT}):
-        return Value(Kind.UINT32 if Kind.UINT32 in kinds else Kind.INT32, drift=drift)
+    if Kind.BOOL in kinds and not (a.kind.floating or b.kind.floating):
+        kind = a.kind if b.kind is Kind.BOOL else b.kind
+        return unknown(Kind.INT32 if kind is Kind.WEAK_INT else kind, drift)
     for literal, typed in ((a.kind, b.kind), (b.kind, a.kind)):
-        if literal.weak and not typed.weak and (literal is Kind.WEAK_INT or typed is Kind.FLOAT32):
+        if literal.weak and not typed.weak and (literal is Kind.WEAK_INT or typed.floating):
             # Numba's variable would be float64, since its literals are.
-            return Value(typed, drift=drift or typed is Kind.FLOAT32)
+            return unknown(typed, drift or typed in (Kind.FLOAT32, Kind.FLOAT16))
+    for wide, narrow in WIDENED:
+        if wide in kinds and kinds <= {wide, *narrow}:
+            return unknown(wide)
     raise Conflict
+
+
+WIDENED = (
+    (Kind.INT64, (Kind.INT32, Kind.UINT32)),
+    (Kind.UINT64, (Kind.UINT32,)),
+    (Kind.FLOAT64, (Kind.FLOAT32, Kind.FLOAT16)),
+    (Kind.FLOAT32, (Kind.FLOAT16,)),
+)
+"""Types of which a variable may have several, each exact in the first."""
+
+
+def _join_alike(a: Value, b: Value, drift: bool) -> Value:
+    widest = unknown(a.kind)
+    if a.kind is Kind.WEAK_INT and any(v.known and not words.fits_signed(v.lo, v.hi) for v in (a, b)):
+        return unknown(Kind.INT64)  # of literals that an int32 does not hold
+    if not a.known and a.drift == drift and (a.lo, a.hi) == (widest.lo, widest.hi):
+        return a  # already as wide as can be
+    # Bounds are kept only while all definitions agree, so that inference comes to an end.
+    return Value(a.kind, None, None, a.lo, a.hi, drift) if (a.lo, a.hi) == (b.lo, b.hi) else unknown(a.kind, drift)

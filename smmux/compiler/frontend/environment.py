@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import assignment
+from smmux.compiler.frontend import assignment, words
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Unknown
-from smmux.compiler.frontend.convert import Conflict, cast, join, operand, result, strong_kind
+from smmux.compiler.frontend.convert import Conflict, cast, join, lasting_kind, operand, result
 from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
@@ -96,7 +96,7 @@ def _forked(f: Frame, node: ast.AST, name: str) -> CompileError:
 def abstract(value: Anything) -> Anything:
     """A value without the register that holds it, as inference keeps it."""
     if isinstance(value, Value):
-        return replace(value, operand=None) if value.operand is not None else value
+        return replace(value, operand=None, high=None) if value.operand is not None else value
     if isinstance(value, Tuple):
         return Tuple(tuple(map(abstract, value.items)))
     if isinstance(value, ArrayRef) and value.base is not None:
@@ -150,8 +150,14 @@ def alike(a: Anything, b: Anything) -> bool:
 
 
 def number_variable(f: Frame, template: Value, name: str) -> Value:
-    """A new variable of a number's type."""
-    kind = strong_kind(template.kind)
+    """A new variable of a number's type; of one word where its bounds say that this is enough."""
+    kind = lasting_kind(f, template.kind)
+    if kind.wide:
+        low, high = f.b.reg(ir.Type.U32, name, variable=True), f.b.reg(ir.Type.U32, name, variable=True)
+        if kind.double:
+            return words.double(kind, (low, high))
+        limits = (template.lo, template.hi) if words.fits(template.lo, template.hi) else ()
+        return words.integer(kind, (low, high), *limits)
     return result(kind, f.b.reg(MACHINE_TYPE[kind], name, variable=True), drift=template.drift)
 
 
@@ -167,7 +173,12 @@ def moves(f: Frame, node: ast.AST, target: Anything, value: Anything) -> list[tu
         if source.kind is not to.kind:
             source = cast(f, node, replace(source, drift=False), to.kind)
         assert isinstance(to.operand, ir.Reg)
-        pairs.append((to.operand, operand(f, source)))
+        if to.kind.wide:
+            pairs.append((to.operand, words.low_word(f, source)))
+            if isinstance(to.high, ir.Reg):
+                pairs.append((to.high, words.high_word(f, source)))
+        else:
+            pairs.append((to.operand, operand(f, source)))
     return pairs
 
 
@@ -262,7 +273,9 @@ def _template(values: list[Anything]) -> Anything:
         if isinstance(joined, Value) and isinstance(value, Value) and joined.kind is not value.kind:
             joined = _wider(joined, value)
         elif isinstance(joined, Value) and isinstance(value, Value):
-            joined = replace(joined, drift=joined.drift or value.drift)
+            known = joined.const if joined.known and same(joined, value) else None
+            limits = min(joined.lo, value.lo), max(joined.hi, value.hi)
+            joined = Value(joined.kind, None, known, *limits, joined.drift or value.drift)
         elif isinstance(joined, Tuple) and isinstance(value, Tuple):
             joined = Tuple(tuple(_template([x, y]) for x, y in zip(joined.items, value.items, strict=True)))
     return joined
@@ -274,7 +287,7 @@ def _wider(a: Value, b: Value) -> Value:
         assert isinstance(joined, Value)
         return joined
     except Conflict:
-        return a if a.kind in (Kind.FLOAT32, Kind.UINT32) else b
+        return a if a.kind in (Kind.FLOAT32, Kind.UINT32, Kind.FLOAT64) else b
 
 
 def returned(values: Iterable[Anything]) -> Anything:

@@ -13,7 +13,7 @@ import numpy as np
 from smmux.compiler.frontend import arith, array_access, assignment, compare, environment, unsupported
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import number, operand, promoted, strong, strong_kind, truth
+from smmux.compiler.frontend.convert import lasting_kind, number, operand, strong, truth
 from smmux.compiler.frontend.rules import evaluate, evaluate_all, expression
 from smmux.compiler.frontend.source import MISSING
 from smmux.compiler.frontend.special_registers import special
@@ -25,6 +25,7 @@ from smmux.compiler.frontend.typed_values import (
     Tuple,
     Value,
     type_name,
+    unknown,
     weak,
 )
 from smmux.language import Attribute, Dim3
@@ -62,7 +63,7 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     if isinstance(owner.object, Dim3):
         if node.attr not in ("x", "y", "z"):
             raise f.error(node, f"{owner.object.name} has x, y and z, not {node.attr!r}")
-        return special(owner.object.register, node.attr)
+        return special(f, owner.object.register, node.attr)
     value = _captured_attribute(owner.object, node.attr)
     if value is MISSING:
         raise f.error(node, unsupported.of_attribute(owner.object, node.attr))
@@ -229,7 +230,7 @@ def _branch(f: Frame, node: ast.expr, condition: Value, yes: Side, no: Side) -> 
 
     def side(what: Side) -> Anything:
         value = _side(f, what)
-        return strong(f, node, value) if isinstance(value, Value) else value
+        return strong(f, node, value) if isinstance(value, Value) and f.narrow else value
 
     if f.ctx.dry:
         return _select_type(f, node, side(yes), side(no))
@@ -261,8 +262,7 @@ def _probe_type(f: Frame, node: ast.expr, *sides: Side) -> Anything | None:
 
 def _select_type(f: Frame, node: ast.expr, a: Anything, b: Anything) -> Anything:
     if isinstance(a, Value) and isinstance(b, Value):
-        kind = a.kind if a.kind is b.kind else promoted(a.kind, b.kind)
-        return Value(strong_kind(kind), drift=a.drift or b.drift)
+        return unknown(lasting_kind(f, arith.common_kind(f, a, b)), a.drift or b.drift)
     if environment.alike(a, b):
         return a
     raise f.error(node, f"the two sides are {type_name(a)} and {type_name(b)}; they need one type")

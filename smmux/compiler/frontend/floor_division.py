@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from smmux.compiler import ir
+from smmux.compiler.frontend import words
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import operand, promoted, result, settle, to_kind
+from smmux.compiler.frontend.convert import operand, result, settle, to_kind
 from smmux.compiler.frontend.inlining import library_number
-from smmux.compiler.frontend.typed_values import INT32_MAX, MACHINE_TYPE, Kind, Value, constant
+from smmux.compiler.frontend.promotion import together
+from smmux.compiler.frontend.typed_values import INT32_MIN, MACHINE_TYPE, RANGE, Kind, Value, constant
 
 
 def floor_divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """a // b."""
-    a, b, kind, unsigned = _prepare(f, node, a, b, "//")
-    if kind is None:
-        return _mixed(f, node, "floor_divide", a, b)
+    a, b, kind = _prepare(f, node, a, b, "//")
+    if kind.wide and not (a.known and b.known):
+        return _of_words(f, node, "floor_divide", a, b, kind)
+    unsigned = kind is Kind.UINT32
     if a.known and b.known:
         return constant(kind, a.const // b.const)
     limits = (a.lo // b.const, a.hi // b.const) if b.known and b.const > 0 else (min(a.lo, -a.hi - 1), max(a.hi, -a.lo))
@@ -38,9 +42,10 @@ def floor_divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
 
 def modulo(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """a % b."""
-    a, b, kind, unsigned = _prepare(f, node, a, b, "%")
-    if kind is None:
-        return _mixed(f, node, "modulo", a, b)
+    a, b, kind = _prepare(f, node, a, b, "%")
+    if kind.wide and not (a.known and b.known):
+        return _of_words(f, node, "modulo", a, b, kind)
+    unsigned = kind is Kind.UINT32
     if a.known and b.known:
         return constant(kind, a.const % b.const)
     limits = (0, b.hi - 1) if b.lo > 0 else (min(b.lo, 0), max(b.hi, 0))
@@ -56,26 +61,79 @@ def modulo(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     return result(kind, f.b.op("selp.b32", ir.Type.S32, moved, remainder, _sign_differs(f, remainder, b)), *limits)
 
 
-def _prepare(f: Frame, node: ast.AST, a: Value, b: Value, symbol: str) -> tuple[Value, Value, Kind | None, bool]:
-    """Operands in one type (None: int32 and uint32, neither known to fit the other), and whether it is unsigned."""
+def _prepare(f: Frame, node: ast.AST, a: Value, b: Value, symbol: str) -> tuple[Value, Value, Kind]:
+    """Operands, in the type of the operation but for those of two words, and that type."""
     a, b = settle(f, node, a, symbol), settle(f, node, b, symbol)
     if b.known and b.const == 0:
         raise f.error(node, "integer division by zero")
-    kind = promoted(a.kind, b.kind)
-    if kind is Kind.UINT32 and not f.ctx.dry:
-        if a.hi <= INT32_MAX and b.hi <= INT32_MAX and (a.lo < 0 or b.lo < 0):
-            kind = Kind.INT32
-        elif a.lo < 0 or b.lo < 0:
-            if a.kind.weak or b.kind.weak:
-                to_kind(f, node, a, kind), to_kind(f, node, b, kind)  # refuses the negative literal
-            return a, b, None, False
-    x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
-    return x, y, kind, kind is Kind.UINT32
+    kind = together(f, a, b)
+    a, b = (to_kind(f, node, v, kind) if v.kind is Kind.BOOL else v for v in (a, b))
+    if kind.wide and not (a.known and b.known):
+        for value in (a, b):
+            if value.known:
+                to_kind(f, node, value, kind)  # refuses a literal out of range
+        return a, b, kind
+    return to_kind(f, node, a, kind), to_kind(f, node, b, kind), kind
 
 
-def _mixed(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
-    """Divide int32 and uint32 by a function of the library, whose results are exact."""
-    return library_number(f, node, f"{name}_{'unsigned_signed' if a.kind is Kind.UINT32 else 'signed_unsigned'}", a, b)
+def _of_words(f: Frame, node: ast.AST, name: str, a: Value, b: Value, kind: Kind) -> Value:
+    """Divide numbers that together need 64 bits: in 32 where both fit one type of these."""
+    divide = floor_divide if name == "floor_divide" else modulo
+    low, high = min(a.lo, b.lo), max(a.hi, b.hi)
+    overflows = a.lo <= INT32_MIN and b.lo <= -1 <= b.hi
+    for fits, narrow in ((words.fits_signed, Kind.INT32), (words.fits_unsigned, Kind.UINT32)):
+        if fits(low, high) and not (narrow is Kind.INT32 and overflows):
+            return words.extend(f, divide(f, node, _as(f, a, narrow), _as(f, b, narrow)), kind)
+    if words.fits_signed(a.lo, a.hi) and words.fits_unsigned(b.lo, b.hi):
+        exact = library_number(f, node, f"{name}_signed_unsigned", _as(f, a, Kind.INT32), _as(f, b, Kind.UINT32))
+        return words.extend(f, exact, kind)
+    if words.fits_unsigned(a.lo, a.hi) and words.fits_signed(b.lo, b.hi) and name == "modulo":
+        exact = library_number(f, node, f"{name}_unsigned_signed", _as(f, a, Kind.UINT32), _as(f, b, Kind.INT32))
+        return words.extend(f, exact, kind)
+    return _wide(f, name, words.extend(f, a, kind), words.extend(f, b, kind), kind)
+
+
+def _as(f: Frame, value: Value, kind: Kind) -> Value:
+    """An integer that a type of one word holds, in that type."""
+    if value.known:
+        return constant(kind, value.const)
+    return Value(kind, words.low_word(f, value), None, value.lo, value.hi)
+
+
+def _wide(f: Frame, name: str, a: Value, b: Value, kind: Kind) -> Value:
+    """Divide in 64 bits: the truncated quotient, or its remainder, moved to the floor where the signs differ."""
+    unsigned = kind is Kind.UINT64 or (a.lo >= 0 and b.lo >= 0)
+    power = b.known and b.const > 0 and b.const & (b.const - 1) == 0
+    if power and name == "modulo":
+        return words.bitwise(f, kind, "and.b32", a, constant(kind, b.const - 1), (0, b.const - 1))
+    if power:
+        count = constant(Kind.INT32, b.const.bit_length() - 1)
+        return words.shift_right(f, kind, a, count, (a.lo // b.const, a.hi // b.const))
+    bound = max(abs(a.lo), abs(a.hi))
+    limits = (max(-bound, RANGE[kind][0]), min(bound, RANGE[kind][1]))
+    if unsigned:
+        operation = "div.u64" if name == "floor_divide" else "rem.u64"
+        return words.integer(kind, f.b.pair(operation, *words.words_of(f, a), *words.words_of(f, b)), 0, a.hi)
+    quotient = words.integer(kind, f.b.pair("div.s64", *words.words_of(f, a), *words.words_of(f, b)))
+    product = words.multiply(f, kind, quotient, b, RANGE[kind])
+    remainder = words.subtract(f, kind, a, product, RANGE[kind])
+    moved = _differs(f, remainder, b)
+    if name == "modulo":
+        limits = (0, b.hi - 1) if b.lo > 0 else (min(b.lo, 0), max(b.hi, 0))
+        other = words.add(f, kind, remainder, b, RANGE[kind])
+        return replace(words.select(f, kind, moved, other, remainder), lo=limits[0], hi=limits[1])
+    other = words.subtract(f, kind, quotient, constant(kind, 1), RANGE[kind])
+    return replace(words.select(f, kind, moved, other, quotient), lo=limits[0], hi=limits[1])
+
+
+def _differs(f: Frame, remainder: Value, b: Value) -> ir.Operand:
+    """True where a remainder of two words is not zero and has not the divisor's sign."""
+    high = words.high_word(f, remainder)
+    if b.lo > 0:
+        return f.b.op("setp.lt.s32", ir.Type.PRED, high, words.ZERO)
+    signs = f.b.op("xor.b32", ir.Type.U32, high, words.high_word(f, b))
+    differ = f.b.op("setp.lt.s32", ir.Type.PRED, signs, words.ZERO)
+    return f.b.op("and.pred", ir.Type.PRED, differ, words.is_zero(f, "ne", remainder))
 
 
 def _truncated_remainder(f: Frame, quotient: ir.Reg, a: Value, b: Value) -> ir.Reg:

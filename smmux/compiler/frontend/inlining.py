@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import cache
 from types import FunctionType
+from typing import Any
 
 from smmux.compiler.frontend import declared, environment, mathlib, mathlib64, mathlib_floats
 from smmux.compiler.frontend.captured import lift
@@ -105,17 +107,19 @@ def bind_arguments(
 
 
 @cache
-def library_source(function: FunctionType) -> FunctionSource:
+def library_source(function: Callable[..., Any]) -> FunctionSource:
     """The source of a function of the library."""
+    assert isinstance(function, FunctionType)
     return from_function(function, device=True, library=True)
 
 
-def library(f: Frame, node: ast.AST, name: str, *arguments: Anything) -> Anything:
-    """Call a function of the library."""
-    function = next(vars(module)[name] for module in LIBRARY if name in vars(module))
+def library(f: Frame, node: ast.AST, function: str | Callable[..., Any], *arguments: Anything) -> Anything:
+    """Call a function of the library, or the one of that name."""
+    if isinstance(function, str):
+        function = next(vars(module)[function] for module in LIBRARY if function in vars(module))
     return inline(f, node, library_source(function), list(arguments), {})
 
 
-def library_number(f: Frame, node: ast.AST, name: str, *arguments: Anything) -> Value:
+def library_number(f: Frame, node: ast.AST, function: str | Callable[..., Any], *arguments: Anything) -> Value:
     """Call a function of the library that returns a number."""
-    return number(f, node, library(f, node, name, *arguments))
+    return number(f, node, library(f, node, function, *arguments))

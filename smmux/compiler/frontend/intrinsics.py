@@ -9,12 +9,12 @@ from typing import Any
 
 from smmux import cuda, smm
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, array_access, array_declarations, compare
+from smmux.compiler.frontend import arith, array_access, array_declarations, compare, floats
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, number, operand, result, settle, strong, to_kind, truth
 from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.rules import call
-from smmux.compiler.frontend.special_registers import special
+from smmux.compiler.frontend.special_registers import index_kind, special
 from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
@@ -38,7 +38,7 @@ AXES = "xyz"
 
 
 def _lane(f: Frame, node: ast.AST) -> Value:
-    return result(Kind.INT32, ir.Special(ir.SpecialName.LANEID), 0, 31)
+    return Value(index_kind(f), ir.Special(ir.SpecialName.LANEID), None, 0, 31)
 
 
 _laneid: Any = cuda.laneid
@@ -62,7 +62,7 @@ def grid(f: Frame, node: ast.AST, ndim: Anything) -> Anything:
     """Position in the grid."""
 
     def position(axis: str) -> Value:
-        block, size, thread = (special(register, axis) for register in ("ctaid", "ntid", "tid"))
+        block, size, thread = (special(f, register, axis) for register in ("ctaid", "ntid", "tid"))
         return arith.multiply_add(f, node, block, size, thread)
 
     return _per_axis(f, node, ndim, position)
@@ -73,7 +73,7 @@ def gridsize(f: Frame, node: ast.AST, ndim: Anything) -> Anything:
     """Threads of the grid."""
 
     def extent(axis: str) -> Value:
-        return arith.binary(f, node, "Mult", special("nctaid", axis), special("ntid", axis))
+        return arith.binary(f, node, "Mult", special(f, "nctaid", axis), special(f, "ntid", axis))
 
     return _per_axis(f, node, ndim, extent)
 
@@ -337,6 +337,10 @@ def ffs(f: Frame, node: ast.AST, x: Anything) -> Value:
 @call(cuda.fma)
 def fma(f: Frame, node: ast.AST, a: Anything, b: Anything, c: Anything) -> Value:
     """Multiply-add with one rounding."""
+    values = [number(f, node, v) for v in (a, b, c)]
+    if any(v.kind in (Kind.FLOAT64, Kind.INT64, Kind.UINT64) or (v.kind.wide and not v.known) for v in values):
+        f.needs_double(node)
+        return floats.operation(f, Kind.FLOAT64, "fma.rn.f64", *(to_kind(f, node, v, Kind.FLOAT64) for v in values))
     x, y, z = (
         operand(f, to_kind(f, node, settle(f, node, number(f, node, v), "cuda.fma"), Kind.FLOAT32)) for v in (a, b, c)
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import array_access, assignment, environment, loop_elements, ranges
+from smmux.compiler.frontend import array_access, assignment, environment, loop_elements, ranges, words
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, LoopExits, Unknown
 from smmux.compiler.frontend.convert import (
     number,
@@ -151,7 +151,9 @@ def _counted(f: Frame, node: ast.For, over: Range) -> None:
         return
     low, high = ranges.counter_bounds(over)
     key: Key = (f.id, f".counter.{node.lineno}.{node.col_offset}")
-    initial = Value(over.kind, over.start.operand, over.start.const, low, high)
+    initial = replace(over.start, lo=low, hi=high)
+    if over.kind.wide and not words.fits(low, high) and not initial.known:
+        initial = replace(initial, high=words.high_word(f, over.start))
 
     def body(header: Env) -> None:
         counter = header[key]

@@ -6,16 +6,19 @@ import ast
 import math
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, machine_operations
+from smmux.compiler.frontend import arith, floats, machine_operations
+from smmux.compiler.frontend.builtin import whole_kind
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import cast, float64_in_numba, number, operand, result, settle
+from smmux.compiler.frontend.convert import cast, float64_in_numba, number, operand, result, settle, to_kind
 from smmux.compiler.frontend.inlining import library
+from smmux.compiler.frontend.mathematics64 import apply_double, float_kind
+from smmux.compiler.frontend.mathlib64 import remainders
 from smmux.compiler.frontend.rules import call
-from smmux.compiler.frontend.typed_values import Anything, Kind, Value, bits, constant, weak
+from smmux.compiler.frontend.typed_values import Anything, Kind, Value, bits, constant, unknown, weak
 
 LOG2_E, LN_2, LOG10_2 = 1.4426950408889634, 0.6931471805599453, 0.3010299956639812
 
@@ -82,8 +85,11 @@ def _register(row: Row) -> None:
 
 
 def _apply(f: Frame, node: ast.AST, row: Row, values: list[Value]) -> Any:
-    if all(v.kind.weak or v.kind is Kind.BOOL and v.known for v in values):
+    if all(v.known and (v.kind.weak or v.kind is Kind.BOOL) or v.kind.weak and f.narrow for v in values):
         return _fold(f, node, row.function, values)
+    kind = float_kind(f, values)
+    if kind.double:
+        return apply_double(f, node, row.function, values, kind)
     name = f"math.{row.function.__name__}"
     drift = row.correct and float64_in_numba(f, node, *values)
     for v in values:
@@ -91,6 +97,8 @@ def _apply(f: Frame, node: ast.AST, row: Row, values: list[Value]) -> Any:
         if v.kind is not Kind.FLOAT32 and not row.correct and not v.known:
             f.note(node, f"{name} of an integer is a float64 in Numba: write {name}(float32(...))")
     x = [arith.to_float(f, node, v) for v in values]
+    if kind is Kind.FLOAT16:
+        return cast(f, node, _apply(f, node, row, x), kind)
     if row.fast is not None and f.fastmath:
         value = arith.binary(f, node, "Mult", x[0], constant(Kind.FLOAT32, row.before))
         value = result(Kind.FLOAT32, f.b.op(row.fast, ir.Type.F32, operand(f, value)))
@@ -123,7 +131,7 @@ def log(f: Frame, node: ast.AST, x: Anything, base: Anything | None = None) -> A
     """math.log(x) and math.log(x, base)."""
     row = Row(math.log, "log", "lg2.approx.f32", after=LN_2)
     values = [number(f, node, v) for v in ((x,) if base is None else (x, base))]
-    if all(v.kind.weak for v in values):
+    if all(v.kind.weak and (v.known or f.narrow) for v in values):
         return _fold(f, node, math.log, values)
     logarithms = [_apply(f, node, row, [v]) for v in values]
     return logarithms[0] if base is None else arith.divide(f, node, *logarithms)
@@ -133,8 +141,11 @@ def log(f: Frame, node: ast.AST, x: Anything, base: Anything | None = None) -> A
 def power(f: Frame, node: ast.AST, x: Anything, y: Anything) -> Any:
     """math.pow(x, y)."""
     a, b = number(f, node, x), number(f, node, y)
-    if a.kind.weak and b.kind.weak:
+    if a.kind.weak and b.kind.weak and (f.narrow or a.known and b.known):
         return _fold(f, node, math.pow, [a, b])
+    kind = float_kind(f, [a, b])
+    if kind.double:
+        return apply_double(f, node, math.pow, [a, b], kind)
     if not f.fastmath:
         return _apply(f, node, Row(math.pow, "power", arguments=2), [a, b])
     logarithm = f.b.op("lg2.approx.f32", ir.Type.F32, operand(f, _float_argument(f, node, a, "math.pow")))
@@ -150,12 +161,16 @@ def _whole(op: str, function: Callable[[float], int]) -> None:
         x = number(f, node, value)
         if not x.kind.floating:
             return x
-        if x.kind.weak:
-            return weak(function(x.const)) if x.known else Value(Kind.WEAK_INT)
+        if x.known and (x.kind.weak or not math.isfinite(x.const)):
+            return number(f, node, _fold(f, node, function, [x]))
+        if x.kind.weak and f.narrow:
+            return unknown(Kind.WEAK_INT)
+        if x.kind.double:
+            return cast(f, node, floats.whole(f, op.split(".")[1], x) if op else x, whole_kind(f))
         x = settle(f, node, x, f"math.{function.__name__}")
         if op:
             x = result(Kind.FLOAT32, f.b.op(op, ir.Type.F32, operand(f, x)))
-        return cast(f, node, x, Kind.INT32)
+        return cast(f, node, x, whole_kind(f))
 
 
 _whole("cvt.rmi.f32.f32", math.floor)
@@ -171,12 +186,21 @@ def _predicate(function: Callable[[float], bool], compare: str, against: float |
         x = number(f, node, value)
         if x.known or not x.kind.floating:
             return weak(function(x.const if x.known else 0))
+        if x.kind.double:
+            return result(Kind.BOOL, _compare_size(f, x, compare, against), 0, 1)
         source = operand(f, x)
         if against is None:
             return result(Kind.BOOL, f.b.op(compare, ir.Type.PRED, source, source), 0, 1)
         size = f.b.op("abs.f32", ir.Type.F32, source)
         limit = ir.Imm(bits(Kind.FLOAT32, against), ir.Type.F32)
         return result(Kind.BOOL, f.b.op(compare, ir.Type.PRED, size, limit), 0, 1)
+
+
+def _compare_size(f: Frame, x: Value, compare: str, against: float | None) -> ir.Reg:
+    name = compare.split(".")[1]
+    if against is None:
+        return floats.compare(f, name, x, x)
+    return floats.compare(f, name, floats.absolute(f, x), constant(Kind.FLOAT64, against))
 
 
 _predicate(math.isnan, "setp.neu.f32", None)
@@ -198,8 +222,11 @@ def radians(f: Frame, node: ast.AST, x: Anything) -> Value:
 
 def _scaled(f: Frame, node: ast.AST, value: Anything, function: Callable[[float], float]) -> Value:
     x = number(f, node, value)
-    if x.kind.weak:
+    if x.kind.weak and (x.known or f.narrow):
         return weak(function(x.const)) if x.known else Value(Kind.WEAK_FLOAT)
+    kind = float_kind(f, [x])
+    if kind.double:
+        return arith.binary(f, node, "Mult", to_kind(f, node, x, kind), constant(Kind.FLOAT64, function(1.0)))
     factor = constant(Kind.FLOAT32, function(1.0))
     return arith.binary(f, node, "Mult", _float_argument(f, node, x, f"math.{function.__name__}"), factor)
 
@@ -210,34 +237,36 @@ def ldexp(f: Frame, node: ast.AST, x: Anything, exponent: Anything) -> Any:
     e = number(f, node, exponent)
     if e.kind.floating:
         raise f.error(node, "the exponent of math.ldexp has to be an integer")
+    mantissa = number(f, node, x)
+    kind = float_kind(f, [mantissa])
+    if kind.double:
+        exact = replace(to_kind(f, node, mantissa, kind), kind=Kind.FLOAT64)
+        return library(f, node, remainders.ldexp, exact, cast(f, node, e, Kind.INT32))
     return library(f, node, "ldexp", _float_argument(f, node, x, "math.ldexp"), cast(f, node, e, Kind.INT32))
 
 
 @call(math.modf)
 def modf(f: Frame, node: ast.AST, x: Anything) -> Anything:
     """math.modf(x)."""
-    return library(f, node, "modf", _float_argument(f, node, x, "math.modf"))
+    return _double_or(f, node, math.modf, x, "modf")
 
 
 @call(math.frexp)
 def frexp(f: Frame, node: ast.AST, x: Anything) -> Anything:
     """math.frexp(x)."""
-    return library(f, node, "frexp", _float_argument(f, node, x, "math.frexp"))
+    return _double_or(f, node, math.frexp, x, "frexp")
+
+
+def _double_or(f: Frame, node: ast.AST, function: Callable[..., Any], value: Anything, name: str) -> Anything:
+    """A function that gives several values: of float64, or the library's of float32."""
+    x = number(f, node, value)
+    kind = float_kind(f, [x])
+    if kind.double:
+        return apply_double(f, node, function, [x], kind)
+    return library(f, node, name, _float_argument(f, node, x, f"math.{name}"))
 
 
 # -- the operations that the library names
-
-
-def _whole_float(mode: str, function: Callable[[Any], Any]) -> None:
-    @call(function)
-    def rule(f: Frame, node: ast.AST, x: Anything) -> Value:
-        source = operand(f, number(f, node, x))
-        return result(Kind.FLOAT32, f.b.op(f"cvt.{mode}.f32.f32", ir.Type.F32, source))
-
-
-_whole_float("rni", machine_operations.nearest)
-_whole_float("rzi", machine_operations.truncated)
-_whole_float("rmi", machine_operations.lowered)
 
 
 @call(machine_operations.ex2)

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from smmux.compiler import ir
+from smmux.compiler.frontend import floats, memory64
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import result
-from smmux.compiler.frontend.typed_values import DTYPES, MACHINE_TYPE, Anything, ArrayRef, Kind, Static, Tuple
+from smmux.compiler.frontend.promotion import Typing
+from smmux.compiler.frontend.typed_values import (
+    DTYPES,
+    INT32_MAX,
+    INT32_MIN,
+    MACHINE_TYPE,
+    Anything,
+    ArrayRef,
+    Kind,
+    Static,
+    Tuple,
+    Value,
+)
 from smmux.compiler.signature import ArrayType, ScalarType, Signature, TupleType
 from smmux.compiler.signature import Type as ArgumentType
 
@@ -51,16 +64,38 @@ class _Words:
     def _scalar(self, type: ScalarType, name: str) -> Anything:
         if type.name == "none":
             return Static(None)
-        kind = Kind(type.name)
+        kind = self._kind(type)
+        if kind.wide and not (kind is Kind.WEAK_INT and type.name == "int32"):
+            return self._of_two_words(kind, name)
         machine = ir.Type.S32 if kind is Kind.BOOL else MACHINE_TYPE[kind]
         param = ir.Param(self.word, machine, name)
         self.f.ctx.function.params.append(param)
         if not type.large:
             self.f.ctx.small.add(self.word)
         self.word += 1
+        if kind is Kind.WEAK_INT:
+            return Value(kind, param, None, INT32_MIN, INT32_MAX)
+        if kind is Kind.FLOAT16:
+            return floats.round16(self.f, param)
         if kind is not Kind.BOOL:
             return result(kind, param, drift=type.python and kind is Kind.FLOAT32)
         return result(kind, self.f.b.op("setp.ne.s32", ir.Type.PRED, param, ir.Imm(0, ir.Type.S32)), 0, 1)
+
+    def _kind(self, type: ScalarType) -> Kind:
+        """The type of a number; Python's own are as wide as Python has them beside 64-bit data."""
+        kind = Kind(type.name)
+        if not type.python or self.f.narrow:
+            return kind
+        if self.f.typing is Typing.NUMBA:
+            return Kind.FLOAT64 if kind.floating else Kind.INT64
+        return Kind.WEAK_FLOAT if kind.floating else Kind.WEAK_INT
+
+    def _of_two_words(self, kind: Kind, name: str) -> Value:
+        wide = {Kind.UINT64: "u64", Kind.FLOAT64: "f64", Kind.WEAK_FLOAT: "f64"}.get(kind, "s64")
+        pair = [ir.Param(self.word + i, ir.Type.U32, name, w) for i, w in enumerate((wide, "high"))]
+        self.f.ctx.function.params.extend(pair)
+        self.word += 2
+        return memory64.number(kind, *pair)
 
 
 def parameters(f: Frame, signature: Signature) -> dict[str, Anything]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, compare
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import operand, promoted, result, settle, strong_kind, to_kind
+from smmux.compiler.frontend.convert import operand, result, settle, strong_kind, to_kind
+from smmux.compiler.frontend.promotion import Typing, promoted
 from smmux.compiler.frontend.typed_values import MACHINE_TYPE, RANGE, Kind, Value, constant, weak
 from smmux.compiler.signature import LARGE
 
@@ -42,8 +43,8 @@ def _kind(f: Frame, node: ast.Call, *values: Value) -> Kind:
     for value in values:
         if value.kind.floating:
             raise f.error(node, "range needs integers, not floats")
-        kind = promoted(kind, value.kind)
-    kind = strong_kind(kind)
+        kind = promoted(f, kind, value.kind)
+    kind = _counter_kind(f, kind)
     if kind is Kind.UINT32 and not f.ctx.dry:
         typed = [v for v in values if not v.kind.weak]
         if any(v.kind is not Kind.UINT32 and v.lo < 0 for v in typed):
@@ -51,6 +52,13 @@ def _kind(f: Frame, node: ast.Call, *values: Value) -> Kind:
                 node, "range of int32, which may be negative, and uint32: write int32(...) or uint32(...) around one"
             )
     return kind
+
+
+def _counter_kind(f: Frame, kind: Kind) -> Kind:
+    """The type of what a `range` counts: in kernels with 64-bit data a Python int."""
+    if f.typing is Typing.NUMBA:
+        return Kind.UINT64 if kind is Kind.UINT64 else Kind.INT64
+    return strong_kind(kind) if f.narrow else Kind.WEAK_INT
 
 
 def _last(f: Frame, node: ast.expr, stop: Value) -> tuple[int, int]:

@@ -77,6 +77,11 @@ class FunctionSource:
         """Captured names, and attributes of captured names, as they appear (each once)."""
         return tuple({ast.unparse(e): e for e in _free(self.node.body, self.locals)}.values())
 
+    @property
+    def narrow(self) -> bool:
+        """True for functions of the library on 32-bit numbers, whose types do not depend on who calls them."""
+        return self.library and "mathlib64" not in self.filename
+
     def line(self, number: int) -> str:
         """A line of the user's file, or empty."""
         if self.lines:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from smmux.compiler import ir
-from smmux.compiler.frontend.convert import result
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.promotion import Typing
 from smmux.compiler.frontend.typed_values import Kind, Value
 
 SPECIAL_BOUNDS = {"tid": (0, 1023), "ctaid": (0, 2**21 - 2), "ntid": (1, 1024), "nctaid": (1, 2**21 - 1)}
@@ -11,6 +12,12 @@ SPECIAL_BOUNDS = {"tid": (0, 1023), "ctaid": (0, 2**21 - 2), "ntid": (1, 1024), 
 blockIdx.x * blockDim.x + threadIdx.x is known to fit an int32."""
 
 
-def special(register: str, axis: str) -> Value:
+def special(f: Frame, register: str, axis: str) -> Value:
     """A component of threadIdx, blockIdx, blockDim or gridDim."""
-    return result(Kind.INT32, ir.Special(ir.SpecialName(f"{register}.{axis}")), *SPECIAL_BOUNDS[register])
+    place = ir.Special(ir.SpecialName(f"{register}.{axis}"))
+    return Value(index_kind(f), place, None, *SPECIAL_BOUNDS[register])
+
+
+def index_kind(f: Frame) -> Kind:
+    """The type of the place of a thread: Numba's int32, or in kernels with 64-bit data a Python int."""
+    return Kind.WEAK_INT if f.typing is Typing.WIDE else Kind.INT32

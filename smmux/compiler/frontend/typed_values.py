@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import struct
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from smmux.compiler import ir
 from smmux.types import Scalar
 
 INT32_MIN, INT32_MAX, UINT32_MAX = -(2**31), 2**31 - 1, 2**32 - 1
+INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
 
 class Kind(enum.Enum):
@@ -25,7 +29,11 @@ class Kind(enum.Enum):
     BOOL = "bool"
     INT32 = "int32"
     UINT32 = "uint32"
+    INT64 = "int64"
+    UINT64 = "uint64"
+    FLOAT16 = "float16"
     FLOAT32 = "float32"
+    FLOAT64 = "float64"
     WEAK_INT = "int"
     WEAK_FLOAT = "float"
 
@@ -36,25 +44,47 @@ class Kind(enum.Enum):
 
     @property
     def floating(self) -> bool:
-        """True for float32 and float literals."""
-        return self in (Kind.FLOAT32, Kind.WEAK_FLOAT)
+        """True for floats of all sizes and float literals."""
+        return self in (Kind.FLOAT32, Kind.WEAK_FLOAT, Kind.FLOAT64, Kind.FLOAT16)
 
     @property
     def integral(self) -> bool:
         """True for integers, but not for bool."""
-        return self in (Kind.INT32, Kind.UINT32, Kind.WEAK_INT)
+        return self in (Kind.INT32, Kind.UINT32, Kind.WEAK_INT, Kind.INT64, Kind.UINT64)
+
+    @property
+    def wide(self) -> bool:
+        """True for types of two words: those of 64 bits, and Python numbers known only at run time."""
+        return self in (Kind.INT64, Kind.FLOAT64, Kind.UINT64, Kind.WEAK_INT, Kind.WEAK_FLOAT)
+
+    @property
+    def double(self) -> bool:
+        """True for numbers that the machine computes in float64."""
+        return self in (Kind.FLOAT64, Kind.WEAK_FLOAT)
 
 
+# A float16 is held as the float32 of its value; of types of two words, this is each word's.
 MACHINE_TYPE = {
     Kind.BOOL: ir.Type.PRED,
     Kind.INT32: ir.Type.S32,
     Kind.UINT32: ir.Type.U32,
+    Kind.INT64: ir.Type.U32,
+    Kind.UINT64: ir.Type.U32,
+    Kind.FLOAT16: ir.Type.F32,
     Kind.FLOAT32: ir.Type.F32,
+    Kind.FLOAT64: ir.Type.U32,
     Kind.WEAK_INT: ir.Type.S32,
     Kind.WEAK_FLOAT: ir.Type.F32,
 }
 STRONG = {Kind.WEAK_INT: Kind.INT32, Kind.WEAK_FLOAT: Kind.FLOAT32}
-RANGE = {Kind.INT32: (INT32_MIN, INT32_MAX), Kind.UINT32: (0, UINT32_MAX), Kind.BOOL: (0, 1)}
+RANGE = {
+    Kind.INT32: (INT32_MIN, INT32_MAX),
+    Kind.UINT32: (0, UINT32_MAX),
+    Kind.BOOL: (0, 1),
+    Kind.INT64: (INT64_MIN, INT64_MAX),
+    Kind.UINT64: (0, UINT64_MAX),
+    Kind.WEAK_INT: (INT64_MIN, INT64_MAX),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +92,10 @@ class Value:
     """A number.
 
     const: its value, if known at compile time; else operand holds it. (Both are None only while types are inferred.)
-    lo, hi: bounds of an integer. drift: Numba's int64 or float64 result, reduced to 32 bits, is this one, but Numba
-    goes on computing with the wide one (see `portability`).
+    high: the upper word of a number of two words, whose lower one is operand; None for an integer whose bounds fit 32
+    bits, where it follows from the lower one. lo, hi: bounds of an integer. drift: Numba's int64 or float64 result,
+    reduced to 32 bits, is this one, but Numba goes on computing with the wide one (see `portability`). small: an int32
+    that an element or a cast of 8 or 16 bits gave, and that takes another type's side as such.
     """
 
     kind: Kind
@@ -72,6 +104,8 @@ class Value:
     lo: int = INT32_MIN
     hi: int = UINT32_MAX
     drift: bool = False
+    high: ir.Operand | None = None
+    small: bool = False
 
     @property
     def known(self) -> bool:
@@ -135,6 +169,11 @@ class Dtype:
     lo: int = field(default=INT32_MIN)
     hi: int = field(default=UINT32_MAX)
 
+    @property
+    def small(self) -> bool:
+        """True for integers of 8 and 16 bits."""
+        return self.size < 4 and self.kind is Kind.INT32
+
 
 # 8- and 16-bit integers widen to int32 at the load, as C's integer promotions have it.
 DTYPES = {
@@ -146,8 +185,12 @@ DTYPES = {
     "uint32": Dtype(Kind.UINT32, 4, False, 0, UINT32_MAX),
     "float32": Dtype(Kind.FLOAT32, 4, False),
     "bool": Dtype(Kind.BOOL, 1, False, 0, 1),
+    "int64": Dtype(Kind.INT64, 8, True, INT64_MIN, INT64_MAX),
+    "uint64": Dtype(Kind.UINT64, 8, False, 0, UINT64_MAX),
+    "float64": Dtype(Kind.FLOAT64, 8, False),
+    "float16": Dtype(Kind.FLOAT16, 2, False),
 }
-SUPPORTED = "float32, int32, uint32, int16, uint16, int8, uint8 and bool"
+SUPPORTED = "float64, float32, float16, int64, uint64, int32, uint32, int16, uint16, int8, uint8 and bool"
 
 
 def round32(value: float) -> float:
@@ -155,10 +198,25 @@ def round32(value: float) -> float:
     return ctypes.c_float(value).value
 
 
+def round16(value: float) -> float:
+    """The float16 nearest to a Python float."""
+    return float(np.float64(value).astype(np.float16))
+
+
+ROUND = {Kind.FLOAT32: round32, Kind.FLOAT16: round16}
+
+
 def wrap(value: int, kind: Kind) -> int:
-    """An integer reduced to 32 bits."""
-    value &= UINT32_MAX
-    return value - 2**32 if kind is Kind.INT32 and value > INT32_MAX else value
+    """An integer reduced to the bits of its type."""
+    low, high = RANGE[kind]
+    return (value - low) % (high - low + 1) + low
+
+
+def unknown(kind: Kind, drift: bool = False) -> Value:
+    """A number of which only the type is known."""
+    if kind.wide and kind.integral:
+        return Value(kind, None, None, *RANGE[kind], drift)
+    return Value(kind, drift=drift)
 
 
 def weak(value: int | float) -> Value:
@@ -175,17 +233,26 @@ def constant(kind: Kind, value: Any, drift: bool = False) -> Value:
     if kind is Kind.BOOL:
         return Value(kind, const=bool(value))
     if kind.floating:
-        return Value(kind, const=round32(value) if kind is Kind.FLOAT32 else float(value), drift=drift)
+        return Value(kind, const=ROUND[kind](value) if kind in ROUND else float(value), drift=drift)
     if kind is not Kind.WEAK_INT:
         value = wrap(int(value), kind)
     return Value(kind, const=value, lo=value, hi=value, drift=drift)
 
 
 def bits(kind: Kind, value: Any) -> int:
-    """The 32 bits of a constant, as the machine holds them."""
+    """The 32 bits of a constant, as the machine holds them; the lower ones of a number of two words."""
+    if kind is Kind.FLOAT64:
+        return pattern(kind, value) & UINT32_MAX
     if kind.floating:
         return ctypes.c_uint32.from_buffer_copy(ctypes.c_float(value)).value
     return int(value) & UINT32_MAX
+
+
+def pattern(kind: Kind, value: Any) -> int:
+    """The 64 bits of a constant of two words."""
+    if kind.double:
+        return int.from_bytes(struct.pack("<d", value), "little")
+    return int(value) & UINT64_MAX
 
 
 def same(a: Anything, b: Anything) -> bool:
@@ -195,7 +262,11 @@ def same(a: Anything, b: Anything) -> bool:
     if isinstance(a, Value) and isinstance(b, Value):
         if a.kind is not b.kind or a.known != b.known:
             return False
-        return bits_of(a) == bits_of(b) if a.known else a.operand is not None and a.operand == b.operand
+        if a.known:
+            return bool(bits_of(a) == bits_of(b))
+        # One word may stand for two numbers of 64 bits, by its sign or without.
+        extended = not a.kind.wide or (a.lo < 0) == (b.lo < 0)
+        return a.operand is not None and a.operand == b.operand and a.high == b.high and extended
     if isinstance(a, Tuple) and isinstance(b, Tuple):
         return len(a.items) == len(b.items) and all(map(same, a.items, b.items))
     if isinstance(a, ArrayRef) and isinstance(b, ArrayRef):
@@ -214,7 +285,7 @@ def bits_of(value: Value) -> Any:
     """A constant in a form in which -0.0 and 0.0 differ and NaN equals itself."""
     return (
         repr(value.const)
-        if value.kind is Kind.WEAK_FLOAT
+        if value.kind.double
         else bits(value.kind, value.const)
         if value.kind.floating
         else value.const
@@ -225,7 +296,7 @@ def describe(value: Anything) -> Any:
     """A hashable key of everything about a value that can influence types."""
     if isinstance(value, Value):
         bounds = (value.lo, value.hi) if value.kind.integral else None
-        return (value.kind, bits_of(value) if value.known else None, value.drift, bounds)
+        return (value.kind, bits_of(value) if value.known else None, value.drift, bounds, value.small)
     if isinstance(value, Tuple):
         return ("tuple", *map(describe, value.items))
     if isinstance(value, ArrayRef):

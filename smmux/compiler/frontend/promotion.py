@@ -1,0 +1,94 @@
+"""The type of an operation on numbers of two types, under each set of rules.
+
+* `NARROW`: NEP 50, but that integers of up to 32 bits count as float32 beside floats and in divisions. It holds for
+  kernels without 64-bit data, and in the library.
+* `WIDE`: NEP 50 to the letter, with Python's numbers as wide as Python has them; for kernels with 64-bit data.
+* `NUMBA`: what Numba's compiler does: int64 and float64 for literals, indices and the results of integer arithmetic.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from smmux.compiler.frontend.typed_values import Kind, Value
+
+if TYPE_CHECKING:
+    from smmux.compiler.frontend.context import Frame
+
+
+class Typing(enum.Enum):
+    """Rules of typing."""
+
+    NARROW = "narrow"
+    WIDE = "wide"
+    NUMBA = "numba"
+
+
+def promoted(f: Frame, a: Kind, b: Kind) -> Kind:
+    """Type of an arithmetic operation."""
+    if a.weak and b.weak:
+        return Kind.WEAK_FLOAT if Kind.WEAK_FLOAT in (a, b) else Kind.WEAK_INT
+    typing = f.typing
+    if typing is Typing.NUMBA:
+        return _numba(a, b)
+    if Kind.FLOAT64 in (a, b):
+        return Kind.FLOAT64
+    if a.floating or b.floating:
+        return _with_float(a, b, typing)
+    return _integers(a, b)
+
+
+def together(f: Frame, a: Value, b: Value) -> Kind:
+    """Type of an arithmetic operation on two numbers; elements of 8 and 16 bits take the other's side if it holds
+    them."""
+    if a.small is not b.small:
+        small, other = (a, b) if a.small else (b, a)
+        if other.kind in (Kind.UINT32, Kind.UINT64) and small.lo >= 0 or other.kind is Kind.FLOAT32:
+            if f.typing is not Typing.NUMBA:
+                return other.kind
+    return promoted(f, a.kind, b.kind)
+
+
+def _with_float(a: Kind, b: Kind, typing: Typing) -> Kind:
+    """One of the two is a float, none a float64."""
+    other = b if a.floating else a
+    if other in (Kind.INT64, Kind.UINT64):
+        return Kind.FLOAT64
+    if not other.floating:  # up to 32 bits
+        exact = other is Kind.WEAK_INT or (other is Kind.BOOL and Kind.WEAK_FLOAT not in (a, b))
+        if not exact:
+            return Kind.FLOAT64 if typing is Typing.WIDE else Kind.FLOAT32
+    return Kind.FLOAT16 if Kind.FLOAT16 in (a, b) and Kind.FLOAT32 not in (a, b) else Kind.FLOAT32
+
+
+def _integers(a: Kind, b: Kind) -> Kind:
+    pair = (a, b)
+    if Kind.UINT64 in pair:
+        return Kind.FLOAT64 if Kind.INT64 in pair or Kind.INT32 in pair else Kind.UINT64
+    if Kind.INT64 in pair:
+        return Kind.INT64
+    if Kind.UINT32 in pair:
+        return Kind.INT64 if Kind.INT32 in pair else Kind.UINT32
+    return Kind.INT32
+
+
+def _numba(a: Kind, b: Kind) -> Kind:
+    pair = (a, b)
+    if a.floating or b.floating:
+        if a.floating and b.floating and not (Kind.FLOAT64 in pair or Kind.WEAK_FLOAT in pair):
+            return Kind.FLOAT16 if a is b is Kind.FLOAT16 else Kind.FLOAT32
+        return Kind.FLOAT64
+    unsigned = (Kind.UINT32, Kind.UINT64)
+    if a in unsigned and b in unsigned:
+        return Kind.UINT64
+    return Kind.FLOAT64 if Kind.UINT64 in pair and Kind.BOOL not in pair else Kind.INT64
+
+
+def quotient_kind(f: Frame, kind: Kind) -> Kind:
+    """Type of the quotient of numbers of a type: a float as it is, else as wide as the rules have it."""
+    if kind.floating:
+        return kind
+    if kind is Kind.WEAK_INT:
+        return Kind.WEAK_FLOAT
+    return Kind.FLOAT32 if f.typing is Typing.NARROW and not kind.wide else Kind.FLOAT64
