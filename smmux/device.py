@@ -11,8 +11,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from smmux.dimensions import largest
 from smmux.errors import ConfigError, Error
 
 if TYPE_CHECKING:
@@ -147,16 +149,16 @@ def synchronize() -> None:
     """Return at once: launches are synchronous."""
 
 
+def _limit(what: int, axis: int, gpu: Gpu) -> int:
+    return largest(gpu)[what][axis]
+
+
 # Attributes of Numba's devices, in the words of the machine's parameters.
 ATTRIBUTES: dict[str, Callable[[Gpu], int]] = {
     "WARP_SIZE": lambda gpu: 32,
     "MAX_THREADS_PER_BLOCK": lambda gpu: gpu.max_threads_block,
-    "MAX_BLOCK_DIM_X": lambda gpu: gpu.max_threads_block,
-    "MAX_BLOCK_DIM_Y": lambda gpu: gpu.max_threads_block,
-    "MAX_BLOCK_DIM_Z": lambda gpu: 64,
-    "MAX_GRID_DIM_X": lambda gpu: (1 << 31) - 1 if gpu.compute_capability >= 30 else 65535,
-    "MAX_GRID_DIM_Y": lambda gpu: 65535,
-    "MAX_GRID_DIM_Z": lambda gpu: 65535 if gpu.compute_capability >= 20 else 1,
+    **{f"MAX_BLOCK_DIM_{axis}": partial(_limit, 1, i) for i, axis in enumerate("XYZ")},
+    **{f"MAX_GRID_DIM_{axis}": partial(_limit, 0, i) for i, axis in enumerate("XYZ")},
     "MAX_SHARED_MEMORY_PER_BLOCK": lambda gpu: gpu.smem_bytes,
     "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": lambda gpu: gpu.smem_bytes,
     "MAX_REGISTERS_PER_BLOCK": lambda gpu: gpu.regs_sm,

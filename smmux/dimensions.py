@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smmux.errors import LaunchError
 
-__all__ = ["Dim3", "coordinates", "dim3"]
+if TYPE_CHECKING:
+    from smmux.gpus import Gpu
+
+__all__ = ["Dim3", "coordinates", "dim3", "largest"]
 
 Dim3 = tuple[int, int, int]
 
@@ -27,11 +30,21 @@ def dim3(what: str, value: int | Sequence[int]) -> Dim3:
     try:
         numbers = [operator.index(part) for part in parts]
     except TypeError:
-        raise LaunchError(f"{what} must be an int or a tuple of ints, not {value!r}") from None
+        hint = "; write // for /, or int(...)" if any(isinstance(part, float) for part in parts) else ""
+        raise LaunchError(f"{what} must be an int or a tuple of ints, not {value!r}{hint}") from None
     if min(numbers) < 1:
         raise LaunchError(f"{what} {value!r} has a dimension below 1")
     x, y, z = numbers + [1] * (3 - len(numbers))
     return x, y, z
+
+
+def largest(gpu: Gpu) -> tuple[Dim3, Dim3]:
+    """The largest grid and block of a machine along each axis: Table 12 of the CUDA C Programming Guide [PG55]."""
+    capability = gpu.compute_capability
+    return (
+        ((1 << 31) - 1 if capability >= 30 else 65535, 65535, 65535 if capability >= 20 else 1),
+        (gpu.max_threads_block, gpu.max_threads_block, 64),
+    )
 
 
 def coordinates(number: int, extent: Dim3) -> Dim3:

@@ -13,7 +13,7 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
 from smmux.device import device_time
-from smmux.errors import CompileError, ConfigError, Error, LaunchError, did_you_mean, integer
+from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer
 from smmux.host import Hint
 from smmux.language import KernelOnlyError
 from smmux.launch_options import OPTIONS, LaunchOptions, documented
@@ -147,21 +147,24 @@ class Kernel:
     def __getitem__(self, configuration: Any) -> BoundKernel:
         """`kernel[grid, block]`, and as in Numba a stream (ignored) and bytes of dynamic shared memory."""
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
-            raise Error(
+            raise ConfigError(
                 f"launch configuration of {self.__name__}: "
                 "[grid, block], [grid, block, stream] or [grid, block, stream, bytes]"
             )
         grid, block, *rest = configuration
-        return BoundKernel(self, grid, block, int(rest[1]) if len(rest) > 1 else 0)
+        return BoundKernel(self, grid, block, rest[1] if len(rest) > 1 else 0)
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> BoundKernel:
         """A launch configuration like `kernel[griddim, blockdim, stream, sharedmem]`, under Numba's name."""
         return BoundKernel(self, griddim, blockdim, sharedmem)
 
+    @brief
     def forall(self, ntasks: int, tpb: int = 128, stream: Any = 0, sharedmem: int = 0) -> BoundKernel:
         """A one-dimensional launch of at least `ntasks` threads."""
+        if ntasks < 0:
+            raise ConfigError(f"a launch for {ntasks} tasks: there cannot be fewer than none")
         threads = tpb or 128
-        return BoundKernel(self, max(1, -(-ntasks // threads)), threads, sharedmem)
+        return BoundKernel(self, -(-ntasks // threads), threads, sharedmem, empty=ntasks == 0)
 
     @brief
     @documented
@@ -194,6 +197,7 @@ class Kernel:
         from smmux.launch import launch
         from smmux.narrowing import for_launch
 
+        self._check_tuple(args)
         machine = gpus.current() if gpu is None else gpus.get(gpu)
         chosen, rest = _split(options)
         with for_launch(narrow, args, self.definition.parameters) as passed:
@@ -228,10 +232,7 @@ class Kernel:
         from smmux.narrowing import narrowed_signatures
 
         integer("dynshared", dynshared, 0, (1 << 31) - 1)
-        if not isinstance(args, tuple | list):
-            raise TypeError(
-                f"args is the tuple of {self.__name__}'s arguments, (a,) for one, not a {type(args).__name__}"
-            )
+        self._check_tuple(args)
         names = self.definition.parameters
         values: Sequence[Any] = [argument.passed() if isinstance(argument, Hint) else argument for argument in args]
         types = values
@@ -241,6 +242,12 @@ class Kernel:
             return values, classify(types, dynshared, names)
         except (CompileError, Mismatch) as error:
             raise self.definition.error(None, str(getattr(error, "msg", error))) from None
+
+    def _check_tuple(self, args: Any) -> None:
+        if not isinstance(args, tuple | list):
+            raise TypeError(
+                f"args is the tuple of {self.__name__}'s arguments, (a,) for one, not a {type(args).__name__}"
+            )
 
     def in_order(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments of a call, those given by name in the place of their parameter. Raises LaunchError."""
@@ -309,12 +316,15 @@ class Kernel:
 class BoundKernel:
     """A kernel with a launch configuration, ready to be called."""
 
-    def __init__(self, kernel: Kernel, grid: Any, block: Any, dynshared: int = 0) -> None:
+    def __init__(self, kernel: Kernel, grid: Any, block: Any, dynshared: int = 0, *, empty: bool = False) -> None:
         self.kernel, self.grid, self.block, self.dynshared = kernel, grid, block, dynshared
+        self.empty = empty  # a launch of no threads at all, as `forall(0)` asks for
 
     @brief
     def __call__(self, *args: Any, **named: Any) -> None:
         """Run on the current machine; arrays are written in place."""
+        if self.empty:
+            return
         if named:
             args = self.kernel.in_order(args, named)
         self.kernel.simulate(self.grid, self.block, args, dynshared=self.dynshared)

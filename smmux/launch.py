@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from smmux import _core, faults, gpus, interrupt, management
 from smmux.arguments import pack
-from smmux.dimensions import Dim3, dim3
+from smmux.dimensions import Dim3, dim3, largest
 from smmux.errors import KernelError, LaunchError
 from smmux.gpus import Gpu
 from smmux.launch_options import LaunchOptions, complete, documented, for_core
@@ -70,21 +70,31 @@ def launch(
 
 
 def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:
-    """Refuse sizes beyond the limits of Table 12 of the CUDA C Programming Guide [PG55]."""
-    capability = gpu.compute_capability
-    most = (
-        ((1 << 31) - 1 if capability >= 30 else 65535, 65535, 65535 if capability >= 20 else 1),
-        (gpu.max_threads_block, gpu.max_threads_block, 64),
-    )
-    for what, size, limits in zip(("grid", "block"), (grid, block), most, strict=True):
+    """Refuse sizes that are too large for a machine, and name those that take them."""
+    if reason := _geometry(gpu, grid, block):
+        raise LaunchError(reason + _others(lambda other: not _geometry(other, grid, block)))
+
+
+def _others(fits: Callable[[Gpu], bool]) -> str:
+    """The end of a message: how to choose one of the machines that a launch fits."""
+    names = [name for name in gpus.names() if fits(gpus.get(name))]
+    if not names:
+        return ""
+    return f"; it fits {', '.join(names)}: simulate(..., gpu={names[-1]!r}), or smmux.gpus.set_current({names[-1]!r})"
+
+
+def _geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> str:
+    """What is beyond a machine in the sizes of a launch; empty if nothing is."""
+    for what, size, limits in zip(("grid", "block"), (grid, block), largest(gpu), strict=True):
         for axis, value, limit in zip("xyz", size, limits, strict=True):
             if value > limit == 1:
-                raise LaunchError(f"grid {size}: grids on {gpu.name} (compute capability 1.x) have two dimensions")
+                return f"grid {size}: grids on {gpu.name} (compute capability 1.x) have two dimensions"
             if value > limit:
-                raise LaunchError(f"{what} {size}: {axis} is {value}, {gpu.name} allows {limit}")
+                return f"{what} {size}: {axis} is {value}, {gpu.name} allows {limit}"
     threads = block[0] * block[1] * block[2]
     if threads > gpu.max_threads_block:
-        raise LaunchError(f"block {block} has {threads} threads, {gpu.name} allows {gpu.max_threads_block}")
+        return f"block {block} has {threads} threads, {gpu.name} allows {gpu.max_threads_block}"
+    return ""
 
 
 def _check_resources(program: Program, gpu: Gpu, block: Dim3, reserved: int) -> None:
@@ -113,6 +123,7 @@ def _too_much_shared(program: Program, gpu: Gpu, needed: int, reserved: int) -> 
     parts += [f"parameters and built-ins {reserved}"] * (reserved > 0)
     error = LaunchError(
         f"a block needs {needed} bytes of shared memory ({', '.join(parts)}), {gpu.name} has {gpu.smem_bytes}"
+        + _others(lambda other: needed <= other.smem_bytes)
     )
     if arrays and arrays[0].loc is not None:
         error.line = arrays[0].loc.line

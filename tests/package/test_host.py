@@ -126,6 +126,33 @@ def test_the_device_is_the_current_machine(capsys):
         _ = device.NOTHING
 
 
+def test_launches_for_so_many_tasks():
+    a = np.zeros(4, np.int32)
+    add.forall(4)(a, 1)
+    add.forall(0)(a, 1)
+    assert a.tolist() == [11] * 4
+    with pytest.raises(ConfigError, match="fewer than none"):
+        add.forall(-1)
+
+
+def test_sizes_that_other_machines_take():
+    a = np.zeros(4, np.int32)
+    for grid, block, cure in (
+        (1, 1024, "it fits GTX480-16K, GTX480-48K, K20c: simulate(..., gpu='K20c'), or smmux.gpus.set_current('K20c')"),
+        ((1, 1, 2), 1, "have two dimensions; it fits GTX480-16K, GTX480-48K, K20c:"),
+        (70000, 1, "allows 65535; it fits K20c:"),
+        (1, 2048, "GTX285 allows 512"),
+        (a.size / 2, 1, "not 2.0; write // for /, or int(...)"),
+    ):
+        with pytest.raises(LaunchError) as caught:
+            add[grid, block](a, 1)
+        assert cure in caught.value.message
+    with pytest.raises(ConfigError, match="dynshared must be an integer"):
+        add[1, 1, 0, 1.5](a, 1)
+    with pytest.raises(TypeError, match="tuple of add's arguments"):
+        add.simulate(1, 1, a, 1)
+
+
 def test_arguments_by_name():
     a = np.zeros(4, np.int32)
     add[1, 4](a, m=1, n=2)
