@@ -35,6 +35,7 @@ from smmux.errors import (
     OutOfBoundsError,
     RaceError,
     did_you_mean,
+    no_attribute,
 )
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ if not TYPE_CHECKING:  # type checkers know the names that there are
             globals()[name] = value
             return value
         if name in _OF_THE_HOST:
-            raise AttributeError(
+            raise no_attribute(
                 f"module 'smmux' has no attribute {name!r}, which is no part of kernels: from numba import {name}"
             )
         if not name.startswith("_"):
@@ -175,7 +176,7 @@ if not TYPE_CHECKING:  # type checkers know the names that there are
             if name.islower() and type(value).__module__ == "smmux.types":  # float32, f4, intp, ...
                 globals()[name] = value
                 return value
-        raise AttributeError(f"module 'smmux' has no attribute {name!r}{did_you_mean(name, __all__)}")
+        raise no_attribute(f"module 'smmux' has no attribute {name!r}{did_you_mean(name, __all__)}")
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import dis
 import operator
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -29,6 +31,7 @@ __all__ = [
     "did_you_mean",
     "from_fault",
     "integer",
+    "no_attribute",
 ]
 
 
@@ -223,6 +226,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     names = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), names, n=1)
     return f"; did you mean {names[close[0]]!r}?" if close else ""
+
+
+def no_attribute(message: str) -> AttributeError | ImportError:
+    """The exception for a name that a module lacks, to be raised in its `__getattr__`.
+
+    `from module import name` replaces an AttributeError by an ImportError that says nothing; it gets one with the
+    message at once. hasattr and getattr get the AttributeError that they count on.
+    """
+    frame = sys._getframe(2)
+    importing = frame.f_code.co_code[frame.f_lasti] == dis.opmap["IMPORT_FROM"] if frame.f_lasti >= 0 else False
+    return ImportError(message) if importing else AttributeError(message)
 
 
 def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:

@@ -41,6 +41,7 @@ from smmux.device import (
     stream,
     synchronize,
 )
+from smmux.errors import no_attribute
 from smmux.host import (
     DeviceNDArray,
     In,
@@ -152,7 +153,7 @@ if not TYPE_CHECKING:  # type checkers know the names that there are
 
     def __getattr__(name: str) -> Any:
         """Refuse a name that `numba.cuda` has and this module lacks, and say what to write instead."""
-        raise AttributeError(absent(__name__, name, __all__))
+        raise no_attribute(absent(__name__, name, __all__))
 
 
 # -- decorators

@@ -229,5 +229,14 @@ def test_tracebacks_end_at_the_users_call(monkeypatch):
 def test_names_that_do_not_exist():
     with pytest.raises(AttributeError, match="no attribute 'syncthread'; did you mean 'syncthreads'"):
         _ = cuda.syncthread
+    for line, message in (
+        ("from smmux.cuda import gird", "no attribute 'gird'; did you mean 'grid'"),
+        ("from smmux import flot32", "did you mean 'float32'"),
+        ("from smmux import njit", "no part of kernels: from numba import njit"),
+    ):
+        with pytest.raises(ImportError, match=message):
+            exec(line)
+    assert not hasattr(cuda, "gird")
+    assert getattr(smmux, "njit", None) is None
     with pytest.raises(AttributeError, match="'declare_device'; write a @cuda.jit"):
         _ = cuda.declare_device
