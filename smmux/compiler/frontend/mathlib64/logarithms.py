@@ -45,7 +45,7 @@ ARTANH_TAIL = (
     0.2222222222222296,
     0.2857142857142857,
 )
-"""(2 artanh(s) - 2 s - 2/3 s**3 - 2/5 s**5) / s**7 likewise, to 2**-59."""
+"""(2 artanh(s) - 2 s - 2/3 s**3 - 2/5 s**5) / s**7 likewise, to 2**-55."""
 
 
 def split(x):
