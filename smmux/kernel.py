@@ -235,11 +235,10 @@ class Kernel:
         self._check_tuple(args)
         names = self.definition.parameters
         values: Sequence[Any] = [argument.passed() if isinstance(argument, Hint) else argument for argument in args]
-        types = values
         try:
             if self.definition.declared:
-                values, types = as_declared(narrowed_signatures(self.definition.declared), values, names)
-            return values, classify(types, dynshared, names)
+                values = as_declared(narrowed_signatures(self.definition.declared), values, names)
+            return values, classify(values, dynshared, names)
         except (CompileError, Mismatch) as error:
             raise self.definition.error(None, str(getattr(error, "msg", error))) from None
 

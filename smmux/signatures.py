@@ -134,10 +134,8 @@ class _Reader:
         return FunctionType(returns, tuple(arguments))
 
 
-def as_declared(
-    signatures: Sequence[FunctionType], args: Sequence[Any], names: Sequence[str]
-) -> tuple[list[Any], list[Any]]:
-    """Arguments converted to one of some signatures, and what the compiler takes for their types.
+def as_declared(signatures: Sequence[FunctionType], args: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Arguments converted to one of some signatures.
 
     The first signature whose types are those of the arguments is taken, else the first that can take them. Arguments
     beyond those that a signature has stay as they are. Raises Mismatch if no signature can take them.
@@ -146,15 +144,14 @@ def as_declared(
     for exact in (True, False):
         for signature in signatures:
             try:
-                pairs = [
+                converted = [
                     _converted(value, declared, name, exact)
                     for value, declared, name in zip(args, signature.arguments, names, strict=False)
                 ]
             except Mismatch as reason:
                 reasons.append(reason)
             else:
-                rest = list(args[len(pairs) :])
-                return [value for value, _ in pairs] + rest, [type for _, type in pairs] + rest
+                return [*converted, *args[len(converted) :]]
     raise (
         reasons[-1]
         if len(signatures) == 1
@@ -162,25 +159,23 @@ def as_declared(
     )
 
 
-def _converted(value: Any, declared: Any, name: str, exact: bool) -> tuple[Any, Any]:
-    """An argument as its declared type, and that type as the compiler takes it."""
+def _converted(value: Any, declared: Any, name: str, exact: bool) -> Any:
+    """An argument as its declared type."""
     if isinstance(declared, TupleAnnotation):
         if not isinstance(value, tuple) or len(value) != len(declared.items):
             raise Mismatch(f"argument {name!r} is declared as {declared}, not {_described(value)}")
-        pairs = [
-            _converted(v, d, f"{name}[{i}]", exact) for i, (v, d) in enumerate(zip(value, declared.items, strict=True))
-        ]
-        return tuple(v for v, _ in pairs), tuple(t for _, t in pairs)
+        items = zip(value, declared.items, strict=True)
+        return tuple(_converted(item, type, f"{name}[{i}]", exact) for i, (item, type) in enumerate(items))
     if isinstance(declared, Void):
         if value is not None:
             raise Mismatch(f"argument {name!r} is declared as None, not {_described(value)}")
-        return None, None
+        return None
     if isinstance(declared, ArrayAnnotation):
         return _array(value, declared, name)
-    return _number(value, declared, name, exact), declared
+    return _number(value, declared, name, exact)
 
 
-def _array(value: Any, declared: ArrayAnnotation, name: str) -> tuple[Any, Any]:
+def _array(value: Any, declared: ArrayAnnotation, name: str) -> Any:
     """An array argument, which has to be what is declared."""
     array = np.asarray(value) if hasattr(value, "__array_interface__") and not isinstance(value, np.generic) else None
     if array is None or array.dtype != declared.dtype or array.ndim != declared.ndim:
@@ -196,7 +191,7 @@ def _array(value: Any, declared: ArrayAnnotation, name: str) -> tuple[Any, Any]:
     ):
         cure = "np.ascontiguousarray" if declared.layout == "C" else "np.asfortranarray"
         raise Mismatch(f"argument {name!r} is declared as {declared}, but its rows do not lie so; use {cure}")
-    return value, value
+    return value
 
 
 def _number(value: Any, declared: Scalar, name: str, exact: bool) -> Any:

@@ -173,3 +173,18 @@ def test_registers_as_the_author_asks():
     a = np.ones(16, np.float32)
     assert small.compile((a,)).nregs <= 8
     assert small.compile((a,), max_registers=40).nregs > 8
+
+
+def test_64_bits():
+    out = np.zeros(1, np.int64)
+    typed("void(int64[:], int64)", "out[0] = x * 3")[1, 1](out, 2**40)
+    assert out[0] == 3 * 2**40
+    out = np.zeros(1)
+    typed("void(f8[:], f8)", "out[0] = x / 3")[1, 1](out, 2)
+    assert out[0] == 2 / 3
+
+
+def test_large_numbers_are_known_to_be_so():
+    out = np.zeros(1, np.int32)
+    typed("void(int32[:], int32)", "for k in range(x - 2, x):\n        out[0] += 1")[1, 1](out, 2**31 - 1)
+    assert out[0] == 2
