@@ -1,4 +1,4 @@
-"""Loops and conditions with barriers that ask a shared array: the same in all threads if nothing is stored meanwhile."""
+"""Loops and conditions with barriers that ask a shared array: all threads agree if nothing is stored meanwhile."""
 
 from __future__ import annotations
 
@@ -85,16 +85,38 @@ def test_every_form(text: str, form: str) -> None:
     np.testing.assert_array_equal(left(FORMS[form](plain), **options), left(plain))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "    while s[0] < 1:\n        s[t] += 0.5\n        cuda.syncthreads()\n",
-        "    x = float32(0)\n    if t < 9:\n        x = s[0]\n    else:\n        s[0] = 1\n    if x > 0:\n"
-        "        cuda.syncthreads()\n",
-        "    while s[t] < 1:\n        cuda.syncthreads()\n        s[t] += 0.5\n        cuda.syncthreads()\n",
-        "    for k in range(5):\n        if s[0] > 3:\n            break\n        cuda.syncthreads()\n        s[t] += 1\n",
-    ],
-)
+DIFFERING = {
+    "a store behind the condition": """
+    while s[0] < 1:
+        s[t] += 0.5
+        cuda.syncthreads()
+""",
+    "a store on another way": """
+    x = float32(0)
+    if t < 9:
+        x = s[0]
+    else:
+        s[0] = 1
+    if x > 0:
+        cuda.syncthreads()
+""",
+    "elements of their own": """
+    while s[t] < 1:
+        cuda.syncthreads()
+        s[t] += 0.5
+        cuda.syncthreads()
+""",
+    "a store of the trip before": """
+    for k in range(5):
+        if s[0] > 3:
+            break
+        cuda.syncthreads()
+        s[t] += 1
+""",
+}
+
+
+@pytest.mark.parametrize("text", DIFFERING.values(), ids=[name.replace(" ", "-") for name in DIFFERING])
 def test_what_may_be_stored_to_meanwhile_can_differ(text: str) -> None:
     with pytest.raises(multiplex.MultiplexError, match="can differ between threads|some threads"):
         multiplex.hw(kernel(f"{HEAD}{text}    o[cuda.grid(1)] = s[31 - t]\n"))

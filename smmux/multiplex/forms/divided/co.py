@@ -83,7 +83,8 @@ def co_vtb(
 
     Leading indices below `private` are there for each virtual block, and all use theirs at once; the others are there
     once, and virtual blocks have them in turns, while values for them wait in registers. A block needs n private parts
-    and one public part; of further shared arrays it needs those of one block, had in turns too. The result is launched with its `geometry(grid, block)`, and its `source` runs under Numba.
+    and one public part; of further shared arrays it needs those of one block, had in turns too. The result is launched
+    with its `geometry(grid, block)`, and its `source` runs under Numba.
 
     array, private, shape, interleaved, threads: as for `co_hw`; threads are those of the baseline's block. n, grid,
     block: as for `vtb`.
