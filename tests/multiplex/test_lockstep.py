@@ -109,3 +109,32 @@ def test_barriers_are_met_by_all() -> None:
     text = body(multiplex.co_hw(plain, "s", 16))
     assert text.count("for k in range(3):") == 1
     np.testing.assert_array_equal(left(multiplex.co_hw(plain, "s", 16), management="dynamic"), left(plain))
+
+
+QUEUE = """
+def f(a, o):
+    queue = cuda.shared.array(32, int32)
+    length = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    length[0] = 0
+    queue[t] = 0
+    cuda.syncthreads()
+    if a[i] > 20:
+        {statement}
+    cuda.syncthreads()
+    o[i] = length[0] + queue[t] - queue[31 - t]
+"""
+
+
+@pytest.mark.parametrize("form", ["co_hw", "co_vtb"])
+def test_an_index_that_counts_is_evaluated_once(form: str) -> None:
+    plain = kernel(QUEUE.format(statement="queue[cuda.atomic.add(length, 0, 1)] = a[0]"))
+    made = getattr(multiplex, form)(plain, "queue", 5)
+    grid, block = made.geometry(2, 32) if form == "co_vtb" else (2, 32)
+    np.testing.assert_array_equal(left(made, grid, block), left(plain))
+
+
+def test_an_index_that_counts_within_an_expression_is_refused() -> None:
+    with pytest.raises(multiplex.MultiplexError, match="is evaluated several times; assign what this call returns"):
+        multiplex.co_hw(kernel(QUEUE.format(statement="queue[cuda.atomic.add(length, 0, 1)] += a[i]")), "queue", 5)

@@ -36,3 +36,22 @@ def functions(source: FunctionSource) -> Iterator[FunctionSource]:
             yield function
             called = (device_function(function, n) for n in ast.walk(function.node) if isinstance(n, ast.Call))
             waiting += [inner for inner in called if inner is not None]
+
+
+def acts(source: FunctionSource, node: ast.AST) -> bool:
+    """Whether a call does more than compute a value, so that it must not be executed again: it stores, or prints."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = device_function(source, node)
+    if called is None:
+        return id(source.resolve(node.func)) in ATOMICS or prints(source, node)
+    inside = [(function, n) for function in functions(called) for n in ast.walk(function.node)]
+    stores = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for _, n in inside)
+    return stores or any(acts(f, n) for f, n in inside if isinstance(n, ast.Call) and device_function(f, n) is None)
+
+
+def prints(source: FunctionSource, node: ast.AST) -> bool:
+    """Whether a statement prints, or calls what does."""
+    called = (device_function(source, n) for n in ast.walk(node) if isinstance(n, ast.Call))
+    places = [(source, node), *((f, f.node) for outer in called if outer is not None for f in functions(outer))]
+    return any(isinstance(n, ast.Call) and f.resolve(n.func) is print for f, tree in places for n in ast.walk(tree))

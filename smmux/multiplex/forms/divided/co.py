@@ -26,7 +26,7 @@ from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.forms.divided.parts import Parts
 from smmux.multiplex.forms.divided.streams import Streams, streams
-from smmux.multiplex.forms.divided.uses import Layout, Uses, elements_only
+from smmux.multiplex.forms.divided.uses import Layout, Uses, acting_first, elements_only
 from smmux.multiplex.forms.divided.waiting import Waiting
 from smmux.multiplex.forms.hw import declaration, unknown
 from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
@@ -142,6 +142,8 @@ def divided(kernel: Kernel, split: Split, *, allocate: bool) -> tuple[Draft, fro
     division.region()
     inline_accesses(draft, division.names())
     elements_only(draft.source, draft.tree, dict.fromkeys(division.names(), len(division.shape)))
+    division.analyse()
+    acting_first(division.analysis, draft.names, draft.tree, division.names())
     division.analyse()
     division.lay_out()
     division.divide()

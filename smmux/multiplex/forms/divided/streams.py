@@ -25,7 +25,7 @@ from smmux.multiplex.forms.divided.parts import NotDivisibleError, Parts
 from smmux.multiplex.forms.divided.waiting import NotDeferredError, Waiting
 from smmux.multiplex.regions.find import Span, is_barrier
 from smmux.multiplex.syntax.build import at, names_in, statement
-from smmux.multiplex.syntax.vocabulary import calls
+from smmux.multiplex.syntax.vocabulary import calls, prints
 
 BEFORE, WRONG = -1, -2  # versions of a variable: its value from before the region; one that nothing may need
 
@@ -113,7 +113,13 @@ class Streams:
             return True
         stores = any(t.write for t in touches(piece.events, "global"))
         changed = assigned(self.source, [node])
-        if stores or any(barriers(piece.events)) or any(escaping(piece.events)) or changed & self.split:
+        if (
+            stores
+            or prints(self.source, node)
+            or any(barriers(piece.events))
+            or any(escaping(piece.events))
+            or changed & self.split
+        ):
             return False
         if exposed(self.source, [node]) & self.one_sided:
             return False

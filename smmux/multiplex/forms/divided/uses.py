@@ -18,10 +18,10 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.facts import Linear, assignments, linear, value_of
 from smmux.multiplex.analysis.threads import UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import Analysis
-from smmux.multiplex.syntax.build import at, behind, element, expression, names_in
+from smmux.multiplex.syntax.build import at, behind, element, expression, lists, names_in, substitute
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import ATOMICS
+from smmux.multiplex.syntax.vocabulary import ATOMICS, acts
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -125,6 +125,40 @@ def elements_only(source: FunctionSource, tree: ast.FunctionDef, arrays: Mapping
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in arrays and node not in followed:
             many = f"{arrays[node.id]} indices" if arrays[node.id] > 1 else "its index"
             raise refuse(source, node, f"a divided array is used by its elements alone: {node.id}[...] with {many}")
+
+
+def acting_first(analysis: Analysis, names: Names, tree: ast.AST, arrays: Collection[str]) -> None:
+    """Compute indices that do more than compute, such as `queue[add(length, 0, 1)] = x`, in front, in place: what
+    divides an array evaluates them several times.
+    """
+    source = analysis.source
+    uses = Uses(source, arrays)
+    for body in [body for outer in ast.walk(tree) if isinstance(outer, ast.stmt) for body in lists(outer)]:
+        for node in list(body):
+            parts = [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.stmt)]
+            inside = [n for part in parts for n in ast.walk(part) if isinstance(n, ast.expr)]
+            indices = [(use, n) for use in uses.of(*parts) for index in use.index for n in ast.walk(index)]
+            acting = [(use, n) for use, n in indices if isinstance(n, ast.Call) and acts(source, n)]
+            if not acting:
+                continue
+            use, call = acting[0]
+            alone = [n for n in inside if acts(source, n)] == [call] and isinstance(node, ast.Assign | ast.Expr)
+            others = [n for n in inside if n not in set(ast.walk(call)) and n is not use.node]
+            if not alone or any(_matters(analysis, call, n) for n in others):
+                why = "an index of a divided array is evaluated several times; assign what this call returns first"
+                raise refuse(source, call, why)
+            name = names.new("place", "index")
+            body.insert(body.index(node), at(ast.Assign([ast.Name(name, ast.Store())], call), node))
+            substitute(use.node, call, at(ast.Name(name, ast.Load()), node))
+
+
+def _matters(analysis: Analysis, call: ast.Call, node: ast.expr) -> bool:
+    """Whether it matters that a part of an expression is evaluated in front of a call, and not behind it."""
+    if isinstance(node, ast.IfExp | ast.BoolOp) or isinstance(node, ast.Compare) and len(node.ops) > 1:
+        return True
+    atomic = id(analysis.source.resolve(call.func)) in ATOMICS
+    changed = analysis.fact(call.args[0]).arrays if atomic else frozenset()
+    return isinstance(node, ast.Subscript) and (not changed or bool(analysis.fact(node.value).arrays & changed))
 
 
 def _root(node: ast.expr) -> str | None:
