@@ -60,11 +60,13 @@ struct uop {
 _Static_assert(sizeof(struct uop) == 32, "two to a cache line");
 
 /* What must be ready before an instruction issues: indices into the warp's ready[] table,
- * registers first, then predicates; and the instruction itself. */
+ * registers first, then predicates; and the instruction itself. There are as many as compilers make
+ * straight code for; only a guarded multiply-add of eight registers needs more, and is refused. */
+#define DEPS 8u
 struct deps {
     uint16_t count;
     uint16_t line; /* of the program, in the instruction cache; 0 without one */
-    uint16_t id[10];
+    uint16_t id[DEPS];
 };
 
 /* What a kernel needs from the SM. */

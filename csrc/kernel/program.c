@@ -1,6 +1,5 @@
 #include "kernel/decode.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,12 +36,14 @@ static enum error reject(struct decoder *dec, const char *form, ...) {
     return ERROR_BAD_PROGRAM;
 }
 
-/* Let an instruction wait for a register or predicate. */
-static void add_dep(struct deps *deps, uint32_t id) {
+/* Let the instruction at hand wait for a register or predicate. */
+static enum error add_dep(struct decoder *dec, uint32_t id) {
+    struct deps *deps = &dec->p->deps[dec->pc];
     for (uint32_t i = 0; i < deps->count; i++)
-        if (deps->id[i] == id) return;
-    assert(deps->count < sizeof deps->id / sizeof *deps->id);
+        if (deps->id[i] == id) return OK;
+    if (deps->count == DEPS) return reject(dec, "more than %u registers", DEPS);
     deps->id[deps->count++] = (uint16_t)id;
+    return OK;
 }
 
 /* Decode a value operand: register, special register or uniform. */
@@ -59,7 +60,7 @@ static enum error source(struct decoder *dec, uint16_t field, uint16_t *row) {
     } else {
         if (field >= p->meta.nregs) return reject(dec, "register %u does not exist", field);
         *row = field;
-        add_dep(&p->deps[dec->pc], field);
+        return add_dep(dec, field);
     }
     return OK;
 }
@@ -70,16 +71,14 @@ static enum error destination(struct decoder *dec, uint16_t field, uint16_t *row
         return reject(dec, "destination register %u does not exist", field);
     *row = field;
     dec->p->code[dec->pc].dst = field;
-    add_dep(&dec->p->deps[dec->pc], field);
-    return OK;
+    return add_dep(dec, field);
 }
 
 /* Decode a predicate. */
 static enum error predicate(struct decoder *dec, uint16_t field, uint16_t *number) {
     if (field >= dec->p->meta.npreds) return reject(dec, "predicate %u does not exist", field);
     *number = field;
-    add_dep(&dec->p->deps[dec->pc], dec->p->meta.nregs + field);
-    return OK;
+    return add_dep(dec, dec->p->meta.nregs + field);
 }
 
 static bool divides(uint8_t cls) {
