@@ -204,20 +204,26 @@ def atomic(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], name: s
             node, f"{len(array.shape)} indices are needed for an element of {array.name!r}, {len(index)} given"
         )
     dtype = DTYPES[array.dtype.name]
-    if dtype.size != 4:
-        raise f.error(node, f"atomics work on 32-bit elements, not on {array.dtype}")
-    converted = [operand(f, cast(f, node, v, dtype.kind)) for v in values]
+    if dtype.size < 4:
+        raise f.error(node, f"atomics work on elements of 32 and 64 bits, not on {array.dtype}")
+    numbers = [cast(f, node, v, dtype.kind) for v in values]
+    converted = [word for v in numbers for word in _words(f, v)]
     if f.ctx.dry:
-        return Value(dtype.kind)
+        return unknown(dtype.kind)
     target = _reach(f, node, array, index, place)
     if isinstance(target, int) or target.space not in (ir.Space.GLOBAL, ir.Space.SHARED):
         raise f.error(node, "atomics work on global and shared arrays; a local array belongs to one thread")
     address, offset = _address(f, place)
-    dst = f.b.reg(MACHINE_TYPE[dtype.kind])
-    mem = ir.Mem(target, 4, offset, atom=name)
-    dsts = () if node in f.unused else (dst,)
+    old = tuple(f.b.reg(MACHINE_TYPE[dtype.kind]) for _ in range(dtype.size // 4))
+    mem = ir.Mem(target, dtype.size, offset, atom=name)
+    dsts = () if node in f.unused else old
     f.b.append(ir.Instr(f"atom.{target.space.value}", dsts, (address, *converted), f.b.loc, mem=mem))
-    return result(dtype.kind, dst)
+    return memory64.number(dtype.kind, old[0], old[1]) if len(old) == 2 else result(dtype.kind, old[0])
+
+
+def _words(f: Frame, value: Value) -> tuple[ir.Operand, ...]:
+    """The registers that hold a number."""
+    return words.words_of(f, value) if value.kind.wide else (operand(f, value),)
 
 
 # -- attributes and views

@@ -9,13 +9,14 @@ from typing import Any
 
 from smmux import cuda, smm
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, array_access, array_declarations, compare, floats
+from smmux.compiler.frontend import arith, array_access, array_declarations, bits64, compare, floats, memory64, words
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, number, operand, result, settle, strong, to_kind, truth
 from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.special_registers import index_kind, special
 from smmux.compiler.frontend.typed_values import (
+    DTYPES,
     MACHINE_TYPE,
     Anything,
     ArrayRef,
@@ -204,18 +205,29 @@ def _atomic(
         raise f.error(node, "the first argument of an atomic operation has to be an array")
     x = number(f, node, value)
     if array.dtype.name not in names:
-        raise f.error(node, f"atomics work on 32-bit elements (int32, uint32, float32), not on {array.dtype}")
+        raise f.error(node, f"atomics work on elements of {', '.join(names)}, not on {array.dtype}")
     name = names[array.dtype.name]
     if name is None:
         supported = ", ".join(t for t, n in names.items() if n)
         raise f.error(node, f"this atomic operation works on {supported}, not on {array.dtype}")
-    if name == "ADD_F32" and names["int32"] == "SUB":
-        x = arith.negate(f, node, to_kind(f, node, x, Kind.FLOAT32))
+    if name in ("ADD_F32", "ADD_F64") and names["int32"] == "SUB":
+        x = arith.negate(f, node, to_kind(f, node, x, DTYPES[array.dtype.name].kind))
+    if name.endswith("_F64"):
+        f.needs_double(node)
     return array_access.atomic(f, node, array, array_access.indices(f, node, index), name, [x])
 
 
-for _function, _signed, _unsigned, _float in ATOMICS:
-    call(_function)(partial(_atomic, {"int32": _signed, "uint32": _unsigned, "float32": _float}))
+def _of_64_bits(name: str | None) -> str | None:
+    """The operation on elements of 64 bits."""
+    if name is None:
+        return None
+    return name.replace("32", "64") if name.endswith("32") else f"{name}64"
+
+
+for _function, *_names in ATOMICS:
+    _single = dict(zip(("int32", "uint32", "float32"), _names, strict=True))
+    _double = {name.replace("32", "64"): _of_64_bits(operation) for name, operation in _single.items()}
+    call(_function)(partial(_atomic, _single | _double))
 
 
 @call(cuda.atomic.cas)
@@ -223,9 +235,9 @@ def cas(f: Frame, node: ast.AST, array: Anything, index: Anything, old: Anything
     """Compare and swap."""
     if not isinstance(array, ArrayRef):
         raise f.error(node, "the first argument of an atomic operation has to be an array")
-    return array_access.atomic(
-        f, node, array, array_access.indices(f, node, index), "CAS", [number(f, node, old), number(f, node, value)]
-    )
+    name = "CAS64" if DTYPES[array.dtype.name].size == 8 else "CAS"
+    values = [number(f, node, old), number(f, node, value)]
+    return array_access.atomic(f, node, array, array_access.indices(f, node, index), name, values)
 
 
 @call(cuda.atomic.compare_and_swap)
@@ -243,11 +255,14 @@ def _shuffle(mode: int, f: Frame, node: ast.AST, mask: Anything, value: Anything
     if x.kind is Kind.BOOL:
         x = cast(f, node, x, Kind.INT32)
     x = settle(f, node, x, "shuffle")
-    source = to_kind(f, node, number(f, node, lane), Kind.INT32)
-    reg = f.b.op(
-        "shfl", MACHINE_TYPE[x.kind], operand(f, x), operand(f, source), operand(f, constant(Kind.INT32, 32)), sub=mode
-    )
-    return result(x.kind, reg, x.lo, x.hi)
+    source = operand(f, to_kind(f, node, number(f, node, lane), Kind.INT32))
+
+    def shuffled(word: ir.Operand) -> ir.Reg:
+        return f.b.op("shfl", MACHINE_TYPE[x.kind], word, source, operand(f, constant(Kind.INT32, 32)), sub=mode)
+
+    if x.kind.wide:
+        return memory64.number(x.kind, *map(shuffled, words.words_of(f, x)))
+    return result(x.kind, shuffled(operand(f, x)), x.lo, x.hi)
 
 
 for _function, _mode in (
@@ -311,6 +326,9 @@ def _bits(f: Frame, node: ast.AST, value: Anything, what: str) -> Value:
 
 
 def _bit_count(name: str, op: str, f: Frame, node: ast.AST, x: Anything) -> Value:
+    value = _bits(f, node, x, name)
+    if value.kind.wide:
+        return (bits64.population if name == "popc" else bits64.leading_zeros)(f, value)
     return result(Kind.INT32, f.b.op(op, ir.Type.S32, operand(f, _bits(f, node, x, name))), 0, 32)
 
 
@@ -322,13 +340,19 @@ call(cuda.clz)(partial(_bit_count, "clz", "clz.b32"))
 def brev(f: Frame, node: ast.AST, x: Anything) -> Value:
     """Bits reversed."""
     value = _bits(f, node, x, "brev")
+    if value.kind.wide:
+        low, high = (f.b.op("brev.b32", ir.Type.U32, word) for word in words.words_of(f, value))
+        return words.integer(value.kind, (high, low))
     return result(value.kind, f.b.op("brev.b32", MACHINE_TYPE[value.kind], operand(f, value)))
 
 
 @call(cuda.ffs)
 def ffs(f: Frame, node: ast.AST, x: Anything) -> Value:
     """Position of the lowest one: 32 - clz of the isolated bit."""
-    value = operand(f, _bits(f, node, x, "ffs"))
+    number_of_bits = _bits(f, node, x, "ffs")
+    if number_of_bits.kind.wide:
+        return bits64.first_set(f, number_of_bits)
+    value = operand(f, number_of_bits)
     lowest = f.b.op("and.b32", ir.Type.S32, value, f.b.op("neg.s32", ir.Type.S32, value))
     zeros = f.b.op("clz.b32", ir.Type.S32, lowest)
     return result(Kind.INT32, f.b.op("sub.s32", ir.Type.S32, ir.Imm(32, ir.Type.S32), zeros), 0, 32)
