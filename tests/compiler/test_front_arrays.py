@@ -495,3 +495,17 @@ def test_reciprocal_square_root_under_fastmath():
     assert "sqrt.approx.f32" not in kernel.ir(a).replace("rsqrt", "")
     run(kernel, 1, 3, a)
     np.testing.assert_allclose(a, [1.0, 0.5, 2.0], rtol=1e-6)
+
+
+def test_local_bytes_need_not_fill_words() -> None:
+    @cuda.jit
+    def backwards(out, n):
+        own = cuda.local.array(9, uint8)
+        for k in range(9):
+            own[k] = cuda.threadIdx.x + k
+        for k in range(n):
+            out[cuda.threadIdx.x, k] = own[n - 1 - k]
+
+    out = np.zeros((32, 9), np.int32)
+    run(backwards, 1, 32, out, 9)
+    np.testing.assert_array_equal(out, np.arange(32)[:, None] + np.arange(8, -1, -1))

@@ -124,7 +124,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         assignment.npreds,
         function.shared_bytes,
         function.dynamic_bytes,
-        function.local_bytes,
+        -(-function.local_bytes // 4) * 4,  # of whole words
         bytes(function.const),
         _params(function),
         tuple(function.arrays),
