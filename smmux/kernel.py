@@ -80,6 +80,13 @@ class Kernel:
         """The argument types for which there are programs: keys of `overloads`."""
         return list(self.overloads)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Refuse what Numba tells of its own compiler."""
+            hint = "; kernel.ir(*args) is the listing" if name.startswith("inspect_") or name == "ptx" else ""
+            raise AttributeError(f"a kernel has no attribute {name!r}{hint}{did_you_mean(name, dir(type(self)))}")
+
     def specialize(self, *args: Any) -> Kernel:
         """The kernel itself, compiled for these arguments."""
         self.compile(args)

@@ -104,7 +104,7 @@ def classify(args: Iterable[Any], dynshared: int = 0, names: tuple[str, ...] = (
 def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:
     if isinstance(value, np.ndarray):
         return _array(value, name, next(aligned))
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple):
         return TupleType(tuple(_classify(item, f"{name}[{i}]", aligned) for i, item in enumerate(value)))
     if value is None:
         return ScalarType("none")
@@ -126,12 +126,24 @@ def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:
         raise CompileError(
             f"argument {name}: programs are specialised to shapes; give an array instead of the type {value}"
         )
-    if hasattr(value, "__array_interface__"):
+    if hasattr(value, "__array_interface__") and not isinstance(value, np.generic):
         return _array(np.asarray(value), name, next(aligned))
-    raise CompileError(
-        f"argument {name} is a {type(value).__name__}; "
-        "supported are NumPy arrays, numbers, bools, None and tuples of these"
-    )
+    raise CompileError(f"argument {name} is a {type(value).__name__}; {_instead(value)}")
+
+
+def _instead(value: Any) -> str:
+    """What to pass in place of an argument that kernels do not take."""
+    if isinstance(value, list | set | frozenset | range):
+        return "pass a NumPy array, np.array(list(...), dtype=np.float32) or another dtype, or a tuple of a few numbers"
+    if isinstance(value, dict):
+        return "pass one NumPy array for the keys and one for the values"
+    if isinstance(value, np.void):
+        return "pass the array that holds the record, and its index"
+    if hasattr(value, "to_numpy"):
+        return "pass its to_numpy()"
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+        return "pass np.asarray(...) of it"
+    return "supported are NumPy arrays, numbers, bools, None and tuples of these"
 
 
 def _integer(value: int | np.integer[Any], name: str) -> ScalarType:
@@ -150,7 +162,9 @@ def _integer(value: int | np.integer[Any], name: str) -> ScalarType:
 def _array(value: np.ndarray[Any, Any], name: str, align: int) -> ArrayType:
     dtype = value.dtype
     if dtype.name not in ARRAY_DTYPES or not dtype.isnative:
-        raise CompileError(f"argument {name} is an array of {dtype.name}; supported are {', '.join(ARRAY_DTYPES)}")
+        order = "" if dtype.isnative else " in the byte order of other computers: use .astype(...) of it"
+        supported = "" if order else f"; supported are {', '.join(ARRAY_DTYPES)}"
+        raise CompileError(f"argument {name} is an array of {dtype.name}{order}{supported}")
     if value.ndim == 0:
         raise CompileError(f"argument {name} is a 0-d array; use shape (1,), or pass a number")
     strides = tuple(s // dtype.itemsize if n > 1 else 0 for n, s in zip(value.shape, value.strides, strict=True))

@@ -122,8 +122,20 @@ REFUSALS = [
     ("for k in range(a[0]):\n    pass", r"range needs integers", 1, 10),
     ("for k in range(0, 5, 0):\n    pass", r"step of a range must not be 0", 1, 10),
     ("x = range(4)", r"can only stand in a for statement", 1, 5),
-    ("out[i] = a.sum()", r"arrays have no method 'sum'", 1, 10),
+    ("out[i] = a.sum()", r"arrays have no 'sum' in a kernel; add the elements in a for loop", 1, 10),
     ("out[i] = a.real", r"arrays have no 'real' in a kernel; there are shape", 1, 10),
+    ("out[i] = a.shpe[0]", r"arrays have no 'shpe' .* did you mean 'shape'", 1, 10),
+    ("cuda.syncthreads", r"cuda.syncthreads does nothing without parentheses; write cuda.syncthreads\(\)", 1, 1),
+    ("out[i] = cuda.blockdim.x", r"no attribute 'blockdim'; did you mean 'blockDim'", 1, 10),
+    ("cuda.atomic.ad(out, 0, 1)", r"smmux.cuda.atomic has no attribute 'ad'; did you mean 'add'", 1, 1),
+    ("out[i] = math.sqr(a[0])", r"math has no attribute 'sqr'; did you mean 'sqrt'", 1, 10),
+    ("out[i] = pow(i, 2, 3)", r"wrong arguments for pow: takes 2 positional arguments but 3 were given", 1, 10),
+    ("out[i] = float('one')", r"could not convert string to float: 'one'", 1, 10),
+    ("out[i] = np.random.rand()", r"use cuda.random, or pass an array of random numbers", 1, 10),
+    ("out[i] = cuda.to_device(a)", r"call it on the host", 1, 10),
+    ("for k in i:\n    pass", r"write range\(i\)", 1, 10),
+    ("out = 3", r"write out\[...\] = to store an element", 1, 1),
+    ("out[i] = i + 'text'", r"a number is needed here, not the text 'text'", 1, 10),
     ("out[i] = i.bit_length()", r"a number has no attribute", 1, 10),
     ("out[i] = math.nothing(1)", r"math has no attribute 'nothing'", 1, 10),
     ("out[i] = cuda.threadIdx.w", r"has x, y and z, not 'w'", 1, 10),
@@ -181,10 +193,14 @@ def test_refusals(statements, message, line, column):
 ARGUMENTS = [
     (np.zeros(3, "M8[s]"), r"datetime64\[s\]; supported are float64, float32"),
     (2**64, r"18446744073709551616 does not fit 64 bits"),
-    (np.zeros(3, ">f4"), r"argument 'a' is an array"),
+    (np.zeros(3, ">f4"), r"argument 'a' is an array of float32 in the byte order of other computers: use .astype"),
     (np.array(1, np.float32), r"0-d array"),
     (np.zeros(8, np.float32)[::-1], r"strides .* use np.ascontiguousarray"),
     ("text", r"argument 'a' is a str; supported are NumPy arrays"),
+    ([1, 2], r"argument 'a' is a list; pass a NumPy array, np.array\(list\(...\), dtype=np.float32\)"),
+    ({1: 2}, r"argument 'a' is a dict; pass one NumPy array for the keys"),
+    (np.zeros(1, "f4,i4")[0], r"argument 'a' is a void; pass the array"),
+    (np.datetime64("2020-01-01"), r"argument 'a' is a datetime64; supported are"),
     ((1, "x"), r"argument 'a'\[1\] is a str"),
 ]
 
@@ -198,8 +214,17 @@ def test_arguments(value, message):
 
 def test_number_of_arguments():
     kernel = from_source("def kernel(a, b):\n    pass\n", GLOBALS)
-    with pytest.raises(CompileError, match="takes 2 arguments, 1 given"):
+    with pytest.raises(CompileError, match="takes 2 arguments, 1 given: 'b' missing"):
         kernel.simulate(1, 32, (1,), gpu="GTX285")
+    with pytest.raises(CompileError, match="put @staticmethod above @cuda.jit, and leave out self"):
+        from_source("def kernel(self, b):\n    pass\n", GLOBALS)[1, 32](1)
+
+
+def test_numbers_written_as_text():
+    kernel = from_source("def kernel(a):\n    a[0], a[1], a[2] = float('inf'), -float('nan'), int('12')\n", GLOBALS)
+    a = np.zeros(3, np.float32)
+    kernel[1, 1](a)
+    np.testing.assert_array_equal(a, [np.inf, np.nan, 12])
 
 
 def test_places_in_real_files():

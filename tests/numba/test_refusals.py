@@ -53,12 +53,7 @@ STATEMENTS = [
     # cooperative groups, dynamic parallelism
     ("grid = cuda.cg.this_grid()\ngrid.sync()", 1, r"no attribute 'cg'; .*launch one kernel per step"),
     ("a[0] = 1\nchild[1, 1](a)", 2, r"kernel cannot launch kernels; launch them one after the other on the host"),
-    # types of 64 bits
-    ("x = float64(a[0])", 1, r"float64 is not supported by the machine; supported are float32, int32"),
-    ("x = np.float64(a[0])", 1, r"float64 is not supported by the machine; supported are float32, int32"),
-    ("x = int64(c[0])", 1, r"int64 is not supported by the machine; supported are float32, int32"),
-    ("s = cuda.shared.array(8, float64)\ns[0] = 1", 1, r"float64 is not supported by the machine"),
-    ("s = cuda.local.array(8, np.int64)\ns[0] = 1", 1, r"int64 is not supported by the machine"),
+    # complex numbers, and floats of 16 bits
     ("x = complex(a[0], a[1])", 1, r"complex is not supported in a kernel; use two floats"),
     ("a[0] = cuda.fp16.hadd(a[0], a[1])", 1, r"no attribute 'fp16'; .*use float32"),
     # Python's containers, text and exceptions
@@ -92,7 +87,7 @@ STATEMENTS = [
     ("return a[0]", 1, r"a kernel returns nothing; store results in an array"),
     # arrays
     ("a[:] = 0", 1, r"slices are not supported; index one element at a time"),
-    ("a[0] = a.sum()", 1, r"arrays have no method 'sum' in a kernel"),
+    ("a[0] = a.sum()", 1, r"arrays have no 'sum' in a kernel; add the elements"),
     ("s = cuda.shared.array(c[0], float32)", 1, r"shape of an array has to be a compile-time constant"),
     (
         "if a[0] > 0:\n    x = a\nelse:\n    x = b\nx[0] = 1",
@@ -124,15 +119,12 @@ def test_statements(statements: str, line: int | None, message: str) -> None:
 
 # Arguments of a kernel of one parameter, and the message.
 ARGUMENTS = [
-    (np.zeros(4), r"argument 'a' is an array of float64; supported are float32, .*use dtype=np.float32 or .astype"),
-    (np.arange(4), r"argument 'a' is an array of int64; supported are float32, .*use dtype=np.int32 or .astype"),
-    (np.zeros(4, np.complex64), r"argument 'a' is an array of complex64; supported are float32"),
-    (np.zeros(4, [("x", np.float32), ("y", np.int32)]), r"argument 'a' is an array of .*; supported are float32"),
-    (np.zeros(4, "U3"), r"argument 'a' is an array of .*; supported are float32"),
+    (np.zeros(4, np.complex64), r"argument 'a' is an array of complex64; supported are float64"),
+    (np.zeros(4, [("x", np.float32), ("y", np.int32)]), r"argument 'a' is an array of .*; supported are float64"),
+    (np.zeros(4, "U3"), r"argument 'a' is an array of .*; supported are float64"),
     ("text", r"argument 'a' is a str; supported are NumPy arrays, numbers"),
-    ({1: 2}, r"argument 'a' is a dict; supported are NumPy arrays, numbers"),
+    ({1: 2}, r"argument 'a' is a dict; pass one NumPy array for the keys"),
     (1j, r"argument 'a' is a complex; supported are NumPy arrays, numbers"),
-    (2**40, r"argument 'a': 1099511627776 does not fit int32"),
 ]
 
 

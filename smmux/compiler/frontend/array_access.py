@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, environment, floats, memory64, words
+from smmux.compiler.frontend import arith, environment, floats, memory64, unsupported, words
 from smmux.compiler.frontend.array_declarations import contiguous, dtype_of
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, cast_to, number, operand, result, settle
@@ -243,7 +243,7 @@ def attribute(f: Frame, node: ast.Attribute, array: ArrayRef) -> Anything:
         "T": lambda: replace(array, shape=array.shape[::-1], strides=array.strides[::-1]),
     }
     if node.attr not in attributes:
-        raise f.error(node, f"arrays have no {node.attr!r} in a kernel; there are {', '.join(attributes)} and view()")
+        raise f.error(node, unsupported.of_array(node.attr, (*attributes, "view()")))
     return attributes[node.attr]()  # type: ignore[no-any-return]
 
 

@@ -69,7 +69,7 @@ def shape_of(f: Frame, node: ast.AST, value: Anything) -> tuple[int, ...]:
         if not extent.known and f.ctx.dry:
             extent = weak(1)
         if not extent.known or not isinstance(extent.const, int):
-            raise f.error(node, "the shape of an array has to be a compile-time constant of ints")
+            raise f.error(node, "the shape of an array has to be a compile-time constant of ints, as a global is")
         if extent.const < 0:
             raise f.error(node, f"negative extent {extent.const} in the shape of an array")
         shape.append(extent.const)

@@ -80,6 +80,8 @@ def backwards(f: Frame, node: ast.AST, value: Anything) -> Tuple:
 @call(int)
 def to_int(f: Frame, node: ast.AST, value: Anything) -> Value:
     """int(x): towards zero; an int32 where x is not a constant and there is no 64-bit data."""
+    if isinstance(value, Static) and isinstance(value.object, str):
+        return weak(_read(f, node, int, value.object))
     x = number(f, node, value)
     if x.known and (x.kind.weak or x.kind is Kind.BOOL):
         return weak(_whole(f, node, int, x.const))
@@ -88,6 +90,14 @@ def to_int(f: Frame, node: ast.AST, value: Anything) -> Value:
     if x.kind is Kind.UINT64 or x.kind.integral and f.typing is not Typing.WIDE:
         return x
     return cast(f, node, x, whole_kind(f))
+
+
+def _read(f: Frame, node: ast.AST, kind: Callable[[str], int | float], text: str) -> int | float:
+    """A number written as text: float("inf")."""
+    try:
+        return kind(text)
+    except ValueError as reason:
+        raise f.error(node, str(reason)) from None
 
 
 def whole_kind(f: Frame) -> Kind:
@@ -106,6 +116,8 @@ def _whole(f: Frame, node: ast.AST, function: Callable[[Any], int], value: Any) 
 @call(float)
 def to_float(f: Frame, node: ast.AST, value: Anything) -> Value:
     """float(x): a float32 where x is not a constant and there is no 64-bit data."""
+    if isinstance(value, Static) and isinstance(value.object, str):
+        return weak(_read(f, node, float, value.object))
     x = number(f, node, value)
     if x.kind.weak and (x.known or f.narrow):
         return weak(float(x.const)) if x.known else Value(Kind.WEAK_FLOAT)

@@ -54,9 +54,7 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
                 or "keyword argument" in str(reason)
                 or "multiple values" in str(reason)
             ):
-                raise f.error(
-                    node, f"wrong arguments for {_name(function)}: {str(reason).split(')', 1)[-1].strip()}"
-                ) from None
+                raise f.error(node, unsupported.wrong_arguments(_name(function), str(reason), own=2)) from None
             raise
     definition = getattr(function, "definition", None)
     if f.source.library and definition is None and isinstance(function, FunctionType):
@@ -80,4 +78,4 @@ def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:
     arguments, keywords = _arguments(f, node)
     if name == "view" and len(arguments) == 1 and not keywords:
         return array_access.view(f, node, array, arguments[0])
-    raise f.error(node, f"arrays have no method {name!r} in a kernel; there is view(dtype)")
+    raise f.error(node, unsupported.of_array(name, ("view()",)))

@@ -79,7 +79,11 @@ def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
             else f.error(
                 node,
                 f"variable {name!r} is {type_name(before)} (line {line}) and {type_name(value)} here; "
-                "cast one of them or use two names",
+                + (
+                    f"write {name}[...] = to store an element"
+                    if isinstance(before, ArrayRef)
+                    else "cast one of them or use two names"
+                ),
             )
         )
 

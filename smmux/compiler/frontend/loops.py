@@ -42,7 +42,8 @@ def iterated(f: Frame, node: ast.For) -> Range | Tuple:
         return ranges.make(f, call, [number(f, a, evaluate(f, a)) for a in call.args])
     value = evaluate(f, call)
     if not isinstance(value, Tuple):
-        raise f.error(call, "a for loop runs over range(...) or a tuple")
+        hint = f"; write range({ast.unparse(call)})" if isinstance(value, Value) and value.kind.integral else ""
+        raise f.error(call, f"a for loop runs over range(...) or a tuple{hint}")
     return value
 
 

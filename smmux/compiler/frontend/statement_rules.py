@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from smmux.compiler.frontend import array_access, environment
+from smmux.compiler.frontend import array_access, environment, unsupported
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
 from smmux.compiler.frontend.expression_rules import augmented, evaluate_index
@@ -32,7 +32,9 @@ def expression_statement(f: Frame, node: ast.Expr) -> None:
         return
     if isinstance(node.value, ast.Call):
         f.unused.add(node.value)
-    evaluate(f, node.value)
+    value = evaluate(f, node.value)
+    if isinstance(value, Static) and (refusal := unsupported.of_statement(value.object)):
+        raise f.error(node, refusal)
 
 
 @statement(ast.Assign)

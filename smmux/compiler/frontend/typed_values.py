@@ -11,6 +11,7 @@ import ctypes
 import enum
 import struct
 from dataclasses import dataclass, field
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -314,4 +315,16 @@ def type_name(value: Anything) -> str:
         return f"a tuple of {len(value.items)}"
     if isinstance(value, ArrayRef):
         return f"a {len(value.shape)}-d array of {value.dtype}"
-    return "None" if value.object is None else f"the object {getattr(value.object, '__name__', value.object)!s}"
+    return object_name(value.object)
+
+
+def object_name(value: Any) -> str:
+    """A Python object in words, for messages."""
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    name = getattr(value, "__name__", None)
+    kinds = {FunctionType: "function", BuiltinFunctionType: "function", ModuleType: "module", type: "type"}
+    kind = next((word for of, word in kinds.items() if isinstance(value, of)), "object")
+    return f"the {kind} {value if name is None else name}"

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterable
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+from smmux.errors import did_you_mean
 from smmux.language import absent
 
 # Syntax: what it is called, and what to write instead.
@@ -68,7 +72,48 @@ def of_syntax(node: ast.AST) -> str:
 def of_attribute(owner: Any, name: str) -> str:
     """The refusal of an attribute that a module or another object does not have."""
     known = [other for other in dir(owner) if not other.startswith("_")]
-    return absent(getattr(owner, "__name__", None) or str(owner), name, known)
+    module: Any = getattr(owner, "__module__", None) if isinstance(owner, type) else None
+    title = getattr(owner, "__name__", None) or str(owner)
+    return absent(f"{module}.{title}" if module else title, name, known)
+
+
+ARRAY_METHODS = {
+    "sum": "add the elements in a for loop, or cuda.reduce on the host",
+    "min": "compare the elements in a for loop",
+    "max": "compare the elements in a for loop",
+    "mean": "add the elements in a for loop, and divide",
+    "fill": "store the elements in a for loop",
+    "copy": "declare a cuda.local.array, and copy the elements in a for loop",
+    "astype": "convert single elements: float32(a[i])",
+    "item": "write a[0]",
+    "tolist": "index the array",
+    "dot": "multiply and add the elements in a for loop",
+    "append": "arrays have a fixed size: store at an index",
+    "copy_to_host": "copy on the host, after the launch",
+}
+
+
+def of_array(name: str, known: Iterable[str]) -> str:
+    """The refusal of an attribute or method that arrays do not have; known: those that they have."""
+    if name in ARRAY_METHODS:
+        return f"arrays have no {name!r} in a kernel; {ARRAY_METHODS[name]}"
+    known = tuple(known)
+    return f"arrays have no {name!r} in a kernel; there are {', '.join(known)}{did_you_mean(name, known)}"
+
+
+def of_statement(value: Any) -> str:
+    """The refusal of a function's name that stands alone, without the parentheses of a call; empty for other things."""
+    if isinstance(value, FunctionType | BuiltinFunctionType):
+        name = f"{str(value.__module__).removeprefix('smmux.')}.{value.__qualname__}".removeprefix("builtins.")
+        return f"{name} does nothing without parentheses; write {name}()"
+    return ""
+
+
+def wrong_arguments(function: str, reason: str, own: int) -> str:
+    """The refusal of arguments, from Python's message; own: parameters that its function has beside those."""
+    said = reason.split(")", 1)[-1].strip()
+    said = re.sub(r"(?<=takes )\d+|(?<=from )\d+|(?<=to )\d+|(?<=but )\d+", lambda n: str(int(n[0]) - own), said)
+    return f"wrong arguments for {function}: {said}"
 
 
 def of_function(function: Any) -> str:
@@ -80,6 +125,14 @@ def of_function(function: Any) -> str:
         return "; use the function of the math module, on one element"
     if module == "builtins" and name in BUILTINS:
         return f"; {BUILTINS[name]}"
-    if callable(function) and hasattr(function, "__code__") and str(module).split(".")[0] != "smmux":
+    if str(module).startswith("smmux."):
+        return "; call it on the host, outside kernels"
+    if str(module).startswith(("numpy.random", "random")) or type(getattr(function, "__self__", None)).__name__ in (
+        "RandomState",
+        "Generator",
+        "Random",
+    ):
+        return "; use cuda.random, or pass an array of random numbers"
+    if isinstance(function, FunctionType):
         return "; decorate it with @cuda.jit(device=True)"
     return ""
