@@ -1,0 +1,152 @@
+"""Random kernels here and as plain Python over NumPy scalars: the same bits, or the same kind of error.
+
+    python -m tests.numba.python_differential --count 50000 --seed 0 --jobs 16
+
+prints each kernel that differs, made small. `python_kernels` says what kernels contain, `python_oracle` how Python runs
+them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import smmux
+from tests.numba import python_oracle, sources
+from tests.numba.python_kernels import Case, Features, parameters
+from tests.numba.python_shrink import smaller
+from tests.numba.python_statements import generate
+
+CHUNK = 25  # kernels that a process is given at a time
+FILES = 8  # names of kernel files, used again and again: what is loaded stays in memory
+RUNS: tuple[dict[str, Any], ...] = (
+    {"gpu": "GTX285-1100"},
+    {"gpu": "GTX480-48K", "schedule": "list"},
+    {"gpu": "K20c", "unroll_limit": 8},
+    {"gpu": "GTX285", "schedule": "list", "max_registers": 24},
+)
+"""What kernels are compiled for and run on, in turn. Nothing is fused: NumPy rounds products and sums."""
+
+OURS = {
+    smmux.OutOfBoundsError: "IndexError",
+    smmux.KernelZeroDivisionError: "ZeroDivisionError",
+    smmux.KernelUnboundLocalError: "UnboundLocalError",
+}
+ALLOWED = ("integer division by zero", "outside a")
+"""Refusals of what would raise if it were executed: of constants, and so perhaps never."""
+
+_numbers = itertools.count()
+
+
+def outcome(case: Case, options: dict[str, Any]) -> tuple[str, str]:
+    """How the two sides differ, as a kind and in words; both empty if they do not."""
+    expected = case.arguments()
+    raised = python_oracle.run(python_oracle.compiled(case.text, "<oracle>"), case.grid, case.block, expected)
+    found = case.arguments()
+    filename = f"<random kernel {next(_numbers) % FILES}>"
+    try:
+        kernel = sources.load(case.text, filename, "smmux").kernel
+        kernel.simulate(case.grid, case.block, found, fused_mad=False, max_cycles=10**6, **options)
+    except smmux.CompileError as refusal:
+        allowed = raised or any(text in str(refusal.msg) for text in ALLOWED)
+        return ("", "") if allowed else (f"refused: {re.sub(r'[0-9]+', '#', str(refusal.msg))[:70]}", str(refusal))
+    except smmux.Error as error:
+        name = next((name for kind, name in OURS.items() if isinstance(error, kind)), type(error).__name__)
+        return ("", "") if name in raised else (name, f"{error}, where Python raises {sorted(raised) or 'nothing'}")
+    if raised:
+        return "silent", f"nothing raised, where Python raises {sorted(raised)}"
+    return _unlike(case, found, expected)
+
+
+def _unlike(case: Case, found: Sequence[Any], expected: Sequence[Any]) -> tuple[str, str]:
+    names = parameters(case.kinds).split(", ")
+    for name, a, b in zip(names, found, expected, strict=True):
+        if not isinstance(a, np.ndarray):
+            continue
+        same = (_bits(a) == _bits(b)) | ((a != a) & (b != b))
+        if not same.all():
+            place = np.argwhere(~same)[0].tolist()
+            return f"values of {name}", f"{name}{place} is {a[tuple(place)]!r}, not {b[tuple(place)]!r}"
+    return "", ""
+
+
+def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array.view(f"u{array.itemsize}") if array.dtype.kind == "f" else array
+
+
+def verdict(case: Case, options: dict[str, Any]) -> tuple[str, str]:
+    """As `outcome`, but anything else that goes wrong is a difference too."""
+    try:
+        return outcome(case, options)
+    except smmux.Error as error:
+        return type(error).__name__, str(error)
+    except Exception as error:
+        return f"{type(error).__name__} of Python", f"{type(error).__name__}: {str(error)[:300]}"
+
+
+def report(seeds: Sequence[int], features: Features, keep: bool) -> tuple[list[str], Counter[str]]:
+    """Kernels that differ, made small unless they are to be kept, and how often each kind of difference was seen."""
+    found, kinds = [], Counter[str]()
+    for seed in seeds:
+        case, options = generate(Random(seed), features), RUNS[seed % len(RUNS)]
+        kind, words = verdict(case, options)
+        if not kind:
+            continue
+        kinds[kind] += 1
+        if not keep:
+            case = smaller(case, lambda c, k=kind, o=options: verdict(c, o)[0] == k)  # type: ignore[misc]
+            words = verdict(case, options)[1]
+        text = case.text[case.text.index("@cuda.jit") :]
+        found.append(f"---- seed {seed}, {case.grid} x {case.block}, {options}: {kind}: {words}\n{text}")
+    return found, kinds
+
+
+def chunks(first: int, count: int) -> Iterator[range]:
+    """Seeds, a few at a time."""
+    for start in range(first, first + count, CHUNK):
+        yield range(start, min(start + CHUNK, first + count))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Compare many kernels; print those that differ, made small."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", action="store_true", help="print failing kernels as generated")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    for name in ("wide", "slices", "stars"):
+        parser.add_argument(f"--{name}", action="store_true", help="with this part of the language")
+    parser.add_argument("--no-negative", action="store_true", help="without indices that count from the end")
+    parser.add_argument("--hostile", type=int, default=15, help="of a hundred kernels, those that may raise")
+    given = parser.parse_args(argv)
+    features = Features(given.wide, given.slices, given.stars, not given.no_negative, given.hostile)
+    one = partial(report, features=features, keep=given.keep)
+    kinds: Counter[str] = Counter()
+    done = 0
+    with ProcessPoolExecutor(given.jobs) as pool:
+        for found, some in pool.map(one, chunks(given.seed, given.count)):
+            kinds += some
+            done = min(done + CHUNK, given.count)
+            sys.stdout.writelines(text + "\n" for text in found)
+            sys.stdout.flush()
+            if sys.stderr.isatty() or done % 1000 == 0:
+                sys.stderr.write(f"\r{done} kernels, {kinds.total()} differ ")
+    for kind, times in kinds.most_common():
+        sys.stdout.write(f"{times} times: {kind}\n")
+    sys.stdout.write(f"{given.count} kernels, {kinds.total()} differ\n")
+    return 1 if kinds else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
