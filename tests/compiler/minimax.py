@@ -7,7 +7,7 @@ best of its degree. `python -m tests.compiler.minimax NAME` prints the coefficie
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import mpmath as mp
 
@@ -93,6 +93,14 @@ def points(low: object, high: object, count: int) -> list[object]:
     return [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * k / count) for k in range(count + 1)]
 
 
+def value(coefficients: Iterable[object], z: object) -> object:
+    """The polynomial with these coefficients, highest power first."""
+    total = mp.mpf(0)
+    for c in coefficients:
+        total = total * z + c
+    return total
+
+
 def remez(function: Callable[[object], object], low: object, high: object, terms: int) -> list[object]:
     """Coefficients of the best polynomial with so many, lowest power first."""
     nodes = points(low, high, terms)
@@ -100,7 +108,7 @@ def remez(function: Callable[[object], object], low: object, high: object, terms
         rows = mp.matrix([[*(z**k for k in range(terms)), (-1) ** i] for i, z in enumerate(nodes)])
         coefficients = list(mp.lu_solve(rows, mp.matrix([function(z) for z in nodes])))[:terms]
         grid = points(low, high, 12 * terms)
-        errors = [mp.polyval(coefficients[::-1], z) - function(z) for z in grid]
+        errors = [value(coefficients[::-1], z) - function(z) for z in grid]
         starts = [0, *(i for i in range(1, len(grid)) if (errors[i] > 0) != (errors[i - 1] > 0)), len(grid)]
         runs = [range(a, b) for a, b in zip(starts, starts[1:], strict=False)]
         if len(runs) != terms + 1:

@@ -181,7 +181,7 @@ def _round_to(f: Frame, node: ast.AST, x: Value, digits: Value) -> Value:
             raise f.error(node, "round of an integer to tens: write (x + 5) // 10 * 10, or round(float32(x), -1)")
         return x
     x = strong(f, node, x)
-    factor = constant(x.kind, 10.0 ** min(abs(count), MAX_DIGITS))
+    factor = constant(x.kind, math.prod([10.0] * min(abs(count), MAX_DIGITS)))  # with NumPy's roundings
     name = "round_to_digits" if count >= 0 else "round_to_tens"
     return library_number(f, node, name, settle(f, node, x, "round"), factor)
 

@@ -8,7 +8,7 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from smmux.compiler.frontend import declared, environment, mathlib, mathlib64, mathlib_floats
+from smmux.compiler.frontend import declared, environment, mathlib, mathlib_floats, mathlib_wide
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Edge, Frame
 from smmux.compiler.frontend.convert import number
@@ -17,8 +17,9 @@ from smmux.compiler.frontend.rules import execute
 from smmux.compiler.frontend.source import FunctionSource, from_function
 from smmux.compiler.frontend.typed_values import Anything, Static, Value
 
-LIBRARY = (mathlib, mathlib_floats, mathlib64)
-"""The modules of functions in the kernel language: of float32 and int32, of floats of either size, of float64."""
+LIBRARY = (mathlib, mathlib_floats, mathlib_wide)
+"""The modules of functions in the kernel language that go by name: of float32 and int32; of floats of either size; of
+float32, computed in float64."""
 MAX_DEPTH = 64
 """Calls within calls, beyond which functions that call each other with ever new arguments count as recursive [EST].
 

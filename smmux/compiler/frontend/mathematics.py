@@ -70,6 +70,9 @@ ROWS = (
     Row(math.remainder, "remainder", arguments=2),
     Row(math.nextafter, "nextafter", arguments=2),
     Row(math.ulp, "ulp"),
+    Row(math.cbrt, "cbrt"),
+    Row(math.gamma, "gamma"),
+    Row(math.lgamma, "lgamma"),
 )
 
 

@@ -84,7 +84,7 @@ def stirling(y, low):
     """log gamma(y + low) as a pair, for y from 8 to 10**20."""
     high, rest = long_log_words(y)
     a, a_low = multiply(high, rest, y - 0.5, 0.0)
-    a, a_low = add(a, a_low, -y, low * (high - 0.5 / y))
+    a, a_low = add(a, a_low, -y, low * (high - (0.5 + TWELFTH[0] / y) / y))
     a, a_low = add(a, a_low, HALF_LOG_TWO_PI[0], HALF_LOG_TWO_PI[1])
     v = 1.0 / (y * y)
     b, b_low = quick_sum(TWELFTH[0], cuda.fma(v, polynomial(v, STIRLING), TWELFTH[1]))

@@ -208,8 +208,8 @@ def sin_pi_words(x):
     """sin(pi x) as a pair, for finite x: the fraction of x is exact."""
     n = nearest(x + x)
     r, low = multiply(cuda.fma(-0.5, n, x), 0.0, PI[0], PI[1])
-    n = int32(n - 4.0 * nearest(0.25 * n))
+    quadrant = int32(n - 4.0 * nearest(0.25 * n))
     value, rest = sin_reduced(r, low)
-    if n & 1 == 1:
+    if quadrant & 1 == 1:
         value, rest = cos_reduced(r, low)
-    return (-value, -rest) if n & 2 == 2 else (value, rest)
+    return (-value, -rest) if quadrant & 2 == 2 else (value, rest)
