@@ -1,0 +1,228 @@
+"""The page docs/language.md: what the kernel language has, and what not, as the compiler answers today.
+
+    python -m tests.numba.language_page
+
+writes it. Lines that compile stand in the first part, and the others in the second with the message that they get;
+both come from the table below, and from the tests of refusals.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from smmux import CompileError, Error
+from tests.numba import sources, test_refusals
+
+PAGE = Path(__file__).parents[2] / "docs/language.md"
+
+HEADER = """\
+import math
+import operator
+
+import numpy as np
+import smmux
+from numba import boolean, cuda, float32, float64, int8, int32, int64, uint8, uint32, uint64
+
+TABLE = np.arange(4, dtype=np.float32)
+COLORS = (1, 2, 3)
+SIZE = 4
+
+
+@cuda.jit(device=True)
+def norm(x, y=0.0, *rest):
+    return math.sqrt(x * x + y * y)
+
+
+@cuda.jit
+def plain(x):
+    return x + 1
+
+
+"""
+
+SNIPPETS = {
+    "Where a thread is": [
+        "i = cuda.grid(1)",
+        "x, y = cuda.grid(2)",
+        "u, v, w = cuda.grid(3)",
+        "i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x",
+        "n = cuda.gridsize(1)",
+        "w = cuda.laneid + cuda.warpsize + cuda.gridDim.y",
+    ],
+    "Statements": [
+        "for k in range(2, c[0], -3):\n    a[k] = k",
+        "for x in (1, 2.5):\n    a[0] += x",
+        "for x in a:\n    b[0] += x",
+        "for k, x in enumerate(a):\n    b[k] = x",
+        "for x, y in zip(a, b):\n    d[0] += x * y",
+        "while a[0] > 1:\n    a[0] /= 2",
+        "for k in range(4):\n    if a[k] < 0:\n        break\nelse:\n    a[0] = 1",
+        "if a[0] > 0 and not b[0] < 1:\n    return",
+        "u, (v, w) = 1, (2, 3)",
+        "a[0], b[0] = b[0], a[0]",
+        "x = a[0] if c[0] else b[0]",
+        "if (n := c[0]) > 1:\n    a[n] = 1",
+        "assert c[0] > 0",
+        "print(c[0], a[1])",
+        "match c[0]:\n    case 1:\n        a[0] = 1",
+        "del x",
+    ],
+    "Arrays": [
+        "a[-1] = m[1, 2]",
+        "row = m[1]\nrow[2] = 3",
+        "part = a[2:6]\npart[0] = 1",
+        "column = m[:, 1]\ncolumn[0] = 1",
+        "back = a[::-1]\nback[0] = 1",
+        "a[1:3] = 0",
+        "x = m.T[0, 1]",
+        "n = m.shape[0] + m.size + m.ndim + len(m)",
+        "x = m.reshape(16)[3]",
+        "x = a.view(int32)[1]",
+        "x = r[1].x",
+        "r[1]['y'] = 3",
+        "x = z[0].real",
+        "x = TABLE[c[0]]",
+        "x = COLORS[2]",
+        "x = cuda.const.array_like(TABLE)[c[0]]",
+        "s = cuda.shared.array((8, 9), float32)\ns[1, 2] = 3",
+        "s = cuda.shared.array(shape=0, dtype=int32)",
+        "s = cuda.local.array(SIZE, float64)\ns[c[0]] = 1",
+        "s = cuda.local.array(4, float32, alignment=16)",
+        "s = np.zeros(4)",
+        "a.fill(0)",
+        "x = a + b",
+    ],
+    "Types and numbers": [
+        "x = float32(1) + uint8(2) + int64(3) + float64(4)",
+        "x = np.float32(1) + np.uint32(3)",
+        "x = uint64(1) << uint64(40)",
+        "x = d[0] / 3",
+        "x = complex(1, 2) * z[0]",
+        "x = 3j",
+        "x = float('inf')",
+        "x = int(a[0]) + round(a[1]) + bool(a[2])",
+        "x = round(d[0], 2)",
+        "x = c[0] // 3 + c[0] % -3 + c[0] ** 2",
+        "x = divmod(c[0], 7)[0]",
+        "x = min(a[0], 1, d[0]) + abs(c[0])",
+        "x = [1, 2, 3][1]",
+        "x = {'one': 1}",
+        "x = [k for k in range(3)]",
+    ],
+    "Functions": [
+        "x = norm(a[0], y=2.0)",
+        "x = plain(a[0])",
+        "t = (a[0], b[0])\nx = norm(*t)",
+        "x = math.sin(a[0]) + math.exp(d[0])",
+        "x = math.erf(d[0]) + math.gamma(d[1])",
+        "x = math.frexp(a[0])[1] + math.ldexp(a[0], 3)",
+        "x = math.fma(a[0], a[1], a[2])",
+        "x = math.hypot(a[0], a[1]) + math.remainder(a[0], a[1])",
+        "x = operator.add(c[0], 1)",
+        "x = np.sqrt(a[0])",
+        "x = sum(a)",
+        "f = lambda x: x + 1",
+        "x = map(norm, a)",
+        "child = plain[1, 32](a)",
+    ],
+    "CUDA": [
+        "cuda.syncthreads()",
+        "n = cuda.syncthreads_count(a[0] > 1) + cuda.syncthreads_and(1) + cuda.syncthreads_or(0)",
+        "cuda.syncwarp()",
+        "cuda.threadfence()",
+        "old = cuda.atomic.add(a, 0, 1)",
+        "cuda.atomic.max(d, 0, 2.0)",
+        "cuda.atomic.cas(c, 0, 1, 2)",
+        "x = cuda.shfl_down_sync(0xffffffff, a[0], 1)",
+        "x = cuda.ballot_sync(0xffffffff, c[0] > 1)",
+        "x = cuda.match_any_sync(0xffffffff, c[0])",
+        "x = cuda.popc(c[0]) + cuda.clz(c[0]) + cuda.ffs(c[0]) + cuda.brev(c[0])",
+        "x = cuda.selp(c[0] > 1, 1, 2) + cuda.fma(a[0], a[1], a[2]) + cuda.cbrt(a[0])",
+        "x = cuda.fp16.hadd(a[0], a[1])",
+        "x = cuda.float32x4(1, 2, 3, 4)",
+        "cuda.cg.this_grid().sync()",
+        "cuda.nanosleep(100)",
+        "with smmux.overlap():\n    a[0] = 1",
+    ],
+}
+"""Lines of kernels by subject. a, b, c, d, m, r and z are arrays: float32, float32, int32, float64, float32 with two
+axes, records with the fields x and y, and complex64."""
+
+_numbers = count()
+
+
+def arguments() -> tuple[np.ndarray, ...]:
+    """The arrays that the lines name."""
+    records = np.zeros(8, [("x", np.float32), ("y", np.int32)])
+    plane = np.zeros((4, 4), np.float32)
+    dtypes = np.float32, np.float32, np.int32, np.float64
+    return *(np.zeros(8, dtype) for dtype in dtypes), plane, records, np.zeros(8, np.complex64)
+
+
+def refusal(code: str, header: str = HEADER, names: str = "abcdmrz") -> str:
+    """What the compiler says of lines of a kernel; empty if it takes them."""
+    given = {name: value for name, value in zip("abcdmrz", arguments(), strict=True) if name in names}
+    given = {name: value for name, value in given.items() if re.search(rf"\b{name}\b", code)}
+    text = f"{header}@cuda.jit\ndef kernel({', '.join(given)}):\n{textwrap.indent(code, '    ')}\n"
+    try:
+        kernel = sources.load(text, f"language_{next(_numbers)}.py", "smmux").kernel
+        kernel.compile(tuple(given.values()), gpu="K20c", dynshared=64 * ("shape=0" in code))
+    except Error as error:
+        return re.sub(r"language_\d+", "file", str(error.msg if isinstance(error, CompileError) else error))
+    return ""
+
+
+def cell(text: str) -> str:
+    """A message as a cell of a table."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+
+
+def code_cell(code: str) -> str:
+    """Lines of code as a cell of a table."""
+    lines = [(len(line) - len(line.lstrip()), line.strip().replace("|", "\\|")) for line in code.splitlines()]
+    return "<br>".join("&nbsp;" * indent + f"`{line}`" for indent, line in lines)
+
+
+def page() -> str:
+    """The page."""
+    answers = {group: [(code, refusal(code)) for code in codes] for group, codes in SNIPPETS.items()}
+    parts = [INTRODUCTION]
+    for group, rows in answers.items():
+        lines = [code for code, message in rows if not message]
+        parts.append("\n".join([f"### {group}", "", "```py", *lines, "```"]))
+    refused = [row for rows in answers.values() for row in rows if row[1]]
+    known = {code for code, _ in refused}
+    tested = [code for code, _, _ in test_refusals.STATEMENTS if code not in known]
+    refused += [(code, refusal(code, test_refusals.HEADER, "abc")) for code in tested]
+    rows = [f"| {code_cell(code)} | {cell(message)} |" for code, message in refused if message]
+    return "\n\n".join([*parts, "\n".join([REFUSED, "", "| in a kernel | message |", "|---|---|", *rows])]) + "\n"
+
+
+INTRODUCTION = """\
+# The language of kernels: what it has, and what not
+
+Made by `python -m tests.numba.language_page` from what the compiler answers; a test holds the page to it.
+
+Kernels are those of [Numba CUDA](https://numba.readthedocs.io/en/stable/cuda/index.html): a file written for it needs
+`from numba import cuda` changed to `from smmux import cuda`, and nothing else. What the compiler takes gives the value
+that Python and NumPy give ([NEP 50](https://numpy.org/neps/nep-0050-scalar-promotion.html)), or with
+`typing="numba"` the value that compiled Numba gives. What it does not take is refused with a sentence that names the
+line and what to write instead. What numba.cuda does not have, `smmux.smm` and `smmux.overlap`, is explained in
+[multiplexing](multiplexing.md).
+
+## What there is
+
+In these lines `a` and `b` are arrays of float32, `c` of int32, `d` of float64, `z` of complex64, `m` has two axes, `r`
+holds records with the fields `x` and `y`. `TABLE`, `COLORS` and `SIZE` are globals: an array, a tuple, a number."""
+
+REFUSED = """\
+## What there is not"""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
