@@ -67,8 +67,6 @@ class Attribute:
 
 # Attributes of numba.cuda that smmux.cuda does not have.
 ABSENT: dict[str, str] = {
-    "cg": "blocks cannot wait for each other inside a kernel; launch one kernel per step, or use one block and "
-    "cuda.syncthreads()",
     "fp16": "there are no 16-bit floats; use float32",
     "random": "import it: from smmux.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32",
     "nanosleep": "nothing is gained by sleeping; leave it out",
@@ -76,7 +74,7 @@ ABSENT: dict[str, str] = {
     "match_any_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
     "match_all_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
     "lanemask_lt": "write (1 << cuda.laneid) - 1",
-    "grid_group": "launch one kernel per step",
+    "grid_group": "write cuda.cg.this_grid()",
     "declare_device": "write a @cuda.jit(device=True) function",
     "jit_module": "decorate each function with @cuda.jit",
 }

@@ -80,6 +80,14 @@ enum error diagnose_deadlock(const struct sm *sms, uint32_t count, struct fault 
         if (slot == MAX_WARPS) continue;
         const struct block *b = &sm->blocks[sm->warps[slot].block];
         point_at(sm, slot, f);
+        if (sm->grid_arrived) {
+            snprintf(
+                f->text, sizeof f->text,
+                "block %u waits for all blocks of the grid, but not all come: some have ended, "
+                "or wait for something else",
+                b->id);
+            break;
+        }
         snprintf(f->text, sizeof f->text,
                  "block %u on SM %u waits for %s (%u of %u warps arrived, %u blocks queue for "
                  "shared memory)",

@@ -185,6 +185,34 @@ static bool replace_blocks(struct gpu *g) {
     return reach >= g->window_end;
 }
 
+/* The least time between the arrival of the last block at a barrier of the grid and its end, which
+ * other SMs must not have passed when they hear of it. */
+enum {
+#define PARAM(name, unit, min, max, doc) LEAST_##name = (int)(min),
+#include "tables/config.def"
+};
+
+_Static_assert(LEAST_grid_sync >= MAX_WINDOW,
+               "a window ends before what happens in it is answered");
+
+/* Let the blocks go on that wait for each other, if all of the grid do. */
+static void sync_grid(struct gpu *g) {
+    const struct config *cfg = g->l->cfg;
+    uint32_t arrived = 0;
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < cfg->sm_count; i++) {
+        arrived += g->sms[i].grid_arrived;
+        if (g->sms[i].grid_arrival > last) last = g->sms[i].grid_arrival;
+    }
+    if (arrived < g->dispatch.total) return;
+    for (uint32_t i = 0; i < cfg->sm_count; i++) {
+        if (!g->sms[i].grid_arrived) continue;
+        g->sms[i].grid_arrived = 0;
+        sm_add_block(&g->sms[i], GRID_RELEASE, last + cfg->grid_sync);
+    }
+    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) report(g, tpc);
+}
+
 /* Let all SMs run to the end of the window, and memory from where it is to the window's begin, t.
  * An SM that waits for the next block goes on when those behind it have caught up. */
 static void run_window(struct gpu *g, uint64_t t) {
@@ -193,6 +221,7 @@ static void run_window(struct gpu *g, uint64_t t) {
     g->host.passes++;
     for (; !replace_blocks(g); g->host.passes++) pool_run(g->pool, run_tpc, g, g->tpcs);
     g->host.windows++;
+    if (g->program.syncs_grid) sync_grid(g);
 }
 
 /* Run window after window until the grid has ended. */

@@ -59,6 +59,17 @@ enum error launch_check(const struct launch *l, struct fault *f) {
     return e;
 }
 
+/* Refuse a grid whose blocks wait for each other, but cannot all be there. */
+static enum error check_resident(const struct launch *l, const struct program *p, uint32_t each,
+                                 struct fault *f) {
+    const uint64_t blocks = size_of(l->dims.grid), most = (uint64_t)each * l->cfg->sm_count;
+    if (!p->syncs_grid || blocks <= most) return OK;
+    return refuse(f, ERROR_BAD_LAUNCH,
+                  "the blocks of a grid that synchronises must all be resident: %llu are launched, "
+                  "and %llu can be, %u on each of %u SMs",
+                  (unsigned long long)blocks, (unsigned long long)most, each, l->cfg->sm_count);
+}
+
 /* Set how many blocks an SM may hold, from the occupancy rules and the management of shared memory.
  */
 static enum error admit(const struct launch *l, struct machine *m, struct outcome *out) {
@@ -81,7 +92,7 @@ static enum error admit(const struct launch *l, struct machine *m, struct outcom
     }
     out->residency = o.blocks;
     out->limiter = o.limiter;
-    if (o.blocks) return OK;
+    if (o.blocks) return check_resident(l, m->program, o.blocks, &out->fault);
     snprintf(out->fault.text, sizeof out->fault.text, "no block fits: limited by %s",
              limiter_name(o.limiter));
     return out->fault.code = ERROR_BAD_LAUNCH;

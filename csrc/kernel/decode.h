@@ -90,6 +90,7 @@ struct program {
     const uint8_t *constants;
     uint32_t constant_bytes;
     uint32_t ready_count; /* entries of a warp's ready[] */
+    bool syncs_grid;      /* has a barrier of all blocks */
     uint32_t row_count;   /* rows of a warp's register file, special registers included */
 };
 

@@ -167,6 +167,7 @@ static enum error control(struct decoder *dec, const struct insn *in, struct uop
         if (in->sub == BAR_ALLOC && in->imm <= 0)
             return reject(dec, "allocation of %d bytes", (int)in->imm);
         if (in->guard) return reject(dec, "guarded barrier");
+        dec->p->syncs_grid |= in->sub == BAR_GRID;
     }
     return in->op == OP_TRAP ? predicate(dec, in->a, &u->a) : OK;
 }

@@ -133,3 +133,8 @@ void cache_invalidate(struct cache *c, uint32_t line) {
     const uint32_t i = cache_find(c, line);
     if (i != CACHE_NONE) cache_set(c, i, CACHE_NONE);
 }
+
+void cache_clear(struct cache *c) {
+    for (uint32_t i = 0; i < c->sets * c->ways; i++)
+        if (c->number[i] != CACHE_NONE) cache_set(c, i, CACHE_NONE);
+}

@@ -63,6 +63,8 @@ uint32_t cache_victim(const struct cache *c, uint32_t line);
 void cache_put(struct cache *c, uint32_t index, uint32_t line);
 /* Drop the line if it is present. */
 void cache_invalidate(struct cache *c, uint32_t line);
+/* Drop all lines. No miss may be pending. */
+void cache_clear(struct cache *c);
 
 /* Make that way the most recently used. */
 static inline void cache_touch(struct cache *c, uint32_t index) {

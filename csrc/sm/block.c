@@ -219,11 +219,14 @@ static void request(struct sm *sm, struct block *b, uint64_t t) {
     serve_queue(sm, t);
 }
 
+static void release_grid(struct sm *sm, uint64_t t);
+
 void block_start_due(struct sm *sm) {
     const struct coming_block start = sm->pending[0];
     sm->pending_count--;
     memmove(sm->pending, sm->pending + 1, sm->pending_count * sizeof *sm->pending);
-    request(sm, place_block(sm, start), start.cycle);
+    if (start.block == GRID_RELEASE) release_grid(sm, start.cycle);
+    else request(sm, place_block(sm, start), start.cycle);
 }
 
 /* Take a block's dynamic part back. */
@@ -237,9 +240,27 @@ static void release(struct sm *sm, struct block *b, uint64_t t) {
 
 /* ---- barriers ---------------------------------------------------------------------------- */
 
+/* Does the block wait at a barrier of the whole grid? */
+static bool waits_for_grid(const struct block *b) {
+    return b->used && b->barrier == BAR_GRID && b->arrived && b->arrived == b->warps_live;
+}
+
+/* All live warps of a block have arrived at a barrier of the grid. The block counts as arrived when
+ * all its accesses are answered, which makes its stores visible to the others. */
+static void arrive_at_grid(struct sm *sm, const struct block *b, uint64_t t) {
+    if (b->accesses_pending) return;
+    sm->grid_arrived++;
+    if (t > sm->grid_arrival) sm->grid_arrival = t;
+}
+
 /* All live warps of a block have arrived: do what the barrier is for, and let them go on. */
 static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     const enum bar_option option = (enum bar_option)b->barrier;
+    if (option == BAR_GRID && !b->released) {
+        arrive_at_grid(sm, b, t);
+        return;
+    }
+    b->released = false;
     if (sm->check) check_interval(sm, b, t);
     sm->count.barriers++;
     sm->count.barrier_wait_cycles += b->arrived * t - b->arrivals;
@@ -258,6 +279,19 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     else if (option == BAR_ALLOC || b->isolating) open_region(b, t);
     if (option == BAR_RELEASE && sm->m->dynamic) release(sm, b, t);
     release_warps(sm, b, t + sm->m->cfg->lat_bar, WAIT_BARRIER);
+}
+
+/* All blocks of the grid have arrived. Those of other SMs have stored what the L1 may hold an older
+ * copy of. */
+static void release_grid(struct sm *sm, uint64_t t) {
+    if (sm->caches[CACHE_DATA].present) cache_clear(&sm->caches[CACHE_DATA].cache);
+    sm->grid_arrival = 0;
+    for (uint32_t slot = 0; slot < MAX_BLOCKS; slot++) {
+        struct block *b = &sm->blocks[slot];
+        if (!waits_for_grid(b)) continue;
+        b->released = true;
+        complete_barrier(sm, b, t);
+    }
 }
 
 /* What is wrong with a warp's arrival at a barrier. */
@@ -352,5 +386,6 @@ void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t) {
 void block_access_done(struct sm *sm, uint32_t block, uint64_t t) {
     struct block *b = &sm->blocks[block];
     b->accesses_pending--;
+    if (!b->accesses_pending && waits_for_grid(b)) arrive_at_grid(sm, b, t);
     finish_if_done(sm, b, t);
 }

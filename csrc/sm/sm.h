@@ -66,6 +66,7 @@ struct block {
     bool region;            /* between an opening and a closing barrier (Figure 1) */
     bool isolating;         /* the barrier being assembled bears INSN_ISOLATE */
     bool synced;            /* has completed a barrier */
+    bool released;          /* all blocks have arrived at the barrier of the grid */
     uint32_t dynamic_bytes; /* asked for by its last allocation */
     uint8_t barrier;        /* enum bar_option of the barrier being assembled */
     uint32_t id;
@@ -81,7 +82,8 @@ struct block {
     uint32_t barrier_pc;
 };
 
-/* A block that is to start, and when. */
+/* A block that is to start, and when; or the end of a barrier of the whole grid. */
+#define GRID_RELEASE UINT32_MAX
 struct coming_block {
     uint64_t cycle;
     uint32_t block;
@@ -194,6 +196,8 @@ struct sm {
     struct coming_block pending[MAX_BLOCKS]; /* in order */
     uint64_t finished[MAX_BLOCKS];           /* when blocks ended that are yet to be replaced */
     uint32_t pending_count, finished_count;
+    uint32_t grid_arrived;  /* blocks that wait for those of other SMs */
+    uint64_t grid_arrival;  /* cycle at which the last of them came */
     uint64_t last_activity; /* cycle of the last exit or acknowledgement */
     uint64_t next;          /* earliest cycle at which it can do something by itself */
     uint64_t reach;     /* it has run, or is to run, to this cycle (exclusive); NEVER: a fault */

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast, overload
 
+from smmux.cuda import cg
 from smmux.declaration import check_options, declare
 from smmux.device import (
     close,
@@ -81,6 +82,7 @@ __all__ = [
     "blockDim",
     "blockIdx",
     "brev",
+    "cg",
     "close",
     "clz",
     "const",

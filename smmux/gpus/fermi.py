@@ -54,6 +54,7 @@ _MEMORY: dict[str, Value] = {
     "const_clk_per_way": (2, "EST"),
     "block_start": (150, "EST"),
     "dispatch_interval": (2, "GS302"),
+    "grid_sync": (1800, "MEM Xiao and Feng, IPDPS 2010; EST"),  # 1.3 us by flags in global memory, on a GTX280
     "credits": (512, "EST"),
     "coalesce_rule": (20, "PG55 G.4.2"),
     "coalesce_l1": (1, "PG55 G.4.2"),

@@ -53,6 +53,7 @@ _MEMORY: dict[str, Value] = {
     "const_clk_per_way": (4, "EST"),
     "block_start": (150, "EST"),  # 201 clk on GK104, 150 on GM107 [MERPSYS]; none known for GT200
     "dispatch_interval": (4, "GS302"),  # at most one block per TPC and core cycle
+    "grid_sync": (1900, "MEM Xiao and Feng, IPDPS 2010; EST"),  # 1.3 us by flags in global memory, on a GTX280
     "credits": (512, "EST"),
     "coalesce_rule": (13, "PG55 G.3.2"),
     "coalesce_l1": (0, "PG55 G.3.1"),

@@ -53,6 +53,7 @@ _MEMORY: dict[str, Value] = {
     "const_clk_per_way": (1, "EST"),
     "block_start": (150, "EST"),  # 201 clk on GK104 [MERPSYS]
     "dispatch_interval": (1, "GS302"),
+    "grid_sync": (900, "MEM Xiao and Feng, IPDPS 2010; EST"),  # 1.3 us by flags in global memory, on a GTX280
     "credits": (512, "EST"),
     "coalesce_rule": (35, "PG55 G.5.2"),
     "coalesce_l1": (0, "PG55 G.5.2"),

@@ -86,7 +86,7 @@ class Writer:
             )
             self.emit("bra", imm=target, aux=meet)
         elif name == "bar.sync":
-            self.emit(name, sub=rng.choice((0, 0, 1, 2)), imm=rng.choice((1, 64, 128, 1 << 20)))
+            self.emit(name, sub=rng.choice((0, 0, 0, 1, 2, 3)), imm=rng.choice((1, 64, 128, 1 << 20)))
         else:
             self.emit(name)
 

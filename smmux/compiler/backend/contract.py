@@ -1,8 +1,8 @@
 """Contraction: a product whose one reader is an addition in its block becomes a multiply-add.
 
 `mad` rounds the product as `mul` does, so nothing changes but the count; `fma.rn`, where the machine fuses, rounds
-once, as nvcc's default (-fmad=true) does. Sums of float64 products stay as they are, on every machine: NumPy's value, and
-what the functions of float64 rely on, whose error terms a contraction would change.
+once, as nvcc's default (-fmad=true) does. Sums of float64 products stay as they are on every machine: that is NumPy's
+value, and what the functions of float64 rely on, whose error terms a contraction would change.
 """
 
 from __future__ import annotations

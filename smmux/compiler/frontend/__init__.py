@@ -12,6 +12,7 @@ from smmux.compiler.frontend import (
     array_declarations,
     builtin,
     calls,
+    cooperation,
     environment,
     expression_rules,
     intrinsics,
@@ -36,6 +37,7 @@ __all__ = ["FunctionSource", "Note", "from_function", "from_text", "lower", "por
 _RULES = (
     builtin,
     calls,
+    cooperation,
     expression_rules,
     intrinsics,
     loops,
