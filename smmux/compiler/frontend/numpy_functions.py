@@ -17,7 +17,7 @@ from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.rules import CALLS, call
 from smmux.compiler.frontend.typed_values import Anything, Value, weak
 
-SAME = {
+SAME: dict[Any, Callable[..., Any]] = {
     np.absolute: abs,
     np.arccos: math.acos,
     np.arccosh: math.acosh,
