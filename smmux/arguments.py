@@ -55,6 +55,8 @@ def pack(program: Program, args: Sequence[Any]) -> Arguments:
             buffers.append((memory, start, high - low, bool(value.flags.writeable)))
             starts.append(start + value.ctypes.data - low)
             words.append(starts[-1])
+        elif word.type in COMPLEX:
+            words += struct.unpack(COMPLEX[word.type][1], _complex_bytes(word.name, word.type, value))
         elif word.type in WIDE:
             low_and_high = _long_word(word.name, word.type, value)
             words += [low_and_high & 0xFFFFFFFF, low_and_high >> 32]
@@ -66,12 +68,16 @@ def pack(program: Program, args: Sequence[Any]) -> Arguments:
 WIDE = ("s64", "u64", "f64")
 """Types of parameters that take two words."""
 
+COMPLEX = {"c64": ("<ff", "<II"), "c128": ("<dd", "<IIII")}
+"""Types of complex parameters: the parts, and the words, as `struct` has them."""
+
 _WANTED = {
     "ptr": "an array",
     "tex": "a texture",
     **dict.fromkeys(("s32", "s64"), "an int"),
     **dict.fromkeys(("u32", "u64"), "an unsigned int"),
     **dict.fromkeys(("f32", "f64"), "a float"),
+    **dict.fromkeys(("c64", "c128"), "a complex number"),
 }
 _RANGE = {
     "s32": (-(1 << 31), (1 << 31) - 1),
@@ -95,6 +101,17 @@ def _long_word(name: str, kind: str, value: Any) -> int:
     if not isinstance(value, numbers.Real | np.bool_):
         raise LaunchError(f"argument {name!r} must be a float, not {value!r}")
     return int.from_bytes(struct.pack("<d", float(value)), "little")
+
+
+def _complex_bytes(name: str, kind: str, value: Any) -> bytes:
+    """The bytes of a complex argument, each part rounded once."""
+    if not isinstance(value, numbers.Complex | np.bool_):
+        raise LaunchError(f"argument {name!r} must be a complex number, not {value!r}")
+    exact = complex(value)
+    try:
+        return struct.pack(COMPLEX[kind][0], exact.real, exact.imag)
+    except OverflowError:
+        raise LaunchError(f"argument {name!r} = {value!r} does not fit complex64") from None
 
 
 def _integer(name: str, kind: str, value: Any) -> int:

@@ -65,7 +65,8 @@ class Imm:
 class Param:
     """One 32-bit word of the kernel's parameters (a scalar, or the address of an array).
 
-    wide: "s64", "u64" or "f64" for the lower word of a scalar of 64 bits, "high" for its upper one, which follows.
+    wide: "s64", "u64", "f64", "c64" or "c128" for the first word of a scalar of 64 or 128 bits, "high" for the others,
+    which follow.
     """
 
     word: int

@@ -58,8 +58,8 @@ BAR_OPTIONS = tuple(_core.BARRIERS)
 SHFL_MODES = tuple(_core.SHUFFLES)
 VOTE_MODES = tuple(_core.VOTES)
 
-WIDE_PARAMS = ("s64", "u64", "f64")
-"""Types of parameters that take two words."""
+WIDE_PARAMS = {"s64": 8, "u64": 8, "f64": 8, "c64": 8, "c128": 16}
+"""Types of parameters that take two words or four, and their bytes."""
 
 DATA_FIELDS = ("d", "b", "c", "q")
 """Fields that name the data registers of a load or store, in the order of the words."""
@@ -74,8 +74,8 @@ def op_names() -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class ParamWord:
     """One 32-bit word of the parameters. type: "s32", "u32", "f32", "ptr" (the address of an
-    array), "tex" (that of a texture), or "s64", "u64", "f64" for the lower word of a scalar of 64 bits and "high" for
-    its upper one; array: position among the arrays."""
+    array), "tex" (that of a texture), or "s64", "u64", "f64", "c64" or "c128" for the first word of a scalar of 64
+    or 128 bits and "high" for the others; array: position among the arrays."""
 
     name: str
     type: str
@@ -121,7 +121,7 @@ class Program:
         for word in self.params:
             if word.type in ("tex", "high"):
                 continue
-            width = pointer_bytes if word.type == "ptr" else 8 if word.type in WIDE_PARAMS else 4
+            width = pointer_bytes if word.type == "ptr" else WIDE_PARAMS.get(word.type, 4)
             size = -(-size // width) * width + width
         return size
 

@@ -21,8 +21,9 @@ INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 LARGE = 2**30  # a program may count on smaller integers never to pass the ends of their type in loops
 ARRAY_DTYPES = (
     "float64", "float32", "float16", "int64", "uint64", "int32", "uint32", "int16", "uint16", "int8", "uint8", "bool",
+    "complex64", "complex128",
 )  # fmt: skip
-WIDE = ("float64", "int64", "uint64", "complex64", "complex128")
+WIDE = ("float64", "int64", "uint64", "complex128")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,9 @@ def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:
         return ScalarType("bool")
     if isinstance(value, int | np.integer):
         return _integer(value, name)
-    if isinstance(value, np.floating):
+    if isinstance(value, complex) and not isinstance(value, np.generic):
+        return ScalarType("complex64", python=True)
+    if isinstance(value, np.floating | np.complexfloating):
         return ScalarType(value.dtype.name)
     if isinstance(value, float):
         return ScalarType("float32", python=True)

@@ -96,8 +96,8 @@ BODIES = [
     ("f8", "out[i] = f8[i] % 0.7 + f8[i] // 0.3"),
     ("i8", "out[i] = abs(i8[i]) - (-i8[i]) + (~i8[i])"),
     ("i8", "a, b = divmod(i8[i], 1000003)\nout[i] = a * 31 + b"),
-    ("i8", "x = i8[i]\nfor j in range(5):\n    if x % 2 == 0:\n        x = x // 2\n    else:\n        x = 3 * x + 1\n"
-           "out[i] = x"),
+    ("i8", ("x = i8[i]\nfor j in range(5):\n    if x % 2 == 0:\n        x = x // 2\n    else:\n        x = 3 * x + 1\n"
+           "out[i] = x")),
     ("f8", "x = f8[i]\ny = x\nwhile y < 100.0:\n    y = y * y + 1.5\nout[i] = y"),
     ("f8", "x = 1.5\nif f8[i] > 0:\n    x = f8[i]\nout[i] = x"),
     ("i8", "out[i] = i8[i] ** 3 + i ** 5"),

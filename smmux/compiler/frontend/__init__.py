@@ -18,7 +18,6 @@ from smmux.compiler.frontend import (
     intrinsics,
     loops,
     mathematics,
-    numpy_functions,
     raw_operations,
     statement_rules,
 )
@@ -43,7 +42,6 @@ _RULES = (
     intrinsics,
     loops,
     mathematics,
-    numpy_functions,
     raw_operations,
     statement_rules,
 )  # importing them registers the rules

@@ -11,12 +11,13 @@ from smmux.compiler import ir
 from smmux.compiler.frontend import arith, environment, floats, memory64, unsupported, words
 from smmux.compiler.frontend.array_declarations import contiguous, dtype_of
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import cast, cast_to, number, operand, result, settle
+from smmux.compiler.frontend.convert import cast, cast_to, complex_of, number, operand, result, settle
 from smmux.compiler.frontend.typed_values import (
     DTYPES,
     MACHINE_TYPE,
     Anything,
     ArrayRef,
+    Complex,
     Dtype,
     Kind,
     LocalArray,
@@ -97,7 +98,7 @@ def _demote(f: Frame, storage: LocalArray) -> ir.Storage:
     if not f.ctx.dry:
         f.ctx.demoted.add(storage.place)
     dtype = DTYPES[storage.dtype.name]
-    size, elements = memory64.local_layout(dtype.size, storage.elements)
+    size, elements = memory64.layout(ir.Space.LOCAL, dtype, storage.elements)
     storage.memory = ir.Storage(ir.Space.LOCAL, 0, storage.name, size, elements, signed=dtype.signed)
     return storage.memory
 
@@ -108,25 +109,28 @@ def load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Anythi
     if place.shape:
         return place
     dtype = DTYPES[array.dtype.name]
+    if f.ctx.dry and dtype.complex:
+        return Complex(unknown(dtype.kind), unknown(dtype.kind))
     if f.ctx.dry:
         return Value(dtype.kind, None, None, dtype.lo, dtype.hi, small=True) if dtype.small else unknown(dtype.kind)
     target = _reach(f, node, array, index, place)
     if isinstance(target, int):
         assert isinstance(array.storage, LocalArray)
-        return f.ctx.env.get((array.storage, target), constant(dtype.kind, 0))
+        zero = constant(dtype.kind, 0)
+        return f.ctx.env.get((array.storage, target), Complex(zero, zero) if dtype.complex else zero)
     if target.space is ir.Space.CONST and place.base is None:
-        if not 0 <= place.offset < target.elements:
-            raise f.error(node, f"index {place.offset} outside the constant array {array.name!r} of {target.elements}")
-        if dtype.size == 8:
-            first = target.offset + 8 * place.offset
-            return memory64.number(dtype.kind, *(ir.ConstWord(first + i, ir.Type.U32) for i in (0, 4)))
+        count = target.nbytes // dtype.size
+        if not 0 <= place.offset < count:
+            raise f.error(node, f"index {place.offset} outside the constant array {array.name!r} of {count}")
+        if dtype.size >= 8:
+            return memory64.constant(target, dtype, place.offset)
         if dtype.size == 4:
             return result(dtype.kind, ir.ConstWord(target.offset + 4 * place.offset, MACHINE_TYPE[dtype.kind]))
     return _load_memory(f, target, dtype, place)
 
 
-def _load_memory(f: Frame, target: ir.Storage, dtype: Dtype, place: ArrayRef) -> Value:
-    if dtype.size == 8:
+def _load_memory(f: Frame, target: ir.Storage, dtype: Dtype, place: ArrayRef) -> Value | Complex:
+    if dtype.size >= 8:
         return memory64.load(f, target, dtype, *_address(f, place))
     loaded = Kind.INT32 if dtype.kind in (Kind.BOOL, Kind.FLOAT16) else dtype.kind
     dst = f.b.reg(MACHINE_TYPE[loaded])
@@ -164,8 +168,11 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
         raise f.error(
             node, f"{len(array.shape)} indices are needed to store an element of {array.name!r}, {len(index)} given"
         )
-    x = number(f, node, value)
     dtype = DTYPES[array.dtype.name]
+    if dtype.complex:
+        _store_complex(f, node, array, index, place, dtype, value)
+        return
+    x = number(f, node, value)
     if x.drift and x.kind.floating and not dtype.kind.floating:
         x = settle(f, node, x, f"conversion to {array.dtype}")
     target = None if f.ctx.dry else _reach(f, node, array, index, place)
@@ -180,11 +187,24 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
         return
     address, offset = _address(f, place)
     if dtype.size == 8:
-        memory64.store(f, target, address, offset, x)
+        memory64.store(f, target, address, offset, *words.words_of(f, x))
         return
     data = floats.halved(f, x) if dtype.kind is Kind.FLOAT16 else operand(f, x)
     mem = ir.Mem(target, dtype.size, offset, signed=dtype.signed)
     f.b.append(ir.Instr(f"st.{target.space.value}", (), (address, data), f.b.loc, mem=mem))
+
+
+def _store_complex(
+    f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef, dtype: Dtype, value: Anything
+) -> None:
+    x = complex_of(f, node, value, dtype.kind)
+    if f.ctx.dry:
+        return
+    target = _reach(f, node, array, index, place)
+    if isinstance(target, int):
+        f.ctx.env[(array.storage, target)] = x
+    else:
+        memory64.store(f, target, *_address(f, place), *_words(f, x.re), *_words(f, x.im))
 
 
 def writable(f: Frame, node: ast.AST, array: ArrayRef) -> None:
@@ -204,7 +224,7 @@ def atomic(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], name: s
             node, f"{len(array.shape)} indices are needed for an element of {array.name!r}, {len(index)} given"
         )
     dtype = DTYPES[array.dtype.name]
-    if dtype.size < 4:
+    if dtype.size < 4 or dtype.complex:
         raise f.error(node, f"atomics work on elements of 32 and 64 bits, not on {array.dtype}")
     numbers = [cast(f, node, v, dtype.kind) for v in values]
     converted = [word for v in numbers for word in _words(f, v)]
@@ -262,10 +282,7 @@ def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:
     if isinstance(storage, ir.Storage):
         key = ("view", storage.space, storage.index, storage.offset, storage.dynamic, element)
         if key not in f.ctx.storage:
-            signed = DTYPES[element.name].signed
-            f.ctx.storage[key] = replace(
-                storage, element=new, elements=storage.elements * storage.element // new, signed=signed
-            )
+            f.ctx.storage[key] = _viewed(storage, element)
         storage = f.ctx.storage[key]
     else:
         storage = _local_view(f, storage, element)
@@ -278,11 +295,14 @@ def _local_view(f: Frame, storage: LocalArray, element: Scalar) -> ir.Storage | 
     """The storage of a view of a per-thread array, which has to lie in memory."""
     if f.ctx.dry:
         return storage
-    memory = storage.memory or _demote(f, storage)
-    new = DTYPES[element.name].size
-    return replace(
-        memory, element=new, elements=memory.elements * memory.element // new, signed=DTYPES[element.name].signed
-    )
+    return _viewed(storage.memory or _demote(f, storage), element)
+
+
+def _viewed(storage: ir.Storage, element: Scalar) -> ir.Storage:
+    """The same bytes as elements of another type."""
+    dtype = DTYPES[element.name]
+    size, elements = memory64.layout(storage.space, dtype, storage.nbytes // dtype.size)
+    return replace(storage, element=size, elements=elements, signed=dtype.signed)
 
 
 def local_elements(array: ArrayRef) -> list[tuple[Any, int]]:
@@ -293,7 +313,8 @@ def local_elements(array: ArrayRef) -> list[tuple[Any, int]]:
     return []
 
 
-def element_variable(f: Frame, storage: LocalArray, index: int) -> Value:
+def element_variable(f: Frame, storage: LocalArray, index: int) -> Anything:
     """A variable for an element of a per-thread array."""
-    template = unknown(DTYPES[storage.dtype.name].kind)
-    return environment.number_variable(f, template, f"{storage.name}.{index}")
+    dtype = DTYPES[storage.dtype.name]
+    part = unknown(dtype.kind)
+    return environment.variable(f, Complex(part, part) if dtype.complex else part, f"{storage.name}.{index}")

@@ -97,7 +97,7 @@ def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dy
         offset = (
             launch_offset(f)
             if from_launch
-            else f.ctx.place(ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic, align=max(size, 4))
+            else f.ctx.place(ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic, align=min(max(size, 4), 8))
         )
         f.ctx.storage[key] = f.ctx.declare(
             _array(f, node, ir.Space.SHARED, element, math.prod(extents), offset, dynamic)
@@ -131,10 +131,9 @@ def _array(
 ) -> ir.Storage:
     dtype = DTYPES[element.name]
     index = f.ctx.next_index(space)
+    size, elements = memory64.layout(space, dtype, elements)
     name = name or f.targets.get(node) or f"{space.value}{index}"
-    return ir.Storage(
-        space, index, name, dtype.size, elements, offset, signed=dtype.signed, dynamic=dynamic, loc=f.loc(node)
-    )
+    return ir.Storage(space, index, name, size, elements, offset, signed=dtype.signed, dynamic=dynamic, loc=f.loc(node))
 
 
 def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
@@ -150,9 +149,7 @@ def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> 
         storage = LocalArray(f.targets.get(node, "local"), elements, element)
         if place in f.ctx.in_memory or elements > MAX_REGISTER_ARRAY:
             offset = f.ctx.place(ir.Space.LOCAL, size * elements)
-            memory = _array(f, node, ir.Space.LOCAL, element, elements, offset)
-            size, elements = memory64.local_layout(size, elements)
-            storage.memory = f.ctx.declare(replace(memory, element=size, elements=elements))
+            storage.memory = f.ctx.declare(_array(f, node, ir.Space.LOCAL, element, elements, offset))
         storage.place = place
         f.ctx.storage[key] = storage
     return ArrayRef(f.ctx.storage[key], element, extents, contiguous(extents))
@@ -174,7 +171,7 @@ def declare_const(f: Frame, node: ast.AST, value: Anything) -> ArrayRef:
         array = _array(f, node, ir.Space.CONST, element, source.size, 0)
         if not f.ctx.dry:
             content = f.ctx.function.const
-            align = max(source.itemsize, 4)
+            align = min(max(source.itemsize, 4), 8)
             offset = -(-len(content) // align) * align
             f.ctx.function.const = content.ljust(offset, b"\0") + np.ascontiguousarray(source).tobytes()
             array = f.ctx.storage[key] = f.ctx.declare(replace(array, offset=offset))

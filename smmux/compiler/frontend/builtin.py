@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, compare, floats, words
+from smmux.compiler.frontend import arith, compare, complex_numbers, floats, words
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import (
     cast,
@@ -32,6 +32,7 @@ from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
     ArrayRef,
+    Complex,
     Kind,
     Static,
     Tuple,
@@ -138,6 +139,8 @@ def to_bool(f: Frame, node: ast.AST, value: Anything) -> Value:
 @call(abs)
 def absolute(f: Frame, node: ast.AST, value: Anything) -> Value:
     """abs(x)."""
+    if isinstance(value, Complex):
+        return complex_numbers.magnitude(f, node, value)
     x = number(f, node, value)
     if x.known:
         return weak(abs(x.const)) if x.kind.weak else constant(x.kind, abs(x.const))
@@ -152,6 +155,12 @@ def absolute(f: Frame, node: ast.AST, value: Anything) -> Value:
     x = settle(f, node, x, "abs")
     limits = (max(x.lo, -x.hi, 0), max(-x.lo, x.hi)) if x.lo > INT32_MIN else (INT32_MIN, INT32_MAX)
     return result(x.kind, f.b.op("abs.s32", ir.Type.S32, operand(f, x)), *limits)
+
+
+@call(complex)
+def to_complex(f: Frame, node: ast.AST, real: Anything, imag: Anything | None = None) -> Complex:
+    """complex(a, b)."""
+    return complex_numbers.make(f, node, real, imag)
 
 
 @call(round)

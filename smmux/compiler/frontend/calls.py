@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import array_access, array_declarations, unsupported
+from smmux.compiler.frontend import array_access, array_declarations, complex_numbers, unsupported
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import cast_to, number
+from smmux.compiler.frontend.convert import cast_to
 from smmux.compiler.frontend.inlining import inline, library_source
 from smmux.compiler.frontend.rules import CALLS, evaluate, evaluate_all, expression
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, type_name
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Complex, Static, Value, type_name
 from smmux.types import Scalar
 
 
@@ -25,6 +25,8 @@ def call(f: Frame, node: ast.Call) -> Anything:
         owner = evaluate(f, node.func.value)
         if isinstance(owner, ArrayRef):
             return _method(f, node, node.func.attr, owner)
+        if isinstance(owner, Value | Complex) and node.func.attr in ("conjugate", "conj") and not node.args:
+            return complex_numbers.conjugate(f, node, owner)
     function = evaluate(f, node.func)
     if not isinstance(function, Static):
         raise f.error(node, f"{type_name(function)} cannot be called")
@@ -64,7 +66,7 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
     if isinstance(function, Scalar) or (isinstance(function, type) and issubclass(function, np.generic)):
         if len(arguments) != 1 or keywords:
             raise f.error(node, "a cast takes one argument")
-        return cast_to(f, node, number(f, node, arguments[0]), array_declarations.dtype_of(f, node, Static(function)))
+        return cast_to(f, node, arguments[0], array_declarations.dtype_of(f, node, Static(function)))
     raise f.error(node, f"{_name(function)} is not supported in a kernel{unsupported.of_function(function)}")
 
 

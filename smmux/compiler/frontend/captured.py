@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.typed_values import DTYPES, Anything, Static, Tuple, Value, constant, weak
+from smmux.compiler.frontend.typed_values import DTYPES, Anything, Complex, Kind, Static, Tuple, Value, constant, weak
 
 MOST_BITS = 1000
 """Bits that an integer may have on the way to a constant [EST]: all that a float has room for. More take time and
@@ -26,6 +26,12 @@ def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
         if isinstance(value, int) and value.bit_length() > MOST_BITS:
             raise f.error(node, TOO_LONG)
         return weak(value)
+    if isinstance(value, complex) and not isinstance(value, np.generic):
+        return Complex(weak(value.real), weak(value.imag))
+    if isinstance(value, np.complexfloating) and value.dtype.name in DTYPES:
+        kind = DTYPES[value.dtype.name].kind
+        f.ctx.wide_data |= kind is Kind.FLOAT64
+        return Complex(constant(kind, float(value.real)), constant(kind, float(value.imag)))
     if isinstance(value, np.bool_):
         return weak(bool(value))
     if isinstance(value, np.generic):

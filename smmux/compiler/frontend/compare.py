@@ -12,13 +12,14 @@ from smmux.compiler import ir
 from smmux.compiler.frontend import floats, words
 from smmux.compiler.frontend.arith import logical_not, to_float
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import exact_in_float32, number, operand, result, settle, to_kind
+from smmux.compiler.frontend.convert import as_complex, exact_in_float32, number, operand, result, settle, to_kind
 from smmux.compiler.frontend.promotion import together
 from smmux.compiler.frontend.typed_values import (
     INT32_MAX,
     INT64_MAX,
     RANGE,
     Anything,
+    Complex,
     Kind,
     Static,
     Tuple,
@@ -48,7 +49,18 @@ def compare(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -
     if isinstance(left, Tuple) and isinstance(right, Tuple) and op in ("Eq", "NotEq"):
         equal = _tuples_equal(f, node, left, right)
         return equal if op == "Eq" else logical_not(f, equal)
+    if isinstance(left, Complex) or isinstance(right, Complex):
+        return _complex(f, node, op, left, right)
     return numbers(f, node, op, number(f, node, left), number(f, node, right))
+
+
+def _complex(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -> Value:
+    """Equality of complex numbers, or of one with a real one: that of their parts."""
+    if op not in ("Eq", "NotEq"):
+        raise f.error(node, "complex numbers have no order; compare .real, .imag or abs(...)")
+    x, y = (v if isinstance(v, Complex) else as_complex(number(f, node, v)) for v in (left, right))
+    equal = both(f, numbers(f, node, "Eq", x.re, y.re), numbers(f, node, "Eq", x.im, y.im))
+    return equal if op == "Eq" else logical_not(f, equal)
 
 
 def numbers(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:

@@ -20,6 +20,7 @@ from smmux.compiler.frontend.typed_values import (
     UINT32_MAX,
     Anything,
     ArrayRef,
+    Complex,
     Kind,
     Static,
     Tuple,
@@ -61,6 +62,8 @@ def number(f: Frame, node: ast.AST, value: Anything) -> Value:
             node,
             f"{value.name!r} is {type_name(value)} here; {missing} more ind{'ex' if missing == 1 else 'ices'} needed",
         )
+    if isinstance(value, Complex):
+        raise f.error(node, f"a real number is needed here, not {type_name(value)}; take .real, .imag or abs(...)")
     raise f.error(node, f"a number is needed here, not {type_name(value)}")
 
 
@@ -163,10 +166,12 @@ def _cast_constant(value: Value, kind: Kind) -> Value:
     return constant(kind, content)
 
 
-def cast_to(f: Frame, node: ast.AST, value: Value, dtype: Scalar) -> Value:
+def cast_to(f: Frame, node: ast.AST, anything: Anything, dtype: Scalar) -> Value | Complex:
     """A cast written in the source, or the conversion by a store: `uint8(x)` keeps 8 bits, as an int32."""
     element = element_type(f, node, dtype)
-    value = cast(f, node, value, element.kind)
+    if element.complex:
+        return complex_of(f, node, anything, element.kind)
+    value = cast(f, node, number(f, node, anything), element.kind)
     whole = element.size >= 4 or element.kind in (Kind.BOOL, Kind.FLOAT16)
     if whole:
         return value
@@ -178,6 +183,18 @@ def cast_to(f: Frame, node: ast.AST, value: Value, dtype: Scalar) -> Value:
     name = f"cvt.{'s32.s' if element.signed else 'u32.u'}{8 * element.size}"
     reg = f.b.op(name, ir.Type.S32, operand(f, value))
     return Value(element.kind, reg, None, element.lo, element.hi, small=True)
+
+
+def as_complex(value: Value | Complex) -> Complex:
+    """A number as a complex one, of its own type."""
+    return value if isinstance(value, Complex) else Complex(value, weak(0.0))
+
+
+def complex_of(f: Frame, node: ast.AST, value: Anything, kind: Kind) -> Complex:
+    """A number as a complex one whose parts have a type."""
+    if isinstance(value, Complex):
+        return Complex(cast(f, node, value.re, kind), cast(f, node, value.im, kind))
+    return Complex(cast(f, node, number(f, node, value), kind), constant(kind, 0.0))
 
 
 def element_type(f: Frame, node: ast.AST, dtype: Scalar):  # type: ignore[no-untyped-def]
@@ -195,6 +212,12 @@ def truth(f: Frame, node: ast.AST, value: Anything) -> Value:
         return weak(False)
     if isinstance(value, Tuple):
         return weak(bool(value.items))
+    if isinstance(value, Complex):
+        real, imaginary = truth(f, node, value.re), truth(f, node, value.im)
+        if real.known or imaginary.known:
+            first, other = (real, imaginary) if real.known else (imaginary, real)
+            return first if first.const else other
+        return result(Kind.BOOL, f.b.op("or.pred", ir.Type.PRED, operand(f, real), operand(f, imaginary)), 0, 1)
     value = number(f, node, value)
     if value.kind is Kind.BOOL:
         return value
@@ -261,6 +284,8 @@ def join(a: Anything, b: Anything) -> Anything:
         return (
             a if describe(joined) == describe(a) else joined
         )  # the same object: inference is over when nothing changes
+    if isinstance(a, Complex) or isinstance(b, Complex):
+        return _join_complex(a, b)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(map(join, a.items, b.items))
         return a if all(x is y for x, y in zip(items, a.items, strict=True)) else Tuple(items)
@@ -270,6 +295,15 @@ def join(a: Anything, b: Anything) -> Anything:
         if (a.shape, a.strides) == (b.shape, b.strides):
             return a  # several arrays of one type: which one has to be known wherever it is used
     raise Conflict
+
+
+def _join_complex(a: Anything, b: Anything) -> Complex:
+    """The type of a variable that is a complex number once, and that or another number elsewhere."""
+    if not (isinstance(a, Complex | Value) and isinstance(b, Complex | Value)):
+        raise Conflict
+    x, y = as_complex(a), as_complex(b)
+    joined = x.zip(join, y)
+    return a if isinstance(a, Complex) and joined.re is a.re and joined.im is a.im else joined
 
 
 def _join_numbers(a: Value, b: Value) -> Value:

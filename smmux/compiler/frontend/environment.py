@@ -9,11 +9,12 @@ from dataclasses import replace
 from smmux.compiler import ir
 from smmux.compiler.frontend import assignment, words
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Unknown
-from smmux.compiler.frontend.convert import Conflict, cast, join, lasting_kind, operand, result
+from smmux.compiler.frontend.convert import Conflict, as_complex, cast, complex_of, join, lasting_kind, operand, result
 from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
     ArrayRef,
+    Complex,
     Kind,
     Static,
     Tuple,
@@ -101,6 +102,8 @@ def abstract(value: Anything) -> Anything:
     """A value without the register that holds it, as inference keeps it."""
     if isinstance(value, Value):
         return replace(value, operand=None, high=None) if value.operand is not None else value
+    if isinstance(value, Complex):
+        return value.map(abstract)
     if isinstance(value, Tuple):
         return Tuple(tuple(map(abstract, value.items)))
     if isinstance(value, ArrayRef) and value.base is not None:
@@ -115,6 +118,9 @@ def conform(f: Frame, node: ast.AST, value: Anything, declared: Anything) -> Any
             wide = declared.drift and value.kind is Kind.FLOAT32 and not value.known  # a float64 variable of Numba's
             return replace(value, drift=True) if wide else value
         return replace(cast(f, node, replace(value, drift=False), declared.kind), drift=value.drift or declared.drift)
+    if isinstance(value, Value | Complex) and isinstance(declared, Complex):
+        parts = complex_of(f, node, value, declared.re.kind) if not declared.re.kind.weak else as_complex(value)
+        return parts.zip(lambda part, wanted: conform(f, node, part, wanted), declared)
     if isinstance(value, Tuple) and isinstance(declared, Tuple) and len(value.items) == len(declared.items):
         return Tuple(tuple(conform(f, node, v, d) for v, d in zip(value.items, declared.items, strict=True)))
     return value
@@ -124,6 +130,8 @@ def leaves(value: Anything) -> list[Value]:
     """The numbers within a value that can differ between paths."""
     if isinstance(value, Value):
         return [value]
+    if isinstance(value, Complex):
+        return [value.re, value.im]
     if isinstance(value, Tuple):
         return [leaf for item in value.items for leaf in leaves(item)]
     if isinstance(value, ArrayRef) and value.base is not None:
@@ -135,6 +143,8 @@ def rebuild(value: Anything, numbers: Callable[[Value], Value]) -> Anything:
     """The value with its numbers replaced."""
     if isinstance(value, Value):
         return numbers(value)
+    if isinstance(value, Complex):
+        return value.map(numbers)
     if isinstance(value, Tuple):
         return Tuple(tuple(rebuild(item, numbers) for item in value.items))
     if isinstance(value, ArrayRef) and value.base is not None:
@@ -145,6 +155,8 @@ def rebuild(value: Anything, numbers: Callable[[Value], Value]) -> Anything:
 def alike(a: Anything, b: Anything) -> bool:
     """True if two values differ only in numbers."""
     if isinstance(a, Value) and isinstance(b, Value):
+        return True
+    if isinstance(a, Complex) and isinstance(b, Complex):
         return True
     if isinstance(a, Tuple) and isinstance(b, Tuple):
         return len(a.items) == len(b.items) and all(map(alike, a.items, b.items))
@@ -280,6 +292,8 @@ def _template(values: list[Anything]) -> Anything:
             known = joined.const if joined.known and same(joined, value) else None
             limits = min(joined.lo, value.lo), max(joined.hi, value.hi)
             joined = Value(joined.kind, None, known, *limits, joined.drift or value.drift)
+        elif isinstance(joined, Complex) and isinstance(value, Complex):
+            joined = joined.zip(lambda x, y: _template([x, y]), value)
         elif isinstance(joined, Tuple) and isinstance(value, Tuple):
             joined = Tuple(tuple(_template([x, y]) for x, y in zip(joined.items, value.items, strict=True)))
     return joined

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import arith, array_access, assignment, compare, environment, unsupported
+from smmux.compiler.frontend import arith, array_access, assignment, compare, complex_numbers, environment, unsupported
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import lasting_kind, number, operand, strong, truth
@@ -20,6 +20,7 @@ from smmux.compiler.frontend.special_registers import special
 from smmux.compiler.frontend.typed_values import (
     Anything,
     ArrayRef,
+    Complex,
     Kind,
     Static,
     Tuple,
@@ -34,7 +35,7 @@ from smmux.language import Attribute, Dim3
 @expression(ast.Constant)
 def literal(f: Frame, node: ast.Constant) -> Anything:
     """Numbers, True, False, None, strings."""
-    if isinstance(node.value, complex | bytes):
+    if isinstance(node.value, bytes):
         raise f.error(node, f"{type(node.value).__name__} is not supported in a kernel")
     return lift(f, node, node.value)
 
@@ -59,7 +60,7 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     if not isinstance(owner, Static):
         if isinstance(owner, Tuple):
             raise f.error(node, f"a tuple or list has no attribute {node.attr!r} in a kernel; use cuda.local.array")
-        raise f.error(node, f"a number has no attribute {node.attr!r} in a kernel")
+        return complex_numbers.attribute(f, node, owner)
     if isinstance(owner.object, Dim3):
         if node.attr not in ("x", "y", "z"):
             raise f.error(node, f"{owner.object.name} has x, y and z, not {node.attr!r}")
@@ -102,10 +103,12 @@ def combine(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -
     if isinstance(left, Tuple) and isinstance(right, Tuple) and op == "Add":
         return Tuple(left.items + right.items)
     f.at(node)
+    if complex_numbers.either_complex(left, right):
+        return complex_numbers.binary(f, node, op, left, right)
     return arith.binary(f, node, op, number(f, node, left), number(f, node, right))
 
 
-def _multiply_add(f: Frame, node: ast.BinOp, product: ast.BinOp, addend: ast.expr, first: bool) -> Value:
+def _multiply_add(f: Frame, node: ast.BinOp, product: ast.BinOp, addend: ast.expr, first: bool) -> Anything:
     if first:
         a, b = evaluate(f, product.left), evaluate(f, product.right)
         c = evaluate(f, addend)
@@ -113,6 +116,15 @@ def _multiply_add(f: Frame, node: ast.BinOp, product: ast.BinOp, addend: ast.exp
         c = evaluate(f, addend)
         a, b = evaluate(f, product.left), evaluate(f, product.right)
     f.at(node)
+    return _sum_of_product(f, node, product, a, b, c, first)
+
+
+def _sum_of_product(
+    f: Frame, node: ast.AST, product: ast.AST, a: Anything, b: Anything, c: Anything, first: bool
+) -> Anything:
+    if complex_numbers.either_complex(a, b, c):
+        value = combine(f, product, "Mult", a, b)
+        return combine(f, node, "Add", *((value, c) if first else (c, value)))
     return arith.multiply_add(f, node, number(f, product, a), number(f, product, b), number(f, node, c))
 
 
@@ -120,9 +132,9 @@ def augmented(f: Frame, node: ast.AugAssign, current: Anything) -> Anything:
     """The new value of the target of `target op= value`."""
     value = node.value
     if isinstance(node.op, ast.Add) and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
-        a, b = number(f, value, evaluate(f, value.left)), number(f, value, evaluate(f, value.right))
+        a, b = evaluate(f, value.left), evaluate(f, value.right)
         f.at(node)
-        return arith.multiply_add(f, node, a, b, number(f, node, current))
+        return _sum_of_product(f, node, value, a, b, current, False)
     return combine(f, node, type(node.op).__name__, current, evaluate(f, value))
 
 
@@ -132,6 +144,8 @@ def unary(f: Frame, node: ast.UnaryOp) -> Anything:
     value = evaluate(f, node.operand)
     if isinstance(node.op, ast.Not):
         return arith.logical_not(f, truth(f, node, value))
+    if isinstance(value, Complex) and not isinstance(node.op, ast.Invert):
+        return complex_numbers.negate(f, node, value) if isinstance(node.op, ast.USub) else value
     x = number(f, node, value)
     if isinstance(node.op, ast.USub):
         return arith.negate(f, node, x)

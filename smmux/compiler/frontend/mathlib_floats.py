@@ -52,6 +52,19 @@ def modf(x):
     return copysign(fraction, x), whole
 
 
+def complex_quotient(a, b, c, d):
+    """(a + b j) / (c + d j) as NumPy computes it, by the larger part of the divisor."""
+    if abs(c) >= abs(d):
+        if c == 0.0 and d == 0.0:
+            return a / abs(c), b / abs(c)
+        ratio = d / c
+        scale = 1.0 / (c + d * ratio)
+        return (a + b * ratio) * scale, (b - a * ratio) * scale
+    ratio = c / d
+    scale = 1.0 / (d + c * ratio)
+    return (a * ratio + b) * scale, (b * ratio - a) * scale
+
+
 def round_to_digits(x, factor):
     """x rounded to a number of decimals, whose power of ten is the factor, as NumPy does it."""
     return nearest(x * factor) / factor
@@ -60,42 +73,3 @@ def round_to_digits(x, factor):
 def round_to_tens(x, factor):
     """x rounded to a number of digits before the point."""
     return nearest(x / factor) * factor
-
-
-# -- NumPy's choices
-
-
-def minimum(x, y):
-    """The smaller one; NaN if one of them is."""
-    return x if x < y or x != x else y
-
-
-def maximum(x, y):
-    """The larger one; NaN if one of them is."""
-    return x if x > y or x != x else y
-
-
-def fmin(x, y):
-    """The smaller one that is a number."""
-    return x if x <= y or y != y else y
-
-
-def fmax(x, y):
-    """The larger one that is a number."""
-    return x if x >= y or y != y else y
-
-
-def sign(x):
-    """-1, 0, 1 or NaN."""
-    if x > 0.0:
-        return 1.0
-    if x < 0.0:
-        return -1.0
-    return 0.0 if x == 0.0 else x
-
-
-def sign_of_integer(x):
-    """-1, 0 or 1."""
-    if x > 0:
-        return 1
-    return -1 if x < 0 else 0

@@ -1,18 +1,26 @@
-"""Elements of two words in memory."""
+"""Elements of two and four words in memory: 64-bit numbers and complex ones."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import words
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.typed_values import Dtype, Kind, Value
+from smmux.compiler.frontend.typed_values import MACHINE_TYPE, Complex, Dtype, Kind, Value
 
 WORD = 4
 
 
-def local_layout(size: int, elements: int) -> tuple[int, int]:
-    """Bytes and number of the elements of a per-thread array in memory, which is accessed by words at most."""
-    return (size, elements) if size <= WORD else (WORD, elements * size // WORD)
+def layout(space: ir.Space, dtype: Dtype, elements: int) -> tuple[int, int]:
+    """Bytes of what one access of an array moves, and how many of these it has.
+
+    They are its elements, but the parts of complex numbers, which are aligned as these are, and the words of local
+    memory."""
+    part = dtype.size // 2 if dtype.complex else dtype.size
+    if space is ir.Space.LOCAL:
+        part = min(part, WORD)
+    return part, elements * dtype.size // part
 
 
 def number(kind: Kind, low: ir.Operand, high: ir.Operand) -> Value:
@@ -20,28 +28,47 @@ def number(kind: Kind, low: ir.Operand, high: ir.Operand) -> Value:
     return words.double(kind, (low, high)) if kind.double else words.integer(kind, (low, high))
 
 
-def load(f: Frame, target: ir.Storage, dtype: Dtype, address: ir.Operand, offset: int) -> Value:
+def element(dtype: Dtype, parts: Sequence[ir.Operand]) -> Value | Complex:
+    """An element in its words."""
+    if not dtype.complex:
+        return number(dtype.kind, parts[0], parts[1])
+    if dtype.kind is Kind.FLOAT32:
+        return Complex(Value(dtype.kind, parts[0]), Value(dtype.kind, parts[1]))
+    return Complex(number(dtype.kind, parts[0], parts[1]), number(dtype.kind, parts[2], parts[3]))
+
+
+def constant(target: ir.Storage, dtype: Dtype, index: int) -> Value | Complex:
+    """The element of a constant array at an index that is known."""
+    first = target.offset + dtype.size * index
+    type = MACHINE_TYPE[dtype.kind]
+    return element(dtype, [ir.ConstWord(first + i, type) for i in range(0, dtype.size, WORD)])
+
+
+def load(f: Frame, target: ir.Storage, dtype: Dtype, address: ir.Operand, offset: int) -> Value | Complex:
     """The element at an index and a constant number of elements beside it."""
-    dsts: tuple[ir.Reg, ...] = (f.b.reg(ir.Type.U32), f.b.reg(ir.Type.U32))
+    dsts = tuple(f.b.reg(MACHINE_TYPE[dtype.kind]) for _ in range(dtype.size // WORD))
     op = "tex.1d" if target.space is ir.Space.TEXTURE else f"ld.{target.space.value}"
-    for mem, at, picked in _accesses(f, target, address, offset):
+    for mem, at, picked in _accesses(f, target, address, offset, len(dsts)):
         f.b.append(ir.Instr(op, dsts[picked], (at,), f.b.loc, mem=mem))
-    return number(dtype.kind, dsts[0], dsts[1])
+    return element(dtype, dsts)
 
 
-def store(f: Frame, target: ir.Storage, address: ir.Operand, offset: int, value: Value) -> None:
-    """Write an element of two words."""
-    data: tuple[ir.Operand, ...] = words.words_of(f, value)
-    for mem, at, picked in _accesses(f, target, address, offset):
+def store(f: Frame, target: ir.Storage, address: ir.Operand, offset: int, *data: ir.Operand) -> None:
+    """Write the words of an element."""
+    for mem, at, picked in _accesses(f, target, address, offset, len(data)):
         f.b.append(ir.Instr(f"st.{target.space.value}", (), (at, *data[picked]), f.b.loc, mem=mem))
 
 
-def _accesses(f: Frame, target: ir.Storage, address: ir.Operand, offset: int) -> list[tuple[ir.Mem, ir.Operand, slice]]:
-    """One access of eight bytes, or in local memory two of four: each with its index and the words it moves."""
-    if target.space is not ir.Space.LOCAL:
-        return [(ir.Mem(target, 2 * WORD, offset), address, slice(0, 2))]
+def _accesses(
+    f: Frame, target: ir.Storage, address: ir.Operand, offset: int, count: int
+) -> list[tuple[ir.Mem, ir.Operand, slice]]:
+    """The accesses of an element's words: each with its index and the words it moves."""
+    width = target.element
+    parts, each = count * WORD // width, width // WORD
+    if parts == 1:
+        return [(ir.Mem(target, width, offset), address, slice(0, count))]
     if isinstance(address, ir.Imm):
-        first: ir.Operand = ir.Imm(address.bits * 2 & 0xFFFFFFFF, ir.Type.S32)
+        first: ir.Operand = ir.Imm(address.bits * parts & 0xFFFFFFFF, ir.Type.S32)
     else:
-        first = f.b.op("shl.b32", ir.Type.S32, address, words.immediate(1))
-    return [(ir.Mem(target, WORD, 2 * offset + i), first, slice(i, i + 1)) for i in (0, 1)]
+        first = f.b.op("shl.b32", ir.Type.S32, address, words.immediate(parts.bit_length() - 1))
+    return [(ir.Mem(target, width, parts * offset + i), first, slice(i * each, (i + 1) * each)) for i in range(parts)]

@@ -15,6 +15,7 @@ from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
     ArrayRef,
+    Complex,
     Kind,
     Static,
     Tuple,
@@ -48,8 +49,7 @@ class _Words:
             space,
             self.arrays,
             name,
-            dtype.size,
-            type.span,
+            *memory64.layout(space, dtype, type.span),
             param=self.word,
             signed=dtype.signed,
             align=type.align,
@@ -64,6 +64,8 @@ class _Words:
     def _scalar(self, type: ScalarType, name: str) -> Anything:
         if type.name == "none":
             return Static(None)
+        if type.name in ("complex64", "complex128"):
+            return self._complex(type, name)
         kind = self._kind(type)
         if kind.wide and not (kind is Kind.WEAK_INT and type.name == "int32"):
             return self._of_two_words(kind, name)
@@ -96,6 +98,24 @@ class _Words:
         self.f.ctx.function.params.extend(pair)
         self.word += 2
         return memory64.number(kind, *pair)
+
+    def _complex(self, type: ScalarType, name: str) -> Complex:
+        """A complex number: two words, or four."""
+        double = type.name == "complex128" if not type.python else not self.f.narrow
+        kind = Kind.FLOAT32
+        if double:
+            kind = Kind.WEAK_FLOAT if type.python and self.f.typing is Typing.WIDE else Kind.FLOAT64
+        count = 4 if double else 2
+        first = "c128" if double else "c64"
+        parts = [
+            ir.Param(self.word + i, MACHINE_TYPE[kind] if not double else ir.Type.U32, name, "high" if i else first)
+            for i in range(count)
+        ]
+        self.f.ctx.function.params.extend(parts)
+        self.word += count
+        if double:
+            return Complex(memory64.number(kind, *parts[:2]), memory64.number(kind, *parts[2:]))
+        return Complex(Value(kind, parts[0]), Value(kind, parts[1]))
 
 
 def parameters(f: Frame, signature: Signature) -> dict[str, Anything]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -121,6 +122,22 @@ class Tuple:
     items: tuple[Any, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Complex:
+    """A complex number: two floats of one type."""
+
+    re: Value
+    im: Value
+
+    def map(self, function: Callable[[Value], Any]) -> Complex:
+        """The number whose parts a function makes of these."""
+        return Complex(function(self.re), function(self.im))
+
+    def zip(self, function: Callable[[Value, Value], Any], other: Complex) -> Complex:
+        """The number whose parts a function makes of these and another's."""
+        return Complex(function(self.re, other.re), function(self.im, other.im))
+
+
 @dataclass(eq=False, slots=True)
 class LocalArray:
     """A per-thread array: a register per element, unless some index is known only at run time."""
@@ -157,7 +174,7 @@ class Static:
     object: Any
 
 
-Anything = Value | Tuple | ArrayRef | Static
+Anything = Value | Complex | Tuple | ArrayRef | Static
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +186,7 @@ class Dtype:
     signed: bool
     lo: int = field(default=INT32_MIN)
     hi: int = field(default=UINT32_MAX)
+    complex: bool = False  # two numbers of that kind
 
     @property
     def small(self) -> bool:
@@ -190,8 +208,10 @@ DTYPES = {
     "uint64": Dtype(Kind.UINT64, 8, False, 0, UINT64_MAX),
     "float64": Dtype(Kind.FLOAT64, 8, False),
     "float16": Dtype(Kind.FLOAT16, 2, False),
+    "complex64": Dtype(Kind.FLOAT32, 8, False, complex=True),
+    "complex128": Dtype(Kind.FLOAT64, 16, False, complex=True),
 }
-SUPPORTED = "float64, float32, float16, int64, uint64, int32, uint32, int16, uint16, int8, uint8 and bool"
+SUPPORTED = "complex128, complex64, float64, float32, float16, int64, uint64, int32, uint32, int16, uint16, int8, uint8 and bool"
 
 
 def round32(value: float) -> float:
@@ -268,6 +288,8 @@ def same(a: Anything, b: Anything) -> bool:
         # One word may stand for two numbers of 64 bits, by its sign or without.
         extended = not a.kind.wide or (a.lo < 0) == (b.lo < 0)
         return a.operand is not None and a.operand == b.operand and a.high == b.high and extended
+    if isinstance(a, Complex) and isinstance(b, Complex):
+        return same(a.re, b.re) and same(a.im, b.im)
     if isinstance(a, Tuple) and isinstance(b, Tuple):
         return len(a.items) == len(b.items) and all(map(same, a.items, b.items))
     if isinstance(a, ArrayRef) and isinstance(b, ArrayRef):
@@ -298,6 +320,8 @@ def describe(value: Anything) -> Any:
     if isinstance(value, Value):
         bounds = (value.lo, value.hi) if value.kind.integral else None
         return (value.kind, bits_of(value) if value.known else None, value.drift, bounds, value.small)
+    if isinstance(value, Complex):
+        return ("complex", describe(value.re), describe(value.im))
     if isinstance(value, Tuple):
         return ("tuple", *map(describe, value.items))
     if isinstance(value, ArrayRef):
@@ -311,6 +335,8 @@ def type_name(value: Anything) -> str:
     """The type in words, for messages."""
     if isinstance(value, Value):
         return f"{value.kind.value} literal" if value.kind.weak else value.kind.value
+    if isinstance(value, Complex):
+        return {Kind.FLOAT32: "complex64", Kind.FLOAT64: "complex128"}.get(value.re.kind, "a complex number")
     if isinstance(value, Tuple):
         return f"a tuple of {len(value.items)}"
     if isinstance(value, ArrayRef):
