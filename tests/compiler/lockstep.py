@@ -64,7 +64,7 @@ class _Warp:
                 return COMPARE[type(node.ops[0])](left, right)
             case ast.Subscript():
                 array, index = self.place(node, mask)
-                return array[index]
+                return array[index] if array.itemsize >= 4 else array[index].astype(np.int32)
             case ast.Call():  # a cast, min or max
                 arguments = [self.value(argument, mask) for argument in node.args]
                 two = {"min": np.minimum, "max": np.maximum}

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
-from smmux import cuda, int32
+from smmux import cuda
 from smmux.compiler.backend.affine import AddressAnalysis
 from smmux.compiler.backend.lanes import WarpOrder
 from smmux.compiler.ir import Instr, Mem, Operand, Reg, Special, SpecialName, Storage, Type
@@ -19,6 +20,9 @@ from tests.compiler.lockstep import SIZE, perform, random_kernel
 
 BLOCKS = ((32,), (16, 2), (8, 4), (4, 4, 2), (24,))
 """Blocks of one warp."""
+
+ELEMENTS = (np.int32, np.int32, np.int64, np.uint8, np.int16)
+"""Types of the elements in shared memory; those in global memory are of 64 bits where these are, else of 32."""
 
 THREAD = (
     "cuda.threadIdx.x",
@@ -30,7 +34,7 @@ THREAD = (
 KERNEL = """
 @cuda.jit
 def f(g, out, n):
-    s = cuda.shared.array({size}, int32)
+    s = cuda.shared.array({size}, {type})
     t = {thread}
     x, y = g[t], g[t + 32]
     for k in range(t, {size}, {threads}):
@@ -44,18 +48,20 @@ def f(g, out, n):
 """
 
 
-def check(body: str, block: tuple[int, ...] = (32,), n: int = 3) -> None:
+def check(body: str, block: tuple[int, ...] = (32,), n: int = 3, element: Any = np.int32) -> None:
     """Run statements under every option that moves accesses, and as the text says."""
     threads = math.prod(block)
-    before = np.random.default_rng(n).integers(0, 128, SIZE, np.int32)
-    names = {"g": before.copy(), "s": np.arange(SIZE, dtype=np.int32), "t": np.arange(threads, dtype=np.int32), "n": n}
+    before = np.random.default_rng(n).integers(0, 128, SIZE).astype(np.int64 if element is np.int64 else np.int32)
+    names = {"g": before.copy(), "s": np.arange(SIZE).astype(element), "t": np.arange(threads, dtype=np.int32), "n": n}
     names |= {"x": before[:threads].copy(), "y": before[32 : 32 + threads].copy()}
     perform(body, names, threads)
-    want = np.zeros((3, SIZE), np.int32)
+    want = np.zeros((3, SIZE), np.int64)
     want[0, :threads], want[1, :threads], want[2] = names["x"], names["y"], names["s"]
     thread = THREAD[len(block) - 1].format(*block)
-    text = KERNEL.format(size=SIZE, thread=thread, threads=threads, body="\n    ".join(body.splitlines()))
-    kernel = from_source(text, {"cuda": cuda, "int32": int32})
+    text = KERNEL.format(
+        size=SIZE, type=element.__name__, thread=thread, threads=threads, body="\n    ".join(body.splitlines())
+    )
+    kernel = from_source(text, {"cuda": cuda, element.__name__: element})
     for schedule in ("source", "list"):
         for join in (True, False):
             g, out = before.copy(), np.zeros_like(want)
@@ -113,7 +119,7 @@ def test_idioms(idiom: str) -> None:
 def test_random_kernels(part: int) -> None:
     for seed in range(10 * part, 10 * part + 10):
         rng = Random(seed)
-        check(random_kernel(rng), rng.choice(BLOCKS), rng.randrange(4))
+        check(random_kernel(rng), rng.choice(BLOCKS), rng.randrange(4), rng.choice(ELEMENTS))
 
 
 def access(op: str, array: Storage, index: Operand, offset: int = 0, width: int = 4) -> Instr:
