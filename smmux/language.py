@@ -70,7 +70,6 @@ ABSENT: dict[str, str] = {
     "fp16": "there are no 16-bit floats; use float32",
     "random": "import it: from smmux.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32",
     "nanosleep": "nothing is gained by sleeping; leave it out",
-    "cbrt": "write math.pow(x, 1 / 3)",
     "match_any_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
     "match_all_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
     "lanemask_lt": "write (1 << cuda.laneid) - 1",

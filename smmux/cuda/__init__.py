@@ -82,6 +82,7 @@ __all__ = [
     "blockDim",
     "blockIdx",
     "brev",
+    "cbrt",
     "cg",
     "close",
     "clz",
@@ -331,6 +332,11 @@ def brev(x: int, /) -> int:
 def ffs(x: int, /) -> int:
     """Position of the lowest one, counted from 1; 0 if there is none."""
     kernel_only("cuda.ffs")
+
+
+def cbrt(x: float, /) -> float:
+    """The cube root."""
+    kernel_only("cuda.cbrt")
 
 
 def fma(a: float, b: float, c: float, /) -> float:

@@ -54,7 +54,7 @@ def kernel(expression, parameters, fastmath=False):
     loads = "".join(f"    {p} = {p}_[i]\n" for p in parameters)
     names = ", ".join(p + "_" for p in parameters)
     text = f"def kernel(out, {names}):\n    i = cuda.threadIdx.x\n{loads}    out[i] = {expression}\n"
-    return from_source(text, {"cuda": cuda, "math": math, "float32": float32}, fastmath=fastmath)
+    return from_source(text, {"cuda": cuda, "math": math, "np": np, "float32": float32}, fastmath=fastmath)
 
 
 def error_in_ulps(got, expected):

@@ -76,7 +76,7 @@ STATEMENTS = [
     # calls
     ("a[0] = factorial(5)", None, r"recursion is not supported, since calls are inlined; use a loop"),
     ("a[0] = helper(a[0])", 1, r"helper is not supported in a kernel; decorate it with @cuda.jit\(device=True\)"),
-    ("a[0] = np.sin(a[0])", 1, r"numpy.sin is not supported in a kernel; use the function of the math module"),
+    ("a[0] = np.sinc(a[0])", 1, r"numpy.sinc is not supported in a kernel; use the function of the math module"),
     ("x = np.zeros(3)", 1, r"numpy.zeros is not supported in a kernel; declare a cuda.local.array"),
     ("a[0] = sum(a)", 1, r"sum is not supported in a kernel; use a for loop"),
     ("for x in map(math.sqrt, a):\n    b[0] = x", 1, r"map is not supported in a kernel; use a for loop"),

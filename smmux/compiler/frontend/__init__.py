@@ -18,6 +18,7 @@ from smmux.compiler.frontend import (
     intrinsics,
     loops,
     mathematics,
+    numpy_functions,
     raw_operations,
     statement_rules,
 )
@@ -42,6 +43,7 @@ _RULES = (
     intrinsics,
     loops,
     mathematics,
+    numpy_functions,
     raw_operations,
     statement_rules,
 )  # importing them registers the rules

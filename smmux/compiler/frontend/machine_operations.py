@@ -50,3 +50,8 @@ def truncated(x: Any) -> Any:
 def lowered(x: Any) -> Any:
     """The nearest integer at or below x, as a float."""
     kernel_only("lowered")
+
+
+def raised(x: Any) -> Any:
+    """The nearest integer at or above x, as a float."""
+    kernel_only("raised")

@@ -73,3 +73,42 @@ def round_to_digits(x, factor):
 def round_to_tens(x, factor):
     """x rounded to a number of digits before the point."""
     return nearest(x / factor) * factor
+
+
+# -- NumPy's choices
+
+
+def minimum(x, y):
+    """The smaller one; NaN if one of them is."""
+    return x if x < y or x != x else y
+
+
+def maximum(x, y):
+    """The larger one; NaN if one of them is."""
+    return x if x > y or x != x else y
+
+
+def fmin(x, y):
+    """The smaller one that is a number."""
+    return x if x <= y or y != y else y
+
+
+def fmax(x, y):
+    """The larger one that is a number."""
+    return x if x >= y or y != y else y
+
+
+def sign(x):
+    """-1, 0, 1 or NaN."""
+    if x > 0.0:
+        return 1.0
+    if x < 0.0:
+        return -1.0
+    return 0.0 if x == 0.0 else x
+
+
+def sign_of_integer(x):
+    """-1, 0 or 1."""
+    if x > 0:
+        return 1
+    return -1 if x < 0 else 0

@@ -55,3 +55,4 @@ def _whole(mode: str, function: Callable[[float], float], f: Frame, node: ast.AS
 call(machine_operations.nearest)(partial(_whole, "rni", round))
 call(machine_operations.truncated)(partial(_whole, "rzi", math.trunc))
 call(machine_operations.lowered)(partial(_whole, "rmi", math.floor))
+call(machine_operations.raised)(partial(_whole, "rpi", math.ceil))
