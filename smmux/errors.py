@@ -90,7 +90,8 @@ class KernelError(Error):
     Attributes, each None where it does not apply: kernel, filename and line; array, the name, address, a byte offset in
     the array or segment, and element, the same in words; block and thread as (x, y, z); sm, warp (slot), lane, pc and
     cycle. findings: the findings of the run's `check` up to the failure (see `Result.findings`), None if the run
-    checked nothing; an SM that ran on while another one failed may have added some.
+    checked nothing; an SM that ran on while another one failed may have added some. printed: what the kernel had
+    printed.
     """
 
     def __init__(self, message: str) -> None:
@@ -111,6 +112,7 @@ class KernelError(Error):
         self.pc: int | None = None
         self.cycle: int | None = None
         self.findings: tuple[Any, ...] | None = None
+        self.printed: Any = ""
 
     def __str__(self) -> str:
         text = self.message
@@ -262,6 +264,7 @@ def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:
     error.array_index = index if isinstance(index, int) and index >= 0 else None
     error.cycle = error.cycle or None
     error.findings = fault.get("findings", b""), fault.get("findings_lost", 0)  # the launch knows what they mean
+    error.printed = fault.get("printed", b"")
     return error
 
 

@@ -12,6 +12,7 @@ from smmux.checks import Findings, from_core
 from smmux.dimensions import Dim3
 from smmux.errors import KernelError, KernelUnboundLocalError, LaunchError, OutOfBoundsError
 from smmux.placement import extent
+from smmux.printed import text_of
 
 if TYPE_CHECKING:
     from smmux.arguments import Arguments
@@ -34,6 +35,7 @@ def of_run(
     """The failure of a run, with what only the launch knows: kernel, file, array and element, and the findings of the
     check up to there, which are also printed with the exception."""
     error.findings = _findings(error, program, grid, block, check)
+    error.printed = text_of(error.printed or b"", 0, program)
     if error.findings:
         error.add_note(f"check={check!r} had found:\n{error.findings}")
     _name_kernel(error, program)

@@ -13,7 +13,7 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
 from smmux.device import device_time
-from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer
+from smmux.errors import CompileError, ConfigError, KernelError, LaunchError, did_you_mean, integer
 from smmux.host import Hint
 from smmux.language import KernelOnlyError
 from smmux.launch_options import OPTIONS, LaunchOptions, documented
@@ -333,7 +333,12 @@ class BoundKernel:
             return
         if named:
             args = self.kernel.in_order(args, named)
-        self.kernel.simulate(self.grid, self.block, args, dynshared=self.dynshared)
+        try:
+            printed = self.kernel.simulate(self.grid, self.block, args, dynshared=self.dynshared).printed
+        except KernelError as error:
+            sys.stdout.write(error.printed)
+            raise
+        sys.stdout.write(printed)
 
     def __repr__(self) -> str:
         return f"{self.kernel!r}[{self.grid}, {self.block}]"

@@ -18,6 +18,7 @@ from smmux.dimensions import Dim3
 from smmux.errors import ConfigError, RaceError, did_you_mean
 from smmux.gpus import Gpu
 from smmux.management import name_of
+from smmux.printed import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +57,7 @@ class Result(Mapping[str, int]):
     (`achieved_residency` is how many did on average). limiter: the resource that allows no more. static_residency: the
     residency with static management, the paper's K. profile: counters of each instruction (rows) in the order of
     `line_counters` (columns), None unless asked for. check: the option of that name. findings: the findings of the
-    check, None without one.
+    check, None without one. printed: what the kernel printed, in the order of blocks and threads.
     """
 
     kernel: str
@@ -73,6 +74,7 @@ class Result(Mapping[str, int]):
     profile: NDArray[np.uint64] | None = None
     check: str | None = None
     findings: Findings | None = None
+    printed: str = ""
 
     @classmethod
     def from_core(
@@ -106,6 +108,7 @@ class Result(Mapping[str, int]):
             findings=checks.from_core(outcome["findings"], outcome["findings_lost"], program, grid, block)
             if check
             else None,
+            printed=text_of(outcome["printed"], outcome["printed_lost"], program),
         )
 
     # ---- the mapping: counters by name

@@ -295,6 +295,25 @@ static enum error collect_findings(const struct gpu *g, struct outcome *out) {
     return OK;
 }
 
+/* Put what all SMs have printed into one array, without what they did beyond a fault. */
+static enum error collect_printed(const struct gpu *g, struct outcome *out) {
+    const uint32_t sms = g->l->cfg->sm_count;
+    uint32_t count = 0;
+    struct fault fault = {.cycle = NEVER};
+    if (!g->program.prints) return OK;
+    first_fault(g, &fault);
+    for (uint32_t i = 0; i < sms; i++) count += g->sms[i].prints->count;
+    out->printed = calloc(count + 1, sizeof *out->printed);
+    if (!out->printed) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < sms; i++) {
+        const struct prints *p = g->sms[i].prints;
+        for (uint32_t row = 0; row < p->count; row++)
+            if (p->row[row].cycle <= fault.cycle) out->printed[out->printed_count++] = p->row[row];
+        out->printed_lost += fault.cycle == NEVER ? p->lost : 0;
+    }
+    return OK;
+}
+
 /* Add up the counters of all SMs and of the memory. */
 static void collect(struct gpu *g, struct outcome *out) {
     uint64_t end = 0;
@@ -323,6 +342,7 @@ enum error gpu_run(const struct launch *l, struct outcome *out) {
     if (complete) e = clock_run(&g, &out->fault);
     if (!e) collect(&g, out);
     if (complete && collect_findings(&g, out) && !e) e = ERROR_NO_MEMORY;
+    if (complete && collect_printed(&g, out) && !e) e = ERROR_NO_MEMORY;
     destroy(&g);
     return out->fault.code = e;
 }

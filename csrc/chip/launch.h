@@ -5,6 +5,7 @@
 
 #include "base/counters.h"
 #include "sm/check.h"
+#include "sm/print.h"
 #include "sm/sm.h"
 
 /* What is asked of the machine. */
@@ -49,7 +50,10 @@ struct outcome {
     struct pc_counters *pc;               /* [code_count] of the caller's, or NULL */
     struct finding *findings;             /* of the checks, SM by SM; the caller frees them */
     uint32_t finding_count;
-    uint64_t findings_lost; /* see findings.h */
+    uint64_t findings_lost;  /* see findings.h */
+    struct printed *printed; /* SM by SM; the caller frees it */
+    uint32_t printed_count;
+    uint64_t printed_lost; /* see print.h */
     struct host_work host;
     struct fault fault;
 };

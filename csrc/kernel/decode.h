@@ -91,7 +91,8 @@ struct program {
     uint32_t constant_bytes;
     uint32_t ready_count; /* entries of a warp's ready[] */
     bool syncs_grid;      /* has a barrier of all blocks */
-    uint32_t row_count;   /* rows of a warp's register file, special registers included */
+    bool prints;
+    uint32_t row_count; /* rows of a warp's register file, special registers included */
 };
 
 /* Blocks of the grid and threads of a block, x first. */

@@ -154,7 +154,7 @@ static enum error atomic(struct decoder *dec, const struct insn *in, struct uop 
     return in->sub == ATOM_CAS ? source(dec, in->c, &u->c) : OK;
 }
 
-/* Check a branch, a barrier or a trap. */
+/* Check a branch, a barrier, a trap or a print. */
 static enum error control(struct decoder *dec, const struct insn *in, struct uop *u) {
     if (in->op == OP_BRA) {
         if (in->imm < 0 || (uint32_t)in->imm >= dec->p->count)
@@ -168,6 +168,11 @@ static enum error control(struct decoder *dec, const struct insn *in, struct uop
             return reject(dec, "allocation of %d bytes", (int)in->imm);
         if (in->guard) return reject(dec, "guarded barrier");
         dec->p->syncs_grid |= in->sub == BAR_GRID;
+    }
+    if (in->op == OP_PRINT) {
+        const enum error e = source(dec, in->a, &u->a);
+        dec->p->prints = true;
+        return e ? e : source(dec, in->b, &u->b);
     }
     return in->op == OP_TRAP ? predicate(dec, in->a, &u->a) : OK;
 }
@@ -294,6 +299,7 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg,
     case OP_MEMBAR:
     case OP_EXIT:
     case OP_TRAP:
+    case OP_PRINT:
         u->unit = UNIT_SP; /* control goes down the arithmetic pipeline (GS302) */
         return control(dec, in, u);
     default: return operands(dec, in, u);

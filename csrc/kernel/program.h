@@ -93,6 +93,7 @@ _Static_assert(sizeof(struct uniform) == 8, "no padding: Python writes it");
  *           high words dh, bh, ch
  *   bra     imm = target, aux = reconvergence point (-1: thread exit)
  *   bar     sub = enum bar_option, imm = bytes to allocate
+ *   print   a, b = low and high word of a value, imm = number of the text around it
  *   shfl    sub = enum shfl_mode, b = lane operand, c = width operand
  *   vote    sub = enum vote_mode
  */

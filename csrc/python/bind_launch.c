@@ -186,12 +186,15 @@ static int borrow_managers(struct borrowed *b, PyObject *managers) {
 static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssize_t pc_bytes) {
     PyObject *counters = bind_counters(&out->counters);
     if (!counters) return NULL;
-    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K,s:{s:K,s:K}}", "counters", counters,
-                         "residency", out->residency, "static_residency", out->static_residency,
-                         "limiter", limiter_name(out->limiter), "per_pc", pc, pc_bytes, "findings",
-                         out->findings ? (const void *)out->findings : "",
+    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K,s:y#,s:K,s:{s:K,s:K}}", "counters",
+                         counters, "residency", out->residency, "static_residency",
+                         out->static_residency, "limiter", limiter_name(out->limiter), "per_pc", pc,
+                         pc_bytes, "findings", out->findings ? (const void *)out->findings : "",
                          (Py_ssize_t)(out->finding_count * sizeof *out->findings), "findings_lost",
-                         (unsigned long long)out->findings_lost, "host", "windows",
+                         (unsigned long long)out->findings_lost, "printed",
+                         out->printed ? (const void *)out->printed : "",
+                         (Py_ssize_t)(out->printed_count * sizeof *out->printed), "printed_lost",
+                         (unsigned long long)out->printed_lost, "host", "windows",
                          (unsigned long long)out->host.windows, "passes",
                          (unsigned long long)out->host.passes);
 }
@@ -217,6 +220,7 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
                            out.pc ? (Py_ssize_t)(b->launch.code_count * sizeof *out.pc) : 0);
     free(out.pc);
     free(out.findings);
+    free(out.printed);
     return result;
 }
 
@@ -226,7 +230,7 @@ const char bind_launch_doc[] = PyDoc_STR(
     "Run one grid to its end; poll() is called now and then and ends the run by raising; "
     "managers, one per SM, manage its shared memory in place of the management that options name. "
     "Returns counters (dict), residency, "
-    "static_residency, limiter, per_pc and findings (bytes); and host, windows and passes "
+    "static_residency, limiter, per_pc, findings and printed (bytes); and host, windows and passes "
     "of the simulation itself, which are no result.");
 
 PyObject *bind_launch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {

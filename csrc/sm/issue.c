@@ -5,6 +5,7 @@
 #include "base/hints.h"
 #include "sm/check.h"
 #include "sm/exec.h"
+#include "sm/print.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
@@ -74,12 +75,21 @@ static void issue_trap(struct sm *sm, uint32_t warp, const struct uop *u, uint32
     warp_refresh(sm, warp, t, WAIT_ALU);
 }
 
+static void issue_print(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                        uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    print_issue(sm, warp, u, active, t);
+    warp_goto(w, w->pc + 1);
+    warp_refresh(sm, warp, t, WAIT_ALU);
+}
+
 NOINLINE static bool issue_control(struct sm *sm, uint32_t warp, const struct uop *u,
                                    uint32_t active, uint64_t t) {
     switch (u->op) {
     case OP_BRA: issue_branch(sm, warp, u, active, t); break;
     case OP_EXIT: issue_exit(sm, warp, active, t); break;
     case OP_TRAP: issue_trap(sm, warp, u, active, t); break;
+    case OP_PRINT: issue_print(sm, warp, u, active, t); break;
     case OP_BAR_SYNC: block_arrive(sm, warp, u, t); break;
     default: issue_membar(sm, warp, t); break;
     }

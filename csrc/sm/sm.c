@@ -6,6 +6,7 @@
 
 #include "base/lines.h"
 #include "sm/check.h"
+#include "sm/print.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
@@ -96,6 +97,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))
         return ERROR_NO_MEMORY;
     sm->observed = sm->pc_count || sm->check;
+    if (m->program->prints && !(sm->prints = calloc(1, sizeof *sm->prints))) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < cfg->credits + PORT_EXTRA; i++) {
         sm->access_next[i] = (uint16_t)(i + 1);
         sm->waiters[i].next = i + 1;
@@ -112,6 +114,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
 void sm_free(struct sm *sm) {
     smcache_free(sm);
     check_free(sm->check);
+    free(sm->prints);
     free(sm->arena);
     sm->arena = NULL;
 }

@@ -169,7 +169,8 @@ class Instr:
     true and to `other` if not, "exit". dsts: results; loads of 8 and 16 bytes have two or four. srcs: sources in the
     order of the table; of memory operations first the index or address, then the data. guard: the predicate under which
     it executes, negated if guard_not. attrs: "sub" (option of a barrier, mode of a shuffle or vote), "bytes" (of an
-    allocation), "isolate" and "variable" (of a trap: an index of the function's `variables`).
+    allocation), "isolate" and "variable" (of a trap: an index of the function's `variables`) and
+    "text" (of a print: an index of its `texts`).
     """
 
     op: str
@@ -189,6 +190,15 @@ class Instr:
         return Instr(
             self.op, self.dsts, self.srcs, self.loc, self.guard, self.guard_not, self.mem, target, other, self.attrs
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a print instruction prints: a value of a kind ("s32", ..., "f64", "bool", or "" for none) between texts."""
+
+    before: str
+    kind: str
+    after: str
 
 
 @dataclass(slots=True, eq=False)
@@ -211,6 +221,7 @@ class Function:
 
     params: one for each parameter word, in order; the word of an array is that array's `param`. line: the line of the
     `def`. variables: names of variables whose assignment is checked while the kernel runs.
+    texts: those that print instructions name.
     """
 
     name: str
@@ -225,6 +236,7 @@ class Function:
     next_reg: int = 0
     line: int = 0
     variables: list[str] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
 
     def reg(self, type: Type, name: str = "", variable: bool = False) -> Reg:
         """A new virtual register."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core
-from smmux.compiler.ir import Space, Storage
+from smmux.compiler.ir import Space, Storage, Text
 
 __all__ = [
     "BAR_OPTIONS",
@@ -31,6 +31,7 @@ __all__ = [
     "VOTE_MODES",
     "ParamWord",
     "Program",
+    "Text",
 ]
 
 INSN = np.dtype(_core.INSN)
@@ -91,6 +92,7 @@ class Program:
     part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the constant segment.
     params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if there
     is no source. joined: the source line of each word of a joined access, by pc. variables: those that traps name.
+    texts: what stands around the values that are printed.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Program:
     line: int = 0
     joined: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     variables: tuple[str, ...] = ()
+    texts: tuple[Text, ...] = ()
 
     def __len__(self) -> int:
         return len(self.code)
@@ -216,6 +219,10 @@ def _body(program: Program, insn: Any, op: str) -> str:
         op = f"shfl.{SHFL_MODES[sub]}.b32"
     elif op == "vote.pred":
         op = f"vote.{VOTE_MODES[sub]}.pred"
+    if op == "print":
+        text = program.texts[int(insn["imm"])]
+        values = [operand(insn[f]) for f in "ab"[: len(text.kind) and (2 if text.kind.endswith("64") else 1)]]
+        return f"print.{text.kind or 'text'} {', '.join([repr(text.before), *values, repr(text.after)])}"
     parts: list[str] = []
     for kind in filter(None, operands):
         if kind in ("p", "qa", "qb", "q"):

@@ -72,7 +72,7 @@ class Interpreter:
         return np.full(self.threads, word, np.uint32)
 
     def execute(self, instr: Instr, lanes: NDArray[Any]) -> None:
-        if instr.op in ("bar.sync", "membar", "nop"):
+        if instr.op in ("bar.sync", "membar", "nop", "print"):
             return
         if instr.mem is not None:
             self.memory(instr, lanes)

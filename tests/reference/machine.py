@@ -54,6 +54,7 @@ OTHER_OPS = (
     "bar.sync",
     "membar",
     "nop",
+    "print",
 )
 OPS = frozenset((*ALU, *SETP, *WIDE, *SETP_WIDE, *PREDICATE_OPS, *MEMORY_OPS, *OTHER_OPS))
 """Every operation defined here."""
@@ -193,7 +194,7 @@ class Block:
             if (frame.lanes != warp.live).any():
                 raise Fault(f"barrier at {pc} under a divergent mask")
             warp.waiting = True
-        elif op not in ("membar", "nop"):
+        elif op not in ("membar", "nop", "print"):
             with np.errstate(all="ignore"):
                 self.execute(warp, insn, op, active)
 

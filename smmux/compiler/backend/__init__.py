@@ -131,6 +131,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         function.line,
         joined,
         tuple(function.variables),
+        tuple(function.texts),
     )
 
 

@@ -187,6 +187,8 @@ class _Encoder:
                 imm = attrs.get("bytes", 0)
             elif instr.op == "trap":
                 imm = attrs.get("variable", 0)
+            elif instr.op == "print":
+                imm = attrs["text"]
         if attrs:
             flags |= NEGATE_Q * attrs.get("negate_q", 0) | NEGATE_QB * attrs.get("negate_qb", 0)
             flags |= ISOLATE * attrs.get("isolate", 0)

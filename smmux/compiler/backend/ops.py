@@ -53,8 +53,9 @@ COMMUTATIVE_WIDE = frozenset(
 )
 """The same for operations on pairs of words: the first two sources with the next two."""
 
-FENCES = frozenset({"bar.sync", "membar", "nop"})
-"""Operations that no memory access crosses; `nop` stands for a fence of the compiler alone (syncwarp)."""
+FENCES = frozenset({"bar.sync", "membar", "nop", "print"})
+"""Operations that no memory access crosses; `nop` stands for a fence of the compiler alone (syncwarp). What is
+printed stays in order."""
 
 
 @cache

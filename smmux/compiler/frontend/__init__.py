@@ -19,6 +19,7 @@ from smmux.compiler.frontend import (
     loops,
     mathematics,
     numpy_functions,
+    printing,
     raw_operations,
     statement_rules,
 )
@@ -44,6 +45,7 @@ _RULES = (
     loops,
     mathematics,
     numpy_functions,
+    printing,
     raw_operations,
     statement_rules,
 )  # importing them registers the rules

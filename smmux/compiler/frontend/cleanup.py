@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smmux.compiler import ir
 
-EFFECTS = ("st.", "atom.", "bar.", "membar", "bra", "cbr", "exit", "shfl", "vote", "nop", "trap")
+EFFECTS = ("st.", "atom.", "bar.", "membar", "bra", "cbr", "exit", "shfl", "vote", "nop", "trap", "print")
 
 
 def clean(function: ir.Function) -> None:

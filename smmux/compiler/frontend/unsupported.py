@@ -30,7 +30,7 @@ SYNTAX = {
     "GeneratorExp": ("a generator", "use a for loop"),
     "Dict": ("a dict", "use arrays, or cuda.const.array_like for a table"),
     "Set": ("a set", "use an array"),
-    "JoinedStr": ("an f-string", "store numbers in an array and format them on the host"),
+    "JoinedStr": ("an f-string", "give print the strings and numbers one by one"),
     "Yield": ("yield", "store results in an array"),
     "YieldFrom": ("yield", "store results in an array"),
     "Match": ("match", "use if and elif"),
@@ -44,7 +44,6 @@ SYNTAX = {
 }
 
 BUILTINS = {
-    "print": "store values in an array and print them on the host",
     "sum": "use a for loop",
     "sorted": "sort in an array with loops",
     "zip": "write for i in range(len(a)) and index both with i",

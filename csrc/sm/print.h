@@ -1,0 +1,31 @@
+/* What kernels print: values with a number that says what text stands around them, of which the
+ * core knows nothing. */
+#ifndef SMMUX_PRINT_H
+#define SMMUX_PRINT_H
+
+#include "sm/sm.h"
+
+/* One value, or a text alone, of one thread. Python reads it: no padding. */
+struct printed {
+    uint64_t cycle;
+    uint32_t block, thread; /* numbers in the grid and in the block */
+    uint32_t text;          /* the immediate of the instruction */
+    uint32_t low, high;     /* words of the value */
+    uint32_t reserved;      /* 0 */
+};
+
+_Static_assert(sizeof(struct printed) == 32, "no padding");
+
+/* What an SM keeps, 1 MB as the buffer of a card; what is printed then is lost, and counted. */
+#define PRINTED_MOST 32768u
+
+struct prints {
+    uint32_t count;
+    uint64_t lost;
+    struct printed row[PRINTED_MOST];
+};
+
+/* Keep what the active lanes of a warp print at cycle t. */
+void print_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t);
+
+#endif
