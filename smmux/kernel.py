@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
@@ -17,7 +17,7 @@ from smmux.errors import CompileError, ConfigError, KernelError, LaunchError, di
 from smmux.host import Hint
 from smmux.language import KernelOnlyError
 from smmux.launch_options import OPTIONS, LaunchOptions, documented
-from smmux.overloads import Overload
+from smmux.overloads import Overload, Overloads
 from smmux.signatures import Mismatch, as_declared
 from smmux.tracebacks import brief
 
@@ -56,7 +56,7 @@ class Kernel:
         self.definition = definition
         self.function = function
         self.__name__ = definition.name
-        self.overloads: dict[tuple[Any, ...], Overload] = {}
+        self.overloads = Overloads(self)
         if function is not None:
             update_wrapper(self, function)
 
@@ -94,7 +94,7 @@ class Kernel:
 
     def inspect_asm(self, signature: Any = None) -> Any:
         """The listing of the newest program for argument types, or a dict of all listings by argument types."""
-        return self._of_overloads(Overload.inspect_asm, signature)
+        return self.overloads.facts(Overload.inspect_asm, signature)
 
     def inspect_types(self, file: Any = None) -> None:
         """Print all listings, which show the types of all operations."""
@@ -103,28 +103,23 @@ class Kernel:
 
     def get_regs_per_thread(self, signature: Any = None) -> Any:
         """32-bit registers of a thread, for argument types or as a dict by argument types."""
-        return self._of_overloads(lambda overload: overload.regs_per_thread, signature)
+        return self.overloads.facts(lambda overload: overload.regs_per_thread, signature)
 
     def get_shared_mem_per_block(self, signature: Any = None) -> Any:
         """Bytes of shared memory that a block declares, for argument types or as a dict by argument types."""
-        return self._of_overloads(lambda overload: overload.shared_mem_per_block, signature)
+        return self.overloads.facts(lambda overload: overload.shared_mem_per_block, signature)
 
     def get_local_mem_per_thread(self, signature: Any = None) -> Any:
         """Bytes of local memory of a thread, for argument types or as a dict by argument types."""
-        return self._of_overloads(lambda overload: overload.local_mem_per_thread, signature)
+        return self.overloads.facts(lambda overload: overload.local_mem_per_thread, signature)
 
     def get_const_mem_size(self, signature: Any = None) -> Any:
         """Bytes of constant memory, for argument types or as a dict by argument types."""
-        return self._of_overloads(lambda overload: overload.const_mem_size, signature)
+        return self.overloads.facts(lambda overload: overload.const_mem_size, signature)
 
     def get_max_threads_per_block(self, signature: Any = None) -> Any:
         """Most threads of a block, for argument types or as a dict by argument types."""
-        return self._of_overloads(lambda overload: overload.max_threads_per_block, signature)
-
-    def _of_overloads(self, fact: Callable[[Overload], Any], signature: Any) -> Any:
-        if signature is None:
-            return {types: fact(overload) for types, overload in self.overloads.items()}
-        return fact(self.overloads[signature])
+        return self.overloads.facts(lambda overload: overload.max_threads_per_block, signature)
 
     def __repr__(self) -> str:
         kind = "device function" if self.device else "kernel"
@@ -142,7 +137,10 @@ class Kernel:
 
     def __getstate__(self) -> dict[str, Any]:
         state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "__annotations__")}
-        return {**state, "function": None, "overloads": {}}
+        return {**state, "function": None, "overloads": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({**state, "overloads": Overloads(self)})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: a kernel is launched, a device function is called from kernels."""
@@ -289,7 +287,7 @@ class Kernel:
         if self.device:
             raise KernelOnlyError(f"{self.__name__} is a device function: it is called from kernels")
         program = compile(self.definition, signature, options)
-        self.overloads[signature.arguments] = Overload(program, machine)
+        self.overloads.add(signature, Overload(program, machine))
         return program
 
     def _options(self, machine: Gpu, schedule: str, max_registers: int | None, chosen: Mapping[str, Any]) -> Options:

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from smmux import types
+from smmux.conversions import best
 from smmux.errors import ConfigError, did_you_mean
 from smmux.types import TYPES, ArrayAnnotation, FunctionType, Scalar, TupleAnnotation, Void
 
@@ -135,44 +136,54 @@ class _Reader:
 
 
 def as_declared(signatures: Sequence[FunctionType], args: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Arguments converted to one of some signatures.
+    """Arguments converted to the one of some signatures that fits them best, by Numba's order of conversions.
 
-    The first signature whose types are those of the arguments is taken, else the first that can take them. Arguments
-    beyond those that a signature has stay as they are. Raises Mismatch if no signature can take them.
+    Arguments beyond those that a signature has stay as they are. Raises Mismatch if no signature can take them, or if
+    several fit equally well.
     """
-    reasons = []
-    for exact in (True, False):
-        for signature in signatures:
-            try:
-                converted = [
-                    _converted(value, declared, name, exact)
-                    for value, declared, name in zip(args, signature.arguments, names, strict=False)
-                ]
-            except Mismatch as reason:
-                reasons.append(reason)
-            else:
-                return [*converted, *args[len(converted) :]]
-    raise (
-        reasons[-1]
-        if len(signatures) == 1
-        else Mismatch(f"none of the signatures {', '.join(map(repr, signatures))} takes these arguments: {reasons[-1]}")
-    )
+    reasons, fitting = [], []
+    for signature in signatures:
+        pairs = zip(args, signature.arguments, names, strict=False)
+        try:
+            values = [_converted(value, declared, name) for value, declared, name in pairs]
+        except Mismatch as reason:
+            reasons.append(reason)
+        else:
+            fitting.append((signature, values))
+    if not fitting and len(signatures) == 1:
+        raise reasons[0]
+    if not fitting:
+        known = ", ".join(map(repr, signatures))
+        raise Mismatch(f"none of the signatures {known} takes these arguments: {reasons[-1]}")
+    wanted = [[item.name if isinstance(item, Scalar) else None for item in one.arguments] for one, _ in fitting]
+    winners = best(wanted, [_own_type(value) for value in args]) or [0]
+    if len(winners) > 1:
+        known = " and ".join(repr(fitting[i][0]) for i in winners)
+        raise Mismatch(f"the signatures {known} fit these arguments equally well; convert them before the launch")
+    values = fitting[winners[0]][1]
+    return [*values, *args[len(values) :]]
 
 
-def _converted(value: Any, declared: Any, name: str, exact: bool) -> Any:
+def _own_type(value: Any) -> str:
+    """The type that a number has in Numba."""
+    own = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}.get(type(value))
+    return own or str(getattr(value, "dtype", ""))
+
+
+def _converted(value: Any, declared: Any, name: str) -> Any:
     """An argument as its declared type."""
     if isinstance(declared, TupleAnnotation):
         if not isinstance(value, tuple) or len(value) != len(declared.items):
             raise Mismatch(f"argument {name!r} is declared as {declared}, not {_described(value)}")
         items = zip(value, declared.items, strict=True)
-        return tuple(_converted(item, type, f"{name}[{i}]", exact) for i, (item, type) in enumerate(items))
+        return tuple(_converted(item, type, f"{name}[{i}]") for i, (item, type) in enumerate(items))
     if isinstance(declared, Void):
         if value is not None:
             raise Mismatch(f"argument {name!r} is declared as None, not {_described(value)}")
         return None
     if isinstance(declared, ArrayAnnotation):
         return _array(value, declared, name)
-    return _number(value, declared, name, exact)
+    return _number(value, declared, name)
 
 
 def _array(value: Any, declared: ArrayAnnotation, name: str) -> Any:
@@ -194,10 +205,8 @@ def _array(value: Any, declared: ArrayAnnotation, name: str) -> Any:
     return value
 
 
-def _number(value: Any, declared: Scalar, name: str, exact: bool) -> Any:
+def _number(value: Any, declared: Scalar, name: str) -> Any:
     """A number as its declared type, which may lose digits of a float but not of an integer."""
-    if exact and not _is_a(value, declared):
-        raise Mismatch("converted")
     dtype = declared.dtype
     if not isinstance(value, int | float | complex | np.number | np.bool_) or dtype.kind not in "biufc":
         raise Mismatch(f"argument {name!r} is declared as {declared}, but is {_described(value)}")
@@ -220,12 +229,6 @@ def _integer(value: Any, declared: Scalar, name: str) -> Any:
     if not limits.min <= number <= limits.max:
         raise Mismatch(f"argument {name!r} = {number} does not fit {declared}, as which it is declared")
     return declared.dtype.type(number)
-
-
-def _is_a(value: Any, declared: Scalar) -> bool:
-    """Whether a number has a type of itself, in Numba's reading: Python's int is int64, its float float64."""
-    own = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}.get(type(value))
-    return declared.dtype == (np.dtype(own) if own else getattr(value, "dtype", None))
 
 
 def _described(value: Any) -> str:

@@ -1,13 +1,15 @@
 """The host's side of numba.cuda: arrays, streams, events, devices, and what a kernel tells about itself."""
 
 import asyncio
+import copy
+import pickle
 import traceback
 
 import numpy as np
 import pytest
 
 import smmux
-from smmux import ConfigError, LaunchError, cuda, gpus, int32
+from smmux import ConfigError, LaunchError, cuda, gpus, int32, types
 from smmux.device import ATTRIBUTES
 
 
@@ -188,7 +190,8 @@ def test_what_a_kernel_tells():
     assert add.py_func.__name__ == "add"
     assert store.signatures == []
     store.specialize(np.zeros(8, np.int32))
-    [types] = store.signatures
+    types = (int32[::1],)
+    assert store.signatures == [types]
     assert store.overloads[types].shared_mem_per_block == 32
     assert store.get_shared_mem_per_block(types) == 32
     assert store.get_regs_per_thread() == {types: store.overloads[types].regs_per_thread}
@@ -196,6 +199,23 @@ def test_what_a_kernel_tells():
     assert store.get_max_threads_per_block(types) == 512
     assert "st.shared" in store.inspect_asm(types)
     assert store.overloads[types].max_cooperative_grid_blocks(8) == 30 * 8
+
+
+def test_types_of_programs_are_those_of_numba():
+    with gpus.set_current("K20c"):
+        add.specialize(np.zeros((4, 3), np.int32, order="F")[:, 0], 1, np.float32(2))
+        add.specialize(np.zeros((4, 3), np.int32)[:, 0], 1, 2.5)
+    assert {(int32[::1], types.int64, types.float32), (int32[:], types.int64, types.float64)} <= set(add.signatures)
+
+
+def test_declared_types_need_no_launch():
+    declared = cuda.jit("void(int32[::1], int64, int64)")(add.py_func)
+    assert declared.get_regs_per_thread() == declared.overloads[int32[::1], types.int64, types.int64].regs_per_thread
+    assert declared.overloads[types.void(int32[::1], types.int64, types.int64)].max_cooperative_grid_blocks(32) == 240
+    with pytest.raises(KeyError):
+        _ = declared.overloads[(int32,)]
+    assert pickle.loads(pickle.dumps(add)).signatures == add.signatures
+    assert copy.copy(declared).definition is declared.definition
 
 
 def frames(function):

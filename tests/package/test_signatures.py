@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from smmux import CompileError, ConfigError, boolean, cuda, float32, int8, int32, types, uint8, void
+from smmux.conversions import _conversions as conversions
 from smmux.kernel import from_source
 from smmux.signatures import signatures_of
 from smmux.types import FunctionType
@@ -67,7 +68,7 @@ def typed(signature, text="out[0] = x"):
 
 
 def _function(text):
-    names = {}
+    names = {"float32": float32}
     exec(f"def kernel(out, x):\n    {text}\n", names)
     return names["kernel"]
 
@@ -115,6 +116,51 @@ def test_one_of_several_signatures():
     assert out[0] == 1.5
     with pytest.raises(CompileError, match="none of the signatures"):
         kernel[1, 1](np.zeros(1, np.uint8), 1)
+
+
+def test_the_best_of_several_signatures():
+    kernel = typed(["void(f8[:], f4)", "void(f8[:], f8)"], "out[0] = x + float32(1)")
+    out = np.zeros(1)
+    for value, expected in ((np.float32(2**-25), 1.0), (2**-25, 1 + 2**-25), (1, 2.0)):
+        kernel[1, 1](out, value)
+        assert out[0] == expected
+    kernel = typed(["void(f8[:], u4)", "void(f8[:], u8)", "void(f8[:], i4)"])
+    kernel[1, 1](out, 2**40)
+    assert out[0] == 2**40
+    ambiguous = typed(["void(f8[:], i4)", "void(f8[:], u4)"])
+    with pytest.raises(CompileError, match="int32. and .*uint32. fit these arguments equally"):
+        ambiguous[1, 1](out, 1)
+
+
+def test_conversions_are_ordered_as_in_numba():
+    rules = pytest.importorskip("numba.core.typeconv.rules")
+    numba_types = pytest.importorskip("numba.core.types")
+    names = {name for pair in conversions() for name in pair}
+    for a in names:
+        for b in names - {a}:
+            pair = (getattr(numba_types, name.replace("bool", "boolean")) for name in (a, b))
+            kind = rules.default_type_manager.check_compatible(*pair)
+            assert conversions()[a, b] == kind.value - 1 if kind is not None else (a, b) not in conversions()
+
+
+def test_device_functions_take_the_signature_that_fits_best():
+    @cuda.jit(["(int64, int64)", "(float64, float64)"], device=True)
+    def added(x, y):
+        return x + y
+
+    @cuda.jit
+    def kernel(out, x, y):
+        out[0] = added(x, y)
+
+    for dtype, x, y, total in (
+        (np.int64, 1, 2, 3),
+        (np.float64, 1.5, 2.5, 4),
+        (np.float64, np.int32(1), 2.5, 3.5),
+        (np.float64, np.float32(1.5), np.int64(2), 3.5),
+    ):
+        out = np.zeros(1, dtype)
+        kernel[1, 1](out, x, y)
+        assert out[0] == total
 
 
 def test_types_of_a_signature_are_those_of_the_program():

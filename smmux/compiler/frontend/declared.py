@@ -8,15 +8,34 @@ from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast_to
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Tuple, Value, type_name
+from smmux.conversions import best
 from smmux.types import ArrayAnnotation, FunctionType, Scalar, TupleAnnotation
 
 
 def signature_for(source: FunctionSource, bound: dict[str, Anything]) -> FunctionType | None:
-    """The signature of a function that arguments meet: the first whose types they have, else the first of all."""
-    for signature in source.declared:
-        if all(_is_a(value, declared) for value, declared in zip(bound.values(), signature.arguments, strict=False)):
-            return signature
-    return source.declared[0] if source.declared else None
+    """The signature of a function that fits arguments best: by shapes, then by Numba's order of conversions."""
+    if len(source.declared) < 2:
+        return source.declared[0] if source.declared else None
+    given = list(bound.values())
+    fitting = [one for one in source.declared if all(map(_fits, given, one.arguments))] or list(source.declared)
+    wanted = [[item.name if isinstance(item, Scalar) else None for item in one.arguments] for one in fitting]
+    return fitting[(best(wanted, list(map(_own_type, given))) or [0])[0]]
+
+
+def _fits(value: Anything, declared: object) -> bool:
+    """Whether a value can be converted to a declared type."""
+    return isinstance(declared, Scalar) == isinstance(value, Value) and (
+        isinstance(value, Value) or _is_a(value, declared)
+    )
+
+
+def _own_type(value: Anything) -> str:
+    """The type that a number has in Numba, where literals and Python's numbers have 64 bits."""
+    if not isinstance(value, Value):
+        return ""
+    if value.kind.weak or value.drift:
+        return "float64" if value.kind.floating else "int64"
+    return value.kind.value
 
 
 def arguments(
