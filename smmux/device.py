@@ -115,10 +115,10 @@ class Stream:
         """Call a function at once: all that was launched is done."""
         callback(self, 0, arg)
 
-    def async_done(self) -> asyncio.Future[None]:
-        """A future that is done."""
+    def async_done(self) -> asyncio.Future[Stream]:
+        """A future that is done, with the stream as its result."""
         future = asyncio.get_running_loop().create_future()
-        future.set_result(None)
+        future.set_result(self)
         return future
 
 

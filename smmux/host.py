@@ -59,6 +59,17 @@ class DeviceNDArray(np.ndarray[Any, Any]):
         _copy(self, np.asarray(ary))
 
     @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Place and type, as other libraries read them of device arrays: in the memory of this computer."""
+        strides = None if self.flags.c_contiguous else self.strides
+        return {**self.__array_interface__, "version": 3, "strides": strides, "stream": None}
+
+    @property
+    def stream(self) -> int:
+        """The default stream: launches are synchronous."""
+        return 0
+
+    @property
     def alloc_size(self) -> int:
         """Bytes of the elements."""
         return self.nbytes
@@ -168,12 +179,23 @@ def mapped(*arylist: Any, **_: Any) -> Iterator[Any]:
 
 def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     """The array itself, with the methods of a device array."""
+    if not hasattr(obj, "__array_interface__") and hasattr(obj, "__cuda_array_interface__"):
+        obj = _Lent(obj)
     return np.asarray(obj).view(DeviceNDArray)
 
 
 def is_cuda_array(obj: Any) -> bool:
     """Whether an object is a device array."""
     return isinstance(obj, DeviceNDArray)
+
+
+class _Lent:
+    """An object that describes its elements as device arrays do, in words that NumPy reads."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        words = ("shape", "typestr", "data", "strides", "version", "descr")
+        self.__array_interface__ = {k: v for k, v in owner.__cuda_array_interface__.items() if k in words}
 
 
 class Hint:

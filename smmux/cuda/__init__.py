@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from smmux.cuda import cg
+from smmux.cuda import cg, cudadrv
+from smmux.cuda.cudadrv.error import CudaSupportError
 from smmux.declaration import check_options, declare
 from smmux.device import (
     close,
@@ -68,6 +69,7 @@ from smmux.texts import watch
 from smmux.tracebacks import brief
 
 __all__ = [
+    "CudaSupportError",
     "DeviceNDArray",
     "In",
     "InOut",
@@ -87,6 +89,7 @@ __all__ = [
     "close",
     "clz",
     "const",
+    "cudadrv",
     "current_context",
     "default_stream",
     "defer_cleanup",

@@ -74,6 +74,37 @@ def test_memory_of_the_host():
     assert not cuda.is_cuda_array(a)
 
 
+def test_arrays_of_other_libraries():
+    class Lent:
+        def __init__(self, array):
+            self.__cuda_array_interface__ = cuda.as_cuda_array(array).__cuda_array_interface__
+
+    a = np.zeros((4, 3), np.int32)
+    for part in (a, a[::2, 1]):
+        assert np.shares_memory(cuda.as_cuda_array(Lent(part)), a)
+        assert cuda.as_cuda_array(Lent(part)).strides == part.strides
+    add[1, 4](cuda.as_cuda_array(Lent(a[:, 0])), 1)
+    assert a.sum() == 44
+    assert isinstance(cuda.to_device(a), cuda.cudadrv.devicearray.DeviceNDArray)
+    assert issubclass(cuda.CudaSupportError, Exception)
+
+
+def test_functions_that_numba_compiles_for_the_host():
+    numba = pytest.importorskip("numba")
+
+    @numba.njit
+    def twice(x):
+        return 2 * x
+
+    @cuda.jit
+    def kernel(a):
+        a[0] = twice(a[0]) + twice(1)
+
+    a = np.ones(1, np.int32)
+    kernel[1, 1](a)
+    assert a[0] == 4
+
+
 def test_directions_of_copies():
     a, b, c = (np.zeros(4, np.int32) for _ in range(3))
     for argument in (cuda.In(a), cuda.Out(b), cuda.InOut(c)):

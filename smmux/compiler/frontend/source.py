@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -95,7 +96,7 @@ class FunctionSource:
 
     def lookup(self, name: str) -> Any:
         """The captured object of that name, or MISSING."""
-        return self.captured.get(name, getattr(builtins, name, MISSING))
+        return _adopted(self.captured.get(name, getattr(builtins, name, MISSING)))
 
     def resolve(self, node: ast.expr) -> Any:
         """The captured object that a name or attribute chain refers to, or MISSING."""
@@ -301,6 +302,32 @@ def is_overlap(source: FunctionSource, node: ast.With) -> bool:
         and not (call.args or call.keywords)
         and source.resolve(call.func) is overlap
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Adopted:
+    """A function that Numba compiles for the host, as a device function."""
+
+    definition: FunctionSource
+    py_func: Any
+
+    @property
+    def __name__(self) -> str:
+        return self.definition.name
+
+
+_adoptions: WeakKeyDictionary[Any, Adopted] = WeakKeyDictionary()
+
+
+def _adopted(value: Any) -> Any:
+    """A captured object; one that `numba.jit` made of a function is callable from kernels, as in Numba."""
+    if type(value).__module__ != "numba.core.registry" or not isinstance(
+        function := getattr(value, "py_func", None), types.FunctionType
+    ):
+        return value
+    if value not in _adoptions:
+        _adoptions[value] = Adopted(from_function(function, device=True), function)
+    return _adoptions[value]
 
 
 def _free(body: list[ast.stmt], local: frozenset[str]) -> Iterator[ast.expr]:
