@@ -21,6 +21,7 @@ from tests.numba import sources, test_refusals
 PAGE = Path(__file__).parents[2] / "docs/language.md"
 
 HEADER = """\
+import cmath
 import math
 import operator
 
@@ -124,6 +125,7 @@ SNIPPETS = {
         "x = math.fma(a[0], a[1], a[2])",
         "x = math.hypot(a[0], a[1]) + math.remainder(a[0], a[1])",
         "x = operator.add(c[0], 1)",
+        "x = cmath.phase(z[0]) + abs(cmath.sqrt(z[1]))",
         "x = math.lgamma(d[0]) + math.nextafter(d[0], 1.0)",
         "x = np.sqrt(a[0]) + np.maximum(a[0], a[1]) + np.floor(d[0])",
         "x = sum(a)",

@@ -12,6 +12,7 @@ from smmux.compiler.frontend import (
     array_declarations,
     builtin,
     calls,
+    complex_functions,
     cooperation,
     environment,
     expression_rules,
@@ -39,6 +40,7 @@ __all__ = ["FunctionSource", "Note", "from_function", "from_text", "lower", "por
 _RULES = (
     builtin,
     calls,
+    complex_functions,
     cooperation,
     expression_rules,
     intrinsics,
