@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from smmux.deep import deep
+
 if TYPE_CHECKING:
     from smmux.compiler.frontend import FunctionSource
     from smmux.compiler.ir import Function
@@ -48,6 +50,7 @@ _programs: _Cache[Program] = _Cache(512)
 _prepared: _Cache[Function] = _Cache(32)  # by what lowering depends on: most of the time, and the same for all budgets
 
 
+@deep
 def compile(source: FunctionSource, signature: Signature, options: Options) -> Program:
     """Compile a kernel, or return the program of the same source, captured values, types and options."""
     kernel = source.fingerprint(), signature

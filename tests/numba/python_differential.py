@@ -54,7 +54,7 @@ def outcome(case: Case, options: dict[str, Any]) -> tuple[str, str]:
     expected = case.arguments()
     raised = python_oracle.run(python_oracle.compiled(case.text, "<oracle>"), case.grid, case.block, expected)
     found = case.arguments()
-    filename = f"<random kernel {next(_numbers) % FILES}>"
+    filename = f"random_kernel_{next(_numbers) % FILES}.py"
     try:
         kernel = sources.load(case.text, filename, "smmux").kernel
         kernel.simulate(case.grid, case.block, found, fused_mad=False, max_cycles=10**6, **options)

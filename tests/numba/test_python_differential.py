@@ -14,7 +14,7 @@ from tests.numba.python_statements import generate
 FEATURES = Features(negative=False)
 
 
-@pytest.mark.parametrize("first", range(0, 60, 10))
+@pytest.mark.parametrize("first", range(0, 30, 10))
 def test_same_bits_or_the_same_error(first: int) -> None:
     for seed in range(first, first + 10):
         case = generate(Random(seed), FEATURES)
@@ -23,7 +23,7 @@ def test_same_bits_or_the_same_error(first: int) -> None:
 
 
 def test_the_generator_uses_the_language() -> None:
-    texts = [generate(Random(seed), FEATURES).text for seed in range(200)]
+    texts = [generate(Random(seed), FEATURES).text for seed in range(100)]
     words = (
         ":=",
         "while ",
@@ -40,7 +40,7 @@ def test_the_generator_uses_the_language() -> None:
     )
     words += ("enumerate(", "zip(", "reversed(", "for r", "return\n", "2147483647, ", " in (", "divmod(", "object = ")
     for word in words:
-        assert sum(word in text.split("def chosen")[1] for text in texts) >= 10, word
+        assert sum(word in text.split("def chosen")[1] for text in texts) >= 5, word
 
 
 def test_some_kernels_raise() -> None:

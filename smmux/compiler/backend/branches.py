@@ -85,7 +85,7 @@ def _forward_empty(function: Function) -> None:
         if target is block:
             continue
         before = graph.preds[block]
-        if phis(target) and any(p in graph.preds[target] for p in before):
+        if phis(target) and not set(before).isdisjoint(graph.preds[target]):
             continue
         for pred in before:
             end = pred.instrs[-1]
@@ -97,7 +97,7 @@ def _forward_empty(function: Function) -> None:
             phi.preds = (*phi.preds[:at], *before, *phi.preds[at + 1 :])
         preds = graph.preds[target]
         preds.remove(block)
-        preds.extend(pred for pred in before if pred not in preds)
+        preds[:] = dict.fromkeys((*preds, *before))
         graph.preds[block] = []
         for pred in before:
             if pred.instrs[-1].op == "cbr" and pred.instrs[-1].target is pred.instrs[-1].other:

@@ -33,6 +33,7 @@ from smmux.compiler.frontend.rules import execute
 from smmux.compiler.frontend.source import FunctionSource, from_function, from_text
 from smmux.compiler.options import Options
 from smmux.compiler.signature import Signature
+from smmux.deep import deep
 from smmux.errors import CompileError
 
 __all__ = ["FunctionSource", "Note", "from_function", "from_text", "lower", "portability"]
@@ -64,6 +65,7 @@ def lower(source: FunctionSource, signature: Signature, options: Options) -> ir.
     return _lower(source, signature, options).function
 
 
+@deep
 def portability(source: FunctionSource, signature: Signature, options: Options) -> list[Note]:
     """The places where compiled Numba, which computes in int64 and float64, can get another value."""
     notes = _lower(source, signature, options).notes.values()

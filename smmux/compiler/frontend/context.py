@@ -142,6 +142,9 @@ class Frame:
         self.used: set[str] = set()  # variables read while inferring
         self.targets: dict[ast.AST, str] = {}  # calls and the variable that each is assigned to
         self.unused: set[ast.AST] = set()  # calls whose result nobody takes
+        self.probed: dict[ast.AST, Anything] | None = (
+            None  # types of conditional expressions, once those of names are known
+        )
         self.stale = False  # one of them has since got another type
         self.result: Anything | None = None  # joined type of the returns, while inferring
         self.loops: list[LoopExits] = []
@@ -150,6 +153,7 @@ class Frame:
     def adopt(self, inference: Inference) -> None:
         """Take over the inferred types of the variables."""
         self.types = dict(inference.types)
+        self.probed = {}
         self.errors, self.failed, self.forks = inference.errors, inference.failed, inference.forks
 
     def error(self, node: ast.AST | None, message: str) -> CompileError:

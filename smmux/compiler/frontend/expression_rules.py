@@ -167,7 +167,7 @@ def _chain(f: Frame, node: ast.Compare, left: Anything, first: int) -> Value:
             return _chain(f, node, left, i) if outcome.const else outcome
         if i > first and not harmless(f, operand_node):
             rest = partial(_chain, f, node, left, i)
-            return number(f, node, _branch(f, node, outcome, rest, weak(False)))
+            return number(f, node, _branch(f, node, outcome, rest, weak(False), Value(Kind.BOOL)))
         right = evaluate(f, operand_node)
         f.at(node)
         if isinstance(op, ast.In | ast.NotIn):
@@ -239,28 +239,34 @@ def _side(f: Frame, what: Side) -> Anything:
     return what if isinstance(what, Anything) else what()
 
 
-def _branch(f: Frame, node: ast.expr, condition: Value, yes: Side, no: Side) -> Anything:
-    """The value of one of two expressions, chosen by a branch."""
+def _branch(
+    f: Frame, node: ast.expr, condition: Value, yes: Side, no: Side, template: Anything | None = None
+) -> Anything:
+    """The value of one of two expressions, chosen by a branch. template: its type, if that is known."""
 
     def side(what: Side) -> Anything:
         value = _side(f, what)
         return strong(f, node, value) if isinstance(value, Value) and f.narrow else value
 
     if f.ctx.dry:
-        return _select_type(f, node, side(yes), side(no))
+        return (
+            template
+            if template is not None
+            else _remembered(f, node, lambda: _select_type(f, node, side(yes), side(no)))
+        )
     key = (f.id, f".{node.lineno}.{node.col_offset}")
     edges = []
-    template = None
     blocks = f.b.new_block(), f.b.new_block()
-    with f.inferring():
-        template = _probe_type(f, node, yes, no)
+    if template is None:
+        with f.inferring():
+            template = _probe_type(f, node, yes, no)
     env = f.ctx.env
     f.b.branch_if(operand(f, condition), *blocks)
     for block, what in zip(blocks, (yes, no), strict=True):
         f.b.start(block)
         f.ctx.env = dict(env)
         value = side(what)
-        f.ctx.env[key] = environment.conform(f, node, value, template) if template is not None else value
+        f.ctx.env[key] = environment.conform(f, node, value, template)
         assert f.b.block is not None
         edges.append((f.b.block, f.ctx.env))
     f.at(node)
@@ -268,7 +274,16 @@ def _branch(f: Frame, node: ast.expr, condition: Value, yes: Side, no: Side) -> 
     return f.ctx.env.pop(key)
 
 
-def _probe_type(f: Frame, node: ast.expr, *sides: Side) -> Anything | None:
+def _remembered(f: Frame, node: ast.expr, find: Callable[[], Anything]) -> Anything:
+    """The type of an expression; that of a conditional one is found once, since others may stand in it."""
+    if f.probed is None or not isinstance(node, ast.IfExp):
+        return find()
+    if node not in f.probed:
+        f.probed[node] = find()
+    return f.probed[node]
+
+
+def _probe_type(f: Frame, node: ast.expr, *sides: Side) -> Anything:
     """The joined type of both sides, from the inferred types of the variables."""
     values = [_side(f, side) for side in sides]
     return _select_type(f, node, *values)

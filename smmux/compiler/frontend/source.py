@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from smmux import texts
+from smmux.deep import deep
 from smmux.errors import CompileError
 from smmux.hints import overlap
 from smmux.types import FunctionType
@@ -56,7 +57,7 @@ class FunctionSource:
     @cached_property
     def text(self) -> str:
         """The function as Python source."""
-        return ast.unparse(self.node)
+        return deep(ast.unparse)(self.node)
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -161,6 +162,7 @@ def _restored(values: dict[str, Any]) -> FunctionSource:
     return FunctionSource(**values)
 
 
+@deep
 def from_function(
     function: types.FunctionType, *, device: bool = False, fastmath: bool = False, library: bool = False, **rest: Any
 ) -> FunctionSource:
@@ -233,6 +235,7 @@ def _named(node: ast.Lambda) -> ast.FunctionDef:
     return ast.copy_location(function, node)
 
 
+@deep
 def from_text(
     text: str,
     captured: Mapping[str, Any],
@@ -243,7 +246,10 @@ def from_text(
     fastmath: bool = False,
 ) -> FunctionSource:
     """A function from source text: the one called `name`, or the first."""
-    tree = ast.parse(text, filename)
+    try:
+        tree = ast.parse(text, filename)
+    except MemoryError:  # the parser's stack
+        raise CompileError("the source is nested too deeply for Python itself; split it up", filename, 1, 1) from None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and name in ("", node.name):
             return FunctionSource(node, filename, captured, tuple(text.splitlines()), device, fastmath)

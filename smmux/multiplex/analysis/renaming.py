@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from smmux.compiler.frontend.source import FunctionSource
+from smmux.deep import deep
 from smmux.errors import CompileError
 from smmux.kernel import Kernel
 from smmux.multiplex.analysis.dataflow import Forward
@@ -41,7 +42,7 @@ def or_renamed(function: Pass) -> Pass:
                     return function(other, *arguments, **options)
             raise
 
-    return cast("Pass", either)
+    return cast("Pass", deep(either))
 
 
 def _apart(function: Kernel, known: dict[Kernel, Kernel]) -> Kernel:
