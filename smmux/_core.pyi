@@ -7,6 +7,7 @@ from typing import Any, Final, final
 _Buffer = Any
 # Called now and then by long runs, which end by the exception that it raises.
 _Poll = Callable[[], object]
+_Watch = Callable[[int, int, int, str | None], object]
 
 BUILD: Final[str]
 """Compiler and variant of the core."""
@@ -68,7 +69,7 @@ def launch(
     buffers: Sequence[tuple[_Buffer, int, int, bool]],
     const: _Buffer,
     options: dict[str, int],
-    poll: _Poll | None = None,
+    poll: _Watch | None = None,
     managers: Sequence[Any] | None = None,
 ) -> dict[str, Any]: ...
 def occupancy(

@@ -14,6 +14,7 @@ from smmux.errors import KernelError, LaunchError
 from smmux.gpus import Gpu
 from smmux.launch_options import LaunchOptions, complete, documented, for_core
 from smmux.occupancy import static_reserved
+from smmux.progress import Progress
 from smmux.result import Result
 
 if TYPE_CHECKING:
@@ -50,20 +51,21 @@ def launch(
     except LaunchError as error:
         raise faults.of_launch(error, program, check) from None
     try:
-        outcome = _core.launch(
-            code=np.ascontiguousarray(program.code),
-            uniforms=np.ascontiguousarray(program.uniforms),
-            meta=_meta(program, reserved),
-            config=gpus.as_tuple(machine),
-            grid=grid3,
-            block=block3,
-            params=arguments.words,
-            buffers=arguments.buffers,
-            const=program.const,
-            options=numbers,
-            poll=interrupt.poll,
-            managers=managers,
-        )
+        with Progress(program.name, chosen["max_cycles"]) as progress:
+            outcome = _core.launch(
+                code=np.ascontiguousarray(program.code),
+                uniforms=np.ascontiguousarray(program.uniforms),
+                meta=_meta(program, reserved),
+                config=gpus.as_tuple(machine),
+                grid=grid3,
+                block=block3,
+                params=arguments.words,
+                buffers=arguments.buffers,
+                const=program.const,
+                options=numbers,
+                poll=progress,
+                managers=managers,
+            )
     except KernelError as error:
         raise faults.of_run(error, program, arguments, grid3, block3, check) from error.__cause__
     return Result.from_core(outcome, program, machine, grid3, block3, chosen)

@@ -15,7 +15,6 @@ True
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from smmux.errors import LaunchError
 from smmux.placement import extent, root
+from smmux.tracebacks import frames_to_caller
 from smmux.types import ArrayAnnotation, FunctionType, Scalar, TupleAnnotation
 
 __all__ = ["NarrowWarning", "for_launch", "narrow", "narrowed_signatures"]
@@ -62,7 +62,7 @@ def for_launch(wanted: bool, args: Sequence[Any], names: Sequence[str]) -> Itera
     )  # fmt: skip
     if work.changed:
         message = f"{', '.join(work.changed)}: 64-bit arguments are computed with 32 bits, as narrow asks for"
-        warnings.warn(message, NarrowWarning, stacklevel=_level())
+        warnings.warn(message, NarrowWarning, stacklevel=frames_to_caller())
     token = _active.set(True)
     try:
         yield values
@@ -86,14 +86,6 @@ def _narrower(declared: Any) -> Any:
     if isinstance(declared, TupleAnnotation):
         return TupleAnnotation(tuple(map(_narrower, declared.items)))
     return declared
-
-
-def _level() -> int:
-    """How many frames up the caller of smmux is, as `warnings` counts."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("smmux", "contextlib"):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 class _Narrowing:

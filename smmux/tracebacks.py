@@ -6,12 +6,13 @@ With SMMUX_TRACEBACK=full in the environment they keep every frame.
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import ContextDecorator
 from types import TracebackType
 
 from smmux.errors import Error
 
-__all__ = ["brief"]
+__all__ = ["brief", "frames_to_caller"]
 
 
 class _Brief(ContextDecorator):
@@ -31,3 +32,11 @@ class _Brief(ContextDecorator):
 
 brief = _Brief()
 """Decorator: errors of smmux that leave the function have a traceback that ends at its call."""
+
+
+def frames_to_caller() -> int:
+    """How many frames up the caller of smmux is, as `warnings` counts for the function that asks."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("smmux", "contextlib"):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -162,6 +162,20 @@ static uint32_t count_lines(const struct sm *sms, uint32_t count,
     return used;
 }
 
+static void describe_lines(const struct line_count *lines, uint32_t used, char *text, size_t size) {
+    for (uint32_t i = 0; i < used && i < SHOWN_LINES; i++) {
+        const size_t at = strlen(text);
+        snprintf(text + at, size - at, "%s%u %s at line %u", i ? ", " : "", lines[i].warps,
+                 lines[i].warps == 1 ? "warp" : "warps", lines[i].line);
+    }
+}
+
+void diagnose_places(const struct sm *sms, uint32_t count, char *text, size_t size) {
+    struct line_count lines[COUNTED_LINES];
+    *text = 0;
+    describe_lines(lines, count_lines(sms, count, lines), text, size);
+}
+
 enum error diagnose_limit(const struct sm *sms, uint32_t count, uint64_t cycle, struct fault *f) {
     struct line_count lines[COUNTED_LINES];
     f->array = -1;
@@ -176,10 +190,6 @@ enum error diagnose_limit(const struct sm *sms, uint32_t count, uint64_t cycle, 
                 point_at(&sms[i], slot, f);
                 break;
             }
-    for (uint32_t i = 0; i < used && i < SHOWN_LINES; i++) {
-        const size_t at = strlen(f->text);
-        snprintf(f->text + at, sizeof f->text - at, "%s%u %s at line %u", i ? ", " : "",
-                 lines[i].warps, lines[i].warps == 1 ? "warp" : "warps", lines[i].line);
-    }
+    describe_lines(lines, used, f->text, sizeof f->text);
     return f->code = ERROR_CYCLE_LIMIT;
 }

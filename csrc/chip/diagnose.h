@@ -14,4 +14,7 @@ enum error diagnose_deadlock(const struct sm *sms, uint32_t count, struct fault 
  * where the warps are. */
 enum error diagnose_limit(const struct sm *sms, uint32_t count, uint64_t cycle, struct fault *f);
 
+/* Say how many warps are at which lines. */
+void diagnose_places(const struct sm *sms, uint32_t count, char *text, size_t size);
+
 #endif

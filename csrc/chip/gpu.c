@@ -46,6 +46,7 @@ struct gpu {
     uint32_t partitions; /* that take part in the pass */
     uint64_t window_end;
     struct host_work host;
+    struct watch watch;
 };
 
 /* ---- construction ------------------------------------------------------------------------ */
@@ -70,6 +71,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
 }
 
 static void destroy(struct gpu *g) {
+    watch_free(&g->watch);
     pool_destroy(g->pool);
     memsys_destroy(g->mem);
     if (g->sms)
@@ -224,6 +226,17 @@ static void run_window(struct gpu *g, uint64_t t) {
     if (g->program.syncs_grid) sync_grid(g);
 }
 
+/* Does the user want to stop? */
+static bool interrupted(struct gpu *g, uint64_t t) {
+    const struct launch *l = g->l;
+    g->watch.sms = g->sms;
+    g->watch.sm_count = l->cfg->sm_count;
+    g->watch.cycle = t;
+    g->watch.finished = g->dispatch.finished;
+    g->watch.total = g->dispatch.total;
+    return l->interrupted(l->context, &g->watch);
+}
+
 /* Run window after window until the grid has ended. */
 static enum error clock_run(struct gpu *g, struct fault *fault) {
     const struct launch *l = g->l;
@@ -250,7 +263,7 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         t = end;
         if (first_fault(g, fault)) return fault->code;
         if (g->dispatch.finished == g->dispatch.total) break;
-        if (l->interrupted && windows % POLL_WINDOWS == 0 && l->interrupted(l->context))
+        if (l->interrupted && windows % POLL_WINDOWS == 0 && interrupted(g, t))
             return fault->code = ERROR_INTERRUPTED;
     }
     return OK;

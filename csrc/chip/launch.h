@@ -4,6 +4,7 @@
 #define SMMUX_LAUNCH_H
 
 #include "base/counters.h"
+#include "chip/watch.h"
 #include "sm/check.h"
 #include "sm/print.h"
 #include "sm/sm.h"
@@ -30,8 +31,8 @@ struct launch {
     uint64_t max_cycles;                 /* 0: no limit */
     uint32_t window;                     /* 0: the machine's own; others give the same bits */
     enum check_mode check;
-    uint32_t threads;                   /* host threads; any number gives the same bits */
-    bool (*interrupted)(void *context); /* asked now and then */
+    uint32_t threads; /* host threads; any number gives the same bits */
+    bool (*interrupted)(void *context, struct watch *watch); /* asked now and then */
     void *context;
 };
 

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "chip/diagnose.h"
 #include "chip/gpu.h"
 
 int bind_append(PyObject *list, PyObject *item) {
@@ -72,7 +73,8 @@ static int64_t now_ms(void) {
 
 void bind_pause(struct bind_pause *p, PyObject *poll) {
     p->poll = poll == Py_None ? NULL : poll;
-    p->polled = now_ms();
+    p->polled = p->ended = p->sampled = now_ms();
+    p->finished = 0;
     p->launcher = PyThread_get_thread_ident();
     p->interpreter = PyInterpreterState_Get();
     p->thread = PyEval_SaveThread();
@@ -112,6 +114,49 @@ bool bind_interrupted(void *context) {
     p->polled = now;
     PyEval_RestoreThread(p->thread);
     const bool stop = wants_to_stop(p->poll);
+    p->thread = PyEval_SaveThread();
+    return stop;
+}
+
+#define SPIN_MS      1000 /* without a block that ends before samples are taken */
+#define SAMPLE_SHARE 16   /* of the time that has passed since, between two samples */
+
+/* Take a sample if no block has ended for a while: often at first, then ever more rarely, so that
+ * long runs are not held up. */
+static bool seems_to_spin(struct bind_pause *p, struct watch *w, int64_t now) {
+    if (w->finished != p->finished || now < p->ended) {
+        p->finished = w->finished;
+        p->ended = now;
+        watch_reset(w);
+    }
+    const int64_t waited = now - p->ended;
+    if (waited < SPIN_MS || now - p->sampled < waited / SAMPLE_SHARE) return false;
+    p->sampled = now;
+    watch_sample(w);
+    return watch_spins(w);
+}
+
+/* The arguments of poll. */
+static PyObject *call_watcher(PyObject *poll, const struct watch *w, bool spins) {
+    char where[200] = "";
+    if (spins) diagnose_places(w->sms, w->sm_count, where, sizeof where);
+    return PyObject_CallFunction(poll, "KIIz", (unsigned long long)w->cycle, w->finished, w->total,
+                                 spins ? where : NULL);
+}
+
+bool bind_watched(void *context, struct watch *watch) {
+    struct bind_pause *p = context;
+    const int64_t now = now_ms();
+    if (now >= p->polled && now - p->polled < POLL_MS) return false;
+    p->polled = now;
+    const bool spins = p->poll && seems_to_spin(p, watch, now);
+    PyEval_RestoreThread(p->thread);
+    bool stop = PyErr_CheckSignals() < 0;
+    if (!stop && p->poll) {
+        PyObject *found = call_watcher(p->poll, watch, spins);
+        Py_XDECREF(found);
+        stop = !found;
+    }
     p->thread = PyEval_SaveThread();
     return stop;
 }

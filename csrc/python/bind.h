@@ -51,10 +51,16 @@ struct bind_pause {
     unsigned long launcher;          /* the thread that has given the GIL up */
     PyInterpreterState *interpreter; /* which runs it */
     int64_t polled;                  /* ms */
+    int64_t ended, sampled;          /* ms: the last block that was seen to end, the last sample */
+    uint32_t finished;               /* blocks, then */
 };
 void bind_pause(struct bind_pause *p, PyObject *poll);
 void bind_resume(struct bind_pause *p);
 bool bind_interrupted(void *context);
+/* The same for launches, whose poll is called with the cycle, the blocks that have ended, how many
+ * there are, and where the warps are if the kernel seems to spin, else None. */
+struct watch;
+bool bind_watched(void *context, struct watch *watch);
 /* Between these two a host thread of such a run may use Python. The launching thread takes its GIL
  * back; any other one attaches a thread state of the launching interpreter, whichever that is, and
  * drops it afterwards. False: out of memory. */

@@ -207,7 +207,7 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
         out.pc = calloc(b->launch.code_count + 1, sizeof *out.pc);
         if (!out.pc) return PyErr_NoMemory();
     }
-    b->launch.interrupted = bind_interrupted;
+    b->launch.interrupted = bind_watched;
     b->launch.context = &pause;
     if (b->managers) bind_managers_begin(b->managers, &pause);
     bind_pause(&pause, poll);
@@ -227,7 +227,8 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
 const char bind_launch_doc[] = PyDoc_STR(
     "launch($module, code, uniforms, meta, config, grid, block, params, "
     "buffers, const, options, poll=None, managers=None)\n--\n\n"
-    "Run one grid to its end; poll() is called now and then and ends the run by raising; "
+    "Run one grid to its end; poll(cycle, blocks ended, blocks, places or None) is called "
+    "now and then and ends the run by raising; places says where the warps are if they spin; "
     "managers, one per SM, manage its shared memory in place of the management that options name. "
     "Returns counters (dict), residency, "
     "static_residency, limiter, per_pc, findings and printed (bytes); and host, windows and passes "

@@ -1,0 +1,66 @@
+"""Long launches show how far they are; a kernel that spins is told after seconds."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from smmux import cuda, progress
+from smmux.progress import SpinningWarning
+
+
+@cuda.jit
+def waiting(a):
+    if cuda.grid(1) == 0:
+        while a[1] == 0:
+            pass
+    a[0] = 1
+
+
+@cuda.jit
+def locking(a):
+    while cuda.atomic.cas(a, 0, 0, 1) != 0:  # the lane that has the lock waits for those that want it
+        pass
+    a[1] += 1
+
+
+@cuda.jit
+def computing(a, n):
+    x = 0
+    for k in range(n):
+        x = x * 3 + k
+    a[0] = x
+
+
+@pytest.mark.parametrize(("kernel", "places"), [(waiting, r"1 warp at line \d+"), (locking, r"4 warps at line \d+")])
+def test_a_kernel_that_spins_is_told(kernel, places):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(SpinningWarning, match=f"{kernel.__name__!r} seems to spin.*{places}.*Nothing ends it"):
+            kernel.simulate(2, 64, (np.zeros(4, np.int32),), max_cycles=None)
+
+
+def test_a_kernel_that_computes_is_not():
+    """No block of it ends for longer than it takes to tell one that spins."""
+    a = np.zeros(4, np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        computing.simulate(1, 32, (a, 700_000))
+
+
+def test_a_terminal_shows_blocks_and_cycles(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_on_terminal", lambda: True)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    computing.simulate(60, 256, (np.zeros(4, np.int32), 3000), "GTX285")
+    shown = capsys.readouterr().err
+    assert "computing" in shown
+    assert "/60 " in shown
+    assert "cycles" in shown
+
+
+def test_nothing_is_shown_elsewhere(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    computing.simulate(60, 256, (np.zeros(4, np.int32), 3000), "GTX285")
+    assert capsys.readouterr().err == ""
