@@ -70,11 +70,12 @@ def kernel_of(place: str) -> Any:
 def _innermost(error: BaseException, folder: Path | None = None) -> str:
     """FILE:LINE where an error came up in a kernel's file or in one that it imports, of a folder if one is given; empty
     if none is at fault."""
+    own = Path(smmux.__file__).parent, Path(smmux.__file__).parent / "cuda"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<")]
     places = [
         f"{f.filename}:{f.lineno}"
         for f in frames
-        if f.filename != __file__ and (folder is None or Path(f.filename).resolve().parent == folder)
+        if Path(f.filename).parent not in own and (folder is None or Path(f.filename).resolve().parent == folder)
     ]
     return places[-1] if places else ""
 

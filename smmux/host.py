@@ -179,14 +179,23 @@ def mapped(*arylist: Any, **_: Any) -> Iterator[Any]:
 
 def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     """The array itself, with the methods of a device array."""
-    if not hasattr(obj, "__array_interface__") and hasattr(obj, "__cuda_array_interface__"):
+    if not isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__"):
         obj = _Lent(obj)
     return np.asarray(obj).view(DeviceNDArray)
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Whether an object is a device array."""
-    return isinstance(obj, DeviceNDArray)
+    """Whether an object is a device array, of this or of another library."""
+    return hasattr(obj, "__cuda_array_interface__")
+
+
+def passed(argument: Any) -> Any:
+    """An argument of a launch as the kernel gets it: hints, and arrays of other libraries, become arrays."""
+    if isinstance(argument, Hint):
+        return argument.passed()
+    if hasattr(argument, "__cuda_array_interface__") and not isinstance(argument, np.ndarray):
+        return as_cuda_array(argument)
+    return argument
 
 
 class _Lent:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from smmux.device import device_time
 from smmux.errors import CompileError, ConfigError, KernelError, LaunchError, did_you_mean, integer
-from smmux.host import Hint
+from smmux.host import passed
 from smmux.language import KernelOnlyError
 from smmux.launch_options import OPTIONS, LaunchOptions, documented
 from smmux.overloads import Overload, Overloads
@@ -239,7 +239,7 @@ class Kernel:
         integer("dynshared", dynshared, 0, (1 << 31) - 1)
         self._check_tuple(args)
         names = self.definition.parameters
-        values: Sequence[Any] = [argument.passed() if isinstance(argument, Hint) else argument for argument in args]
+        values: Sequence[Any] = list(map(passed, args))
         try:
             if self.definition.declared:
                 values = as_declared(narrowed_signatures(self.definition.declared), values, names)

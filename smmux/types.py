@@ -132,6 +132,16 @@ class FunctionType:
     returns: Any
     arguments: tuple[Any, ...]
 
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The types of the arguments, under Numba's name."""
+        return self.arguments
+
+    @property
+    def return_type(self) -> Any:
+        """The type of the result, under Numba's name."""
+        return self.returns
+
     def __repr__(self) -> str:
         arguments = ", ".join(map(repr, self.arguments))
         return f"{self.returns}({arguments})" if self.returns is not None else f"({arguments})"

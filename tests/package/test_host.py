@@ -4,6 +4,7 @@ import asyncio
 import copy
 import pickle
 import traceback
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -84,7 +85,9 @@ def test_arrays_of_other_libraries():
         assert np.shares_memory(cuda.as_cuda_array(Lent(part)), a)
         assert cuda.as_cuda_array(Lent(part)).strides == part.strides
     add[1, 4](cuda.as_cuda_array(Lent(a[:, 0])), 1)
-    assert a.sum() == 44
+    add[1, 4](Lent(a[:, 0]), 1)
+    assert a.sum() == 88
+    assert cuda.is_cuda_array(Lent(a))
     assert isinstance(cuda.to_device(a), cuda.cudadrv.devicearray.DeviceNDArray)
     assert issubclass(cuda.CudaSupportError, Exception)
 
@@ -96,9 +99,11 @@ def test_functions_that_numba_compiles_for_the_host():
     def twice(x):
         return 2 * x
 
+    module = SimpleNamespace(twice=twice)
+
     @cuda.jit
     def kernel(a):
-        a[0] = twice(a[0]) + twice(1)
+        a[0] = twice(a[0]) + module.twice(1)
 
     a = np.ones(1, np.int32)
     kernel[1, 1](a)

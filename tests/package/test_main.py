@@ -157,7 +157,7 @@ def test_an_import_that_fails_is_one_line_with_its_place(tmp_path, capsys):
     for name, place, message in [
         ("missing.py", "missing.py:2: ", "No module named 'no_such_module'"),
         ("importing_it.py", "missing.py:2: ", "No module named 'no_such_module'"),
-        ("nameless.py", "nameless.py:1: ", "cannot import name 'nothing_of_that_name'"),
+        ("nameless.py", "nameless.py:1: ", "module 'smmux' has no attribute 'nothing_of_that_name'"),
         ("empty", "empty: ", "can't find '__main__' module"),
     ]:
         assert main(["run", f"{tmp_path / name}:f", "--grid", "1", "--block", "1"]) == 1

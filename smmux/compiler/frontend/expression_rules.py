@@ -15,7 +15,7 @@ from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import lasting_kind, number, operand, strong, truth
 from smmux.compiler.frontend.rules import evaluate, evaluate_all, expression
-from smmux.compiler.frontend.source import MISSING
+from smmux.compiler.frontend.source import MISSING, adopted
 from smmux.compiler.frontend.special_registers import special
 from smmux.compiler.frontend.typed_values import (
     Anything,
@@ -76,7 +76,7 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
 
 def _captured_attribute(owner: Any, name: str) -> Any:
     try:
-        return getattr(owner, name)
+        return adopted(getattr(owner, name))
     except AttributeError:
         return MISSING
 

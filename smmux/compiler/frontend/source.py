@@ -97,7 +97,7 @@ class FunctionSource:
 
     def lookup(self, name: str) -> Any:
         """The captured object of that name, or MISSING."""
-        return _adopted(self.captured.get(name, getattr(builtins, name, MISSING)))
+        return adopted(self.captured.get(name, getattr(builtins, name, MISSING)))
 
     def resolve(self, node: ast.expr) -> Any:
         """The captured object that a name or attribute chain refers to, or MISSING."""
@@ -106,7 +106,7 @@ class FunctionSource:
         if isinstance(node, ast.Attribute):
             owner = self.resolve(node.value)
             try:
-                return MISSING if owner is MISSING else getattr(owner, node.attr)
+                return MISSING if owner is MISSING else adopted(getattr(owner, node.attr))
             except Exception:  # a property of the kernel language, such as cuda.threadIdx.x, outside a kernel
                 return MISSING
         return MISSING
@@ -325,7 +325,7 @@ class Adopted:
 _adoptions: WeakKeyDictionary[Any, Adopted] = WeakKeyDictionary()
 
 
-def _adopted(value: Any) -> Any:
+def adopted(value: Any) -> Any:
     """A captured object; one that `numba.jit` made of a function is callable from kernels, as in Numba."""
     if type(value).__module__ != "numba.core.registry" or not isinstance(
         function := getattr(value, "py_func", None), types.FunctionType
