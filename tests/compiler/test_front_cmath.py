@@ -46,7 +46,7 @@ def test_numbers(name, dtype):
     assert got.dtype == dtype
     finite = np.isfinite(expected)
     distance = np.abs(got[finite] - expected[finite])
-    assert (distance <= 4 * np.finfo(dtype).eps * np.abs(expected[finite])).all()
+    assert (distance <= 8 * np.finfo(dtype).eps * np.abs(expected[finite])).all()
     np.testing.assert_array_equal(got[~finite], expected[~finite].astype(dtype))
 
 
