@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import special
@@ -97,33 +98,40 @@ def test_fastmath_is_close(name):
 
 
 SPECIALS = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0], np.float32)
+EXTREMES = np.concatenate([SPECIALS, np.array([1e-45, -1e-45, 3e38, -3e38, 1e10, -1e10, 100, -100], np.float32)])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "sin",
-        "cos",
-        "tan",
-        "exp",
-        "exp2",
-        "log",
-        "log2",
-        "log10",
-        "atan",
-        "tanh",
-        "erf",
-        "sqrt",
-        "sinh",
-        "cosh",
-        "expm1",
-    ],
-)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_special_values(name):
-    function = special.erf if name == "erf" else getattr(np, {"atan": "arctan"}.get(name, name))
+    function = FUNCTIONS[name][0]
     with np.errstate(all="ignore"):
-        expected = function(SPECIALS.astype(np.float64))
-    np.testing.assert_allclose(outputs(kernel(f"math.{name}(x)", "x"), SPECIALS), expected, rtol=1e-6)
+        expected = function(EXTREMES.astype(np.float64)).astype(np.float32)
+    got = outputs(kernel(f"math.{name}(x)", "x"), EXTREMES)
+    np.testing.assert_allclose(got, expected, rtol=2e-6, atol=0)
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[number]), np.signbit(expected[number]))
+
+
+@pytest.mark.parametrize("name", ["atan2", "hypot"])
+def test_special_pairs(name):
+    x, y = (a.ravel().copy() for a in np.meshgrid(EXTREMES, EXTREMES))
+    with np.errstate(all="ignore"):
+        expected = {"atan2": np.arctan2, "hypot": np.hypot}[name](x.astype(np.float64), y).astype(np.float32)
+    got = outputs(kernel(f"math.{name}(x, y)", "xy"), x, y)
+    np.testing.assert_allclose(got, expected, rtol=4e-6, atol=0)
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[number]), np.signbit(expected[number]))
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_large_angles(name):
+    """Reduced with as many bits of pi as they need; the hardest float32 number is among them."""
+    x = np.append(spread(4, 38), [16367173 * 2.0**72, 10**5, 100000.01, -27618762]).astype(np.float32)
+    x = np.concatenate([x, -x])
+    with mpmath.workprec(200):
+        exact = [getattr(mpmath, name)(mpmath.mpf(float(v))) for v in x]
+    got = evaluate(kernel(f"math.{name}(x)", "x"), x)
+    assert error_in_ulps(got, np.array(exact, np.float64)) <= 3
 
 
 def test_special_powers():

@@ -1,7 +1,7 @@
 """Functions that the machine has no operation for, in the kernel language itself.
 
-Single-precision polynomials and argument reductions of the usual kind (Cody and Waite; minimax coefficients), within
-a few units in the last place; the trigonometric ones for arguments up to some 10^5. Under fastmath most are not used.
+Single-precision polynomials and argument reductions of the usual kind (Cody and Waite, Payne and Hanek; minimax
+coefficients), within a few units in the last place. Under fastmath most are not used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from math import sqrt
 
 from smmux import cuda
 from smmux.compiler.frontend.machine_operations import as_bits, as_float, ex2
-from smmux.types import float32, int32, uint32
+from smmux.compiler.frontend.mathlib64.trigonometric import BITS_OF_TWO_OVER_PI, bits_at
+from smmux.types import float32, int32, uint32, uint64
 
 INFINITY = float("inf")
 NAN = float("nan")
@@ -337,11 +338,36 @@ def _positive_power(x, y):
 
 def _reduce(x):
     """x minus the nearest multiple of pi / 2, and that multiple."""
+    if abs(x) > 100000.0:
+        return _reduce_large(x)
     n = round(x * 0.636619747)
     k = float32(n)
     r = cuda.fma(k, -1.57079601e00, x)
     r = cuda.fma(k, -3.13916473e-7, r)
     return cuda.fma(k, -5.39030253e-15, r), n
+
+
+def _reduce_large(x):
+    """The same for any finite |x| above 2, from the 96 bits of 2 / pi that reach into the fraction (Payne and Hanek)."""
+    table = cuda.const.array_like(BITS_OF_TWO_OVER_PI)
+    start = int32((as_bits(x) >> 23) & 0xFF) - 88  # after 64 zeros, less 25 bits whose product is a multiple of 4
+    word, shift = start >> 5, uint32(start & 31)
+    m = uint64((as_bits(x) & 0x7FFFFF) | 0x800000)
+    t = m * bits_at(table, word + 2, shift)
+    p0 = uint32(t)
+    t = (t >> 32) + m * bits_at(table, word + 1, shift)
+    p1 = uint32(t)
+    p2 = uint32((t >> 32) + m * bits_at(table, word, shift))
+    n = int32(p2 >> 30)
+    high, low = (p2 << 2) | (p1 >> 30), (p1 << 2) | (p0 >> 30)
+    above = high >= 0x80000000
+    if above:
+        high, low, n = ~high, ~low, n + 1
+    r = float32((uint64(high) << 32) | uint64(low)) * 8.51530395e-20  # pi / 2 * 2**-64
+    r = -r if above else r
+    if x < 0.0:
+        return -r, -n
+    return r, n
 
 
 def _sin_polynomial(r):
@@ -362,8 +388,8 @@ def _cos_polynomial(r):
 
 def sin(x):
     """Sine."""
-    if not (abs(x) < INFINITY):
-        return float32(NAN)
+    if not (abs(x) < INFINITY) or x == 0.0:
+        return x - x if x != 0.0 else x
     r, n = _reduce(x)
     value = _cos_polynomial(r) if n & 1 == 1 else _sin_polynomial(r)
     return -value if n & 2 == 2 else value
@@ -380,8 +406,8 @@ def cos(x):
 
 def tan(x):
     """Tangent."""
-    if not (abs(x) < INFINITY):
-        return float32(NAN)
+    if not (abs(x) < INFINITY) or x == 0.0:
+        return x - x if x != 0.0 else x
     r, n = _reduce(x)
     s, c = _sin_polynomial(r), _cos_polynomial(r)
     return -c / s if n & 1 == 1 else s / c
@@ -485,7 +511,7 @@ def tanh(x):
         p = cuda.fma(p, s, -5.37397155531e-2)
         p = cuda.fma(p, s, 1.33314422036e-1)
         p = cuda.fma(p, s, -3.33332819422e-1)
-        return cuda.fma(p * s, x, x)
+        return cuda.fma(p * s, x, x) if x != 0.0 else x
     return copysign(1.0 - 2.0 / (exp(z + z) + 1.0), x)
 
 
@@ -499,7 +525,7 @@ def asinh(x):
 
 def acosh(x):
     """Inverse hyperbolic cosine."""
-    if x > 1.0e9:
+    if not (abs(x) < 1.0e9):
         return log(x) + 0.693147182
     t = x - 1.0
     return log1p(t + root(2.0 * t + t * t))
@@ -522,10 +548,12 @@ def root(x):
 def hypot(x, y):
     """sqrt(x * x + y * y) without overflow."""
     large, small = max(abs(x), abs(y)), min(abs(x), abs(y))
-    if large == INFINITY or large == 0.0:
+    if large == INFINITY or x != x or y != y:
+        return large if large == INFINITY else x + y
+    if large == 0.0:
         return large
     t = small / large
-    return large * root(cuda.fma(t, t, 1.0)) if x == x and y == y else x + y
+    return large * root(cuda.fma(t, t, 1.0))
 
 
 def erf(x):
@@ -551,6 +579,8 @@ def erf(x):
 def erfc(x):
     """1 - erf(x), also where that is small."""
     z = abs(x)
+    if z > 11.0:
+        return float32(0.0) if x > 0.0 else float32(2.0)
     t = 1.0 / cuda.fma(0.5, z, 1.0)
     p = cuda.fma(0.17087277, t, -0.82215223)
     p = cuda.fma(p, t, 1.48851587)
