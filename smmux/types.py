@@ -26,6 +26,9 @@ __all__ = [
     "UniTuple",
     "Void",
     "boolean",
+    "complex64",
+    "complex128",
+    "float16",
     "float32",
     "float64",
     "int8",
@@ -168,20 +171,22 @@ int32 = Scalar("int32")
 uint8 = Scalar("uint8")
 uint16 = Scalar("uint16")
 uint32 = Scalar("uint32")
-float32 = Scalar("float32")
-boolean = Scalar("bool")
-void = none = Void()
-
-# The machines have no 64-bit registers. Files that name these types can be imported; kernels that use them are refused.
-float64 = Scalar("float64")
 int64 = Scalar("int64")
 uint64 = Scalar("uint64")
+float16 = Scalar("float16")
+float32 = Scalar("float32")
+float64 = Scalar("float64")
+complex64 = Scalar("complex64")
+complex128 = Scalar("complex128")
+boolean = Scalar("bool")
+void = none = Void()
 
 # Other names of the same types in Numba.
 bool_ = b1 = boolean
 i1, i2, i4, i8 = int8, int16, int32, int64
 u1, u2, u4, u8 = uint8, uint16, uint32, uint64
-f4, f8 = float32, float64
+f2, f4, f8 = float16, float32, float64
+c8, c16 = complex64, complex128
 byte = uchar = uint8
 char, short, intc, int_, intp, long_, longlong = int8, int16, int32, int64, int64, int64, int64
 ushort, uintc, uint, uintp, ulong, ulonglong = uint16, uint32, uint64, uint64, uint64, uint64

@@ -40,6 +40,13 @@ def test_integers(dtype):
         scale.simulate(2, 32, (np.full(4, 1e300), 3), narrow=True)
 
 
+def test_complex_numbers():
+    a = np.full(40, 1 / 3 + 1j)
+    with pytest.warns(NarrowWarning, match="complex128"):
+        scale.simulate(2, 32, (a, np.complex128(3j)), narrow=True)
+    assert (a == np.complex64(1 / 3 + 1j) * np.complex64(3j)).all()
+
+
 def test_what_the_kernel_leaves_alone_keeps_all_digits():
     a = np.full(40, 0.1)
     with pytest.warns(NarrowWarning):

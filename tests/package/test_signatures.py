@@ -230,6 +230,25 @@ def test_64_bits():
     assert out[0] == 2 / 3
 
 
+def test_complex_numbers():
+    @cuda.jit(["float64(float64, float64)", "complex64(complex64, float32)"], device=True)
+    def product(x, y):
+        return x * y
+
+    @cuda.jit("void(c16[:], c16)")
+    def kernel(out, x):
+        out[0] = x
+        out[1] = product(x, 3)
+
+    out = np.zeros(2, complex)
+    kernel[1, 1](out, 1 / 3)
+    assert out.tolist() == [1 / 3, np.complex64(1 / 3) * np.float32(3)]
+    kernel[1, 1](out, 1j)
+    assert out.tolist() == [1j, 3j]
+    with pytest.raises(CompileError, match="declared as complex128, but is an array"):
+        kernel[1, 1](out, out)
+
+
 def test_large_numbers_are_known_to_be_so():
     out = np.zeros(1, np.int32)
     typed("void(int32[:], int32)", "for k in range(x - 2, x):\n        out[0] += 1")[1, 1](out, 2**31 - 1)

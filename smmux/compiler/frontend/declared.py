@@ -7,7 +7,7 @@ import ast
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast_to
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Tuple, Value, type_name
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Complex, Kind, Static, Tuple, Value, type_name
 from smmux.conversions import best
 from smmux.types import ArrayAnnotation, FunctionType, Scalar, TupleAnnotation
 
@@ -24,13 +24,14 @@ def signature_for(source: FunctionSource, bound: dict[str, Anything]) -> Functio
 
 def _fits(value: Anything, declared: object) -> bool:
     """Whether a value can be converted to a declared type."""
-    return isinstance(declared, Scalar) == isinstance(value, Value) and (
-        isinstance(value, Value) or _is_a(value, declared)
-    )
+    number = isinstance(value, Value | Complex)
+    return isinstance(declared, Scalar) == number and (number or _is_a(value, declared))
 
 
 def _own_type(value: Anything) -> str:
     """The type that a number has in Numba, where literals and Python's numbers have 64 bits."""
+    if isinstance(value, Complex):
+        return "complex64" if value.re.kind is Kind.FLOAT32 and not value.re.drift else "complex128"
     if not isinstance(value, Value):
         return ""
     if value.kind.weak or value.drift:
@@ -63,7 +64,7 @@ def _is_a(value: Anything, declared: object) -> bool:
 
 def _as(f: Frame, node: ast.AST, value: Anything, declared: object, what: str) -> Anything:
     """A value as a declared type."""
-    if isinstance(declared, Scalar) and isinstance(value, Value):
+    if isinstance(declared, Scalar) and isinstance(value, Value | Complex):
         return cast_to(f, node, value, declared)
     if isinstance(declared, TupleAnnotation) and isinstance(value, Tuple) and len(value.items) == len(declared.items):
         return Tuple(tuple(_as(f, node, v, d, what) for v, d in zip(value.items, declared.items, strict=True)))
