@@ -241,6 +241,26 @@ CASES = {
     for r in range(8):
         out[r, t] = tile[r][31 - t]
 """,
+    "its extents": """
+    for r in range(len(tile)):
+        tile[r, t] = a[r + x] + tile.size
+    cuda.syncthreads()
+    for r in range(tile.shape[0]):
+        out[r, t] = tile[r, tile.shape[1] - 1 - t] + tile.ndim
+""",
+    "rows and other names": """
+    row = tile[5]
+    other = tile
+    third = other[x & 7]
+    for r in range(8):
+        tile[r, t] = a[r + x]
+    for r in range(7):
+        line = tile[r]
+        line[t] += row[t]
+    cuda.syncthreads()
+    for r in range(8):
+        out[r, t] = other[r, 31 - t] + third[t] + tile[r][t ^ 1]
+""",
     "two loops with one variable": """
     for half in range(2):
         for r in range(4):
@@ -308,10 +328,9 @@ def test_a_saved_register() -> None:
 @pytest.mark.parametrize(
     ("statement", "why"),
     [
-        ("row = tile[3]", "by its elements alone"),
         ("part = tile[3, 2:5]", "by its elements alone"),
-        ("other = tile", "by its elements alone"),
-        ("n = tile.shape[0]", "by its elements alone"),
+        ("other = tile if x else tile", "by its elements alone"),
+        ("n = tile.dtype", "by its elements alone"),
         ("x = twice(tile) if x else 1", "has to be a statement"),
     ],
 )

@@ -96,3 +96,19 @@ def test_arrays_of_the_launch_have_no_size() -> None:
 def test_unknown_array_name() -> None:
     with pytest.raises(multiplex.MultiplexError, match="no shared array 'tyle' in 'f'; it has 'tile'"):
         multiplex.hw(made(EXCHANGE), {"tyle": 32})
+
+
+@pytest.mark.parametrize("form", ["hw", "vtb", "vtb_pipe", "co_hw", "co_vtb"])
+def test_blocks_that_all_wait_for_each_other(form: str) -> None:
+    plain = kernel("""
+    def f(a, out):
+        tile = cuda.shared.array(32, float32)
+        tile[cuda.threadIdx.x] = a[cuda.grid(1)]
+        cuda.cg.this_grid().sync()
+        out[cuda.grid(1)] = tile[31 - cuda.threadIdx.x]
+    """)
+    division = ("tile", 4) if form.startswith("co_") else ()
+    with pytest.raises(multiplex.MultiplexError, match="all blocks of the grid wait for each other here") as caught:
+        getattr(multiplex, form)(plain, *division)
+    assert caught.value.lineno == 5
+    assert len(multiplex.regions(plain)) == 1

@@ -48,6 +48,17 @@ class Fact:
     arrays: frozenset[Array] = frozenset()  # those it can be, or be a row or view of
     const: Any = MISSING  # its value, or the captured object that it is
     items: tuple[Fact, ...] | None = None  # of a tuple
+    rank: int | None = None  # of an array, 0 for an element; None if it is not known
+
+    @property
+    def array(self) -> bool:
+        """Whether it can be an array, and not only an element."""
+        return bool(self.arrays) and self.rank != 0
+
+    @property
+    def shared(self) -> bool:
+        """Whether it can be an array of shared memory."""
+        return self.array and any(array.space in ("shared", "private") for array in self.arrays)
 
 
 UNIFORM = Fact(True)
@@ -69,7 +80,8 @@ def join(a: Fact | None, b: Fact) -> Fact:
     items = None
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):
         items = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
-    return Fact(a.uniform and b.uniform, a.arrays | b.arrays, a.const if same else MISSING, items)
+    rank = a.rank if a.rank == b.rank else None
+    return Fact(a.uniform and b.uniform, a.arrays | b.arrays, a.const if same else MISSING, items, rank)
 
 
 # -- places in a program

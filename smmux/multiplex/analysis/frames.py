@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.accesses import Block, Event, Piece, Touch
-from smmux.multiplex.analysis.facts import Array, Condition, Fact, Scope, Site, join, trips
+from smmux.multiplex.analysis.facts import Array, Condition, Fact, Scope, Site, join, trips, value_of
 from smmux.multiplex.syntax.refusals import refuse
+from smmux.types import Scalar
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 LOAD, STORE = False, True
@@ -131,7 +132,7 @@ class Frame:
     def assign(self, name: str, fact: Fact) -> None:
         """A definition of a variable; where only some threads get to it, it differs between threads."""
         if self.reasons and fact.uniform:
-            fact = Fact(False, fact.arrays, items=fact.items)
+            fact = Fact(False, fact.arrays, items=fact.items, rank=fact.rank)
         self.widen(name, fact)
 
     def widen(self, name: str, fact: Fact) -> None:
@@ -149,6 +150,8 @@ class Frame:
         elif isinstance(target, ast.Subscript):
             self.element(target, STORE)
         elif isinstance(target, ast.Tuple | ast.List):
+            if fact.items is None and fact.shared:
+                self.contents(fact, target)
             fits = fact.items is not None and len(fact.items) == len(target.elts)
             items = fact.items if fits and fact.items else [Fact(fact.uniform)] * len(target.elts)
             for item, value in zip(target.elts, items, strict=True):
@@ -165,10 +168,46 @@ class Frame:
             if isinstance(position, int) and 0 <= position < len(base.items):
                 return base.items[position]
             return Fact(uniform and all(i.uniform for i in base.items))
+        rank = self.rank_behind(base.rank, node.slice)
+        if rank != 0 and writes == (LOAD,) and (rank or _sliced(node.slice)):
+            return Fact(uniform, base.arrays, rank=rank)  # a row or a part: nothing is loaded yet
         arrays = sorted(base.arrays, key=lambda a: (a.space, a.name))
         for write, array in itertools.product(writes, arrays):
             uniform &= self.touch(array, node, write)
-        return Fact(uniform, base.arrays)
+        return Fact(uniform, base.arrays, rank=rank)
+
+    def variable(self, name: str) -> bool:
+        """Whether a name is one of the function's variables, or of those that passes have added."""
+        return name in self.source.locals or name in self.scope.facts
+
+    def rank_behind(self, rank: int | None, index: ast.expr) -> int | None:
+        """The axes that an index leaves; None if that is not known."""
+        items = _indices(index)
+        if rank is None or not all(isinstance(i, ast.Slice) or self.single(i) for i in items):
+            return 0 if rank is not None and len(items) >= rank else None
+        return max(0, rank - sum(not isinstance(i, ast.Slice) for i in items))
+
+    def single(self, node: ast.expr) -> bool:
+        """Whether an index is certainly one number, and no tuple of them."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, int)
+        if isinstance(node, ast.Name):
+            stores = self.scope.stores.get(node.id, [])
+            values = [value_of(store, node.id) for store in stores]
+            counted = [isinstance(store, ast.For) and isinstance(store.target, ast.Name) for store in stores]
+            return bool(stores) and all(
+                counter or value is not None and not isinstance(value, ast.Name | ast.Tuple) and self.single(value)
+                for counter, value in zip(counted, values, strict=True)
+            )
+        if isinstance(node, ast.Call):
+            return isinstance(self.eval(node.func).const, Scalar)
+        return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Attribute)
+
+    def contents(self, fact: Fact, node: ast.AST, *writes: bool) -> bool:
+        """An array as a whole, loaded or what else is done to it; True if all threads of a block get the same."""
+        arrays = sorted(fact.arrays, key=lambda a: (a.space, a.name)) if fact.array else []
+        touched = [self.touch(array, node, write) for write in writes or (LOAD,) for array in arrays]
+        return fact.uniform and all(touched)
 
     def touch(self, array: Array, node: ast.AST, write: bool) -> bool:
         """An access to an array; True if equal indices give equal values in all threads of a block."""
@@ -204,3 +243,16 @@ class Frame:
             self.reasons.append((node, self.source, why))
         yield
         del self.reasons[depth:]
+
+
+def _indices(index: ast.expr) -> list[ast.expr]:
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+
+
+def _sliced(index: ast.expr) -> bool:
+    """Whether an index certainly leaves an axis."""
+    return any(isinstance(i, ast.Slice) or isinstance(i, ast.Constant) and i.value is ... for i in _indices(index))
+
+
+def _integer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)

@@ -14,7 +14,7 @@ from smmux.multiplex.analysis.dataflow import Backward, Exits, Forward
 from smmux.multiplex.analysis.facts import Array
 
 Arrays = frozenset[Array]
-SPACES = ("shared", "private")
+OF_BLOCKS = ("shared", "private")
 
 
 def unquiet(body: Block) -> Iterator[Touch]:
@@ -28,11 +28,11 @@ def unquiet(body: Block) -> Iterator[Touch]:
 
 
 def _stored(events: list[Any]) -> Arrays:
-    return frozenset(touch.array for space in SPACES for touch in touches(events, space) if touch.write)
+    return frozenset(touch.array for space in OF_BLOCKS for touch in touches(events, space) if touch.write)
 
 
 def _loaded(events: list[Any]) -> list[Touch]:
-    return [touch for space in SPACES for touch in touches(events, space) if not touch.write]
+    return [touch for space in OF_BLOCKS for touch in touches(events, space) if not touch.write]
 
 
 def _single(event: Any) -> bool:

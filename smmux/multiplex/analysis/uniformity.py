@@ -7,9 +7,10 @@ followed at each of their calls, with facts of their own there.
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral
 
 from smmux import cuda, smm
 from smmux.compiler.frontend.source import MISSING, FunctionSource
@@ -17,8 +18,9 @@ from smmux.language import Attribute, Dim3
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Jump, Loop, Piece, barriers, touches
 from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS, UNIFORM, VARYING, Condition, Fact, Scope, join, known
 from smmux.multiplex.analysis.frames import LOAD, STORE, Analysis, Frame, rule
-from smmux.multiplex.analysis.quiet import unquiet
+from smmux.multiplex.analysis.quiet import OF_BLOCKS, unquiet
 from smmux.multiplex.analysis.redefines import mark_redefines
+from smmux.multiplex.analysis.whole import iterated, method, root, whole_arguments
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import ATOMICS, BARRIERS
@@ -76,7 +78,7 @@ def literal(_: Frame, node: ast.Constant) -> Fact:
 @rule(ast.Name)
 def name(frame: Frame, node: ast.Name) -> Fact:
     """A variable, or a captured object."""
-    if node.id in frame.source.locals or node.id in frame.scope.facts:
+    if frame.variable(node.id):
         return frame.scope.facts.get(node.id, UNIFORM)
     return captured(frame, node)
 
@@ -166,16 +168,16 @@ def choice(frame: Frame, node: ast.IfExp) -> Fact:
         ways.append(way)
     frame.out.append(Alternatives(tuple(ways)))
     fact = join(facts[0], facts[1])
-    return fact if test.uniform else Fact(False, fact.arrays, items=fact.items)
+    return fact if test.uniform else Fact(False, fact.arrays, items=fact.items, rank=fact.rank)
 
 
 @rule(ast.Call)
 def call_of(frame: Frame, node: ast.Call) -> Fact:
     """A function of the language, a device function, a cast, a method of an array."""
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "view":
+    if isinstance(node.func, ast.Attribute) and frame.variable(root(node.func)):
         owner = frame.eval(node.func.value)
-        if owner.arrays:
-            return owner
+        if owner.array:
+            return method(frame, node, node.func.attr, owner)
     function = frame.eval(node.func).const
     if id(function) in MANAGED:
         raise refuse(
@@ -194,14 +196,20 @@ def call_of(frame: Frame, node: ast.Call) -> Fact:
         for array, write in itertools.product(arguments[0].arrays, (LOAD, STORE)):
             frame.touch(array, node, write)
         return VARYING
-    return Fact(all(a.uniform for a in arguments) and function not in VARYING_CALLS)
+    uniform = all(a.uniform for a in arguments) and not any(function is varying for varying in VARYING_CALLS)
+    return Fact(whole_arguments(frame, node, function, arguments) and uniform)
 
 
 def declaration(frame: Frame, space: str, node: ast.Call) -> Fact:
     """The declaration of a shared, per-thread or constant array; it has the name of the variable."""
     name = frame.names.get(node, space)
     space = "private" if space == "shared" and name in frame.analysis.apart else space
-    return Fact(True, frozenset({frame.analysis.array(space, name, node, node, frame.source)}))
+    rank = None
+    if space in OF_BLOCKS and node.args:
+        shape = frame.eval(node.args[0])
+        single = isinstance(shape.const, Integral) or isinstance(node.args[0], ast.BinOp)
+        rank = len(shape.items) if shape.items is not None else 1 if single else None
+    return Fact(True, frozenset({frame.analysis.array(space, name, node, node, frame.source)}), rank=rank)
 
 
 def barrier(frame: Frame, node: ast.Call) -> Fact:
@@ -290,8 +298,9 @@ def branch(frame: Frame, node: ast.If, piece: Piece) -> None:
 @rule(ast.For, ast.While)
 def loop(frame: Frame, node: ast.For | ast.While, piece: Piece) -> None:
     """for and while; the same number of times in all threads, or not."""
+    loaded: list[Fact] = []
     if isinstance(node, ast.For):
-        uniform, item, always = _iterated(frame, node.iter)
+        uniform, item, always = iterated(frame, node.iter, loaded)
         why = "a loop whose trip count can differ between threads of a block"
     else:
         test, item = frame.eval(node.test), UNIFORM
@@ -304,7 +313,9 @@ def loop(frame: Frame, node: ast.For | ast.While, piece: Piece) -> None:
     frame.loops.append((frame.scope, node, len(frame.reasons)))
     with frame.diverging(node, not uniform, why), frame.aside() as around:
         if isinstance(node, ast.For):
-            frame.bind(node.target, Fact(item.uniform and uniform, item.arrays, items=item.items))
+            for array in loaded:
+                frame.contents(array, node)
+            frame.bind(node.target, replace(item, uniform=item.uniform and uniform))
         body = frame.block(node.body)
         with frame.aside() as again:
             if isinstance(node, ast.While):
@@ -340,20 +351,3 @@ def jump(frame: Frame, node: ast.Return | ast.Break | ast.Continue, _: Piece) ->
 def _enterable(frame: Frame, uniform: bool) -> bool:
     """Whether borders of regions may be placed within a statement of the kernel whose head has been evaluated."""
     return uniform and not frame.reasons and frame.caller is None and not any(touches(frame.out))
-
-
-def _iterated(frame: Frame, node: ast.expr) -> tuple[bool, Fact, bool]:
-    """What a for loop runs over: is the number of trips uniform, what is an item, does every block make a trip."""
-    if isinstance(node, ast.Call) and frame.eval(node.func).const is range:
-        bounds = [frame.eval(a) for a in node.args]
-        values = [b.const for b in bounds]
-        if all(isinstance(v, int) for v in values):
-            return True, UNIFORM, len(range(*values)) > 0
-        uniform = all(b.uniform for b in bounds)
-        # range(thread, constant, constant): the threads of a block share the work
-        shared_out = len(bounds) == 3 and not bounds[0].uniform and all(isinstance(v, int) for v in values[1:])
-        return uniform, Fact(uniform), shared_out
-    over = frame.eval(node)
-    if over.items:
-        return True, functools.reduce(join, over.items), True
-    return over.uniform, Fact(over.uniform, over.arrays), False

@@ -48,7 +48,7 @@ def isolate(kernel: Kernel) -> Kernel:
     Such a barrier also waits for the block's own global loads; the time between two of them is counted as
     `region_cycles`. They replace the source's barriers at the borders; nothing else changes.
     """
-    draft = outline(kernel)
+    draft = outline(kernel, held=False)
     module = draft.names.module("smm", smm)
     _place(analysed(draft), lambda _: call(f"{module}.isolate"))
     draft.rename("_isolated", f"{draft.source.name}, with isolating barriers around each region.")

@@ -13,10 +13,11 @@ from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses
 from smmux.multiplex.syntax.refusals import refuse
+from smmux.multiplex.syntax.vocabulary import refuse_grids
 
 
-def outline(kernel: Kernel) -> Draft:
-    """A copy of a kernel for passes to change.
+def outline(kernel: Kernel, *, held: bool = True) -> Draft:
+    """A copy of a kernel for passes to change; held: blocks will wait for shared memory, or for their turn with it.
 
     Arrays are declared by position, in the kernel itself: device functions that declare shared arrays are written out.
     In the last region, behind its barriers, `if a: return` becomes a condition on what follows.
@@ -24,6 +25,8 @@ def outline(kernel: Kernel) -> Draft:
     source = definition_of(kernel)
     if kernel.device:
         raise refuse(source, None, f"{kernel.__name__} is a device function; passes work on kernels")
+    if held:
+        refuse_grids(source)
     draft = Draft(source)
     inline_accesses(draft, set())
     _without_keywords(draft.source, draft.tree)

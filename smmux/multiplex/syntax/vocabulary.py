@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
+from smmux.multiplex.syntax.refusals import refuse
 
 COUNTING = (cuda.syncthreads_and, cuda.syncthreads_count, cuda.syncthreads_or)
 BARRIERS = (cuda.syncthreads, *COUNTING)
@@ -48,6 +49,15 @@ def acts(source: FunctionSource, node: ast.AST) -> bool:
     inside = [(function, n) for function in functions(called) for n in ast.walk(function.node)]
     stores = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for _, n in inside)
     return stores or any(acts(f, n) for f, n in inside if isinstance(n, ast.Call) and device_function(f, n) is None)
+
+
+def refuse_grids(source: FunctionSource) -> None:
+    """Refuse a kernel whose blocks all wait for each other: those without shared memory, or a turn, cannot arrive."""
+    for function in functions(source):
+        for node in ast.walk(function.node):
+            if calls(function, node, (cuda.cg.this_grid,)):
+                why = "all blocks of the grid wait for each other here, and blocks that wait for shared memory, or for"
+                raise refuse(function, node, f"{why} their turn with it, cannot arrive")
 
 
 def prints(source: FunctionSource, node: ast.AST) -> bool:

@@ -26,7 +26,7 @@ from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.forms.divided.parts import Parts
 from smmux.multiplex.forms.divided.streams import Streams, streams
-from smmux.multiplex.forms.divided.uses import Layout, Uses, acting_first, elements_only
+from smmux.multiplex.forms.divided.uses import Layout, Uses, acting_first, elements_only, without_extents, without_row
 from smmux.multiplex.forms.divided.waiting import Waiting
 from smmux.multiplex.forms.hw import declaration, unknown
 from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
@@ -141,6 +141,10 @@ def divided(kernel: Kernel, split: Split, *, allocate: bool) -> tuple[Draft, fro
     division = Division(draft, split, allocate)
     division.region()
     inline_accesses(draft, division.names())
+    division.analyse()
+    while without_row(division.analysis, draft.tree, division.names()):
+        division.analyse()
+    without_extents(draft.source, draft.tree, split.array, division.shape)
     elements_only(draft.source, draft.tree, dict.fromkeys(division.names(), len(division.shape)))
     division.analyse()
     acting_first(division.analysis, draft.names, draft.tree, division.names())

@@ -20,7 +20,7 @@ from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses
 from smmux.multiplex.syntax.build import at, call, names_in, shell
 from smmux.multiplex.syntax.draft import Names
-from smmux.types import int32
+from smmux.types import Scalar, int32, uint32, uint64
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -117,12 +117,20 @@ class Parts:
         key = " ".join(map(ast.dump, use.index))
         name = self.short.get(key) or self.names.new("place", "index")
         self.short[key] = name
-        value = call(self.names.module("int32", int32), use.index[0])
+        type_ = self.unsigned(use.index[0]) or int32
+        value = call(self.names.module(type_.name, type_), use.index[0])
         first = at(ast.Assign([ast.Name(name, ast.Store())], value), node)
         node = copy.deepcopy(node)
         for inner in list(self.uses.of(node)):
             inner.put(at(ast.Name(name, ast.Load()), inner.node), *inner.index[1:])
         return [first], node
+
+    def unsigned(self, index: ast.expr) -> Scalar | None:
+        """The unsigned type that something is written with which goes into an index."""
+        if isinstance(index, ast.BinOp):
+            return self.unsigned(index.left) or self.unsigned(index.right)
+        found = self.source.resolve(index.func) if isinstance(index, ast.Call) else None
+        return next((type_ for type_ in (uint32, uint64) if found is type_), None)
 
     # -- restriction to a part
 

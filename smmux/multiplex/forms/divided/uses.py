@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.analysis.facts import Linear, assignments, linear, value_of
+from smmux.multiplex.analysis.facts import Linear, assignments, linear, single_values, value_of
 from smmux.multiplex.analysis.threads import UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import Analysis
-from smmux.multiplex.syntax.build import at, behind, element, expression, lists, names_in, substitute
+from smmux.multiplex.syntax.build import at, behind, element, expression, lists, names_in, renamed, substitute
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import ATOMICS, acts
@@ -104,6 +105,37 @@ class Uses:
                 setattr(made, name, [self.changed(v, change) if isinstance(v, ast.AST) else v for v in value])
         use, inner = self.use(node), self.use(made)
         return made if use is None or inner is None else change(use, inner)  # type: ignore[return-value]
+
+
+def without_extents(source: FunctionSource, tree: ast.FunctionDef, array: str, shape: tuple[int, ...]) -> None:
+    """Write the numbers for an array's shape, size and axes, and for its length, in place."""
+    for node in list(ast.walk(tree)):
+        value: Any = None
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == array:
+            value = {"shape": shape, "size": math.prod(shape), "ndim": len(shape)}.get(node.attr)
+        elif isinstance(node, ast.Call) and source.resolve(node.func) is len and len(node.args) == 1:
+            value = shape[0] if ast.unparse(node.args[0]) == array else None
+        if value is not None:
+            substitute(tree, node, at(expression(repr(value)), node))
+
+
+def without_row(analysis: Analysis, tree: ast.FunctionDef, arrays: Collection[str]) -> bool:
+    """Write one row of arrays, or another name for one, where it is used, in place: `row = tile[1]` and `row[t]` become
+    `tile[1][t]`. False if there is none.
+    """
+    for name, value in single_values(analysis.source, tree).items():
+        row = isinstance(value, ast.Name | ast.Subscript) and _root(value) in arrays and name not in arrays
+        if not row or not analysis.fact(value).rank or any(isinstance(n, ast.Slice) for n in ast.walk(value)):
+            continue
+        plain = (node for node in ast.walk(tree) if isinstance(node, ast.Assign) and len(node.targets) == 1)
+        if (definition := next((node for node in plain if node.value is value), None)) is None:
+            continue
+        around = (body for outer in ast.walk(tree) if isinstance(outer, ast.stmt) for body in lists(outer))
+        body = next(body for body in around if definition in body)
+        body[body.index(definition)] = at(ast.Pass(), definition)
+        renamed(tree, {name: value})
+        return True
+    return False
 
 
 def elements_only(source: FunctionSource, tree: ast.FunctionDef, arrays: Mapping[str, int]) -> None:

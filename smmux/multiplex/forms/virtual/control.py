@@ -18,7 +18,7 @@ from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.language import Dim3
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
 from smmux.multiplex.analysis.facts import Linear, linear, range_bounds, single_values
-from smmux.multiplex.analysis.quiet import SPACES
+from smmux.multiplex.analysis.quiet import OF_BLOCKS
 from smmux.multiplex.analysis.scalars import Flow, closure, exposed, needed_after
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.virtual.indices import Indices
@@ -241,7 +241,7 @@ class Uneven:
     def loads_shared(self, test: ast.expr) -> bool:
         """Whether a condition depends on a shared array."""
         found = self.control.analysis.accesses(test)
-        return any(any(touches(found, space)) for space in SPACES)
+        return any(any(touches(found, space)) for space in OF_BLOCKS)
 
     def repeated(self, piece: Piece, node: ast.While, conditions: Conditions, *advance: ast.stmt) -> Way:
         """A while loop goes on as long as any virtual block has to."""

@@ -8,7 +8,7 @@ from functools import partial
 from smmux.dimensions import dim3
 from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, Piece, barriers
-from smmux.multiplex.analysis.quiet import SPACES
+from smmux.multiplex.analysis.quiet import OF_BLOCKS
 from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.forms.virtual.control import Control, tainted
@@ -108,7 +108,7 @@ def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), ov
     indices.used = indices.rewrite(draft.source, draft.tree, draft.names)
     seeds = {indices.virtual_block, indices.virtual_thread, indices.block_index}
     control = Control(analysis, usage, tainted(draft.source, draft.tree, seeds))
-    if shared := control.deciding & {array.name for array in analysis.arrays.values() if array.space in SPACES}:
+    if shared := control.deciding & {array.name for array in analysis.arrays.values() if array.space in OF_BLOCKS}:
         control = Control(analysis, usage, tainted(draft.source, draft.tree, seeds | shared))
     overlap = Overlap(draft, control) if overlapping else None
     draft.tree.body[:] = Turns(draft, indices, control, overlap).outside(analysis.body, ())

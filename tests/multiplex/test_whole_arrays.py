@@ -1,0 +1,60 @@
+"""Rows, parts and other names of shared arrays, and arrays as a whole: what is an access, and what is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from smmux import multiplex
+from smmux.kernel import Kernel
+from tests.multiplex.kernels import kernel
+
+HEAD = """
+def f(a, o):
+    s = cuda.shared.array((4, 32), float32)
+    v = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+"""
+
+
+def lines(text: str) -> list[tuple[int, int]]:
+    """First and last line of each region."""
+    plain: Kernel = kernel(HEAD + text)
+    return [(region.first, region.last) for region in multiplex.regions(plain)]
+
+
+@pytest.mark.parametrize("taken", ["row = s[1]", "row = s[1, :]", "row = v[8:16]", "row = s", "row = s.view(int32)[1]"])
+def test_to_take_a_row_or_a_part_is_no_access(taken: str) -> None:
+    assert lines(f"    {taken}\n    s[1, t] = a[t]\n    v[t] = 1\n    o[t] = s[1, t]\n") == [(7, 9)]
+
+
+@pytest.mark.parametrize(
+    "used", ["o[t] = row[3]", "row[t] += 2", "x, y = row", "for x in row: o[t] += x", "o[t] = sum(row)"]
+)
+def test_what_is_done_with_it_is_one(used: str) -> None:
+    assert lines(f"    row = s[1]\n    s[1, t] = a[t]\n    o[0] = 1\n    {used}\n") == [(7, 9)]
+
+
+@pytest.mark.parametrize("index", ["i, j", "pair", "cuda.grid(2)", "(t, 1)"])
+def test_an_element_is_one(index: str) -> None:
+    assert lines(f"    i, j = pair = cuda.grid(2)\n    s[1, t] = a[t]\n    o[t] = s[{index}]\n") == [(7, 8)]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for x in v", "for k, x in enumerate(v)", "for x, y in zip(v, a)", "for k, (x, y) in enumerate(zip(v, s))",
+        "for x in reversed(v)", "for k in range(int32(v[0]))",
+    ],
+)  # fmt: skip
+def test_loops_over_arrays_load_them(loop: str) -> None:
+    assert lines(f"    v[t] = a[t]\n    {loop}:\n        o[t] += 1\n    o[t] += 1\n") == [(6, 8)]
+
+
+@pytest.mark.parametrize("call", ["changed(v)", "v.fill(1)", "np.copyto(v, a)"])
+def test_what_is_not_known_may_store_and_load(call: str) -> None:
+    assert lines(f"    v[t] = a[t]\n    o[t] = 1\n    {call}\n    o[t] += 1\n") == [(6, 8)]
+
+
+@pytest.mark.parametrize("call", ["o[t] = len(v)", "o[t] = v.shape[0]", "for k in range(v.size):\n        o[t] += k"])
+def test_extents_are_no_access(call: str) -> None:
+    assert lines(f"    v[t] = a[t]\n    o[t] += v[0]\n    {call}\n") == [(6, 7)]
