@@ -348,7 +348,7 @@ def _reduce(x):
 
 
 def _reduce_large(x):
-    """The same for any finite |x| above 2, from the 96 bits of 2 / pi that reach into the fraction (Payne and Hanek)."""
+    """The same for any finite |x| above 2, from those 96 bits of 2 / pi that reach the fraction (Payne and Hanek)."""
     table = cuda.const.array_like(BITS_OF_TWO_OVER_PI)
     start = int32((as_bits(x) >> 23) & 0xFF) - 88  # after 64 zeros, less 25 bits whose product is a multiple of 4
     word, shift = start >> 5, uint32(start & 31)
