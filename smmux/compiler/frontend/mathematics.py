@@ -104,6 +104,8 @@ def _apply(f: Frame, node: ast.AST, row: Row, values: list[Value]) -> Any:
             f.note(node, f"{name} of an integer is a float64 in Numba: write {name}(float32(...))")
     x = [arith.to_float(f, node, v) for v in values]
     if kind is Kind.FLOAT16:
+        if row.function in (math.nextafter, math.ulp):
+            raise f.error(node, f"{name} of float16 is not supported; write it of float32(...)")
         return cast(f, node, _apply(f, node, row, x), kind)
     if row.fast is not None and f.fastmath:
         value = arith.binary(f, node, "Mult", x[0], constant(Kind.FLOAT32, row.before))
