@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import inspect
 import linecache
 import os
 import re
@@ -146,14 +147,15 @@ def _functions(code: CodeType) -> Iterator[CodeType]:
 
 SAME: Final = (
     "co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars",
-    "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags",
+    "co_argcount", "co_posonlyargcount", "co_kwonlyargcount",
 )  # fmt: skip
 """What two codes of one text have in common, beside their constants."""
 
 
 def _same(a: CodeType, b: CodeType) -> bool:
     """Whether two functions do the same, whatever lines they stand on."""
-    return all(getattr(a, name) == getattr(b, name) for name in SAME) and _equal(a.co_consts, b.co_consts)
+    flags = (a.co_flags ^ b.co_flags) & ~inspect.CO_NESTED  # a tool may have put the text into a function
+    return not flags and all(getattr(a, name) == getattr(b, name) for name in SAME) and _equal(a.co_consts, b.co_consts)
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -73,6 +73,14 @@ def test_constants_that_only_look_equal():
     assert _same(first, first)
 
 
+def test_cells_that_a_magic_times():
+    """IPython builds a function around the cell, as a tree that has no text."""
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell()
+    shell.user_ns.update(names(a=np.arange(32, dtype=np.int32)))
+    shell.run_cell("%%timeit -n1 -r1\n" + KERNEL.strip() + "\ndouble[1, 32](a)\n")
+    assert shell.user_ns["a"][31] == 62
+
+
 def test_a_function_decorated_later():
     found = names()
     exec(compile(KERNEL.replace("@cuda.jit", ""), "no such file.py", "exec"), found)

@@ -193,7 +193,7 @@ def _definition(function: types.FunctionType) -> tuple[ast.FunctionDef, str, tup
             return _parse("".join(lines), first, code.co_name, code.co_filename), code.co_filename, ()
     if (found := texts.find(code)) is None:
         raise CompileError(
-            f"the source of {code.co_name!r} is not available: Python keeps none of what it reads from a pipe; "
+            f"the source of {code.co_name!r} is in no file, and Python keeps nothing of what it reads from a pipe; "
             "put the kernel in a file or a notebook cell, or build it with smmux.kernel.from_source",
             code.co_filename,
             code.co_firstlineno,
