@@ -14,6 +14,7 @@ from smmux.compiler.frontend import floats, floor_division, words
 from smmux.compiler.frontend.captured import MOST_BITS, TOO_LONG
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import (
+    cast_to,
     float64_in_numba,
     lasting_kind,
     operand,
@@ -23,9 +24,10 @@ from smmux.compiler.frontend.convert import (
 )
 from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.mathlib64 import powers
-from smmux.compiler.frontend.promotion import Typing, promoted, quotient_kind, together
-from smmux.compiler.frontend.typed_values import MACHINE_TYPE, RANGE, Kind, Value, constant, unknown, weak
+from smmux.compiler.frontend.promotion import Typing, one_of_two, promoted, quotient_kind, together
+from smmux.compiler.frontend.typed_values import DTYPES, MACHINE_TYPE, RANGE, Kind, Value, constant, unknown, weak
 from smmux.errors import CompileError
+from smmux.types import Scalar
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,
@@ -296,7 +298,7 @@ def shift_of(x: Value, y: Value) -> tuple[Value, int] | None:
 def _shift(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     kind = together(f, a, b)
     if f.typing is Typing.NUMBA and not a.kind.weak:
-        kind = promoted(f, a.kind, a.kind)
+        kind = together(f, a, a)
     if kind.floating:
         raise _needs_integers(f, node, op, a, b)
     if op == "RShift":
@@ -346,6 +348,8 @@ def _shift_limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, i
 def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """A small constant exponent is repeated multiplication; otherwise exp2(y log2(x)), or squaring for integers."""
     kind = together(f, a, b)
+    if f.typing is Typing.NUMBA and a.kind is Kind.FLOAT32 and not b.kind.floating:
+        kind = Kind.FLOAT32
     if kind.double or kind is Kind.FLOAT16:
         return _other_power(f, node, a, b, kind)
     if b.known and not b.kind.floating and 0 <= b.const <= 32:
@@ -414,6 +418,12 @@ def _cheap_product(a: Value, b: Value) -> bool:
     return any(v.known and (v.const in (0, 1) or (v.const > 0 and v.const & (v.const - 1) == 0)) for v in (a, b))
 
 
+def plus(f: Frame, node: ast.AST, value: Value) -> Value:
+    """+x: as wide as Numba makes it, where its rules hold."""
+    plain = f.typing is not Typing.NUMBA or value.kind.floating or value.kind.weak
+    return value if plain else to_kind(f, node, value, together(f, value, value))
+
+
 def negate(f: Frame, node: ast.AST, value: Value) -> Value:
     """-x."""
     if value.known and (value.kind.weak or value.kind is Kind.BOOL):
@@ -422,10 +432,28 @@ def negate(f: Frame, node: ast.AST, value: Value) -> Value:
         return value
     if value.kind.floating:
         return _negate_float(f, value)
-    kind = promoted(f, value.kind, value.kind)
+    kind = _signed_kind(value.kind)
     if value.known:
         return constant(kind, -value.const, value.drift)
-    return _negate_integer(f, node, value, kind)
+    return _as_numba(f, node, value, _negate_integer(f, node, value, kind))
+
+
+def _signed_kind(kind: Kind) -> Kind:
+    """The type of a number with its sign changed, which is its own but for a bool's."""
+    return Kind.INT32 if kind is Kind.BOOL else kind
+
+
+def _as_numba(f: Frame, node: ast.AST, value: Value, outcome: Value) -> Value:
+    """What came out of -x or ~x, which Numba computes in the width of x and widens afterwards."""
+    if f.typing is not Typing.NUMBA or value.kind.weak:
+        return outcome
+    if value.small:
+        sizes = ("uint8", "uint16") if value.lo >= 0 else ("int8", "int16")
+        size = next(s for s in sizes if value.hi <= DTYPES[s].hi and value.lo >= DTYPES[s].lo)
+        narrowed = cast_to(f, node, outcome, Scalar(size))
+        assert isinstance(narrowed, Value)
+        outcome = narrowed
+    return to_kind(f, node, outcome, together(f, value, value))
 
 
 def _negate_float(f: Frame, value: Value) -> Value:
@@ -457,16 +485,12 @@ def invert(f: Frame, node: ast.AST, value: Value) -> Value:
         return weak(~value.const) if value.kind.weak else constant(value.kind, ~value.const, value.drift)
     if value.kind.weak and f.narrow:
         return value
-    kind = promoted(f, value.kind, value.kind)
-    if kind.wide:
-        return words.invert(f, to_kind(f, node, value, kind))
+    if value.kind.wide:
+        return words.invert(f, value)
     drift = value.drift or value.kind is Kind.UINT32
     reg = f.b.op("not.b32", MACHINE_TYPE[value.kind], operand(f, value))
-    return (
-        result(value.kind, reg, ~value.hi, ~value.lo, drift)
-        if value.kind is Kind.INT32
-        else result(value.kind, reg, drift=drift)
-    )
+    limits = (~value.hi, ~value.lo) if value.kind is Kind.INT32 else RANGE[value.kind]
+    return _as_numba(f, node, value, result(value.kind, reg, *limits, drift))
 
 
 def logical_not(f: Frame, value: Value) -> Value:
@@ -478,7 +502,7 @@ def logical_not(f: Frame, value: Value) -> Value:
 
 def common_kind(f: Frame, a: Value, b: Value) -> Kind:
     """Type of a value that is one of two numbers: it holds both; int64 for a literal that the other's type does not."""
-    kind = a.kind if a.kind is b.kind else together(f, a, b)
+    kind = one_of_two(f, a, b)
     if kind.integral and not kind.wide and Kind.WEAK_INT in (a.kind, b.kind):
         literal = a if a.kind is Kind.WEAK_INT else b
         low, high = RANGE[kind]

@@ -172,11 +172,18 @@ def rounded(f: Frame, node: ast.AST, value: Anything, digits: Anything | None = 
     if x.known:
         return weak(_whole(f, node, round, x.const))
     if not x.kind.floating:
-        return x
+        return whole_integer(f, node, x, whole_kind(f))
     x = settle(f, node, x, "round")
     if x.kind.double:
         return cast(f, node, floats.whole(f, "rni", x), whole_kind(f))
     return cast(f, node, result(Kind.FLOAT32, f.b.op("cvt.rni.f32.f32", ir.Type.F32, operand(f, x))), whole_kind(f))
+
+
+def whole_integer(f: Frame, node: ast.AST, x: Value, kind: Kind) -> Value:
+    """An integer rounded to an integer: itself, but that Numba's way leads over a float64."""
+    if f.typing is not Typing.NUMBA:
+        return x
+    return cast(f, node, cast(f, node, x, Kind.FLOAT64) if x.kind.wide else x, kind)
 
 
 def _round_to(f: Frame, node: ast.AST, x: Value, digits: Value) -> Value:
@@ -231,6 +238,8 @@ def _extreme_of_two(name: str, f: Frame, node: ast.AST, a: Value, b: Value) -> V
         return a if choose(a.const, b.const) == a.const else b
     kind = lasting_kind(f, arith.common_kind(f, a, b))
     a, b = settle(f, node, a, name), settle(f, node, b, name)
+    if kind is Kind.BOOL:
+        return (compare.both if name == "min" else compare.either)(f, a, b)
     if kind.double:
         f.needs_double(node)
         return floats.operation(f, kind, f"{name}.f64", *(to_kind(f, node, v, kind) for v in (a, b)))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from smmux.compiler import ir
 from smmux.compiler.frontend import floats, words
 from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.promotion import LASTING, Typing, one_of_two
 from smmux.compiler.frontend.typed_values import (
     DTYPES,
     INT32_MAX,
@@ -82,7 +83,7 @@ def strong(f: Frame, node: ast.AST, value: Value) -> Value:
     Where Python's numbers are as wide as Python has them, those known at run time only become int64 and float64."""
     if not value.kind.weak:
         return value
-    kind = STRONG[value.kind]
+    kind = STRONG[value.kind] if f.typing is not Typing.NUMBA else LASTING[value.kind]
     if value.kind is Kind.WEAK_INT and not words.fits_signed(value.lo, value.hi) and (value.known or not f.narrow):
         kind = Kind.INT64 if value.hi <= INT64_MAX else Kind.UINT64
     elif value.kind is Kind.WEAK_FLOAT and not f.narrow:
@@ -141,14 +142,20 @@ def _from_bool(f: Frame, value: Value, kind: Kind) -> Value:
 def _to_float(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
     if not value.kind.floating:
         value = settle(f, node, value, f"conversion to {kind.value}")
+        if kind.double:
+            f.needs_double(node)
         return floats.from_integer(f, value, kind)
     if value.kind.double and kind.double or value.kind is Kind.FLOAT16 and kind is Kind.FLOAT32:
         return replace(value, kind=kind, drift=False)
+    if kind.double or value.kind.double:
+        f.needs_double(node)
     return floats.resize(f, value, kind)
 
 
 def _float_to_integer(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
     value = settle(f, node, value, f"conversion to {kind.value}")
+    if value.kind.double:
+        f.needs_double(node)
     if kind.wide or value.kind.double:
         return floats.to_integer(f, value, kind)
     name = "cvt.rzi.u32.f32" if kind is Kind.UINT32 else "cvt.rzi.s32.f32"
@@ -242,7 +249,9 @@ def strong_kind(kind: Kind) -> Kind:
 def lasting_kind(f: Frame, kind: Kind) -> Kind:
     """The type of a variable, or of a value chosen at run time: Python's numbers stay what they are only where they are
     as wide as Python has them."""
-    return STRONG.get(kind, kind) if f.narrow else kind
+    if f.typing is Typing.WIDE:
+        return kind
+    return (STRONG if f.narrow else LASTING).get(kind, kind)
 
 
 def exact_in_float32(value: Value) -> bool:
@@ -275,10 +284,15 @@ class Conflict(Exception):
     """Two definitions of a variable have types that do not join."""
 
 
-def join(a: Anything, b: Anything) -> Anything:
-    """The type of a variable with two definitions."""
+def join(a: Anything, b: Anything, f: Frame | None = None) -> Anything:
+    """The type of a variable with two definitions; f: the function, where it may have Numba's rules."""
     if describe(a) == describe(b):
         return a
+    if f is not None and f.typing is Typing.NUMBA and isinstance(a, Value) and isinstance(b, Value):
+        kind = one_of_two(f, a, b)
+        if a.kind is not b.kind:
+            wanted = unknown(kind)
+            return a if describe(a) == describe(wanted) else wanted
     if isinstance(a, Value) and isinstance(b, Value):
         joined = _join_numbers(a, b)
         return (

@@ -67,7 +67,7 @@ def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
         f.first[name] = node
         return
     try:
-        f.types[name] = joined = join(before, value)
+        f.types[name] = joined = join(before, value, f)
         f.stale |= joined is not before and name in f.used
         if isinstance(value, ArrayRef) and describe(value) != describe(before):
             f.forks[name] = _forked(f, node, name)

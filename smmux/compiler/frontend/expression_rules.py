@@ -149,7 +149,7 @@ def unary(f: Frame, node: ast.UnaryOp) -> Anything:
     x = number(f, node, value)
     if isinstance(node.op, ast.USub):
         return arith.negate(f, node, x)
-    return arith.invert(f, node, x) if isinstance(node.op, ast.Invert) else x
+    return arith.invert(f, node, x) if isinstance(node.op, ast.Invert) else arith.plus(f, node, x)
 
 
 @expression(ast.Compare)

@@ -19,6 +19,11 @@ def floor_divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     a, b, kind = _prepare(f, node, a, b, "//")
     if kind.wide and not (a.known and b.known):
         return _of_words(f, node, "floor_divide", a, b, kind)
+    return _floor_divide(f, a, b, kind)
+
+
+def _floor_divide(f: Frame, a: Value, b: Value, kind: Kind) -> Value:
+    """Divide numbers of one word."""
     unsigned = kind is Kind.UINT32
     if a.known and b.known:
         return constant(kind, a.const // b.const)
@@ -45,6 +50,11 @@ def modulo(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     a, b, kind = _prepare(f, node, a, b, "%")
     if kind.wide and not (a.known and b.known):
         return _of_words(f, node, "modulo", a, b, kind)
+    return _modulo(f, a, b, kind)
+
+
+def _modulo(f: Frame, a: Value, b: Value, kind: Kind) -> Value:
+    """Remainder of numbers of one word."""
     unsigned = kind is Kind.UINT32
     if a.known and b.known:
         return constant(kind, a.const % b.const)
@@ -78,12 +88,12 @@ def _prepare(f: Frame, node: ast.AST, a: Value, b: Value, symbol: str) -> tuple[
 
 def _of_words(f: Frame, node: ast.AST, name: str, a: Value, b: Value, kind: Kind) -> Value:
     """Divide numbers that together need 64 bits: in 32 where both fit one type of these."""
-    divide = floor_divide if name == "floor_divide" else modulo
+    divide = _floor_divide if name == "floor_divide" else _modulo
     low, high = min(a.lo, b.lo), max(a.hi, b.hi)
     overflows = a.lo <= INT32_MIN and b.lo <= -1 <= b.hi
     for fits, narrow in ((words.fits_signed, Kind.INT32), (words.fits_unsigned, Kind.UINT32)):
         if fits(low, high) and not (narrow is Kind.INT32 and overflows):
-            return words.extend(f, divide(f, node, _as(f, a, narrow), _as(f, b, narrow)), kind)
+            return words.extend(f, divide(f, _as(f, a, narrow), _as(f, b, narrow), narrow), kind)
     if words.fits_signed(a.lo, a.hi) and words.fits_unsigned(b.lo, b.hi):
         exact = library_number(f, node, f"{name}_signed_unsigned", _as(f, a, Kind.INT32), _as(f, b, Kind.UINT32))
         return words.extend(f, exact, kind)

@@ -53,7 +53,7 @@ def _share(f: Frame) -> None:
         mine, other = f.types.get(name), f.types.get(variable)
         if isinstance(mine, Value) and isinstance(other, Value):
             with suppress(Conflict):
-                f.types[name] = f.types[variable] = joined = join(other, mine)
+                f.types[name] = f.types[variable] = joined = join(other, mine, f)
                 f.stale |= describe(joined) != describe(mine) or describe(joined) != describe(other)
 
 

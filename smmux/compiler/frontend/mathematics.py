@@ -12,12 +12,13 @@ from typing import Any
 from smmux import cuda
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, floats, machine_operations
-from smmux.compiler.frontend.builtin import whole_kind
+from smmux.compiler.frontend.builtin import whole_integer, whole_kind
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, float64_in_numba, number, operand, result, settle, to_kind
 from smmux.compiler.frontend.inlining import library
 from smmux.compiler.frontend.mathematics64 import apply_double, float_kind
 from smmux.compiler.frontend.mathlib64 import remainders
+from smmux.compiler.frontend.promotion import together
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.typed_values import Anything, Kind, Value, bits, constant, unknown, weak
 
@@ -168,7 +169,7 @@ def _whole(op: str, function: Callable[[float], int]) -> None:
     def rule(f: Frame, node: ast.AST, value: Anything) -> Value:
         x = number(f, node, value)
         if not x.kind.floating:
-            return x
+            return whole_integer(f, node, x, together(f, x, x))
         if x.known and (x.kind.weak or not math.isfinite(x.const)):
             return number(f, node, _fold(f, node, function, [x]))
         if x.kind.weak and f.narrow:

@@ -44,9 +44,12 @@ def together(f: Frame, a: Value, b: Value) -> Kind:
     them."""
     if a.small is not b.small:
         small, other = (a, b) if a.small else (b, a)
-        if other.kind in (Kind.UINT32, Kind.UINT64) and small.lo >= 0 or other.kind is Kind.FLOAT32:
-            if f.typing is not Typing.NUMBA:
-                return other.kind
+        if other.kind is Kind.FLOAT32:
+            return other.kind
+        if other.kind in UNSIGNED and small.lo >= 0:
+            return Kind.UINT64 if f.typing is Typing.NUMBA else other.kind
+    if a.small and b.small and f.typing is Typing.NUMBA:
+        return Kind.UINT64 if a.lo >= 0 and b.lo >= 0 else Kind.INT64
     return promoted(f, a.kind, b.kind)
 
 
@@ -75,14 +78,36 @@ def _integers(a: Kind, b: Kind) -> Kind:
 
 def _numba(a: Kind, b: Kind) -> Kind:
     pair = (a, b)
-    if a.floating or b.floating:
-        if a.floating and b.floating and not (Kind.FLOAT64 in pair or Kind.WEAK_FLOAT in pair):
-            return Kind.FLOAT16 if a is b is Kind.FLOAT16 else Kind.FLOAT32
-        return Kind.FLOAT64
-    unsigned = (Kind.UINT32, Kind.UINT64)
-    if a in unsigned and b in unsigned:
-        return Kind.UINT64
-    return Kind.FLOAT64 if Kind.UINT64 in pair and Kind.BOOL not in pair else Kind.INT64
+    if not (a.floating or b.floating):
+        return Kind.UINT64 if a in UNSIGNED and b in UNSIGNED else Kind.INT64
+    if a is b is Kind.FLOAT16:
+        return Kind.FLOAT16
+    single = (Kind.FLOAT16, Kind.FLOAT32, Kind.BOOL)
+    return Kind.FLOAT32 if a in single and b in single and pair != (Kind.BOOL, Kind.BOOL) else Kind.FLOAT64
+
+
+UNSIGNED = (Kind.UINT32, Kind.UINT64)
+
+
+def one_of_two(f: Frame, a: Value, b: Value) -> Kind:
+    """Type of a value that is one of two numbers, as the rules have it for types alone."""
+    if f.typing is not Typing.NUMBA:
+        return a.kind if a.kind is b.kind else together(f, a, b)
+    x, y = (LASTING.get(v.kind, v.kind) for v in (a, b))
+    if x is y or Kind.BOOL in (x, y):
+        return y if x is Kind.BOOL else x
+    if a.small is not b.small and together(f, a, b) is Kind.FLOAT32:
+        return Kind.FLOAT32
+    if x.floating or y.floating:
+        return _numba(x, y)
+    if Kind.UINT64 in (x, y):
+        other = y if x is Kind.UINT64 else x
+        return Kind.UINT64 if other is Kind.UINT32 else Kind.FLOAT64
+    return Kind.INT64
+
+
+LASTING = {Kind.WEAK_INT: Kind.INT64, Kind.WEAK_FLOAT: Kind.FLOAT64}
+"""Types of Python's numbers in Numba."""
 
 
 def quotient_kind(f: Frame, kind: Kind) -> Kind:

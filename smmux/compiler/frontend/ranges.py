@@ -57,7 +57,7 @@ def _kind(f: Frame, node: ast.Call, *values: Value) -> Kind:
 def _counter_kind(f: Frame, kind: Kind) -> Kind:
     """The type of what a `range` counts: in kernels with 64-bit data a Python int."""
     if f.typing is Typing.NUMBA:
-        return Kind.UINT64 if kind is Kind.UINT64 else Kind.INT64
+        return Kind.UINT64 if kind in (Kind.UINT32, Kind.UINT64) else Kind.INT64
     return strong_kind(kind) if f.narrow else Kind.WEAK_INT
 
 

@@ -174,7 +174,7 @@ def _join_result(f: Frame, node: ast.AST, value: Anything) -> None:
         f.result = value
         return
     try:
-        f.result = join(f.result, value)
+        f.result = join(f.result, value, f)
     except Conflict:
         f.errors[".return"] = f.error(
             node, f"{f.source.name!r} returns {type_name(f.result)} elsewhere and {type_name(value)} here"

@@ -211,7 +211,7 @@ DTYPES = {
     "complex64": Dtype(Kind.FLOAT32, 8, False, complex=True),
     "complex128": Dtype(Kind.FLOAT64, 16, False, complex=True),
 }
-SUPPORTED = "complex128, complex64, float64, float32, float16, int64, uint64, int32, uint32, int16, uint16, int8, uint8 and bool"
+SUPPORTED = ", ".join(name for name in reversed(DTYPES) if name != "bool") + " and bool"
 
 
 def round32(value: float) -> float:
