@@ -16,6 +16,7 @@ from smmux.launch_options import LaunchOptions, complete, documented, for_core
 from smmux.occupancy import static_reserved
 from smmux.progress import Progress
 from smmux.result import Result
+from smmux.tracebacks import brief
 
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["launch"]
 
 
+@brief
 @documented
 def launch(
     program: Program,

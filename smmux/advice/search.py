@@ -27,6 +27,7 @@ from smmux.occupancy import Occupancy, registers_for
 from smmux.placement import flatten
 from smmux.result import Result
 from smmux.sweep import at_a_time
+from smmux.tracebacks import brief
 
 __all__ = ["advise"]
 
@@ -37,6 +38,7 @@ PATIENCE = 100
 """Times the cycles of the kernel itself, after which a scheme is given up."""
 
 
+@brief
 def advise(
     kernel: Kernel,
     grid: int | Sequence[int],

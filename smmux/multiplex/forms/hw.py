@@ -15,10 +15,12 @@ from smmux.multiplex.regions.loads import REGISTERS, stage
 from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.syntax.build import at, call, expression
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
+from smmux.tracebacks import brief
 
 Shape = int | tuple[int, ...]
 
 
+@brief
 @or_renamed
 def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_registers: int = REGISTERS) -> Kernel:
     """The kernel with its shared arrays allocated at the beginning of each region and released at its end.
@@ -41,6 +43,7 @@ def hw(kernel: Kernel, shapes: Mapping[str, Shape] | None = None, *, stage_regis
     return draft.kernel()
 
 
+@brief
 @or_renamed
 def isolate(kernel: Kernel) -> Kernel:
     """The kernel with isolating barriers at the borders of its regions (the paper's Figure 1).

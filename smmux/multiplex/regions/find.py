@@ -21,6 +21,7 @@ from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.outline import without_returns
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
+from smmux.tracebacks import brief
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -290,6 +291,7 @@ class Regions(list[Region]):
         return "".join(region._repr_html_() for region in self)
 
 
+@brief
 @or_renamed
 def regions(kernel: Kernel) -> Regions:
     """The shared-memory access regions of a kernel; raises `MultiplexError` where they cannot be told."""

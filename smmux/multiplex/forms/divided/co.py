@@ -37,9 +37,11 @@ from smmux.multiplex.syntax.build import at, behind, call, expression, names_in,
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses, inline_barriers
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
+from smmux.tracebacks import brief
 from smmux.types import Scalar
 
 
+@brief
 @or_renamed
 def co_hw(
     kernel: Kernel,
@@ -66,6 +68,7 @@ def co_hw(
     return draft.kernel()
 
 
+@brief
 @or_renamed
 def co_vtb(
     kernel: Kernel,

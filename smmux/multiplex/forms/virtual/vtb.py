@@ -21,10 +21,12 @@ from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_barriers
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
+from smmux.tracebacks import brief
 
 MOST_THREADS = 1024
 
 
+@brief
 @or_renamed
 def vtb(
     kernel: Kernel, n: int = 2, *, grid: Size | None = None, block: Size | None = None, stage_registers: int = REGISTERS
@@ -48,6 +50,7 @@ def vtb(
     return finished(draft, indices, again)
 
 
+@brief
 @or_renamed
 def vtb_pipe(
     kernel: Kernel, *, grid: Size | None = None, block: Size | None = None, stage_registers: int = REGISTERS
