@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
@@ -23,6 +24,7 @@ from smmux.tracebacks import brief
 
 if TYPE_CHECKING:
     from smmux.compiler.frontend import FunctionSource, Note
+    from smmux.compiler.launch_facts import Facts
     from smmux.compiler.options import Options
     from smmux.compiler.program import Program
     from smmux.compiler.signature import Signature
@@ -207,6 +209,7 @@ class Kernel:
         chosen, rest = _split(options)
         with for_launch(narrow, args, self.definition.parameters) as passed:
             values, signature = self._typed(passed, dynshared)
+            chosen["facts"] = _facts(values, grid, block)
             program = self._compile(signature, self._options(machine, schedule, max_registers, chosen), machine)
             result = launch(program, values, grid, block, machine, **rest)
         device_time.advance(result.time_us)
@@ -222,6 +225,7 @@ class Kernel:
 
         machine = gpus.current() if gpu is None else gpus.get(gpu)
         signature = self.signature(args, dynshared)
+        options = {"facts": _facts(args), **options}
         return self._compile(signature, self._options(machine, schedule, max_registers, options), machine)
 
     @brief
@@ -340,6 +344,19 @@ class BoundKernel:
 
     def __repr__(self) -> str:
         return f"{self.kernel!r}[{self.grid}, {self.block}]"
+
+
+def _facts(args: Sequence[Any] | Signature, grid: Any = None, block: Any = None) -> Facts:
+    """What a launch tells of the integers in a kernel; nothing of sizes that no machine takes, which it will say."""
+    from smmux.compiler.launch_facts import Facts
+    from smmux.compiler.signature import Signature
+    from smmux.dimensions import dim3
+    from smmux.placement import flatten
+
+    with suppress(LaunchError):
+        values = () if isinstance(args, Signature) else flatten(args)
+        return Facts.of_launch(values, grid and dim3("grid", grid), block and dim3("block", block))
+    return Facts()
 
 
 def _arguments(args: tuple[Any, ...]) -> Any:

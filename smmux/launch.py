@@ -9,11 +9,13 @@ import numpy as np
 
 from smmux import _core, faults, gpus, interrupt, management
 from smmux.arguments import pack
+from smmux.compiler.launch_facts import Facts
 from smmux.dimensions import Dim3, dim3, largest
 from smmux.errors import KernelError, LaunchError
 from smmux.gpus import Gpu
 from smmux.launch_options import LaunchOptions, complete, documented, for_core
 from smmux.occupancy import static_reserved
+from smmux.placement import flatten
 from smmux.progress import Progress
 from smmux.result import Result
 from smmux.tracebacks import brief
@@ -49,6 +51,11 @@ def launch(
         reserved = static_reserved(program, machine)
         _check_resources(program, machine, block3, reserved)
         arguments = pack(program, args)
+        if program.facts and not program.facts.covers(Facts.of_launch(flatten(args), grid3, block3)):
+            raise LaunchError(
+                "the program was compiled for smaller grids, blocks or numbers, which its indices count on: "
+                "use Kernel.simulate, which compiles for the launch"
+            )
         managers = management.managers(chosen["management"], machine, program)
     except LaunchError as error:
         raise faults.of_launch(error, program, check) from None

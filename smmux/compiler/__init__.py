@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from smmux.deep import deep
@@ -47,30 +48,44 @@ class _Cache(Generic[T]):
 
 
 _programs: _Cache[Program] = _Cache(512)
-_prepared: _Cache[Function] = _Cache(32)  # by what lowering depends on: most of the time, and the same for all budgets
+_suffices: _Cache[tuple[bool]] = _Cache(512)  # whether the wide classes of facts leave no index to be made safe
+_lowered: _Cache[Function] = _Cache(4)  # for launches of a kernel that need programs of their own
+_prepared: _Cache[Function] = _Cache(32)  # most of the time of compiling, and the same for all register budgets
 
 
 @deep
 def compile(source: FunctionSource, signature: Signature, options: Options) -> Program:
-    """Compile a kernel, or return the program of the same source, captured values, types and options."""
+    """Compile a kernel, or return the program of the same source, captured values, types and options.
+
+    What is known of the launch enters in wide classes, or in narrow ones if the wide ones leave indices with operations
+    that make them safe.
+    """
     kernel = source.fingerprint(), signature
-
-    def make() -> Program:
-        from smmux.compiler.backend import compile_prepared
-
-        front = options.fused_mad, options.join, options.unroll_limit, options.float64, options.typing
-        return compile_prepared(_prepared.get((*kernel, *front), lower), options)
+    front = kernel, options.fused_mad, options.join, options.unroll_limit, options.float64, options.typing
+    coarse, fine = (replace(options, facts=facts) for facts in (options.facts.coarse(), options.facts.fine()))
 
     def lower() -> Function:
         from smmux.compiler import frontend
+
+        return frontend.lower(source, signature, options)
+
+    def prepared(level: Options) -> Function:
         from smmux.compiler.backend import prepare
 
-        return prepare(frontend.lower(source, signature, options), options)
+        return _prepared.get((front, level.facts), lambda: prepare(_lowered.get(front, lower).copy(), level))
 
-    return _programs.get((*kernel, options), make)
+    def made(level: Options) -> Program:
+        from smmux.compiler.backend import compile_prepared
+
+        return _programs.get((kernel, level), lambda: compile_prepared(prepared(level), level))
+
+    suffices = fine == coarse or _suffices.get((front, coarse.facts), lambda: (not prepared(coarse).guarded,))[0]
+    return made(coarse if suffices else fine)
 
 
 def clear_cache() -> None:
     """Forget all compiled programs."""
     _programs.clear()
+    _suffices.clear()
+    _lowered.clear()
     _prepared.clear()

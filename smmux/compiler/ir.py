@@ -221,7 +221,9 @@ class Function:
 
     params: one for each parameter word, in order; the word of an array is that array's `param`. line: the line of the
     `def`. variables: names of variables whose assignment is checked while the kernel runs.
-    texts: those that print instructions name.
+    texts: those that print instructions name. scalars: the place among the flattened arguments, and which of its words
+    it is, by parameter word of an integer. indexed: whether indices are as they are because of what is known of the
+    launch. guarded: operations that make indices safe.
     """
 
     name: str
@@ -237,6 +239,9 @@ class Function:
     line: int = 0
     variables: list[str] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
+    scalars: dict[int, tuple[int, int]] = field(default_factory=dict)
+    indexed: bool = False
+    guarded: int = 0
 
     def reg(self, type: Type, name: str = "", variable: bool = False) -> Reg:
         """A new virtual register."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from smmux import _core
 from smmux.compiler.ir import Space, Storage, Text
+from smmux.compiler.launch_facts import Facts
 
 __all__ = [
     "BAR_OPTIONS",
@@ -92,7 +93,8 @@ class Program:
     part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the constant segment.
     params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if there
     is no source. joined: the source line of each word of a joined access, by pc. variables: those that traps name.
-    texts: what stands around the values that are printed.
+    texts: what stands around the values that are printed. facts: what must hold of a launch, None if any may be.
+    guarded: whether indices have operations that make them safe.
     """
 
     name: str
@@ -111,6 +113,8 @@ class Program:
     joined: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     variables: tuple[str, ...] = ()
     texts: tuple[Text, ...] = ()
+    facts: Facts | None = None
+    guarded: bool = False
 
     def __len__(self) -> int:
         return len(self.code)

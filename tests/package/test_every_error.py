@@ -24,7 +24,7 @@ def store_outside(a, n):
     i = cuda.grid(1)
     j = i
     if i == n:
-        j = -1 - i
+        j = -100 - i
     a[j] = 1.0  # here
 
 
@@ -187,7 +187,7 @@ ANYWHERE = (None, None)
 # kernel, exception, what the message says, block and thread where they are known, options
 TABLE = [
     (load_outside, smmux.OutOfBoundsError, "global access outside the array, array 'a', flat index 137", PLACE, {}),
-    (store_outside, smmux.OutOfBoundsError, "flat index -42", PLACE, {}),
+    (store_outside, smmux.OutOfBoundsError, "flat index -45", PLACE, {}),
     (atomic_outside, smmux.OutOfBoundsError, "flat index 96", PLACE, {}),
     (shared_outside, smmux.OutOfBoundsError, "shared access outside the block's shared memory", PLACE, {}),
     (local_outside, smmux.OutOfBoundsError, "local access outside the local array", PLACE, {}),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smmux.compiler.index import Index
 from smmux.compiler.ir import Block, ConstWord, Function, Imm, Instr, Operand, Param, Reg, Space, Special
 from tests.reference.alu import ALU, SETP, Words
 from tests.reference.wide import SETP_WIDE, WIDE
@@ -72,10 +73,13 @@ class Interpreter:
         return np.full(self.threads, word, np.uint32)
 
     def execute(self, instr: Instr, lanes: NDArray[Any]) -> None:
-        if instr.op in ("bar.sync", "membar", "nop", "print"):
+        if instr.op in ("bar.sync", "membar", "nop", "print", "assume"):
             return
         if instr.mem is not None:
             self.memory(instr, lanes)
+            return
+        if isinstance(instr, Index):
+            self.indices(instr, lanes)
             return
         srcs: list[Words] = [self.value(src) for src in instr.srcs]
         if instr.op in WIDE:
@@ -108,6 +112,14 @@ class Interpreter:
 
     def write(self, dst: Reg, value: NDArray[Any], lanes: NDArray[Any]) -> None:
         self.values[dst] = np.where(lanes, value, self.value(dst))
+
+    def indices(self, instr: Index, lanes: NDArray[Any]) -> None:
+        """Signed indices count from the end where they are negative; none here is far outside."""
+        for k, axis in enumerate(instr.axes):
+            index, extent = self.value(instr.srcs[k]), self.value(instr.extent(k))
+            self.write(instr.dsts[k], np.where((index.view(np.int32) < 0) & axis.signed, index + extent, index), lanes)
+        for dst, base in zip(instr.dsts[len(instr.axes) :], instr.bases, strict=True):
+            self.write(dst, self.value(base), lanes)
 
     def memory(self, instr: Instr, lanes: NDArray[Any]) -> None:
         mem = instr.mem

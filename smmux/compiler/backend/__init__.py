@@ -17,6 +17,7 @@ from smmux.compiler.backend.invariant import hoist_invariants, insert_preheaders
 from smmux.compiler.backend.join import join_accesses
 from smmux.compiler.backend.legalize import legalize, normalize
 from smmux.compiler.backend.multiply import expand_products
+from smmux.compiler.backend.safe_indices import resolve_indices
 from smmux.compiler.backend.schedule import schedule_blocks
 from smmux.compiler.backend.ssa import construct, destruct
 from smmux.compiler.backend.value_numbering import number_values
@@ -51,6 +52,7 @@ def _contract(function: Function, options: Options) -> None:
 PREPARE: tuple[Pass, ...] = (
     _plain(normalize),
     _plain(construct),
+    resolve_indices,
     _plain(simplify_branches),
     _plain(number_values),
     _plain(remove_dead),
@@ -132,6 +134,8 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         joined,
         tuple(function.variables),
         tuple(function.texts),
+        facts=options.facts if function.indexed else None,
+        guarded=bool(function.guarded),
     )
 
 

@@ -97,10 +97,11 @@ def is_pure(op: str) -> bool:
 
 
 def is_removable(instr: Instr) -> bool:
-    """Whether an instruction may be dropped when no one reads its results; a dropped load drops its faults too."""
+    """Whether an instruction may be dropped when no one reads its results; a dropped load drops its faults too, unless
+    what follows counts on them."""
     if instr.op == "trap":
         return isinstance(instr.srcs[0], Imm) and not instr.srcs[0].bits
-    return _kind(instr.op) in ("pure", "load", "cross")
+    return _kind(instr.op) in ("pure", "load", "cross") and "keep" not in instr.attrs
 
 
 def may_fault(instr: Instr) -> bool:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, environment, floats, memory64, unsupported, words
+from smmux.compiler.frontend import environment, floats, memory64, unsupported, words
 from smmux.compiler.frontend.array_declarations import contiguous, dtype_of
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, cast_to, complex_of, number, operand, result, settle
+from smmux.compiler.frontend.indexing import locate
 from smmux.compiler.frontend.typed_values import (
     DTYPES,
     MACHINE_TYPE,
@@ -42,8 +43,6 @@ def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
         index = number(f, node, item)
         if index.kind.floating:
             raise f.error(node, "an array index has to be an integer, not a float; write int(...) or use //")
-        if index.known and index.const < 0:
-            raise f.error(node, f"negative index {int(index.const)}: indices do not count from the end in a kernel")
         index_values.append(_index(f, node, replace(index, drift=False)))
     return index_values
 
@@ -53,30 +52,6 @@ def _index(f: Frame, node: ast.AST, index: Value) -> Value:
     if index.kind is Kind.BOOL:
         return cast(f, node, index, Kind.INT32)
     return words.index_word(f, index) if index.kind.wide and not (index.known or f.ctx.dry) else index
-
-
-def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> ArrayRef:
-    """The row or element that indices pick: base and offset advanced by index times stride."""
-    if len(index) > len(array.shape):
-        raise f.error(
-            node,
-            f"{array.name!r} has {len(array.shape)} dimension{'s' * (len(array.shape) > 1)}, "
-            f"but {len(index)} indices are given",
-        )
-    base, offset = array.base, array.offset
-    for i, stride in zip(index, array.strides, strict=False):
-        if i.known:
-            offset += i.const * stride
-        elif stride:
-            i = Value(Kind.INT32, i.operand, None, max(i.lo, -(2**31)), min(i.hi, 2**31 - 1))
-            step = constant(Kind.INT32, stride)
-            if base is None:
-                base = arith.binary(f, node, "Mult", i, step)
-            else:
-                base = arith.multiply_add(f, node, i, step, base)
-            base = replace(base, drift=False)
-    rest = len(index)
-    return replace(array, base=base, offset=offset, shape=array.shape[rest:], strides=array.strides[rest:])
 
 
 def _reach(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef) -> ir.Storage | int:

@@ -56,6 +56,11 @@ class Builder:
             self.block.instrs.append(instr)
             self.emitted += 1
 
+    def annotate(self, instr: ir.Instr) -> None:
+        """Add an instruction that counts as none, since passes replace it, usually by nothing."""
+        self.append(instr)
+        self.emitted -= self.block is not None and not self.dry
+
     def op(self, name: str, type: ir.Type, *srcs: ir.Operand, **attrs: int) -> ir.Reg:
         """Emit an operation with one result."""
         dst = self.reg(type)

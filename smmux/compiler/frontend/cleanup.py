@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smmux.compiler import ir
 
-EFFECTS = ("st.", "atom.", "bar.", "membar", "bra", "cbr", "exit", "shfl", "vote", "nop", "trap", "print")
+EFFECTS = ("st.", "atom.", "bar.", "membar", "bra", "cbr", "exit", "shfl", "vote", "nop", "trap", "print", "assume")
 
 
 def clean(function: ir.Function) -> None:

@@ -32,6 +32,7 @@ class _Words:
         self.f = f
         self.word = 0
         self.arrays = 0
+        self.place = 0  # among the flattened arguments
 
     def take(self, type: ArgumentType, name: str) -> Anything:
         """The value of an argument."""
@@ -59,6 +60,7 @@ class _Words:
         function.params.append(ir.Param(self.word, ir.Type.U32, name))
         self.arrays += 1
         self.word += 1
+        self.place += 1
         return ArrayRef(array, type.dtype, type.shape, type.strides, readonly=type.readonly)
 
     def _scalar(self, type: ScalarType, name: str) -> Anything:
@@ -74,7 +76,10 @@ class _Words:
         self.f.ctx.function.params.append(param)
         if not type.large:
             self.f.ctx.small.add(self.word)
+        if kind.integral:
+            self.f.ctx.function.scalars[self.word] = self.place, 0
         self.word += 1
+        self.place += 1
         if kind is Kind.WEAK_INT:
             return Value(kind, param, None, INT32_MIN, INT32_MAX)
         if kind is Kind.FLOAT16:
@@ -96,7 +101,10 @@ class _Words:
         wide = {Kind.UINT64: "u64", Kind.FLOAT64: "f64", Kind.WEAK_FLOAT: "f64"}.get(kind, "s64")
         pair = [ir.Param(self.word + i, ir.Type.U32, name, w) for i, w in enumerate((wide, "high"))]
         self.f.ctx.function.params.extend(pair)
+        if kind.integral:
+            self.f.ctx.function.scalars.update({self.word + i: (self.place, i) for i in range(2)})
         self.word += 2
+        self.place += 1
         return memory64.number(kind, *pair)
 
     def _complex(self, type: ScalarType, name: str) -> Complex:
@@ -113,6 +121,7 @@ class _Words:
         ]
         self.f.ctx.function.params.extend(parts)
         self.word += count
+        self.place += 1
         if double:
             return Complex(memory64.number(kind, *parts[:2]), memory64.number(kind, *parts[2:]))
         return Complex(Value(kind, parts[0]), Value(kind, parts[1]))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from smmux.compiler import ir
 from smmux.compiler.frontend import array_access, environment, unsupported
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
-from smmux.compiler.frontend.expression_rules import augmented, evaluate_index
+from smmux.compiler.frontend.expression_rules import augmented, evaluate_index, harmless
 from smmux.compiler.frontend.infer import infer_statements
 from smmux.compiler.frontend.rules import evaluate, execute, inference, statement
 from smmux.compiler.frontend.source import is_overlap
@@ -22,7 +23,18 @@ def nothing(f: Frame, node: ast.Pass) -> None:
 
 @statement(ast.Assert)
 def assertion(f: Frame, node: ast.Assert) -> None:
-    """assert: no effect, as in Numba unless debugging."""
+    """assert: no operation, as in Numba unless debugging; the ranges of indices are found as if it held."""
+    if f.ctx.dry or not harmless(f, node.test):
+        return
+    mark = f.b.mark()
+    try:
+        condition = truth(f, node.test, evaluate(f, node.test))
+    except CompileError:
+        f.b.rewind(mark)
+        return
+    if not condition.known:
+        f.b.annotate(ir.Instr("assume", (), (operand(f, condition),), f.b.loc))
+    f.b.emitted = mark.emitted
 
 
 @statement(ast.Expr)

@@ -1,0 +1,99 @@
+"""From the indices between the brackets to the row or element of an array that they pick."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from smmux.compiler import ir
+from smmux.compiler.frontend import arith
+from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.convert import operand
+from smmux.compiler.frontend.typed_values import (
+    DTYPES,
+    INT32_MAX,
+    INT32_MIN,
+    ArrayRef,
+    Kind,
+    LocalArray,
+    Value,
+    constant,
+)
+from smmux.compiler.index import FAR, Axis, Index, reach, start
+
+
+def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> ArrayRef:
+    """The row or element that indices pick: base and offset advanced by index times stride."""
+    if len(index) > len(array.shape):
+        raise f.error(
+            node,
+            f"{array.name!r} has {len(array.shape)} dimension{'s' * (len(array.shape) > 1)}, "
+            f"but {len(index)} indices are given",
+        )
+    offset = array.offset
+    for i, extent, stride in zip(index, array.shape, array.strides, strict=False):
+        if i.known:
+            offset += _constant(array, len(index), int(i.const), extent, stride) * stride
+    base, index = _safe(f, array, index, offset)
+    for i, stride in zip(index, array.strides, strict=False):
+        if not i.known and stride:
+            step = constant(Kind.INT32, stride)
+            if base is None:
+                base = arith.binary(f, node, "Mult", i, step)
+            else:
+                base = arith.multiply_add(f, node, i, step, base)
+            base = replace(base, drift=False)
+    rest = len(index)
+    return replace(array, base=base, offset=offset, shape=array.shape[rest:], strides=array.strides[rest:])
+
+
+def _constant(array: ArrayRef, count: int, i: int, extent: int, stride: int) -> int:
+    """A constant index from the start of its axis; one far outside stays where a byte address can tell."""
+    i = i + extent if i < 0 else i
+    far = max(FAR // (2 * count * max(abs(stride), 1) * DTYPES[array.dtype.name].size), extent)
+    return max(-far, min(i, far))
+
+
+def _safe(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> tuple[Value | None, list[Value]]:
+    """The base of the array and the indices, with an `Index` before them if their bounds do not show that they need no
+    care."""
+    storage = array.storage.memory if isinstance(array.storage, LocalArray) else array.storage
+    index = list(index)
+    along = [k for k, i in enumerate(index) if not i.known and array.strides[k]]
+    values = [index[k] for k in along]
+    final = len(index) == len(array.shape)
+    if not along or f.ctx.dry or storage is None or _inside(storage, array, index, offset, final):
+        return array.base, [_word(i) for i in index]
+    axes = tuple(Axis(array.strides[k], index[k].kind is not Kind.UINT32) for k in along)
+    extents = [ir.Imm(array.shape[k], ir.Type.S32) for k in along]
+    bases = [] if array.base is None else [array.base]
+    dsts = tuple(f.b.reg(ir.Type.S32) for _ in (*along, *bases))
+    srcs = (*(operand(f, i) for i in values), *extents, *(operand(f, base) for base in bases))
+    size = DTYPES[array.dtype.name].size
+    f.b.annotate(Index("index", dsts, srcs, f.b.loc, array=storage, axes=axes, offset=offset, size=size, final=final))
+    for k, dst in zip(along, dsts, strict=False):
+        index[k] = Value(Kind.INT32, dst, None, 0 if index[k].lo >= 0 else INT32_MIN, INT32_MAX)
+    base = replace(bases[0], operand=dsts[-1]) if bases else None
+    return base, [_word(i) for i in index]
+
+
+def _inside(storage: ir.Storage, array: ArrayRef, index: list[Value], offset: int, final: bool) -> bool:
+    """Whether the bounds of the indices show that none is negative and that their byte offset fits an address."""
+    size = DTYPES[array.dtype.name].size
+    low = high = offset
+    if array.base is not None:
+        low, high = low + array.base.lo, high + array.base.hi
+    for i, stride in zip(index, array.strides, strict=False):
+        if not i.known:
+            if i.lo < 0:
+                return False
+            low, high = low + min(i.lo * stride, i.hi * stride), high + max(i.lo * stride, i.hi * stride)
+    first, last = reach(storage, final)
+    return first <= low * size and high * size + start(storage) <= last
+
+
+def _word(i: Value) -> Value:
+    """An index as a signed word."""
+    if i.known:
+        return i
+    return Value(Kind.INT32, i.operand, None, max(i.lo, INT32_MIN), min(i.hi, INT32_MAX))

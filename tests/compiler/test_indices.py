@@ -1,0 +1,229 @@
+"""Indices: negative ones count from the end, no byte offset comes round, and both are free where ranges are known."""
+
+import random
+
+import numpy as np
+import pytest
+
+import smmux
+from smmux import cuda, float32, int8, int32, uint8, uint32
+from smmux.kernel import from_source
+from tests.compiler.front import run
+
+NAMES = {
+    "cuda": cuda, "int32": int32, "uint32": uint32, "float32": float32, "int8": int8, "uint8": uint8, "np": np,
+    "TABLE": np.arange(4, dtype=np.int32),
+}  # fmt: skip
+
+
+def kernel_of(body, parameters="out, a, n"):
+    lines = "\n    ".join(body.splitlines())
+    return from_source(f"def kernel({parameters}):\n    {lines}\n", NAMES)
+
+
+SPACES = {
+    "global": "s = a",
+    "shared": "s = cuda.shared.array(4, int32)\nfor k in range(4):\n    s[k] = a[k]",
+    "local": "s = cuda.local.array(4, int32)\nfor k in range(4):\n    s[k] = a[k]",
+    "const": "s = cuda.const.array_like(TABLE)",
+}
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("index", ["n", "-1 - (3 - n % 4)", "int32(n)", "np.int8(n)"])
+def test_negative_indices_count_from_the_end(space, index):
+    kernel = kernel_of(f"{SPACES[space]}\nout[0] = s[{index}]\nout[1] = s[-1]\nout[2] = s[n - n - 3]")
+    for n in (-4, -1, -3):
+        out = np.zeros(3, np.int32)
+        run(kernel, 1, 1, out, np.arange(4, dtype=np.int32), n)
+        assert list(out) == [4 + n if "%" not in index else n % 4, 3, 1]
+
+
+def test_negative_indices_of_stores_atomics_rows_and_axes():
+    kernel = kernel_of(
+        "a[n, -2] = 5\na[0, n] += 7\ncuda.atomic.add(a, (n, n), 2)\nrow = a[n]\nrow[n + 1] = 1\n"
+        "last = a[-1]\nlast[0] = 9"
+    )
+    a = np.zeros((4, 3), np.int32)
+    run(kernel, 1, 1, np.zeros(1, np.int32), a, -3)
+    expected = np.zeros((4, 3), np.int32)
+    expected[-3, -2], expected[0, -3], expected[-1, 0] = 5, 7, 9
+    expected[-3, -3] += 2
+    expected[-3, -2] = 1
+    np.testing.assert_array_equal(a, expected)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        "n",
+        "n + 1",
+        "uint32(n)",
+        "uint32(-n)",
+        "-n - 1",
+        "1 << 30",
+        "-(1 << 30)",
+        "1 << 33",
+        "-5",
+        "4",
+        "uint32(-1)",
+        "(1 << 30) + 1",
+    ],
+)
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("use", ["out[0] = s[{0}]", "s[{0}] = 1", "s[{0}] += 1", "cuda.atomic.add(s, {0}, 1)"])
+def test_no_offset_comes_round(index, space, use):
+    if (space == "const" and "out" not in use) or (space == "local" and "atomic" in use):
+        return
+    kernel = kernel_of(SPACES[space] + "\n" + use.format(index))
+    for n in (1 << 30, 1 << 29, (1 << 31) - 1):
+        a = np.arange(4, dtype=np.int32)
+        with pytest.raises((smmux.OutOfBoundsError, smmux.CompileError)):
+            kernel.simulate(1, 1, (np.zeros(1, np.int32), a, n))
+        np.testing.assert_array_equal(a, np.arange(4))
+
+
+@pytest.mark.parametrize("index", ["65536, 1", "n, 1", "n + 65536, 1", "n * 2, n", "-65535, 1", "n, n"])
+def test_no_offset_of_two_axes_comes_round(index):
+    kernel = kernel_of(f"out[0] = a[{index}]")
+    row = kernel_of("row = a[{}]\nout[0] = row[{}]".format(*index.split(", ")))
+    a = np.broadcast_to(np.zeros(1, np.int32), (4, 65536)).copy()
+    for n in (65536, 32768, 1 << 24):
+        for found in (kernel, row):
+            if "n" in index or n == 65536:
+                with pytest.raises(smmux.OutOfBoundsError):
+                    found.simulate(1, 1, (np.zeros(1, np.int32), a, n))
+
+
+FREE = {
+    "guarded": "i = cuda.grid(1)\nif i < n:\n    out[i] = a[i]",
+    "size": "i = cuda.grid(1)\nif i < a.size:\n    out[i] = a[i]",
+    "returned": "i = cuda.grid(1)\nif i < 1 or i >= n:\n    return\nout[i] = a[i] + a[i - 1]",
+    "stencil": "i = cuda.grid(1)\nif i > 0 and i < n - 1:\n    out[i] = a[i - 1] + a[i] + a[i + 1]",
+    "chained": "i = cuda.grid(1)\nif 0 < i < n - 1:\n    out[i] = a[i - 1] + a[i] + a[i + 1]",
+    "signed": "i = n - cuda.threadIdx.x\nif 0 <= i < n:\n    out[i] = a[i]",
+    "grid-stride": "for i in range(cuda.grid(1), n, cuda.gridsize(1)):\n    out[i] = a[i]",
+    "grid-stride-while": "i = cuda.grid(1)\nwhile i < n:\n    out[i] = a[i]\n    i += cuda.gridsize(1)",
+    "sum": "s = 0\nfor i in range(n):\n    s += a[i]\nout[0] = s",
+    "down": "s = 0\nfor i in range(n - 1, -1, -1):\n    s += a[i]\nout[0] = s",
+    "pitch": "x, y = cuda.grid(2)\nif x < n and y < 1:\n    out[y * n + x] = a[y * n + x]",
+    "mask": "out[cuda.threadIdx.x & 3] = a[n & 3]",
+    "remainder": "out[n % 4] = a[(n + cuda.threadIdx.x) % 4]",
+    "clamp": "out[0] = a[min(max(n - 7, 0), 3)]",
+    "halving": "s = cuda.shared.array(64, int32)\nt = cuda.threadIdx.x\ns[t] = t\nstep = cuda.blockDim.x // 2\n"
+    "while step > 0:\n    cuda.syncthreads()\n    if t < step:\n        s[t] += s[t + step]\n    step //= 2\n"
+    "out[0] = s[0]",
+    "reversed": "i = cuda.grid(1)\nif i < n:\n    out[n - 1 - i] = a[i]",
+    "selected": "i = cuda.grid(1) - 1\nout[0] = a[i if i >= 0 else 0]",
+    "bytes": "out[0] = a[int32(uint8(n))]",
+    "table": "t = cuda.const.array_like(TABLE)\nout[0] = a[t[n & 3]]",
+    "unsigned": "i = uint32(n)\nif i < uint32(4):\n    out[0] = a[i]",
+    "two-loops": "s = 0\nfor i in range(n):\n    for j in range(i, n):\n        s += a[j] * a[i]\nout[0] = s",
+    "found": "i = 0\nwhile a[i] != 3:\n    i += 1\nout[0] = i",
+    "shifts": "i = cuda.grid(1)\nout[i >> 5] = a[(i << 1) >> 6]",
+    "asserted": "i = a[0]\nassert 0 <= i < 4\nout[i] = 1",
+}
+
+
+@pytest.mark.parametrize("body", FREE.values(), ids=FREE)
+def test_it_costs_nothing_where_the_range_is_known(body):
+    kernel = kernel_of(body)
+    a = np.arange(4, dtype=np.int32)
+    assert not kernel.compile((a.copy(), a, 4)).guarded
+
+
+COSTS = {
+    "data": "out[0] = a[a[0]]",
+    "parameter": "out[0] = a[n - 5]",
+    "before": "i = cuda.grid(1)\nout[i] = a[i - 1]",
+}
+
+
+@pytest.mark.parametrize("body", COSTS.values(), ids=COSTS)
+def test_the_operations_stand_where_they_are_needed(body):
+    a = np.arange(4, dtype=np.int32)
+    assert kernel_of(body).compile((a.copy(), a, 4)).guarded
+
+
+TERMS = ("t", "n", "m", "d", "u", "i", "3", "7", "-2", "1000000007")
+
+
+def index_text(rng, depth=0):
+    if depth > 2 or rng.random() < 0.25:
+        return rng.choice(TERMS)
+    a, b = (index_text(rng, depth + 1) for _ in range(2))
+    return rng.choice(
+        [
+            f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"min({a}, {b})", f"max({a}, {b})", f"({a} % 5)",
+            f"({a} // 3)",
+            f"({a} & 15)", f"({a} >> 2)", f"({a} if {b} > 2 else {b})", f"(-{a})", f"abs({a})", f"({a} | 1)", f"(~{a})",
+        ]
+    )  # fmt: skip
+
+
+def random_kernel(rng):
+    first, second = index_text(rng), index_text(rng)
+    condition = rng.choice(
+        ["j < 12", "j >= 0", "-3 < j < 9", "j != 0", "j < n or j > m", "not (j < 0)", "j * 2 < 11", "n > 2"]
+    )
+    loop = rng.choice(
+        ["range(n)", "range(m, n)", "range(n, m, -1)", "range(0, 9, 2)", "range(t, 12, 5)", "range(n - 1, -1, -1)"]
+    )
+    return f"""
+t = cuda.threadIdx.x
+d = data[t]
+u = int32(data[t] & 7)
+i = 2
+for i in {loop}:
+    i = int32(i)
+    j = int32({first})
+    if {condition}:
+        seen[t] = j
+        out[t] += a[j]
+j = int32({second})
+seen[t] = j
+out[t] += a[j]
+"""
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_indices_are_those_of_python_or_outside(seed):
+    """The value of NumPy's element, or an error: against the same text executed by Python with numbers of 32 bits."""
+    rng = random.Random(seed)
+    text = random_kernel(rng)
+    kernel = kernel_of(text, "out, a, data, seen, n, m")
+    a = np.arange(100, 112, dtype=np.int32)
+    for n, m in ((3, 8), (0, 12), (-4, 3)):
+        data = np.array([0, 5, -7, 2**31 - 1], np.int32)
+        for lane in range(4):
+            one = data[lane : lane + 1]
+            expected = np.zeros(1, np.int32)
+            try:
+                emulate(text, a, one, expected, n, m)
+            except IndexError:
+                expected = None
+            except ZeroDivisionError:
+                continue
+            out = np.zeros(1, np.int32)
+            arguments = (out, a, one, np.zeros(1, np.int32), np.int32(n), np.int32(m))
+            if expected is None:
+                with pytest.raises(smmux.OutOfBoundsError):
+                    kernel.simulate(1, 1, arguments)
+            else:
+                kernel.simulate(1, 1, arguments)
+                assert out[0] == expected[0], text
+
+
+def emulate(text, a, data, out, n, m):
+    class Cuda:
+        class threadIdx:
+            x = np.int32(0)
+
+    names = {
+        "cuda": Cuda, "a": a, "data": data, "seen": np.zeros(1, np.int32), "out": out,
+        "n": np.int32(n), "m": np.int32(m),
+        "int32": lambda v: np.array(int(v) & 0xFFFFFFFF, np.uint32).view(np.int32)[()],
+        "range": lambda *bounds: (np.int32(k) for k in range(*map(int, bounds))),
+    }  # fmt: skip
+    with np.errstate(all="ignore"):
+        exec(text, names)
