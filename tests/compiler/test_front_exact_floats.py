@@ -132,3 +132,21 @@ def test_round_to_digits_of_integers_and_literals():
     np.testing.assert_array_equal(outputs(k, x, dtype=np.float32), x.astype(np.float32) * 2 + np.float32(2.6))
     with pytest.raises(CompileError, match="known at compile time"):
         kernel("round(1.5, x)", "x").ir(np.zeros(10, np.float32), x)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32])
+def test_divisors_and_multiples(dtype):
+    x, y = (a.ravel().astype(dtype) for a in np.meshgrid([0, 1, 6, 12, 35, 1000], [0, 1, 8, 9, 49, 60]))
+    signed = -y if dtype is not np.uint32 else y
+    np.testing.assert_array_equal(outputs(kernel("math.gcd(x, y)", "xy"), x, signed), np.gcd(x, y))
+    np.testing.assert_array_equal(outputs(kernel("np.lcm(x, y)", "xy"), x, signed), np.lcm(x, y))
+
+
+def test_isclose():
+    x = np.array([1.0, 1.0, 0.0, np.inf, np.inf, np.nan, 100.0, 1e-12])
+    y = np.array([1.0 + 1e-10, 1.1, 1e-12, np.inf, -np.inf, np.nan, 101.0, 0.0])
+    for options in ({}, {"rel_tol": 0.02}, {"abs_tol": 1e-9}, {"rel_tol": 0.5, "abs_tol": 2.0}):
+        more = "".join(f", {name}={value}" for name, value in options.items())
+        expected = [math.isclose(a, b, **options) for a, b in zip(x, y, strict=True)]
+        got = outputs(kernel(f"math.isclose(x, y{more})", "xy"), x, y, dtype=np.bool_)
+        np.testing.assert_array_equal(got, expected)

@@ -7,6 +7,7 @@ import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from smmux import cuda
@@ -14,7 +15,16 @@ from smmux.compiler import ir
 from smmux.compiler.frontend import arith, floats, machine_operations
 from smmux.compiler.frontend.builtin import whole_integer, whole_kind
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import cast, float64_in_numba, number, operand, result, settle, to_kind
+from smmux.compiler.frontend.convert import (
+    cast,
+    float64_in_numba,
+    lasting_kind,
+    number,
+    operand,
+    result,
+    settle,
+    to_kind,
+)
 from smmux.compiler.frontend.inlining import library
 from smmux.compiler.frontend.mathematics64 import apply_double, float_kind
 from smmux.compiler.frontend.mathlib64 import remainders
@@ -22,6 +32,7 @@ from smmux.compiler.frontend.promotion import together
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.typed_values import Anything, Kind, Value, bits, constant, unknown, weak
 
+RELATIVE, ABSOLUTE = weak(1e-9), weak(0.0)
 LOG2_E, LN_2, LOG10_2 = 1.4426950408889634, 0.6931471805599453, 0.3010299956639812
 
 
@@ -273,6 +284,36 @@ def _double_or(f: Frame, node: ast.AST, function: Callable[..., Any], value: Any
     if kind.double:
         return apply_double(f, node, function, [x], kind)
     return library(f, node, name, _float_argument(f, node, x, f"math.{name}"))
+
+
+@call(math.isclose)
+def isclose(
+    f: Frame, node: ast.AST, a: Anything, b: Anything, *, rel_tol: Anything = RELATIVE, abs_tol: Anything = ABSOLUTE
+) -> Anything:
+    """math.isclose(a, b), as a bool."""
+    values = [number(f, node, v) for v in (a, b, rel_tol, abs_tol)]
+    if all(v.known for v in values):
+        return weak(math.isclose(values[0].const, values[1].const, rel_tol=values[2].const, abs_tol=values[3].const))
+    kind = lasting_kind(f, float_kind(f, values[:2]))
+    if kind.double:
+        f.needs_double(node)
+    return library(f, node, "isclose", *(to_kind(f, node, v, kind) for v in values))
+
+
+def _of_integers(name: str, function: Callable[..., int], f: Frame, node: ast.AST, a: Anything, b: Anything) -> Any:
+    """A function of two integers, in the type that holds both."""
+    x, y = number(f, node, a), number(f, node, b)
+    if x.kind.floating or y.kind.floating:
+        raise f.error(node, f"math.{name} needs integers")
+    if x.known and y.known:
+        return weak(function(int(x.const), int(y.const)))
+    kind = lasting_kind(f, arith.common_kind(f, x, y))
+    kind = Kind.INT32 if kind is Kind.BOOL else kind
+    return library(f, node, name, to_kind(f, node, x, kind), to_kind(f, node, y, kind))
+
+
+call(math.gcd)(partial(_of_integers, "gcd", math.gcd))
+call(math.lcm)(partial(_of_integers, "lcm", math.lcm))
 
 
 # -- the operations that the library names

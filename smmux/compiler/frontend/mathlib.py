@@ -36,6 +36,20 @@ def integer_power(base, exponent):
     return result
 
 
+def gcd(a, b):
+    """Greatest common divisor of integers of any size."""
+    a, b = abs(a), abs(b)
+    while b != 0:
+        a, b = b, a % b
+    return a
+
+
+def lcm(a, b):
+    """Least common multiple."""
+    divisor = gcd(a, b)
+    return a if divisor == 0 else abs(a // divisor * b)
+
+
 def floor_divide_signed_unsigned(a, b):
     """int32 // uint32: the exact quotient always fits an int32."""
     if a >= 0:

@@ -75,6 +75,14 @@ def round_to_tens(x, factor):
     return nearest(x / factor) * factor
 
 
+def isclose(x, y, relative, absolute):
+    """Whether two numbers are equal or differ by a small part of the larger one, or by little."""
+    if x == y:
+        return True
+    distance = abs(x - y)
+    return distance < INFINITY and distance <= max(relative * max(abs(x), abs(y)), absolute)
+
+
 # -- NumPy's choices
 
 

@@ -59,6 +59,16 @@ BUILTINS = {
     "isinstance": "kernels are compiled for the types of their arguments",
 }
 
+MATH = {
+    "comb": "write a loop, or take math.lgamma",
+    "dist": "use math.hypot of the differences",
+    "factorial": "write math.gamma(n + 1), or a loop",
+    "fsum": "add in a loop",
+    "isqrt": "write int(math.sqrt(float64(n)))",
+    "perm": "write a loop",
+    "prod": "multiply in a loop",
+}
+
 MAKERS = ("zeros", "ones", "empty", "full", "array", "arange", "zeros_like", "empty_like", "ones_like")
 
 
@@ -122,6 +132,8 @@ def of_function(function: Any) -> str:
         return "; declare a cuda.local.array or cuda.shared.array, or pass an array"
     if module == "numpy" or type(function).__name__ == "ufunc":
         return "; use the function of the math module, on one element"
+    if module == "math" and name in MATH:
+        return f"; {MATH[name]}"
     if module == "builtins" and name in BUILTINS:
         return f"; {BUILTINS[name]}"
     if str(module).startswith("smmux."):
