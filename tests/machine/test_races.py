@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smmux import gpus
+from smmux import _core, gpus
 from smmux.checks import RECORD
 from smmux.compiler.program import DYNAMIC, SYNCWARP, SYNCWARP_BEHIND
 from smmux.launch_options import CHECKS
@@ -37,7 +37,7 @@ def patterns(draw: st.DrawFn, op: str) -> tuple[int, int, int, int, int]:
     if op == "syncwarp":
         mask = draw(st.sampled_from((0, 0, 0, 1, 15, 16)))
         return 0, 0, 0, mask, draw(st.integers(0, 31)) & mask
-    width = 4 if op == "atom" else draw(st.sampled_from((1, 2, 4, 8, 16)))
+    width = draw(st.sampled_from((4, 4, 8) if op == "atom" else (1, 2, 4, 8, 16)))
     scale = draw(st.sampled_from((0, 1, 1, 2, 3, 31))) * width
     offset = draw(st.integers(0, 7)) * width
     mask = draw(st.sampled_from((0, 0, 1, 7, 31, 32, 63, 95)))
@@ -105,7 +105,8 @@ def assemble(
             a("add.s32", d=d, a=d, b=a.imm(fresh << 4))
         space = DYNAMIC if dynamic >> number & 1 else 0
         if op == "atom":
-            pc = a("atom.shared", guard=0, a=0, b=4, width=4, flags=space)
+            add = _core.ATOMS["ADD" if width == 4 else "ADD64"]
+            pc = a("atom.shared", guard=0, a=0, b=4, bh=4, width=width, sub=add, flags=space)
         else:
             data = {"d": 4, "b": 5, "c": 6, "q": 7}
             used = dict(list(data.items())[: max(1, width // 4)])
