@@ -4,6 +4,7 @@ reads."""
 from __future__ import annotations
 
 import math
+import time
 from random import Random
 from typing import Any
 
@@ -15,7 +16,7 @@ from smmux.compiler.backend.affine import AddressAnalysis
 from smmux.compiler.backend.lanes import WarpOrder
 from smmux.compiler.ir import Instr, Mem, Operand, Reg, Special, SpecialName, Storage, Type
 from smmux.kernel import from_source
-from tests.compiler.back import Builder, imm
+from tests.compiler.back import Builder, compiled, imm, ops
 from tests.compiler.lockstep import SIZE, perform, random_kernel
 
 BLOCKS = ((32,), (16, 2), (8, 4), (4, 4, 2), (24,))
@@ -188,3 +189,15 @@ def test_threads_that_keep_apart_do_not_order(case: str, expected: bool) -> None
     order = WarpOrder(AddressAnalysis({dst: i for i in b.block.instrs for dst in i.dsts}))
     first, second = pairs[case]
     assert order.matters(first, second) == order.matters(second, first) == expected
+
+
+def test_many_stores_side_by_side_are_joined_in_time() -> None:
+    """A thousand of them are a quarter as many; each is compared with the few that it would pass, not with all."""
+    b = Builder()
+    s = b.shared("s", 1024)
+    for k in range(1000):
+        b.store(s, imm(0), imm(k), k)
+    start = time.process_time()
+    found = ops(compiled(b.exit()))
+    assert found.count("st.shared.v4") == 250
+    assert time.process_time() - start < 5

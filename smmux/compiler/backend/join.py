@@ -11,9 +11,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from smmux.compiler.backend.affine import AddressAnalysis, Affine, base_alignment, signed
-from smmux.compiler.backend.lanes import WarpOrder
+from smmux.compiler.backend.lanes import WarpOrder, may_share
 from smmux.compiler.backend.ops import FENCES, is_load, is_memory, is_store
-from smmux.compiler.ir import Function, Instr, Reg, Space
+from smmux.compiler.ir import Function, Instr, Reg, Space, Storage
 
 __all__ = ["join_accesses"]
 
@@ -42,6 +42,7 @@ class _Group:
     """
 
     load: bool
+    array: Storage
     width: int
     alignment: int
     members: dict[int, Instr] = field(default_factory=dict)
@@ -57,9 +58,11 @@ def join_accesses(function: Function) -> None:
             continue
         replaced: dict[Instr, Instr | None] = {}
         for group in _groups(block.instrs, warp):
-            position = {instr: i for i, instr in enumerate(group.members.values())}  # members are in program order
+            members = list(group.members.values())  # in program order
+            position = {instr: i for i, instr in enumerate(members)}
             for run in _runs(group):
-                _replace(run, group.load, position, replaced)
+                if group.load or not _passes(run, members, position, warp):
+                    _replace(run, group.load, position, replaced)
         if replaced:
             block.instrs = [new for old in block.instrs if (new := replaced.get(old, old)) is not None]
 
@@ -91,7 +94,7 @@ def _groups(instrs: list[Instr], warp: WarpOrder) -> list[_Group]:
         if key not in groups:
             if len(groups) >= OPEN_GROUPS:
                 closed.append(groups.pop(next(iter(groups))))
-            groups[key] = _Group(is_load(instr), mem.width, _alignment(instr, form, warp.analysis))
+            groups[key] = _Group(is_load(instr), mem.array, mem.width, _alignment(instr, form, warp.analysis))
         groups[key].members[offset] = instr
     return [*closed, *groups.values()]
 
@@ -104,14 +107,23 @@ def _conflicts(instr: Instr, group: _Group, warp: WarpOrder) -> bool:
         group.passed.append(instr)
     if len(group.passed) > OPEN_GROUPS:
         return True
-    return any(warp.matters(instr, member) for member in group.members.values())
+    assert instr.mem is not None
+    return may_share(instr.mem.array, group.array) and any(
+        warp.matters(instr, member) for member in group.members.values()
+    )
 
 
 def _accepts(group: _Group, instr: Instr, offset: int, warp: WarpOrder) -> bool:
-    """Whether the access may become a member: its place is free, a load may move up to the first, and the stores in
-    front of a store may move down to it."""
-    before = group.passed if group.load else group.members.values()
-    return offset not in group.members and not any(warp.matters(instr, other) for other in before)
+    """Whether the access may become a member: its place is free, and a load may move up to the first."""
+    return offset not in group.members and not any(warp.matters(instr, store) for store in group.passed)
+
+
+def _passes(run: list[Instr], members: list[Instr], position: dict[Instr, int], warp: WarpOrder) -> bool:
+    """Whether stores of a run would move down past other members of their group that they must not pass."""
+    last = max(position[store] for store in run)
+    return any(
+        warp.matters(store, other) for store in run for other in members[position[store] + 1 : last] if other not in run
+    )
 
 
 def _alignment(instr: Instr, form: Affine, analysis: AddressAnalysis) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable
 from smmux.compiler.backend.affine import UNKNOWN, AddressAnalysis, Affine, Atom, overlap, signed
 from smmux.compiler.ir import Instr, Reg, Space, Special, SpecialName, Storage
 
-__all__ = ["WarpOrder"]
+__all__ = ["WarpOrder", "may_share"]
 
 OWN = frozenset({SpecialName.TID_X, SpecialName.TID_Y, SpecialName.TID_Z, SpecialName.LANEID})
 """Special registers in which the threads of a warp differ."""
@@ -45,7 +45,7 @@ class WarpOrder:
         a, b = first.mem, second.mem
         assert a is not None
         assert b is not None
-        if not _one_memory(a.array, b.array):
+        if a.array.space not in (Space.SHARED, Space.GLOBAL) or not may_share(a.array, b.array):
             return False
         one, other = offset(first), offset(second)
         key = (one.terms, other.terms, one.constant - other.constant, a.width, b.width)
@@ -71,11 +71,11 @@ class WarpOrder:
         return _reaches(signed(difference.constant & MASK), terms, step, -width, other)
 
 
-def _one_memory(a: Storage, b: Storage) -> bool:
-    """Whether two arrays, of which one thread's accesses are known to lie apart, have bytes in common at all."""
-    if a.space is not b.space or a.space not in (Space.SHARED, Space.GLOBAL):
-        return False
-    return a.space is Space.GLOBAL or (a.dynamic == b.dynamic and overlap(a, b))
+def may_share(a: Storage, b: Storage) -> bool:
+    """Whether two arrays may have bytes in common."""
+    if a.space is Space.GLOBAL or a.space is not b.space:
+        return a.space is b.space or {a.space, b.space} == {Space.GLOBAL, Space.TEXTURE}
+    return a.dynamic == b.dynamic and overlap(a, b)
 
 
 def _varies(atom: Atom) -> bool:
