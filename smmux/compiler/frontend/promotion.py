@@ -25,8 +25,14 @@ class Typing(enum.Enum):
     NUMBA = "numba"
 
 
+SIMPLE = (Kind.INT32, Kind.FLOAT32, Kind.WEAK_INT)
+"""The types most often met in pairs, of which two of a kind give that one."""
+
+
 def promoted(f: Frame, a: Kind, b: Kind) -> Kind:
     """Type of an arithmetic operation."""
+    if a is b and a in SIMPLE and f.typing is not Typing.NUMBA:
+        return a
     if a.weak and b.weak:
         return Kind.WEAK_FLOAT if Kind.WEAK_FLOAT in (a, b) else Kind.WEAK_INT
     typing = f.typing

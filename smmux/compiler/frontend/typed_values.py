@@ -26,7 +26,11 @@ INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
 class Kind(enum.Enum):
     """The type of a number. Weak kinds are Python literals and constants folded from them; they take the other
-    operand's type."""
+    operand's type.
+
+    weak: a literal. floating: a float of any size, or a float literal. integral: an integer, but not a bool. wide: of
+    two words, which are numbers of 64 bits, and Python's known only at run time. double: computed in float64.
+    """
 
     BOOL = "bool"
     INT32 = "int32"
@@ -39,30 +43,21 @@ class Kind(enum.Enum):
     WEAK_INT = "int"
     WEAK_FLOAT = "float"
 
-    @property
-    def weak(self) -> bool:
-        """True for literals."""
-        return self in (Kind.WEAK_INT, Kind.WEAK_FLOAT)
+    _value_: str
+    weak: bool
+    floating: bool
+    integral: bool
+    wide: bool
+    double: bool
 
-    @property
-    def floating(self) -> bool:
-        """True for floats of all sizes and float literals."""
-        return self in (Kind.FLOAT32, Kind.WEAK_FLOAT, Kind.FLOAT64, Kind.FLOAT16)
+    def __init__(self, name: str) -> None:
+        self.weak = name in ("int", "float")
+        self.floating = name.startswith("float")
+        self.integral = "int" in name
+        self.wide = self.weak or name.endswith("64")
+        self.double = name in ("float", "float64")
 
-    @property
-    def integral(self) -> bool:
-        """True for integers, but not for bool."""
-        return self in (Kind.INT32, Kind.UINT32, Kind.WEAK_INT, Kind.INT64, Kind.UINT64)
-
-    @property
-    def wide(self) -> bool:
-        """True for types of two words: those of 64 bits, and Python numbers known only at run time."""
-        return self in (Kind.INT64, Kind.FLOAT64, Kind.UINT64, Kind.WEAK_INT, Kind.WEAK_FLOAT)
-
-    @property
-    def double(self) -> bool:
-        """True for numbers that the machine computes in float64."""
-        return self in (Kind.FLOAT64, Kind.WEAK_FLOAT)
+    __hash__ = object.__hash__  # the members are looked up often
 
 
 # A float16 is held as the float32 of its value; of types of two words, this is each word's.
