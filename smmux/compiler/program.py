@@ -210,7 +210,7 @@ def _body(program: Program, insn: Any, op: str) -> str:
         join = "" if not insn["guard"] else "  // reconverges at " + (f"L{aux}" if aux >= 0 else "exit")
         return f"bra L{int(insn['imm'])}{join}"
     if op == "bar.sync":
-        size = f" {int(insn['imm'])}" if insn["imm"] else ""
+        size = f" {int(insn['imm'])}" if sub and BAR_OPTIONS[sub] != ".grid" else ""
         return f"bar.sync{BAR_OPTIONS[sub]}{'.isolate' if flags & ISOLATE else ''}{size}"
     if "v" in operands:
         return _load_store(operand, insn, op)

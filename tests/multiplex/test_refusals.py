@@ -112,3 +112,15 @@ def test_blocks_that_all_wait_for_each_other(form: str) -> None:
         getattr(multiplex, form)(plain, *division)
     assert caught.value.lineno == 5
     assert len(multiplex.regions(plain)) == 1
+
+
+def test_long_sums_are_written_out() -> None:
+    total = " + ".join(f"tile[{i % 8}]" for i in range(1500))
+    plain = kernel(f"""
+    def f(a, out):
+        tile = cuda.shared.array(32, float32)
+        tile[cuda.threadIdx.x] = a[cuda.grid(1)]
+        cuda.syncthreads()
+        out[cuda.grid(1)] = {total}
+    """)
+    assert multiplex.vtb_pipe(plain).source.count(" + ") > 1499

@@ -21,6 +21,7 @@ import numpy as np
 
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, FunctionSource
+from smmux.deep import deep
 from smmux.multiplex.syntax.build import at, expression
 from smmux.types import Scalar
 
@@ -28,6 +29,7 @@ INDENT = "    "
 WIDTH = 120
 
 
+@deep
 def listing(source: FunctionSource) -> str:
     """The text of a kernel with all it needs."""
     program = Program()
