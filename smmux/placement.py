@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from smmux.errors import LaunchError
 from smmux.textures import Texture
 
-__all__ = ["WIDEST", "alignments", "extent", "flatten", "place", "root"]
+__all__ = ["WIDEST", "alignments", "as_array", "extent", "flatten", "place", "root"]
 
 FIRST_ADDRESS: Final = 0x1000
 ALIGNMENT: Final = 256
@@ -28,10 +28,17 @@ def flatten(args: Sequence[Any]) -> Iterator[Any]:
             values = np.array(arg)  # those at launch, which nobody writes
             values.flags.writeable = False
             yield values
+        elif isinstance(arg, np.void) and arg.dtype.names is not None:
+            yield as_array(arg)
         elif hasattr(arg, "__array_interface__") and not isinstance(arg, np.ndarray | np.generic):
             yield np.asarray(arg)
         elif arg is not None:
             yield arg
+
+
+def as_array(record: np.void) -> NDArray[Any]:
+    """A record as an array of one, in the record's own memory."""
+    return np.asarray(record).reshape(1)
 
 
 def extent(array: NDArray[Any]) -> tuple[int, int]:

@@ -20,6 +20,7 @@ __all__ = [
     "Array",
     "ArrayAnnotation",
     "FunctionType",
+    "Record",
     "Scalar",
     "Tuple",
     "TupleAnnotation",
@@ -31,6 +32,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "from_dtype",
     "int8",
     "int16",
     "int32",
@@ -68,6 +70,31 @@ class Scalar:
         return self.name
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The type of a record: an element of a structured array, with the fields of its NumPy dtype."""
+
+    dtype: np.dtype[Any]
+
+    @property
+    def name(self) -> str:
+        """The fields in words, for messages."""
+        return f"record({', '.join(self.dtype.names or ())})"
+
+    def __getitem__(self, axes: Any) -> ArrayAnnotation:
+        """Array type of this element."""
+        return ArrayAnnotation(self, *_axes(axes if isinstance(axes, tuple) else (axes,)))
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def from_dtype(dtype: Any) -> Scalar | Record:
+    """The type of the elements of arrays of a NumPy dtype, as Numba's function of this name gives it."""
+    dtype = np.dtype(dtype)
+    return Scalar(dtype.name) if dtype.names is None else Record(dtype)
+
+
 def _axes(axes: tuple[Any, ...]) -> tuple[int, str]:
     """Number and layout of axes: `:` for any distance of neighbours, `::1` where they lie side by side."""
     if not all(isinstance(axis, slice) and axis.start is None and axis.stop is None for axis in axes):
@@ -84,7 +111,7 @@ def _axes(axes: tuple[Any, ...]) -> tuple[int, str]:
 class ArrayAnnotation:
     """The type of an array argument in a signature; layout: "C" or "F" if contiguous in that order, "A" for any."""
 
-    element: Scalar
+    element: Scalar | Record
     ndim: int
     layout: str = "A"
 
@@ -162,7 +189,7 @@ class Void:
         return "void"
 
 
-TYPES = (Scalar, ArrayAnnotation, TupleAnnotation, Void)
+TYPES = (Scalar, Record, ArrayAnnotation, TupleAnnotation, Void)
 """The classes of the types of arguments."""
 
 int8 = Scalar("int8")

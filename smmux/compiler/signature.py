@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from smmux.errors import CompileError
-from smmux.placement import WIDEST, alignments
+from smmux.placement import WIDEST, alignments, as_array
 from smmux.textures import Texture
-from smmux.types import ArrayAnnotation, Scalar
+from smmux.types import ArrayAnnotation, Record, Scalar, from_dtype
 
 __all__ = ["ArrayType", "ScalarType", "Signature", "TupleType", "Type", "classify"]
 
@@ -39,14 +39,15 @@ class ScalarType:
 @dataclass(frozen=True, slots=True)
 class ArrayType:
     """An array: the program is specialised to its shape and strides (in elements), and to the alignment in bytes of its
-    first element, which decides whether neighbouring accesses can be joined."""
+    first element, which decides whether neighbouring accesses can be joined. record: one record, held as an array."""
 
-    dtype: Scalar
+    dtype: Scalar | Record
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     readonly: bool = False
     texture: bool = False
     align: int = WIDEST
+    record: bool = False
 
     @property
     def span(self) -> int:
@@ -58,9 +59,10 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class TupleType:
-    """A tuple; its items are arguments of their own."""
+    """A tuple; its items are arguments of their own. names: the items' names, of a named tuple."""
 
     items: tuple[Type, ...]
+    names: tuple[str, ...] = ()
 
 
 Type = ScalarType | ArrayType | TupleType
@@ -76,11 +78,18 @@ class Signature:
     @property
     def wide(self) -> bool:
         """True if an argument has 64 bits."""
-        return any((t.dtype if isinstance(t, ArrayType) else t).name in WIDE for t in _flatten(self.arguments))
+        return any(_is_wide(t.dtype if isinstance(t, ArrayType) else t) for t in _flatten(self.arguments))
 
     def flat(self) -> tuple[ScalarType | ArrayType, ...]:
         """Arguments with tuples expanded: the order of parameter words and buffers (None takes none)."""
         return tuple(t for t in _flatten(self.arguments) if not (isinstance(t, ScalarType) and t.name == "none"))
+
+
+def _is_wide(type: Scalar | Record | ScalarType) -> bool:
+    """Whether a number, or a field of a record, has 64 bits."""
+    if isinstance(type, Record):
+        return any(_is_wide(from_dtype(field[0].base)) for field in (type.dtype.fields or {}).values())
+    return type.name in WIDE
 
 
 def _flatten(types: Iterable[Type]) -> Iterable[ScalarType | ArrayType]:
@@ -106,7 +115,10 @@ def _classify(value: Any, name: str, aligned: Iterator[int]) -> Type:
     if isinstance(value, np.ndarray):
         return _array(value, name, next(aligned))
     if isinstance(value, tuple):
-        return TupleType(tuple(_classify(item, f"{name}[{i}]", aligned) for i, item in enumerate(value)))
+        items = tuple(_classify(item, f"{name}[{i}]", aligned) for i, item in enumerate(value))
+        return TupleType(items, tuple(getattr(value, "_fields", ())))
+    if isinstance(value, np.void) and value.dtype.names is not None:
+        return replace(_array(as_array(value), name, next(aligned)), record=True)
     if value is None:
         return ScalarType("none")
     if isinstance(value, bool | np.bool_):
@@ -140,8 +152,6 @@ def _instead(value: Any) -> str:
         return "pass a NumPy array, np.array(list(...), dtype=np.float32) or another dtype, or a tuple of a few numbers"
     if isinstance(value, dict):
         return "pass one NumPy array for the keys and one for the values"
-    if isinstance(value, np.void):
-        return "pass the array that holds the record, and its index"
     if hasattr(value, "to_numpy"):
         return "pass its to_numpy()"
     if hasattr(value, "__array__") and not isinstance(value, np.generic):
@@ -162,11 +172,18 @@ def _integer(value: int | np.integer[Any], name: str) -> ScalarType:
     return ScalarType("int32", python=True, large=not -LARGE < value < LARGE)
 
 
+def _has_type(dtype: np.dtype[Any]) -> bool:
+    """Whether kernels have the type of an array's elements, or of all their fields."""
+    if dtype.names is None or dtype.fields is None:
+        return dtype.name in ARRAY_DTYPES
+    return dtype.itemsize > 0 and all(_has_type(field[0].base) for field in dtype.fields.values())
+
+
 def _array(value: np.ndarray[Any, Any], name: str, align: int) -> ArrayType:
     dtype = value.dtype
-    if dtype.name not in ARRAY_DTYPES or not dtype.isnative:
+    if not _has_type(dtype) or not dtype.isnative:
         order = "" if dtype.isnative else " in the byte order of other computers: use .astype(...) of it"
-        supported = "" if order else f"; supported are {', '.join(ARRAY_DTYPES)}"
+        supported = "" if order else f"; supported are records and {', '.join(ARRAY_DTYPES)}"
         raise CompileError(f"argument {name} is an array of {dtype.name}{order}{supported}")
     if value.ndim == 0:
         raise CompileError(f"argument {name} is a 0-d array; use shape (1,), or pass a number")
@@ -181,7 +198,7 @@ def _array(value: np.ndarray[Any, Any], name: str, align: int) -> ArrayType:
     if value.flags.c_contiguous:
         strides = tuple(math.prod(value.shape[i + 1 :]) for i in range(value.ndim))
     return ArrayType(
-        Scalar(dtype.name),
+        from_dtype(dtype),
         value.shape,
         strides,
         readonly=not value.flags.writeable,

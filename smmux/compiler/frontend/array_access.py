@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import environment, floats, memory64, unsupported, words
+from smmux.compiler.frontend import environment, floats, memory64, records, unsupported, words
 from smmux.compiler.frontend.array_declarations import contiguous, dtype_of
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, cast_to, complex_of, number, operand, result, settle
@@ -22,14 +22,16 @@ from smmux.compiler.frontend.typed_values import (
     Dtype,
     Kind,
     LocalArray,
+    Packed,
     Static,
+    Structure,
     Tuple,
     Value,
     constant,
     unknown,
     weak,
 )
-from smmux.types import Scalar
+from smmux.types import Record, Scalar
 
 # -- indexing
 
@@ -83,6 +85,10 @@ def load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Anythi
     place = locate(f, node, array, index)
     if place.shape:
         return place
+    if isinstance(place.dtype, Structure):
+        return records.movable(f, node, place)
+    if isinstance(place.dtype, Packed):
+        return records.load(f, place)
     dtype = DTYPES[array.dtype.name]
     if f.ctx.dry and dtype.complex:
         return Complex(unknown(dtype.kind), unknown(dtype.kind))
@@ -143,6 +149,12 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
         raise f.error(
             node, f"{len(array.shape)} indices are needed to store an element of {array.name!r}, {len(index)} given"
         )
+    if isinstance(place.dtype, Structure):
+        records.copy(f, node, place, value, _copy_element)
+        return
+    if isinstance(place.dtype, Packed):
+        records.store(f, node, place, value)
+        return
     dtype = DTYPES[array.dtype.name]
     if dtype.complex:
         _store_complex(f, node, array, index, place, dtype, value)
@@ -153,7 +165,7 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
     target = None if f.ctx.dry else _reach(f, node, array, index, place)
     if isinstance(target, int):
         assert isinstance(array.storage, LocalArray)
-        f.ctx.env[(array.storage, target)] = cast_to(f, node, x, array.dtype)
+        f.ctx.env[(array.storage, target)] = cast_to(f, node, x, array.storage.dtype)
         return
     x = cast(f, node, x, dtype.kind)
     if dtype.kind is Kind.BOOL:
@@ -167,6 +179,11 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
     data = floats.halved(f, x) if dtype.kind is Kind.FLOAT16 else operand(f, x)
     mem = ir.Mem(target, dtype.size, offset, signed=dtype.signed)
     f.b.append(ir.Instr(f"st.{target.space.value}", (), (address, data), f.b.loc, mem=mem))
+
+
+def _copy_element(f: Frame, node: ast.AST, to: ArrayRef, source: ArrayRef, index: list[Value]) -> None:
+    """to[index] = source[index]."""
+    store(f, node, to, index, load(f, node, source, index))
 
 
 def _store_complex(
@@ -198,6 +215,8 @@ def atomic(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], name: s
         raise f.error(
             node, f"{len(array.shape)} indices are needed for an element of {array.name!r}, {len(index)} given"
         )
+    if isinstance(array.dtype, Structure | Packed):
+        raise f.error(node, f"atomics work on numbers that lie at multiples of their size, not on {array.dtype.name}")
     dtype = DTYPES[array.dtype.name]
     if dtype.size < 4 or dtype.complex:
         raise f.error(node, f"atomics work on elements of 32 and 64 bits, not on {array.dtype}")
@@ -225,16 +244,20 @@ def _words(f: Frame, value: Value) -> tuple[ir.Operand, ...]:
 
 
 def attribute(f: Frame, node: ast.Attribute, array: ArrayRef) -> Anything:
-    """a.shape, a.size, a.ndim, a.dtype, a.strides, a.itemsize, a.nbytes."""
-    size = DTYPES[array.dtype.name].size
+    """a.shape, a.size, a.ndim, a.dtype, a.strides, a.itemsize, a.nbytes; fields of records."""
+    if isinstance(array.dtype, Structure) and (not array.shape or node.attr in array.dtype.fields):
+        return member(f, node, array, node.attr)
+    size = unit = _size(array)
+    if isinstance(array.dtype, Structure | Packed):
+        unit = array.dtype.unit
     attributes: dict[str, Any] = {
         "shape": lambda: Tuple(tuple(map(weak, array.shape))),
-        "strides": lambda: Tuple(tuple(weak(size * s) for s in array.strides)),
+        "strides": lambda: Tuple(tuple(weak(unit * s) for s in array.strides)),
         "size": lambda: weak(math.prod(array.shape)),
         "ndim": lambda: weak(len(array.shape)),
         "itemsize": lambda: weak(size),
         "nbytes": lambda: weak(size * math.prod(array.shape)),
-        "dtype": lambda: Static(array.dtype),
+        "dtype": lambda: Static(_type(array)),
         "T": lambda: replace(array, shape=array.shape[::-1], strides=array.strides[::-1]),
     }
     if node.attr not in attributes:
@@ -242,9 +265,30 @@ def attribute(f: Frame, node: ast.Attribute, array: ArrayRef) -> Anything:
     return attributes[node.attr]()  # type: ignore[no-any-return]
 
 
+def member(f: Frame, node: ast.AST, array: ArrayRef, name: str) -> Anything:
+    """A field of a record: its value, or its row; of an array of records the array of that field."""
+    place = records.field(f, node, array, name)
+    return place if place.shape else load(f, node, place, [])
+
+
+def _type(array: ArrayRef) -> Scalar | Record:
+    """The type of an array's elements, as kernels name it."""
+    if isinstance(array.dtype, Structure):
+        return array.dtype.record
+    return array.dtype.element if isinstance(array.dtype, Packed) else array.dtype
+
+
+def _size(array: ArrayRef) -> int:
+    """Bytes of an element."""
+    kind = _type(array)
+    return kind.dtype.itemsize if isinstance(kind, Record) else DTYPES[kind.name].size
+
+
 def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:
     """a.view(dtype): the same bytes as elements of another type; the last dimension changes length."""
     element = dtype_of(f, node, dtype)
+    if isinstance(element, Record) or isinstance(array.dtype, Structure | Packed):
+        raise f.error(node, "records have no view of another type; index their fields")
     new, old = DTYPES[element.name].size, DTYPES[array.dtype.name].size
     if not array.shape or array.strides != contiguous(array.shape) or array.base is not None:
         raise f.error(node, "only whole, contiguous arrays have a view of another type")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import memory64
+from smmux.compiler.frontend import memory64, records
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import element_type, number
 from smmux.compiler.frontend.typed_values import (
@@ -20,10 +20,11 @@ from smmux.compiler.frontend.typed_values import (
     ArrayRef,
     LocalArray,
     Static,
+    Structure,
     Tuple,
     weak,
 )
-from smmux.types import Scalar
+from smmux.types import Record, Scalar
 
 MAX_REGISTER_ARRAY = 512
 """Elements of a local array that may lie in registers [EST]; longer ones go to memory at once. No machine has more than
@@ -41,11 +42,13 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 NUMPY_NAMES = {np.dtype(name): name for name in DTYPES}
 
 
-def dtype_of(f: Frame, node: ast.AST, value: Anything) -> Scalar:
+def dtype_of(f: Frame, node: ast.AST, value: Anything) -> Scalar | Record:
     """The element type that an expression names: `float32`, `np.int32`, "uint8", `a.dtype`."""
     named = value.object if isinstance(value, Static) else None
     if isinstance(named, Scalar):
         element_type(f, node, named)
+        return named
+    if isinstance(named, Record):
         return named
     if named is int or named is float:
         named = np.int64 if named is int else np.float64
@@ -55,9 +58,20 @@ def dtype_of(f: Frame, node: ast.AST, value: Anything) -> Scalar:
         dtype = None
     if dtype is None:
         raise f.error(node, f"an element type is needed here; supported are {SUPPORTED}")
+    if dtype.names is not None:
+        refuse_dtype(dtype, lambda text: f.error(node, text))
+        return Record(dtype)
     if dtype not in NUMPY_NAMES:
         raise f.error(node, f"{dtype.name} is not supported by the machine; supported are {SUPPORTED}")
     return Scalar(NUMPY_NAMES[dtype])
+
+
+def scalar_of(f: Frame, node: ast.AST, value: Anything) -> Scalar:
+    """The type of a number that an expression names."""
+    named = dtype_of(f, node, value)
+    if isinstance(named, Record):
+        raise f.error(node, f"{named} is a record; a number's type is needed here")
+    return named
 
 
 def shape_of(f: Frame, node: ast.AST, value: Anything) -> tuple[int, ...]:
@@ -81,10 +95,22 @@ def shape_of(f: Frame, node: ast.AST, value: Anything) -> tuple[int, ...]:
 # -- declarations
 
 
-def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dynamic: bool) -> ArrayRef:
+def alignment_of(f: Frame, node: ast.AST, value: Anything) -> int:
+    """The bytes that `alignment=` asks for; 1 for None."""
+    if isinstance(value, Static) and value.object is None:
+        return 1
+    bytes = number(f, node, value).const
+    if not isinstance(bytes, int) or bytes <= 0 or bytes & (bytes - 1):
+        raise f.error(node, "alignment has to be a compile-time constant and a power of two, in bytes")
+    return bytes
+
+
+def declare_shared(
+    f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dynamic: bool, align: int = 1
+) -> ArrayRef:
     """`cuda.shared.array` or `smm.array`: one array per place in the source, however often it is passed."""
     element, extents = dtype_of(f, node, dtype), shape_of(f, node, shape)
-    size = DTYPES[element.name].size
+    size = _size(element)
     from_launch = extents == (0,) and not dynamic
     if from_launch:
         extents = (f.ctx.dynshared // size,)
@@ -92,12 +118,14 @@ def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dy
             raise f.error(
                 node, "shape 0 means the bytes given at launch, kernel[grid, block, stream, bytes], which are 0"
             )
-    key = ("shared", id(node), element, extents)
+    key = ("shared", id(node), element, extents, align)
     if key not in f.ctx.storage and not f.ctx.dry:
         offset = (
             launch_offset(f)
             if from_launch
-            else f.ctx.place(ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic, align=min(max(size, 4), 8))
+            else f.ctx.place(
+                ir.Space.SHARED, size * math.prod(extents), dynamic=dynamic, align=max(_align(element), align)
+            )
         )
         f.ctx.storage[key] = f.ctx.declare(
             _array(f, node, ir.Space.SHARED, element, math.prod(extents), offset, dynamic)
@@ -107,7 +135,22 @@ def declare_shared(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dy
         stand_in = _array(f, node, ir.Space.SHARED, element, math.prod(extents), 0, dynamic)
         count = sum(isinstance(k, tuple) and k[0] == "stand-in" for k in f.ctx.storage)
         storage = f.ctx.storage.setdefault(("stand-in", *key), replace(stand_in, index=-1 - count))
-    return ArrayRef(storage, element, extents, contiguous(extents))
+    return ArrayRef(storage, _seen(element), extents, contiguous(extents))
+
+
+def _size(element: Scalar | Record) -> int:
+    """Bytes of an element."""
+    return element.dtype.itemsize if isinstance(element, Record) else DTYPES[element.name].size
+
+
+def _align(element: Scalar | Record) -> int:
+    """Bytes at a multiple of which an array begins in a segment."""
+    return 8 if isinstance(element, Record) else min(max(_size(element), 4), 8)
+
+
+def _seen(element: Scalar | Record) -> Scalar | Structure:
+    """The type of an array's elements."""
+    return records.structure(element) if isinstance(element, Record) else element
 
 
 def launch_offset(f: Frame) -> int:
@@ -123,22 +166,26 @@ def _array(
     f: Frame,
     node: ast.AST,
     space: ir.Space,
-    element: Scalar,
+    element: Scalar | Record,
     elements: int,
     offset: int,
     dynamic: bool = False,
     name: str = "",
 ) -> ir.Storage:
-    dtype = DTYPES[element.name]
-    index = f.ctx.next_index(space)
-    size, elements = memory64.layout(space, dtype, elements)
+    index, signed = f.ctx.next_index(space), False
+    size = _size(element)
+    if isinstance(element, Scalar):
+        signed = DTYPES[element.name].signed
+        size, elements = memory64.layout(space, DTYPES[element.name], elements)
     name = name or f.targets.get(node) or f"{space.value}{index}"
-    return ir.Storage(space, index, name, size, elements, offset, signed=dtype.signed, dynamic=dynamic, loc=f.loc(node))
+    return ir.Storage(space, index, name, size, elements, offset, signed=signed, dynamic=dynamic, loc=f.loc(node))
 
 
-def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
+def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, align: int = 1) -> ArrayRef:
     """`cuda.local.array`: registers if every index is a constant once loops are unrolled, else local memory."""
     element, extents = dtype_of(f, node, dtype), shape_of(f, node, shape)
+    if isinstance(element, Record):
+        return _declare_local_records(f, node, element, extents, align)
     elements, size = math.prod(extents), DTYPES[element.name].size
     place = ("local", id(node), element, extents)
     # Each inlined call has an array of its own, but a loop has one for all iterations.
@@ -148,11 +195,25 @@ def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> 
     if key not in f.ctx.storage:
         storage = LocalArray(f.targets.get(node, "local"), elements, element)
         if place in f.ctx.in_memory or elements > MAX_REGISTER_ARRAY:
-            offset = f.ctx.place(ir.Space.LOCAL, size * elements)
+            offset = f.ctx.place(ir.Space.LOCAL, size * elements, align=max(align, 4))
             storage.memory = f.ctx.declare(_array(f, node, ir.Space.LOCAL, element, elements, offset))
         storage.place = place
         f.ctx.storage[key] = storage
     return ArrayRef(f.ctx.storage[key], element, extents, contiguous(extents))
+
+
+def _declare_local_records(f: Frame, node: ast.AST, element: Record, extents: tuple[int, ...], align: int) -> ArrayRef:
+    """A per-thread array of records, which lies in local memory."""
+    key = ("local records", id(node), element, extents, None if f.ctx.dry else f.id)
+    if key not in f.ctx.storage:
+        offset = (
+            0
+            if f.ctx.dry
+            else f.ctx.place(ir.Space.LOCAL, element.dtype.itemsize * math.prod(extents), align=max(align, 8))
+        )
+        array = _array(f, node, ir.Space.LOCAL, element, math.prod(extents), offset)
+        f.ctx.storage[key] = replace(array, index=-1 - id(node)) if f.ctx.dry else f.ctx.declare(array)
+    return ArrayRef(f.ctx.storage[key], records.structure(element), extents, contiguous(extents))
 
 
 def declare_const(f: Frame, node: ast.AST, value: Anything) -> ArrayRef:
@@ -164,24 +225,28 @@ def declare_const(f: Frame, node: ast.AST, value: Anything) -> ArrayRef:
     if not isinstance(source, np.ndarray):
         raise f.error(node, "cuda.const.array_like needs a NumPy array captured from outside the kernel")
     refuse_dtype(source.dtype, lambda text: f.error(node, text))
-    element = Scalar(NUMPY_NAMES[source.dtype])
+    element = Scalar(NUMPY_NAMES[source.dtype]) if source.dtype.names is None else Record(source.dtype)
     key = ("const", source.dtype.str, source.shape, source.tobytes())
     shape = source.shape or (1,)
     if key not in f.ctx.storage:
         array = _array(f, node, ir.Space.CONST, element, source.size, 0)
         if not f.ctx.dry:
             content = f.ctx.function.const
-            align = min(max(source.itemsize, 4), 8)
+            align = _align(element)
             offset = -(-len(content) // align) * align
             f.ctx.function.const = content.ljust(offset, b"\0") + np.ascontiguousarray(source).tobytes()
             array = f.ctx.storage[key] = f.ctx.declare(replace(array, offset=offset))
     else:
         array = f.ctx.storage[key]
-    return ArrayRef(array, element, shape, contiguous(shape), readonly=True)
+    return ArrayRef(array, _seen(element), shape, contiguous(shape), readonly=True)
 
 
 def refuse_dtype(dtype: np.dtype[Any], error: Any) -> None:
     """Raise `error(message)` for an element type that the machine lacks."""
     if dtype in NUMPY_NAMES:
+        return
+    for name, (inner, *_) in (dtype.fields or {}).items():
+        refuse_dtype(inner.base, lambda text, name=name: error(f"field {name!r}: {text}"))
+    if dtype.names is not None:
         return
     raise error(f"arrays of {dtype.name} are not supported; supported are {SUPPORTED}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import array_access, array_declarations, complex_numbers, unsupported
+from smmux.compiler.frontend import array_access, array_declarations, complex_numbers, unsupported, vectors
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast_to
 from smmux.compiler.frontend.inlining import inline, library_source
@@ -16,6 +16,7 @@ from smmux.compiler.frontend.rules import CALLS, evaluate, evaluate_all, express
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Complex, Static, Value, type_name
 from smmux.types import Scalar
+from smmux.vector_types import VectorType
 
 
 @expression(ast.Call)
@@ -66,7 +67,11 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
     if isinstance(function, Scalar) or (isinstance(function, type) and issubclass(function, np.generic)):
         if len(arguments) != 1 or keywords:
             raise f.error(node, "a cast takes one argument")
-        return cast_to(f, node, arguments[0], array_declarations.dtype_of(f, node, Static(function)))
+        return cast_to(f, node, arguments[0], array_declarations.scalar_of(f, node, Static(function)))
+    if isinstance(function, VectorType) and not keywords:
+        return vectors.vector(f, node, function, arguments)
+    if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
+        return vectors.named_tuple(f, node, function, arguments, keywords)
     raise f.error(node, f"{_name(function)} is not supported in a kernel{unsupported.of_function(function)}")
 
 

@@ -37,7 +37,7 @@ def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
     if isinstance(value, np.generic):
         return _lift_numpy(f, node, value)
     if isinstance(value, tuple):
-        return Tuple(tuple(lift(f, node, item) for item in value))
+        return Tuple(tuple(lift(f, node, item) for item in value), tuple(getattr(value, "_fields", ())))
     return Static(value)
 
 

@@ -302,7 +302,9 @@ def join(a: Anything, b: Anything, f: Frame | None = None) -> Anything:
         return _join_complex(a, b)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(map(join, a.items, b.items))
-        return a if all(x is y for x, y in zip(items, a.items, strict=True)) else Tuple(items)
+        names = a.names if a.names == b.names else ()
+        unchanged = names == a.names and all(x is y for x, y in zip(items, a.items, strict=True))
+        return a if unchanged else Tuple(items, names)
     if isinstance(a, ArrayRef) and isinstance(b, ArrayRef) and a.dtype == b.dtype:
         if same_view(a, b):
             return a if a.base is not None else b

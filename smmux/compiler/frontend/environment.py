@@ -105,7 +105,7 @@ def abstract(value: Anything) -> Anything:
     if isinstance(value, Complex):
         return value.map(abstract)
     if isinstance(value, Tuple):
-        return Tuple(tuple(map(abstract, value.items)))
+        return replace(value, items=tuple(map(abstract, value.items)))
     if isinstance(value, ArrayRef) and value.base is not None:
         return replace(value, base=Value(value.base.kind))
     return value
@@ -122,7 +122,8 @@ def conform(f: Frame, node: ast.AST, value: Anything, declared: Anything) -> Any
         parts = complex_of(f, node, value, declared.re.kind) if not declared.re.kind.weak else as_complex(value)
         return parts.zip(lambda part, wanted: conform(f, node, part, wanted), declared)
     if isinstance(value, Tuple) and isinstance(declared, Tuple) and len(value.items) == len(declared.items):
-        return Tuple(tuple(conform(f, node, v, d) for v, d in zip(value.items, declared.items, strict=True)))
+        items = (conform(f, node, v, d) for v, d in zip(value.items, declared.items, strict=True))
+        return replace(value, items=tuple(items))
     return value
 
 
@@ -146,7 +147,7 @@ def rebuild(value: Anything, numbers: Callable[[Value], Value]) -> Anything:
     if isinstance(value, Complex):
         return value.map(numbers)
     if isinstance(value, Tuple):
-        return Tuple(tuple(rebuild(item, numbers) for item in value.items))
+        return replace(value, items=tuple(rebuild(item, numbers) for item in value.items))
     if isinstance(value, ArrayRef) and value.base is not None:
         return replace(value, base=numbers(value.base))
     return value
@@ -295,7 +296,8 @@ def _template(values: list[Anything]) -> Anything:
         elif isinstance(joined, Complex) and isinstance(value, Complex):
             joined = joined.zip(lambda x, y: _template([x, y]), value)
         elif isinstance(joined, Tuple) and isinstance(value, Tuple):
-            joined = Tuple(tuple(_template([x, y]) for x, y in zip(joined.items, value.items, strict=True)))
+            items = (_template([x, y]) for x, y in zip(joined.items, value.items, strict=True))
+            joined = replace(joined, items=tuple(items))
     return joined
 
 

@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import arith, array_access, assignment, compare, complex_numbers, environment, unsupported
+from smmux.compiler.frontend import (
+    arith,
+    array_access,
+    assignment,
+    compare,
+    complex_numbers,
+    environment,
+    records,
+    unsupported,
+)
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import lasting_kind, number, operand, strong, truth
@@ -58,6 +67,11 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     if isinstance(owner, ArrayRef):
         return array_access.attribute(f, node, owner)
     if not isinstance(owner, Static):
+        if isinstance(owner, Tuple) and node.attr in owner.names:
+            item: Anything = owner.items[owner.names.index(node.attr)]
+            return item
+        if isinstance(owner, Tuple) and owner.names:
+            raise f.error(node, unsupported.of_field(node.attr, owner.names))
         if isinstance(owner, Tuple):
             raise f.error(node, f"a tuple or list has no attribute {node.attr!r} in a kernel; use cuda.local.array")
         return complex_numbers.attribute(f, node, owner)
@@ -327,7 +341,11 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
     if isinstance(owner, Tuple):
         return _tuple_item(f, node, owner)
     if isinstance(owner, ArrayRef):
-        index = array_access.indices(f, node, evaluate_index(f, node))
+        key = evaluate_index(f, node)
+        name = records.name_of(f, node, owner, key)
+        if name is not None:
+            return array_access.member(f, node, owner, name)
+        index = array_access.indices(f, node, key)
         f.at(node)
         return array_access.load(f, node, owner, index)
     if isinstance(owner, Static) and hasattr(owner.object, "definition"):

@@ -10,12 +10,12 @@ from smmux.compiler.frontend import arith
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import operand
 from smmux.compiler.frontend.typed_values import (
-    DTYPES,
     INT32_MAX,
     INT32_MIN,
     ArrayRef,
     Kind,
     LocalArray,
+    Structure,
     Value,
     constant,
 )
@@ -50,7 +50,7 @@ def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Arra
 def _constant(array: ArrayRef, count: int, i: int, extent: int, stride: int) -> int:
     """A constant index from the start of its axis; one far outside stays where a byte address can tell."""
     i = i + extent if i < 0 else i
-    far = max(FAR // (2 * count * max(abs(stride), 1) * DTYPES[array.dtype.name].size), extent)
+    far = max(FAR // (2 * count * max(abs(stride), 1) * array.unit), extent)
     return max(-far, min(i, far))
 
 
@@ -61,7 +61,7 @@ def _safe(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> tuple[V
     index = list(index)
     along = [k for k, i in enumerate(index) if not i.known and array.strides[k]]
     values = [index[k] for k in along]
-    final = len(index) == len(array.shape)
+    final = len(index) == len(array.shape) and not isinstance(array.dtype, Structure)  # fields follow
     if not along or f.ctx.dry or storage is None or _inside(storage, array, index, offset, final):
         return array.base, [_word(i) for i in index]
     axes = tuple(Axis(array.strides[k], index[k].kind is not Kind.UINT32) for k in along)
@@ -69,7 +69,7 @@ def _safe(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> tuple[V
     bases = [] if array.base is None else [array.base]
     dsts = tuple(f.b.reg(ir.Type.S32) for _ in (*along, *bases))
     srcs = (*(operand(f, i) for i in values), *extents, *(operand(f, base) for base in bases))
-    size = DTYPES[array.dtype.name].size
+    size = array.unit
     f.b.annotate(Index("index", dsts, srcs, f.b.loc, array=storage, axes=axes, offset=offset, size=size, final=final))
     for k, dst in zip(along, dsts, strict=False):
         index[k] = Value(Kind.INT32, dst, None, 0 if index[k].lo >= 0 else INT32_MIN, INT32_MAX)
@@ -79,7 +79,7 @@ def _safe(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> tuple[V
 
 def _inside(storage: ir.Storage, array: ArrayRef, index: list[Value], offset: int, final: bool) -> bool:
     """Whether the bounds of the indices show that none is negative and that their byte offset fits an address."""
-    size = DTYPES[array.dtype.name].size
+    size = array.unit
     low = high = offset
     if array.base is not None:
         low, high = low + array.base.lo, high + array.base.hi

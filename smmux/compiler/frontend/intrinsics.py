@@ -155,11 +155,14 @@ def threadfence(f: Frame, node: ast.AST) -> Static:
 
 # -- storage
 
+NONE = Static(None)
+
 
 @call(cuda.shared.array)
-def shared_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
+def shared_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, alignment: Anything = NONE) -> ArrayRef:
     """Static shared memory."""
-    return array_declarations.declare_shared(f, node, shape, dtype, dynamic=False)
+    align = array_declarations.alignment_of(f, node, alignment)
+    return array_declarations.declare_shared(f, node, shape, dtype, dynamic=False, align=align)
 
 
 @call(smm.array)
@@ -169,9 +172,10 @@ def dynamic_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> 
 
 
 @call(cuda.local.array)
-def local_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything) -> ArrayRef:
+def local_array(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, alignment: Anything = NONE) -> ArrayRef:
     """Registers, or local memory."""
-    return array_declarations.declare_local(f, node, shape, dtype)
+    align = array_declarations.alignment_of(f, node, alignment)
+    return array_declarations.declare_local(f, node, shape, dtype, align)
 
 
 @call(cuda.const.array_like)

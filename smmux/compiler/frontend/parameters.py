@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smmux.compiler import ir
-from smmux.compiler.frontend import floats, memory64
+from smmux.compiler.frontend import floats, memory64, records
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import result
@@ -23,6 +25,7 @@ from smmux.compiler.frontend.typed_values import (
 )
 from smmux.compiler.signature import ArrayType, ScalarType, Signature, TupleType
 from smmux.compiler.signature import Type as ArgumentType
+from smmux.types import Record, Scalar
 
 
 class _Words:
@@ -37,22 +40,26 @@ class _Words:
     def take(self, type: ArgumentType, name: str) -> Anything:
         """The value of an argument."""
         if isinstance(type, TupleType):
-            return Tuple(tuple(self.take(item, f"{name}[{i}]") for i, item in enumerate(type.items)))
+            return Tuple(tuple(self.take(item, f"{name}[{i}]") for i, item in enumerate(type.items)), type.names)
         if isinstance(type, ArrayType):
             return self._array(type, name)
         return self._scalar(type, name)
 
     def _array(self, type: ArrayType, name: str) -> ArrayRef:
-        dtype = DTYPES[type.dtype.name]
         function = self.f.ctx.function
         space = ir.Space.TEXTURE if type.texture else ir.Space.GLOBAL
+        size, count, signed = type.dtype.dtype.itemsize, type.span, False
+        if isinstance(type.dtype, Scalar):
+            signed = DTYPES[type.dtype.name].signed
+            size, count = memory64.layout(space, DTYPES[type.dtype.name], type.span)
         array = ir.Storage(
             space,
             self.arrays,
             name,
-            *memory64.layout(space, dtype, type.span),
+            size,
+            count,
             param=self.word,
-            signed=dtype.signed,
+            signed=signed,
             align=type.align,
             loc=self.f.loc(self.f.source.node),
         )
@@ -61,7 +68,9 @@ class _Words:
         self.arrays += 1
         self.word += 1
         self.place += 1
-        return ArrayRef(array, type.dtype, type.shape, type.strides, readonly=type.readonly)
+        kind = records.structure(type.dtype) if isinstance(type.dtype, Record) else type.dtype
+        whole = ArrayRef(array, kind, type.shape, type.strides, readonly=type.readonly)
+        return replace(whole, shape=(), strides=()) if type.record else whole
 
     def _scalar(self, type: ScalarType, name: str) -> Anything:
         if type.name == "none":

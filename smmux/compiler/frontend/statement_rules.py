@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import array_access, environment, unsupported
+from smmux.compiler.frontend import array_access, environment, records, unsupported
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
 from smmux.compiler.frontend.expression_rules import augmented, evaluate_index, harmless
@@ -81,6 +81,8 @@ def bind(f: Frame, target: ast.expr, value: Anything) -> None:
     elif isinstance(target, ast.Subscript):
         array, index = _element(f, target)
         array_access.store(f, target, array, index, value)
+    elif isinstance(target, ast.Attribute):
+        array_access.store(f, target, _field(f, target), [], value)
     else:
         raise f.error(target, "only names, array elements and tuples of these can be assigned")
 
@@ -101,7 +103,19 @@ def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, list[Value]]:
     owner = evaluate(f, target.value)
     if not isinstance(owner, ArrayRef):
         raise f.error(target, f"only array elements can be stored to, not items of {type_name(owner)}")
-    return owner, array_access.indices(f, target, evaluate_index(f, target))
+    key = evaluate_index(f, target)
+    name = records.name_of(f, target, owner, key)
+    if name is not None:
+        return records.field(f, target, owner, name), []
+    return owner, array_access.indices(f, target, key)
+
+
+def _field(f: Frame, target: ast.Attribute) -> ArrayRef:
+    """The field of a record that is stored to."""
+    owner = evaluate(f, target.value)
+    if not isinstance(owner, ArrayRef) or not records.is_record(owner):
+        raise f.error(target, "only names, array elements, fields of records and tuples of these can be assigned")
+    return records.field(f, target, owner, target.attr)
 
 
 @statement(ast.AugAssign)
@@ -111,9 +125,7 @@ def augment(f: Frame, node: ast.AugAssign) -> None:
         current = environment.read(f, node.target, node.target.id)
         environment.write(f, node, node.target.id, augmented(f, node, current))
         return
-    if not isinstance(node.target, ast.Subscript):
-        raise f.error(node.target, "only names and array elements can be assigned")
-    array, index = _element(f, node.target)
+    array, index = _element(f, node.target) if isinstance(node.target, ast.Subscript) else (_field(f, node.target), [])
     current = array_access.load(f, node.target, array, index)
     value = augmented(f, node, current)
     array_access.store(f, node.target, array, index, value)

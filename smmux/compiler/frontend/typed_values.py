@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler import ir
-from smmux.types import Scalar
+from smmux.types import Record, Scalar
 
 INT32_MIN, INT32_MAX, UINT32_MAX = -(2**31), 2**31 - 1, 2**32 - 1
 INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
@@ -112,9 +112,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tuple:
-    """A tuple of values; each item has a type of its own."""
+    """A tuple of values; each item has a type of its own. names: the items' names, of a named tuple or a vector."""
 
     items: tuple[Any, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,17 +145,62 @@ class LocalArray:
     place: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The type of a field of a record that does not lie at a multiple of its size: it is moved in pieces.
+
+    element: the number in it. unit: bytes of a piece.
+    """
+
+    element: Scalar
+    unit: int
+
+    @property
+    def name(self) -> str:
+        """The type in words, for messages."""
+        return self.element.name
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """The type of a record in an array. unit: bytes in which the array counts its strides, offset and base."""
+
+    record: Record
+    unit: int
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields."""
+        return self.record.dtype.names or ()
+
+    @property
+    def name(self) -> str:
+        """The type in words, for messages."""
+        return self.record.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayRef:
-    """An array, a view of one, or a row of one: element i, j is at base + offset + i * strides[0] + j * strides[1]."""
+    """An array, a view of one, or a row of one: element i, j is at base + offset + i * strides[0] + j * strides[1].
+
+    Of the element of a structured array, a record, it is a reference without axes.
+    """
 
     storage: ir.Storage | LocalArray
-    dtype: Scalar
+    dtype: Scalar | Structure | Packed
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     readonly: bool = False
     base: Value | None = None
     offset: int = 0
+
+    @property
+    def unit(self) -> int:
+        """Bytes in which strides, offset and base count: those of an element, but for records and packed fields."""
+        return self.dtype.unit if isinstance(self.dtype, Structure | Packed) else DTYPES[self.dtype.name].size
 
     @property
     def name(self) -> str:
@@ -318,7 +364,7 @@ def describe(value: Anything) -> Any:
     if isinstance(value, Complex):
         return ("complex", describe(value.re), describe(value.im))
     if isinstance(value, Tuple):
-        return ("tuple", *map(describe, value.items))
+        return ("tuple", value.names, *map(describe, value.items))
     if isinstance(value, ArrayRef):
         storage = value.storage
         place = (storage.space, storage.index) if isinstance(storage, ir.Storage) else ("local", storage.name)
@@ -334,6 +380,8 @@ def type_name(value: Anything) -> str:
         return {Kind.FLOAT32: "complex64", Kind.FLOAT64: "complex128"}.get(value.re.kind, "a complex number")
     if isinstance(value, Tuple):
         return f"a tuple of {len(value.items)}"
+    if isinstance(value, ArrayRef) and isinstance(value.dtype, Structure) and not value.shape:
+        return f"a {value.dtype.name}"
     if isinstance(value, ArrayRef):
         return f"a {len(value.shape)}-d array of {value.dtype}"
     return object_name(value.object)

@@ -110,6 +110,12 @@ def of_array(name: str, known: Iterable[str]) -> str:
     return f"arrays have no {name!r} in a kernel; there are {', '.join(known)}{did_you_mean(name, known)}"
 
 
+def of_field(name: str, known: Iterable[str]) -> str:
+    """The refusal of a field that a record does not have; known: those that it has."""
+    known = tuple(known)
+    return f"the record has no field {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}"
+
+
 def of_statement(value: Any) -> str:
     """The refusal of a function's name that stands alone, without the parentheses of a call; empty for other things."""
     if isinstance(value, FunctionType | BuiltinFunctionType):
