@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smmux import CompileError, cuda, float32
+from smmux import CompileError, OutOfBoundsError, cuda, float32
 from smmux.types import from_dtype
 
 FIELDS = [
@@ -182,3 +182,20 @@ def test_types_of_records():
     assert from_dtype(np.float32) == float32
     assert from_dtype(PACKED).dtype == PACKED
     assert repr(from_dtype(np.dtype([("x", "f4"), ("y", "f4")]))) == "record(x, y)"
+
+
+@pytest.mark.parametrize("dtype", [ALIGNED, PACKED], ids=["aligned", "packed"])
+def test_indices_of_records(dtype):
+    """Negative ones count from the end, and none comes round 2**32."""
+
+    @cuda.jit
+    def picked(a, at, out):
+        out[0] = a[at[0]].x
+        out[1] = a[-1].v[at[1]]
+
+    a, out = records(dtype, 9), np.zeros(2)
+    picked[1, 1](a, np.array([-2, -1]), out)
+    assert np.array_equal(out, [a[-2]["x"], a[-1]["v"][-1]])
+    for far in (9, 1 << 25, 1 << 26, 1 << 27, (1 << 32) // a.itemsize + 1, (1 << 32) + 1):
+        with pytest.raises(OutOfBoundsError):
+            picked.simulate(1, 1, (a, np.array([far, 0]), out))
