@@ -8,8 +8,10 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ __all__ = [
     "as_cuda_array",
     "device_array",
     "device_array_like",
+    "from_cuda_array_interface",
     "is_cuda_array",
     "managed_array",
     "mapped",
@@ -62,7 +65,9 @@ class DeviceNDArray(np.ndarray[Any, Any]):
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Place and type, as other libraries read them of device arrays: in the memory of this computer."""
         strides = None if self.flags.c_contiguous else self.strides
-        return {**self.__array_interface__, "version": 3, "strides": strides, "stream": None}
+        address = self.__array_interface__["data"][0] if self.size else 0
+        data = address, not self.flags.writeable
+        return {**self.__array_interface__, "data": data, "version": 3, "strides": strides, "stream": None}
 
     @property
     def stream(self) -> int:
@@ -184,6 +189,11 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     return np.asarray(obj).view(DeviceNDArray)
 
 
+def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> DeviceNDArray:
+    """The array that the words of another library's device array describe."""
+    return as_cuda_array(_Lent(SimpleNamespace(__cuda_array_interface__=desc, owner=owner)))
+
+
 def is_cuda_array(obj: Any) -> bool:
     """Whether an object is a device array, of this or of another library."""
     return hasattr(obj, "__cuda_array_interface__")
@@ -193,6 +203,8 @@ def passed(argument: Any) -> Any:
     """An argument of a launch as the kernel gets it: hints, and arrays of other libraries, become arrays."""
     if isinstance(argument, Hint):
         return argument.passed()
+    if isinstance(argument, enum.Enum):
+        return argument.value
     if hasattr(argument, "__cuda_array_interface__") and not isinstance(argument, np.ndarray):
         return as_cuda_array(argument)
     return argument

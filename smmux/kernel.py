@@ -13,8 +13,9 @@ from dataclasses import fields
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
+from smmux.bound_kernel import BoundKernel
 from smmux.device import device_time
-from smmux.errors import CompileError, ConfigError, KernelError, LaunchError, did_you_mean, integer
+from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer
 from smmux.host import passed
 from smmux.language import KernelOnlyError
 from smmux.launch_options import OPTIONS, LaunchOptions, documented
@@ -319,31 +320,6 @@ class Kernel:
         place = f"{html.escape(self.definition.filename)}:{first}"
         name, text = html.escape(self.__name__), html.escape(self.source)
         return f"<div><b>{name}</b> <small>{place}</small><pre>{text}</pre></div>"
-
-
-class BoundKernel:
-    """A kernel with a launch configuration, ready to be called."""
-
-    def __init__(self, kernel: Kernel, grid: Any, block: Any, dynshared: int = 0, *, empty: bool = False) -> None:
-        self.kernel, self.grid, self.block, self.dynshared = kernel, grid, block, dynshared
-        self.empty = empty  # a launch of no threads at all, as `forall(0)` asks for
-
-    @brief
-    def __call__(self, *args: Any, **named: Any) -> None:
-        """Run on the current machine; arrays are written in place."""
-        if self.empty:
-            return
-        if named:
-            args = self.kernel.in_order(args, named)
-        try:
-            printed = self.kernel.simulate(self.grid, self.block, args, dynshared=self.dynshared).printed
-        except KernelError as error:
-            sys.stdout.write(error.printed)
-            raise
-        sys.stdout.write(printed)
-
-    def __repr__(self) -> str:
-        return f"{self.kernel!r}[{self.grid}, {self.block}]"
 
 
 def _facts(args: Sequence[Any] | Signature, grid: Any = None, block: Any = None) -> Facts:

@@ -20,6 +20,7 @@ import numpy as np
 from smmux import types
 from smmux.conversions import best
 from smmux.errors import ConfigError, did_you_mean
+from smmux.numba_types import of_smmux
 from smmux.types import TYPES, ArrayAnnotation, FunctionType, Scalar, TupleAnnotation, Void
 
 __all__ = ["Mismatch", "Signatures", "as_declared", "is_signature", "signatures_of"]
@@ -39,7 +40,7 @@ class Mismatch(Exception):
 
 def is_signature(given: Any) -> bool:
     """Whether the first argument of `jit` is a signature, or a list of signatures."""
-    return isinstance(given, str | tuple | list | FunctionType)
+    return isinstance(of_smmux(given), str | tuple | list | FunctionType)
 
 
 def signatures_of(given: Any) -> tuple[FunctionType, ...]:
@@ -48,9 +49,9 @@ def signatures_of(given: Any) -> tuple[FunctionType, ...]:
 
 
 def _signature(given: Any) -> FunctionType:
-    value = _Reader(given).signature() if isinstance(given, str) else given
+    value = _Reader(given).signature() if isinstance(given, str) else of_smmux(given)
     if isinstance(value, tuple):
-        value = FunctionType(None, value)
+        value = FunctionType(None, tuple(map(of_smmux, value)))
     if not isinstance(value, FunctionType):
         raise ConfigError(f"{given!r} is no signature; write 'void(float32[:], int32)' or (float32[:], int32)")
     for item in (*value.arguments, *([] if value.returns is None else [value.returns])):

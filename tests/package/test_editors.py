@@ -35,7 +35,7 @@ reveal_type(inner)  # smmux.kernel.Kernel
 reveal_type(plain.simulate(1, 32, (a, 1), gpu="GTX285", check="races", profile=True))  # smmux.result.Result
 reveal_type(plain.simulate(1, 32, (a, 1)).cycles)  # int
 reveal_type(plain.simulate(1, 32, (a, 1))["shared_conflicts"])  # int
-reveal_type(plain[1, 32])  # smmux.kernel.BoundKernel
+reveal_type(plain[1, 32])  # smmux.bound_kernel.BoundKernel
 reveal_type(cuda.to_device(a))  # smmux.host.DeviceNDArray
 reveal_type(cuda.event().elapsed_time(cuda.event()))  # float
 reveal_type(smmux.advise(plain, 1, 32, (a, 1)))  # smmux.advice.answer.Advice

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import enum
 import pickle
 import traceback
 from types import SimpleNamespace
@@ -88,6 +89,9 @@ def test_arrays_of_other_libraries():
     add[1, 4](Lent(a[:, 0]), 1)
     assert a.sum() == 88
     assert cuda.is_cuda_array(Lent(a))
+    described = cuda.from_cuda_array_interface(Lent(a[1]).__cuda_array_interface__)
+    assert np.shares_memory(described, a)
+    assert add[2, (3, 4)].griddim + add[2, (3, 4)].blockdim == (2, 1, 1, 3, 4, 1)
     assert isinstance(cuda.to_device(a), cuda.cudadrv.devicearray.DeviceNDArray)
     assert issubclass(cuda.CudaSupportError, Exception)
 
@@ -107,6 +111,39 @@ def test_functions_that_numba_compiles_for_the_host():
 
     a = np.ones(1, np.int32)
     kernel[1, 1](a)
+    assert a[0] == 4
+
+
+def test_types_that_are_numbas():
+    """Files may change the import of cuda alone."""
+    numba = pytest.importorskip("numba")
+    from numba import float32, void
+
+    @cuda.jit(void(float32[:, ::1], numba.types.UniTuple(numba.int32, 2)))
+    def kernel(a, pair):
+        tile = cuda.shared.array((2, 3), float32)
+        local = cuda.local.array(2, dtype=numba.float64)
+        local[1] = numba.int32(2.75)
+        tile[0, 0] = float32(local[1])
+        a[pair[0], pair[1]] = tile[0, 0] + numba.float32(0.5)
+
+    a = np.zeros((2, 3), np.float32)
+    kernel[1, 1](a, (1, 2))
+    assert a[1, 2] == 2.5
+    with pytest.raises(smmux.CompileError, match="declared as float32"):
+        kernel[1, 1](a.T, (1, 2))
+
+
+def test_enumerations():
+    class Color(enum.Enum):
+        RED = 3
+
+    @cuda.jit
+    def kernel(a, color):
+        a[0] = color + (color == Color.RED)
+
+    a = np.zeros(1, np.int32)
+    kernel[1, 1](a, Color.RED)
     assert a[0] == 4
 
 

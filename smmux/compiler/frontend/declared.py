@@ -36,7 +36,7 @@ def _own_type(value: Anything) -> str:
         return ""
     if value.kind.weak or value.drift:
         return "float64" if value.kind.floating else "int64"
-    return value.kind.value
+    return str(value.kind.value)
 
 
 def arguments(
@@ -56,7 +56,7 @@ def result(f: Frame, node: ast.AST, signature: FunctionType | None, value: Anyth
 
 def _is_a(value: Anything, declared: object) -> bool:
     if isinstance(value, Value) and isinstance(declared, Scalar):
-        return value.kind.value == declared.name
+        return bool(value.kind.value == declared.name)
     if isinstance(value, ArrayRef) and isinstance(declared, ArrayAnnotation):
         return (value.dtype, len(value.shape)) == (declared.element, declared.ndim)
     return isinstance(value, Tuple) and isinstance(declared, TupleAnnotation)

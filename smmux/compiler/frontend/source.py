@@ -23,6 +23,7 @@ from smmux import texts
 from smmux.deep import deep
 from smmux.errors import CompileError
 from smmux.hints import overlap
+from smmux.numba_types import of_smmux
 from smmux.types import FunctionType
 
 MISSING = object()
@@ -326,7 +327,9 @@ _adoptions: WeakKeyDictionary[Any, Adopted] = WeakKeyDictionary()
 
 
 def adopted(value: Any) -> Any:
-    """A captured object; one that `numba.jit` made of a function is callable from kernels, as in Numba."""
+    """A captured object; types of Numba's are those of smmux, and what `numba.jit` made of a function can be called."""
+    if type(value).__module__.startswith("numba.core.types"):
+        return of_smmux(value)
     if type(value).__module__ != "numba.core.registry" or not isinstance(
         function := getattr(value, "py_func", None), types.FunctionType
     ):
