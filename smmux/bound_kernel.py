@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from smmux.dimensions import Dim3, dim3
+from smmux.errors import KernelError
 from smmux.tracebacks import brief
 
 if TYPE_CHECKING:
