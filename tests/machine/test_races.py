@@ -187,10 +187,10 @@ def test_findings_in_loops_of_many_blocks_with_dynamic_memory(
 
 
 def loop_pair(pair: tuple[str, frozenset[int]], taken: list[Step], count: int) -> tuple[str, frozenset[int]]:
-    """Steps of a round. Stores of one instruction conflict in whichever rounds."""
+    """Steps of a round. Stores of one instruction conflict in whichever rounds, unless lockstep orders them."""
     numbers = frozenset(number % count for number in pair[1])
     alone = len(numbers) == 1 and taken[min(numbers)].op == "st"
-    return "conflict" if alone else pair[0], numbers
+    return "conflict" if alone and pair[0] == "race" else pair[0], numbers
 
 
 def distinct(taken: list[Step], threads: int, byte: int, pair: tuple[str, frozenset[int]]) -> bool:

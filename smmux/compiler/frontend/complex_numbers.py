@@ -8,7 +8,7 @@ from typing import Any
 
 from smmux.compiler.frontend import arith
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import as_complex, complex_of, number, to_kind
+from smmux.compiler.frontend.convert import as_complex, cast, complex_of, number, to_kind
 from smmux.compiler.frontend.inlining import library
 from smmux.compiler.frontend.mathematics64 import apply_double, float_kind
 from smmux.compiler.frontend.promotion import quotient_kind, together
@@ -60,7 +60,7 @@ def _quotient(f: Frame, node: ast.AST, a: Complex, b: Complex) -> Complex:
         return folded(f, node, lambda: complex(a.re.const, a.im.const) / complex(b.re.const, b.im.const))
     quotient = library(f, node, "complex_quotient", a.re, a.im, b.re, b.im)
     assert isinstance(quotient, Tuple)
-    return Complex(*(number(f, node, item) for item in quotient.items))
+    return Complex(*(cast(f, node, number(f, node, item), a.re.kind) for item in quotient.items))
 
 
 def folded(f: Frame, node: ast.AST, function: Any) -> Complex:

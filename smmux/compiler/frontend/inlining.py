@@ -11,11 +11,11 @@ from typing import Any
 from smmux.compiler.frontend import declared, environment, mathlib, mathlib_floats, mathlib_wide
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Edge, Frame
-from smmux.compiler.frontend.convert import number
+from smmux.compiler.frontend.convert import cast, number
 from smmux.compiler.frontend.infer import infer
 from smmux.compiler.frontend.rules import execute
 from smmux.compiler.frontend.source import FunctionSource, from_function
-from smmux.compiler.frontend.typed_values import Anything, Static, Value
+from smmux.compiler.frontend.typed_values import Anything, Kind, Static, Value
 
 LIBRARY = (mathlib, mathlib_floats, mathlib_wide)
 """The modules of functions in the kernel language that go by name: of float32 and int32; of floats of either size; of
@@ -118,7 +118,14 @@ def library(f: Frame, node: ast.AST, function: str | Callable[..., Any], *argume
     """Call a function of the library, or the one of that name."""
     if isinstance(function, str):
         function = next(vars(module)[function] for module in LIBRARY if function in vars(module))
-    return inline(f, node, library_source(function), list(arguments), {})
+    return inline(f, node, library_source(function), [_typed(f, node, value) for value in arguments], {})
+
+
+def _typed(f: Frame, node: ast.AST, value: Anything) -> Anything:
+    """The argument of a function of the library, which knows no weak floats that are computed at run time."""
+    if isinstance(value, Value) and value.kind is Kind.WEAK_FLOAT and not value.known:
+        return cast(f, node, value, Kind.FLOAT64)
+    return value
 
 
 def library_number(f: Frame, node: ast.AST, function: str | Callable[..., Any], *arguments: Anything) -> Value:
