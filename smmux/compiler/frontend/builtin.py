@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, compare, complex_numbers, floats, words
+from smmux.compiler.frontend import arith, compare, complex_numbers, floats, iteration, words
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import (
     cast,
@@ -52,31 +52,9 @@ def length(f: Frame, node: ast.AST, value: Anything) -> Value:
         return weak(value.shape[0])
     if isinstance(value, Tuple):
         return weak(len(value.items))
-    raise f.error(node, "len needs an array or a tuple")
-
-
-def _items(f: Frame, node: ast.AST, value: Anything) -> tuple[Anything, ...]:
-    if not isinstance(value, Tuple):
-        raise f.error(node, "a tuple is needed here")
-    return value.items
-
-
-@call(enumerate)
-def enumerated(f: Frame, node: ast.AST, value: Anything) -> Tuple:
-    """enumerate(tuple)."""
-    return Tuple(tuple(Tuple((weak(i), item)) for i, item in enumerate(_items(f, node, value))))
-
-
-@call(zip)
-def zipped(f: Frame, node: ast.AST, *values: Anything) -> Tuple:
-    """zip(tuple, ...)."""
-    return Tuple(tuple(map(Tuple, zip(*(_items(f, node, v) for v in values), strict=False))))
-
-
-@call(reversed)
-def backwards(f: Frame, node: ast.AST, value: Anything) -> Tuple:
-    """reversed(tuple)."""
-    return Tuple(_items(f, node, value)[::-1])
+    if (items := iteration.sequence(f, node, value)) is not None:
+        return items.length
+    raise f.error(node, "len needs an array, a tuple or a range")
 
 
 @call(int)
@@ -214,12 +192,6 @@ def quotient_and_remainder(f: Frame, node: ast.AST, a: Anything, b: Anything) ->
     """divmod(x, y)."""
     x, y = number(f, node, a), number(f, node, b)
     return Tuple((arith.binary(f, node, "FloorDiv", x, y), arith.binary(f, node, "Mod", x, y)))
-
-
-@call(range)
-def misplaced_range(f: Frame, node: ast.AST, *_: Anything) -> Value:
-    """range(...) outside a for statement."""
-    raise f.error(node, "range(...) can only stand in a for statement")
 
 
 def _extreme(name: str, f: Frame, node: ast.AST, *values: Anything) -> Value:

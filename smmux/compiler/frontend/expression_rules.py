@@ -8,8 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from smmux.compiler.frontend import (
     arith,
     array_access,
@@ -17,6 +15,7 @@ from smmux.compiler.frontend import (
     compare,
     complex_numbers,
     environment,
+    iteration,
     records,
     unsupported,
 )
@@ -116,10 +115,25 @@ def combine(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -
     """An operator on two values."""
     if isinstance(left, Tuple) and isinstance(right, Tuple) and op == "Add":
         return Tuple(left.items + right.items)
+    if op == "Mult" and isinstance(left, Tuple) != isinstance(right, Tuple):
+        return _repeated(f, node, *((left, right) if isinstance(left, Tuple) else (right, left)))
     f.at(node)
     if complex_numbers.either_complex(left, right):
         return complex_numbers.binary(f, node, op, left, right)
     return arith.binary(f, node, op, number(f, node, left), number(f, node, right))
+
+
+MOST_ITEMS = 10_000  # of a tuple [EST]: each is lowered by itself
+
+
+def _repeated(f: Frame, node: ast.AST, items: Anything, times: Anything) -> Tuple:
+    """items * times, for a tuple."""
+    count = number(f, node, times)
+    if not (isinstance(items, Tuple) and count.known and count.kind.integral):
+        raise f.error(node, "a tuple can be repeated a constant number of times")
+    if len(items.items) * max(count.const, 0) > MOST_ITEMS:
+        raise f.error(node, f"a tuple of more than {MOST_ITEMS} items; use cuda.local.array")
+    return Tuple(items.items * count.const)
 
 
 def _multiply_add(f: Frame, node: ast.BinOp, product: ast.BinOp, addend: ast.expr, first: bool) -> Anything:
@@ -136,7 +150,7 @@ def _multiply_add(f: Frame, node: ast.BinOp, product: ast.BinOp, addend: ast.exp
 def _sum_of_product(
     f: Frame, node: ast.AST, product: ast.AST, a: Anything, b: Anything, c: Anything, first: bool
 ) -> Anything:
-    if complex_numbers.either_complex(a, b, c):
+    if complex_numbers.either_complex(a, b, c) or any(isinstance(v, Tuple) for v in (a, b, c)):
         value = combine(f, product, "Mult", a, b)
         return combine(f, node, "Add", *((value, c) if first else (c, value)))
     return arith.multiply_add(f, node, number(f, product, a), number(f, product, b), number(f, node, c))
@@ -337,7 +351,7 @@ def harmless(f: Frame, node: ast.expr) -> bool:
 @expression(ast.Subscript)
 def subscript(f: Frame, node: ast.Subscript) -> Anything:
     """a[i], a[i, j], or an item of a tuple."""
-    owner = evaluate(f, node.value)
+    owner = iteration.as_array(f, node, evaluate(f, node.value))
     if isinstance(owner, Tuple):
         return _tuple_item(f, node, owner)
     if isinstance(owner, ArrayRef):
@@ -354,10 +368,8 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
         raise f.error(
             node, "a captured list or dict is not supported; use a tuple, or an array and cuda.const.array_like"
         )
-    if isinstance(owner, Static) and isinstance(owner.object, types.ModuleType | type | np.ndarray):
-        raise f.error(
-            node, "only arrays and tuples can be indexed; a captured NumPy array goes through cuda.const.array_like"
-        )
+    if isinstance(owner, Static) and isinstance(owner.object, types.ModuleType | type):
+        raise f.error(node, "only arrays and tuples can be indexed")
     raise f.error(node, f"only arrays and tuples can be indexed, not {type_name(owner)}")
 
 

@@ -15,7 +15,7 @@ from smmux.compiler.frontend.convert import cast, number
 from smmux.compiler.frontend.infer import infer
 from smmux.compiler.frontend.rules import execute
 from smmux.compiler.frontend.source import FunctionSource, from_function
-from smmux.compiler.frontend.typed_values import Anything, Kind, Static, Value
+from smmux.compiler.frontend.typed_values import Anything, Kind, Static, Tuple, Value
 
 LIBRARY = (mathlib, mathlib_floats, mathlib_wide)
 """The modules of functions in the kernel language that go by name: of float32 and int32; of floats of either size; of
@@ -91,10 +91,10 @@ def bind_arguments(
     f: Frame, node: ast.AST, source: FunctionSource, arguments: list[Anything], keywords: dict[str, Anything]
 ) -> dict[str, Anything]:
     """Arguments by parameter name, with defaults filled in."""
-    names = source.parameters
-    if len(arguments) > len(names):
-        raise f.error(node, f"{source.name!r} takes {len(names)} arguments, {len(arguments)} given")
-    bound = dict(zip(names, arguments, strict=False))
+    if len(arguments) > len(source.parameters) and not source.rest:
+        raise f.error(node, f"{source.name!r} takes {len(source.parameters)} arguments, {len(arguments)} given")
+    bound = dict(zip(source.parameters, arguments, strict=False))
+    names = (*source.parameters, *source.keywords)
     for name, value in keywords.items():
         if name not in names or name in bound:
             raise f.error(node, f"{source.name!r} has no parameter {name!r} left to give")
@@ -104,7 +104,8 @@ def bind_arguments(
             if name not in source.defaults:
                 raise f.error(node, f"{source.name!r} needs an argument {name!r}")
             bound[name] = lift(f, node, source.defaults[name])
-    return {name: bound[name] for name in names}
+    others = Tuple(tuple(arguments[len(source.parameters) :]))
+    return {name: bound[name] for name in names} | dict.fromkeys(source.rest, others)
 
 
 @cache

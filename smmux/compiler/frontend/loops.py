@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import array_access, assignment, environment, loop_elements, ranges, words
+from smmux.compiler.frontend import array_access, assignment, environment, iteration, loop_elements, ranges, words
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, LoopExits, Unknown
 from smmux.compiler.frontend.convert import (
     number,
@@ -15,6 +16,7 @@ from smmux.compiler.frontend.convert import (
     truth,
 )
 from smmux.compiler.frontend.infer import infer_statements
+from smmux.compiler.frontend.iteration import Sequence
 from smmux.compiler.frontend.ranges import Range
 from smmux.compiler.frontend.rules import evaluate, execute, inference, statement
 from smmux.compiler.frontend.source import assigned_names
@@ -26,24 +28,31 @@ from smmux.compiler.frontend.typed_values import (
     Value,
     constant,
     type_name,
+    weak,
 )
 from smmux.compiler.frontend.unroll import edges_so_far, forget_edges, unroll, unroll_while, worth_unrolling
 from smmux.errors import CompileError
 
+Item = Callable[[Value], Anything]
+"""What a loop binds to its target, by the counter."""
+
 # -- what is iterated over
 
 
-def iterated(f: Frame, node: ast.For) -> Range | Tuple:
-    """The `range(...)`, or the tuple, of a for loop."""
+def iterated(f: Frame, node: ast.For) -> Range | Tuple | Sequence:
+    """The `range(...)`, the tuple or the other items of a for loop."""
     call = node.iter
     if isinstance(call, ast.Call) and _is_range(f, call.func):
         if call.keywords or not 1 <= len(call.args) <= 3:
             raise f.error(call, "range takes 1 to 3 positional arguments")
         return ranges.make(f, call, [number(f, a, evaluate(f, a)) for a in call.args])
     value = evaluate(f, call)
+    items = None if isinstance(value, Tuple) else iteration.sequence(f, call, value)
+    if items is not None:
+        return items
     if not isinstance(value, Tuple):
         hint = f"; write range({ast.unparse(call)})" if isinstance(value, Value) and value.kind.integral else ""
-        raise f.error(call, f"a for loop runs over range(...) or a tuple{hint}")
+        raise f.error(call, f"a for loop runs over range(...), an array or a tuple{hint}")
     return value
 
 
@@ -77,8 +86,16 @@ def _infer_target(f: Frame, node: ast.For) -> None:
     if isinstance(over, Range):
         bind(f, node.target, Value(over.kind, None, None, *ranges.counter_bounds(over)))
         return
-    for item in over.items:
+    for item in over.items if isinstance(over, Tuple) else _sample(f, node, over):
         bind(f, node.target, item)
+
+
+def _sample(f: Frame, node: ast.For, over: Sequence) -> list[Anything]:
+    """Items of all types that there are."""
+    if over.whole:
+        return [over.item(node, weak(i)) for i in range(over.length.const)]
+    counter = ranges.upto(f, node, over.length)
+    return [over.item(node, Value(counter.kind, None, None, *ranges.counter_bounds(counter)))]
 
 
 @inference(ast.Break, ast.Continue)
@@ -109,17 +126,26 @@ def _jump(f: Frame, edges: list[Edge]) -> None:
 
 @statement(ast.For)
 def for_loop(f: Frame, node: ast.For) -> None:
-    """for ... in range(...) or a tuple."""
+    """for ... in range(...), an array or a tuple."""
     over = iterated(f, node)
     if isinstance(over, Tuple):
         unroll(f, node, list(over.items), limited=False)
-        return
+    elif isinstance(over, Range):
+        _over_range(f, node, over, lambda counter: counter)
+    elif over.whole:
+        unroll(f, node, [partial(over.item, node, weak(i)) for i in range(over.length.const)], limited=False)
+    else:
+        _over_range(f, node, ranges.upto(f, node, over.length), partial(over.item, node))
+
+
+def _over_range(f: Frame, node: ast.For, over: Range, item: Item) -> None:
+    """The items whose numbers are a range."""
     if over.start.known and over.stop.known and over.step.known:
         values = range(over.start.const, over.stop.const, over.step.const)
         if worth_unrolling(f, node, len(values)):
-            if unroll(f, node, [constant(over.kind, i) for i in values]):
+            if unroll(f, node, [partial(item, constant(over.kind, i)) for i in values]):
                 return
-    _counted(f, node, over)
+    _counted(f, node, over, item)
 
 
 @statement(ast.While)
@@ -143,7 +169,7 @@ def while_loop(f: Frame, node: ast.While) -> None:
 # -- loops that stay loops
 
 
-def _counted(f: Frame, node: ast.For, over: Range) -> None:
+def _counted(f: Frame, node: ast.For, over: Range, item: Item) -> None:
     """for over a range: a counter of its own, so that the body may assign the loop variable."""
     f.at(node)
     condition = ranges.continues(f, node, over.start, over)
@@ -159,7 +185,7 @@ def _counted(f: Frame, node: ast.For, over: Range) -> None:
     def body(header: Env) -> None:
         counter = header[key]
         assert isinstance(counter, Value)
-        bind(f, node.target, replace(counter, lo=low, hi=high))
+        bind(f, node.target, item(replace(counter, lo=low, hi=high)))
         execute(f, node.body)
 
     def advance(header: Env) -> Env:

@@ -34,11 +34,20 @@ def make(f: Frame, node: ast.Call, values: list[Value]) -> Range:
     if step.known and step.const == 0:
         raise f.error(node, "the step of a range must not be 0")
     last = _last(f, node.args[0] if len(values) == 1 else node.args[1], stop)
+    return _range(f, node, start, stop, step, kind, last)
+
+
+def upto(f: Frame, node: ast.AST, stop: Value) -> Range:
+    """range(stop) where a loop counts items."""
+    return _range(f, node, weak(0), stop, weak(1), _kind(f, node, stop), (stop.lo, stop.hi))
+
+
+def _range(f: Frame, node: ast.AST, start: Value, stop: Value, step: Value, kind: Kind, last: tuple[int, int]) -> Range:
     start, stop, step = (to_kind(f, node, settle(f, node, v, "range"), kind) for v in (start, stop, step))
     return Range(start, stop, step, kind, last)
 
 
-def _kind(f: Frame, node: ast.Call, *values: Value) -> Kind:
+def _kind(f: Frame, node: ast.AST, *values: Value) -> Kind:
     kind = Kind.WEAK_INT
     for value in values:
         if value.kind.floating:

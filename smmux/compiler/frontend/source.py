@@ -64,16 +64,31 @@ class FunctionSource:
     def parameters(self) -> tuple[str, ...]:
         """Names of the positional parameters."""
         arguments = self.node.args
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+        if arguments.kwarg or (not self.device and (arguments.vararg or arguments.kwonlyargs)):
+            what = (
+                "no **kwargs"
+                if self.device
+                else "no *args, **kwargs or keyword-only ones; device functions may have *args"
+            )
             raise self.error(
-                self.node, "a kernel takes positional parameters only: no *args, **kwargs or keyword-only ones"
+                self.node, f"a {'device function' if self.device else 'kernel'} takes parameters by name: {what}"
             )
         return tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args))
 
     @cached_property
     def locals(self) -> frozenset[str]:
         """Parameters and every name that the function assigns."""
-        return frozenset(self.parameters) | frozenset(assigned_names(self.node.body))
+        return frozenset((*self.parameters, *self.keywords, *self.rest)) | frozenset(assigned_names(self.node.body))
+
+    @cached_property
+    def keywords(self) -> tuple[str, ...]:
+        """Names of the parameters that only keywords give."""
+        return tuple(a.arg for a in self.node.args.kwonlyargs)
+
+    @cached_property
+    def rest(self) -> tuple[str, ...]:
+        """The name of *args, if the function has it."""
+        return (self.node.args.vararg.arg,) if self.node.args.vararg else ()
 
     @cached_property
     def free(self) -> tuple[ast.expr, ...]:
@@ -171,7 +186,7 @@ def from_function(
     node, filename, lines = _definition(function)
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     values = function.__defaults__ or ()
-    defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
+    defaults = dict(zip(names[len(names) - len(values) :], values, strict=True)) | (function.__kwdefaults__ or {})
     return FunctionSource(
         node,
         filename,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import array_access, environment, records, unsupported
+from smmux.compiler.frontend import array_access, environment, iteration, records, unsupported
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
 from smmux.compiler.frontend.expression_rules import augmented, evaluate_index, harmless
@@ -90,17 +90,20 @@ def bind(f: Frame, target: ast.expr, value: Anything) -> None:
 def _unpack(f: Frame, target: ast.Tuple | ast.List, value: Anything) -> None:
     if not isinstance(value, Tuple):
         raise f.error(target, f"only a tuple can be unpacked, not {type_name(value)}")
-    if any(isinstance(t, ast.Starred) for t in target.elts):
-        raise f.error(target, "* in a target is not supported")
-    if len(value.items) != len(target.elts):
-        raise f.error(target, f"{len(target.elts)} targets for a tuple of {len(value.items)}")
-    for inner, item in zip(target.elts, value.items, strict=True):
-        bind(f, inner, item)
+    items, count = list(value.items), len(target.elts)
+    star = next((i for i, inner in enumerate(target.elts) if isinstance(inner, ast.Starred)), None)
+    if len(items) != count if star is None else len(items) < count - 1:
+        raise f.error(target, f"{count} targets for a tuple of {len(items)}")
+    if star is not None:
+        behind = len(items) - (count - 1 - star)
+        items[star:behind] = [Tuple(tuple(items[star:behind]))]
+    for inner, item in zip(target.elts, items, strict=True):
+        bind(f, inner.value if isinstance(inner, ast.Starred) else inner, item)
 
 
 def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, list[Value]]:
     """The array and index of a subscript that is stored to."""
-    owner = evaluate(f, target.value)
+    owner = iteration.as_array(f, target, evaluate(f, target.value))
     if not isinstance(owner, ArrayRef):
         raise f.error(target, f"only array elements can be stored to, not items of {type_name(owner)}")
     key = evaluate_index(f, target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from smmux.compiler.frontend import environment
 from smmux.compiler.frontend.builder import Mark
@@ -11,7 +12,6 @@ from smmux.compiler.frontend.context import Edge, Frame, LoopExits
 from smmux.compiler.frontend.convert import truth
 from smmux.compiler.frontend.rules import evaluate, execute
 from smmux.compiler.frontend.statement_rules import bind
-from smmux.compiler.frontend.typed_values import Anything
 
 FORESIGHT = 4
 """How many times shorter later iterations may be than those so far [EST]: a loop is given up early only if its length,
@@ -31,8 +31,9 @@ def worth_unrolling(f: Frame, node: ast.For, trips: int) -> bool:
     return bool(trips * max(stores, 1) <= f.ctx.options.unroll_limit)
 
 
-def unroll(f: Frame, node: ast.For, items: list[Anything], limited: bool = True) -> bool:
-    """Lower the body once per item; False, and nothing done, if that gets too long."""
+def unroll(f: Frame, node: ast.For, items: list[Any], limited: bool = True) -> bool:
+    """Lower the body once per item, or what a function makes of it then; False, and nothing done, if that gets too
+    long."""
 
     def iterations() -> Iterator[Callable[[], None]]:
         for item in items:
@@ -42,9 +43,9 @@ def unroll(f: Frame, node: ast.For, items: list[Anything], limited: bool = True)
     return _straight(f, node, iterations(), len(items), key)
 
 
-def _iteration(f: Frame, node: ast.For, item: Anything) -> None:
+def _iteration(f: Frame, node: ast.For, item: Any) -> None:
     f.at(node)
-    bind(f, node.target, item)
+    bind(f, node.target, item() if callable(item) else item)
     execute(f, node.body)
 
 
