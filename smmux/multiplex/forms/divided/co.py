@@ -25,6 +25,7 @@ from smmux.multiplex.analysis.facts import single_values
 from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.forms.divided.parts import Parts
+from smmux.multiplex.forms.divided.signs import from_the_beginning
 from smmux.multiplex.forms.divided.streams import Streams, streams
 from smmux.multiplex.forms.divided.uses import Layout, Uses, acting_first, elements_only, without_extents, without_row
 from smmux.multiplex.forms.divided.waiting import Waiting
@@ -153,6 +154,7 @@ def divided(kernel: Kernel, split: Split, *, allocate: bool) -> tuple[Draft, fro
     acting_first(division.analysis, draft.names, draft.tree, division.names())
     division.analyse()
     division.lay_out()
+    division.number_rows()
     division.divide()
     draft.changed()
     return draft, frozenset(division.names())
@@ -240,6 +242,21 @@ class Division:
         self.declaration.args[0] = at(expression(f"({rows}, {slots})"), self.declaration)
         self.analyse()
 
+    def number_rows(self) -> None:
+        """Write leading indices that count from the end of the array so that they count from its beginning."""
+        if self.split.interleaved is None:
+            rows, sizes = self.shape[0], self.sizes()
+            several = len(self.shape) > 1
+            extents = {name: rows if several else rows * sizes[self.name] // size for name, size in sizes.items()}
+            from_the_beginning(self.analysis, self.tree, extents, self.thread_bounds())
+            self.analyse()
+
+    def thread_bounds(self) -> dict[str, tuple[int, int]]:
+        """Bounds of variables that are threadIdx.x, where the block's size is given."""
+        values = {n: v for n, v in single_values(self.source, self.tree).items() if isinstance(v, ast.Attribute)}
+        threads = [n for n, v in values.items() if v.attr == "x" and self.source.resolve(v.value) is cuda.threadIdx]
+        return dict.fromkeys(threads, (0, self.split.threads - 1)) if self.split.threads else {}
+
     def region(self) -> Span:
         """The one region of the kernel."""
         first, *more = find(self.analysis, in_turns=True).spans
@@ -279,10 +296,7 @@ class Division:
         sizes, flat = self.sizes(), len(self.shape) == 1
         limit = {name: private * sizes[self.name] // size if flat else private for name, size in sizes.items()}
         public = {name: names.new(f"{name}_public", f"public_{name}") for name in limit}
-        values = {n: v for n, v in single_values(self.source, self.tree).items() if isinstance(v, ast.Attribute)}
-        threads = [n for n, v in values.items() if v.attr == "x" and self.source.resolve(v.value) is cuda.threadIdx]
-        bounds = dict.fromkeys(threads, (0, self.split.threads - 1)) if self.split.threads else {}
-        return Parts(self.analysis, names, limit, public, self.types(), bounds)
+        return Parts(self.analysis, names, limit, public, self.types(), self.thread_bounds())
 
     def place(self, made: Streams, region: Span) -> None:
         """Put the streams in the place of the region."""
