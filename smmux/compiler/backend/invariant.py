@@ -81,8 +81,8 @@ def hoist_invariants(function: Function, live: int) -> int:
             for instr in block.instrs:
                 if held < live and (innermost or _expensive(instr)) and _invariant(instr, loop, home):
                     moved.append(instr)
-                    held += 1
-                    home[instr.dsts[0]] = before
+                    held += len(instr.dsts)
+                    home.update(dict.fromkeys(instr.dsts, before))
                 else:
                     kept.append(instr)
             block.instrs = kept
