@@ -21,7 +21,8 @@ def reach(array: Storage, final: bool) -> tuple[int, int]:
     """The first and the last byte, counted from where the machine begins to look, that an access may aim at and not be
     taken for another one; a row, whose elements add their indices, may use half of that."""
     outer = array.space in (Space.GLOBAL, Space.TEXTURE)
-    low, high = (array.nbytes if outer else SEGMENT) - WRAP, WRAP - 1
+    low = (array.nbytes if outer else SEGMENT) - WRAP
+    high = -low - 1 if outer else WRAP - 1  # the first element of an array argument need not be its first byte
     return (low, high) if final else (low // 2, high // 2)
 
 

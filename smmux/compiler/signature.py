@@ -54,7 +54,7 @@ class ArrayType:
         """Elements from the first to the last, gaps included."""
         if 0 in self.shape:
             return 0
-        return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+        return 1 + sum((n - 1) * abs(s) for n, s in zip(self.shape, self.strides, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +188,9 @@ def _array(value: np.ndarray[Any, Any], name: str, align: int) -> ArrayType:
     if value.ndim == 0:
         raise CompileError(f"argument {name} is a 0-d array; use shape (1,), or pass a number")
     strides = tuple(s // dtype.itemsize if n > 1 else 0 for n, s in zip(value.shape, value.strides, strict=True))
-    if value.size and any(
-        s % dtype.itemsize or s < 0 for n, s in zip(value.shape, value.strides, strict=True) if n > 1
-    ):
+    if value.size and any(s % dtype.itemsize for n, s in zip(value.shape, value.strides, strict=True) if n > 1):
         raise CompileError(
-            f"argument {name} has strides {value.strides} bytes, negative or not whole elements: "
-            "use np.ascontiguousarray"
+            f"argument {name} has strides {value.strides} bytes, which are not whole elements: use np.ascontiguousarray"
         )
     if value.flags.c_contiguous:
         strides = tuple(math.prod(value.shape[i + 1 :]) for i in range(value.ndim))

@@ -81,7 +81,6 @@ STATEMENTS = [
     ("for x in 5:\n    b[0] += x", 1, r"a for loop runs over range\(...\), an array or a tuple"),
     ("return a[0]", 1, r"a kernel returns nothing; store results in an array"),
     # arrays
-    ("a[:] = 0", 1, r"slices are not supported; index one element at a time"),
     ("a[0] = a.sum()", 1, r"arrays have no 'sum' in a kernel; add the elements"),
     ("s = cuda.shared.array(c[0], float32)", 1, r"shape of an array has to be a compile-time constant"),
     (

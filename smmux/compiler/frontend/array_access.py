@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import environment, floats, memory64, records, unsupported, words
+from smmux.compiler.frontend import arith, environment, floats, memory64, records, unsupported, words
 from smmux.compiler.frontend.array_declarations import contiguous, dtype_of
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, cast_to, complex_of, number, operand, result, settle
@@ -28,6 +28,7 @@ from smmux.compiler.frontend.typed_values import (
     Tuple,
     Value,
     constant,
+    extent_value,
     unknown,
     weak,
 )
@@ -251,12 +252,12 @@ def attribute(f: Frame, node: ast.Attribute, array: ArrayRef) -> Anything:
     if isinstance(array.dtype, Structure | Packed):
         unit = array.dtype.unit
     attributes: dict[str, Any] = {
-        "shape": lambda: Tuple(tuple(map(weak, array.shape))),
+        "shape": lambda: Tuple(array.extents),
         "strides": lambda: Tuple(tuple(weak(unit * s) for s in array.strides)),
-        "size": lambda: weak(math.prod(array.shape)),
+        "size": lambda: _product(f, node, array.extents),
         "ndim": lambda: weak(len(array.shape)),
         "itemsize": lambda: weak(size),
-        "nbytes": lambda: weak(size * math.prod(array.shape)),
+        "nbytes": lambda: _product(f, node, (weak(size), *array.extents)),
         "dtype": lambda: Static(_type(array)),
         "T": lambda: replace(array, shape=array.shape[::-1], strides=array.strides[::-1]),
     }
@@ -282,6 +283,17 @@ def _size(array: ArrayRef) -> int:
     """Bytes of an element."""
     kind = _type(array)
     return kind.dtype.itemsize if isinstance(kind, Record) else DTYPES[kind.name].size
+
+
+def _product(f: Frame, node: ast.AST, numbers: tuple[Value, ...]) -> Value:
+    known = math.prod(int(factor.const) for factor in numbers if factor.known)
+    if all(factor.known for factor in numbers):
+        return weak(known)
+    product = constant(Kind.INT32, known)
+    for factor in numbers:
+        if not factor.known:
+            product = arith.binary(f, node, "Mult", product, replace(factor, kind=Kind.INT32))
+    return extent_value(product.operand)
 
 
 def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:

@@ -218,6 +218,8 @@ def _declare_local_records(f: Frame, node: ast.AST, element: Record, extents: tu
 
 def declare_const(f: Frame, node: ast.AST, value: Anything) -> ArrayRef:
     """`cuda.const.array_like(captured)`: the array's bytes go to the constant segment."""
+    if isinstance(value, ArrayRef) and value.readonly:
+        return value
     source = value.object if isinstance(value, Static) else None
     if isinstance(value, Tuple):
         source = np.array([number(f, node, item).const for item in value.items])

@@ -49,7 +49,7 @@ MAX_DIGITS = 308  # of a power of ten that a float holds
 def length(f: Frame, node: ast.AST, value: Anything) -> Value:
     """First extent of an array, or items of a tuple."""
     if isinstance(value, ArrayRef):
-        return weak(value.shape[0])
+        return value.extents[0]
     if isinstance(value, Tuple):
         return weak(len(value.items))
     if (items := iteration.sequence(f, node, value)) is not None:

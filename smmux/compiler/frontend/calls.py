@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import array_access, array_declarations, complex_numbers, unsupported, vectors
+from smmux.compiler.frontend import array_access, array_declarations, complex_numbers, slices, unsupported, vectors
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast_to
 from smmux.compiler.frontend.inlining import inline, library_source
 from smmux.compiler.frontend.rules import CALLS, evaluate, evaluate_all, expression
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Complex, Static, Value, type_name
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Complex, Static, Tuple, Value, type_name
 from smmux.types import Scalar
 from smmux.vector_types import VectorType
 
@@ -85,4 +85,9 @@ def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:
     arguments, keywords = _arguments(f, node)
     if name == "view" and len(arguments) == 1 and not keywords:
         return array_access.view(f, node, array, arguments[0])
-    raise f.error(node, unsupported.of_array(name, ("view()",)))
+    if name in ("ravel", "flatten") and not arguments and not keywords:
+        return slices.reshaped(f, node, array, None)
+    if name == "reshape" and arguments and not keywords:
+        shape = arguments[0] if len(arguments) == 1 else Tuple(tuple(arguments))
+        return slices.reshaped(f, node, array, shape)
+    raise f.error(node, unsupported.of_array(name, ("view()", "reshape()", "ravel()")))

@@ -29,6 +29,7 @@ from smmux.compiler.frontend.typed_values import (
     bits,
     constant,
     describe,
+    extent_value,
     round32,
     same_view,
     type_name,
@@ -308,9 +309,16 @@ def join(a: Anything, b: Anything, f: Frame | None = None) -> Anything:
     if isinstance(a, ArrayRef) and isinstance(b, ArrayRef) and a.dtype == b.dtype:
         if same_view(a, b):
             return a if a.base is not None else b
-        if (a.shape, a.strides) == (b.shape, b.strides):
-            return a  # several arrays of one type: which one has to be known wherever it is used
+        if len(a.shape) == len(b.shape):
+            return _join_arrays(a, b)  # which one it is has to be known wherever it is used
     raise Conflict
+
+
+def _join_arrays(a: ArrayRef, b: ArrayRef) -> ArrayRef:
+    """The type of a variable that stands for several arrays: extents that differ count as known only at run time."""
+    pairs = zip(a.shape, b.shape, strict=True)
+    shape = tuple(x if not isinstance(x, int) or x == y else extent_value(None) for x, y in pairs)
+    return a if all(x is y for x, y in zip(shape, a.shape, strict=True)) else replace(a, shape=shape)
 
 
 def _join_complex(a: Anything, b: Anything) -> Complex:

@@ -20,6 +20,7 @@ from smmux.compiler.frontend.typed_values import (
     Tuple,
     Value,
     describe,
+    extent_value,
     same,
     same_view,
     type_name,
@@ -106,8 +107,9 @@ def abstract(value: Anything) -> Anything:
         return value.map(abstract)
     if isinstance(value, Tuple):
         return replace(value, items=tuple(map(abstract, value.items)))
-    if isinstance(value, ArrayRef) and value.base is not None:
-        return replace(value, base=Value(value.base.kind))
+    if isinstance(value, ArrayRef) and leaves(value):
+        shape = tuple(extent if isinstance(extent, int) else extent_value(None) for extent in value.shape)
+        return replace(value, base=value.base and Value(value.base.kind), shape=shape)
     return value
 
 
@@ -135,8 +137,9 @@ def leaves(value: Anything) -> list[Value]:
         return [value.re, value.im]
     if isinstance(value, Tuple):
         return [leaf for item in value.items for leaf in leaves(item)]
-    if isinstance(value, ArrayRef) and value.base is not None:
-        return [value.base]
+    if isinstance(value, ArrayRef):
+        extents = [extent for extent in value.shape if isinstance(extent, Value)]
+        return extents if value.base is None else [value.base, *extents]
     return []
 
 
@@ -148,8 +151,10 @@ def rebuild(value: Anything, numbers: Callable[[Value], Value]) -> Anything:
         return value.map(numbers)
     if isinstance(value, Tuple):
         return replace(value, items=tuple(rebuild(item, numbers) for item in value.items))
-    if isinstance(value, ArrayRef) and value.base is not None:
-        return replace(value, base=numbers(value.base))
+    if isinstance(value, ArrayRef) and leaves(value):
+        base = value.base and numbers(value.base)
+        shape = tuple(numbers(extent) if isinstance(extent, Value) else extent for extent in value.shape)
+        return replace(value, base=base, shape=shape)
     return value
 
 

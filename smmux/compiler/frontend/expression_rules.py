@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import types
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from smmux.compiler.frontend import (
     environment,
     iteration,
     records,
+    slices,
     unsupported,
 )
 from smmux.compiler.frontend.captured import lift
@@ -355,11 +355,13 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
     if isinstance(owner, Tuple):
         return _tuple_item(f, node, owner)
     if isinstance(owner, ArrayRef):
-        key = evaluate_index(f, node)
-        name = records.name_of(f, node, owner, key)
+        between = evaluate(f, node.slice)
+        name = records.name_of(f, node, owner, between)
         if name is not None:
             return array_access.member(f, node, owner, name)
-        index = array_access.indices(f, node, key)
+        if slices.is_view(between):
+            return slices.view(f, node, owner, between)
+        index = array_access.indices(f, node, between)
         f.at(node)
         return array_access.load(f, node, owner, index)
     if isinstance(owner, Static) and hasattr(owner.object, "definition"):
@@ -371,14 +373,6 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
     if isinstance(owner, Static) and isinstance(owner.object, types.ModuleType | type):
         raise f.error(node, "only arrays and tuples can be indexed")
     raise f.error(node, f"only arrays and tuples can be indexed, not {type_name(owner)}")
-
-
-def evaluate_index(f: Frame, node: ast.Subscript) -> Anything:
-    """The value of the index between the brackets."""
-    for part in ast.walk(node.slice):
-        if isinstance(part, ast.Slice):
-            raise f.error(node, "slices are not supported; index one element at a time")
-    return evaluate(f, node.slice)
 
 
 def _tuple_item(f: Frame, node: ast.Subscript, owner: Tuple) -> Anything:

@@ -30,6 +30,7 @@ def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Arra
             f"{array.name!r} has {len(array.shape)} dimension{'s' * (len(array.shape) > 1)}, "
             f"but {len(index)} indices are given",
         )
+    index = [_from_start(f, i, extent) for i, extent in zip(index, array.shape, strict=False)]
     offset = array.offset
     for i, extent, stride in zip(index, array.shape, array.strides, strict=False):
         if i.known:
@@ -37,20 +38,34 @@ def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Arra
     base, index = _safe(f, array, index, offset)
     for i, stride in zip(index, array.strides, strict=False):
         if not i.known and stride:
-            step = constant(Kind.INT32, stride)
-            if base is None:
-                base = arith.binary(f, node, "Mult", i, step)
-            else:
-                base = arith.multiply_add(f, node, i, step, base)
-            base = replace(base, drift=False)
+            base = scaled(f, node, replace(array, base=base), i, stride)
     rest = len(index)
     return replace(array, base=base, offset=offset, shape=array.shape[rest:], strides=array.strides[rest:])
 
 
-def _constant(array: ArrayRef, count: int, i: int, extent: int, stride: int) -> int:
+def scaled(f: Frame, node: ast.AST, array: ArrayRef, i: Value, stride: int) -> Value:
+    """The base of an array moved by an index times a stride."""
+    step = constant(Kind.INT32, stride)
+    if array.base is None:
+        base = arith.binary(f, node, "Mult", i, step)
+    else:
+        base = arith.multiply_add(f, node, i, step, array.base)
+    return replace(base, drift=False)
+
+
+def _from_start(f: Frame, i: Value, extent: int | Value) -> Value:
+    """A constant that counts from an end which is known only at run time is an index like any other."""
+    if isinstance(extent, int) or not i.known or i.const >= 0:
+        return i
+    back = ir.Imm(max(int(i.const), INT32_MIN) & 0xFFFFFFFF, ir.Type.S32)
+    return Value(Kind.INT32, f.b.op("add.s32", ir.Type.S32, operand(f, extent), back), None, INT32_MIN, INT32_MAX)
+
+
+def _constant(array: ArrayRef, count: int, i: int, extent: int | Value, stride: int) -> int:
     """A constant index from the start of its axis; one far outside stays where a byte address can tell."""
-    i = i + extent if i < 0 else i
-    far = max(FAR // (2 * count * max(abs(stride), 1) * array.unit), extent)
+    far = FAR // (2 * count * max(abs(stride), 1) * array.unit)
+    if isinstance(extent, int):
+        i, far = i + extent if i < 0 else i, max(far, extent)
     return max(-far, min(i, far))
 
 
@@ -65,7 +80,7 @@ def _safe(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> tuple[V
     if not along or f.ctx.dry or storage is None or _inside(storage, array, index, offset, final):
         return array.base, [_word(i) for i in index]
     axes = tuple(Axis(array.strides[k], index[k].kind is not Kind.UINT32) for k in along)
-    extents = [ir.Imm(array.shape[k], ir.Type.S32) for k in along]
+    extents = [operand(f, replace(array.extents[k], kind=Kind.INT32)) for k in along]
     bases = [] if array.base is None else [array.base]
     dsts = tuple(f.b.reg(ir.Type.S32) for _ in (*along, *bases))
     srcs = (*(operand(f, i) for i in values), *extents, *(operand(f, base) for base in bases))
@@ -73,7 +88,7 @@ def _safe(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> tuple[V
     f.b.annotate(Index("index", dsts, srcs, f.b.loc, array=storage, axes=axes, offset=offset, size=size, final=final))
     for k, dst in zip(along, dsts, strict=False):
         index[k] = Value(Kind.INT32, dst, None, 0 if index[k].lo >= 0 else INT32_MIN, INT32_MAX)
-    base = replace(bases[0], operand=dsts[-1]) if bases else None
+    base = replace(bases[0], operand=dsts[-1], const=None) if bases else None
     return base, [_word(i) for i in index]
 
 

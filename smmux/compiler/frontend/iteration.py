@@ -40,7 +40,7 @@ def sequence(f: Frame, node: ast.AST, value: Anything) -> Sequence | None:
     if isinstance(value, Tuple):
         return Sequence(weak(len(value.items)), partial(_tuple_item, f, value), whole=True)
     if isinstance(value, ArrayRef):
-        return Sequence(weak(value.shape[0]), partial(_element, f, value))
+        return Sequence(value.extents[0], partial(_element, f, value))
     if isinstance(value, Static) and isinstance(value.object, Sequence):
         return value.object
     return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import array_access, environment, iteration, records, unsupported
+from smmux.compiler.frontend import array_access, environment, iteration, records, slices, unsupported
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
-from smmux.compiler.frontend.expression_rules import augmented, evaluate_index, harmless
+from smmux.compiler.frontend.expression_rules import augmented, harmless
 from smmux.compiler.frontend.infer import infer_statements
 from smmux.compiler.frontend.rules import evaluate, execute, inference, statement
 from smmux.compiler.frontend.source import is_overlap
-from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Tuple, Value, type_name
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Tuple, type_name
 from smmux.errors import CompileError
 
 
@@ -79,8 +79,11 @@ def bind(f: Frame, target: ast.expr, value: Anything) -> None:
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(f, target, value)
     elif isinstance(target, ast.Subscript):
-        array, index = _element(f, target)
-        array_access.store(f, target, array, index, value)
+        array, between = _element(f, target)
+        if slices.is_view(between):
+            slices.store(f, target, slices.view(f, target, array, between), value)
+            return
+        array_access.store(f, target, array, array_access.indices(f, target, between), value)
     elif isinstance(target, ast.Attribute):
         array_access.store(f, target, _field(f, target), [], value)
     else:
@@ -101,16 +104,16 @@ def _unpack(f: Frame, target: ast.Tuple | ast.List, value: Anything) -> None:
         bind(f, inner.value if isinstance(inner, ast.Starred) else inner, item)
 
 
-def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, list[Value]]:
-    """The array and index of a subscript that is stored to."""
+def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, Anything]:
+    """The array of a subscript that is stored to, and what stands between the brackets."""
     owner = iteration.as_array(f, target, evaluate(f, target.value))
     if not isinstance(owner, ArrayRef):
         raise f.error(target, f"only array elements can be stored to, not items of {type_name(owner)}")
-    key = evaluate_index(f, target)
+    key = evaluate(f, target.slice)
     name = records.name_of(f, target, owner, key)
     if name is not None:
-        return records.field(f, target, owner, name), []
-    return owner, array_access.indices(f, target, key)
+        return records.field(f, target, owner, name), Tuple(())
+    return owner, key
 
 
 def _field(f: Frame, target: ast.Attribute) -> ArrayRef:
@@ -128,7 +131,12 @@ def augment(f: Frame, node: ast.AugAssign) -> None:
         current = environment.read(f, node.target, node.target.id)
         environment.write(f, node, node.target.id, augmented(f, node, current))
         return
-    array, index = _element(f, node.target) if isinstance(node.target, ast.Subscript) else (_field(f, node.target), [])
+    array, between = (
+        _element(f, node.target) if isinstance(node.target, ast.Subscript) else (_field(f, node.target), Tuple(()))
+    )
+    if slices.is_view(between):
+        raise f.error(node, "operators work on elements, not on slices; write a loop")
+    index = array_access.indices(f, node.target, between)
     current = array_access.load(f, node.target, array, index)
     value = augmented(f, node, current)
     array_access.store(f, node.target, array, index, value)

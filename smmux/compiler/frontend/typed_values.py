@@ -186,12 +186,13 @@ class Structure:
 class ArrayRef:
     """An array, a view of one, or a row of one: element i, j is at base + offset + i * strides[0] + j * strides[1].
 
-    Of the element of a structured array, a record, it is a reference without axes.
+    Of the element of a structured array, a record, it is a reference without axes. An extent is a number of the kernel
+    where a slice has bounds that are known only at run time.
     """
 
     storage: ir.Storage | LocalArray
     dtype: Scalar | Structure | Packed
-    shape: tuple[int, ...]
+    shape: tuple[Any, ...]
     strides: tuple[int, ...]
     readonly: bool = False
     base: Value | None = None
@@ -206,6 +207,16 @@ class ArrayRef:
     def name(self) -> str:
         """The name in the user's source."""
         return self.storage.name
+
+    @property
+    def known_shape(self) -> tuple[int | None, ...]:
+        """The extents, None where one is known only at run time."""
+        return tuple(extent if isinstance(extent, int) else None for extent in self.shape)
+
+    @property
+    def extents(self) -> tuple[Value, ...]:
+        """The extents as numbers."""
+        return tuple(weak(extent) if isinstance(extent, int) else extent for extent in self.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -336,13 +347,21 @@ def same(a: Anything, b: Anything) -> bool:
     if isinstance(a, ArrayRef) and isinstance(b, ArrayRef):
         if not same_view(a, b):
             return False
+        if not all(same(x, y) for x, y in zip(a.extents, b.extents, strict=True)):
+            return False
         return a.base is b.base or (a.base is not None and b.base is not None and same(a.base, b.base))
     return isinstance(a, Static) and isinstance(b, Static) and a.object is b.object
 
 
+def extent_value(operand: ir.Operand | None, most: int = INT32_MAX) -> Value:
+    """An extent that is known only at run time: a Python number of one word."""
+    return Value(Kind.WEAK_INT, operand, None, 0, most)
+
+
 def same_view(a: ArrayRef, b: ArrayRef) -> bool:
-    """True if two references differ at most in their base."""
-    return (a.storage, a.dtype, a.shape, a.strides, a.offset) == (b.storage, b.dtype, b.shape, b.strides, b.offset)
+    """True if two references differ at most in numbers: their base, and extents known only at run time."""
+    places = ((v.storage, v.dtype, v.known_shape, v.strides, v.offset) for v in (a, b))
+    return next(places) == next(places)
 
 
 def bits_of(value: Value) -> Any:
@@ -368,7 +387,7 @@ def describe(value: Anything) -> Any:
     if isinstance(value, ArrayRef):
         storage = value.storage
         place = (storage.space, storage.index) if isinstance(storage, ir.Storage) else ("local", storage.name)
-        return ("array", place, value.dtype, value.shape, value.strides, value.offset, value.base is None)
+        return ("array", place, value.dtype, value.known_shape, value.strides, value.offset, value.base is None)
     return ("static", id(value.object))
 
 

@@ -35,7 +35,6 @@ SYNTAX = {
     "YieldFrom": ("yield", "store results in an array"),
     "Match": ("match", "use if and elif"),
     "NamedExpr": (":= ", "assign in a statement of its own"),
-    "Slice": ("a slice", "index one element at a time"),
     "Starred": ("* here", ""),
     "Await": ("await", ""),
     "AsyncFor": ("async", ""),
