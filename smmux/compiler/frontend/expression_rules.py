@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import types
 from collections.abc import Callable
 from functools import partial
 from typing import Any
