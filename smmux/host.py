@@ -120,7 +120,8 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: DeviceNDArray | 
         if copy:
             _copy(to, np.asarray(obj))
         return to
-    made = np.array(obj) if copy else np.empty_like(obj, subok=False)
+    lent = obj.copy() if isinstance(obj, np.void) else obj  # a record, of which np.array makes a view
+    made = np.array(lent) if copy else np.empty_like(obj, subok=False)
     return made.view(DeviceNDArray)
 
 
@@ -207,6 +208,8 @@ def passed(argument: Any) -> Any:
         return argument.value
     if hasattr(argument, "__cuda_array_interface__") and not isinstance(argument, np.ndarray):
         return as_cuda_array(argument)
+    if isinstance(argument, np.ndarray) and argument.ndim == 0 and argument.dtype.names is not None:
+        return argument[()]  # a record, in the same memory
     return argument
 
 

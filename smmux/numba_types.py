@@ -22,5 +22,7 @@ def of_smmux(value: Any) -> Any:
         return ArrayAnnotation(of_smmux(value.dtype), value.ndim, value.layout)
     if kind in ("Tuple", "UniTuple"):
         return TupleAnnotation(tuple(map(of_smmux, value.types)))
+    if kind == "Record":
+        return types.from_dtype(value.dtype)
     named = getattr(types, str(value), None)
     return named if isinstance(named, Scalar | Void) else value

@@ -21,7 +21,7 @@ from smmux import types
 from smmux.conversions import best
 from smmux.errors import ConfigError, did_you_mean
 from smmux.numba_types import of_smmux
-from smmux.types import TYPES, ArrayAnnotation, FunctionType, Scalar, TupleAnnotation, Void
+from smmux.types import TYPES, ArrayAnnotation, FunctionType, Record, Scalar, TupleAnnotation, Void
 
 __all__ = ["Mismatch", "Signatures", "as_declared", "is_signature", "signatures_of"]
 
@@ -184,6 +184,10 @@ def _converted(value: Any, declared: Any, name: str) -> Any:
         return None
     if isinstance(declared, ArrayAnnotation):
         return _array(value, declared, name)
+    if isinstance(declared, Record):
+        if not isinstance(value, np.void) or value.dtype != declared.dtype:
+            raise Mismatch(f"argument {name!r} is declared as {declared}, but is {_described(value)}")
+        return value
     return _number(value, declared, name)
 
 

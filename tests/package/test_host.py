@@ -134,6 +134,22 @@ def test_types_that_are_numbas():
         kernel[1, 1](a.T, (1, 2))
 
 
+def test_records_on_the_device():
+    @cuda.jit
+    def kernel(record, records):
+        record.x = 5
+        records[1].y = 6
+
+    records = np.zeros(3, smmux.from_dtype([("x", "f4"), ("y", "i4")]).dtype)
+    record = cuda.to_device(records[2])
+    kernel[1, 1](record, records)
+    assert record.copy_to_host()["x"] == 5
+    assert records["y"].tolist() == [0, 6, 0]
+    declared = cuda.jit((smmux.from_dtype(records.dtype), smmux.from_dtype(records.dtype)[:]))(kernel.py_func)
+    declared[1, 1](records[0], records)
+    assert records["x"].tolist() == [5, 0, 0]
+
+
 def test_enumerations():
     class Color(enum.Enum):
         RED = 3
