@@ -292,7 +292,9 @@ class _Operands:
             return str(struct.unpack("<i", struct.pack("<I", value))[0])
         if name == "param":
             params = self.program.params
-            return f"[{params[value].name}]" if value < len(params) and params[value].name else f"[param{value}]"
+            if value >= len(params) or not params[value].name:
+                return f"[param{value}]"
+            return f"[{params[value].name}{'+4' if params[value].type == 'high' else ''}]"
         if name == "const":
             return f"c[{value}]"
         return f"%{name}.{'xyz'[value]}"

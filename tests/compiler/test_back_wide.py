@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smmux import _core
+from smmux import _core, cuda
 from smmux.compiler.ir import Imm, Instr, Mem, Operand, Reg, Storage
 from smmux.compiler.program import Program
 from tests.compiler.back import THREADS, TID, U32, Builder, assert_same, compiled, imm, ops
@@ -242,3 +242,12 @@ def test_the_interpreter_of_ir_agrees() -> None:
     data, out = np.linspace(1, 2, THREADS), np.zeros(THREADS)
     interpreter.run(function, THREADS, [data, out])
     assert out.tolist() == np.sqrt(data).tolist()
+
+
+def test_the_listing_names_both_words() -> None:
+    @cuda.jit
+    def kernel(a: Any, n: Any) -> None:
+        cuda.atomic.add(a, cuda.threadIdx.x, n)
+
+    text = kernel.ir(np.zeros(8, np.int64), np.int64(5))
+    assert "atom.global.add64 _, [%r0], {[n], [n+4]};" in text
