@@ -10,7 +10,7 @@ from math import sqrt
 
 from smmux import cuda
 from smmux.compiler.frontend.machine_operations import as_bits, as_float, ex2
-from smmux.compiler.frontend.mathlib64.trigonometric import BITS_OF_TWO_OVER_PI, bits_at
+from smmux.compiler.frontend.mathlib64.trigonometric import WINDOWS
 from smmux.types import float32, int32, uint32, uint64
 
 INFINITY = float("inf")
@@ -351,9 +351,7 @@ def _positive_power(x, y):
 
 
 def _reduce(x):
-    """x minus the nearest multiple of pi / 2, and that multiple."""
-    if abs(x) > 100000.0:
-        return _reduce_large(x)
+    """x minus the nearest multiple of pi / 2, and that multiple, for |x| up to 100,000."""
     n = round(x * 0.636619747)
     k = float32(n)
     r = cuda.fma(k, -1.57079601e00, x)
@@ -362,26 +360,22 @@ def _reduce(x):
 
 
 def _reduce_large(x):
-    """The same for any finite |x| above 2, from those 96 bits of 2 / pi that reach the fraction (Payne and Hanek)."""
-    table = cuda.const.array_like(BITS_OF_TWO_OVER_PI)
-    start = int32((as_bits(x) >> 23) & 0xFF) - 88  # after 64 zeros, less 25 bits whose product is a multiple of 4
-    word, shift = start >> 5, uint32(start & 31)
-    m = uint64((as_bits(x) & 0x7FFFFF) | 0x800000)
-    t = m * bits_at(table, word + 2, shift)
-    p0 = uint32(t)
-    t = (t >> 32) + m * bits_at(table, word + 1, shift)
-    p1 = uint32(t)
-    p2 = uint32((t >> 32) + m * bits_at(table, word, shift))
-    n = int32(p2 >> 30)
-    high, low = (p2 << 2) | (p1 >> 30), (p1 << 2) | (p0 >> 30)
-    above = high >= 0x80000000
-    if above:
-        high, low, n = ~high, ~low, n + 1
-    r = float32((uint64(high) << 32) | uint64(low)) * 8.51530395e-20  # pi / 2 * 2**-64
-    r = -r if above else r
-    if x < 0.0:
-        return -r, -n
-    return r, n
+    """The same for |x| from 2**16 on, of those 96 bits of 2 / pi that reach into the fraction (Payne and Hanek)."""
+    if not (abs(x) < INFINITY):
+        return x - x, 0
+    table = cuda.const.array_like(WINDOWS)
+    pattern = as_bits(x)
+    row = ((pattern >> 23) & 0xFF) - 143
+    m = uint64((pattern & 0x7FFFFF) | 0x800000)
+    product = ((m * uint64(table[row, 2])) >> 32) + m * uint64(table[row, 1])
+    top = uint32(product >> 32) + uint32(m) * table[row, 0]
+    high, low = (top << 2) | (uint32(product) >> 30), uint32(product) << 2
+    above = int32(high) >> 31  # all ones for a fraction above 1/2, which is taken off
+    n = int32(top >> 30) - above
+    high, low = high ^ uint32(above), low ^ uint32(above)
+    size = float32((uint64(high) << 32) | uint64(low)) * 8.51530395e-20  # pi / 2 * 2**-64
+    sign = int32(pattern) >> 31
+    return as_float(as_bits(size) ^ ((uint32(above) ^ pattern) & 0x80000000)), (n ^ sign) - sign
 
 
 def _sin_polynomial(r):
@@ -402,27 +396,49 @@ def _cos_polynomial(r):
 
 def sin(x):
     """Sine."""
-    if not (abs(x) < INFINITY) or x == 0.0:
-        return x - x if x != 0.0 else x
-    r, n = _reduce(x)
+    if 0.0 < abs(x) <= 100000.0:
+        r, n = _reduce(x)
+        return _sin_of_quadrant(r, n)
+    if not (abs(x) > 0.0):
+        return x
+    r, n = _reduce_large(x)
+    return _sin_of_quadrant(r, n)
+
+
+def _sin_of_quadrant(r, n):
+    """sin(r + n pi / 2)."""
     value = _cos_polynomial(r) if n & 1 == 1 else _sin_polynomial(r)
     return -value if n & 2 == 2 else value
 
 
 def cos(x):
     """Cosine."""
-    if not (abs(x) < INFINITY):
-        return float32(NAN)
-    r, n = _reduce(x)
+    if abs(x) <= 100000.0:
+        r, n = _reduce(x)
+        return _cos_of_quadrant(r, n)
+    r, n = _reduce_large(x)
+    return _cos_of_quadrant(r, n)
+
+
+def _cos_of_quadrant(r, n):
+    """cos(r + n pi / 2)."""
     value = _sin_polynomial(r) if n & 1 == 1 else _cos_polynomial(r)
     return -value if (n + 1) & 2 == 2 else value
 
 
 def tan(x):
     """Tangent."""
-    if not (abs(x) < INFINITY) or x == 0.0:
-        return x - x if x != 0.0 else x
-    r, n = _reduce(x)
+    if 0.0 < abs(x) <= 100000.0:
+        r, n = _reduce(x)
+        return _tan_of_quadrant(r, n)
+    if not (abs(x) > 0.0):
+        return x
+    r, n = _reduce_large(x)
+    return _tan_of_quadrant(r, n)
+
+
+def _tan_of_quadrant(r, n):
+    """tan(r + n pi / 2)."""
     s, c = _sin_polynomial(r), _cos_polynomial(r)
     return -c / s if n & 1 == 1 else s / c
 

@@ -6,6 +6,8 @@ are multiplied that reach into the fraction of the quotient (Payne and Hanek).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from smmux import cuda
@@ -76,6 +78,17 @@ BITS_OF_TWO_OVER_PI = np.array(
     np.uint32,
 )
 """Two words of zeros, and the fraction of 2 / pi."""
+
+
+def _windows() -> np.ndarray[Any, Any]:
+    """Of the same bits, the 96 that count for a float32 with each exponent from 16 on, the upper word first."""
+    bits = int.from_bytes(BITS_OF_TWO_OVER_PI.astype(">u4").tobytes())
+    rest = 32 * len(BITS_OF_TWO_OVER_PI) - 39 - 96  # behind those of exponent 0: 64 zeros, less 25 that do not matter
+    rows = [[bits >> rest - exponent + word & 0xFFFFFFFF for word in (64, 32, 0)] for exponent in range(16, 128)]
+    return np.array(rows, np.uint32)
+
+
+WINDOWS = _windows()
 SIN = (
     -7.586696146943403e-13,
     1.6058531608510936e-10,
