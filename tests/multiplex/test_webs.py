@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -143,7 +144,7 @@ def outputs(ready: Kernel, grid: object, block: object, **options: object) -> np
 
 def refused_as_written(scheme: Any, plain: Kernel) -> bool:
     try:
-        scheme.__wrapped__(plain)
+        inspect.unwrap(scheme)(plain)
     except multiplex.MultiplexError:
         return True
     return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from smmux import multiplex
@@ -58,3 +59,61 @@ def test_what_is_not_known_may_store_and_load(call: str) -> None:
 @pytest.mark.parametrize("call", ["o[t] = len(v)", "o[t] = v.shape[0]", "for k in range(v.size):\n        o[t] += k"])
 def test_extents_are_no_access(call: str) -> None:
     assert lines(f"    v[t] = a[t]\n    o[t] += v[0]\n    {call}\n") == [(6, 7)]
+
+
+RECORD = np.dtype([("x", np.float32), ("y", np.int32)])
+RECORDS = {
+    "fields": """
+    s[t].x = a[i].x
+    s[t].y = a[i].y
+    cuda.syncthreads()
+    o[i] = s[31 - t].x
+    cuda.syncthreads()
+    s[t].x = 3
+    cuda.syncthreads()
+    o[i] += s[31 - t].x + s[t].y
+""",
+    "records": """
+    r = s[t]
+    r.x = a[i].x
+    r.y = 5
+    cuda.syncthreads()
+    q = s[31 - t]
+    o[i] = q.x + q.y
+    cuda.syncthreads()
+    r.x = 2
+    cuda.syncthreads()
+    o[i] += q.x + q.y
+""",
+    "copies": "    s[t] = a[i]\n    cuda.syncthreads()\n    o[i] = s[31 - t].x + s[t]['y']\n",
+    "arrays of a field": """
+    s['x'][t] = a['x'][i]
+    s.y[t] = a.y[i]
+    cuda.syncthreads()
+    o[i] = s['x'][31 - t] + s.y[t]
+""",
+}
+
+
+@pytest.mark.parametrize("text", RECORDS.values(), ids=[name.replace(" ", "-") for name in RECORDS])
+def test_records(text: str) -> None:
+    head = "def f(a, o):\n    s = cuda.shared.array(32, RECORD)\n    t = cuda.threadIdx.x\n    i = cuda.grid(1)\n"
+    plain = kernel(head + text.strip("\n") + "\n", RECORD=RECORD)
+    a = np.array([(k % 7, 90 - k) for k in range(96)], RECORD)
+    expected = np.zeros(96, np.float32)
+    plain.simulate(3, 32, (a, expected))
+    held = np.zeros(96, np.float32)
+    multiplex.hw(plain).simulate(3, 32, (a, held), management="dynamic", extra_blocks=1)
+    np.testing.assert_array_equal(held, expected)
+    for made in (multiplex.vtb(plain, 3), multiplex.vtb_pipe(plain).fitted(3, 32)):
+        found = np.zeros(96, np.float32)
+        made.simulate(*made.geometry(3, 32), (a, found))
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(multiplex.MultiplexError, match="an array of records is not divided"):
+        multiplex.co_hw(plain, "s", 9)
+
+
+def test_a_type_that_is_not_known_is_not_divided() -> None:
+    plain = kernel(HEAD.replace("32, float32)", "32, a.dtype)") + "    v[t] = a[t]\n    o[t] = v[31 - t]\n")
+    with pytest.raises(multiplex.MultiplexError, match="has to be a constant, such as float32"):
+        multiplex.co_vtb(plain, "v", 5)

@@ -156,8 +156,12 @@ class Frame:
             items = fact.items if fits and fact.items else [Fact(fact.uniform)] * len(target.elts)
             for item, value in zip(target.elts, items, strict=True):
                 self.bind(item, value)
+        elif isinstance(target, ast.Attribute) and (record := self.eval(target.value)).arrays:
+            self.parts(record, target, LOAD, STORE)  # the rest of the record stays
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, Fact(fact.uniform))
         else:
-            raise refuse(self.source, target, "only names, array elements and tuples of these can be assigned")
+            raise refuse(self.source, target, "only names, elements, their fields and tuples of these can be assigned")
 
     def element(self, node: ast.Subscript, *writes: bool) -> Fact:
         """An element: LOAD, STORE, or one after the other."""
@@ -202,6 +206,12 @@ class Frame:
         if isinstance(node, ast.Call):
             return isinstance(self.eval(node.func).const, Scalar)
         return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Attribute)
+
+    def parts(self, fact: Fact, node: ast.AST, *writes: bool) -> None:
+        """Fields of what can be a record of an array, loaded or stored to."""
+        arrays = sorted(fact.arrays, key=lambda a: (a.space, a.name))
+        for write, array in itertools.product(writes, arrays):
+            self.touch(array, node, write)
 
     def contents(self, fact: Fact, node: ast.AST, *writes: bool) -> bool:
         """An array as a whole, loaded or what else is done to it; True if all threads of a block get the same."""

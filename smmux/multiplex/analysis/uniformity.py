@@ -35,6 +35,7 @@ MANAGED = {id(f): f"smm.{f.__name__}" for f in (smm.alloc, smm.release, smm.isol
 SPACES = {id(cuda.shared.array): "shared", id(cuda.local.array): "local", id(cuda.const.array_like): "const"}
 MAX_DEPTH = 64
 MAX_WALKS = 64
+EXTENTS = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
 SHORTENED = {
     "continue": "a loop with trips of which some threads skip the rest",
     "break": "a loop that some threads leave before others",
@@ -104,7 +105,11 @@ def attribute(frame: Frame, node: ast.Attribute) -> Fact:
     owner = frame.eval(node.value)
     if node.attr == "T":
         return owner
-    return UNIFORM if owner.arrays else Fact(owner.uniform)
+    if owner.arrays and node.attr in EXTENTS:
+        return UNIFORM
+    if isinstance(node.value, ast.Name) and owner.rank == 0:  # a record is no copy of its element
+        frame.parts(owner, node, LOAD)
+    return Fact(owner.uniform, owner.arrays, rank=owner.rank) if owner.array else Fact(owner.uniform)
 
 
 @rule(ast.Subscript)

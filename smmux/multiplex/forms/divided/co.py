@@ -143,6 +143,7 @@ def divided(kernel: Kernel, split: Split, *, allocate: bool) -> tuple[Draft, fro
     draft = outline(kernel)
     inline_barriers(draft)
     division = Division(draft, split, allocate)
+    division.sizes()
     division.region()
     inline_accesses(draft, division.names())
     division.analyse()
@@ -219,7 +220,13 @@ class Division:
     def sizes(self) -> dict[str, int]:
         """Bytes of an element, by name of the array and its views."""
         values = {name: self.analysis.fact(node).const for name, node in self.types().items()}
-        return {n: np.dtype(v.name if isinstance(v, Scalar) else v).itemsize for n, v in values.items()}
+        try:
+            types = {n: np.dtype(v.name if isinstance(v, Scalar) else v) for n, v in values.items()}
+        except TypeError:
+            raise self.refused("the type of a divided array has to be a constant, such as float32") from None
+        if any(type_.fields for type_ in types.values()):
+            raise self.refused("an array of records is not divided; use one array for each field")
+        return {n: type_.itemsize for n, type_ in types.items()}
 
     def types(self) -> dict[str, ast.expr]:
         """Types of elements, by name of the array and its views."""
