@@ -40,15 +40,23 @@ def of_run(
         error.add_note(f"check={check!r} had found:\n{error.findings}")
     _name_kernel(error, program)
     if isinstance(error, KernelUnboundLocalError) and error.pc is not None:
-        error.message = (
-            f"variable {program.variables[int(program.code['imm'][error.pc])]!r} is used before it is assigned"
-        )
+        trapped = int(program.code["imm"][error.pc])
+        if trapped < 0:
+            return _outside_axis(error, *program.axes[-1 - trapped])
+        error.message = f"variable {program.variables[trapped]!r} is used before it is assigned"
     if isinstance(error, OutOfBoundsError) and error.pc in program.joined and error.address is not None:
         _blame_word(error, program, arguments.arrays)
     if error.array_index is not None and error.address is not None:
         _name_argument(error, program, arguments.arrays)
     elif isinstance(error, OutOfBoundsError) and error.address is not None:
         error.array, error.element = _in_block(program, error)
+    return error
+
+
+def _outside_axis(trap: KernelError, array: str, axis: str) -> OutOfBoundsError:
+    """An index that the check of bounds has found."""
+    error = OutOfBoundsError(f"index outside {axis}")
+    error.__dict__.update({**vars(trap), "message": error.message, "array": array, "address": None})
     return error
 
 

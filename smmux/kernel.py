@@ -204,6 +204,7 @@ class Kernel:
         from smmux import gpus
         from smmux.launch import launch
         from smmux.narrowing import for_launch
+        from smmux.placement import restored
 
         self._check_tuple(args)
         machine = gpus.current() if gpu is None else gpus.get(gpu)
@@ -211,6 +212,10 @@ class Kernel:
         with for_launch(narrow, args, self.definition.parameters) as passed:
             values, signature = self._typed(passed, dynshared)
             chosen["facts"] = _facts(values, grid, block)
+            if rest.get("check") == "bounds":
+                checked = self._options(machine, schedule, None, {**chosen, "bounds": True})
+                with restored(values):
+                    launch(self._compile(signature, checked, machine), values, grid, block, machine, **rest)
             program = self._compile(signature, self._options(machine, schedule, max_registers, chosen), machine)
             result = launch(program, values, grid, block, machine, **rest)
         device_time.advance(result.time_us)

@@ -32,7 +32,7 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-CHECKS: Final[Mapping[str | None, int]] = {None: 0, "races": 1, "races-strict": 2}
+CHECKS: Final[Mapping[str | None, int]] = {None: 0, "races": 1, "races-strict": 2, "bounds": 0}
 """Values of the option `check`, and their number in the core (enum check_mode)."""
 
 DEFAULT_MAX_CYCLES: Final = 1_000_000_000
@@ -176,7 +176,8 @@ class LaunchOptions(TypedDict, total=False):
             _one_of(CHECKS),
             "look for misuse of shared memory: data races, loads of what nobody wrote, barriers that not all threads "
             "reach. Threads of a warp run in lockstep on these machines: races only warns of what cuda.syncwarp does "
-            "not order among them, races-strict counts it as a race. Neither changes values or cycles",
+            "not order among them, races-strict counts it as a race. bounds checks every index against its axis, in a "
+            "run of its own before the other. None changes values or cycles",
             str,
         ),
     ]

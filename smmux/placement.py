@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from smmux.errors import LaunchError
 from smmux.textures import Texture
 
-__all__ = ["WIDEST", "alignments", "as_array", "extent", "flatten", "place", "root"]
+__all__ = ["WIDEST", "alignments", "as_array", "extent", "flatten", "place", "restored", "root"]
 
 FIRST_ADDRESS: Final = 0x1000
 ALIGNMENT: Final = 256
@@ -39,6 +40,16 @@ def flatten(args: Sequence[Any]) -> Iterator[Any]:
 def as_array(record: np.void) -> NDArray[Any]:
     """A record as an array of one, in the record's own memory."""
     return np.asarray(record).reshape(1)
+
+
+@contextmanager
+def restored(args: Sequence[Any]) -> Iterator[None]:
+    """Give the arrays among arguments their content back at the end, for a run that is only to find errors."""
+    arrays = [value for value in flatten(args) if isinstance(value, np.ndarray) and value.flags.writeable]
+    contents = [array.copy() for array in arrays]
+    yield
+    for array, content in zip(arrays, contents, strict=True):
+        array[...] = content
 
 
 def extent(array: NDArray[Any]) -> tuple[int, int]:

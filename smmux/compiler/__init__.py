@@ -61,7 +61,15 @@ def compile(source: FunctionSource, signature: Signature, options: Options) -> P
     that make them safe.
     """
     kernel = source.fingerprint(), signature
-    front = kernel, options.fused_mad, options.join, options.unroll_limit, options.float64, options.typing
+    front = (
+        kernel,
+        options.fused_mad,
+        options.join,
+        options.unroll_limit,
+        options.float64,
+        options.typing,
+        options.bounds,
+    )
     coarse, fine = (replace(options, facts=facts) for facts in (options.facts.coarse(), options.facts.fine()))
 
     def lower() -> Function:

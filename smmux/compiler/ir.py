@@ -220,7 +220,8 @@ class Function:
     """A kernel in IR: its blocks in the order of the source, the entry first.
 
     params: one for each parameter word, in order; the word of an array is that array's `param`. line: the line of the
-    `def`. variables: names of variables whose assignment is checked while the kernel runs.
+    `def`. variables: names of variables whose assignment is checked while the kernel runs. axes: arrays, and their axes
+    in words, whose indices are checked.
     texts: those that print instructions name. scalars: the place among the flattened arguments, and which of its words
     it is, by parameter word of an integer. indexed: whether indices are as they are because of what is known of the
     launch. guarded: operations that make indices safe.
@@ -238,6 +239,7 @@ class Function:
     next_reg: int = 0
     line: int = 0
     variables: list[str] = field(default_factory=list)
+    axes: list[tuple[str, str]] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
     scalars: dict[int, tuple[int, int]] = field(default_factory=dict)
     indexed: bool = False

@@ -23,7 +23,8 @@ class Options:
     clocks, which "list" alone reads. join: whether adjacent accesses are merged into 64- and 128-bit ones.
     unroll_limit: operations to which a loop with a constant trip count may unroll. float64: whether the machine has
     64-bit floats. typing: "numpy" for the rules of NEP 50, "numba" for those of Numba's compiler.
-    facts: what is known of launches of the program, for its indices.
+    bounds: whether an index outside its axis ends the
+    launch. facts: what is known of launches of the program, for its indices.
 
     Raises ConfigError for a value without meaning.
     """
@@ -36,6 +37,7 @@ class Options:
     unroll_limit: int = 4096
     float64: bool = True
     typing: str = "numpy"
+    bounds: bool = False
     facts: Facts = Facts()
 
     def __post_init__(self) -> None:

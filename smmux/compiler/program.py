@@ -93,6 +93,7 @@ class Program:
     part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the constant segment.
     params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if there
     is no source. joined: the source line of each word of a joined access, by pc. variables: those that traps name.
+    axes: arrays and axes that other traps name.
     texts: what stands around the values that are printed. facts: what must hold of a launch, None if any may be.
     guarded: whether indices have operations that make them safe.
     """
@@ -113,6 +114,7 @@ class Program:
     joined: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     variables: tuple[str, ...] = ()
     texts: tuple[Text, ...] = ()
+    axes: tuple[tuple[str, str], ...] = ()
     facts: Facts | None = None
     guarded: bool = False
 

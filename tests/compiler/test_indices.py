@@ -227,3 +227,36 @@ def emulate(text, a, data, out, n, m):
     }  # fmt: skip
     with np.errstate(all="ignore"):
         exec(text, names)
+
+
+OUTSIDE = {
+    "out[0] = a[0, 5]": "axis 1 of 'a', whose extent is 4",
+    "out[0] = a[0, n]": "axis 1 of 'a', whose extent is 4",
+    "out[0] = a[n - 8, -5]": "axis 1 of 'a', whose extent is 4",
+    "row = a[0]\nout[0] = row[n]": "axis 0 of 'a', whose extent is 4",
+    "v = a[0, 1:n - 3]\nout[0] = v[n - 4]": "axis 0 of 'a', whose extent is known only at run time",
+    "s = cuda.shared.array((2, 2), int32)\ns[0, n - 4] = 1": "axis 1 of 's', whose extent is 2",
+    "cuda.atomic.add(a, (0, n), 1)": "axis 1 of 'a', whose extent is 4",
+}
+
+
+@pytest.mark.parametrize("body", OUTSIDE)
+def test_an_index_outside_its_axis_is_found_under_a_check(body):
+    kernel = kernel_of(f"{body}\nout[0] += 1")
+    a = np.zeros((3, 4), np.int32)
+    kernel.simulate(1, 1, (np.zeros(1, np.int32), a.copy(), 6))
+    with pytest.raises(smmux.OutOfBoundsError, match=OUTSIDE[body]) as caught:
+        kernel.simulate(1, 1, (np.zeros(1, np.int32), a, 6), check="bounds")
+    assert caught.value.line == 1 + len(body.splitlines())
+    assert caught.value.thread == (0, 0, 0)
+
+
+def test_a_check_of_bounds_changes_neither_values_nor_cycles():
+    kernel = kernel_of("i = cuda.grid(1)\nif i < n:\n    out[i] += a[i - n] + a[-1]")
+    found = []
+    for check in (None, "bounds"):
+        out, a = np.ones(8, np.int32), np.arange(8, dtype=np.int32)
+        result = kernel.simulate(1, 32, (out, a, 8), check=check)
+        np.testing.assert_array_equal(out, 1 + a + 7)
+        found.append(result.cycles)
+    assert found[0] == found[1]

@@ -134,6 +134,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         joined,
         tuple(function.variables),
         tuple(function.texts),
+        axes=tuple(function.axes),
         facts=options.facts if function.indexed else None,
         guarded=bool(function.guarded),
     )

@@ -36,11 +36,29 @@ def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Arra
         if i.known:
             offset += _constant(array, len(index), int(i.const), extent, stride) * stride
     base, index = _safe(f, array, index, offset)
+    if f.ctx.options.bounds and not f.ctx.dry:
+        _check(f, node, array, index)
     for i, stride in zip(index, array.strides, strict=False):
         if not i.known and stride:
             base = scaled(f, node, replace(array, base=base), i, stride)
     rest = len(index)
     return replace(array, base=base, offset=offset, shape=array.shape[rest:], strides=array.strides[rest:])
+
+
+def _check(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> None:
+    """End the launch if an index is outside its axis."""
+    f.at(node)
+    for k, (i, extent) in enumerate(zip(index, array.extents, strict=False)):
+        at = i if not i.known else constant(Kind.INT32, i.const + (extent.const or 0) * (i.const < 0))
+        if at.known and extent.known and 0 <= at.const < extent.const:
+            continue
+        n = f"{extent.const}" if extent.known else "known only at run time"
+        axes = f.ctx.function.axes
+        axis = array.name, f"axis {k} of {array.name!r}, whose extent is {n}"
+        if axis not in axes:
+            axes.append(axis)
+        outside = f.b.op("setp.ge.u32", ir.Type.PRED, operand(f, at), operand(f, replace(extent, kind=Kind.INT32)))
+        f.b.effect("trap", (outside,), axis=axes.index(axis))
 
 
 def scaled(f: Frame, node: ast.AST, array: ArrayRef, i: Value, stride: int) -> Value:
