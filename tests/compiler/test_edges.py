@@ -60,6 +60,19 @@ def test_comparisons_in_a_chain_stop_at_the_first_that_is_false() -> None:
         outside.simulate(1, 6, (out, a))
 
 
+def test_a_name_bound_late_in_a_chain() -> None:
+    @cuda.jit
+    def kernel(out, a):
+        i = cuda.threadIdx.x
+        x = int32(5)
+        if 0 <= i < (x := a[i]) < 3:
+            out[i] = x
+        out[i] += 10 * x
+
+    a = np.array([1, 2, 7, 2, 9], np.int32)
+    assert outputs(kernel, a).tolist() == [11, 22, 70, 20, 90]
+
+
 def test_the_complement_of_a_bool_is_refused() -> None:
     for text in ("~(n < 3)", "~True", "~(not n)"):
         with pytest.raises(smmux.CompileError, match="write `not x`"):

@@ -48,14 +48,29 @@ FLOATS = (
     *("$n(math.floor($K))", "($k / 3)", "($k * 0.125)"),
 )
 CONVERSIONS = {
-    "i": ("int32($F)", "int32($u)", "int32($c)", "int32(uint8($i))", "int16($i)", "int8($i)", "uint16($i)"),
-    "u": ("uint32($i)", "uint32(abs($F))", "uint32($c)"),
-    "f": ("float32($i)", "float32($u)", "($i * $F)", "($F + $u)", "($i / ($I | 1))", "float32($c)"),
+    "i": (
+        *("int32($F)", "int32($u)", "int32($c)", "int32(uint8($i))", "int32(int16($i))", "int32(int8($i))"),
+        *(
+            "int32($i + $u)",
+            "int32(($i - $u) >> 3)",
+            "int32(min($i, $u))",
+            "int32($i if $c else $u)",
+            "int32($u or $i)",
+        ),
+        *("int32($i // ($u | 1))", "int32($u % ($i | 1))"),
+    ),
+    "u": ("uint32($i)", "uint32(abs($F))", "uint32($c)", "uint32($u * $i)", "uint32(max($i, $u))", "uint32($i ^ $u)"),
+    "f": ("float32($i)", "float32($u)", "float32($c)"),
+    "q": ("int64($i)", "($i + $u)", "($q - $i)", "($u * $q)", "int64($u)", "int64($F)", "($u - $i)"),
+    "w": ("uint64($u)", "uint64($i)", "($w + $u)", "($u * $w)", "uint64($q)"),
+    "d": ("float64($f)", "float64($i)", "($F * $D)", "($i * $F)", "($D + $i)", "($i / ($I | 1))", "($F + $q)"),
 }
+NARROW_FLOATS = ("($i * $F)", "($F + $u)", "($i / ($I | 1))")  # of kernels without 64-bit data
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 CONDITIONS = (
     *("$i < $li", "$u < $lu", "$f < $lf", "$i < $u", "$u < $i", "$F < $i", "not $c", "$c and $c", "$c or $c"),
     *("$i < $i < $i", "0 <= $i < $u < $u", "$i < $e < $i", "$i in ($i, 3, $i)", "$i not in ($I, $I)", "$i & 4"),
+    *("($i + $u) < $i", "min($i, $u) < 0", "($u - $i) // 3 < $i", "max($i, $u) % 7 < $i"),
 )
 
 
@@ -151,7 +166,7 @@ class Writer:
     def fill(self, template: str, kind: str, depth: int) -> str:
         """A template with its $-words written out."""
         parts = template.split("$")
-        walrus = f"{kind}9" if "$w" in template else ""
+        walrus = f"{kind}9" if ":=" in template else ""
         text = [parts[0]]
         for part in parts[1:]:
             word, rest = (part[:2], part[2:]) if part[0] == "l" and part[1:2] in KINDS else (part[:1], part[1:])
@@ -221,7 +236,8 @@ class Writer:
                 arguments = [self.leaf(p) if KINDS[p].kind == "f" else self.value(p, depth - 1) for p in taken]
                 return f"{name}({', '.join(arguments)})"
         if kind in CONVERSIONS and self.chance(20):
-            return self.fill(self.one(CONVERSIONS[kind]), kind, depth - 1)
+            more = NARROW_FLOATS if kind == "f" and not self.features.wide else ()
+            return self.fill(self.one(CONVERSIONS[kind] + more), kind, depth - 1)
         if KINDS[kind].kind == "f":
             return self.fill(self.one(FLOATS), kind, depth - 1)
         group = self.one(("same", "same", "divide", "shift", "choose", "choose", "walrus", "signed"))

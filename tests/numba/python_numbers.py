@@ -51,6 +51,7 @@ class Number:
 
     __slots__ = ("value",)
     narrow = True  # of all numbers
+    poison: int | None = None  # what a division by zero gives, and an element outside its array, instead of raising
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -160,7 +161,9 @@ def compute(name: str, x: Any, y: Any) -> Any:
         dtype = FLOAT32 if Number.narrow else np.dtype(np.float64)
     a, b = convert(x, dtype), convert(y, dtype)
     if name in ("floordiv", "mod") and dtype.kind in "iu" and b == 0:
-        raise ZeroDivisionError
+        if Number.poison is None:
+            raise ZeroDivisionError
+        return Number(dtype.type(Number.poison))
     return Number(dtype.type(OPERATORS[name](a, b)))
 
 
@@ -229,12 +232,17 @@ def real(function: Callable[[Any], Any]) -> Callable[[Any], Number]:
     return lambda x: Number(x.value.dtype.type(function(x.value)))
 
 
+def whole(function: Callable[[Any], Any], exact: Callable[[Any], int]) -> Callable[[Any], Any]:
+    """A function of `math` with a whole result: a float, or Python's integer in kernels with 64-bit data."""
+    return lambda x: real(function)(x) if Number.narrow else exact(float(x.value))
+
+
 class Mathematics:
     """The module math."""
 
     sqrt = staticmethod(square_root)
     fabs = staticmethod(real(np.fabs))
-    floor = staticmethod(real(np.floor))
-    ceil = staticmethod(real(np.ceil))
-    trunc = staticmethod(real(np.trunc))
+    floor = staticmethod(whole(np.floor, math.floor))
+    ceil = staticmethod(whole(np.ceil, math.ceil))
+    trunc = staticmethod(whole(np.trunc, math.trunc))
     pi = math.pi

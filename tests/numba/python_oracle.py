@@ -51,7 +51,12 @@ class Array:
         return slice(*(None if e is None else operator.index(e) for e in (item.start, item.stop, item.step)))
 
     def __getitem__(self, index: Any) -> Any:
-        value = self.data[self._place(index)]
+        try:
+            value = self.data[self._place(index)]
+        except IndexError:
+            if Number.poison is None:
+                raise
+            value = self.data.dtype.type(Number.poison)
         if isinstance(value, np.ndarray):
             return Array(value, negative=self.negative)
         narrow = value.dtype.kind in "iu" and value.dtype.itemsize < 4
@@ -240,7 +245,9 @@ def run(module: dict[str, Any], grid: int, block: int, arguments: list[Any]) -> 
 def _argument(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return Array(value)
-    return Number(np.int32(value)) if isinstance(value, int) else Number(value)
+    if isinstance(value, int):
+        return Number(np.int32(value)) if Number.narrow else value
+    return Number(value)
 
 
 class _Thread:

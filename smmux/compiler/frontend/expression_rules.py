@@ -277,12 +277,11 @@ def _branch(
         value = _side(f, what)
         return strong(f, node, value) if isinstance(value, Value) and f.narrow else value
 
+    if f.ctx.dry and template is not None:
+        side(yes), side(no)  # names that they bind get their types
+        return template
     if f.ctx.dry:
-        return (
-            template
-            if template is not None
-            else _remembered(f, node, lambda: _select_type(f, node, side(yes), side(no)))
-        )
+        return _remembered(f, node, lambda: _select_type(f, node, side(yes), side(no)))
     key = (f.id, f".{node.lineno}.{node.col_offset}")
     edges = []
     blocks = f.b.new_block(), f.b.new_block()
