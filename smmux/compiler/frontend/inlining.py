@@ -8,7 +8,15 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from smmux.compiler.frontend import declared, environment, mathlib, mathlib_floats, mathlib_wide
+from smmux.compiler.frontend import (
+    declared,
+    environment,
+    mathlib,
+    mathlib_angles,
+    mathlib_floats,
+    mathlib_growth,
+    mathlib_wide,
+)
 from smmux.compiler.frontend.captured import lift
 from smmux.compiler.frontend.context import Edge, Frame
 from smmux.compiler.frontend.convert import cast, number
@@ -17,7 +25,7 @@ from smmux.compiler.frontend.rules import execute
 from smmux.compiler.frontend.source import FunctionSource, from_function
 from smmux.compiler.frontend.typed_values import Anything, Kind, Static, Tuple, Value
 
-LIBRARY = (mathlib, mathlib_floats, mathlib_wide)
+LIBRARY = (mathlib, mathlib_angles, mathlib_growth, mathlib_floats, mathlib_wide)
 """The modules of functions in the kernel language that go by name: of float32 and int32; of floats of either size; of
 float32, computed in float64."""
 MAX_DEPTH = 64
