@@ -212,14 +212,14 @@ def test_register_arrays_live_through_loops_and_calls():
 
 def test_narrow_local_arrays_wrap():
     @cuda.jit
-    def kernel(out):
+    def kernel(out, n):
         x = cuda.local.array(2, uint8)
-        x[0] = 300
+        x[0] = n
         x[1] = x[0] - 50
         out[0], out[1] = x[0], x[1]
 
     out = np.zeros(2, np.int32)
-    run(kernel, 1, 1, out)
+    run(kernel, 1, 1, out, np.int32(300))
     np.testing.assert_array_equal(out, [44, 250])
 
 

@@ -108,6 +108,7 @@ REFUSALS = [
     ("out[i] = 1 // 0", r"constant expression", 1, 10),
     ("out[i] = i % 0", r"integer division by zero", 1, 10),
     ("out[i] = i << -1", r"negative shift count", 1, 10),
+    ("out[i] = 2**31", r"integer 2147483648 does not fit int32, the type of 'out'", 1, 1),
     ("out[i] = i + 2**31", r"integer 2147483648 does not fit int32; write uint32\(2147483648\)", 1, 10),
     ("out[i] = w[0] + -1", r"integer -1 does not fit uint32", 1, 10),
     ("out[i] = a[0] & 1", r"operator & needs integers", 1, 10),

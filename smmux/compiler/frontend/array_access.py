@@ -161,6 +161,8 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
         _store_complex(f, node, array, index, place, dtype, value)
         return
     x = number(f, node, value)
+    if x.kind is Kind.WEAK_INT and x.known and dtype.kind.integral and not dtype.lo <= x.const <= dtype.hi:
+        raise f.error(node, f"integer {x.const} does not fit {array.dtype}, the type of {array.name!r}")
     if x.drift and x.kind.floating and not dtype.kind.floating:
         x = settle(f, node, x, f"conversion to {array.dtype}")
     target = None if f.ctx.dry else _reach(f, node, array, index, place)
