@@ -230,6 +230,7 @@ def compiled(text: str, filename: str) -> dict[str, Any]:
 def run(module: dict[str, Any], grid: int, block: int, arguments: list[Any]) -> set[str]:
     """Run the kernel; arrays are written in place. Returns the names of what threads raised."""
     raised: set[str] = set()
+    Number.narrow = not any(isinstance(value, np.ndarray) and value.itemsize >= 8 for value in arguments)
     arguments = [_argument(value) for value in arguments]
     with np.errstate(all="ignore"):
         for b in range(grid):
