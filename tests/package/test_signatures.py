@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smmux import CompileError, ConfigError, boolean, cuda, float32, int8, int32, types, uint8, void
+from smmux import CompileError, ConfigError, boolean, cuda, float32, int8, int32, multiplex, types, uint8, void
 from smmux.conversions import _conversions as conversions
 from smmux.kernel import from_source
 from smmux.signatures import signatures_of
@@ -253,3 +253,21 @@ def test_large_numbers_are_known_to_be_so():
     out = np.zeros(1, np.int32)
     typed("void(int32[:], int32)", "for k in range(x - 2, x):\n        out[0] += 1")[1, 1](out, 2**31 - 1)
     assert out[0] == 2
+
+
+def test_passes_that_write_functions_out_refuse_conversions():
+    """A function that is written out at its call would lose them."""
+
+    @cuda.jit("int32(float32[:], int32, int32)", device=True)
+    def put(tile, i, value):
+        tile[i] = value
+        cuda.syncthreads()
+        return tile[63 - i] / 2
+
+    @cuda.jit
+    def kernel(a):
+        tile = cuda.shared.array(64, float32)
+        a[cuda.grid(1)] = put(tile, cuda.threadIdx.x, a[cuda.grid(1)])
+
+    with pytest.raises(multiplex.MultiplexError, match="'put' .* and a signature, which converts its arguments"):
+        multiplex.vtb(kernel)

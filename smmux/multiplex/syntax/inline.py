@@ -141,6 +141,9 @@ class Inliner:
         given = self.arguments(function, call)
         if function.fastmath and not self.source.fastmath:
             raise refuse(self.source, call, f"{function.name!r} {self.reason} and other arithmetic, fastmath=True")
+        if function.declared:
+            why = "and a signature, which converts its arguments; leave the signature out"
+            raise refuse(self.source, call, f"{function.name!r} {self.reason} {why}")
         body = self.with_one_exit(function)
         value = body.pop().value if isinstance(body[-1], ast.Return) else None  # type: ignore[attr-defined]
         assigned = dict.fromkeys(assigned_names(body))
