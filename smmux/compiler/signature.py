@@ -23,7 +23,7 @@ ARRAY_DTYPES = (
     "float64", "float32", "float16", "int64", "uint64", "int32", "uint32", "int16", "uint16", "int8", "uint8", "bool",
     "complex64", "complex128",
 )  # fmt: skip
-WIDE = ("float64", "int64", "uint64", "complex128")
+WIDE = ("float64", "int64", "uint64", "complex128", "float16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Signature:
 
     @property
     def wide(self) -> bool:
-        """True if an argument has 64 bits."""
+        """True if an argument has 64 bits, or floats of 16."""
         return any(_is_wide(t.dtype if isinstance(t, ArrayType) else t) for t in _flatten(self.arguments))
 
     def flat(self) -> tuple[ScalarType | ArrayType, ...]:

@@ -109,6 +109,8 @@ BODIES = [
     ("f4", "out[i] = f8[i] + i"),
     ("f2", "out[i] = f8[i] * 3"),
     ("f8", "out[i] = f2[i] * f8[i]"),
+    ("f2", "out[i] = f2[i] * tenth + 1"),
+    ("f2", "s = 0.0\nfor j in range(i):\n    s += f2[j]\nout[i] = s"),
     ("f8", "out[i] = f8[i] * double"),
     ("i8", "out[i] = i4[i] * typed"),
     ("i8", "out[i] = large + i"),

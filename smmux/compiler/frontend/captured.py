@@ -44,7 +44,7 @@ def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
 def _lift_numpy(f: Frame, node: ast.AST, value: np.generic) -> Value:
     """A NumPy number, typed."""
     if isinstance(value, np.floating) and value.dtype.name in DTYPES:
-        f.ctx.wide_data |= value.dtype.itemsize == 8
+        f.ctx.wide_data |= value.dtype.itemsize != 4
         return constant(DTYPES[value.dtype.name].kind, float(value))
     if isinstance(value, np.integer):
         f.ctx.wide_data |= value.dtype.itemsize == 8

@@ -45,6 +45,9 @@ def promoted(f: Frame, a: Kind, b: Kind) -> Kind:
     return _integers(a, b)
 
 
+UINT8_MAX, INT8_MIN = 255, -128
+
+
 def together(f: Frame, a: Value, b: Value) -> Kind:
     """Type of an arithmetic operation on two numbers; elements of 8 and 16 bits take the other's side if it holds
     them."""
@@ -52,6 +55,8 @@ def together(f: Frame, a: Value, b: Value) -> Kind:
         small, other = (a, b) if a.small else (b, a)
         if other.kind is Kind.FLOAT32:
             return other.kind
+        if other.kind is Kind.FLOAT16 and f.typing is not Typing.NUMBA:
+            return other.kind if small.hi <= UINT8_MAX and small.lo >= INT8_MIN else Kind.FLOAT32
         if other.kind in UNSIGNED and small.lo >= 0:
             return Kind.UINT64 if f.typing is Typing.NUMBA else other.kind
     if a.small and b.small and f.typing is Typing.NUMBA:
