@@ -1,7 +1,6 @@
 """The gamma function of float64 and its logarithm: Stirling's series from 8 on, recurrence and reflection below.
 
-The logarithm is computed to some 65 bits: near its zeros left of -2 the result has that absolute error, and not the
-relative one that it has elsewhere.
+The logarithm is computed to some 65 bits, and near its zeros by their power series.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from smmux.compiler.frontend.mathlib64.double_words import (
     two_sum,
 )
 from smmux.compiler.frontend.mathlib64.exponentials import exp_words
+from smmux.compiler.frontend.mathlib64.gamma_zeros import ZEROS
 from smmux.compiler.frontend.mathlib64.logarithms import log, long_log_words
 from smmux.compiler.frontend.mathlib64.trigonometric import PI, sin_pi_words
 from smmux.types import float64, int32
@@ -156,7 +156,22 @@ def lgamma(x):
     high, low = long_log_words(abs(sine))
     high, low = add(LOG_PI[0], LOG_PI[1], -high, -low - sine_low / sine)
     other, other_low = lgamma_words(size)
-    return add(high, low, -other, -other_low)[0]
+    value = add(high, low, -other, -other_low)[0]
+    return lgamma_near_zero(x) if abs(value) < 0.0009765625 and x < -2.0 else value
+
+
+def lgamma_near_zero(x):
+    """The same near one of its zeros, all of which lie between -17 and -2."""
+    table = cuda.const.array_like(ZEROS)
+    whole = lowered(-x)
+    row = 2 * int32(whole) - 4 + (1 if -x - whole > 0.5 else 0)
+    exact = x - table[row, 0]
+    d, low = two_sum(exact, -table[row, 1])
+    total = table[row, 9]
+    for i in range(8, 4, -1):
+        total = cuda.fma(total, d, table[row, i])
+    slope, slope_low = quick_sum(table[row, 3], cuda.fma(total, d, table[row, 4]))
+    return multiply(slope, slope_low, d, low - table[row, 2])[0]
 
 
 def lgamma_large(x):
