@@ -172,3 +172,19 @@ def test_loops_over_views():
     for x in TABLE[1:, ::-1].ravel():
         expected = expected * 3 + int(x)
     assert list(out) == [expected, 1 * 1 + 2 * 2 + 3 * 3]
+
+
+def test_arrays_are_unpacked_and_looped_over_in_tuples():
+    @cuda.jit
+    def kernel(out, points, arrays):
+        i = cuda.threadIdx.x
+        x, y = points[i]
+        first, *rest = points[i, ::-1]
+        for a in arrays:
+            x += a[i]
+        out[i] = x + 10 * y + 100 * first + 1000 * rest[0]
+
+    points = np.array([[3, 4], [5, 6]], np.int32)
+    out = np.zeros(2, np.int32)
+    run(kernel, 1, 2, out, points, (np.array([1, 2], np.int32), np.array([3, 4, 5], np.int32)))
+    np.testing.assert_array_equal(out, points[:, 0] + [4, 6] + 110 * points[:, 1] + 1000 * points[:, 0])

@@ -12,8 +12,11 @@ from smmux.compiler.frontend.expression_rules import augmented, harmless
 from smmux.compiler.frontend.infer import infer_statements
 from smmux.compiler.frontend.rules import evaluate, execute, inference, statement
 from smmux.compiler.frontend.source import is_overlap
-from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Tuple, type_name
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Tuple, type_name, weak
 from smmux.errors import CompileError
+
+MAX_UNPACKED = 64
+"""Elements of an array that can be unpacked [EST]: more than anyone writes targets for."""
 
 
 @statement(ast.Pass)
@@ -91,6 +94,12 @@ def bind(f: Frame, target: ast.expr, value: Anything) -> None:
 
 
 def _unpack(f: Frame, target: ast.Tuple | ast.List, value: Anything) -> None:
+    value = iteration.as_array(f, target, value)
+    if isinstance(value, ArrayRef) and value.shape and (f.ctx.dry or isinstance(value.shape[0], int)):
+        count = value.shape[0] if isinstance(value.shape[0], int) else len(target.elts)
+        if count > MAX_UNPACKED:
+            raise f.error(target, f"{len(target.elts)} targets for an array of {count}")
+        value = Tuple(tuple(array_access.load(f, target, value, [weak(i)]) for i in range(count)))
     if not isinstance(value, Tuple):
         raise f.error(target, f"only a tuple can be unpacked, not {type_name(value)}")
     items, count = list(value.items), len(target.elts)
