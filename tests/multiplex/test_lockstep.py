@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smmux import multiplex
+from smmux import LaunchError, multiplex
 from smmux.kernel import Kernel
 from tests.multiplex.kernels import body, kernel
 
@@ -138,3 +138,48 @@ def test_an_index_that_counts_is_evaluated_once(form: str) -> None:
 def test_an_index_that_counts_within_an_expression_is_refused() -> None:
     with pytest.raises(multiplex.MultiplexError, match="is evaluated several times; assign what this call returns"):
         multiplex.co_hw(kernel(QUEUE.format(statement="queue[cuda.atomic.add(length, 0, 1)] += a[i]")), "queue", 5)
+
+
+LAST_WARP = """
+def f(a, o):
+    s = cuda.shared.array(96, int32)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.grid(1)]
+    s[t + 48] = 0
+    cuda.syncthreads()
+    if t < 32:
+        s[t] += s[t + 32]
+        s[t] += s[t + 16]
+        s[t] += s[t + 8]
+    {barrier}
+    o[cuda.grid(1)] = s[t]
+"""
+
+
+@pytest.mark.parametrize("scheme", [multiplex.vtb, multiplex.vtb_pipe])
+def test_warps_that_virtual_blocks_would_tear(scheme: Any) -> None:
+    made = scheme(kernel(LAST_WARP.format(barrier="cuda.syncthreads()")))
+    with pytest.raises(LaunchError, match=r"counts on the lockstep of a warp \(line 9.*the 48 threads of a block"):
+        made.geometry(4, 48)
+    assert made.geometry(4, 64) == ((2,), (128,))
+
+
+def test_a_tree_with_barriers_is_none_that_counts_on_lockstep() -> None:
+    made = multiplex.vtb(kernel("""
+    def f(a, o):
+        s = cuda.shared.array(96, int32)
+        t = cuda.threadIdx.x
+        s[t] = a[cuda.grid(1)]
+        cuda.syncthreads()
+        k = 24
+        while k > 0:
+            if t < k:
+                s[t] += s[t + k]
+            cuda.syncthreads()
+            k //= 2
+        if t < 24:
+            s[t] += s[t + 24]
+        cuda.syncthreads()
+        o[cuda.grid(1)] = s[t]
+    """))  # fmt: skip
+    assert made.geometry(4, 48) == ((2,), (96,))

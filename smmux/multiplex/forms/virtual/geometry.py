@@ -11,6 +11,9 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.dimensions import dim3
 from smmux.errors import LaunchError
 from smmux.kernel import Kernel
+from smmux.multiplex.analysis.uniformity import analysed
+from smmux.multiplex.analysis.warps import torn_pair
+from smmux.multiplex.regions.outline import outline
 from smmux.multiplex.syntax.listing import listing
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ class Merge:
     """How virtual thread blocks are put together: n of them, side by side along an axis of the block and of the grid.
 
     grid, block: the baseline's, None where they are not known. warps: whether the kernel uses its warps, which then
-    must not lie across two virtual blocks.
+    must not lie across two virtual blocks. kernel: the baseline, asked whether it counts on the lockstep of its warps.
     """
 
     n: int
@@ -36,6 +39,7 @@ class Merge:
     grid: tuple[int, int, int] | None = None
     block: tuple[int, int, int] | None = None
     warps: bool = False
+    kernel: Kernel | None = None
 
     @property
     def excess(self) -> int:
@@ -62,10 +66,23 @@ class Merge:
                 why = f"blocks of {_short(old_block)} are joined along {AXES[self.block_axis]}; give block= to the pass"
             what = f"{name} uses operations of a warp, and the warps of its blocks would not be those of the baseline"
             raise LaunchError(f"{what}: {why}")
+        if self.kernel is not None and threads % WARP and threads == old_block[0] and not self.block_axis:
+            self.keep_lockstep(name, self.kernel, threads)
         new_grid, new_block = list(old_grid), list(old_block)
         new_grid[self.grid_axis] = -(-blocks // self.n)
         new_block[self.block_axis] *= self.n
         return _short(new_grid), _short(new_block)
+
+    def keep_lockstep(self, name: str, kernel: Kernel, threads: int) -> None:
+        """Refuse blocks whose warps are torn between two accesses that nothing else orders."""
+        pair = torn_pair(analysed(outline(kernel)), threads, self.n)
+        if pair is not None:
+            lines = " and ".join(dict.fromkeys(f"{touch.node.lineno}" for touch in pair))  # type: ignore[attr-defined]
+            why = f"the {threads} threads of a block are no multiple of {WARP}"
+            raise LaunchError(
+                f"{name} counts on the lockstep of a warp (line {lines}: {pair[0].array.name!r} is stored and loaded "
+                f"without a barrier between), and the warps of its blocks would not be those of the baseline: {why}"
+            )
 
     def check(self, name: str, grid: Size, block: Size) -> None:
         """Refuse a launch that is not what `apply` gives for any baseline."""

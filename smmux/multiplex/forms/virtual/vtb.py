@@ -37,8 +37,8 @@ def vtb(
     is launched with its `geometry(grid, block)`, and its `source` runs under Numba as it is.
 
     grid, block: those of the baseline, if known: sizes become constants, and a grid that is no multiple of n gets a
-    guard. stage_registers: as for `hw`. Warps are put together anew where blocks are no multiple of 32 threads:
-    kernels with operations of a warp are refused then, and code that counts on lockstep alone races (`check="races"`).
+    guard. stage_registers: as for `hw`. Warps are put together anew where blocks are no multiple of 32 threads: the
+    launch of kernels with operations of a warp is refused then, and of those that are seen to count on its lockstep.
 
     Raises `MultiplexError`, with file and line, where the kernel cannot be transformed.
     """
@@ -87,7 +87,7 @@ def merged(kernel: Kernel, n: int, grid: Size | None, block: Size | None) -> Mer
     old_block = dim3("block", block) if block is not None else None
     block_axis = max(i for i in range(3) if old_block[i] > 1 or i == 0) if old_block else thread_axis(source)
     grid_axis = next((i for i in range(3) if old_grid and old_grid[i] > 1 and old_grid[i] % n == 0), 0)
-    return Merge(n, block_axis, grid_axis, old_grid, old_block, uses_warps(source))
+    return Merge(n, block_axis, grid_axis, old_grid, old_block, uses_warps(source), kernel)
 
 
 def prepared(kernel: Kernel, stage_registers: int) -> Draft:
