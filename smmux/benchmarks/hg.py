@@ -44,6 +44,7 @@ def load_batch(data, batch, t, values):
 @cuda.jit(device=True)
 def count(counters, value, own):
     """Increment the thread's own counter of a bin; `own` is its place among the bin's 64 bytes."""
+    assert value < BINS
     counters[value * THREADS + uint32(own)] += 1
 
 
