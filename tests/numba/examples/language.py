@@ -277,3 +277,20 @@ def run_many_arguments():
     out = np.zeros(3)
     many[1, 3](np.arange(3.0), 2, 3.5, 1, np.float32(0.5), np.ones(2), np.int8(3), True, out)
     return out
+
+
+@cuda.jit
+def unpacked(points, out):
+    i = cuda.grid(1)
+    own = cuda.local.array(2, float64)
+    x, y = points[i]
+    (a, _), (_, b) = points[:2]
+    own[0], own[1] = y, x
+    p, q = own
+    out[i] = x + 10 * y + 100 * a + 1000 * b + 10000 * p + 100000 * q
+
+
+def run_unpacked():
+    out = np.zeros(4)
+    unpacked[1, 4](np.arange(8.0).reshape(4, 2), out)
+    return out
