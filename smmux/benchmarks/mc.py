@@ -86,7 +86,6 @@ def generate_triangles(
     gradients = cuda.local.array(24, float32)
     t = cuda.threadIdx.x
     voxel = active_cells[min(uint32(cuda.grid(1)), uint32(active - 1))]
-    assert voxel < first_vertex.size
     x = float32(-1) + float32(voxel & grid_mask[0]) * cell_size[0]
     y = float32(-1) + float32((voxel >> grid_shift[1]) & grid_mask[1]) * cell_size[1]
     z = float32(-1) + float32((voxel >> grid_shift[2]) & grid_mask[2]) * cell_size[2]
@@ -111,6 +110,7 @@ def generate_triangles(
         assert i < TRIANGLE_SLOTS
         row = edges[case * TRIANGLE_SLOTS + i]
         assert row < 12
+        assert voxel < first_vertex.size
         vertex = uint32(first_vertex[voxel] + i)
         if vertex < max_vertices:
             for axis in range(3):
