@@ -220,8 +220,8 @@ line and what to write instead. What numba.cuda does not have, `smmux.smm` and `
 
 ## Types
 
-A result has the type that NumPy gives it: int32 with uint32 is int64, int64 with float32 is float64, uint64 with int64 is
-float64 (and compares exactly). Python's numbers take the type of what they meet: literals, indices, `range`, `len`,
+A result has the type that NumPy gives it: int32 with uint32 is int64, int64 with float32 is float64, uint64 with int64
+is float64 (and compares exactly). Python's numbers take the type of what they meet: literals, indices, `range`, `len`,
 arguments that are Python numbers, `int(x)` and `float(x)`.
 
 * A kernel without 64-bit or float16 data (no such array, argument, constant or cast) stays within 32 bits: there the quotient of
