@@ -64,3 +64,9 @@ def test_what_is_different_is_noted_once():
     notes = kernel("out[i] = (k[i] + 1) // 2 + (out[i] - 1)\nout[i] = out[i] // 2").portability(*ARGUMENTS)
     assert len(notes) == 1
     assert str(notes[0]).startswith("<kernel>:3:")
+
+
+def test_wide_elements_show_the_upper_bits():
+    wide = (np.zeros(4, np.int64), *ARGUMENTS[1:])
+    notes = kernel("out[i] = k[i] * k[i]\nout[i] = out[i] * out[i]\nk[i] = k[i] * 3").portability(*wide)
+    assert [(note.loc.line, note.message.split(" uses")[0]) for note in notes] == [(3, "conversion to int64")]

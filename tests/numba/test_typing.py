@@ -114,6 +114,41 @@ def test_arguments_and_indices():
     np.testing.assert_array_equal(found, 3.0 * 0.1)
 
 
+STATEMENTS = (
+    ("f8", "x = 0\nfor j in range(i):\n    x += f4[j]\nout[i] = x"),
+    ("f8", "x = 0.0\nfor j in range(i):\n    x += f4[j] * p\nout[i] = x"),
+    ("i8", "x = i4[i]\nfor j in range(4):\n    x = x * 3 + j\nout[i] = x"),
+    ("f4", "out[i] = f4[i] * 2.0 + i4[i]"),
+    ("i8", "h = 5381\nfor j in range(i):\n    h = h * 33 + u1[j]\nout[i] = h"),
+    ("i8", "h = u4[i]\nh ^= h << 13\nh ^= h >> 17\nh ^= h << 5\nout[i] = h"),
+    ("i8", "out[i] = u1[i] - u1[31 - i]"),
+    ("i8", "out[i] = max(i4[i], i8[i]) - min(u4[i], i4[i])"),
+    ("f8", "y = f4[i]\nif y > 0:\n    y = y * 0.5\nout[i] = y"),
+    ("f8", "a, b = 1.0, f4[i]\nfor j in range(5):\n    a, b = b, a + b\nout[i] = a"),
+    ("f8", "out[i] = f4[i] if i % 2 else f8[i]"),
+)
+
+
+@pytest.mark.parametrize(("kind", "body"), STATEMENTS)
+def test_statements(kind, body):
+    data = {
+        **{name: numbers(dtype, 5) for name, dtype in (("f4", "float32"), ("f8", "float64"), ("i4", "int32"))},
+        **{name: numbers(dtype, 6) for name, dtype in (("i8", "int64"), ("u4", "uint32"), ("u1", "uint8"))},
+        "p": 0.1,
+    }
+    names = {name: value for name, value in data.items() if name in body}
+    lines = "".join(f"    {line}\n" for line in body.split("\n"))
+    space: dict[str, Any] = {}
+    exec(f"def function(i, out, {', '.join(names)}):\n{lines}", space)
+    function = numba.njit(space["function"])
+    found, wanted = np.zeros(THREADS, kind), np.zeros(THREADS, kind)
+    for thread in range(THREADS):
+        function(thread, wanted, *names.values())
+    text = f"def kernel(out, {', '.join(names)}):\n    i = cuda.grid(1)\n{lines}"
+    from_source(text, {"cuda": cuda}).simulate(1, THREADS, (found, *names.values()), gpu="GTX285", typing="numba")
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_unknown_rules():
     with pytest.raises(ConfigError, match="typing must be one of numpy, numba"):
         from_source("def kernel(a):\n    pass\n", {}).simulate(1, 1, (np.zeros(1),), typing="c")

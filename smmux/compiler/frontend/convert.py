@@ -118,6 +118,8 @@ def cast(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
         return truth(f, node, value)
     if value.kind is Kind.BOOL:
         return _from_bool(f, value, kind)
+    if kind.wide:
+        value = settle(f, node, value, f"conversion to {kind.value}")
     if kind.floating:
         return _to_float(f, node, value, kind)
     if value.kind.floating:
