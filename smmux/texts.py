@@ -25,7 +25,7 @@ __all__ = ["find", "watch"]
 COMPARED: Final = "smmux compares"
 """File name of texts that this module itself compiles."""
 
-LONGEST: Final = 1 << 20
+LONGEST: Final = 1 << 18
 """Bytes of the longest text that is remembered or read [EST]: kernels have some thousand."""
 
 _future: Any = importlib.import_module("__future__")

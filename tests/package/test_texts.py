@@ -87,6 +87,15 @@ def test_a_function_decorated_later():
     assert doubled(cuda.jit(found["double"])) == 62
 
 
+def test_text_under_the_name_of_a_file_that_has_another(tmp_path):
+    file = tmp_path / "file.py"
+    for content in ("", "x = 1\n" * 9, KERNEL.replace("i", "j"), "def other():\n    pass\n" * 9):
+        file.write_text(content)
+        found = names()
+        exec(compile(KERNEL, str(file), "exec"), found)
+        assert doubled(found["double"]) == 62
+
+
 def test_messages_and_counters_show_the_line():
     found = names()
     exec(KERNEL, found)

@@ -203,11 +203,16 @@ def from_function(
 def _definition(function: types.FunctionType) -> tuple[ast.FunctionDef, str, tuple[str, ...]]:
     """A function's node, the file name, and the lines that this file would have if there were one."""
     code = function.__code__
+    node = None
     if not code.co_filename.startswith("<") and code.co_name != "<lambda>":
-        with contextlib.suppress(OSError, TypeError):
+        with contextlib.suppress(OSError, TypeError, SyntaxError):  # the file may have other text by now, or ever since
             lines, first = inspect.getsourcelines(code)
-            return _parse("".join(lines), first, code.co_name, code.co_filename), code.co_filename, ()
+            node = _parse(text := "".join(lines), first, code.co_name, code.co_filename)
+            if all(name in text for name in (*code.co_names, *code.co_varnames)):
+                return node, code.co_filename, ()
     if (found := texts.find(code)) is None:
+        if node is not None:  # a tool has changed the instructions, as pytest does where there is an assert
+            return node, code.co_filename, ()
         raise CompileError(
             f"the source of {code.co_name!r} is in no file, and Python keeps nothing of what it reads from a pipe; "
             "put the kernel in a file or a notebook cell, or build it with smmux.kernel.from_source",
