@@ -17,6 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -114,11 +115,15 @@ def verdict(case: Case, options: dict[str, Any]) -> tuple[str, str]:
         return f"{type(error).__name__} of Python", f"{type(error).__name__}: {str(error)[:300]}"
 
 
-def report(seeds: Sequence[int], features: Features, keep: bool) -> tuple[list[str], Counter[str]]:
-    """Kernels that differ, made small unless they are to be kept, and how often each kind of difference was seen."""
+def report(seeds: Sequence[int], features: Features, mixed: bool, keep: bool) -> tuple[list[str], Counter[str]]:
+    """Kernels that differ, made small unless they are to be kept, and how often each kind of difference was seen.
+
+    mixed: every third kernel has 64-bit data.
+    """
     found, kinds = [], Counter[str]()
     for seed in seeds:
-        case, options = generate(Random(seed), features), RUNS[seed % len(RUNS)]
+        chosen = replace(features, wide=seed % 3 == 0) if mixed else features
+        case, options = generate(Random(seed), chosen), RUNS[seed % len(RUNS)]
         kind, words = verdict(case, options)
         if not kind:
             continue
@@ -150,13 +155,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", action="store_true", help="print failing kernels as generated")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
-    for name in ("wide", "slices", "stars"):
-        parser.add_argument(f"--{name}", action="store_true", help="with this part of the language")
-    parser.add_argument("--no-negative", action="store_true", help="without indices that count from the end")
+    parser.add_argument("--wide", action=argparse.BooleanOptionalAction, help="64-bit data in all kernels or in none")
     parser.add_argument("--hostile", type=int, default=15, help="of a hundred kernels, those that may raise")
     given = parser.parse_args(argv)
-    features = Features(given.wide, given.slices, given.stars, not given.no_negative, given.hostile)
-    one = partial(report, features=features, keep=given.keep)
+    features = Features(wide=bool(given.wide), hostile=given.hostile)
+    one = partial(report, features=features, mixed=given.wide is None, keep=given.keep)
     kinds: Counter[str] = Counter()
     done = 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a limit of time: say what was found

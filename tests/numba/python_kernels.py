@@ -38,6 +38,7 @@ INTEGERS = {
     "same": ("($k + $l)", "($l - $k)", "($k * $l)", "($k & $l)", "($l | $k)", "($k ^ $k)", "(~$k)", "(-$k)"),
     "divide": ("($k // ($k | 1))", "($k % ($k | 1))", "($k // 3)", "($k % 10)", "($k % 32)", "divmod($k, 7)[$2]"),
     "shift": ("($k << ($k & 31))", "($k >> ($k & 31))", "($k << $s)", "($k >> $s << 3)", "($k >> $s)"),
+    "functions": ("mixed_up($k, $k, $l)", "mixed_up($k)", "mixed_up($k, by=$k)", "shifted(by=$k, x=$k)"),
     "choose": ("($k if $c else $k)", "min($k, $k)", "max($k, $l)", "($k or $k)", "($k and $k)", "min($k, $k, $k)"),
     "walrus": ("(($w := $k) + $w)", "($k - ($w := $k) * $w)"),
 }
@@ -83,8 +84,8 @@ class Features:
     """
 
     wide: bool = False
-    slices: bool = False
-    stars: bool = False
+    slices: bool = True
+    stars: bool = True
     negative: bool = True
     hostile: int = 15
 
@@ -240,7 +241,7 @@ class Writer:
             return self.fill(self.one(CONVERSIONS[kind] + more), kind, depth - 1)
         if KINDS[kind].kind == "f":
             return self.fill(self.one(FLOATS), kind, depth - 1)
-        group = self.one(("same", "same", "divide", "shift", "choose", "choose", "walrus", "signed"))
+        group = self.one(("same", "same", "divide", "shift", "choose", "choose", "walrus", "signed", "functions"))
         if group == "signed" and KINDS[kind].kind == "i":
             return self.fill(self.one(SIGNED), kind, depth - 1)
         if self.hostile and self.chance(3):

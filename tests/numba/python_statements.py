@@ -207,11 +207,19 @@ class Body(Writer):
     def over_items(self, depth: int) -> None:
         """A loop over a tuple, perhaps of arrays."""
         k = self.fresh("k")
-        form = self.rng.randrange(5 if self.arrays else 3)
+        form = self.rng.randrange(7 if self.arrays else 3)
         if form == 0:
             text = f"for {k} in ({self.leaf('i')}, {self.leaf('i')}, {self.leaf('i')}):"
         elif form == 1:
             text = f"for j{k}, {k} in enumerate(({self.leaf('i')}, {self.leaf('i')})):"
+        elif form > 4:
+            items = self.pick("la", "lb", "lm[1]", "m[n & 3]", "(la, lb)[1]")
+            headers = (
+                f"for {k} in {items}:",
+                f"for j{k}, {k} in enumerate({items}):",
+                f"for {k} in reversed({items}):",
+            )
+            text = self.pick(*headers, f"for {k}, j{k} in zip({items}, lm[0]):")
         elif form == 2:
             text = f"for {k}, j{k} in zip(({self.leaf('i')}, {self.leaf('i')}), reversed((1, 2, 3))):"
         else:
@@ -293,6 +301,20 @@ def put(array, index, value):
 @cuda.jit(device=True)
 def chosen(first, second):
     return first
+
+
+@cuda.jit(device=True)
+def mixed_up(x, *others, by=3):
+    for i, other in enumerate(others):
+        x = x * by + other if i else x ^ other
+    return x - by if len(others) < 2 else x
+
+
+@cuda.jit(device=True)
+def shifted(x, by=5):
+    if x < by:
+        return x
+    return x - by
 """
 
 

@@ -34,6 +34,8 @@ def test_the_generator_uses_the_language() -> None:
         "continue",
         "syncthreads",
         "function0(",
+        "mixed_up(",
+        "shifted(",
         "put(",
         "pair[",
         ".T",
