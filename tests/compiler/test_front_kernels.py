@@ -122,7 +122,7 @@ def test_host_conveniences():
 
 def test_defaults_and_keywords():
     @cuda.jit(device=True)
-    def add(x, y=5, *, z=None):
+    def add(x, y=5, **others):
         return x + y
 
     @cuda.jit(device=True)
@@ -136,7 +136,7 @@ def test_defaults_and_keywords():
     out = np.zeros(3, np.int32)
     run(kernel, 1, 1, out)
     np.testing.assert_array_equal(out, [6, 2, 100])
-    with pytest.raises(Exception, match="positional parameters only"):
+    with pytest.raises(Exception, match=r"no \*\*kwargs"):
         _ = add.definition.parameters
 
 
