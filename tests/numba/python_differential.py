@@ -163,18 +163,20 @@ def main(argv: list[str] | None = None) -> int:
     kinds: Counter[str] = Counter()
     done = 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a limit of time: say what was found
+    pool = ProcessPoolExecutor(given.jobs)
     try:
-        with ProcessPoolExecutor(given.jobs) as pool:
-            for found, some in pool.map(one, chunks(given.seed, given.count)):
-                shown = [text for text in found if kinds[_kind_of(text)] < SHOWN]
-                kinds += some
-                done = min(done + CHUNK, given.count)
-                sys.stdout.writelines(text + "\n" for text in shown)
-                sys.stdout.flush()
-                if sys.stderr.isatty() or done % 1000 == 0:
-                    sys.stderr.write(f"\r{done} kernels, {kinds.total()} differ ")
+        for found, some in pool.map(one, chunks(given.seed, given.count)):
+            shown = [text for text in found if kinds[_kind_of(text)] < SHOWN]
+            kinds += some
+            done = min(done + CHUNK, given.count)
+            sys.stdout.writelines(text + "\n" for text in shown)
+            sys.stdout.flush()
+            if sys.stderr.isatty() or done % 1000 == 0:
+                sys.stderr.write(f"\r{done} kernels, {kinds.total()} differ ")
     except KeyboardInterrupt:
         sys.stdout.write("interrupted\n")
+    finally:
+        pool.shutdown(cancel_futures=True)
     for kind, times in kinds.most_common():
         sys.stdout.write(f"{times} times: {kind}\n")
     sys.stdout.write(f"{done} kernels, {kinds.total()} differ\n")
