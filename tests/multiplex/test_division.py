@@ -329,6 +329,7 @@ def test_a_saved_register() -> None:
     ("statement", "why"),
     [
         ("part = tile[3, 2:5]", "by its elements alone"),
+        ("row = tile[3, ...]", "by its elements alone"),
         ("other = tile if x else tile", "by its elements alone"),
         ("n = tile.dtype", "by its elements alone"),
         ("x = twice(tile) if x else 1", "has to be a statement"),

@@ -7,7 +7,7 @@ import pytest
 
 from smmux import multiplex
 from smmux.kernel import Kernel
-from tests.multiplex.kernels import kernel
+from tests.multiplex.kernels import device, kernel
 
 HEAD = """
 def f(a, o):
@@ -117,3 +117,37 @@ def test_a_type_that_is_not_known_is_not_divided() -> None:
     plain = kernel(HEAD.replace("32, float32)", "32, a.dtype)") + "    v[t] = a[t]\n    o[t] = v[31 - t]\n")
     with pytest.raises(multiplex.MultiplexError, match="has to be a constant, such as float32"):
         multiplex.co_vtb(plain, "v", 5)
+
+
+ARGUMENTS = {
+    "put(*pair, x)": "def put(p, t, x):\n    p[t] = x",
+    "put(s, t, x)": "def put(p, *rest):\n    p[rest[0]] = rest[1]",
+    "put(s, t, x=x)": "def put(p, t, *, x):\n    p[t] = x\n    cuda.syncthreads()",
+}
+
+
+@pytest.mark.parametrize("call", ARGUMENTS)
+def test_arrays_behind_stars_and_keywords(call: str) -> None:
+    plain = kernel(
+        f"def f(a, o):\n    s = cuda.shared.array(32, float32)\n    t = cuda.threadIdx.x\n    x = a[cuda.grid(1)]\n"
+        f"    pair = (s, t)\n    {call}\n    cuda.syncthreads()\n    o[cuda.grid(1)] = s[31 - t]\n",
+        put=device(ARGUMENTS[call]),
+    )
+    assert [(region.first, region.last) for region in multiplex.regions(plain)] == [(6, 8)]
+    a, expected, found = np.arange(64, dtype=np.float32), np.zeros(64, np.float32), np.zeros(64, np.float32)
+    plain.simulate(2, 32, (a, expected))
+    made = multiplex.vtb(plain)
+    made.simulate(*made.geometry(2, 32), (a, found))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_names_that_are_exchanged_are_not_so_for_one_virtual_block() -> None:
+    text = (
+        HEAD
+        + "    now = s[0]\n    then = s[1]\n    now[t] = a[t]\n    for k in range(3):\n        cuda.syncthreads()\n"
+    )
+    plain = kernel(f"{text}        then[t] = now[31 - t]\n        now, then = then, now\n    o[t] = now[t]\n")
+    with pytest.raises(multiplex.MultiplexError, match="is one array now and then another") as caught:
+        multiplex.vtb(plain)
+    assert caught.value.lineno == 12
+    assert multiplex.hw(plain).source

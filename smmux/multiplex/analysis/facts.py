@@ -80,7 +80,7 @@ def join(a: Fact | None, b: Fact) -> Fact:
     items = None
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):
         items = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
-    rank = a.rank if a.rank == b.rank else None
+    rank = a.rank if a.rank == b.rank or not b.arrays else b.rank if not a.arrays else None
     return Fact(a.uniform and b.uniform, a.arrays | b.arrays, a.const if same else MISSING, items, rank)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral
 
@@ -16,7 +16,17 @@ from smmux import cuda, smm
 from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.language import Attribute, Dim3
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Jump, Loop, Piece, barriers, touches
-from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS, UNIFORM, VARYING, Condition, Fact, Scope, join, known
+from smmux.multiplex.analysis.facts import (
+    CONSTANT_OPERATIONS,
+    UNIFORM,
+    VARYING,
+    Array,
+    Condition,
+    Fact,
+    Scope,
+    join,
+    known,
+)
 from smmux.multiplex.analysis.frames import LOAD, STORE, Analysis, Frame, rule
 from smmux.multiplex.analysis.quiet import OF_BLOCKS, unquiet
 from smmux.multiplex.analysis.redefines import mark_redefines
@@ -236,13 +246,30 @@ def device_call(frame: Frame, node: ast.Call, source: FunctionSource) -> Fact:
     path = (*frame.path, node)
     scope = frame.analysis.scopes.setdefault(path, Scope(source, source.node, frame.scope, node))
     callee = Frame(frame.analysis, scope, path, frame)
-    given = dict(zip(source.parameters, (frame.eval(a) for a in node.args), strict=False))
+    values = list(_given(frame, node))
+    given = dict(zip(source.parameters, values, strict=False))
+    if (rest := source.node.args.vararg) is not None:
+        over = tuple(values[len(source.node.args.posonlyargs) + len(source.node.args.args) :])
+        arrays = frozenset[Array]().union(*(fact.arrays for fact in over))
+        given[rest.arg] = Fact(all(fact.uniform for fact in over), arrays, items=over)
     given |= {k.arg: frame.eval(k.value) for k in node.keywords if k.arg is not None}
-    for name in source.parameters:
+    for name in dict.fromkeys([*source.parameters, *given]):
         default = known(source.defaults[name]) if name in source.defaults else UNIFORM
         callee.widen(name, given.get(name, default))  # as uniform as it is in the caller
     frame.out.append(Called(callee.block(source.node.body).pieces))
     return callee.result or UNIFORM
+
+
+def _given(frame: Frame, node: ast.Call) -> Iterator[Fact]:
+    """What a call gives by position; a tuple behind a star gives its items."""
+    for argument in node.args:
+        fact = frame.eval(argument.value if isinstance(argument, ast.Starred) else argument)
+        if not isinstance(argument, ast.Starred):
+            yield fact
+        elif fact.items is None:
+            raise refuse(frame.source, argument, "what stands behind this star is not known; give arguments one by one")
+        else:
+            yield from fact.items
 
 
 # -- statements

@@ -210,10 +210,11 @@ class Inliner:
             if isinstance(value, int | float) and name not in by_name:
                 by_name[name] = at(ast.Constant(value), call)
         starred = None in named or any(isinstance(a, ast.Starred) for a in call.args)
-        if starred or by_name.keys() != set(function.parameters) or len(call.args) > len(function.parameters):
+        names = (*function.parameters, *function.keywords)
+        if starred or function.rest or by_name.keys() != set(names) or len(call.args) > len(function.parameters):
             why = f"give {function.name!r}, which {self.reason}, its arguments one by one"
             raise refuse(self.source, call, why)
-        return {name: by_name[name] for name in function.parameters}
+        return {name: by_name[name] for name in names}
 
     def kept(self, node: ast.stmt, value: ast.Name, function: FunctionSource, used: set[str]) -> ast.Name | None:
         """The variable of the caller that the value is assigned to, if the one that a function returns can be that."""

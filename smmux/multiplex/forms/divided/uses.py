@@ -151,7 +151,7 @@ def elements_only(source: FunctionSource, tree: ast.FunctionDef, arrays: Mapping
             followed.add(node.func.value)
     for use in list(Uses(source, arrays).of(tree)):
         use.put(*use.index)
-        if len(use.index) == arrays[use.array] and not any(isinstance(i, ast.Slice | ast.Starred) for i in use.index):
+        if len(use.index) == arrays[use.array] and all(map(_number, use.index)):
             followed.add(use.name)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in arrays and node not in followed:
@@ -191,6 +191,13 @@ def _matters(analysis: Analysis, call: ast.Call, node: ast.expr) -> bool:
     atomic = id(analysis.source.resolve(call.func)) in ATOMICS
     changed = analysis.fact(call.args[0]).arrays if atomic else frozenset()
     return isinstance(node, ast.Subscript) and (not changed or bool(analysis.fact(node.value).arrays & changed))
+
+
+def _number(index: ast.expr) -> bool:
+    """Whether an index can be a number: no slice, no `...`, no field of a record."""
+    return not isinstance(index, ast.Slice | ast.Starred) and not (
+        isinstance(index, ast.Constant) and not isinstance(index.value, int)
+    )
 
 
 def _root(node: ast.expr) -> str | None:

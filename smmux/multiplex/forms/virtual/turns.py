@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from smmux import cuda
+from smmux.compiler.frontend.source import assigned_names
 from smmux.multiplex.analysis.accesses import Block, Loop, Piece, escaping, touches
 from smmux.multiplex.analysis.scalars import exposed
 from smmux.multiplex.forms.virtual.control import Conditions, Control, Uneven, heads, segments
@@ -82,11 +83,23 @@ class Turns:
         self.left |= self.pending and any(escaping(pieces))
         if not conditions:
             return [piece.node for piece in pieces]
+        for piece in pieces:
+            self.refuse_exchange(piece)
         made: list[ast.stmt] = []
         for common, run in itertools.groupby(pieces, self.control.common):
             nodes = [copy.deepcopy(piece.node) for piece in run]
             made += nodes if common else self.under(conditions, nodes)
         return made
+
+    def refuse_exchange(self, piece: Piece) -> None:
+        """A name that is now one array and then another cannot be so for one virtual block alone."""
+        analysis = self.control.analysis
+        stores = analysis.scopes[()].stores
+        for name in sorted(set(assigned_names([piece.node]))):
+            fact = analysis.variable(name)
+            if fact is not None and fact.rank and fact.shared and len(stores.get(name, [])) > 1:
+                why = f"{name!r} is one array now and then another, and would be so for one virtual block alone"
+                raise refuse(self.source, piece.node, f"{why}; use one array with an axis more")
 
     def under(self, conditions: Conditions, run: list[ast.stmt]) -> list[ast.stmt]:
         """Statements under the condition that a virtual block takes part."""
