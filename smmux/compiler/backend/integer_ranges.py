@@ -154,6 +154,8 @@ class Ranges:
         low, high = self._sum(form.terms, block, end)
         found = (low + constant, high + constant)
         found = found if fits(found) else FULL
+        if found[0] < 0 and len(form.terms) > 1:
+            found = self._by_cases(form, block, end, found)
         facts = self._holding(self.facts.get(form.terms, ()), block, end)
         if len(form.terms) == 1 and form.terms[0][1] == 1 and not self.plain:
             facts += self._holding(self.sums.get(form.terms[0][0], ()), block, end)
@@ -161,6 +163,39 @@ class Ranges:
             before, found = found, self._narrowed(found, form, fact)
             if fact.accessed is not None and found != before:
                 self.used[fact.accessed[3]] = None
+        return found
+
+    def _by_cases(self, form: Affine, block: Block, end: bool, found: Range) -> Range:
+        """A sum with a product of a number and a choice of 1 or 0: the sums with the number and without it."""
+        for atom, coefficient in form.terms:
+            product = self.defs.get(atom) if isinstance(atom, Reg) else None
+            if product is None or product.op != "mul.lo.s32" or product.guard is not None:
+                continue
+            for choice, number in (product.srcs, product.srcs[::-1]):
+                chosen = self.defs.get(choice) if isinstance(choice, Reg) else None
+                if chosen is None or chosen.op != "selp.b32":
+                    continue
+                sides = [source.bits if isinstance(source, Imm) else None for source in chosen.srcs[:2]]
+                if sides == [1, 0]:
+                    without = Affine(form.constant, tuple(term for term in form.terms if term[0] != atom))
+                    cases = (without.plus(self.forms.affine(number), coefficient), True), (without, False)
+                    return hull(*(self._case(case, chosen.srcs[2], truth, block, end) for case, truth in cases))
+        return found
+
+    def _case(self, form: Affine, condition: Operand, truth: bool, block: Block, end: bool) -> Range:
+        """A form where a predicate is true, or false."""
+        found = self._form(form, block, end)
+        factors = dict(form.terms)
+        for terms, fact in self._stated(condition, truth, block, end):
+            scale = signed(factors.get(terms[0][0], 0)) // (signed(terms[0][1]) or 1)
+            scaled = Affine(0, terms).times(scale)
+            if scale < 1 or any(factors.get(atom) != factor for atom, factor in scaled.terms):
+                continue
+            unit, rest = Affine(0, terms), form.plus(scaled, -1)
+            parts = self._narrowed(self._form(unit, block, end), unit, fact), self._form(rest, block, end)
+            low, high = (scale * part + other for part, other in zip(*parts, strict=True))
+            if fits((low, high)):
+                found = max(low, found[0]), min(high, found[1])
         return found
 
     def _holding(self, facts: Iterable[tuple[Block, bool, _Fact]], block: Block, end: bool) -> list[_Fact]:
