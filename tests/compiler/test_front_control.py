@@ -112,6 +112,33 @@ def test_range_with_a_step_of_unknown_sign():
     against_python(function, A, np.array([1, -1, 2, -2, 3, -3] * 2, np.int32))
 
 
+@pytest.mark.parametrize("typing", ["numpy", "numba"])
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (2**63 - 10, 2**63 - 1, 4),
+        (10 - 2**63, -(2**63), -4),
+        (-(2**63), 2**63 - 1, 2**62),
+        (2**63 - 1, -(2**63), -(2**62)),
+    ],
+)
+@pytest.mark.parametrize("step_is_known", [True, False])
+def test_ranges_of_64_bits_stop_at_the_ends_of_their_type(bounds, typing, step_is_known):
+    step = bounds[2]
+
+    @cuda.jit
+    def kernel(out, a):
+        count = 0
+        for i in range(a[0], a[1], step if step_is_known else a[2]):
+            out[1] = i
+            count += 1
+        out[0] = count
+
+    out, numbers = np.zeros(2, np.int64), range(*bounds)
+    kernel.simulate(1, 1, (out, np.array(bounds, np.int64)), typing=typing, max_cycles=1_000_000)
+    assert out.tolist() == [len(numbers), numbers[-1]]
+
+
 def test_body_may_assign_the_loop_variable():
     def function(a):
         total = 0

@@ -112,9 +112,26 @@ def _ends(over: Range) -> bool:
 def goes_on(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
     """The condition that the next counter is within the range."""
     within = continues(f, node, counter, over)
-    if over.kind is not Kind.UINT32 or _ends(over):
+    if over.kind is Kind.INT32 or _ends(over):
         return within
-    return compare.both(f, within, compare.numbers(f, node, "GtE", counter, over.step))  # else it has wrapped around
+    return compare.both(f, within, _unwrapped(f, node, counter, over))
+
+
+def _unwrapped(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
+    """The condition that the last addition of the step did not pass an end of the counter's type."""
+    step, zero = over.step, constant(over.kind, 0)
+    lowest, highest = (constant(over.kind, end) for end in RANGE[over.kind])
+    if over.kind is Kind.UINT32 or over.kind is Kind.UINT64:
+        return compare.numbers(f, node, "GtE", counter, step)
+    up = compare.numbers(f, node, "GtE", counter, arith.binary(f, node, "Add", lowest, step))
+    if step.lo >= 0:
+        return up
+    down = compare.numbers(f, node, "LtE", counter, arith.binary(f, node, "Add", highest, step))
+    if step.hi <= 0:
+        return down
+    up = compare.both(f, compare.numbers(f, node, "Gt", step, zero), up)
+    down = compare.both(f, compare.numbers(f, node, "Lt", step, zero), down)
+    return compare.either(f, up, down)
 
 
 def continues(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
