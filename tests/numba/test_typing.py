@@ -114,6 +114,15 @@ def test_arguments_and_indices():
     np.testing.assert_array_equal(found, 3.0 * 0.1)
 
 
+@pytest.mark.parametrize("part", ["float32", "float64", "uint16", "int8", "int32", "uint8"])
+def test_complex_numbers(part):
+    first = numbers("float64", 7) + 1j * numbers("float64", 9)
+    second = (numbers("float32", 8) + 1j * numbers("float32", 10)).astype(np.complex64)
+    compare(
+        ("a / b", "b / a", "a / c", "b / c", "c / a", "c / b", "b + c", "c * b"), a=first, b=second, c=numbers(part, 11)
+    )
+
+
 STATEMENTS = (
     ("f8", "x = 0\nfor j in range(i):\n    x += f4[j]\nout[i] = x"),
     ("f8", "x = 0.0\nfor j in range(i):\n    x += f4[j] * p\nout[i] = x"),

@@ -11,7 +11,7 @@ from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import as_complex, cast, complex_of, number, to_kind
 from smmux.compiler.frontend.inlining import library
 from smmux.compiler.frontend.mathematics64 import apply_double, float_kind
-from smmux.compiler.frontend.promotion import quotient_kind, together
+from smmux.compiler.frontend.promotion import UINT8_MAX, Typing, quotient_kind, together
 from smmux.compiler.frontend.typed_values import Anything, Complex, Kind, Tuple, Value, constant, type_name, weak
 
 MOST_FACTORS = 100
@@ -30,6 +30,8 @@ def _common(f: Frame, node: ast.AST, *values: Anything) -> tuple[Kind, list[Comp
     kind = first.kind
     for other in others:
         kind = together(f, first if kind is first.kind else constant(kind, 0), other)
+    if f.typing is Typing.NUMBA and any(v.small and v.lo >= 0 and v.hi > UINT8_MAX for v in (first, *others)):
+        kind = Kind.FLOAT64  # uint16 is no part of complex64 for Numba
     if not kind.floating:
         kind = quotient_kind(f, kind)
     return kind, [complex_of(f, node, v, kind) for v in numbers]
@@ -58,7 +60,8 @@ def _product(f: Frame, node: ast.AST, a: Complex, b: Complex) -> Complex:
 def _quotient(f: Frame, node: ast.AST, a: Complex, b: Complex) -> Complex:
     if all(v.known for v in (a.re, a.im, b.re, b.im)) and a.re.kind.weak:
         return folded(f, node, lambda: complex(a.re.const, a.im.const) / complex(b.re.const, b.im.const))
-    quotient = library(f, node, "complex_quotient", a.re, a.im, b.re, b.im)
+    function = "complex_quotient_of_numba" if f.typing is Typing.NUMBA else "complex_quotient"
+    quotient = library(f, node, function, a.re, a.im, b.re, b.im)
     assert isinstance(quotient, Tuple)
     return Complex(*(cast(f, node, number(f, node, item), a.re.kind) for item in quotient.items))
 

@@ -65,6 +65,19 @@ def complex_quotient(a, b, c, d):
     return (a * ratio + b) * scale, (b * ratio - a) * scale
 
 
+def complex_quotient_of_numba(a, b, c, d):
+    """(a + b j) / (c + d j) as Numba and Python compute it; by zero, which they refuse, as NumPy does."""
+    if abs(c) >= abs(d):
+        if c == 0.0 and d == 0.0:
+            return a / abs(c), b / abs(c)
+        ratio = d / c
+        divisor = c + d * ratio
+        return (a + b * ratio) / divisor, (b - a * ratio) / divisor
+    ratio = c / d
+    divisor = c * ratio + d
+    return (a * ratio + b) / divisor, (b * ratio - a) / divisor
+
+
 def round_to_digits(x, factor):
     """x rounded to a number of decimals, whose power of ten is the factor, as NumPy does it."""
     return nearest(x * factor) / factor
