@@ -30,6 +30,9 @@ MAX_REGISTER_ARRAY = 512
 """Elements of a local array that may lie in registers [EST]; longer ones go to memory at once. No machine has more than
 255 registers per thread, but an array whose elements are not all alive at a time needs fewer than it has."""
 
+MOST_ELEMENTS = 2**24
+"""Elements of a declared array: beyond all shared and local memories, and far from where 32 bits end."""
+
 
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides in elements, last index fastest."""
@@ -95,6 +98,14 @@ def shape_of(f: Frame, node: ast.AST, value: Anything) -> tuple[int, ...]:
 # -- declarations
 
 
+def _declared_shape(f: Frame, node: ast.AST, value: Anything) -> tuple[int, ...]:
+    """A constant shape that some memory holds."""
+    shape = shape_of(f, node, value)
+    if math.prod(shape) > MOST_ELEMENTS:
+        raise f.error(node, f"no memory of a card holds arrays of {math.prod(shape)} elements; pass an array")
+    return shape
+
+
 def alignment_of(f: Frame, node: ast.AST, value: Anything) -> int:
     """The bytes that `alignment=` asks for; 1 for None."""
     if isinstance(value, Static) and value.object is None:
@@ -109,7 +120,7 @@ def declare_shared(
     f: Frame, node: ast.AST, shape: Anything, dtype: Anything, dynamic: bool, align: int = 1
 ) -> ArrayRef:
     """`cuda.shared.array` or `smm.array`: one array per place in the source, however often it is passed."""
-    element, extents = dtype_of(f, node, dtype), shape_of(f, node, shape)
+    element, extents = dtype_of(f, node, dtype), _declared_shape(f, node, shape)
     size = _size(element)
     from_launch = extents == (0,) and not dynamic
     if from_launch:
@@ -183,7 +194,7 @@ def _array(
 
 def declare_local(f: Frame, node: ast.AST, shape: Anything, dtype: Anything, align: int = 1) -> ArrayRef:
     """`cuda.local.array`: registers if every index is a constant once loops are unrolled, else local memory."""
-    element, extents = dtype_of(f, node, dtype), shape_of(f, node, shape)
+    element, extents = dtype_of(f, node, dtype), _declared_shape(f, node, shape)
     if isinstance(element, Record):
         return _declare_local_records(f, node, element, extents, align)
     elements, size = math.prod(extents), DTYPES[element.name].size

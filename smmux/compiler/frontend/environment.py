@@ -321,3 +321,11 @@ def returned(values: Iterable[Anything]) -> Anything:
     for value in values:
         result = value if result is None else join(result, value)
     return weak(0) if result is None else result
+
+
+def one_of(values: Iterable[Anything]) -> Anything | None:
+    """The type of any of several values; None if they have none in common."""
+    try:
+        return abstract(returned(map(abstract, values)))
+    except Conflict:
+        return None

@@ -384,8 +384,8 @@ def _tuple_item(f: Frame, node: ast.Subscript, owner: Tuple) -> Anything:
         return Tuple(owner.items[slice(*bounds)])
     index = number(f, node, evaluate(f, node.slice))
     if not index.known:
-        if f.ctx.dry:
-            return environment.abstract(environment.returned(map(environment.abstract, owner.items)))
+        if f.ctx.dry and (any_item := environment.one_of(owner.items)) is not None:
+            return any_item
         raise f.error(node, "the index of a tuple has to be a compile-time constant; use an array for a computed index")
     if not -len(owner.items) <= index.const < len(owner.items):
         raise f.error(node, f"index {index.const} outside a tuple of {len(owner.items)}")
