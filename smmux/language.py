@@ -73,7 +73,7 @@ ABSENT: dict[str, str] = {
     "compile_for_current_device": "kernel.ir(*args) is the listing of a kernel",
     "open_ipc_array": "arrays are NumPy arrays; pass them to other processes as such",
     "cudadecl": "a program needs nothing of Numba's compiler here",
-    "fp16": "there are no 16-bit floats; use float32",
+    "fp16": "use the operators on numbers of float16",
     "random": "import it: from smmux.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32",
     "nanosleep": "nothing is gained by sleeping; leave it out",
     "match_any_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
