@@ -194,7 +194,7 @@ struct sm {
     uint32_t queue[MAX_BLOCKS]; /* slots of blocks that wait for shared memory, first come first */
     uint32_t queue_count;
     uint32_t id;
-    struct prints *prints; /* NULL: the program prints nothing */
+    struct prints *prints;                   /* NULL: the program prints nothing */
     struct coming_block pending[MAX_BLOCKS]; /* in order */
     uint64_t finished[MAX_BLOCKS];           /* when blocks ended that are yet to be replaced */
     uint32_t pending_count, finished_count;
