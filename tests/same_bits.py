@@ -68,9 +68,12 @@ def _child(core: Path, folder: Path) -> None:
     spec = importlib.util.spec_from_file_location("smmux._core", core)
     assert spec
     assert spec.loader
+    import smmux
+
     module = importlib.util.module_from_spec(spec)
     sys.modules["smmux._core"] = module
     spec.loader.exec_module(module)
+    smmux._core = module
 
     from smmux import _core, gpus
 
@@ -117,7 +120,7 @@ def _operations(seed: int) -> str:
         chosen = rng.random(256) < 0.5
         operand[chosen] = rng.choice(np.array(SPECIAL, np.uint32), int(chosen.sum()))
     rows = [(name, row[3].split(",")) for name, row in _core.OPS.items() if row[1] not in ("LSU", "CTRL") and row[3]]
-    out = np.zeros((len(rows), 256), np.uint32)
+    out = np.zeros((2 * len(rows), 256), np.uint32)
     a = Assembler()
     a("shl.b32", d=0, a=TID_X, b=a.imm(2))
     for i in range(3):
@@ -128,12 +131,14 @@ def _operations(seed: int) -> str:
         fields = {kind: 1 + "abc".index(kind) for kind in kinds if kind in "abc"}
         fields |= {kind[-1]: 1 + "ab".index(kind[-1]) for kind in kinds if kind in ("qa", "qb")}
         fields |= {"q": 3} if "q" in kinds else {}
+        fields |= {kind: high for kind, high in {"dh": 6, "ah": 2, "bh": 3, "ch": 1}.items() if kind in kinds}
         if name.startswith(("div.s", "div.u", "rem.")):
             fields["b"] = 5
         a(name, d=0 if "p" in kinds else 4, **fields)
         if "p" in kinds:
             a("selp.b32", d=4, a=a.imm(1), b=a.imm(0), q=0)
-        a("st.global", d=4, a=0, imm=0x1000 + 1024 * (3 + i), width=4, aux=3)
+        a("st.global", d=4, a=0, imm=0x1000 + 1024 * (3 + 2 * i), width=4, aux=3)
+        a("st.global", d=6, a=0, imm=0x1000 + 1024 * (4 + 2 * i), width=4, aux=3)
     a("exit")
     found = a.run("GTX285", block=(256, 1, 1), buffers=(*operands, out))
     return hashlib.sha256(repr(found["counters"]).encode() + out.tobytes()).hexdigest()[:16]

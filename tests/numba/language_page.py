@@ -226,7 +226,8 @@ arguments that are Python numbers, `int(x)` and `float(x)`.
 
 * A kernel without 64-bit or float16 data (no such array, argument, constant or cast) stays within 32 bits: there the
   quotient of integers, an integer beside a float32 and `math` of an integer are float32, and Python's numbers are int32
-  and float32 where they are not known before the launch. `kernel.portability(...)` lists where Numba's wider results can differ.
+  and float32 where they are not known before the launch. `kernel.portability(...)` lists where Numba's wider results
+  can differ.
 * A kernel with such data follows NumPy to the letter, and Python's numbers are as exact as Python's up to 64 bits.
 * Elements of 8 and 16 bits are int32 once loaded, but take the other side's type beside uint32, uint64 and float32.
   Sums of bools are numbers. A float out of range becomes the nearest integer, and NaN 0, as on the card.
