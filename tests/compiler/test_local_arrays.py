@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smmux import cuda, int32
+from smmux import CompileError, cuda, int32
 from smmux.kernel import from_source
 from tests.compiler.front import run
 
@@ -88,3 +88,19 @@ def test_elements_stored_in_an_inner_loop_of_a_device_function():
     out = np.zeros(4, np.int32)
     run(kernel, 1, 1, out, 4)
     np.testing.assert_array_equal(out, [16, 8, 16, 8])
+
+
+@pytest.mark.parametrize("unroll_limit", [4096, 8])
+@pytest.mark.parametrize("index", [4, -5])
+def test_a_constant_index_outside_is_refused_wherever_the_array_lies(index, unroll_limit):
+    @cuda.jit
+    def outside(out):
+        first = cuda.local.array(4, int32)
+        second = cuda.local.array(4, int32)
+        for i in range(4):
+            first[i] = second[i] = i
+        first[index] = 7
+        out[0] = first[out[0] & 3] + second[1]
+
+    with pytest.raises(CompileError, match=r"outside 'first'"):
+        outside.simulate(1, 1, (np.zeros(1, np.int32),), unroll_limit=unroll_limit)

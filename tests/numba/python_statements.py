@@ -193,7 +193,7 @@ class Body(Writer):
         bounds = self.one(NEAR_THE_ENDS if self.chance(20) else RANGES)
         if not self.arrays:
             bounds = (
-                bounds.replace("n,", "i0,").replace("(n)", "(i0 & 7)").replace("n", "i0")
+                bounds.replace("n,", "i0 & 63,").replace("(n)", "(i0 & 7)").replace("n", "i0 & 63")
                 if "uint" not in bounds
                 else "3"
             )

@@ -62,13 +62,12 @@ def _reach(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: 
     storage = array.storage
     if isinstance(storage, ir.Storage):
         return storage
+    known = place.base is None and storage.dtype == array.dtype
+    if known and not 0 <= place.offset < storage.elements:
+        raise f.error(node, f"index {[i.const for i in index]} outside {storage.name!r} of shape {array.shape}")
     if storage.memory is not None:
         return storage.memory
-    if place.base is None and storage.dtype == array.dtype:
-        if not 0 <= place.offset < storage.elements:
-            raise f.error(node, f"index {[i.const for i in index]} outside {storage.name!r} of shape {array.shape}")
-        return place.offset
-    return _demote(f, storage)
+    return place.offset if known else _demote(f, storage)
 
 
 def _demote(f: Frame, storage: LocalArray) -> ir.Storage:
