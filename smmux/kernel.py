@@ -9,7 +9,7 @@ import html
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -191,9 +191,10 @@ class Kernel:
     ) -> Result:
         """Run the kernel on a machine and return the Result; arrays are written in place.
 
-        schedule: "source" keeps the program's order, "list" orders instructions for the machine's latencies. Neither
-        moves what one thread of a warp stores past what another one may load or store there. max_registers: 32-bit
-        registers per thread, None for the machine's limit. dynshared: bytes of shared memory for arrays of shape 0.
+        schedule: "source" keeps the program's order, "list" orders instructions for the machine's latencies, with no
+        more registers than leave room for as many blocks on an SM. Neither moves what one thread of a warp stores past
+        what another one may load or store there. max_registers: 32-bit registers per thread, None for the machine's
+        limit. dynshared: bytes of shared memory for arrays of shape 0.
         narrow: arguments of 64 bits have 32 on the machine, which is faster; results are widened, and a warning names
         them. Other keywords are options of the run, listed below, and of the compiler
         (`smmux.compiler.options.Options`: join, unroll_limit, ...).
@@ -216,7 +217,10 @@ class Kernel:
                 checked = self._options(machine, schedule, None, {**chosen, "bounds": True})
                 with restored(values):
                     launch(self._compile(signature, checked, machine), values, grid, block, machine, **rest)
-            program = self._compile(signature, self._options(machine, schedule, max_registers, chosen), machine)
+            wanted = self._options(machine, schedule, max_registers, chosen)
+            if schedule == "list":
+                wanted = self._sparing(signature, wanted, machine, block, rest)
+            program = self._compile(signature, wanted, machine)
             result = launch(program, values, grid, block, machine, **rest)
         device_time.advance(result.time_us)
         return result
@@ -300,6 +304,17 @@ class Kernel:
         self.overloads.add(signature, Overload(program, machine))
         return program
 
+    def _sparing(
+        self, signature: Signature, options: Options, machine: Gpu, block: int | Sequence[int], run: Mapping[str, Any]
+    ) -> Options:
+        """The options of the list schedule, without registers that cost a block which resides in program order."""
+        from smmux.compiler import compile
+        from smmux.launch import registers_free
+
+        ordered = compile(self.definition, signature, replace(options, schedule="source", latencies=()))
+        most = registers_free(ordered, machine, block, run)
+        return replace(options, max_registers=min(options.max_registers, most))
+
     def _options(self, machine: Gpu, schedule: str, max_registers: int | None, chosen: Mapping[str, Any]) -> Options:
         """Compiler options for a machine; latencies matter to the list schedule alone."""
         from smmux.compiler.options import Options
@@ -318,6 +333,7 @@ class Kernel:
             values["latencies"] = tuple(
                 (name, int(getattr(machine, f"lat_{name}")) + beyond.get(name, 0)) for name in _core.CLASSES
             )
+            values["issue_interval"] = machine.issue_interval
         return Options(**{**values, **chosen})
 
     def _repr_html_(self) -> str:

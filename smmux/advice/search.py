@@ -150,11 +150,14 @@ def _budget(fits: Occupancy, gpu: Gpu, block: Dim3, extra: int) -> int:
 
 
 def _limit(trial: Trial, kernel: Kernel, args: Sequence[Any], options: Mapping[str, Any]) -> int | None:
-    """The limit of registers for a trial: its budget if it would take more, else what `advise` was told."""
+    """The limit of registers for a trial: its budget if it would take more, else what `advise` was told.
+
+    What it would take is asked in program order: the list schedule takes no registers that cost a block.
+    """
     told: int | None = options["max_registers"]
     if trial.budget is None:
         return told
-    same = {name: options[name] for name in ("gpu", "schedule", "dynshared")}
+    same = {name: options[name] for name in ("gpu", "dynshared")}
     return trial.budget if kernel.compile(args, **same).nregs > trial.budget else told
 
 

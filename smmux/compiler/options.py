@@ -20,7 +20,8 @@ class Options:
     schedule: "source" keeps program order, "list" orders each block by critical path. max_registers: 32-bit registers
     per thread; values beyond them go to local memory. fused_mad: whether multiply-add becomes `fma.rn` (CC 2.x and
     later) rather than `mad` with a rounded product (CC 1.x). latencies: pairs of a class of `classes.def` and its
-    clocks, which "list" alone reads. join: whether adjacent accesses are merged into 64- and 128-bit ones.
+    clocks; issue_interval: clocks from one instruction of a warp to its next; "list" alone reads them. join: whether
+    adjacent accesses are merged into 64- and 128-bit ones.
     unroll_limit: operations to which a loop with a constant trip count may unroll. float64: whether the machine has
     64-bit floats. typing: "numpy" for the rules of NEP 50, "numba" for those of Numba's compiler.
     bounds: whether an index outside its axis ends the
@@ -33,6 +34,7 @@ class Options:
     max_registers: int = 124
     fused_mad: bool = False
     latencies: tuple[tuple[str, int], ...] = ()
+    issue_interval: int = 4
     join: bool = True
     unroll_limit: int = 4096
     float64: bool = True
@@ -45,5 +47,5 @@ class Options:
             raise ConfigError(f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}")
         if self.typing not in TYPINGS:
             raise ConfigError(f"typing must be one of {', '.join(TYPINGS)}, not {self.typing!r}")
-        for name, low, high in (("max_registers", 4, 255), ("unroll_limit", 0, 1 << 20)):
+        for name, low, high in (("max_registers", 4, 255), ("issue_interval", 1, 8), ("unroll_limit", 0, 1 << 20)):
             integer(name, getattr(self, name), low, high)

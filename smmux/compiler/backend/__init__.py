@@ -110,7 +110,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
     def finish(function: Function, live: int) -> None:
         interrupt.poll()
         if options.schedule == "list":
-            schedule_blocks(function, dict(options.latencies), live)
+            schedule_blocks(function, dict(options.latencies), options.issue_interval, live)
         destruct(function)
         legalize(function)
 

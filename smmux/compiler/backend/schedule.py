@@ -26,14 +26,6 @@ DEFAULT_LATENCY = 20
 arithmetic on CC 1.x and 2.x. `Kernel.simulate` gives the machine's own for every operation, so that it matters only to
 programs compiled without a machine."""
 
-ISSUE_CLOCKS = 4
-"""Clocks from one instruction of the scheduled warp to its next one, on every machine.
-
-The number is that of CC 1.x [PG55 G.3.1]. The machines' own, parameter `issue_interval`, are 4, 2 on CC 2.x and 1 on
-CC 3.x [PG55 G.4.1, G.5.1], but other warps issue between two instructions of one, so that neither is exact. With fewer
-clocks the schedule puts more operations between one and its reader, which holds more values at a time: with 2, three of
-four shipped kernels are scheduled differently, and some take 36 registers more."""
-
 REMEMBERED_ACCESSES = 32
 """Accesses of a block that a later one is compared with; then one access stands for all older ones [EST].
 
@@ -41,9 +33,12 @@ It keeps the pass linear in the length of the block. A larger number lets loads 
 a limit most kernels with unrolled loops are scheduled differently, with up to 91 registers more."""
 
 
-def schedule_blocks(function: Function, latencies: Mapping[str, int], live: int) -> None:
-    """Reorder every block of a function in SSA form. live: values held at one time, from which on program order is
-    kept."""
+def schedule_blocks(function: Function, latencies: Mapping[str, int], issue_interval: int, live: int) -> None:
+    """Reorder every block of a function in SSA form.
+
+    latencies: clocks from an operation's issue to its result, by class. issue_interval: clocks from one instruction of
+    a warp to its next one. live: values held at one time, from which on program order is kept.
+    """
     graph = Graph(function)
     defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
     warp = WarpOrder(AddressAnalysis(defs))
@@ -58,7 +53,7 @@ def schedule_blocks(function: Function, latencies: Mapping[str, int], live: int)
         if len(body) > 2:
             carried = _carried(block)
             dag = _Dag(body, warp, latencies, carried)
-            order = dag.schedule(live_out[block] & words, live)
+            order = dag.schedule(live_out[block] & words, issue_interval, live)
             block.instrs[first:-1] = [body[i] for i in order]
 
 
@@ -150,7 +145,7 @@ class _Dag:
                 height[i] = max(height[i], self.latency[i] + height[j])
         return height
 
-    def schedule(self, live_out: int, budget: int) -> list[int]:
+    def schedule(self, live_out: int, issue_interval: int, budget: int) -> list[int]:
         """Positions in their new order: of the operations that can start now the one with the longest path below it, or
         else the one that can start first."""
         uses: dict[Reg, int] = {}
@@ -191,7 +186,7 @@ class _Dag:
                 if waiting[j] == 0:
                     heapq.heappush(pending, (earliest[j], j))
                     heapq.heappush(program, j)
-            clock += ISSUE_CLOCKS
+            clock += issue_interval
         return order
 
     def _pressure(self, i: int, uses: dict[Reg, int], live_out: int) -> int:
