@@ -138,7 +138,7 @@ void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes,
 static uint32_t send_all(struct memop *op, struct access *a, const struct segment *seg, uint32_t n,
                          uint64_t at) {
     struct counters *c = &op->sm->count;
-    for (uint32_t i = 0; i < n; i++, at += op->sm->m->cfg->issue_global) {
+    for (uint32_t i = 0; i < n; i++, at += op->sm->m->cfg->replay_global) {
         global_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
         c->transaction_bytes += seg[i].bytes;
     }
@@ -275,12 +275,13 @@ bool global_issue(struct memop *op) {
     const uint64_t at = op->t + cfg->lat_global;
     const uint32_t pending =
         cache ? smcache_load(sm, cache, a, seg, n, at) : send_all(op, a, seg, n, at);
-    lsu_charge(op, n * cfg->issue_global);
+    const uint32_t replays = (n - 1) * cfg->replay_global;
+    lsu_charge(op, cfg->issue_global + replays);
     if (pending) {
         await(op, a, pending);
     } else { /* every line was there */
         const uint32_t latency = cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1;
-        set_ready(sm, a, op->t + latency + (n - 1) * cfg->issue_global);
+        set_ready(sm, a, op->t + latency + replays);
         global_free_access(sm, a);
     }
     memop_next(op);

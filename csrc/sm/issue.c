@@ -135,13 +135,30 @@ static uint32_t unit_of(const struct sm *sm, const struct scheduler *s, const st
     return sm->unit_free[s->unit[UNIT_SP]] <= t ? s->unit[UNIT_SP] : s->unit[UNIT_SFU];
 }
 
+/* The scheduler spends its time up to there on issuing. */
+static ALWAYS_INLINE void spend(struct sm *sm, struct scheduler *s, uint64_t until) {
+    if (until <= s->paid) return;
+    sm->count.issue_cycles += until - s->paid;
+    s->paid = until;
+}
+
+/* Leave the slot halfway to the next one to the SFU. */
+static void keep_slot(struct sm *sm, struct scheduler *s, uint64_t t) {
+    const uint64_t next = t + sm->m->cfg->issue_interval;
+    uint64_t *sp = &sm->unit_free[s->unit[UNIT_SP]], *lsu = &sm->unit_free[s->unit[UNIT_LSU]];
+    if (*sp < next) *sp = next;
+    if (*lsu < next) *lsu = next;
+    spend(sm, s, next);
+}
+
 /* Rows of ops.def stand in this order. */
 static bool is_memory(uint32_t op) { return op >= OP_LD_GLOBAL && op <= OP_TEX; }
 static bool is_control(uint32_t op) { return op >= OP_BRA && op <= OP_MEMBAR; }
 
 /* Issue the warp's next instruction; false if it has to wait after all, for credits, or faulted. */
-static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t,
+static ALWAYS_INLINE bool issue(struct sm *sm, struct scheduler *s, uint32_t warp, uint64_t t,
                                 const bool observed) {
+    const struct config *cfg = sm->m->cfg;
     const struct warp *w = &sm->warps[warp];
     const uint32_t pc = w->pc;
     const struct uop *u = &sm->m->program->code[pc];
@@ -149,11 +166,15 @@ static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32
     if (observed && u->flags & INSN_SYNCWARP && sm->check) check_syncwarp(sm, warp, mask);
     if (is_memory(u->op)) {
         if (!lsu_issue(sm, warp, u, active, s->unit[UNIT_LSU], t)) return false;
+        if (cfg->sfu_slots) keep_slot(sm, s, t);
         count_issue(sm, active);
         if (observed) note_issue(sm, warp, pc, active, mask);
         return true;
     }
-    sm->unit_free[unit_of(sm, s, u, t)] = t + u->interval;
+    const uint32_t unit = unit_of(sm, s, u, t);
+    const bool on_sfu = unit == s->unit[UNIT_SFU];
+    sm->unit_free[unit] = t + (on_sfu && u->unit == UNIT_EITHER ? cfg->fmul_on_sfu : u->interval);
+    if (cfg->sfu_slots && !on_sfu) keep_slot(sm, s, t);
     count_issue(sm, active);
     if (observed) note_issue(sm, warp, pc, active, mask);
     if (is_control(u->op)) return issue_control(sm, warp, u, active, t);
@@ -176,17 +197,20 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     const struct choice c = s->choice;
     assert(c.t >= s->slot && sched_can_issue(sm, s, c.warp, c.t));
     sm->stale |= cfg->issue_width < 2 ? contenders(sm, index) : ~0u;
-    if (c.t > s->slot) idle_account(sm, c.warp, s->slot, c.t);
+    if (c.t > s->paid) {
+        idle_account(sm, c.warp, s->paid, c.t);
+        s->paid = c.t;
+    }
     s->slot = c.t;
     for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, observed); issued++) {
         if (issued) {
             sm->count.dual_issued++;
             return;
         }
-        s->slot = c.t + cfg->issue_interval;
+        s->slot = c.t + (cfg->issue_interval >> cfg->sfu_slots);
         s->last = c.warp;
+        spend(sm, s, s->slot);
         if (sm->policy->issued) sm->policy->issued(sm, s);
-        sm->count.issue_cycles += cfg->issue_interval;
         if (cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) || sm->fault.code != OK)
             return;
     }

@@ -240,6 +240,6 @@ void sm_close(struct sm *sm, uint64_t end) {
         if (sm->caches[id].present) cache_check(&sm->caches[id].cache);
     sm->count.scheduler_cycles = end * schedulers;
     for (uint32_t s = 0; s < schedulers; s++)
-        if (sm->sched[s].slot < end) sm->count.idle_no_block += end - sm->sched[s].slot;
-        else sm->count.issue_cycles -= sm->sched[s].slot - end;
+        if (sm->sched[s].paid < end) sm->count.idle_no_block += end - sm->sched[s].paid;
+        else sm->count.issue_cycles -= sm->sched[s].paid - end;
 }

@@ -101,6 +101,7 @@ struct choice {
  * waiting ones are ready at ready_at, all others sleep until something happens. */
 struct scheduler {
     uint64_t slot; /* earliest next issue */
+    uint64_t paid; /* its time is accounted for up to here: beyond the slot if that is the SFU's */
     uint64_t ready, waiting;
     uint64_t wake;              /* no waiting warp is ready before */
     struct choice choice;       /* valid unless the SM's stale bit says otherwise */

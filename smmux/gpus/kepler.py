@@ -39,6 +39,7 @@ _CORE: dict[str, Value] = {
     "sp_units": (6, "PG55 G.5.1; DER"),
     "sfu_units": (1, "PG55 G.5.1; DER"),
     "lsu_units": (1, "PPT; DER"),
+    "sfu_slots": (0, "PG55 G.5.1"),
     "fmul_on_sfu": (0, "GS-KEP"),
     "fused_mad": (1, "MEM"),
 }
@@ -56,6 +57,7 @@ _MEMORY: dict[str, Value] = {
     "grid_sync": (900, "MEM Xiao and Feng, IPDPS 2010; EST"),  # 1.3 us by flags in global memory, on a GTX280
     "credits": (512, "EST"),
     "coalesce_rule": (35, "PG55 G.5.2"),
+    "replay_global": (1, "EST"),  # as the first
     "coalesce_l1": (0, "PG55 G.5.2"),
     "mem_model": (1, "MODEL"),
     # Idle latency 331 clk [PPT] = lat_global + flat_latency; 300 on GK104 [MERPSYS].

@@ -33,6 +33,7 @@ TITLES: dict[str, str] = {
     "SHOC": "SHOC benchmark results of named cards (vetter/shoc, commit 0aea03b)",
     "DQ285": "deviceQuery output of a GTX285",
     "DQ480": "deviceQuery output of a GTX480",
+    "TB200": "NVIDIA GeForce GTX 200 GPU Architectural Overview, technical brief (2008)",
     "REV285": "GTX285 launch reviews (clocks, bus width, bandwidth)",
     "BD-K20": "NVIDIA Tesla K20 board specification BD-06499-001",
     "MEM": "from memory of the literature, unverified (Wong et al., ISPASS 2010, where named)",

@@ -86,6 +86,10 @@ def _make_fit(rng: Random, config: list[int]) -> None:
     put("max_threads_sm", min(config[INDEX["max_threads_sm"]], 32 * config[INDEX["max_warps_sm"]]))
     put("max_threads_block", min(config[INDEX["max_threads_block"]], config[INDEX["max_threads_sm"]]))
     put("schedulers", min(config[INDEX["schedulers"]], config[INDEX["max_warps_sm"]]))
+    if put("sfu_slots", rng.choice((0, 1))):
+        put("schedulers", 1)
+        put("issue_width", 1)
+        put("issue_interval", config[INDEX["issue_interval"]] // 2 * 2 or 2)
     put("smem_reserved", min(config[INDEX["smem_reserved"]], config[INDEX["smem_bytes"]] - 1))
     power("pointer_bytes")
     banks = power("dram_banks")

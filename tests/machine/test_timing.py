@@ -157,7 +157,51 @@ def test_dual_issue_pairs_different_units_only() -> None:
     options = {"few": 50, "many": 100, "nregs": 110}
     assert slope(pairs("mul.f32"), "GTX285-1100", **options) == 4
     assert slope(pairs("add.f32"), "GTX285-1100", **options) == 8
-    assert slope(pairs("mul.f32"), "GTX285", **options) == 8
+    assert slope(pairs("add.f32"), "GTX285", **options) == 8
+
+
+def rate(ops: tuple[str, ...], gpu: gpus.Gpu, warps: int) -> float:
+    """Clocks of an SM for one instruction of each of some operations, many of which all warps want to execute."""
+
+    def build(a: Assembler, n: int) -> None:
+        for i in range(n):
+            for j, op in enumerate(ops):
+                width = {"width": 4} if op == "ld.shared" else {}
+                a(op, d=4 + (len(ops) * i + j) % 28, **sources(op, 0), **width)
+
+    def taken(n: int) -> int:
+        a = Assembler()
+        build(a, n)
+        a("exit")
+        return a.run(gpu, nregs=32, shared=64, block=(32 * warps, 1, 1))["counters"]["cycles"]
+
+    return (taken(60) - taken(30)) / 30 / warps
+
+
+@pytest.mark.parametrize("warps", [1, 4, 8, 16])
+@pytest.mark.parametrize(
+    ("ops", "clocks"),
+    [
+        (("mad.f32",), {1: 4, 16: 4}),
+        (("mul.f32",), {1: 8 / 3, 16: 8 / 3}),  # 32 in 8 clocks of the SFU, 64 on the SP: 12 per clock
+        (("mad.f32", "mul.f32"), {1: 6, 16: 16 / 3}),
+        (("mad.f32", "sin.approx.f32"), {1: 16, 16: 16}),
+        (("mad.f32", "mad.f32", "mad.f32", "mad.f32", "sin.approx.f32"), {1: 16, 16: 16}),
+        (("mad.f32", "add.s32"), {1: 8, 16: 8}),
+        (("mad.f32", "ld.shared"), {1: 8, 16: 8}),
+    ],
+)
+def test_sp_and_sfu_of_a_gtx285_work_at_once(ops: tuple[str, ...], clocks: dict[int, float], warps: int) -> None:
+    """The scheduler issues to them in turn; one warp can use both, and many share them in the best way.
+
+    A multiplication takes 4 clocks of the SP or 8 of the SFU: a pair of multiply-add and multiplication takes 4 (2 - k)
+    of the one and 8 k of the other, which is 16 / 3 at k = 2 / 3.
+    """
+    gpu = variant("GTX285", icache_bytes=0)
+    if warps in clocks:
+        assert rate(ops, gpu, warps) == pytest.approx(clocks[warps], rel=0.03)
+    without = variant("GTX285", icache_bytes=0, sfu_slots=0)
+    assert rate(ops, without, warps) >= max(4 * len(ops), rate(ops, gpu, warps)) * 0.99
 
 
 def test_divergent_branch_runs_both_sides_and_meets_again() -> None:
@@ -199,7 +243,7 @@ def test_scheduler_time_is_accounted_for(schedulers: int, policy: str) -> None:
         a("add.s32", d=1, a=1, b=0)
         a("bar.sync")
     a("exit")
-    gpu = variant("GTX285", schedulers=schedulers, sched_policy=policy)
+    gpu = variant("GTX285", schedulers=schedulers, sfu_slots=int(schedulers == 1), sched_policy=policy)
     counters = a.run(gpu, grid=(70, 1, 1), block=(128, 1, 1))["counters"]
     parts = counters["issue_cycles"] + sum(v for name, v in counters.items() if name.startswith("idle_"))
     assert parts == counters["scheduler_cycles"] == counters["cycles"] * schedulers * 30

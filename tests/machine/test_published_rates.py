@@ -1,0 +1,89 @@
+"""Rates of one SM that were measured on cards, and those that the machine's numbers give in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from smmux import cuda, float32, gpus
+from smmux.kernel import Kernel, from_source
+
+from .assembler import LANEID, Assembler, variant
+
+
+def cycles(build, gpu: gpus.Gpu, n: int, warps: int, **options) -> int:
+    """Cycles in which each warp of a block does n times what `build` emits."""
+    a = Assembler()
+    build(a, n)
+    a("exit")
+    return a.run(gpu, block=(32 * warps, 1, 1), **options)["counters"]["cycles"]
+
+
+@pytest.mark.parametrize(("warps", "measured"), [(1, 20), (16, 78)])
+def test_barriers_of_a_gtx285(warps: int, measured: int) -> None:
+    """What a barrier takes grows with the warps, each of which issues it in 4 clocks (Wong et al., ISPASS 2010)."""
+
+    def build(a: Assembler, n: int) -> None:
+        for _ in range(n):
+            a("bar.sync")
+
+    gpu = variant("GTX285", icache_bytes=0)
+    each = (cycles(build, gpu, 40, warps) - cycles(build, gpu, 20, warps)) / 20
+    assert each == 4 * (warps - 1) + 20 == pytest.approx(measured, rel=0.03)
+
+
+@pytest.mark.parametrize("name", ["GTX480-16K", "GTX480-48K"])
+@pytest.mark.parametrize("lines", [1, 2, 8, 32])
+def test_each_further_line_of_a_load_is_issued_again(lines: int, name: str) -> None:
+    """Lines that are in the L1: the load/store unit takes 2 clocks for the first and 4 for each other one."""
+
+    def build(a: Assembler, n: int) -> None:
+        a("shr.u32", d=0, a=LANEID, b=a.imm(5 - (lines.bit_length() - 1)))
+        a("shl.b32", d=0, a=0, b=a.imm(7))
+        a("add.s32", d=0, a=0, b=a.param(0))
+        for i in range(n):
+            a("ld.global", d=1 + i % 12, a=0, width=4, aux=0)
+
+    gpu = variant(name, icache_bytes=0)
+    words = np.zeros(1024, np.float32)
+    taken = [cycles(build, gpu, n, 16, buffers=(words,)) for n in (48, 96)]
+    each = (taken[1] - taken[0]) / 48 / 16
+    assert each == pytest.approx(gpu.issue_global + (lines - 1) * gpu.replay_global, rel=0.01)
+
+
+STREAMS = 8
+
+
+def chains(step: str) -> Kernel:
+    """SHOC's MaxFlops: independent chains of one operation each."""
+    names = [f"s{i}" for i in range(STREAMS)]
+    lines = [
+        "@cuda.jit",
+        "def chains(a, u, v, rounds):",
+        "    x = a[cuda.grid(1)]",
+        *(f"    {s} = x + float32({i})" for i, s in enumerate(names)),
+        "    for _ in range(rounds):",
+        *20 * [f"        {s} = {step.format(s=s)}" for s in names],
+        f"    a[cuda.grid(1)] = {' + '.join(names)}",
+    ]
+    return from_source("\n".join(lines) + "\n", {"cuda": cuda, "float32": float32}, name="chains")
+
+
+def gflops(gpu: gpus.Gpu, step: str, flops: int) -> float:
+    """Of a whole chip, from one TPC of it with 16 warps on each SM."""
+    rounds, threads, blocks = 24, 128, 4 * gpu.sms_per_tpc
+    a = np.full(blocks * threads, 0.5, np.float32)
+    one = gpu.replace(sm_count=gpu.sms_per_tpc)
+    args = a, np.float32(0.355), np.float32(3.75), rounds
+    result = chains(step).simulate(blocks, threads, args, one, schedule="list")
+    work = flops * STREAMS * 20 * rounds * blocks * threads * gpu.sm_count / gpu.sms_per_tpc
+    return work / result.time_us / 1000
+
+
+def test_peak_of_a_tesla_c1060() -> None:
+    """The best of SHOC's kernels multiplies beside its multiply-adds; these alone give less [SHOC, results.csv]."""
+    card = gpus.get("GTX285").replace(name="C1060", shader_khz=1_296_000, icnt_khz=602_000, dram_khz=800_000)
+    both, alone = gflops(card, "(u * {s} + v) * {s}", 3), gflops(card, "u * {s} + v", 2)
+    assert both == pytest.approx(726.2, rel=0.1)
+    assert alone < both
+    assert alone < 240 * 2 * 1.296
