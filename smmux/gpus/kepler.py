@@ -1,7 +1,10 @@
 """Tesla K20c (GK110, compute capability 3.5), one SM clock, banks of 4 or 8 bytes.
 
-Latencies and issue intervals are in SM clocks. An operation that all 192 lanes share at a lower rate holds each of the
-six groups of 32 lanes in proportion: 64 per clock is 3 clocks on a group, 32 per clock is 6.
+Latencies and issue intervals are in SM clocks. Each of the four schedulers has a group of 32 lanes of its own. The two
+other groups of the 192 lanes take the second of two arithmetic instructions of a warp, which the machine does not pair:
+128 multiply-adds per clock are what code without pairs reaches on a card (127.5 measured, and 186 with pairs made by
+hand [PPOPP17]). An operation at a lower rate holds each of the four groups in proportion: 64 per clock is 2 clocks on a
+group, 32 per clock is 4.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ _CORE: dict[str, Value] = {
     "sched_group": (8, "MEM Narasiman et al., MICRO 2011"),  # of no card: two_level alone
     "issue_interval": (1, "PG55 G.5.1"),
     "issue_width": (2, "PG55 G.5.1"),
-    "sp_units": (6, "PG55 G.5.1; DER"),
+    "sp_units": (4, "PG55 G.5.1; PPOPP17; DER"),
     "sfu_units": (1, "PG55 G.5.1; DER"),
     "lsu_units": (1, "PPT; DER"),
     "sfu_slots": (0, "PG55 G.5.1"),
@@ -95,11 +98,11 @@ _LATENCY: dict[str, Value] = {
 }
 
 _ISSUE: dict[str, Value] = {
-    "issue_alu": (1, "PG55 T2"),  # 160 of 192 per clock
-    "issue_shift": (3, "PG55 T2; DER"),
-    "issue_cvt": (6, "PG55 T2; DER"),
-    "issue_imul": (6, "PG55 T2; DER"),
-    "issue_imad": (6, "PG55 T2; DER"),
+    "issue_alu": (1, "PG55 T2"),  # 160 per clock with pairs of instructions
+    "issue_shift": (2, "PG55 T2; DER"),
+    "issue_cvt": (4, "PG55 T2; DER"),
+    "issue_imul": (4, "PG55 T2; DER"),
+    "issue_imad": (4, "PG55 T2; DER"),
     "issue_idiv": (4, "GS-KEP"),
     "issue_irem": (4, "GS-KEP"),
     "issue_fadd": (1, "PG55 T2"),
@@ -107,10 +110,10 @@ _ISSUE: dict[str, Value] = {
     "issue_fmad": (1, "PG55 T2"),
     "issue_fdiv": (4, "GS-KEP"),
     "issue_fsqrt": (4, "EST"),
-    "issue_f64": (3, "PG55 T2; DER"),  # 64 of 192 per clock
-    "issue_f64div": (30, "EST"),  # ten multiply-adds
-    "issue_f64sqrt": (30, "EST"),
-    "issue_cvt64": (6, "MEM PG55 T2; DER"),  # 32 of 192 per clock
+    "issue_f64": (2, "PG55 T2; DER"),  # 64 per clock
+    "issue_f64div": (20, "EST"),  # ten multiply-adds
+    "issue_f64sqrt": (20, "EST"),
+    "issue_cvt64": (4, "MEM PG55 T2; DER"),  # 32 per clock
     "issue_cmp64": (2, "EST"),  # two integer instructions
     "issue_idiv64": (12, "EST"),  # three 32-bit divisions
     "issue_irem64": (12, "EST"),

@@ -51,6 +51,31 @@ def test_each_further_line_of_a_load_is_issued_again(lines: int, name: str) -> N
     assert each == pytest.approx(gpu.issue_global + (lines - 1) * gpu.replay_global, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("op", "gtx285", "gtx480", "k20c"),
+    [
+        ("mad.f32", 8, 32, 127.5),  # Kepler: measured, one instruction of a warp at a time [PPOPP17]
+        ("and.b32", 8, 32, 128),
+        ("shl.b32", 8, 16, 64),
+        ("mul.lo.s32", 1.7, 16, 32),  # GT200: measured [Wong et al.]
+        ("cvt.rn.f32.s32", 8, 16, 32),
+        ("sin.approx.f32", 2, 4, 32),
+        ("add.f64", 1, 4, 64),  # GeForce GTX480: 168 GFLOPS [SHOC]
+    ],
+)
+def test_operations_per_clock_of_an_sm(op: str, gtx285: float, gtx480: float, k20c: float) -> None:
+    """Table 2 of the CUDA C Programming Guide 5.5, but where measurements say more."""
+
+    def build(a: Assembler, n: int) -> None:
+        for i in range(n):
+            a(op, d=4 + 2 * (i % 10), dh=5 + 2 * (i % 10), a=0, ah=1, b=2, bh=3, c=0, ch=1)
+
+    for name, warps, known in (("GTX285", 16, gtx285), ("GTX480-48K", 16, gtx480), ("K20c", 32, k20c)):
+        gpu = variant(name, icache_bytes=0)
+        taken = [cycles(build, gpu, n, warps, nregs=30) for n in (40, 80)]
+        assert 32 * warps * 40 / (taken[1] - taken[0]) == pytest.approx(known, rel=0.06), name
+
+
 STREAMS = 8
 
 
