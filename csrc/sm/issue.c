@@ -128,11 +128,18 @@ static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_
     return true;
 }
 
-/* The unit that an instruction takes: a multiplication takes the SFU if the SP is busy. */
-static uint32_t unit_of(const struct sm *sm, const struct scheduler *s, const struct uop *u,
-                        uint64_t t) {
-    if (u->unit != UNIT_EITHER) return s->unit[u->unit];
-    return sm->unit_free[s->unit[UNIT_SP]] <= t ? s->unit[UNIT_SP] : s->unit[UNIT_SFU];
+/* Hold the unit that an instruction takes, and return which kind it is: a multiplication takes the
+ * SFU if the SP is busy. */
+static ALWAYS_INLINE uint32_t take_unit(struct sm *sm, const struct scheduler *s,
+                                        const struct uop *u, uint64_t t) {
+    uint32_t kind = u->unit, interval = u->interval;
+    if (kind == UNIT_EITHER) {
+        const bool busy = sm->unit_free[s->unit[UNIT_SP]] > t;
+        kind = busy ? UNIT_SFU : UNIT_SP;
+        if (busy) interval = sm->m->cfg->fmul_on_sfu;
+    }
+    sm->unit_free[s->unit[kind]] = t + interval;
+    return kind;
 }
 
 /* The scheduler spends its time up to there on issuing. */
@@ -143,7 +150,7 @@ static ALWAYS_INLINE void spend(struct sm *sm, struct scheduler *s, uint64_t unt
 }
 
 /* Leave the slot halfway to the next one to the SFU. */
-static void keep_slot(struct sm *sm, struct scheduler *s, uint64_t t) {
+NOINLINE static void keep_slot(struct sm *sm, struct scheduler *s, uint64_t t) {
     const uint64_t next = t + sm->m->cfg->issue_interval;
     uint64_t *sp = &sm->unit_free[s->unit[UNIT_SP]], *lsu = &sm->unit_free[s->unit[UNIT_LSU]];
     if (*sp < next) *sp = next;
@@ -171,10 +178,8 @@ static ALWAYS_INLINE bool issue(struct sm *sm, struct scheduler *s, uint32_t war
         if (observed) note_issue(sm, warp, pc, active, mask);
         return true;
     }
-    const uint32_t unit = unit_of(sm, s, u, t);
-    const bool on_sfu = unit == s->unit[UNIT_SFU];
-    sm->unit_free[unit] = t + (on_sfu && u->unit == UNIT_EITHER ? cfg->fmul_on_sfu : u->interval);
-    if (cfg->sfu_slots && !on_sfu) keep_slot(sm, s, t);
+    const uint32_t unit = take_unit(sm, s, u, t);
+    if (cfg->sfu_slots && unit == UNIT_SP) keep_slot(sm, s, t);
     count_issue(sm, active);
     if (observed) note_issue(sm, warp, pc, active, mask);
     if (is_control(u->op)) return issue_control(sm, warp, u, active, t);
