@@ -36,6 +36,8 @@ void addrmap_init(struct addrmap *m, const struct config *cfg) {
         .chunk = 1,
         .bank = bit_field(cfg->dram_bank_mask),
         .row = bit_field(cfg->dram_row_mask),
+        .bank_bits = cfg->dram_banks - 1,
+        .row_bits = cfg->dram_bank_hash ? cfg->dram_banks - 1 : 0,
     };
     m->per_partition = reciprocal(m->partitions);
     if (m->partitions < 2) return; /* there is nothing to hash */

@@ -8,7 +8,11 @@
  * power of the base spreads too.
  *
  * Inside a partition blocks alternate between its L2 slices; bank and row are bits of the
- * partition's own address, as GPGPU-Sim's -gpgpu_mem_addr_mapping has them. */
+ * partition's own address, as GPGPU-Sim's -gpgpu_mem_addr_mapping has them. With dram_bank_hash
+ * banks are dealt out anew in every row: the row's number is added to the bank's. Rows that lie a
+ * power of two apart are then in different banks, and a stream still goes through all other banks
+ * before it comes back to one. NVIDIA has bank patterns [ENVY; PAT-BANK] but does not publish them;
+ * the patterns of partitions that are known [ENVY] add, too. */
 #ifndef SMMUX_ADDRMAP_H
 #define SMMUX_ADDRMAP_H
 
@@ -34,6 +38,7 @@ struct addrmap {
     uint64_t per_partition, per_chunk; /* 2^38 / partitions and / chunk, rounded up */
     uint8_t digit_sum[ADDRMAP_TABLE];  /* of the digits in base `partitions`, modulo partitions */
     struct bit_field bank, row;
+    uint32_t bank_bits, row_bits; /* of a bank's number; of the row's number that are added to it */
 };
 
 void addrmap_init(struct addrmap *m, const struct config *cfg);
@@ -44,6 +49,16 @@ static inline uint32_t bit_field_of(const struct bit_field *f, uint32_t addr) {
     for (uint32_t i = 0; i < f->count; i++)
         value |= (addr & f->run[i].mask) >> f->run[i].right << f->run[i].left;
     return value;
+}
+
+/* The row of an address in a partition. */
+static inline uint32_t addrmap_row(const struct addrmap *m, uint32_t local) {
+    return bit_field_of(&m->row, local);
+}
+
+/* The bank of an address in a partition, which lies in that row. */
+static inline uint8_t addrmap_bank(const struct addrmap *m, uint32_t local, uint32_t row) {
+    return (uint8_t)((bit_field_of(&m->bank, local) + (row & m->row_bits)) & m->bank_bits);
 }
 
 /* n / d by multiplication: exact for n < 2^25 and d <= 4096, as n / 2^38 < 1 / d. */

@@ -17,6 +17,7 @@ enum error l2_init(struct l2 *l, const struct config *cfg) {
         .line = cfg->l2_line,
         .ways = cfg->l2_ways,
         .sector = cfg->l2_sector,
+        .hashed = cfg->l2_hashed != 0,
     };
     enum error e = cache_init(&l->cache, &shape);
     if (e) return e;

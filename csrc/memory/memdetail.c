@@ -134,6 +134,7 @@ void memdetail_drain(struct memdetail *m) {
 }
 
 void memdetail_counters(const struct memdetail *m, struct counters *into) {
+    for (uint32_t t = 0; t < m->xbar.tpcs; t++) into->port_blocked += m->xbar.tpc[t].blocked;
     for (uint32_t i = 0; i < m->count; i++) {
         const struct partition *p = &m->partition[i];
         const struct dram_stats *d = &p->dram.stats;

@@ -27,6 +27,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .dram_return = cfg->dram_return,
         .atom_interval = cfg->atom_interval,
         .burst_shift = bits_lowest(cfg->dram_burst_bytes),
+        .write_shift = bits_lowest(cfg->write_bytes),
         .cached = cfg->l2_bytes != 0,
         .texture_only = cfg->l2_texture_only != 0,
     };
@@ -61,13 +62,13 @@ void partition_free(struct partition *p) {
 static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint32_t bytes,
                         bool write, uint32_t tag, uint64_t tick) {
     const struct addrmap *map = &p->xbar->map;
-    uint32_t local = addrmap_local(map, addr, slice);
+    const uint32_t local = addrmap_local(map, addr, slice), row = addrmap_row(map, local);
     uint32_t first = local >> p->burst_shift, last = (local + bytes - 1) >> p->burst_shift;
     struct dram_request r = {
         .arrival = clock_convert(&p->to_dram, tick + p->dram_latency),
         .tag = tag,
-        .row = bit_field_of(&map->row, local),
-        .bank = (uint8_t)bit_field_of(&map->bank, local),
+        .row = row,
+        .bank = addrmap_bank(map, local, row),
         .bursts = (uint8_t)(last - first + 1),
         .write = write,
     };
@@ -121,6 +122,14 @@ static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
+/* How many clocks a request holds the slice's input port: its flits cross in that time, and the
+ * data of a store may take longer. */
+static uint32_t input_clocks(const struct partition *p, const struct request *r) {
+    const uint32_t flits = xbar_request_flits(p->xbar, r),
+                   data = access_carries_data(r->kind) ? (uint32_t)r->bytes >> p->write_shift : 0;
+    return data > flits ? data : flits;
+}
+
 /* Find the slice's oldest request, and when it leaves the ROP. */
 static void slice_look(const struct partition *p, struct slice *s, uint64_t arrivals) {
     const struct xbar *x = p->xbar;
@@ -132,7 +141,7 @@ static void slice_look(const struct partition *p, struct slice *s, uint64_t arri
     s->tpc = tpc;
     const struct request *r = &x->pool[s->requests->stream[tpc].head];
     uint64_t start = arrived > s->in_free ? arrived : s->in_free;
-    s->due = start + xbar_request_flits(x, r) + p->rop_latency;
+    s->due = start + input_clocks(p, r) + p->rop_latency;
     if (s->due < s->free) s->due = s->free;
 }
 
@@ -229,9 +238,8 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
         return;
     }
     streams_set(s->requests, s->tpc, x->pool, next);
-    uint32_t flits = xbar_request_flits(x, r);
-    s->in_free = (arrived > s->in_free ? arrived : s->in_free) + flits;
-    p->stats.request_flits += flits;
+    s->in_free = (arrived > s->in_free ? arrived : s->in_free) + input_clocks(p, r);
+    p->stats.request_flits += xbar_request_flits(x, r);
     s->free = tick + occupancy(p, r);
     const uint64_t done = atomic ? atom_lock(p, s, r, tick) : tick;
     if (r->access->buffer && r->kind <= ACCESS_ATOM) access_perform(r->access, r->lanes);

@@ -4,7 +4,8 @@
  * request leaves the ROP pipeline of its slice, or a DRAM access completes. Only requests
  * and the reply streams connect it with the rest, so partitions can run on any thread.
  *
- *   request stream -> slice input port (1 flit/clk) -> ROP latency -> L2 or not
+ *   request stream -> slice input port (1 flit/clk, write_bytes of data/clk) -> ROP latency -> L2
+ * or not
  *     -> DRAM latency -> FIFO and window of the channel -> reply -> slice output port
  *
  * Values are read and written when a packet leaves the request streams: in order of
@@ -52,7 +53,7 @@ struct partition {
     uint64_t done; /* tick of the oldest completion; XBAR_NEVER: none known */
     struct clock_ratio to_dram, to_icnt;
     uint32_t slices, rop_latency, dram_latency, dram_return, atom_interval;
-    uint32_t burst_shift;
+    uint32_t burst_shift, write_shift;
     uint32_t events;     /* of the last run */
     uint32_t turnaround; /* DRAM command to the request its completion may cause, at least */
     bool cached, texture_only;

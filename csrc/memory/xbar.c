@@ -70,9 +70,24 @@ void streams_check(const struct streams *s, const struct request *pool, uint32_t
 }
 #endif
 
+static size_t size_of_freed(const struct xbar *x) {
+    return lines_round((size_t)x->slices * x->room * sizeof(uint64_t));
+}
+
+static size_t size_of_rooms(const struct xbar *x) {
+    return size_of_freed(x) + lines_round(x->slices * sizeof(struct room));
+}
+
+static uint8_t *place_rooms(const struct xbar *x, struct xbar_tpc *tpc, uint8_t *at) {
+    tpc->freed = (uint64_t *)(void *)at;
+    tpc->room = (struct room *)(void *)(at + size_of_freed(x));
+    return at + size_of_rooms(x);
+}
+
 /* One arena: streams of a slice or a TPC lie together, and so do the batches it writes. */
 static bool place(struct xbar *x) {
-    const size_t requests = size_of_streams(x->tpcs), replies = size_of_streams(x->slices),
+    const size_t requests = size_of_streams(x->tpcs),
+                 replies = size_of_streams(x->slices) + size_of_rooms(x),
                  to_tpcs = 2 * lines_round(x->tpcs * sizeof(struct batch)),
                  to_slices = 2 * lines_round(x->slices * sizeof(struct batch)),
                  slice = sizeof *x->slice + requests + to_tpcs,
@@ -89,6 +104,7 @@ static bool place(struct xbar *x) {
     }
     for (uint32_t t = 0; t < x->tpcs; t++) {
         at = place_streams(&x->tpc[t].replies, x->slices, at);
+        at = place_rooms(x, &x->tpc[t], at);
         at = place_outbox(&x->tpc[t].sent, x->slices, at);
     }
     at = place_marks(&x->to_slice, x->tpcs, x->slices, at);
@@ -104,6 +120,7 @@ enum error xbar_init(struct xbar *x, const struct config *cfg) {
         .flit_shift = bits_lowest(cfg->port_bytes),
         .header = cfg->packet_header,
         .pipeline = cfg->mem_pipeline,
+        .room = cfg->port_room,
         .sms = cfg->sm_count,
         .tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc,
         .slices = cfg->partitions * cfg->l2_slices,
@@ -211,16 +228,60 @@ uint64_t xbar_earliest(const struct xbar *x) {
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-static void send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
+/* The place after that one in a ring of `room`. */
+static uint16_t place_after(const struct xbar *x, uint16_t place) {
+    return place + 1u < x->room ? (uint16_t)(place + 1) : 0;
+}
+
+/* Take a place in a slice's queues for the next request; *from is the cycle from which it is free.
+ * False: all are taken, and none becomes free at a cycle that is known. */
+static bool take_room(const struct xbar *x, struct xbar_tpc *tpc, uint32_t slice, uint64_t *from) {
+    struct room *room = &tpc->room[slice];
+    *from = 0;
+    if (!x->room) return true;
+    if (room->taken == x->room) return false;
+    *from = tpc->freed[slice * x->room + room->next];
+    room->next = place_after(x, room->next);
+    room->taken++;
+    return true;
+}
+
+/* A reply has left the place that has been taken longest; it is free from that cycle on. */
+static void leave_room(const struct xbar *x, struct xbar_tpc *tpc, uint32_t slice, uint64_t cycle) {
+    struct room *room = &tpc->room[slice];
+    if (!x->room) return;
+    assert(room->taken);
+    tpc->freed[slice * x->room + room->answer] = cycle;
+    room->answer = place_after(x, room->answer);
+    room->taken--;
+}
+
+/* When a packet leaves the request port: in order, and not before `from`, since when there is room
+ * in its slice. */
+static uint64_t leave_port(const struct xbar *x, struct xbar_tpc *tpc, uint64_t cycle,
+                           uint64_t from) {
+    uint64_t start = clock_convert(&x->to_icnt, cycle);
+    if (start < tpc->request_free) start = tpc->request_free;
+    if (from <= cycle) return start;
+    const uint64_t open = clock_convert(&x->to_icnt, from);
+    if (open <= start) return start;
+    tpc->blocked += open - start;
+    return open;
+}
+
+/* Let a packet leave the request port; false: its slice has no room yet. */
+static bool send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     uint32_t node = tpc->free, local, in_slice;
+    uint64_t from;
+    const uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
+    const uint32_t slice =
+        addrmap_slice(&x->map, local, &in_slice) + (partition << x->map.slice_shift);
+    if (!take_room(x, tpc, slice, &from)) return false;
     if (node != XBAR_NONE) tpc->free = x->pool[node].next;
     else node = tpc->fresh++;
     assert(node < tpc->end);
     struct request *r = &x->pool[node];
     tpc->in_flight++;
-    const uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
-    const uint32_t slice =
-        addrmap_slice(&x->map, local, &in_slice) + (partition << x->map.slice_shift);
     const struct buffer *b = p->access->buffer;
     r->access = p->access;
     r->host = b ? buffer_at(b, p->addr) : NULL;
@@ -231,11 +292,11 @@ static void send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     r->bytes = p->bytes;
     r->kind = p->access->kind;
 
-    uint64_t start = clock_convert(&x->to_icnt, p->cycle);
-    if (start < tpc->request_free) start = tpc->request_free;
+    const uint64_t start = leave_port(x, tpc, p->cycle, from);
     tpc->request_free = start + xbar_request_flits(x, r);
     r->tick = start + x->latency;
     put(&tpc->sent, marks_of(&x->to_slice, tpc->sent.side, slice) + r->tpc, slice, x->pool, node);
+    return true;
 }
 
 /* Merge the sorted packets of the TPC's SMs by (cycle, SM). */
@@ -250,15 +311,16 @@ void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1) {
                 next = p;
                 from->held = p->out[p->out_first].cycle;
             }
-        if (from->held >= t1) break;
-        send(x, from, &next->out[next->out_first++]);
+        if (from->held >= t1 || !send(x, from, &next->out[next->out_first])) break;
+        next->out_first++;
     }
     for (struct port *p = first; p < end; p++) port_trim(p);
 }
 
 /* ---- replies ----------------------------------------------------------------------------- */
 
-static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, uint32_t node) {
+static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, uint32_t slice,
+                    uint32_t node) {
     struct request *r = &x->pool[node];
     uint64_t start = r->tick;
     if (start < tpc->reply_free) start = tpc->reply_free;
@@ -267,8 +329,9 @@ static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, ui
     tpc->reply_free = end;
     struct port *port = &ports[r->sm];
     assert(port->in_count < port->in_capacity);
-    port->in[port->in_count++] =
-        (struct reply){clock_convert(&x->to_shader, end) + x->pipeline, r->access};
+    const uint64_t cycle = clock_convert(&x->to_shader, end) + x->pipeline;
+    port->in[port->in_count++] = (struct reply){cycle, r->access};
+    leave_room(x, tpc, slice, cycle);
     r->next = tpc->free;
     tpc->free = node;
     tpc->in_flight--;
@@ -290,7 +353,7 @@ void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tic
         if (to->earliest >= tick) break;
         const uint32_t node = to->replies.stream[slice].head;
         streams_set(&to->replies, slice, x->pool, x->pool[node].next);
-        deliver(x, to, ports, node);
+        deliver(x, to, ports, slice, node);
     }
     streams_check(&to->replies, x->pool, x->slices);
 }

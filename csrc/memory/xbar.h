@@ -3,9 +3,16 @@
  *
  * A port moves port_bytes per clock; a packet holds it for its flits. A packet's head
  * crosses in xbar_latency clocks, its tail follows at the rate of the ports (cut-through).
- * Queues are unbounded: an SM's only back-pressure are its credits. So every port is a
- * server that takes packets in order of arrival, ties by SM (requests) or slice (replies),
- * and its times depend on the packets alone, never on the window in which they were seen.
+ * Every port is a server that takes packets in order of arrival, ties by SM (requests) or slice
+ * (replies), so its times depend on the packets alone, never on the window in which they were seen.
+ *
+ * Queues are finite: a slice has room for port_room requests of each TPC, from the TPC's request
+ * port to the reply. A request for which there is none holds up what stands behind it at the port,
+ * on its way to other slices too. That stands for the room in the crossbar's buffers, the slice's
+ * queues and the DRAM's, which on a card all TPCs share: with shares of their own nobody needs to
+ * know what others send. A TPC hears of room in a slice from its own replies, no sooner than an SM
+ * does, so that windows stay as long as the fastest reply takes. An SM feels the port only in its
+ * credits, as they come back later.
  *
  * TPCs and partitions are simulated side by side, each alone: they meet in batches, lists of
  * requests that one side writes during a pass and the other takes over in the next. Batches
@@ -86,12 +93,22 @@ struct marks {
     uint32_t writers, stride; /* bytes in use of a receiver's line, and from line to line */
 };
 
+/* What room a TPC has in the queues of one slice. The k-th request that goes there fills the place
+ * of the one port_room before it, so the cycles at which places became free form a ring. */
+struct room {
+    uint16_t taken;        /* places */
+    uint16_t next, answer; /* where in the ring the next request and the next reply look */
+};
+
 /* What belongs to one TPC: its two ports, its streams of replies, its share of the pool. */
 struct xbar_tpc {
     struct outbox sent;     /* per slice */
     struct streams replies; /* per slice */
+    struct room *room;      /* per slice */
+    uint64_t *freed;        /* per slice and place: the cycle of the last reply from there */
     uint64_t request_free, reply_free;
-    uint64_t held;             /* earliest packet that an SM holds ready for a later window */
+    uint64_t blocked;          /* clocks for which a full slice has held up the request port */
+    uint64_t held;             /* earliest packet that an SM or the port holds for a later window */
     uint64_t earliest;         /* tick of the first reply not yet handed over */
     uint32_t in_flight;        /* packets sent and not yet answered */
     uint32_t free, fresh, end; /* free nodes: a list, and those never used */
@@ -105,7 +122,7 @@ struct xbar_slice {
 
 struct xbar {
     struct clock_ratio to_icnt, to_shader;
-    uint32_t latency, flit_shift, header, pipeline;
+    uint32_t latency, flit_shift, header, pipeline, room;
     uint32_t sms, tpcs, slices, sms_per_tpc;
     struct addrmap map;
     struct request *pool;
@@ -129,7 +146,9 @@ void xbar_collect(struct xbar *x, uint32_t slice);
 void xbar_return(struct xbar *x, uint32_t slice, uint32_t node);
 /* Hand over to a TPC's SMs every reply whose head reaches it before `tick`. */
 void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tick);
-/* Send all packets of a TPC's SMs with cycle < t1; later ones stay in their port. */
+/* Send the packets of a TPC's SMs with cycle < t1; later ones stay in their port, and so do those
+ * that leave the request port at t1 or later since a slice is full. Every reply that reaches an SM
+ * before t1 must have been received. */
 void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1);
 /* The earliest tick of a reply on its way, XBAR_NEVER if there is none; to be asked between passes.
  */

@@ -58,12 +58,13 @@ static enum error dram_feed(struct dram *dram, const struct config *cfg,
                                            r->arrival};
         if (refused->what) return ERROR_BAD_LAUNCH;
         if (i % WATCH_ITEMS == 0 && stopped(watch)) return ERROR_INTERRUPTED;
+        const uint32_t row = addrmap_row(&map, r->address);
         before = r->arrival;
         const struct dram_request request = {
             .arrival = r->arrival,
             .tag = (uint32_t)i,
-            .row = bit_field_of(&map.row, r->address),
-            .bank = (uint8_t)bit_field_of(&map.bank, r->address),
+            .row = row,
+            .bank = addrmap_bank(&map, r->address, row),
             .bursts = (uint8_t)bursts_of(cfg, r),
             .write = r->write != 0,
         };

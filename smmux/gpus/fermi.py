@@ -56,7 +56,8 @@ _MEMORY: dict[str, Value] = {
     "block_start": (150, "EST"),
     "dispatch_interval": (2, "GS302"),
     "grid_sync": (1800, "MEM Xiao and Feng, IPDPS 2010; EST"),  # 1.3 us by flags in global memory, on a GTX280
-    "credits": (512, "EST"),
+    # Little: 37 x 128 bytes hide the idle latency at full speed; under load it is two to three times as long.
+    "credits": (128, "SHOC; MERPSYS T4.2; DER"),
     "coalesce_rule": (20, "PG55 G.4.2"),
     # Strided reads, a line for each lane that mostly hits the L1: a C2050 does 15.0 GB/s of 4 bytes, an access of a
     # lane in 4.29 clk on each of 14 SMs at 1150 MHz, GTX480 and GTX580 in 5.7. More than 4 clk a line it cannot be.

@@ -57,7 +57,8 @@ _MEMORY: dict[str, Value] = {
     "block_start": (150, "EST"),  # 201 clk on GK104, 150 on GM107 [MERPSYS]; none known for GT200
     "dispatch_interval": (4, "GS302"),  # at most one block per TPC and core cycle
     "grid_sync": (1900, "MEM Xiao and Feng, IPDPS 2010; EST"),  # 1.3 us by flags in global memory, on a GTX280
-    "credits": (512, "EST"),
+    # Little: 21 x 64 bytes hide the idle latency at full speed; under load it is two to three times as long.
+    "credits": (64, "SHOC; MERPSYS T4.2; DER"),
     "coalesce_rule": (13, "PG55 G.3.2"),
     "replay_global": (2, "GS302"),  # as the first: every transaction takes half a core cycle
     "coalesce_l1": (0, "PG55 G.3.1"),

@@ -58,7 +58,8 @@ _MEMORY: dict[str, Value] = {
     "block_start": (150, "EST"),  # 201 clk on GK104 [MERPSYS]
     "dispatch_interval": (1, "GS302"),
     "grid_sync": (900, "MEM Xiao and Feng, IPDPS 2010; EST"),  # 1.3 us by flags in global memory, on a GTX280
-    "credits": (512, "EST"),
+    # Little: 194 x 32 bytes hide the idle latency at full speed; under load it is two to three times as long.
+    "credits": (512, "PPT; DER"),
     "coalesce_rule": (35, "PG55 G.5.2"),
     "replay_global": (1, "EST"),  # as the first
     "coalesce_l1": (0, "PG55 G.5.2"),

@@ -19,6 +19,8 @@ _PORTS: dict[str, Value] = {
     "port_bytes": (32, "GS302; GS-480"),  # flit of 32 bytes
     "xbar_latency": (4, "GS32; GS-480; DER"),  # injection, VC allocation, switch allocation, ejection: 1 each
     "partition_bytes": (256, "SDK-T; GS302"),
+    "write_bytes": (32, "GS302; GS-480"),  # the flit
+    "dram_bank_hash": (1, "PAT-BANK; ENVY; EST"),  # that banks are permuted is documented, the function is not
     "dram_burst_clk": (2, "GS302; GS-480"),
     "dram_policy": ("fr_fcfs", "GS302; GS-480"),
     "dram_age_cap": (500, "EST"),  # of no card: about as long as a full window of conflicts takes
@@ -33,6 +35,8 @@ GT200: dict[str, Value] = {
     "icnt_khz": (648_000, "REV285; GS302"),  # core clock; 650 in GS302
     # With GS302's 8-byte header a 64-byte reply is 3 flits: 69 % of peak for reads, which reach 84 % on a G80 [SDK-R].
     "packet_header": (0, "SDK-R; DER"),
+    "port_room": (32, "GS32"),  # 8 + 8 + 16: the queues before and behind the L2, and the DRAM's
+    "write_bytes": (16, "SHOC; DER"),  # a C1060 writes 77.7 GB/s: 8 partitions x 16 B x 602 MHz are 77.1
     "mem_pipeline": (102, "MERPSYS T4.2; DER"),  # 440 clk
     "partitions": (8, "SDK-T; GS302"),
     "partition_hash": (0, "SDK-T"),
@@ -43,6 +47,7 @@ GT200: dict[str, Value] = {
     "l2_texture_only": (1, "PG55 G.3.1; GS302"),
     "l2_line": (256, "GS302"),
     "l2_ways": (8, "GS302"),
+    "l2_hashed": (0, "GS302"),
     "l2_sector": (32, "GS302"),
     "l2_fetch": (256, "GS302"),
     "l2_mshrs": (16, "GS32"),
@@ -75,6 +80,8 @@ GT200: dict[str, Value] = {
 GT200_1100: dict[str, Value] = {
     **GT200,
     "packet_header": (8, "GS302 READ_PACKET_SIZE"),
+    "write_bytes": (32, "GS302"),
+    "dram_bank_hash": (0, "GS302"),
     "dram_khz": (1_100_000, "P000"),
     "t_rcd": (12, "GS302"),
     "t_rp": (10, "GS302"),
@@ -92,8 +99,11 @@ GT200_1100: dict[str, Value] = {
 FERMI: dict[str, Value] = {
     **_PORTS,
     "icnt_khz": (700_000, "GS-480 3.2.2; SHOC"),
-    "packet_header": (8, "GS302 READ_PACKET_SIZE"),
-    "mem_pipeline": (34, "MERPSYS T4.2; DER"),  # L2 hit 310 clk
+    # GS-480 4.0 has flits of 40 bytes: 32 of data beside the header of 8. With the header in front a line is 5 flits,
+    # and the L2 gives 215 GB/s instead of the 238 to 247 measured [GMB].
+    "packet_header": (0, "GS-480 4.0; GMB; DER"),
+    "port_room": (192, "GS-480 4.0"),  # 64 + 64 + 64; 8 + 8 + 16 in 3.2.2
+    "mem_pipeline": (37, "MERPSYS T4.2; DER"),  # L2 hit 310 clk
     "partitions": (6, "GS-480; DQ480"),
     "partition_hash": (1, "SDK-T"),
     "rop_latency": (120, "GS-480"),
@@ -103,15 +113,16 @@ FERMI: dict[str, Value] = {
     "l2_texture_only": (0, "PG55 G.4.1"),
     "l2_line": (128, "GS-480"),
     "l2_ways": (8, "GS-480 3.2.2"),
+    "l2_hashed": (1, "GS-KEP"),  # linear in GS-480
     "l2_sector": (32, "PG55 G.4.2; GS-480 4.0"),
     "l2_fetch": (64, "GS-480 4.0; DER"),  # sectored, at least one DRAM access
-    "l2_mshrs": (32, "GS-480 3.2.2"),
+    "l2_mshrs": (256, "GS-480 4.0"),
     "l2_merge": (4, "GS-480"),
-    "l2_writebacks": (32, "EST"),  # as many as misses
+    "l2_writebacks": (256, "EST"),  # as many as misses
     "dram_latency": (100, "GS-480"),
-    "dram_return": (50, "MERPSYS T4.2; DER"),  # global 650 clk
+    "dram_return": (48, "MERPSYS T4.2; DER"),  # global 650 clk
     "dram_khz": (924_000, "GS-480; DQ480"),
-    "dram_window": (16, "GS-480 3.2.2"),
+    "dram_window": (64, "GS-480 4.0"),
     "dram_banks": (16, "GS-480"),
     "dram_groups": (4, "GS-480"),
     "dram_burst_bytes": (64, "GS-480"),
@@ -136,10 +147,13 @@ KEPLER: dict[str, Value] = {
     **FERMI,
     "icnt_khz": (706_000, "GS-KEP; BD-K20"),  # GS-KEP runs it at the core clock
     "packet_header": (0, "GS-KEP; DER"),  # flits of 40 bytes there: 32 of data beside the header of 8
+    "port_room": (128, "GS-KEP"),  # 32 + 32 + 64
     "mem_pipeline": (55, "PPT; DER"),  # L2 hit 188 clk
     "partitions": (5, "BD-K20; DER"),
     "atom_interval": (1, "MEM"),
     "l2_bytes": (1_310_720, "MEM"),
+    "l2_ways": (16, "GS-KEP"),
+    "l2_merge": (64, "GS-KEP"),
     "dram_return": (25, "PPT; DER"),  # global 331 clk
     "dram_khz": (1_300_000, "BD-K20; DER"),
     "dram_window": (64, "GS-KEP"),

@@ -29,6 +29,8 @@ TITLES: dict[str, str] = {
     "GEM5": "gem5, GDDR5_4000_2x32 (src/mem/DRAMInterface.py)",
     "SDK-R": "Harris: Optimizing Parallel Reduction in CUDA (measured on a G80)",
     "SDK-T": "Ruetsch and Micikevicius: Optimizing Matrix Transpose in CUDA",
+    "ENVY": "envytools: NVIDIA hardware documentation, docs/hw/memory/g80-vram.rst (commit f102b823)",
+    "PAT-BANK": "US patent 7,620,793 B1 (NVIDIA, 2006): memory partitions and pages, bank interleave patterns",
     "ATOM-STR": "strobe.cc: CUDA atomics (measurements of a GTX275)",
     "SHOC": "SHOC benchmark results of named cards (vetter/shoc, commit 0aea03b)",
     "DQ285": "deviceQuery output of a GTX285",

@@ -81,6 +81,14 @@ def test_windows_and_host_threads_give_the_same_bits(gpu: str, model: int) -> No
     assert expected[0]["counters"]["allocations"] == 90 * ROUNDS
 
 
+def test_full_queues_know_no_windows_or_host_threads() -> None:
+    for gpu in ("GTX285", "GTX480-48K"):
+        machine = variant(gpu, mem_model=1, sm_count=6, port_room=1)
+        expected = run(machine, 0, 1)
+        assert expected[0]["counters"]["port_blocked"]
+        assert all(run(machine, window, threads) == expected for window, threads in ((1, 1), (13, 2), (0, 3)))
+
+
 CHOICES = [
     (kind.option, name)
     for kind in policies.KINDS.values()
@@ -167,10 +175,10 @@ def test_windows_are_as_long_as_the_machine_allows(gpu: str) -> None:
     assert 10 < alone <= cycles / 280 + 2  # the fastest reply takes 294 to 320 clocks, blocks may start every 150
     assert passes <= 2.1 * alone
     for threads in (2, 3):
-        same, windows, passes = host_work(gpu, threads)
+        same, windows, met = host_work(gpu, threads)
         assert same == cycles
-        assert windows <= 1.1 * alone
-        assert passes <= 2.1 * windows
+        assert windows <= 1.4 * alone  # half as long, with one pass each, while one partition has much of the work
+        assert met <= 1.1 * passes
 
 
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "GTX480-16K", "GTX480-48K"])
@@ -181,7 +189,7 @@ def test_memory_lags_behind_where_one_partition_has_all_the_work(gpu: str) -> No
         same, windows, passes = host_work(gpu, threads, camped=True)
         assert same == cycles
         assert 1.9 * alone <= windows <= 2.1 * alone
-        assert passes <= 1.05 * windows
+        assert passes <= 1.1 * windows  # both begin and end of the run apart
 
 
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "K20c"])

@@ -41,10 +41,16 @@ def as_defined(gpu: gpus.Gpu, records: np.ndarray) -> list[dram.Request]:
         return sum((addresses.astype(np.int64) >> bit & 1) << place for place, bit in enumerate(bits))
 
     banks, rows = gather(records["address"], gpu.dram_bank_mask), gather(records["address"], gpu.dram_row_mask)
+    banks = (banks + rows) % gpu.dram_banks if gpu.dram_bank_hash else banks
     first = records["address"] // gpu.dram_burst_bytes
     bursts = (records["address"] + records["bytes"] - 1) // gpu.dram_burst_bytes - first + 1
     columns = (records["arrival"], banks, rows, bursts, records["write"] == 1)
     return [dram.Request(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def next_row(gpu: gpus.Gpu) -> int:
+    """The distance of two rows of one bank: as many rows as there are banks, so that folding them changes nothing."""
+    return (gpu.dram_row_mask & -gpu.dram_row_mask) * gpu.dram_banks
 
 
 def commands(replay: DramReplay) -> list[tuple[int, int, int, int]]:
@@ -65,7 +71,7 @@ def test_one_read_and_one_write_take_the_timing_table(name: str) -> None:
     gpu = gpus.get(name)
     t = dram.Timing.of(gpu)
     channel, one = Dram(gpu), gpu.dram_burst_bytes
-    row = 1 << (gpu.dram_row_mask & -gpu.dram_row_mask).bit_length() - 1
+    row = next_row(gpu)
     assert channel.replay([0], nbytes=one).clocks == t.rcd + t.cl + t.burst
     assert channel.replay([0], nbytes=one, write=True).clocks == t.rcd + t.wl + t.burst
     hit = channel.replay([0, one], nbytes=one)
@@ -194,7 +200,7 @@ def test_laws_between_policies(page: str) -> None:
 def test_a_capped_request_is_not_passed_over_for_ever() -> None:
     """Under a stream of hits to one row the request to another row waits for the stream's end, or for the cap."""
     gpu = gpus.get("GTX285")
-    row = 1 << (gpu.dram_row_mask & -gpu.dram_row_mask).bit_length() - 1
+    row = next_row(gpu)
     addresses = np.arange(2_000) * 32 % 2048
     addresses[8] = row
     waits = {
@@ -209,7 +215,7 @@ def test_a_closed_page_has_no_conflicts_without_a_queue() -> None:
     """Requests far apart find every row closed, and wait for no precharge."""
     for name in MACHINES:
         gpu = gpus.get(name).replace(t_refi=0)
-        row = 1 << (gpu.dram_row_mask & -gpu.dram_row_mask).bit_length() - 1
+        row = next_row(gpu)
         addresses, arrival = np.arange(50) % 2 * row, np.arange(50) * 1_000
         runs = {
             page: Dram(gpu.replace(dram_page=page)).replay(addresses, arrival=arrival) for page in ("open", "closed")
@@ -221,16 +227,31 @@ def test_a_closed_page_has_no_conflicts_without_a_queue() -> None:
         assert (waited == gpu.t_rp).all()
 
 
+@pytest.mark.parametrize("name", MACHINES)
+def test_folded_banks_keep_neighbouring_rows_apart(name: str) -> None:
+    """Rows that follow one another in memory, at one place: one bank where banks are bits of the address, else all."""
+    gpu = gpus.get(name).replace(t_refi=0)
+    row = gpu.dram_row_mask & -gpu.dram_row_mask
+    addresses = np.arange(4 * gpu.dram_banks) % gpu.dram_banks * row
+    linear, folded = (
+        Dram(gpu.replace(dram_bank_hash=value)).replay(addresses, arrival=np.arange(len(addresses)) * 500)
+        for value in (0, 1)
+    )
+    assert outcomes(linear) == (0, 1, len(addresses) - 1)
+    assert outcomes(folded) == (3 * gpu.dram_banks, gpu.dram_banks, 0)
+
+
 @pytest.mark.parametrize(
     "parameter",
     [
         "t_rcd", "t_rp", "t_ras", "t_rc", "t_rrd", "t_cl", "t_wl", "t_ccd", "t_ccdl", "t_wtr", "t_wr", "t_rtp",
         "t_rtpl", "t_refi", "t_rfc", "t_faw", "dram_window", "dram_banks", "dram_groups", "dram_burst_clk",
+        "dram_bank_hash",
     ],
 )  # fmt: skip
 def test_every_parameter_matters(parameter: str) -> None:
     gpu = gpus.get("GTX480-48K")
-    new = {"dram_banks": 8, "dram_groups": 1, "dram_window": 4, "t_rtp": 40, "t_rtpl": 40}
+    new = {"dram_bank_hash": 0, "dram_banks": 8, "dram_groups": 1, "dram_window": 4, "t_rtp": 40, "t_rtpl": 40}
     changed = {parameter: new.get(parameter, getattr(gpu, parameter) + 30)}
     if parameter == "dram_banks":
         changed["dram_bank_mask"] = 0x6100
