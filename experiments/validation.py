@@ -22,7 +22,7 @@ import numpy as np
 from experiments.common import tables
 from experiments.common.harness import Experiment
 from experiments.common.kernels import PROBES
-from experiments.common.published import Published, machine, published
+from experiments.common.published import Published, machine, published, sources
 from experiments.common.verdicts import Verdict
 from smmux import gpus
 from smmux.errors import ConfigError
@@ -31,8 +31,26 @@ from smmux.sweep import Record, sweep
 
 RECOVERED = 0.5
 """Share of a camped stream's loss that a diagonal order has to recover, to recover most of it."""
-FAR = 1.25
-"""Factor from which on the page calls a row far off."""
+PAGE_HEAD = """\
+# How far to trust the machines
+
+Made by `python -m experiments.validation --page docs/validation.md`; a test holds it to what is simulated.
+
+Each row is a measurement of a real card that somebody published. A kernel written for it runs on the simulated card,
+its outputs are checked, and its rate or latency stands beside the measured one. Nothing was tuned until a row came out.
+The values are in [published.csv](../experiments/hardware/published.csv), the kernels in
+[experiments/common/kernels](../experiments/common/kernels).
+
+`python -m experiments.validation --gpu K20c` runs everything on one machine, measured or not. For a machine of your
+own, `experiments.validation.run(gpu=[machine])` gives the records, and `--values FILE` adds measurements of it.
+
+![simulated over measured](validation.png)
+
+"Bar" is how far off a row may be, where that was laid down beforehand. "Given": a parameter of the machine was set from
+this very measurement, so that finding it again shows no more than that the parameter is at work; the errors below are
+without these rows, and with them in parentheses. The factor is the mean by which rows are off (the exponential of the
+mean absolute logarithm of the ratio); the correlation is that of the logarithms.
+"""
 
 
 def chosen(gpu: Sequence[str | Gpu] | None, values: Path | None) -> list[Published]:
@@ -178,6 +196,28 @@ def _errors(records: Sequence[Record]) -> str:
     return tables.table(("machine", "rows that", "number", "mean factor", "correlation"), rows)
 
 
+def page(records: Sequence[Record]) -> str:
+    """The page of the documentation."""
+    measured = by_machine(records)
+    parts = [PAGE_HEAD, "| machine | rows | factor | correlation |\n|---|---|---|---|"]
+    for name, of in summary(records).items():
+        keys = ("rows", "factor", "correlation")
+        cells = [f"{_number(of['not given'][key])} ({_number(of['all'][key])})" for key in keys]
+        parts[-1] += f"\n| {name} | " + " | ".join(cells) + " |"
+    for name, own in measured.items():
+        lines = [f"\n## {name}\n", "| | unit | measured | simulated | ratio | bar | | source |", "|---" * 8 + "|"]
+        for r in own:
+            cells = [
+                r["text"], r["unit"], r["measured"], _number(r["ours"]), f"{r['ratio']:.2f}", _bar(r["within"]),
+                _word(r), f"{r['source']}{': ' if r['note'] else ''}{r['note']}",
+            ]  # fmt: skip
+            lines.append(f"| {' | '.join(cells)} |")
+        parts.append("\n".join(lines))
+    titles = sources([row for row in published() if row.machine in measured])
+    parts.append("\n## Sources\n\n" + "\n".join(f"* {key}: {title}" for key, title in titles.items()))
+    return "\n".join(parts) + "\n"
+
+
 def _number(value: float | None) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:.4g}"
 
@@ -225,6 +265,7 @@ def sizes(quick: bool = False) -> Mapping[str, Any]:
 EXPERIMENT = Experiment.of(
     globals(),
     plots=[plot],
+    page=page,
     arguments={
         "gpu": {
             "type": machine,

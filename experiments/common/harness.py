@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import platform
+import shutil
 import sys
 import textwrap
 import time
@@ -59,6 +60,8 @@ class Experiment:
     plots: panels from top to bottom, each drawing records on axes. figsize: in inches without the
     caption, by default one column wide.
     drawable: whether there are records for a panel, by its number from 0; those without are left out.
+    page: a page of the documentation in Markdown, for experiments that have one: `--page FILE` writes it, and the
+    picture beside it.
     machines, sizes: recorded as provenance.
     options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
     arguments: options with values, by name, as `argparse.ArgumentParser.add_argument` takes them.
@@ -78,6 +81,7 @@ class Experiment:
     arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     figsize: tuple[float, float] | None = None
     drawable: Callable[[Sequence[Record], int], bool] = lambda records, panel: True
+    page: Callable[[Sequence[Record]], str] | None = None
 
     @classmethod
     def of(cls, script: Mapping[str, Any], **rest: Any) -> Experiment:
@@ -97,6 +101,7 @@ class Experiment:
         """Run the command: print tables and verdicts, write NAME.json, .csv, .png and .pdf; the exit status."""
         given = vars(_parser(self).parse_args(argv))
         out: Path = given.pop("out")
+        page: Path | None = given.pop("page", None)
         quick = bool(given["quick"]) and _has_quick_size(self)
         started = time.perf_counter()
         try:
@@ -114,6 +119,9 @@ class Experiment:
             "provenance": _provenance(self, given, time.perf_counter() - started),
         }
         _write(out, self, content)
+        if page and self.page:
+            page.write_text(self.page(records), encoding="utf-8")
+            shutil.copyfile((out / self.name).with_suffix(".png"), page.with_suffix(".png"))
         _print(self, given, content, verdicts)
         print(f"\n{out / self.name}.json .csv .png .pdf", file=sys.stderr)
         return 0
@@ -189,6 +197,8 @@ def _parser(experiment: Experiment) -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--out", type=Path, default=Path("results"), metavar="DIR", help="folder for the files (%(default)s)")
     add("--quick", action="store_true", help="run smaller grids, which do not judge claims")
+    if experiment.page:
+        add("--page", type=Path, metavar="FILE", help="write the page of the documentation, and its picture beside it")
     for name in experiment.options:
         add(f"--{name}", action="store_true", help=OPTIONS[name])
     for name, how in experiment.arguments.items():

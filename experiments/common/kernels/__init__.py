@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.common.kernels import camped, chains, global_rates, peaks, shared_rates, transforms
+from experiments.common.kernels import camped, chains, global_rates, peaks, products, shared_rates, transforms
 from experiments.common.kernels.probe import Probe
 
 __all__ = ["PROBES", "Probe"]
 
 PROBES: Mapping[str, Probe] = {
     probe.name: probe
-    for theme in (chains, shared_rates, global_rates, camped, peaks, transforms)
+    for theme in (chains, shared_rates, global_rates, camped, peaks, products, transforms)
     for probe in theme.PROBES
 }

@@ -115,7 +115,7 @@ def shared_chasing(length: int) -> Kernel:
     @cuda.jit
     def chase(links, start, last, rounds):
         ring = cuda.shared.array(256, uint32)
-        for k in range(links.size):
+        for k in range(cuda.threadIdx.x, links.size):
             ring[k] = links[k]
         i = start[0]
         for _ in range(rounds):

@@ -10,7 +10,6 @@ published runs of many milliseconds do not show either, fall out.
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +28,8 @@ SPAN = THREADS * LOADS
 """Words that all threads read or write in a round."""
 OWN = 512
 """Words of a thread's own in the strided tests."""
-BLOCKS = (64, 128, 256, 512)
+BLOCKS = (128, 256, 512)
 QUICK_BLOCK = 256
-REGISTERS = 32
-"""Registers that a thread may have: enough for the loads of a round, and few enough for full SMs."""
 ROW = 32 * LOADS
 """Words that a warp reads in a round of the tests of caches."""
 REDUCERS, REDUCED = 64, 256
@@ -41,44 +38,32 @@ COPIED = 14
 """Groups of four words that a thread copies at low occupancy."""
 
 
-@cuda.jit
-def read_coalesced(data, sums, mask, rounds):
-    s = uint32(cuda.grid(1))
-    total = float32(0)
-    for _ in range(rounds):
-        for k in range(LOADS):
-            total += data[(s + k * THREADS) & mask]
-        s = (s + SPAN) & mask
-    sums[cuda.grid(1)] = total
+@cache
+def touching(words: int, strided: bool, writes: bool) -> Kernel:
+    """Threads read, or write, 16 words per round of an array of so many, a power of two."""
+    start, apart, step = (OWN, 1, LOADS) if strided else (1, THREADS, SPAN)
 
+    @cuda.jit
+    def read(data, sums, rounds):
+        s = uint32(cuda.grid(1)) * start
+        total = float32(0)
+        for _ in range(rounds):
+            for k in range(LOADS):
+                total += data[(s + k * apart) & (words - 1)]
+            s += step
+        sums[cuda.grid(1)] = total
 
-@cuda.jit
-def write_coalesced(data, mask, rounds):
-    s = uint32(cuda.grid(1))
-    for _ in range(rounds):
-        for k in range(LOADS):
-            data[(s + k * THREADS) & mask] = cuda.grid(1)
-        s = (s + SPAN) & mask
+    @cuda.jit
+    def write(data, sums, rounds):
+        s = uint32(cuda.grid(1)) * start
+        for _ in range(rounds):
+            for k in range(LOADS):
+                data[(s + k * apart) & (words - 1)] = cuda.grid(1)
+            s += step
+        sums[cuda.grid(1)] = 0
 
-
-@cuda.jit
-def read_strided(data, sums, mask, rounds):
-    s = uint32(cuda.grid(1)) * OWN
-    total = float32(0)
-    for _ in range(rounds):
-        for k in range(LOADS):
-            total += data[(s + k) & mask]
-        s = (s + LOADS) & mask
-    sums[cuda.grid(1)] = total
-
-
-@cuda.jit
-def write_strided(data, mask, rounds):
-    s = uint32(cuda.grid(1)) * OWN
-    for _ in range(rounds):
-        for k in range(LOADS):
-            data[(s + k) & mask] = cuda.grid(1)
-        s = (s + LOADS) & mask
+    kernel: Kernel = write if writes else read
+    return kernel
 
 
 @cache
@@ -94,31 +79,27 @@ def indices(strided: bool, words: int, rounds: int) -> NDArray[np.int64]:
     return (thread * OWN + step if strided else thread + THREADS * step) % words
 
 
-def streamed(kernel: Kernel, writes: bool, strided: bool, words: int, gpu: Gpu, quick: bool) -> float:
-    """GB/s of one of the four kernels, with the best size of a block."""
-    mask = np.uint32(words - 1)
+def streamed(words: int, strided: bool, writes: bool, gpu: Gpu, quick: bool) -> float:
+    """GB/s of such a kernel, with the best size of a block."""
 
     def clocks(block: int, rounds: int) -> int:
+        data, sums = signal(words).copy(), np.zeros(THREADS, np.float32)
         touched = indices(strided, words, rounds)
         if writes:
-            data = np.zeros(words, np.float32)
-            args: tuple[Any, ...] = (data, mask, np.int32(rounds))
-            expected = np.zeros(words, np.float32)
+            expected, found = data.copy(), data
             expected[touched] = np.arange(THREADS)[:, None]
-            found = data
         else:
-            found = np.zeros(THREADS, np.float32)
-            args = (signal(words), found, mask, np.int32(rounds))
-            expected = signal(words)[touched].sum(axis=1)
-        result = on_card(kernel, THREADS // block, block, args, gpu, max_registers=REGISTERS)
-        agrees(kernel.__name__, found, expected)
+            expected, found = data[touched].sum(axis=1), sums
+        args = (data, sums, np.int32(rounds))
+        result = on_card(touching(words, strided, writes), THREADS // block, block, args, gpu)
+        agrees("words touched", found, expected)
         return result.cycles
 
-    first, more = (1, 1) if strided else (2, 2)
     if quick:
         return gigabytes(gpu, SPAN * WORD, clocks(QUICK_BLOCK, 1))
-    found = (clocks(block, first + more) - clocks(block, first) for block in BLOCKS)
-    return gigabytes(gpu, more * SPAN * WORD, min(found))
+    rounds = 1 if strided else 4
+    best = min(clocks(block, 2 * rounds) - clocks(block, rounds) for block in BLOCKS)
+    return gigabytes(gpu, rounds * SPAN * WORD, best)
 
 
 @cache
@@ -219,15 +200,13 @@ def stream(kernel: Kernel, arrays: int, gpu: Gpu, quick: bool) -> float:
 
 
 @cuda.jit
-def reduce(data, sums, pairs):
+def reduce(data, sums):
     """Each thread adds words up, two per step, and the block adds up its threads' sums in shared memory."""
     partial_sums = cuda.shared.array(REDUCED, float32)
     t = cuda.threadIdx.x
-    i = uint32(cuda.blockIdx.x) * (2 * REDUCED) + t
     total = float32(0)
-    for _ in range(pairs):
+    for i in range(cuda.blockIdx.x * (2 * REDUCED) + t, data.size, 2 * REDUCED * REDUCERS):
         total += data[i] + data[i + REDUCED]
-        i += 2 * REDUCED * REDUCERS
     partial_sums[t] = total
     cuda.syncthreads()
     half = REDUCED // 2
@@ -243,15 +222,15 @@ def reduce(data, sums, pairs):
 def reduction(gpu: Gpu, quick: bool) -> float:
     """GB/s at which an array is added up."""
 
-    def clocks(pairs: int) -> int:
-        data = signal(pairs * 2 * REDUCED * REDUCERS)
+    def clocks(steps: int) -> int:
+        data = signal(steps * 2 * REDUCED * REDUCERS)
         sums = np.zeros(REDUCERS, np.float32)
-        result = on_card(reduce, REDUCERS, REDUCED, (data, sums, np.int32(pairs)), gpu)
-        agrees("reduction", sums, data.reshape(pairs, REDUCERS, -1).sum(axis=(0, 2), dtype=np.float64), 1e-6)
+        result = on_card(reduce, REDUCERS, REDUCED, (data, sums), gpu)
+        agrees("reduction", sums, data.reshape(steps, REDUCERS, -1).sum(axis=(0, 2), dtype=np.float64), 1e-6)
         return result.cycles
 
-    pairs = 8 if quick else 32
-    return gigabytes(gpu, pairs * 2 * REDUCED * REDUCERS * WORD, clocks(2 * pairs) - clocks(pairs))
+    steps = 4 if quick else 32
+    return gigabytes(gpu, steps * 2 * REDUCED * REDUCERS * WORD, clocks(2 * steps) - clocks(steps))
 
 
 @cuda.jit
@@ -278,7 +257,7 @@ def low_occupancy(gpu: Gpu, quick: bool) -> float:
         agrees("copy", target, source)
         return result.cycles
 
-    waves = 8 if quick else 32
+    waves = 4 if quick else 16
     moved = 2 * waves * gpu.sm_count * 64 * 4 * COPIED * WORD
     return gigabytes(gpu, moved, clocks(2 * waves) - clocks(waves)) / pins(gpu)
 
@@ -289,9 +268,8 @@ def pins(gpu: Gpu) -> float:
     return per_clock * gpu.dram_khz / 1e6
 
 
-def _streamed(name: str, text: str, kernel: Kernel, words: int) -> Probe:
-    run = partial(streamed, kernel, name.endswith("write"), name.startswith("strided"), words)
-    return Probe(name, text, "GB/s", run)
+def _streamed(name: str, text: str, words: int) -> Probe:
+    return Probe(name, text, "GB/s", partial(streamed, words, name.startswith("strided"), name.endswith("write")))
 
 
 def _stream(name: str, kernel: Kernel, arrays: int) -> Probe:
@@ -301,10 +279,10 @@ def _stream(name: str, kernel: Kernel, arrays: int) -> Probe:
 
 
 PROBES = (
-    _streamed("read", "global memory read in whole rows", read_coalesced, 1 << 21),
-    _streamed("write", "global memory written in whole rows", write_coalesced, 1 << 21),
-    _streamed("strided read", "each thread reads 2 kB of its own", read_strided, 1 << 24),
-    _streamed("strided write", "each thread writes 2 kB of its own", write_strided, 1 << 24),
+    _streamed("read", "global memory read in whole rows", 1 << 22),
+    _streamed("write", "global memory written in whole rows", 1 << 22),
+    _streamed("strided read", "each thread reads 2 kB of its own", 1 << 24),
+    _streamed("strided write", "each thread writes 2 kB of its own", 1 << 24),
     _stream("copy", stream_copy, 2),
     _stream("mul", stream_mul, 2),
     _stream("add", stream_add, 3),

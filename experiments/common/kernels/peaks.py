@@ -131,9 +131,9 @@ PROBES = (
     Probe("max flops", "multiply-adds and multiplies, one to eight chains a thread", "GFLOPS", max_flops),
     _fetch("3 kB", 384),
     _fetch("20 kB", 2560),
-    _fetch("56 kB", 7168),
+    _fetch("47 kB", 5120),
     Probe(
         "fetch cold", "multiply-adds of one thread, none dependent, code that runs once", "clk/instruction",
-        partial(fetched_once, 2560),
+        partial(fetched_once, 1280),
     ),
 )  # fmt: skip
