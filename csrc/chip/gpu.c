@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "chip/diagnose.h"
 #include "chip/dispatch.h"
+#include "chip/supply.h"
 
 /* More clocks than the fastest reply takes on any shipped machine with detailed memory (185 to
  * 319), so that none of their windows is cut short. Flat memory may take 100,000 clocks to reply:
@@ -24,11 +25,13 @@
 #define MAX_WINDOW   512u
 #define POLL_WINDOWS 16u /* between two questions whether the user wants to stop */
 
-/* What the clock wants to know of a TPC's SMs after a pass. */
+/* What the clock wants to know of a group's SMs after a pass. A group is a TPC, or more of them if
+ * they share a second level of instructions and constants. */
 struct report {
     _Alignas(64) uint64_t next; /* nothing happens before this cycle, replies to come apart */
     uint64_t reach;             /* all have run to this cycle; NEVER: they have faults */
     bool finished, faulty; /* a block that has ended awaits the dispatcher; an SM has a fault */
+    bool supplied;         /* instructions or constants are on their way to its SMs */
 };
 
 /* The machine while one launch runs on it. */
@@ -41,8 +44,10 @@ struct gpu {
     struct memsys *mem;
     struct pool *pool;
     struct dispatch dispatch;
-    struct report *reports; /* per TPC */
-    uint32_t tpcs;
+    struct report *reports;  /* per group */
+    struct second **seconds; /* NULL: the machine has none */
+    struct third *third;     /* the same */
+    uint32_t groups, group_sms, group_tpcs, second_count;
     uint32_t partitions; /* that take part in the pass */
     uint64_t window_end;
     struct host_work host;
@@ -51,6 +56,21 @@ struct gpu {
 
 /* ---- construction ------------------------------------------------------------------------ */
 
+/* The levels behind the SMs' caches of instructions and constants. */
+static enum error create_supply(struct gpu *g) {
+    const struct config *cfg = g->l->cfg;
+    enum error e = third_create(&g->third, cfg);
+    const uint32_t count = (cfg->sm_count + cfg->icache2_sms - 1) / cfg->icache2_sms;
+    g->seconds = calloc(count, sizeof *g->seconds);
+    if (!g->seconds) return ERROR_NO_MEMORY;
+    for (; !e && g->second_count < count; g->second_count++) {
+        const uint32_t first = g->second_count * cfg->icache2_sms, left = cfg->sm_count - first;
+        e = second_create(&g->seconds[g->second_count], cfg, &g->sms[first], &g->ports[first],
+                          left < cfg->icache2_sms ? left : cfg->icache2_sms);
+    }
+    return e;
+}
+
 static enum error create(struct gpu *g, struct outcome *out) {
     const struct launch *l = g->l;
     const struct config *cfg = l->cfg;
@@ -58,11 +78,15 @@ static enum error create(struct gpu *g, struct outcome *out) {
     if (e) return e;
     g->sms = lines_alloc(cfg->sm_count * sizeof *g->sms);
     g->ports = lines_alloc(cfg->sm_count * sizeof *g->ports);
-    g->tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc;
-    g->reports = lines_alloc(g->tpcs * sizeof *g->reports);
+    const uint32_t shared = cfg->icache2_bytes ? cfg->icache2_sms : 1;
+    g->group_sms = shared > cfg->sms_per_tpc ? shared : cfg->sms_per_tpc;
+    g->group_tpcs = g->group_sms / cfg->sms_per_tpc;
+    g->groups = (cfg->sm_count + g->group_sms - 1) / g->group_sms;
+    g->reports = lines_alloc(g->groups * sizeof *g->reports);
     if (!g->sms || !g->ports || !g->reports) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < cfg->sm_count; i++)
         if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i]))) return e;
+    if (cfg->icache2_bytes && (e = create_supply(g))) return e;
     if ((e = memsys_create(&g->mem, cfg, cfg->sm_count))) return e;
     g->dispatch = (struct dispatch){.cfg = cfg,
                                     .residency = out->residency,
@@ -74,6 +98,9 @@ static void destroy(struct gpu *g) {
     watch_free(&g->watch);
     pool_destroy(g->pool);
     memsys_destroy(g->mem);
+    for (uint32_t i = 0; i < g->second_count; i++) second_destroy(g->seconds[i]);
+    third_destroy(g->third);
+    free(g->seconds);
     if (g->sms)
         for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) sm_free(&g->sms[i]);
     free(g->sms);
@@ -84,40 +111,62 @@ static void destroy(struct gpu *g) {
 
 /* ---- the clock --------------------------------------------------------------------------- */
 
-/* How many SMs a TPC has: the last one may have fewer. */
-static uint32_t sms_of(const struct gpu *g, uint32_t tpc) {
-    const struct config *cfg = g->l->cfg;
-    const uint32_t left = cfg->sm_count - tpc * cfg->sms_per_tpc;
-    return left < cfg->sms_per_tpc ? left : cfg->sms_per_tpc;
+/* How many SMs a group has: the last one may have fewer. */
+static uint32_t sms_of(const struct gpu *g, uint32_t group) {
+    const uint32_t left = g->l->cfg->sm_count - group * g->group_sms;
+    return left < g->group_sms ? left : g->group_sms;
+}
+
+/* The second levels of a group: how many, and the first one. */
+static uint32_t seconds_of(const struct gpu *g, uint32_t group, struct second ***first) {
+    if (!g->seconds) return 0;
+    const uint32_t each = g->l->cfg->icache2_sms;
+    *first = &g->seconds[group * g->group_sms / each];
+    return (sms_of(g, group) + each - 1) / each;
+}
+
+/* How many TPCs a group has. */
+static uint32_t tpcs_of(const struct gpu *g, uint32_t group) {
+    const uint32_t each = g->l->cfg->sms_per_tpc;
+    return (sms_of(g, group) + each - 1) / each;
 }
 
 /* Are there blocks that have no SM yet? */
 static bool blocks_left(const struct gpu *g) { return g->dispatch.next < g->dispatch.total; }
 
-/* Write down what the clock wants to know of a TPC. */
-static void report(struct gpu *g, uint32_t tpc) {
-    const struct sm *first = &g->sms[tpc * g->l->cfg->sms_per_tpc];
+/* Write down what the clock wants to know of a group. */
+static void report(struct gpu *g, uint32_t group) {
+    const struct sm *first = &g->sms[group * g->group_sms];
     struct report r = {.next = NEVER, .reach = NEVER};
-    for (const struct sm *sm = first; sm < first + sms_of(g, tpc); sm++) {
+    struct second **second;
+    const uint32_t seconds = seconds_of(g, group, &second);
+    for (const struct sm *sm = first; sm < first + sms_of(g, group); sm++) {
         const uint64_t next = sm_next(sm);
         if (next < r.next) r.next = next;
         if (sm->reach < r.reach) r.reach = sm->reach;
         r.finished |= sm->finished_count != 0;
         r.faulty |= sm->fault.code != OK;
     }
-    g->reports[tpc] = r;
+    for (uint32_t i = 0; i < seconds; i++) r.supplied |= second_is_busy(second[i]);
+    if (r.supplied && r.reach < r.next) r.next = r.reach;
+    g->reports[group] = r;
 }
 
-/* Let the SMs of a TPC go on to the end of the window, or until they need to know the next block.
+/* Let the SMs of a group go on to the end of the window, or until they need to know the next block.
  */
-static void run_tpc(void *context, uint32_t tpc) {
+static void run_group(void *context, uint32_t group) {
     struct gpu *g = context;
-    struct sm *first = &g->sms[tpc * g->l->cfg->sms_per_tpc];
-    if (g->reports[tpc].reach >= g->window_end) return;
-    for (struct sm *sm = first; sm < first + sms_of(g, tpc); sm++)
+    struct sm *first = &g->sms[group * g->group_sms];
+    struct second **second;
+    if (g->reports[group].reach >= g->window_end) return;
+    const uint32_t seconds = seconds_of(g, group, &second);
+    for (uint32_t i = 0; i < seconds; i++) second_run(second[i], g->window_end, blocks_left(g));
+    for (struct sm *sm = first; !seconds && sm < first + sms_of(g, group); sm++)
         if (sm->reach < g->window_end) sm_run(sm, g->window_end, blocks_left(g));
-    report(g, tpc);
-    if (g->reports[tpc].reach >= g->window_end) memsys_send(g->mem, tpc, g->ports, g->window_end);
+    report(g, group);
+    if (g->reports[group].reach < g->window_end) return;
+    for (uint32_t i = 0; i < tpcs_of(g, group); i++)
+        memsys_send(g->mem, group * g->group_tpcs + i, g->ports, g->window_end);
 }
 
 /* One item of a pass. Partitions come first: where all transactions go to one of them, it is the
@@ -128,8 +177,10 @@ static void run_item(void *context, uint32_t item) {
         memsys_partition(g->mem, item);
         return;
     }
-    memsys_receive(g->mem, item - g->partitions, g->ports);
-    run_tpc(g, item - g->partitions);
+    const uint32_t group = item - g->partitions;
+    for (uint32_t i = 0; i < tpcs_of(g, group); i++)
+        memsys_receive(g->mem, group * g->group_tpcs + i, g->ports);
+    run_group(g, group);
 }
 
 /* How long a window may be: half as long if memory is to lag. Longer ones are cheaper, since each
@@ -146,7 +197,7 @@ static uint32_t window_of(const struct gpu *g, bool lag) {
 static bool first_fault(const struct gpu *g, struct fault *out) {
     const struct fault *first = NULL;
     bool faulty = false;
-    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) faulty |= g->reports[tpc].faulty;
+    for (uint32_t group = 0; group < g->groups; group++) faulty |= g->reports[group].faulty;
     for (uint32_t i = 0; faulty && i < g->l->cfg->sm_count; i++) {
         const struct fault *f = &g->sms[i].fault;
         if (f->code != OK && (!first || f->cycle < first->cycle)) first = f;
@@ -158,8 +209,8 @@ static bool first_fault(const struct gpu *g, struct fault *out) {
 /* A cycle before which nothing happens, as far as SMs and memory know. */
 static uint64_t next_cycle(const struct gpu *g) {
     uint64_t at = memsys_next_reply(g->mem);
-    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++)
-        if (g->reports[tpc].next < at) at = g->reports[tpc].next;
+    for (uint32_t group = 0; group < g->groups; group++)
+        if (g->reports[group].next < at) at = g->reports[group].next;
     return at;
 }
 
@@ -172,18 +223,19 @@ static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
     return end < known ? end : known;
 }
 
-/* Replace the blocks that have ended, in an order that is known as far as all SMs have run; returns
- * whether that is to the end of the window. */
-static bool replace_blocks(struct gpu *g) {
+/* Answer what is known as far as all SMs have run: which blocks replace those that have ended, and
+ * what the third level has. Returns whether that is to the end of the window. */
+static bool answer(struct gpu *g) {
     uint64_t reach = NEVER;
     bool finished = false;
-    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) {
-        if (g->reports[tpc].reach < reach) reach = g->reports[tpc].reach;
-        finished |= g->reports[tpc].finished;
+    for (uint32_t group = 0; group < g->groups; group++) {
+        if (g->reports[group].reach < reach) reach = g->reports[group].reach;
+        finished |= g->reports[group].finished;
     }
     assert(reach <= g->window_end || reach == NEVER);
+    if (g->third) third_run(g->third, g->seconds, g->second_count, reach);
     if (finished) dispatch_replace(&g->dispatch, g->sms, reach);
-    for (uint32_t tpc = 0; finished && tpc < g->tpcs; tpc++) report(g, tpc);
+    for (uint32_t group = 0; finished && group < g->groups; group++) report(g, group);
     return reach >= g->window_end;
 }
 
@@ -212,18 +264,28 @@ static void sync_grid(struct gpu *g) {
         g->sms[i].grid_arrived = 0;
         sm_add_block(&g->sms[i], GRID_RELEASE, last + cfg->grid_sync);
     }
-    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) report(g, tpc);
+    for (uint32_t group = 0; group < g->groups; group++) report(g, group);
 }
 
 /* Let all SMs run to the end of the window, and memory from where it is to the window's begin, t.
  * An SM that waits for the next block goes on when those behind it have caught up. */
 static void run_window(struct gpu *g, uint64_t t) {
     g->partitions = memsys_begin(g->mem, t);
-    pool_run(g->pool, run_item, g, g->partitions + g->tpcs);
+    pool_run(g->pool, run_item, g, g->partitions + g->groups);
     g->host.passes++;
-    for (; !replace_blocks(g); g->host.passes++) pool_run(g->pool, run_tpc, g, g->tpcs);
+    for (; !answer(g); g->host.passes++) pool_run(g->pool, run_group, g, g->groups);
     g->host.windows++;
     if (g->program.syncs_grid) sync_grid(g);
+}
+
+static bool ended(const struct gpu *g) { return g->dispatch.finished == g->dispatch.total; }
+
+/* Has nothing more to happen? What was asked for ahead comes in after the grid's end, too, so that
+ * it does not depend on the windows how much of that was counted. */
+static bool over(const struct gpu *g) {
+    bool supplied = false;
+    for (uint32_t group = 0; group < g->groups; group++) supplied |= g->reports[group].supplied;
+    return ended(g) && !supplied;
 }
 
 /* Does the user want to stop? */
@@ -242,12 +304,12 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
     const struct launch *l = g->l;
     uint64_t t = 0;
     dispatch_fill(&g->dispatch, g->sms);
-    for (uint32_t tpc = 0; tpc < g->tpcs; tpc++) report(g, tpc);
-    for (uint32_t windows = 1; g->dispatch.finished < g->dispatch.total; windows++) {
+    for (uint32_t group = 0; group < g->groups; group++) report(g, group);
+    for (uint32_t windows = 1; !over(g); windows++) {
         const bool lag = l->threads > 1 && memsys_is_camped(g->mem, l->threads);
         const uint32_t window = window_of(g, lag);
         uint64_t end = window_end(g, t, window);
-        const bool last = l->max_cycles && t >= l->max_cycles;
+        const bool limited = l->max_cycles && !ended(g), last = limited && t >= l->max_cycles;
         /* Memory does not lag where that would cut this window short, either. */
         if (memsys_lags(g->mem, t) && (!lag || last || end < t + window)) {
             memsys_catch_up(g->mem, g->ports, t, g->pool);
@@ -256,14 +318,13 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         }
         if (end == NEVER) return diagnose_deadlock(g->sms, l->cfg->sm_count, fault);
         if (last) return diagnose_limit(g->sms, l->cfg->sm_count, l->max_cycles, fault);
-        if (l->max_cycles && end > l->max_cycles) end = l->max_cycles;
+        if (limited && end > l->max_cycles) end = l->max_cycles;
         assert(end > t);
         g->window_end = end;
         run_window(g, t);
         t = end;
         if (first_fault(g, fault)) return fault->code;
-        if (g->dispatch.finished == g->dispatch.total) break;
-        if (l->interrupted && windows % POLL_WINDOWS == 0 && interrupted(g, t))
+        if (!ended(g) && l->interrupted && windows % POLL_WINDOWS == 0 && interrupted(g, t))
             return fault->code = ERROR_INTERRUPTED;
     }
     return OK;

@@ -65,7 +65,7 @@ _Static_assert(sizeof(struct uop) == 32, "two to a cache line");
 #define DEPS 8u
 struct deps {
     uint16_t count;
-    uint16_t line; /* of the program, in the instruction cache; 0 without one */
+    uint16_t piece; /* of the program, what is fetched at once; 0 without an instruction cache */
     uint16_t id[DEPS];
 };
 

@@ -344,6 +344,12 @@ static bool allocate(struct program *p) {
     return p->code && p->deps && p->line && p->uniforms;
 }
 
+/* What an instruction is fetched with: so many bytes as fill a warp's buffer, or a line. */
+static uint16_t piece_of(const struct config *cfg, uint32_t pc) {
+    if (!cfg->fetch_bytes) return (uint16_t)(pc * cfg->insn_bytes / cfg->icache_line);
+    return (uint16_t)(pc / ((cfg->fetch_bytes - cfg->fetch_control) / cfg->insn_bytes));
+}
+
 enum error program_decode(struct program *p, const struct insn *code, uint32_t count,
                           const struct uniform *uniforms, uint32_t uniform_count,
                           const struct program_meta *meta, const struct config *cfg,
@@ -371,8 +377,7 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
     for (dec.pc = 0; dec.pc < count; dec.pc++) {
         if ((e = decode_one(&dec, cfg, &times))) return e;
         p->line[dec.pc] = code[dec.pc].line;
-        if (cfg->icache_bytes)
-            p->deps[dec.pc].line = (uint16_t)(dec.pc * cfg->insn_bytes / cfg->icache_line);
+        if (cfg->icache_bytes) p->deps[dec.pc].piece = piece_of(cfg, dec.pc);
     }
     dec.pc = count - 1;
     const struct uop *last = &p->code[count - 1];

@@ -91,8 +91,10 @@ struct reply {
 };
 
 /* How many transactions an SM can have in flight beyond its credits: the last access may overdraw
- * them by a warp's segments, and the fills of three caches take none. */
-#define PORT_EXTRA (32u + 3u * 64u)
+ * them by a warp's segments, and the fills of four caches and of the level behind two of them take
+ * none. */
+#define SUPPLY_PACKETS 64u
+#define PORT_EXTRA     (32u + 4u * 64u + SUPPLY_PACKETS)
 
 /* What an SM shows to the memory system: the packets that it has sent in the window, sorted by
  * cycle, and a place for replies, which may come in any order since the SM sorts them. */

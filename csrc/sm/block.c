@@ -108,6 +108,7 @@ static void start_block(struct sm *sm, struct block *b, uint64_t t) {
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
             start_warp(sm, w, b, thread);
+            smcache_begin_warp(sm, w);
             warp_refresh(sm, w, t, WAIT_START);
             thread += 32;
         }

@@ -61,6 +61,7 @@ void global_free_access(struct sm *sm, struct access *a) {
 
 static enum access_kind kind_of(uint32_t op) {
     if (op == OP_TEX) return ACCESS_TEXTURE;
+    if (op == OP_LD_CONST) return ACCESS_FETCH;
     return is_load(op) ? ACCESS_LOAD : is_store(op) ? ACCESS_STORE : ACCESS_ATOM;
 }
 
@@ -239,15 +240,18 @@ static void await(struct memop *op, struct access *a, uint32_t pending) {
     op->w->accesses_pending++;
     sm->blocks[op->w->block].accesses_pending++;
     if (op->u->dst_count) op->w->loads_pending++;
-    lsu_set_ready(op, READY_PENDING, WAIT_GLOBAL);
+    lsu_set_ready(op, READY_PENDING, a->kind == ACCESS_FETCH ? WAIT_SHARED : WAIT_GLOBAL);
 }
 
-/* Let the loaded values, which are in the registers already, be used from t on. */
+/* Let the loaded values, which are in the registers already, be used from t on; constants when they
+ * have gone through the pipeline. */
 static void set_ready(struct sm *sm, const struct access *a, uint64_t t) {
     struct warp *w = &sm->warps[a->warp];
+    const bool constant = a->kind == ACCESS_FETCH;
+    if (constant) t += a->data[0][0];
     for (uint32_t i = 0; i < 4 && a->dst[i] != OPERAND_NONE; i++) {
         w->ready[a->dst[i]] = t;
-        w->producer[a->dst[i]] = WAIT_GLOBAL;
+        w->producer[a->dst[i]] = constant ? WAIT_SHARED : WAIT_GLOBAL;
     }
 }
 
@@ -288,6 +292,29 @@ bool global_issue(struct memop *op) {
     return true;
 }
 
+bool global_const(struct memop *op, uint32_t busy) {
+    struct sm *sm = op->sm;
+    struct segment seg[COALESCE_MAX_SEGMENTS];
+    const uint32_t line = 1u << sm->caches[CACHE_CONST].cache.line_shift;
+    for (uint32_t lane = 0; lane < 32; lane++) op->addr[lane] += CONST_BASE;
+    const uint32_t n = coalesce_lines(op->addr, op->active, line, seg);
+    const uint32_t need = need_of(sm, CACHE_CONST, seg, n);
+    if (!has_room(sm, need)) return claim(op, CACHE_CONST, seg, n, need);
+    struct access *a = describe(op, NULL);
+    a->data[0][0] = sm->m->cfg->lat_const + busy - sm->m->cfg->issue_const;
+    const uint32_t pending = smcache_load(sm, CACHE_CONST, a, seg, n, op->t);
+    sm->count.const_accesses++;
+    lsu_charge(op, busy);
+    if (pending) {
+        await(op, a, pending);
+    } else {
+        set_ready(sm, a, op->t);
+        global_free_access(sm, a);
+    }
+    memop_next(op);
+    return true;
+}
+
 /* ---- replies ----------------------------------------------------------------------------- */
 
 /* Let warps that found too few credits or pending misses look again, unless there is still no room
@@ -306,8 +333,10 @@ static void wake_starved(struct sm *sm, uint64_t t) {
 /* Let a warp go on that has waited for this reply: for a load, or at a fence. */
 static void wake(struct sm *sm, uint32_t warp, uint64_t t) {
     struct warp *w = &sm->warps[warp];
-    if (w->state == WARP_RUNNING && sm->ready_at[warp] == NEVER && sm->wait[warp] == WAIT_GLOBAL) {
-        warp_refresh(sm, warp, t, WAIT_GLOBAL);
+    const enum wait kind = (enum wait)sm->wait[warp];
+    if (w->state == WARP_RUNNING && sm->ready_at[warp] == NEVER &&
+        (kind == WAIT_GLOBAL || kind == WAIT_SHARED)) {
+        warp_refresh(sm, warp, t, kind);
     } else if (w->state == WARP_FENCE && w->accesses_pending == 0) {
         w->state = WARP_RUNNING;
         warp_refresh(sm, warp, t, WAIT_CREDITS);

@@ -196,6 +196,11 @@ static uint32_t contenders(const struct sm *sm, uint32_t index) {
     return bits;
 }
 
+/* The warp has issued, and may not do so again before that cycle. */
+static void hold_warp(struct sm *sm, uint32_t warp, uint64_t at) {
+    if (sm->ready_at[warp] < at) warp_wait(sm, warp, at, WAIT_UNIT);
+}
+
 static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool observed) {
     const struct config *cfg = sm->m->cfg;
     struct scheduler *s = &sm->sched[index];
@@ -210,15 +215,16 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, observed); issued++) {
         if (issued) {
             sm->count.dual_issued++;
-            return;
+            break;
         }
         s->slot = c.t + (cfg->issue_interval >> cfg->sfu_slots);
         s->last = c.warp;
         spend(sm, s, s->slot);
         if (sm->policy->issued) sm->policy->issued(sm, s);
         if (cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) || sm->fault.code != OK)
-            return;
+            break;
     }
+    if (cfg->warp_interval > cfg->issue_interval) hold_warp(sm, c.warp, c.t + cfg->warp_interval);
 }
 
 void issue_slot(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false); }

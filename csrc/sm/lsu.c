@@ -287,6 +287,7 @@ static bool issue_const(struct memop *op) {
                         lane_load(m->program->constants + op->addr[lane] + 4 * word, op->u->width,
                                   op->u->flags & INSN_SIGNED);
         busy += (distinct_addresses(op) - 1) * m->cfg->const_clk_per_way;
+        if (m->cfg->icache2_bytes && m->cfg->const_bytes) return global_const(op, busy);
         late = smcache_const(op->sm, op->addr, op->active);
         op->sm->count.const_accesses++;
     }

@@ -61,7 +61,8 @@ static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, en
     sm->users[sm->next_unit[warp]] &= ~(1ull << warp);
     sm->users[u->unit] |= 1ull << warp;
     sm->next_unit[warp] = u->unit;
-    if (deps->line != sm->fetched && !smcache_fetch(sm, deps->line)) {
+    if (deps->piece != sm->fetched[warp & sm->fetch_mask] &&
+        !smcache_fetch(sm, warp, deps->piece)) {
         sm->floor[warp] = floor;
         warp_sleep(sm, warp, WAIT_FETCH);
         return;

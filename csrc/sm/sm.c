@@ -20,7 +20,8 @@ _Static_assert(MAX_WARPS == MOST_max_warps_sm && MAX_BLOCKS == MOST_max_blocks_s
                    MAX_SCHEDULERS == MOST_schedulers && MAX_MISSES == MOST_l1_mshrs &&
                    MAX_MISSES == MOST_tex_mshrs,
                "arrays of an SM hold what config.def allows");
-_Static_assert(PORT_EXTRA == COALESCE_MAX_SEGMENTS + 3 * MAX_MISSES, "see memsys.h");
+_Static_assert(PORT_EXTRA == COALESCE_MAX_SEGMENTS + 4 * MAX_MISSES + SUPPLY_PACKETS,
+               "see memsys.h");
 
 /* The next part of an arena, on cache lines of its own; NULL where parts are only counted. */
 static void *part(uint8_t *arena, size_t *used, size_t count, size_t size) {
@@ -183,7 +184,8 @@ void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum 
 /* Deliver the next reply. */
 static void reply_due(struct sm *sm) {
     const struct reply r = sm->replies[sm->reply_first++];
-    if (r.cycle > sm->last_activity) sm->last_activity = r.cycle;
+    /* Lines of the program may have been asked for ahead, and come when the grid has ended. */
+    if (r.cycle > sm->last_activity && r.access->cache != CACHE_CODE) sm->last_activity = r.cycle;
     global_reply(sm, &r);
 }
 

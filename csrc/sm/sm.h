@@ -17,6 +17,7 @@
 #define MAX_MISSES     64u
 #define NO_MISS        0xffu
 #define LOCAL_BASE     0xc0000000u /* device address of local memory; arrays lie below */
+#define CONST_BASE     0xfe000000u /* device address of constant memory */
 #define CODE_BASE      0xff000000u /* device address of the program */
 #define NEVER          UINT64_MAX
 #define READY_PENDING  UINT64_MAX /* a register that a memory reply will write */
@@ -146,6 +147,12 @@ struct sm_cache {
     struct miss miss[MAX_MISSES];
 };
 
+/* A line that an SM asks of the level behind its caches of instructions and constants. */
+struct ask {
+    uint64_t cycle;
+    struct access *access;
+};
+
 struct sm {
     /* hot: scanned at every issue */
     _Alignas(64) struct scheduler sched[MAX_SCHEDULERS];
@@ -154,10 +161,12 @@ struct sm {
     uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER for a sleeping warp */
     uint8_t wait[MAX_WARPS];      /* enum wait */
     uint8_t next_unit[MAX_WARPS];
-    uint32_t fetched;      /* line of the program, the most recently used one, or CACHE_NONE */
-    uint32_t stale;        /* bit per scheduler: its choice must be made again */
-    uint32_t common_units; /* bits of unit_free that several schedulers take */
-    uint32_t warp_limit;   /* warp slots in use are below */
+    uint32_t fetch_mask;         /* which of the next row a warp looks at: its own, or the first */
+    uint32_t fetched[MAX_WARPS]; /* piece of the program in a warp's buffer; without buffers the one
+                                    most recently used in [0]; or CACHE_NONE */
+    uint32_t stale;              /* bit per scheduler: its choice must be made again */
+    uint32_t common_units;       /* bits of unit_free that several schedulers take */
+    uint32_t warp_limit;         /* warp slots in use are below */
     uint32_t order_count;
     uint64_t order[MAX_BLOCKS]; /* warp slots of the blocks that have started, oldest first */
     uint8_t scheduler_of[MAX_WARPS];
@@ -182,12 +191,16 @@ struct sm {
     uint32_t reply_first, reply_end;
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
-    uint32_t waiter_free;      /* list through waiter.next */
-    struct claim *claims;      /* per warp */
-    uint64_t claiming;         /* warps with a claim: their next instruction is that access */
-    uint64_t starved;          /* warps with a claim that sleep until a reply makes room */
-    uint64_t now;              /* cycle of the event being processed */
-    uint64_t floor[MAX_WARPS]; /* earliest issue of a warp whose instruction is being fetched */
+    uint32_t waiter_free;        /* list through waiter.next */
+    struct claim *claims;        /* per warp */
+    uint64_t claiming;           /* warps with a claim: their next instruction is that access */
+    uint64_t starved;            /* warps with a claim that sleep until a reply makes room */
+    uint64_t now;                /* cycle of the event being processed */
+    uint64_t floor[MAX_WARPS];   /* earliest issue of a warp whose instruction is being fetched */
+    uint32_t awaited[MAX_WARPS]; /* line that such a warp waits for */
+    uint32_t piece_bytes, last_piece; /* of the program, as it is fetched */
+    struct ask asks[2 * MAX_MISSES];  /* those not yet looked at (chip/supply.h), in order */
+    uint32_t ask_count;
     uint8_t *shared;
     /* cold: blocks */
     struct block blocks[MAX_BLOCKS];
@@ -279,9 +292,13 @@ void smcache_check(const struct sm *sm);
 #else
 static inline void smcache_check(const struct sm *sm) { (void)sm; }
 #endif
-/* Is that line of the program in the cache? If not, it has been asked for. */
-bool smcache_fetch(struct sm *sm, uint32_t line);
-/* The further latency of a constant access to these addresses. */
+/* Can the warp have that piece of the program? If not, it has been asked for. */
+bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece);
+/* The warp begins: its buffer is empty. */
+static inline void smcache_begin_warp(struct sm *sm, uint32_t warp) {
+    if (sm->fetch_mask) sm->fetched[warp] = CACHE_NONE;
+}
+/* The further latency of a constant access to these addresses, where no second level is. */
 uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
 /* How many lines a load would have to wait for; CACHE_NONE if too many misses are pending for it.
  */

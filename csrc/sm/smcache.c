@@ -39,8 +39,14 @@ enum error smcache_init(struct sm *sm) {
     enum error e = init_one(sm, CACHE_DATA, data, cfg->l1_mshrs);
     if (!e) e = init_one(sm, CACHE_TEXTURE, texture, cfg->tex_mshrs);
     if (!e) e = init_one(sm, CACHE_CODE, code, MAX_MISSES);
-    if (!e) e = init_one(sm, CACHE_CONST, constant, 0);
-    sm->fetched = sm->caches[CACHE_CODE].present ? CACHE_NONE : 0;
+    if (!e) e = init_one(sm, CACHE_CONST, constant, MAX_MISSES);
+    if (cfg->icache_bytes) {
+        const struct program *p = sm->m->program;
+        sm->fetch_mask = cfg->fetch_bytes ? MAX_WARPS - 1 : 0;
+        sm->piece_bytes = cfg->fetch_bytes ? cfg->fetch_bytes : cfg->icache_line;
+        sm->last_piece = p->deps[p->count - 1].piece;
+        memset(sm->fetched, 0xff, sizeof sm->fetched);
+    }
     return e;
 }
 
@@ -77,10 +83,20 @@ static void close_miss(struct sm_cache *c, struct miss *m) {
     m->open = false;
 }
 
-/* Ask memory for a line. There is a free entry for the miss. */
+/* Ask the level behind the caches of instructions and constants for a line. Its answer takes some
+ * time, up to which alone the SM may run before it is known. */
+static void ask(struct sm *sm, struct access *a) {
+    const uint64_t answer = sm->now + sm->m->cfg->lat_icache2;
+    assert(sm->ask_count < 2 * MAX_MISSES);
+    sm->asks[sm->ask_count++] = (struct ask){sm->now, a};
+    if (answer < sm->reach) sm->reach = answer;
+}
+
+/* Ask memory, or a level in front of it, for a line. There is a free entry for the miss. */
 static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct buffer *buffer,
                                uint32_t line, uint64_t at) {
-    static const uint8_t kinds[CACHE_COUNT] = {0, ACCESS_LOAD, ACCESS_TEXTURE, ACCESS_FETCH, 0};
+    static const uint8_t kinds[CACHE_COUNT] = {0, ACCESS_LOAD, ACCESS_TEXTURE, ACCESS_FETCH,
+                                               ACCESS_FETCH};
     struct sm_cache *c = &sm->caches[id];
     assert(c->miss_free && !find_miss(c, line));
     const uint32_t i = (uint32_t)__builtin_ctzll(c->miss_free);
@@ -98,6 +114,10 @@ static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct 
     a->flags = ACCESS_FILL;
     a->cache = (uint8_t)id;
     a->miss = (uint8_t)i;
+    if (a->kind == ACCESS_FETCH && sm->m->cfg->icache2_bytes) {
+        ask(sm, a);
+        return &c->miss[i];
+    }
     global_send(sm, a, a->addr[0], bytes, 1, at);
     sm->count.transactions++;
     sm->count.transaction_bytes += bytes;
@@ -166,6 +186,10 @@ static void count_lines(struct sm *sm, enum sm_cache_id id, uint32_t hits, uint3
                         uint32_t misses) {
     struct counters *n = &sm->count;
     const bool data = id == CACHE_DATA;
+    if (id == CACHE_CONST) {
+        n->const_misses += misses;
+        return;
+    }
     *(data ? &n->l1_hits : &n->texture_hits) += hits;
     *(data ? &n->l1_merges : &n->texture_merges) += merges;
     *(data ? &n->l1_misses : &n->texture_misses) += misses;
@@ -204,19 +228,37 @@ void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
 
 /* ---- instructions and constants ---------------------------------------------------------- */
 
-bool smcache_fetch(struct sm *sm, uint32_t program_line) {
+/* Look a piece of the program up and ask for its line if it is not there; where the cache
+ * prefetches, for the next line too. */
+static bool look_up(struct sm *sm, uint32_t piece) {
     struct sm_cache *c = &sm->caches[CACHE_CODE];
-    const uint32_t line = line_of(c, CODE_BASE) + program_line, index = cache_find(&c->cache, line);
+    const uint32_t line = line_of(c, CODE_BASE + piece * sm->piece_bytes),
+                   last = line_of(c, CODE_BASE + sm->last_piece * sm->piece_bytes),
+                   index = cache_find(&c->cache, line);
+    const uint64_t at = sm->now + sm->m->cfg->lat_global;
     if (index != CACHE_NONE) {
         cache_touch(&c->cache, index);
-        sm->fetched = program_line;
-        return true;
-    }
-    if (!find_miss(c, line)) {
-        start_miss(sm, CACHE_CODE, NULL, line, sm->now + sm->m->cfg->lat_global);
+    } else if (c->miss_free && !find_miss(c, line)) {
+        start_miss(sm, CACHE_CODE, NULL, line, at);
         sm->count.icache_misses++;
     }
-    return false;
+    if (sm->m->cfg->icache_prefetch && line < last && c->miss_free &&
+        cache_find(&c->cache, line + 1) == CACHE_NONE && !find_miss(c, line + 1)) {
+        start_miss(sm, CACHE_CODE, NULL, line + 1, at);
+        sm->count.icache_prefetches++;
+    }
+    return index != CACHE_NONE;
+}
+
+bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece) {
+    if (!look_up(sm, piece)) {
+        sm->awaited[warp] = line_of(&sm->caches[CACHE_CODE], CODE_BASE + piece * sm->piece_bytes);
+        return false;
+    }
+    sm->fetched[warp & sm->fetch_mask] = piece;
+    /* While a buffer's instructions issue, the fetch of those behind them is under way. */
+    if (sm->fetch_mask && piece < sm->last_piece) look_up(sm, piece + 1);
+    return true;
 }
 
 uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
@@ -259,11 +301,13 @@ static uint32_t reversed(struct sm *sm, uint32_t list) {
     return out;
 }
 
-/* Let the warps look again that wait for a line of the program. */
-static void wake_fetchers(struct sm *sm, uint64_t t) {
+/* Let the warps look again that wait for a line of the program, or could not ask for theirs. */
+static void wake_fetchers(struct sm *sm, uint32_t line, uint64_t t) {
+    struct sm_cache *c = &sm->caches[CACHE_CODE];
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if (sm->wait[w] == WAIT_FETCH && sm->ready_at[w] == NEVER &&
-            sm->warps[w].state == WARP_RUNNING)
+            sm->warps[w].state == WARP_RUNNING &&
+            (sm->awaited[w] == line || !find_miss(c, sm->awaited[w])))
             warp_refresh(sm, w, sm->floor[w] > t ? sm->floor[w] : t, WAIT_FETCH);
 }
 
@@ -276,7 +320,7 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
         install(c, m, fill);
         close_miss(c, m);
     }
-    if (fill->cache == CACHE_CODE) sm->fetched = CACHE_NONE;
+    if (fill->cache == CACHE_CODE && !sm->fetch_mask) sm->fetched[0] = CACHE_NONE;
     c->miss_free |= 1ull << fill->miss;
     c->miss_count--;
     c->fills++;
@@ -288,6 +332,6 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
         if (c->cache.data) read_line(c, w.access, w.lanes, (const uint8_t *)fill->data[0]);
         global_segment_done(sm, w.access, t);
     }
-    if (fill->cache == CACHE_CODE) wake_fetchers(sm, t);
+    if (fill->cache == CACHE_CODE) wake_fetchers(sm, m->line, t);
     global_free_access(sm, fill);
 }

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from smmux.gpus.machine import Value
 
-__all__ = ["FERMI_16K_L1", "FERMI_48K_L1", "GT200", "KEPLER"]
+__all__ = ["FERMI_16K_L1", "FERMI_48K_L1", "GT200", "GT200_1100", "KEPLER"]
 
 _ALL: dict[str, Value] = {
     "insn_bytes": (8, "GS302"),
-    "const_bytes": (8192, "PG55 T12; GS302"),
-    "const_line": (64, "GS302; GS-480"),
-    "const_ways": (2, "GS302; GS-480"),
-    "const_miss": (212, "MEM Wong"),  # third-level hit 220 against 8 of the first
-    "icache_ways": (4, "GS302; GS-480"),
+    "fetch_bytes": (64, "MEM Wong"),  # eight instructions into the instruction buffer
+    "const_line": (64, "JIA18; MEM Wong"),
+    "const_ways": (4, "JIA18; MEM Wong"),
+    "const_miss": (1, "NA"),
+    "icache_ways": (4, "MEM Wong; DER"),  # K80: misses rise over 7.2 to 9.4 KiB [JIA18 Fig 3.3]
+    "icache_prefetch": (1, "MEM Wong; PAT-PF"),
+    "icache2_line": (256, "MEM Wong; JIA18"),
+    "icache2_fills": (1, "JIA18; DER"),  # 256 bytes every 210 clk beyond K80's L1.5: one line at a time
     "tex_line": (128, "GS302; GS-480"),
     "tex_mshrs": (64, "GS302; MODEL"),  # 128 entries there; more than 64 lines an SM cannot have in flight here
     "l1_line": (128, "PG55 G.4.2"),
@@ -28,8 +31,31 @@ GT200: dict[str, Value] = {
     "tex_bytes": (5120, "GS302"),  # per SM: the card has one of about three times that per TPC (D3)
     "tex_ways": (5, "GS302"),
     "lat_tex": (261, "MEM Wong"),
-    "icache_bytes": (4096, "GS302"),
-    "icache_line": (256, "GS302"),
+    "const_bytes": (2048, "MEM Wong"),  # the 8 kB of PG55 T12 are those of the second level
+    "icache_bytes": (4096, "WIKI; GS302"),
+    "icache_line": (256, "MEM Wong; GS302"),
+    "fetch_control": (0, "ENVY"),
+    "icache2_bytes": (8192, "WIKI; WONG2"),
+    "icache2_ways": (4, "MEM Wong"),
+    "icache2_sms": (3, "WIKI; ENVY"),  # a TPC's
+    "icache2_prefetch": (0, "NA"),  # its lines are those of the first level, which asks for the next one
+    "lat_icache2": (73, "MEM Wong"),  # hits of the levels 8, 81 and 220 clk
+    "icache3_bytes": (32768, "WIKI; WONG2"),
+    "icache3_ways": (8, "MEM Wong"),
+    "lat_icache3": (212, "MEM Wong"),
+    "icache3_miss": (440, "MERPSYS T4.2; EST"),  # idle global memory
+}
+
+# GPGPU-Sim has one cache of instructions, without prefetch, and constant misses in a fixed time.
+GT200_1100: dict[str, Value] = {
+    **GT200,
+    "fetch_bytes": (0, "GS302; MODEL"),  # a buffer of two instructions: every other one is looked up
+    "const_bytes": (8192, "PG55 T12; GS302"),
+    "const_ways": (2, "GS302"),
+    "const_miss": (212, "MEM Wong"),  # third-level hit 220 against 8 of the first
+    "icache_prefetch": (0, "GS302"),
+    "icache2_bytes": (0, "GS302"),
+    "icache3_bytes": (0, "GS302"),
 }
 
 FERMI_16K_L1: dict[str, Value] = {
@@ -42,8 +68,20 @@ FERMI_16K_L1: dict[str, Value] = {
     "tex_bytes": (12288, "PG55 T12; GS-480"),
     "tex_ways": (24, "GS-480"),
     "lat_tex": (261, "EST"),  # no Fermi source: as on GT200
-    "icache_bytes": (2048, "GS-480"),
-    "icache_line": (128, "GS-480"),
+    "const_bytes": (2048, "EST"),  # as on GT200 and Kepler
+    # No measurement of a Fermi's instruction supply is known: structure as documented, sizes of a K80.
+    "icache_bytes": (8192, "JIA18; EST"),
+    "icache_line": (64, "PAT-PF; JIA18; EST"),
+    "fetch_control": (0, "NA"),
+    "icache2_bytes": (32768, "JIA18; EST"),
+    "icache2_ways": (8, "JIA18; EST"),
+    "icache2_sms": (4, "ENVY; PAT-SPM; NSIGHT-GCC"),  # a GPC's: 4, 4, 4 and 3
+    "icache2_prefetch": (1, "PAT-PF; EST"),
+    "lat_icache2": (70, "EST"),  # 73 on GT200, 62 on K80
+    "icache3_bytes": (0, "ENVY"),  # the L2 of all data
+    "icache3_ways": (1, "NA"),
+    "lat_icache3": (1, "NA"),
+    "icache3_miss": (1, "NA"),
 }
 
 FERMI_48K_L1: dict[str, Value] = {
@@ -57,5 +95,13 @@ KEPLER: dict[str, Value] = {
     "lat_l1": (32, "PPT; MERPSYS T4.2"),
     "tex_bytes": (49152, "PG55 G.5.1"),
     "lat_tex": (112, "PPT"),
-    "icache_bytes": (4096, "GS-KEP"),
+    "const_bytes": (2048, "JIA18"),
+    "icache_bytes": (8192, "JIA18"),
+    "icache_line": (64, "PAT-PF; JIA18; DER"),
+    "fetch_control": (8, "JIA18"),  # one word of 8 bytes for every seven instructions
+    "icache2_bytes": (32768, "JIA18"),
+    "icache2_ways": (8, "JIA18; DER"),  # misses rise over 31 to 35 KiB
+    "icache2_sms": (1, "JIA18"),
+    "icache2_prefetch": (1, "PAT-PF"),
+    "lat_icache2": (62, "JIA18; DER"),  # constants: 30 and 92 clk
 }

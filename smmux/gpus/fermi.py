@@ -36,6 +36,7 @@ _CORE: dict[str, Value] = {
     "sched_policy": ("gto", "GS-480"),
     "sched_group": (8, "MEM Narasiman et al., MICRO 2011"),  # of no card: two_level alone
     "issue_interval": (2, "PG55 G.4.1"),
+    "warp_interval": (1, "NA"),
     "issue_width": (1, "GS-480"),
     "sp_units": (2, "PG55 G.4.1; GS-480"),
     "sfu_units": (1, "PG55 G.4.1; GS-480"),

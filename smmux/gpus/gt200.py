@@ -35,6 +35,7 @@ _CORE: dict[str, Value] = {
     "sched_policy": ("lrr", "GS302"),
     "sched_group": (8, "MEM Narasiman et al., MICRO 2011"),  # of no card: two_level alone
     "issue_interval": (4, "PG55 G.3.1"),
+    "warp_interval": (1, "NA"),
     "issue_width": (1, "PG55 G.3.1"),
     "sp_units": (1, "PG55 G.3.1"),
     "sfu_units": (1, "PG55 G.3.1"),
@@ -132,6 +133,7 @@ GTX285: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
 GTX285_1100: dict[str, Value] = {
     **GTX285,
     **memory.GT200_1100,
+    **caches.GT200_1100,
     "shader_khz": (4 * 369_000, "GS302; DER"),
     # 16384 / (padded threads * registers rounded up to 4), no granularity of warps or bytes.
     "reg_unit": (128, "GS302"),

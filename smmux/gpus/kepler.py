@@ -38,6 +38,7 @@ _CORE: dict[str, Value] = {
     "sched_policy": ("gto", "GS-KEP"),
     "sched_group": (8, "MEM Narasiman et al., MICRO 2011"),  # of no card: two_level alone
     "issue_interval": (1, "PG55 G.5.1"),
+    "warp_interval": (2, "JIA18 Fig 3.3"),
     "issue_width": (2, "PG55 G.5.1"),
     "sp_units": (4, "PG55 G.5.1; PPOPP17; DER"),
     "sfu_units": (1, "PG55 G.5.1; DER"),

@@ -44,8 +44,8 @@ def test_hit_takes_the_latency(name: str, op: str, latency: str) -> None:
 
 @pytest.mark.parametrize("name", ["GTX285", "GTX285-1100"])
 def test_gt200_has_no_l1(name: str) -> None:
-    counters = chase(gpus.get(name), 20, 0, "ld.global")
-    assert counters["transactions"] - counters["icache_misses"] == 20
+    counters = chase(variant(name, icache_bytes=0), 20, 0, "ld.global")
+    assert counters["transactions"] == 20
     assert counters["l1_hits"] == counters["l1_misses"] == 0
 
 
@@ -140,17 +140,41 @@ def test_constant_accesses_pay_for_each_address_and_for_the_first_touch() -> Non
         a("ld.const", d=1, a=0, width=4)
         a("add.s32", d=1, a=1, b=a.imm(1))
         a("exit")
-        gpu = variant("GTX285", icache_bytes=0, const_bytes=cache)
+        gpu = variant("GTX285-1100", icache_bytes=0, const_bytes=cache)
         return a.run(gpu, const=bytes(4096))["counters"]
 
-    gpu = gpus.get("GTX285")
+    gpu = gpus.get("GTX285-1100")
     uniform, apart = run(0, 0), run(1, 0)
     assert apart["cycles"] - uniform["cycles"] == 31 * gpu.const_clk_per_way
     assert run(0, 8192)["cycles"] - uniform["cycles"] == gpu.const_miss
     assert run(1, 8192)["const_misses"] == 2  # 128 bytes in lines of 64
 
 
-@pytest.mark.parametrize("name", ["GTX285-1100", "GTX480-16K"])
+@pytest.mark.parametrize("name", ["GTX285", "GTX480-48K", "K20c"])
+def test_constants_come_from_the_levels_behind_the_first(name: str) -> None:
+    """A ring of constants that fits in the first level, in the second alone, and on GT200 in the third alone."""
+    gpu = variant(name, icache_bytes=0)
+
+    def latency(size: int, stride: int) -> float:
+        ring = ((np.arange(size // 4) * 4 + stride) % size).astype(np.uint32).tobytes()
+        steps = size // stride
+        cycles = []
+        for rounds in (2, 3):
+            a = Assembler()
+            a("mov.b32", d=0, a=a.imm(0))
+            for _ in range(rounds * steps):
+                a("ld.const", d=0, a=0, width=4)
+            a("exit")
+            cycles.append(a.run(gpu, block=(1, 1, 1), const=ring)["counters"]["cycles"])
+        return (cycles[1] - cycles[0]) / steps
+
+    assert latency(2048, 64) == gpu.lat_const
+    assert latency(8192, 64) == gpu.lat_const + gpu.lat_icache2
+    if gpu.icache3_bytes:
+        assert latency(32768, 256) == gpu.lat_const + gpu.lat_icache3
+
+
+@pytest.mark.parametrize("name", ["GTX285-1100"])
 def test_straight_code_is_fetched_line_by_line(name: str) -> None:
     """Code that fits is fetched once by each SM; a loop larger than the cache is fetched again and again."""
     gpu = gpus.get(name)
