@@ -38,7 +38,7 @@ TITLES: dict[str, str] = {
     "TB200": "NVIDIA GeForce GTX 200 GPU Architectural Overview, technical brief (2008)",
     "REV285": "GTX285 launch reviews (clocks, bus width, bandwidth)",
     "BD-K20": "NVIDIA Tesla K20 board specification BD-06499-001",
-    "JIA18": "Jia et al.: Dissecting the NVIDIA Volta GPU architecture via microbenchmarking (arXiv 1804.06826), its K80",
+    "JIA18": "Jia et al.: Dissecting the NVIDIA Volta GPU architecture (arXiv 1804.06826): a K80",
     "PAT-PF": "US patent 9,110,810: Multi-level instruction cache prefetching (NVIDIA, filed 2011)",
     "PAT-SPM": "NVIDIA patents of the Fermi time, on the caches between an SM and the L2",
     "NSIGHT-GCC": "NVIDIA Nsight documentation, the unit GCC",
