@@ -79,7 +79,8 @@ static enum error create(struct gpu *g, struct outcome *out) {
     g->sms = lines_alloc(cfg->sm_count * sizeof *g->sms);
     g->ports = lines_alloc(cfg->sm_count * sizeof *g->ports);
     const uint32_t shared = cfg->icache2_bytes ? cfg->icache2_sms : 1;
-    g->group_sms = shared > cfg->sms_per_tpc ? shared : cfg->sms_per_tpc;
+    g->group_sms = cfg->sms_per_tpc; /* or as many TPCs as end where a second level does */
+    while (g->group_sms % shared) g->group_sms += cfg->sms_per_tpc;
     g->group_tpcs = g->group_sms / cfg->sms_per_tpc;
     g->groups = (cfg->sm_count + g->group_sms - 1) / g->group_sms;
     g->reports = lines_alloc(g->groups * sizeof *g->reports);

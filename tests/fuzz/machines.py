@@ -111,7 +111,6 @@ def _make_fit(rng: Random, config: list[int]) -> None:
     put("icache2_line", line)
     second = put("icache2_bytes", rng.choice((0, 1)) * rng.randint(1, 16) * config[INDEX["icache2_ways"]] * line)
     put("icache3_bytes", rng.choice((0, second > 0)) * rng.randint(1, 8) * config[INDEX["icache3_ways"]] * line)
-    put("icache2_sms", rng.choice((1, 2)) * config[INDEX["sms_per_tpc"]])
     put("icache3_miss", max(config[INDEX["icache3_miss"]], config[INDEX["lat_icache3"]]))
     line = power("l2_line")
     sector, slices = power("l2_sector"), config[INDEX["l2_slices"]] * config[INDEX["partitions"]]
