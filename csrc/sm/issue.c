@@ -128,34 +128,37 @@ static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_
     return true;
 }
 
-/* Hold the unit that an instruction takes, and return which kind it is: a multiplication takes the
- * SFU if the SP is busy. */
-static ALWAYS_INLINE uint32_t take_unit(struct sm *sm, const struct scheduler *s,
-                                        const struct uop *u, uint64_t t) {
-    uint32_t kind = u->unit, interval = u->interval;
-    if (kind == UNIT_EITHER) {
-        const bool busy = sm->unit_free[s->unit[UNIT_SP]] > t;
-        kind = busy ? UNIT_SFU : UNIT_SP;
-        if (busy) interval = sm->m->cfg->fmul_on_sfu;
-    }
-    sm->unit_free[s->unit[kind]] = t + interval;
+/* Hold the SP or, if that is busy, the SFU for a multiplication; return which. */
+static uint32_t take_either(struct sm *sm, const struct scheduler *s, uint32_t interval,
+                            uint64_t t) {
+    const bool busy = sm->unit_free[s->unit[UNIT_SP]] > t;
+    const uint32_t kind = busy ? UNIT_SFU : UNIT_SP;
+    sm->unit_free[s->unit[kind]] = t + (busy ? sm->m->cfg->fmul_on_sfu : interval);
     return kind;
 }
 
+/* Hold the unit that an instruction takes, and return which kind it is. */
+static ALWAYS_INLINE uint32_t take_unit(struct sm *sm, const struct scheduler *s,
+                                        const struct uop *u, uint64_t t) {
+    if (u->unit == UNIT_EITHER) return take_either(sm, s, u->interval, t);
+    sm->unit_free[s->unit[u->unit]] = t + u->interval;
+    return u->unit;
+}
+
 /* The scheduler spends its time up to there on issuing. */
-static ALWAYS_INLINE void spend(struct sm *sm, struct scheduler *s, uint64_t until) {
-    if (until <= s->paid) return;
-    sm->count.issue_cycles += until - s->paid;
-    s->paid = until;
+static void spend(struct sm *sm, uint64_t until) {
+    if (until <= sm->paid) return;
+    sm->count.issue_cycles += until - sm->paid;
+    sm->paid = until;
 }
 
 /* Leave the slot halfway to the next one to the SFU. */
-NOINLINE static void keep_slot(struct sm *sm, struct scheduler *s, uint64_t t) {
+NOINLINE static void keep_slot(struct sm *sm, const struct scheduler *s, uint64_t t) {
     const uint64_t next = t + sm->m->cfg->issue_interval;
     uint64_t *sp = &sm->unit_free[s->unit[UNIT_SP]], *lsu = &sm->unit_free[s->unit[UNIT_LSU]];
     if (*sp < next) *sp = next;
     if (*lsu < next) *lsu = next;
-    spend(sm, s, next);
+    spend(sm, next);
 }
 
 /* Rows of ops.def stand in this order. */
@@ -163,9 +166,8 @@ static bool is_memory(uint32_t op) { return op >= OP_LD_GLOBAL && op <= OP_TEX; 
 static bool is_control(uint32_t op) { return op >= OP_BRA && op <= OP_MEMBAR; }
 
 /* Issue the warp's next instruction; false if it has to wait after all, for credits, or faulted. */
-static ALWAYS_INLINE bool issue(struct sm *sm, struct scheduler *s, uint32_t warp, uint64_t t,
-                                const bool observed) {
-    const struct config *cfg = sm->m->cfg;
+static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t,
+                                const bool observed, const bool sfu_slots) {
     const struct warp *w = &sm->warps[warp];
     const uint32_t pc = w->pc;
     const struct uop *u = &sm->m->program->code[pc];
@@ -173,13 +175,13 @@ static ALWAYS_INLINE bool issue(struct sm *sm, struct scheduler *s, uint32_t war
     if (observed && u->flags & INSN_SYNCWARP && sm->check) check_syncwarp(sm, warp, mask);
     if (is_memory(u->op)) {
         if (!lsu_issue(sm, warp, u, active, s->unit[UNIT_LSU], t)) return false;
-        if (cfg->sfu_slots) keep_slot(sm, s, t);
+        if (sfu_slots) keep_slot(sm, s, t);
         count_issue(sm, active);
         if (observed) note_issue(sm, warp, pc, active, mask);
         return true;
     }
     const uint32_t unit = take_unit(sm, s, u, t);
-    if (cfg->sfu_slots && unit == UNIT_SP) keep_slot(sm, s, t);
+    if (sfu_slots && unit == UNIT_SP) keep_slot(sm, s, t);
     count_issue(sm, active);
     if (observed) note_issue(sm, warp, pc, active, mask);
     if (is_control(u->op)) return issue_control(sm, warp, u, active, t);
@@ -201,25 +203,26 @@ static void hold_warp(struct sm *sm, uint32_t warp, uint64_t at) {
     if (sm->ready_at[warp] < at) warp_wait(sm, warp, at, WAIT_UNIT);
 }
 
-static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool observed) {
+static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool observed,
+                                    const bool sfu_slots) {
     const struct config *cfg = sm->m->cfg;
     struct scheduler *s = &sm->sched[index];
     const struct choice c = s->choice;
+    const uint64_t paid = sfu_slots ? sm->paid : s->slot;
     assert(c.t >= s->slot && sched_can_issue(sm, s, c.warp, c.t));
     sm->stale |= cfg->issue_width < 2 ? contenders(sm, index) : ~0u;
-    if (c.t > s->paid) {
-        idle_account(sm, c.warp, s->paid, c.t);
-        s->paid = c.t;
-    }
+    if (c.t > paid) idle_account(sm, c.warp, paid, c.t);
+    if (sfu_slots && c.t > paid) sm->paid = c.t;
     s->slot = c.t;
-    for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, observed); issued++) {
+    for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, observed, sfu_slots); issued++) {
         if (issued) {
             sm->count.dual_issued++;
             break;
         }
-        s->slot = c.t + (cfg->issue_interval >> cfg->sfu_slots);
+        s->slot = c.t + (cfg->issue_interval >> sfu_slots);
         s->last = c.warp;
-        spend(sm, s, s->slot);
+        if (sfu_slots) spend(sm, s->slot);
+        else sm->count.issue_cycles += cfg->issue_interval;
         if (sm->policy->issued) sm->policy->issued(sm, s);
         if (cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) || sm->fault.code != OK)
             break;
@@ -227,6 +230,16 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     if (cfg->warp_interval > cfg->issue_interval) hold_warp(sm, c.warp, c.t + cfg->warp_interval);
 }
 
-void issue_slot(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false); }
+/* Compiled for each case of its own: most machines have no slots of the SFU, most runs are not
+ * observed, and these are the hottest lines of the simulator. */
+static void plain(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false, false); }
+static void watched(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, true, false); }
+static void split(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false, true); }
+static void split_watched(struct sm *sm, uint32_t scheduler) {
+    take_slot(sm, scheduler, true, true);
+}
 
-void issue_slot_observed(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, true); }
+issue_slot *issue_of(const struct sm *sm) {
+    static issue_slot *const cases[2][2] = {{plain, watched}, {split, split_watched}};
+    return cases[sm->m->cfg->sfu_slots][sm->observed];
+}

@@ -206,7 +206,7 @@ uint64_t sm_next(const struct sm *sm) {
 
 void sm_run(struct sm *sm, uint64_t end, bool replaced) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
-    void (*const issue)(struct sm *, uint32_t) = sm->observed ? issue_slot_observed : issue_slot;
+    issue_slot *const issue = issue_of(sm);
     sm->reach = end;
     sm->replaced = replaced;
     if (sm->finished_count) block_await_next(sm, sm->finished[0]);
@@ -241,7 +241,9 @@ void sm_close(struct sm *sm, uint64_t end) {
     for (int id = CACHE_DATA; id < CACHE_COUNT; id++)
         if (sm->caches[id].present) cache_check(&sm->caches[id].cache);
     sm->count.scheduler_cycles = end * schedulers;
-    for (uint32_t s = 0; s < schedulers; s++)
-        if (sm->sched[s].paid < end) sm->count.idle_no_block += end - sm->sched[s].paid;
-        else sm->count.issue_cycles -= sm->sched[s].paid - end;
+    for (uint32_t i = 0; i < schedulers; i++) {
+        const uint64_t slot = sm->sched[i].slot, paid = slot > sm->paid ? slot : sm->paid;
+        if (paid < end) sm->count.idle_no_block += end - paid;
+        else sm->count.issue_cycles -= paid - end;
+    }
 }

@@ -102,7 +102,6 @@ struct choice {
  * waiting ones are ready at ready_at, all others sleep until something happens. */
 struct scheduler {
     uint64_t slot; /* earliest next issue */
-    uint64_t paid; /* its time is accounted for up to here: beyond the slot if that is the SFU's */
     uint64_t ready, waiting;
     uint64_t wake;              /* no waiting warp is ready before */
     struct choice choice;       /* valid unless the SM's stale bit says otherwise */
@@ -191,11 +190,13 @@ struct sm {
     uint32_t reply_first, reply_end;
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
-    uint32_t waiter_free;        /* list through waiter.next */
-    struct claim *claims;        /* per warp */
-    uint64_t claiming;           /* warps with a claim: their next instruction is that access */
-    uint64_t starved;            /* warps with a claim that sleep until a reply makes room */
-    uint64_t now;                /* cycle of the event being processed */
+    uint32_t waiter_free; /* list through waiter.next */
+    struct claim *claims; /* per warp */
+    uint64_t claiming;    /* warps with a claim: their next instruction is that access */
+    uint64_t starved;     /* warps with a claim that sleep until a reply makes room */
+    uint64_t now;         /* cycle of the event being processed */
+    uint64_t paid; /* where the SFU has slots: the scheduler's time is accounted for up to here;
+                      elsewhere it is up to its slot */
     uint64_t floor[MAX_WARPS];   /* earliest issue of a warp whose instruction is being fetched */
     uint32_t awaited[MAX_WARPS]; /* line that such a warp waits for */
     uint32_t piece_bytes, last_piece; /* of the program, as it is fetched */
@@ -253,10 +254,11 @@ bool sched_can_issue(const struct sm *sm, const struct scheduler *s, uint32_t wa
  * (idle.c). */
 void idle_account(struct sm *sm, uint32_t warp, uint64_t from, uint64_t to);
 
-/* Let the scheduler's choice take its slot (issue.c). */
-void issue_slot(struct sm *sm, uint32_t scheduler);
-/* The same with counts per instruction, and checks. */
-void issue_slot_observed(struct sm *sm, uint32_t scheduler);
+/* Let the choice of that scheduler take its slot. */
+typedef void issue_slot(struct sm *sm, uint32_t scheduler);
+/* The one for this SM's machine, with counts per instruction and checks if it is observed
+ * (issue.c). */
+issue_slot *issue_of(const struct sm *sm);
 
 /* Blocks and barriers (block.c). */
 void block_start_due(struct sm *sm);
