@@ -109,6 +109,7 @@ static void start_block(struct sm *sm, struct block *b, uint64_t t) {
         if (b->warp_slots >> w & 1) {
             start_warp(sm, w, b, thread);
             smcache_begin_warp(sm, w);
+            sm->held[w] = 0;
             warp_refresh(sm, w, t, WAIT_START);
             thread += 32;
         }

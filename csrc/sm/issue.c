@@ -200,6 +200,7 @@ static uint32_t contenders(const struct sm *sm, uint32_t index) {
 
 /* The warp has issued, and may not do so again before that cycle. */
 static void hold_warp(struct sm *sm, uint32_t warp, uint64_t at) {
+    sm->held[warp] = at; /* what it sleeps for now may come sooner */
     if (sm->ready_at[warp] < at) warp_wait(sm, warp, at, WAIT_UNIT);
 }
 

@@ -28,6 +28,7 @@ static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wai
     assert(at != NEVER && sm->warps[warp].state == WARP_RUNNING);
     struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
     const uint64_t bit = 1ull << warp;
+    if (at < sm->held[warp]) at = sm->held[warp];
     sm->stale |= 1u << sm->scheduler_of[warp];
     sm->ready_at[warp] = at;
     sm->wait[warp] = (uint8_t)kind;

@@ -158,6 +158,7 @@ struct sm {
     uint64_t unit_free[16];
     uint64_t users[UNIT_COUNT];   /* warps whose next instruction takes such a unit */
     uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER for a sleeping warp */
+    uint64_t held[MAX_WARPS];     /* a warp issues not before, having issued (warp_interval) */
     uint8_t wait[MAX_WARPS];      /* enum wait */
     uint8_t next_unit[MAX_WARPS];
     uint32_t fetch_mask;         /* which of the next row a warp looks at: its own, or the first */
