@@ -129,8 +129,8 @@ static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_
 }
 
 /* Hold the SP or, if that is busy, the SFU for a multiplication; return which. */
-static uint32_t take_either(struct sm *sm, const struct scheduler *s, uint32_t interval,
-                            uint64_t t) {
+static ALWAYS_INLINE uint32_t take_either(struct sm *sm, const struct scheduler *s,
+                                          uint32_t interval, uint64_t t) {
     const bool busy = sm->unit_free[s->unit[UNIT_SP]] > t;
     const uint32_t kind = busy ? UNIT_SFU : UNIT_SP;
     sm->unit_free[s->unit[kind]] = t + (busy ? sm->m->cfg->fmul_on_sfu : interval);
@@ -198,6 +198,11 @@ static uint32_t contenders(const struct sm *sm, uint32_t index) {
     return bits;
 }
 
+/* Must a warp that has issued let slots pass before it does so again? */
+static bool holds_warps(const struct config *cfg) {
+    return cfg->warp_interval > cfg->issue_interval;
+}
+
 /* The warp has issued, and may not do so again before that cycle. */
 static void hold_warp(struct sm *sm, uint32_t warp, uint64_t at) {
     sm->held[warp] = at; /* what it sleeps for now may come sooner */
@@ -205,8 +210,9 @@ static void hold_warp(struct sm *sm, uint32_t warp, uint64_t at) {
 }
 
 static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool observed,
-                                    const bool sfu_slots) {
+                                    const bool special) {
     const struct config *cfg = sm->m->cfg;
+    const bool sfu_slots = special && cfg->sfu_slots;
     struct scheduler *s = &sm->sched[index];
     const struct choice c = s->choice;
     const uint64_t paid = sfu_slots ? sm->paid : s->slot;
@@ -228,19 +234,20 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
         if (cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) || sm->fault.code != OK)
             break;
     }
-    if (cfg->warp_interval > cfg->issue_interval) hold_warp(sm, c.warp, c.t + cfg->warp_interval);
+    if (special && holds_warps(cfg)) hold_warp(sm, c.warp, c.t + cfg->warp_interval);
 }
 
-/* Compiled for each case of its own: most machines have no slots of the SFU, most runs are not
- * observed, and these are the hottest lines of the simulator. */
+/* Compiled for each case of its own: most machines have no slots of the SFU and let a warp issue in
+ * each slot, most runs are not observed, and these are the hottest lines of the simulator. */
 static void plain(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false, false); }
 static void watched(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, true, false); }
-static void split(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false, true); }
-static void split_watched(struct sm *sm, uint32_t scheduler) {
+static void special(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false, true); }
+static void special_watched(struct sm *sm, uint32_t scheduler) {
     take_slot(sm, scheduler, true, true);
 }
 
 issue_slot *issue_of(const struct sm *sm) {
-    static issue_slot *const cases[2][2] = {{plain, watched}, {split, split_watched}};
-    return cases[sm->m->cfg->sfu_slots][sm->observed];
+    static issue_slot *const cases[2][2] = {{plain, watched}, {special, special_watched}};
+    const struct config *cfg = sm->m->cfg;
+    return cases[cfg->sfu_slots || holds_warps(cfg)][sm->observed];
 }
