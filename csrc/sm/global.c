@@ -137,9 +137,9 @@ void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes,
 }
 
 static uint32_t send_all(struct memop *op, struct access *a, const struct segment *seg, uint32_t n,
-                         uint64_t at) {
+                         uint64_t at, uint32_t apart) {
     struct counters *c = &op->sm->count;
-    for (uint32_t i = 0; i < n; i++, at += op->sm->m->cfg->replay_global) {
+    for (uint32_t i = 0; i < n; i++, at += apart) {
         global_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
         c->transaction_bytes += seg[i].bytes;
     }
@@ -277,15 +277,16 @@ bool global_issue(struct memop *op) {
     if (op->u->op == OP_TEX) read_now(a);
     if (!is_load(op->u->op) && sm->caches[CACHE_DATA].present) smcache_store(sm, seg, n);
     const uint64_t at = op->t + cfg->lat_global;
+    const uint32_t clocks = coalesce_clocks(cfg, op->addr, op->active, op->u->width, n);
+    const uint32_t later = clocks - cfg->issue_global, apart = n > 1 ? later / (n - 1) : 0;
     const uint32_t pending =
-        cache ? smcache_load(sm, cache, a, seg, n, at) : send_all(op, a, seg, n, at);
-    const uint32_t replays = (n - 1) * cfg->replay_global;
-    lsu_charge(op, cfg->issue_global + replays);
+        cache ? smcache_load(sm, cache, a, seg, n, at, apart) : send_all(op, a, seg, n, at, apart);
+    lsu_charge(op, clocks);
     if (pending) {
         await(op, a, pending);
     } else { /* every line was there */
         const uint32_t latency = cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1;
-        set_ready(sm, a, op->t + latency + replays);
+        set_ready(sm, a, op->t + latency + later);
         global_free_access(sm, a);
     }
     memop_next(op);
@@ -302,7 +303,8 @@ bool global_const(struct memop *op, uint32_t busy) {
     if (!has_room(sm, need)) return claim(op, CACHE_CONST, seg, n, need);
     struct access *a = describe(op, NULL);
     a->data[0][0] = sm->m->cfg->lat_const + busy - sm->m->cfg->issue_const;
-    const uint32_t pending = smcache_load(sm, CACHE_CONST, a, seg, n, op->t);
+    const uint32_t pending =
+        smcache_load(sm, CACHE_CONST, a, seg, n, op->t, sm->m->cfg->replay_global);
     sm->count.const_accesses++;
     lsu_charge(op, busy);
     if (pending) {

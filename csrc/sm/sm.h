@@ -307,9 +307,10 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
  */
 uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg,
                          uint32_t n);
-/* Take the lines that are there, and wait for the others; returns how many those are. */
+/* Take the lines that are there, and wait for the others, which are asked for from cycle `at` on,
+ * so many clocks apart; returns how many those are. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
-                      const struct segment *seg, uint32_t n, uint64_t at);
+                      const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart);
 /* Let the L1 forget the lines that a store or an atomic changes. */
 void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n);
 /* Put a line that has come into its cache, and serve the accesses that wait for it. */

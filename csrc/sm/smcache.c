@@ -196,10 +196,10 @@ static void count_lines(struct sm *sm, enum sm_cache_id id, uint32_t hits, uint3
 }
 
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
-                      const struct segment *seg, uint32_t n, uint64_t at) {
+                      const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart) {
     struct sm_cache *c = &sm->caches[id];
     uint32_t hits = 0, merges = 0, misses = 0;
-    for (uint32_t i = 0; i < n; i++, at += sm->m->cfg->replay_global) {
+    for (uint32_t i = 0; i < n; i++, at += apart) {
         const uint32_t line = line_of(c, seg[i].addr), index = cache_find(&c->cache, line);
         if (index != CACHE_NONE) {
             cache_touch(&c->cache, index);

@@ -60,8 +60,9 @@ _MEMORY: dict[str, Value] = {
     # Little: 37 x 128 bytes hide the idle latency at full speed; under load it is two to three times as long.
     "credits": (128, "SHOC; MERPSYS T4.2; DER"),
     "coalesce_rule": (20, "PG55 G.4.2"),
-    # Strided reads, a line for each lane that mostly hits the L1: a C2050 does 15.0 GB/s of 4 bytes, an access of a
-    # lane in 4.29 clk on each of 14 SMs at 1150 MHz, GTX480 and GTX580 in 5.7. More than 4 clk a line it cannot be.
+    # Strided reads, a line for each lane that mostly hits the L1. The best of SHOC's versions takes 4.29 clk a line on
+    # a C2050 (15.0 GB/s, 14 SMs, 1150 MHz) and 4.57 on a GTX480 (OpenCL, 18.4 GB/s): misses included, so more than 4
+    # it cannot be. CUDA 3.2 takes 5.7 on GTX480 and GTX580, which the unit cannot explain if OpenCL is faster.
     "replay_global": (4, "SHOC; DER"),
     "coalesce_l1": (1, "PG55 G.4.2"),
     "mem_model": (1, "MODEL"),

@@ -51,6 +51,27 @@ def test_each_further_line_of_a_load_is_issued_again(lines: int, name: str) -> N
     assert each == pytest.approx(gpu.issue_global + (lines - 1) * gpu.replay_global, rel=0.01)
 
 
+@pytest.mark.parametrize("op", ["ld.global", "st.global"])
+@pytest.mark.parametrize(("width", "requests"), [(4, 1), (8, 2), (16, 4)])
+def test_coalesced_accesses_of_a_fermi_are_not_replayed(op: str, width: int, requests: int) -> None:
+    """Wide ones are two or four requests, of one 128-byte line each (PG55 G.4.2): so long they delay the unit's work
+    behind them, which is more than memory needs to answer."""
+
+    def build(a: Assembler, n: int) -> None:
+        a("shl.b32", d=0, a=LANEID, b=a.imm(width.bit_length() - 1))
+        a("add.s32", d=0, a=0, b=a.param(0))
+        a("mov.b32", d=1, a=a.imm(0))
+        for i in range(n):
+            a(op, d=4 + 4 * i, b=5 + 4 * i, c=6 + 4 * i, q=7 + 4 * i, a=0, width=width, aux=0)
+        for i in range(1000):
+            a("ld.shared", d=16 + i % 32, a=1, width=4)
+
+    gpu = variant("GTX480-48K", icache_bytes=0)
+    words = np.zeros(1024, np.float32)
+    taken = [cycles(build, gpu, n, 1, nregs=50, shared=64, buffers=(words,)) for n in (1, 3)]
+    assert taken[1] - taken[0] == 2 * requests * gpu.issue_global
+
+
 @pytest.mark.parametrize(
     ("op", "gtx285", "gtx480", "k20c"),
     [
