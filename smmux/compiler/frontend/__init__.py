@@ -1,8 +1,8 @@
 """The front end: a kernel's syntax tree and the types of its arguments become IR.
 
-It is a partial evaluator. Expressions are lowered by the rules of `expression_rules`, statements by those of
-`statement_rules` and `loops`; what is known at compile time is computed there and then, so that constant loops unroll,
-constant conditions vanish and per-thread arrays become registers without passes of their own.
+It is a partial evaluator. Expressions are lowered by the rules of `expression_rules` and `choices`, statements by those
+of `statement_rules` and `loops`; what is known at compile time is computed there and then, so that constant loops
+unroll, constant conditions vanish and per-thread arrays become registers without passes of their own.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from smmux.compiler.frontend import (
     array_declarations,
     builtin,
     calls,
+    choices,
     complex_functions,
     cooperation,
     environment,
@@ -43,6 +44,7 @@ __all__ = ["FunctionSource", "Note", "from_function", "from_text", "lower", "por
 _RULES = (
     builtin,
     calls,
+    choices,
     complex_functions,
     cooperation,
     expression_rules,

@@ -6,9 +6,10 @@ import ast
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import array_access, environment, iteration, records, slices, unsupported
+from smmux.compiler.frontend.choices import harmless
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
-from smmux.compiler.frontend.expression_rules import augmented, harmless
+from smmux.compiler.frontend.expression_rules import augmented
 from smmux.compiler.frontend.infer import infer_statements
 from smmux.compiler.frontend.rules import evaluate, execute, inference, statement
 from smmux.compiler.frontend.source import is_overlap
