@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from smmux.compiler import ir
 from smmux.compiler.frontend.context import Env, Frame, Key
 from smmux.compiler.frontend.convert import operand
-from smmux.compiler.frontend.typed_values import Kind, Value, constant, same, weak
+from smmux.compiler.frontend.identity import same
+from smmux.compiler.frontend.typed_values import Kind, Value, constant, weak
 from smmux.errors import CompileError
 
 MAYBE = Value(Kind.BOOL)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from smmux.compiler import ir
 from smmux.compiler.frontend import floats, words
 from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.identity import describe, same_view
 from smmux.compiler.frontend.promotion import LASTING, Typing, one_of_two
 from smmux.compiler.frontend.typed_values import (
     DTYPES,
@@ -28,10 +29,8 @@ from smmux.compiler.frontend.typed_values import (
     Value,
     bits,
     constant,
-    describe,
     extent_value,
     round32,
-    same_view,
     type_name,
     unknown,
     weak,

@@ -10,6 +10,7 @@ from smmux.compiler import ir
 from smmux.compiler.frontend import assignment, words
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Unknown
 from smmux.compiler.frontend.convert import Conflict, as_complex, cast, complex_of, join, lasting_kind, operand, result
+from smmux.compiler.frontend.identity import describe, same, same_view
 from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
@@ -19,10 +20,7 @@ from smmux.compiler.frontend.typed_values import (
     Static,
     Tuple,
     Value,
-    describe,
     extent_value,
-    same,
-    same_view,
     type_name,
     weak,
 )

@@ -8,8 +8,9 @@ from contextlib import suppress
 from smmux.compiler.frontend import environment
 from smmux.compiler.frontend.context import Frame, Inference, Unknown
 from smmux.compiler.frontend.convert import Conflict, join
+from smmux.compiler.frontend.identity import describe
 from smmux.compiler.frontend.rules import INFERENCES, execute
-from smmux.compiler.frontend.typed_values import Anything, Value, describe
+from smmux.compiler.frontend.typed_values import Anything, Value
 from smmux.errors import CompileError
 
 MAX_PASSES = 40
