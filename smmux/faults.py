@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["of_launch", "of_run"]
 
+HELD = 1 << 28
+"""Bytes outside an array from which on an index may have been held back by `safe_indices`, so that it is not told."""
+
 
 def of_launch(error: LaunchError, program: Program, check: str | None) -> LaunchError:
     """The refusal of a launch that has not begun, with the kernel, its file and, if no other line is at fault, the
@@ -109,6 +112,8 @@ def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, st
     if place is None:
         return None, f"byte {error.address}"
     array, offset = place
+    if not -HELD < offset < HELD:
+        return array.name, f"an index far outside of {array.elements}"
     index, rest = divmod(offset, array.element)
     if rest:
         return array.name, f"byte {offset} of {array.nbytes}"
@@ -117,6 +122,8 @@ def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, st
 
 def _element(array: NDArray[Any], offset: int) -> str:
     """The element at a byte offset from element 0, as an index of the array where it has one."""
+    if not -HELD < offset < HELD + array.nbytes:
+        return f"an index far outside of shape {array.shape}"
     flat, rest = divmod(offset, array.itemsize)
     where = f"flat index {flat}" if not rest else f"byte {offset}"
     if not rest and array.ndim > 1 and array.flags.c_contiguous and 0 <= flat < array.size:
