@@ -138,7 +138,8 @@ def _index(rng: Random) -> str:
     near, few = rng.choice((1, 1, 2, 4, 8, 16, 31)), rng.randrange(4)
     form = rng.choice(
         ("t", "t", "t", "t + K", "t + K", "t ^ 5", "31 - t", "2 * t", "2 * t + 1", "4 * t + J", "t // 2 + K", "K",
-         "t * 3 + J", "x & 63", "t % 8 + 8 * J", "t + i", "2 * t + i", "t + 32 * i", "32 * (t >> 3) + (t & 7) + 8 * J")
+         "t * 3 + J", "x & 63", "t % 8 + 8 * J", "t + i", "2 * t + i", "t + 32 * i", "32 * (t >> 3) + (t & 7) + 8 * J",
+         "t - n * (n >> 4) + K", "n * J + t", "t + 8 * n + K", "n * (n >> 4) * 7 + t + K")
     )  # fmt: skip
     return form.replace("K", str(near)).replace("J", str(few))
 
