@@ -217,7 +217,8 @@ def _extreme_of_two(name: str, f: Frame, node: ast.AST, a: Value, b: Value) -> V
         return floats.operation(f, kind, f"{name}.f64", *(to_kind(f, node, v, kind) for v in (a, b)))
     if kind.wide:
         first = compare.numbers(f, node, "Lt" if name == "min" else "Gt", b, a)
-        return replace(arith.select(f, node, first, b, a), lo=choose(a.lo, b.lo), hi=choose(a.hi, b.hi))
+        chosen = to_kind(f, node, arith.select(f, node, first, b, a), kind)  # of two constants one is left as it was
+        return replace(chosen, lo=choose(a.lo, b.lo), hi=choose(a.hi, b.hi))
     drift = kind is Kind.FLOAT32 and a.kind is not b.kind
     x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
     suffix = {Kind.FLOAT32: "f32", Kind.FLOAT16: "f32", Kind.UINT32: "u32"}.get(kind, "s32")
