@@ -84,7 +84,7 @@ def infer_loop(f: Frame, node: ast.For | ast.While) -> None:
 def _infer_target(f: Frame, node: ast.For) -> None:
     over = iterated(f, node)
     if isinstance(over, Range):
-        bind(f, node.target, Value(over.kind, None, None, *ranges.counter_bounds(over)))
+        bind(f, node.target, Value(over.kind, None, None, *ranges.number_bounds(over)))
         return
     for item in over.items if isinstance(over, Tuple) else _sample(f, node, over):
         bind(f, node.target, item)
@@ -141,9 +141,9 @@ def for_loop(f: Frame, node: ast.For) -> None:
 def _over_range(f: Frame, node: ast.For, over: Range, item: Item) -> None:
     """The items whose numbers are a range."""
     if over.start.known and over.stop.known and over.step.known:
-        values = range(over.start.const, over.stop.const, over.step.const)
-        if worth_unrolling(f, node, len(values)):
-            if unroll(f, node, [partial(item, constant(over.kind, i)) for i in values]):
+        bounds = over.start.const, over.stop.const, over.step.const
+        if worth_unrolling(f, node, ranges.trips(*bounds)):
+            if unroll(f, node, [partial(item, constant(over.kind, i)) for i in range(*bounds)]):
                 return
     _counted(f, node, over, item)
 
@@ -179,13 +179,13 @@ def _counted(f: Frame, node: ast.For, over: Range, item: Item) -> None:
     low, high = ranges.counter_bounds(over)
     key: Key = (f.id, f".counter.{node.lineno}.{node.col_offset}")
     initial = replace(over.start, lo=low, hi=high)
-    if over.kind.wide and not words.fits(low, high) and not initial.known:
+    if over.counted.wide and not words.fits(low, high) and not initial.known:
         initial = replace(initial, high=words.high_word(f, over.start))
 
     def body(header: Env) -> None:
         counter = header[key]
         assert isinstance(counter, Value)
-        bind(f, node.target, item(replace(counter, lo=low, hi=high)))
+        bind(f, node.target, item(ranges.item(f, node, counter, over)))
         execute(f, node.body)
 
     def advance(header: Env) -> Env:
