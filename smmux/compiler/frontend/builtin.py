@@ -24,7 +24,7 @@ from smmux.compiler.frontend.convert import (
     truth,
 )
 from smmux.compiler.frontend.inlining import library_number
-from smmux.compiler.frontend.promotion import Typing
+from smmux.compiler.frontend.promotion import Typing, divmod_kind
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.typed_values import (
     INT32_MAX,
@@ -191,6 +191,9 @@ def power(f: Frame, node: ast.AST, base: Anything, exponent: Anything) -> Value:
 def quotient_and_remainder(f: Frame, node: ast.AST, a: Anything, b: Anything) -> Tuple:
     """divmod(x, y)."""
     x, y = number(f, node, a), number(f, node, b)
+    if f.typing is Typing.NUMBA:
+        kind = divmod_kind(x, y)
+        x, y = (v if kind is None else cast(f, node, v, kind) for v in (x, y))
     return Tuple((arith.binary(f, node, "FloorDiv", x, y), arith.binary(f, node, "Mod", x, y)))
 
 
