@@ -50,9 +50,7 @@ def test_some_kernels_raise() -> None:
         from tests.numba import python_oracle
 
         case = generate(Random(seed), Features(hostile=100))
-        return bool(
-            python_oracle.run(python_oracle.compiled(case.text, "<o>"), case.grid, case.block, case.arguments())
-        )
+        return bool(python_oracle.run(python_oracle.compiled(case.text), case.grid, case.block, case.arguments()))
 
     assert sum(map(raises, range(60))) >= 5
 
