@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from smmux.checks import Findings, from_core
 from smmux.dimensions import Dim3
-from smmux.errors import KernelError, KernelUnboundLocalError, LaunchError, OutOfBoundsError
+from smmux.errors import KernelAssertionError, KernelError, KernelUnboundLocalError, LaunchError, OutOfBoundsError
 from smmux.placement import extent
 from smmux.printed import text_of
 
 if TYPE_CHECKING:
     from smmux.arguments import Arguments
+    from smmux.compiler.ir import Trap
     from smmux.compiler.program import Program
 
 __all__ = ["of_launch", "of_run"]
@@ -43,10 +44,7 @@ def of_run(
         error.add_note(f"check={check!r} had found:\n{error.findings}")
     _name_kernel(error, program)
     if isinstance(error, KernelUnboundLocalError) and error.pc is not None:
-        trapped = int(program.code["imm"][error.pc])
-        if trapped < 0:
-            return _outside_axis(error, *program.axes[-1 - trapped])
-        error.message = f"variable {program.variables[trapped]!r} is used before it is assigned"
+        error = _trapped(error, program.traps[int(program.code["imm"][error.pc])])
     if isinstance(error, OutOfBoundsError) and error.pc in program.joined and error.address is not None:
         _blame_word(error, program, arguments.arrays)
     if error.array_index is not None and error.address is not None:
@@ -56,11 +54,17 @@ def of_run(
     return error
 
 
-def _outside_axis(trap: KernelError, array: str, axis: str) -> OutOfBoundsError:
-    """An index that the check of bounds has found."""
-    error = OutOfBoundsError(f"index outside {axis}")
-    error.__dict__.update({**vars(trap), "message": error.message, "array": array, "address": None})
-    return error
+def _trapped(caught: KernelError, trap: Trap) -> KernelError:
+    """The error that a trap stands for."""
+    made: KernelError
+    if trap.kind == "axis":
+        made = OutOfBoundsError(f"index outside {trap.text}")
+    elif trap.kind == "assert":
+        made = KernelAssertionError(f"assert {trap.text} does not hold")
+    else:
+        made = KernelUnboundLocalError(f"variable {trap.text!r} is used before it is assigned")
+    made.__dict__.update({**vars(caught), "message": made.message, "array": trap.array or None, "address": None})
+    return made
 
 
 def _name_kernel(error: KernelError, program: Program) -> None:

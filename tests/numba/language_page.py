@@ -234,6 +234,14 @@ arguments that are Python numbers, `int(x)` and `float(x)`.
 * float64 is never fused; float32 products and sums are on machines that do so (`fused_mad`), as nvcc does it.
 * `typing="numba"`, an option of `simulate` and `compile`, takes the types of Numba's compiler instead.
 
+## What is promised
+
+`assert` costs nothing, as in Numba unless debugging: the compiler takes it for true, and needs fewer operations where
+it bounds an index. One that does not hold never lets an access leave its array unnoticed: device arrays are checked at
+every access. But a negative index then may not count from the end, nor is one found whose byte offset passes 2**32.
+`check="bounds"`, an option of `simulate`, looks at every `assert` without a call, and at every index, in a run of its
+own, which ends with an error that names the line and the condition or the axis.
+
 ## What there is
 
 In these lines `a` and `b` are arrays of float32, `c` of int32, `d` of float64, `z` of complex64, `m` has two axes, `r`

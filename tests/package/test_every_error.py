@@ -84,6 +84,13 @@ def unassigned(a, n):
 
 
 @cuda.jit
+def false_promise(a, n):
+    i = cuda.grid(1)
+    assert i < 41  # here
+    a[i] += float32(n)
+
+
+@cuda.jit
 def divergent_barrier(a, n):
     i = cuda.grid(1)
     if i == n:
@@ -196,6 +203,7 @@ TABLE = [
     (division, smmux.KernelZeroDivisionError, "integer division by zero", PLACE, {}),
     (remainder, smmux.KernelZeroDivisionError, "integer division by zero", PLACE, {}),
     (unassigned, smmux.KernelUnboundLocalError, "variable 'x' is used before it is assigned", PLACE, {}),
+    (false_promise, smmux.KernelAssertionError, "assert i < 41 does not hold", PLACE, {"check": "bounds"}),
     (divergent_barrier, smmux.BarrierError, "barrier under a divergent mask", PLACE, {}),
     (nested, smmux.AllocationError, "allocation while the block already holds", ANYWHERE, DYNAMIC),
     (unmatched, smmux.AllocationError, "release without an allocation", ANYWHERE, DYNAMIC),

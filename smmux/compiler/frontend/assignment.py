@@ -127,10 +127,7 @@ def unassigned(f: Frame, node: ast.AST, name: str) -> CompileError:
 
 def _trap(f: Frame, node: ast.AST, name: str, condition: ir.Operand) -> None:
     f.at(node)
-    names = f.ctx.function.variables
-    if name not in names:
-        names.append(name)
-    f.b.effect("trap", (condition,), variable=names.index(name))
+    f.b.trap(condition, ir.Trap("variable", name))
 
 
 def sure(f: Frame, node: ast.expr) -> bool:

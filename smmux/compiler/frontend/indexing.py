@@ -53,12 +53,8 @@ def _check(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> None
         if at.known and extent.known and 0 <= at.const < extent.const:
             continue
         n = f"{extent.const}" if extent.known else "known only at run time"
-        axes = f.ctx.function.axes
-        axis = array.name, f"axis {k} of {array.name!r}, whose extent is {n}"
-        if axis not in axes:
-            axes.append(axis)
         outside = f.b.op("setp.ge.u32", ir.Type.PRED, operand(f, at), operand(f, replace(extent, kind=Kind.INT32)))
-        f.b.effect("trap", (outside,), axis=axes.index(axis))
+        f.b.trap(outside, ir.Trap("axis", f"axis {k} of {array.name!r}, whose extent is {n}", array.name))
 
 
 def scaled(f: Frame, node: ast.AST, array: ArrayRef, i: Value, stride: int) -> Value:

@@ -27,8 +27,12 @@ def nothing(f: Frame, node: ast.Pass) -> None:
 
 @statement(ast.Assert)
 def assertion(f: Frame, node: ast.Assert) -> None:
-    """assert: no operation, as in Numba unless debugging; the ranges of indices are found as if it held."""
-    if f.ctx.dry or not harmless(f, node.test):
+    """assert: no operation, as in Numba unless debugging; the ranges of indices are found as if it held.
+
+    Under `check="bounds"` a condition that does not hold ends the launch.
+    """
+    checked = f.ctx.options.bounds and not any(isinstance(n, ast.Call | ast.NamedExpr) for n in ast.walk(node.test))
+    if f.ctx.dry or not (checked or harmless(f, node.test)):
         return
     mark = f.b.mark()
     try:
@@ -36,7 +40,11 @@ def assertion(f: Frame, node: ast.Assert) -> None:
     except CompileError:
         f.b.rewind(mark)
         return
-    if not condition.known:
+    if f.ctx.options.bounds and not (condition.known and condition.const):
+        holds = operand(f, condition)
+        f.at(node)
+        f.b.trap(f.b.op("not.pred", ir.Type.PRED, holds), ir.Trap("assert", ast.unparse(node.test)))
+    elif not condition.known:
         f.b.annotate(ir.Instr("assume", (), (operand(f, condition),), f.b.loc))
     f.b.emitted = mark.emitted
 
