@@ -84,9 +84,9 @@ STATEMENTS = [
     ("a[0] = a.sum()", 1, r"arrays have no 'sum' in a kernel; add the elements"),
     ("s = cuda.shared.array(c[0], float32)", 1, r"shape of an array has to be a compile-time constant"),
     (
-        "if a[0] > 0:\n    x = a\nelse:\n    x = b\nx[0] = 1",
+        "if a[0] > 0:\n    x = a\nelse:\n    x = a[::2]\nx[0] = 1",
         4,
-        r"'x' stands for one array \(line \d+\) and another here",
+        r"'x' stands for one array \(line \d+\) and for one of another kind here; give both one element type, number",
     ),
     ("cuda.atomic.inc(c, 0, 7)", 1, r"works on uint32, uint64, not on int32"),
     (

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from functools import partial
 
-from smmux.compiler.frontend import arith, assignment, compare, environment
+from smmux.compiler.frontend import arith, array_choices, assignment, compare, environment
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import lasting_kind, number, operand, strong, truth
 from smmux.compiler.frontend.rules import evaluate, expression
@@ -154,6 +154,8 @@ def _select_type(f: Frame, node: ast.expr, a: Anything, b: Anything) -> Anything
         return unknown(lasting_kind(f, arith.common_kind(f, a, b)), a.drift or b.drift)
     if environment.alike(a, b):
         return a
+    if array_choices.possible(a, b):
+        return environment.either(f, f".{node.lineno}.{node.col_offset}", a, b)
     raise f.error(node, f"the two sides are {type_name(a)} and {type_name(b)}; they need one type")
 
 

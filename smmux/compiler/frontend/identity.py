@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Complex, Static, Tuple, Value, bits
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Choice, Complex, Static, Tuple, Value, bits
 
 
 def same(a: Anything, b: Anything) -> bool:
@@ -29,8 +29,12 @@ def same(a: Anything, b: Anything) -> bool:
             return False
         if not all(same(x, y) for x, y in zip(a.extents, b.extents, strict=True)):
             return False
-        return a.base is b.base or (a.base is not None and b.base is not None and same(a.base, b.base))
+        return _same_number(a.base, b.base) and _same_number(a.which, b.which)
     return isinstance(a, Static) and isinstance(b, Static) and a.object is b.object
+
+
+def _same_number(a: Value | None, b: Value | None) -> bool:
+    return a is b or (a is not None and b is not None and same(a, b))
 
 
 def same_view(a: ArrayRef, b: ArrayRef) -> bool:
@@ -61,6 +65,8 @@ def describe(value: Anything) -> Any:
         return ("tuple", value.names, *map(describe, value.items))
     if isinstance(value, ArrayRef):
         storage = value.storage
-        place = (storage.space, storage.index) if isinstance(storage, ir.Storage) else ("local", storage.name)
+        place: Any = storage if isinstance(storage, Choice) else ("local", storage.name)
+        if isinstance(storage, ir.Storage):
+            place = (storage.space, storage.index)
         return ("array", place, value.dtype, value.known_shape, value.strides, value.offset, value.base is None)
     return ("static", id(value.object))

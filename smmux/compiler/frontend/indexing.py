@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith
+from smmux.compiler.frontend import arith, array_choices
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import operand
 from smmux.compiler.frontend.typed_values import (
@@ -14,7 +14,6 @@ from smmux.compiler.frontend.typed_values import (
     INT32_MIN,
     ArrayRef,
     Kind,
-    LocalArray,
     Structure,
     Value,
     constant,
@@ -86,7 +85,7 @@ def _constant(array: ArrayRef, count: int, i: int, extent: int | Value, stride: 
 def _safe(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> tuple[Value | None, list[Value]]:
     """The base of the array and the indices, with an `Index` before them if their bounds do not show that they need no
     care."""
-    storage = array.storage.memory if isinstance(array.storage, LocalArray) else array.storage
+    storage = array_choices.memory(f, array)
     index = list(index)
     along = [k for k, i in enumerate(index) if not i.known and array.strides[k]]
     values = [index[k] for k in along]

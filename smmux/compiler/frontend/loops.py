@@ -8,7 +8,16 @@ from dataclasses import replace
 from functools import partial
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import array_access, assignment, environment, iteration, loop_elements, ranges, words
+from smmux.compiler.frontend import (
+    array_access,
+    array_choices,
+    assignment,
+    environment,
+    iteration,
+    loop_elements,
+    ranges,
+    words,
+)
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, LoopExits, Unknown
 from smmux.compiler.frontend.convert import (
     number,
@@ -327,15 +336,21 @@ def _latch(
 
 
 def _keeps_arrays(f: Frame, node: ast.For | ast.While, before: Env) -> None:
-    """Refuse a loop whose next iteration would find a name bound to another array or object than this one did."""
+    """Refuse a loop whose next iteration would find a name bound to another object than this one did; arrays make it a
+    name of several."""
+    chosen = []
     for name in _targets(node):
         old, new = before.get(f.key(name)), f.ctx.env.get(f.key(name))
         if new is not None and name not in f.types:
             raise f.failed.get(name) or f.error(node, f"the type of {name!r} cannot be inferred")
         if old is not None and new is not None and not environment.alike(old, new):
+            if array_choices.possible(old, new) and (f.source, name) not in f.ctx.choices.expected:
+                chosen.append((f.source, name))
+                continue
             raise f.forks.get(name) or f.error(
                 node, f"{name!r} is {type_name(old)} before this loop and {type_name(new)} in it"
             )
+    environment.again(f, chosen)
 
 
 def _exit(

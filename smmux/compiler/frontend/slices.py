@@ -24,9 +24,9 @@ from smmux.compiler.frontend.typed_values import (
     INT32_MAX,
     Anything,
     ArrayRef,
+    Choice,
     Complex,
     Kind,
-    LocalArray,
     Static,
     Tuple,
     Value,
@@ -221,7 +221,7 @@ def store(f: Frame, node: ast.AST, target: ArrayRef, value: Anything) -> None:
     if not 1 <= len(target.shape) <= MAX_AXES:
         raise f.error(node, f"slices of at most {MAX_AXES} dimensions can be stored to; index one element at a time")
     if isinstance(value, ArrayRef):
-        if _memory(value) == _memory(target):
+        if isinstance(value.storage, Choice) or isinstance(target.storage, Choice) or _memory(value) == _memory(target):
             raise f.error(node, "a slice of an array is stored to a slice of the same one; copy the elements in a loop")
         if value.shape != target.shape and not f.ctx.dry:
             raise f.error(node, "only an array of the same constant shape can be stored to a slice; use a loop")
@@ -233,7 +233,7 @@ def store(f: Frame, node: ast.AST, target: ArrayRef, value: Anything) -> None:
 
 def _memory(array: ArrayRef) -> object:
     storage = array.storage
-    return storage if isinstance(storage, LocalArray) else (storage.space, storage.index)
+    return (storage.space, storage.index) if isinstance(storage, ir.Storage) else storage
 
 
 # -- other views

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import array_access, environment, iteration, records, slices, unsupported
+from smmux.compiler.frontend import array_access, array_choices, environment, iteration, records, slices, unsupported
 from smmux.compiler.frontend.choices import harmless
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
@@ -222,7 +222,7 @@ def leave(f: Frame, node: ast.Return) -> None:
 
 
 def _join_result(f: Frame, node: ast.AST, value: Anything) -> None:
-    value = environment.abstract(value)
+    value = array_choices.typed(f, ".return", environment.abstract(value))
     if f.result is None:
         f.result = value
         return

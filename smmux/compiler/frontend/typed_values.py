@@ -146,6 +146,14 @@ class LocalArray:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several arrays, chosen while the kernel runs. variable: that it was chosen for (`array_choices`)."""
+
+    variable: tuple[Any, str]
+    name: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """The type of a field of a record that does not lie at a multiple of its size: it is moved in pieces.
 
@@ -187,16 +195,17 @@ class ArrayRef:
     """An array, a view of one, or a row of one: element i, j is at base + offset + i * strides[0] + j * strides[1].
 
     Of the element of a structured array, a record, it is a reference without axes. An extent is a number of the kernel
-    where a slice has bounds that are known only at run time.
+    where a slice has bounds that are known only at run time. which: of one of several arrays, its number.
     """
 
-    storage: ir.Storage | LocalArray
+    storage: ir.Storage | LocalArray | Choice
     dtype: Scalar | Structure | Packed
     shape: tuple[Any, ...]
     strides: tuple[int, ...]
     readonly: bool = False
     base: Value | None = None
     offset: int = 0
+    which: Value | None = None
 
     @property
     def unit(self) -> int:
