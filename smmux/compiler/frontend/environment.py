@@ -278,9 +278,10 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> tuple[Env, list[Key]
             if key[0] == f.id and key[1] in f.forks:
                 raise f.forks[key[1]]
             kinds = " or ".join(sorted({type_name(v) for v in values}))
-            raise f.error(
-                node, f"variable {label(key)!r} is {kinds} here, depending on the path; give it one type on every path"
-            )
+            what = f"what {f.source.name!r} returns" if key[1] == ".return" else f"variable {label(key)!r}"
+            if all(isinstance(v, ArrayRef) for v in values):
+                kinds += " with other strides"
+            raise f.error(node, f"{what} is {kinds} here, depending on the path; give it one type on every path")
         if (
             len(values) < len(envs)
             and all(v.known for v in leaves(template))

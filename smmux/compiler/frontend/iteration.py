@@ -37,6 +37,9 @@ class Sequence:
     item: Callable[[ast.AST, Value], Anything]
     whole: bool = False
 
+    def __str__(self) -> str:
+        return "that range, zip, enumerate or reversed makes; loop over it"
+
 
 def as_array(f: Frame, node: ast.AST, value: Anything) -> Anything:
     """A captured NumPy array as a constant array of the kernel; any other value as it is."""

@@ -127,7 +127,10 @@ def _along(f: Frame, node: ast.AST, axis: ArrayRef, cut: Slice) -> tuple[ArrayRe
     if cut.step is not None and not cut.step.known:
         if f.ctx.dry:
             return axis, extent_value(None), axis.strides[0]
-        raise f.error(node, "the step of a slice has to be a compile-time constant; index one element at a time")
+        raise f.error(
+            node,
+            "the step of a slice has to be a compile-time constant; write a for loop over range(start, stop, step)",
+        )
     step = 1 if cut.step is None else int(cut.step.const)
     if step == 0:
         raise f.error(node, "the step of a slice must not be 0")

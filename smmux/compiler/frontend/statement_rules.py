@@ -109,6 +109,8 @@ def _unpack(f: Frame, target: ast.Tuple | ast.List, value: Anything) -> None:
         if count > MAX_UNPACKED:
             raise f.error(target, f"{len(target.elts)} targets for an array of {count}")
         value = Tuple(tuple(array_access.load(f, target, value, [weak(i)]) for i in range(count)))
+    if isinstance(value, Static) and isinstance(value.object, iteration.Sequence):
+        value = _items(f, target, value.object)
     if not isinstance(value, Tuple):
         raise f.error(target, f"only a tuple can be unpacked, not {type_name(value)}")
     items, count = list(value.items), len(target.elts)
@@ -120,6 +122,16 @@ def _unpack(f: Frame, target: ast.Tuple | ast.List, value: Anything) -> None:
         items[star:behind] = [Tuple(tuple(items[star:behind]))]
     for inner, item in zip(target.elts, items, strict=True):
         bind(f, inner.value if isinstance(inner, ast.Starred) else inner, item)
+
+
+def _items(f: Frame, target: ast.Tuple | ast.List, sequence: iteration.Sequence) -> Tuple:
+    """The items of a range, zip or enumerate as a tuple."""
+    count = sequence.length.const
+    if count is None or count > MAX_UNPACKED:
+        raise f.error(
+            target, f"the number of items has to be known to unpack them, and at most {MAX_UNPACKED}; index them"
+        )
+    return Tuple(tuple(sequence.item(target, weak(i)) for i in range(count)))
 
 
 def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, Anything]:
