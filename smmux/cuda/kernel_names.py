@@ -177,7 +177,7 @@ def clz(x: int, /) -> int:
 
 
 def brev(x: int, /) -> int:
-    """The 32 bits in reverse order."""
+    """The bits in reverse order, 32 or 64 as x has."""
     kernel_only("cuda.brev")
 
 
@@ -229,7 +229,7 @@ class const:
 
 
 class atomic:
-    """Atomic operations on 32-bit elements of global and shared arrays; each returns the old value."""
+    """Atomic operations on elements of 32 and 64 bits of global and shared arrays; each returns the old value."""
 
     @staticmethod
     def add(array: Any, index: Any, value: Any, /) -> Any:
