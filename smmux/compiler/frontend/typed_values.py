@@ -281,8 +281,9 @@ def round32(value: float) -> float:
 
 
 def round16(value: float) -> float:
-    """The float16 nearest to a Python float."""
-    return float(np.float64(value).astype(np.float16))
+    """The float16 nearest to a Python float, infinite beyond the largest."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.float64(value).astype(np.float16))
 
 
 ROUND = {Kind.FLOAT32: round32, Kind.FLOAT16: round16}
