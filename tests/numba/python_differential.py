@@ -78,6 +78,8 @@ def outcome(case: Case, options: dict[str, Any]) -> tuple[str, str]:
         name = next((name for kind, name in OURS.items() if isinstance(error, kind)), type(error).__name__)
         if name in raised or (raised and _comes_later(case, name, getattr(error, "line", None))):
             return "", ""
+        if raised and options.get("schedule") == "list":  # which moves what fails past what fails: program order tells
+            return outcome(case, {**options, "schedule": "source"})
         return name, f"{error}, where Python raises {sorted(raised) or 'nothing'}"
     if raised and not _unused(case, found):
         return "silent", f"nothing raised, where Python raises {sorted(raised)}"
