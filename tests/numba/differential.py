@@ -224,18 +224,19 @@ def main(argv: list[str] | None = None) -> int:
             if sys.stderr.isatty() or done % 1000 == 0:
                 sys.stderr.write(f"\r{done} kernels, {failures} differ ")
     except KeyboardInterrupt:
+        _ignore_interrupts()  # a second one, which `timeout` sends, would leave the processes of the pool behind
         sys.stdout.write("interrupted\n")
-    finally:
-        pool.shutdown(cancel_futures=True)
     for reason, times in refused.most_common(20):
         sys.stdout.write(f"refused {times} times: {reason}\n")
     transformed -= refused.total()
     sys.stdout.write(f"{done} kernels and {transformed} transformed ones, {failures} differ\n")
+    sys.stdout.flush()
+    pool.shutdown(cancel_futures=True)
     return 1 if failures else 0
 
 
 def _ignore_interrupts() -> None:
-    """In a process of the pool: what it has begun it ends, and the first process decides what comes then."""
+    """What has been begun is ended; in a process of the pool, the first process decides what comes then."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
 
