@@ -142,6 +142,11 @@ def leaves(value: Anything) -> list[Value]:
     return []
 
 
+def of_numbers(value: Anything) -> bool:
+    """Whether a value is a number or made of nothing else, so that it can begin as anything."""
+    return isinstance(value, Value | Complex) or isinstance(value, Tuple) and all(map(of_numbers, value.items))
+
+
 def rebuild(value: Anything, numbers: Callable[[Value], Value]) -> Anything:
     """The value with its numbers replaced."""
     if isinstance(value, Value):

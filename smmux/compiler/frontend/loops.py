@@ -299,7 +299,7 @@ def _header(f: Frame, node: ast.For | ast.While, extra: Env) -> Env:
         if declared is None:
             continue
         template = current if current is not None and not isinstance(current, Value) else declared
-        if current is None and not isinstance(declared, Value):
+        if current is None and not environment.of_numbers(declared):
             continue
         if environment.leaves(template):
             header[f.key(name)] = environment.variable(f, template, name)
