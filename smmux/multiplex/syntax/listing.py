@@ -222,8 +222,8 @@ class _Flattener(ast.NodeTransformer):
         if isinstance(definition := getattr(value, "definition", None), FunctionSource):
             return program.function(definition)
         if isinstance(value, Scalar):
-            module = "numba.types" if value.name == "float16" else "numba"  # which has all names but this one
-            return program.member(module, value.name, last, value)
+            numba = "numba.types" if value.name == "float16" else "numba"  # which has all names but this one
+            return program.member(numba, value.name, last, value)
         while wish in self.source.locals:
             wish += "_"
         if (text := program.constant(wish, value)) is not None:
