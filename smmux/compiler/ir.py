@@ -235,7 +235,8 @@ class Function:
     params: one for each parameter word, in order; the word of an array is that array's `param`. line: the line of the
     `def`. traps and texts: those that trap and print instructions name. scalars: the place among the flattened
     arguments, and which of its words it is, by parameter word of an integer. indexed: whether indices are as they are
-    because of what is known of the launch. guarded: operations that make indices safe.
+    because of what is known of the launch. guarded: operations that make indices safe. axes: by place and axis, in
+    words, whether the index there is always outside the axis but perhaps inside the array.
     """
 
     name: str
@@ -254,6 +255,7 @@ class Function:
     scalars: dict[int, tuple[int, int]] = field(default_factory=dict)
     indexed: bool = False
     guarded: int = 0
+    axes: dict[tuple[Loc, str], bool] = field(default_factory=dict)
 
     def reg(self, type: Type, name: str = "", variable: bool = False) -> Reg:
         """A new virtual register."""

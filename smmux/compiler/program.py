@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core
-from smmux.compiler.ir import Space, Storage, Text, Trap
+from smmux.compiler.ir import Loc, Space, Storage, Text, Trap
 from smmux.compiler.launch_facts import Facts
 
 __all__ = [
@@ -94,7 +94,8 @@ class Program:
     params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if there
     is no source. joined: the source line of each word of a joined access, by pc. traps: what trap instructions tell.
     texts: what stands around the values that are printed. facts: what must hold of a launch, None if any may be.
-    guarded: whether indices have operations that make them safe.
+    guarded: whether indices have operations that make them safe. outside: places whose index is always outside of an
+    axis, which is told in words.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Program:
     texts: tuple[Text, ...] = ()
     facts: Facts | None = None
     guarded: bool = False
+    outside: tuple[tuple[Loc, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.code)

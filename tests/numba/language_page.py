@@ -243,7 +243,12 @@ arguments that are Python numbers, `int(x)` and `float(x)`.
 it bounds an index. One that does not hold never lets an access leave its array unnoticed: device arrays are checked at
 every access. But a negative index then may not count from the end, nor is one found whose byte offset passes 2**32.
 `check="bounds"`, an option of `simulate`, looks at every `assert` without a call, and at every index, in a run of its
-own, which ends with an error that names the line and the condition or the axis.
+own, which ends with an error that names the line and the condition or the axis. An index that is outside its axis with
+every value that it can have is told without it, by an `AxisWarning` when the kernel is compiled.
+
+An access through a name that stands for one array or another, chosen while the kernel runs (`p, q = q, p` in a loop),
+branches over the arrays that it may be, where a card exchanges a pointer: with two arrays a comparison and a branch
+more for each access.
 
 ## What there is
 

@@ -15,6 +15,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 import smmux
+from smmux.overloads import AxisWarning
 from tests.numba import python_oracle, sources
 from tests.numba.python_kernels import Case, Features, parameters
 from tests.numba.python_numbers import Number
@@ -70,7 +72,8 @@ def outcome(case: Case, options: dict[str, Any]) -> tuple[str, str]:
     filename = f"random_kernel_{next(_numbers) % FILES}.py"
     try:
         kernel = sources.load(case.text, filename, "smmux").kernel
-        kernel.simulate(case.grid, case.block, found, fused_mad=False, max_cycles=10**6, **options)
+        with warnings.catch_warnings(action="ignore", category=AxisWarning):
+            kernel.simulate(case.grid, case.block, found, fused_mad=False, max_cycles=10**6, **options)
     except smmux.CompileError as refusal:
         allowed = raised or any(text in str(refusal.msg) for text in ALLOWED)
         return ("", "") if allowed else (f"refused: {re.sub(r'[0-9]+', '#', str(refusal.msg))[:70]}", str(refusal))

@@ -136,6 +136,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         tuple(function.texts),
         facts=options.facts if function.indexed else None,
         guarded=bool(function.guarded),
+        outside=tuple(place for place, always in function.axes.items() if always),
     )
 
 
