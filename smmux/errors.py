@@ -21,6 +21,7 @@ __all__ = [
     "CycleLimitError",
     "DeadlockError",
     "Error",
+    "KernelAssertionError",
     "KernelError",
     "KernelUnboundLocalError",
     "KernelZeroDivisionError",
@@ -183,6 +184,10 @@ class KernelZeroDivisionError(KernelError, ZeroDivisionError):
 
 class KernelUnboundLocalError(KernelError, UnboundLocalError):
     """A variable that a thread reads in a kernel without having assigned it on the path that it took."""
+
+
+class KernelAssertionError(KernelError, AssertionError):
+    """An `assert` of a kernel that does not hold in some thread, found under `check="bounds"`."""
 
 
 class RaceError(KernelError):

@@ -10,15 +10,19 @@ from numpy.typing import NDArray
 
 from smmux.checks import Findings, from_core
 from smmux.dimensions import Dim3
-from smmux.errors import KernelError, KernelUnboundLocalError, LaunchError, OutOfBoundsError
+from smmux.errors import KernelAssertionError, KernelError, KernelUnboundLocalError, LaunchError, OutOfBoundsError
 from smmux.placement import extent
 from smmux.printed import text_of
 
 if TYPE_CHECKING:
     from smmux.arguments import Arguments
+    from smmux.compiler.ir import Trap
     from smmux.compiler.program import Program
 
 __all__ = ["of_launch", "of_run"]
+
+HELD = 1 << 28
+"""Bytes outside an array from which on an index may have been held back by `safe_indices`, so that it is not told."""
 
 
 def of_launch(error: LaunchError, program: Program, check: str | None) -> LaunchError:
@@ -40,10 +44,7 @@ def of_run(
         error.add_note(f"check={check!r} had found:\n{error.findings}")
     _name_kernel(error, program)
     if isinstance(error, KernelUnboundLocalError) and error.pc is not None:
-        trapped = int(program.code["imm"][error.pc])
-        if trapped < 0:
-            return _outside_axis(error, *program.axes[-1 - trapped])
-        error.message = f"variable {program.variables[trapped]!r} is used before it is assigned"
+        error = _trapped(error, program.traps[int(program.code["imm"][error.pc])])
     if isinstance(error, OutOfBoundsError) and error.pc in program.joined and error.address is not None:
         _blame_word(error, program, arguments.arrays)
     if error.array_index is not None and error.address is not None:
@@ -53,11 +54,17 @@ def of_run(
     return error
 
 
-def _outside_axis(trap: KernelError, array: str, axis: str) -> OutOfBoundsError:
-    """An index that the check of bounds has found."""
-    error = OutOfBoundsError(f"index outside {axis}")
-    error.__dict__.update({**vars(trap), "message": error.message, "array": array, "address": None})
-    return error
+def _trapped(caught: KernelError, trap: Trap) -> KernelError:
+    """The error that a trap stands for."""
+    made: KernelError
+    if trap.kind == "axis":
+        made = OutOfBoundsError(f"index outside {trap.text}")
+    elif trap.kind == "assert":
+        made = KernelAssertionError(f"assert {trap.text} does not hold")
+    else:
+        made = KernelUnboundLocalError(f"variable {trap.text!r} is used before it is assigned")
+    made.__dict__.update({**vars(caught), "message": made.message, "array": trap.array or None, "address": None})
+    return made
 
 
 def _name_kernel(error: KernelError, program: Program) -> None:
@@ -109,6 +116,8 @@ def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, st
     if place is None:
         return None, f"byte {error.address}"
     array, offset = place
+    if not -HELD < offset < HELD:
+        return array.name, f"an index far outside of {array.elements}"
     index, rest = divmod(offset, array.element)
     if rest:
         return array.name, f"byte {offset} of {array.nbytes}"
@@ -117,6 +126,8 @@ def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, st
 
 def _element(array: NDArray[Any], offset: int) -> str:
     """The element at a byte offset from element 0, as an index of the array where it has one."""
+    if not -HELD < offset < HELD + array.nbytes:
+        return f"an index far outside of shape {array.shape}"
     flat, rest = divmod(offset, array.itemsize)
     where = f"flat index {flat}" if not rest else f"byte {offset}"
     if not rest and array.ndim > 1 and array.flags.c_contiguous and 0 <= flat < array.size:

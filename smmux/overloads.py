@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,18 @@ import numpy as np
 from smmux.types import ArrayAnnotation, FunctionType, Scalar, TupleAnnotation, Void
 
 if TYPE_CHECKING:
+    from smmux.compiler.ir import Loc
     from smmux.compiler.program import Program
     from smmux.compiler.signature import Signature
     from smmux.gpus import Gpu
     from smmux.kernel import Kernel
 
-__all__ = ["Overload", "Overloads"]
+__all__ = ["AxisWarning", "Overload", "Overloads"]
+
+
+class AxisWarning(UserWarning):
+    """An index that is outside its axis whenever it is used, and means an element of another row of the array."""
+
 
 EXTENT = 64
 """Elements along each axis of the arrays for which a kernel is compiled that was not launched yet [EST]."""
@@ -82,6 +89,7 @@ class Overloads(dict[tuple[Any, ...], Overload]):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
         self.kernel = kernel
+        self._told: set[tuple[Loc, str]] = set()
 
     def __missing__(self, types: Any) -> Overload:
         if isinstance(types, FunctionType):
@@ -92,7 +100,16 @@ class Overloads(dict[tuple[Any, ...], Overload]):
         return super().__getitem__(types)
 
     def add(self, signature: Signature, overload: Overload) -> None:
-        """Keep the newest program for the types of a signature, or for those that the kernel declares."""
+        """Keep the newest program for the types of a signature, or for those that the kernel declares.
+
+        Warns of indices that are always outside of their axis, once for each place of the kernel.
+        """
+        for place in overload.program.outside:
+            if place not in self._told:
+                self._told.add(place)
+                loc, axis = place
+                message = f'this index is always outside {axis}; where it is used, check="bounds" ends the launch'
+                warnings.warn_explicit(message, AxisWarning, loc.filename, loc.line)
         declared = self.kernel.definition.declared
         types = declared[0].arguments if len(declared) == 1 else _types_of(signature.arguments)
         super().__setitem__(types, overload)

@@ -169,8 +169,8 @@ class Instr:
     true and to `other` if not, "exit". dsts: results; loads of 8 and 16 bytes have two or four. srcs: sources in the
     order of the table; of memory operations first the index or address, then the data. guard: the predicate under which
     it executes, negated if guard_not. attrs: "sub" (option of a barrier, mode of a shuffle or vote), "bytes" (of an
-    allocation), "isolate" and "variable" (of a trap: an index of the function's `variables`) and
-    "text" (of a print: an index of its `texts`).
+    allocation), "isolate", "trap" (an index of the function's `traps`) and "text" (of a print: an index of its
+    `texts`).
     """
 
     op: str
@@ -190,6 +190,19 @@ class Instr:
         return Instr(
             self.op, self.dsts, self.srcs, self.loc, self.guard, self.guard_not, self.mem, target, other, self.attrs
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """What a trap instruction tells when it ends a launch.
+
+    kind: "variable" that is read without having been assigned, "axis" that an index is outside of, or "assert". text:
+    the variable's name, the axis in words, or the condition as written. array: the name of the axis's array.
+    """
+
+    kind: str
+    text: str
+    array: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +233,10 @@ class Function:
     """A kernel in IR: its blocks in the order of the source, the entry first.
 
     params: one for each parameter word, in order; the word of an array is that array's `param`. line: the line of the
-    `def`. variables: names of variables whose assignment is checked while the kernel runs. axes: arrays, and their axes
-    in words, whose indices are checked.
-    texts: those that print instructions name. scalars: the place among the flattened arguments, and which of its words
-    it is, by parameter word of an integer. indexed: whether indices are as they are because of what is known of the
-    launch. guarded: operations that make indices safe.
+    `def`. traps and texts: those that trap and print instructions name. scalars: the place among the flattened
+    arguments, and which of its words it is, by parameter word of an integer. indexed: whether indices are as they are
+    because of what is known of the launch. guarded: operations that make indices safe. axes: by place and axis, in
+    words, whether the index there is always outside the axis but perhaps inside the array.
     """
 
     name: str
@@ -238,12 +250,12 @@ class Function:
     params: list[Param] = field(default_factory=list)
     next_reg: int = 0
     line: int = 0
-    variables: list[str] = field(default_factory=list)
-    axes: list[tuple[str, str]] = field(default_factory=list)
+    traps: list[Trap] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
     scalars: dict[int, tuple[int, int]] = field(default_factory=dict)
     indexed: bool = False
     guarded: int = 0
+    axes: dict[tuple[Loc, str], bool] = field(default_factory=dict)
 
     def reg(self, type: Type, name: str = "", variable: bool = False) -> Reg:
         """A new virtual register."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core
-from smmux.compiler.ir import Space, Storage, Text
+from smmux.compiler.ir import Loc, Space, Storage, Text, Trap
 from smmux.compiler.launch_facts import Facts
 
 __all__ = [
@@ -92,10 +92,10 @@ class Program:
     registers per thread. npreds: predicates per thread. shared_bytes, dynamic_bytes: shared memory per block, the
     part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the constant segment.
     params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if there
-    is no source. joined: the source line of each word of a joined access, by pc. variables: those that traps name.
-    axes: arrays and axes that other traps name.
+    is no source. joined: the source line of each word of a joined access, by pc. traps: what trap instructions tell.
     texts: what stands around the values that are printed. facts: what must hold of a launch, None if any may be.
-    guarded: whether indices have operations that make them safe.
+    guarded: whether indices have operations that make them safe. outside: places whose index is always outside of an
+    axis, which is told in words.
     """
 
     name: str
@@ -112,11 +112,11 @@ class Program:
     arrays: tuple[Storage, ...] = ()
     line: int = 0
     joined: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    variables: tuple[str, ...] = ()
+    traps: tuple[Trap, ...] = ()
     texts: tuple[Text, ...] = ()
-    axes: tuple[tuple[str, str], ...] = ()
     facts: Facts | None = None
     guarded: bool = False
+    outside: tuple[tuple[Loc, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.code)

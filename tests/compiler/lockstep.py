@@ -1,6 +1,7 @@
 """Lockstep: what a warp's text means when each operation is performed for all its threads before the next one.
 
-`perform` executes a kernel's text with a vector of values per name, threads that a branch leaves out being masked.
+`perform` executes a kernel's text with a vector of values per name, threads that a branch leaves out being masked. Of
+Python it reads what the kernels of the tests are written in, and refuses the rest.
 `random_kernel` writes kernels whose threads read what others of the warp have stored.
 """
 
@@ -57,9 +58,9 @@ class _Warp:
             case ast.BinOp():
                 left, right = self.value(node.left, mask), self.value(node.right, mask)
                 return BINARY[type(node.op)](left, right)
-            case ast.UnaryOp():
+            case ast.UnaryOp(ast.USub()):
                 return -self.value(node.operand, mask)
-            case ast.Compare():
+            case ast.Compare(ops=[_]):
                 left, right = self.value(node.left, mask), self.value(node.comparators[0], mask)
                 return COMPARE[type(node.ops[0])](left, right)
             case ast.Subscript():
@@ -70,7 +71,7 @@ class _Warp:
                 two = {"min": np.minimum, "max": np.maximum}
                 name = ast.unparse(node.func)
                 return two[name](*arguments) if name in two else self.names[name](*arguments)
-        raise NotImplementedError(ast.unparse(node))
+        raise AssertionError(f"the oracle does not read the expression {ast.unparse(node)}")
 
     def where(self, test: ast.expr, mask: Vector) -> Vector:
         """The threads of a mask for which a condition holds."""
@@ -99,13 +100,12 @@ class _Warp:
 
     def statement(self, node: ast.stmt, mask: Vector) -> None:
         match node:
-            case ast.Assign() if isinstance(node.targets[0], ast.Tuple):
-                assert isinstance(node.value, ast.Tuple)
-                values = [self.value(part, mask) for part in node.value.elts]
-                for target, value in zip(node.targets[0].elts, values, strict=True):
+            case ast.Assign([ast.Tuple(targets)], ast.Tuple(parts)):
+                values = [self.value(part, mask) for part in parts]
+                for target, value in zip(targets, values, strict=True):
                     self.store(target, value, mask)
-            case ast.Assign():
-                self.store(node.targets[0], self.value(node.value, mask), mask)
+            case ast.Assign([target]):
+                self.store(target, self.value(node.value, mask), mask)
             case ast.AugAssign():
                 assert isinstance(node.target, ast.Name | ast.Subscript)
                 load = ast.parse(ast.unparse(node.target), mode="eval").body
@@ -114,18 +114,17 @@ class _Warp:
                 chosen = self.where(node.test, mask)
                 self.run(node.body, chosen)
                 self.run(node.orelse, mask & ~chosen)
-            case ast.While():
+            case ast.While(orelse=[]):
                 while (mask := self.where(node.test, mask)).any():
                     self.run(node.body, mask)
-            case ast.For():
-                assert isinstance(node.iter, ast.Call)
-                for i in range(*(int(np.max(self.value(bound, mask))) for bound in node.iter.args)):
+            case ast.For(iter=ast.Call(ast.Name("range"), bounds), orelse=[]):
+                for i in range(*(int(np.max(self.value(bound, mask))) for bound in bounds)):
                     self.store(node.target, np.int32(i), mask)
                     self.run(node.body, mask)
             case ast.Pass():
                 pass
             case _:
-                raise NotImplementedError(ast.unparse(node))
+                raise AssertionError(f"the oracle does not read the statement {ast.unparse(node)}")
 
 
 def perform(text: str, names: dict[str, Any], threads: int) -> None:
@@ -138,7 +137,8 @@ def _index(rng: Random) -> str:
     near, few = rng.choice((1, 1, 2, 4, 8, 16, 31)), rng.randrange(4)
     form = rng.choice(
         ("t", "t", "t", "t + K", "t + K", "t ^ 5", "31 - t", "2 * t", "2 * t + 1", "4 * t + J", "t // 2 + K", "K",
-         "t * 3 + J", "x & 63", "t % 8 + 8 * J", "t + i", "2 * t + i", "t + 32 * i", "32 * (t >> 3) + (t & 7) + 8 * J")
+         "t * 3 + J", "x & 63", "t % 8 + 8 * J", "t + i", "2 * t + i", "t + 32 * i", "32 * (t >> 3) + (t & 7) + 8 * J",
+         "t - n * (n >> 4) + K", "n * J + t", "t + 8 * n + K", "n * (n >> 4) * 7 + t + K")
     )  # fmt: skip
     return form.replace("K", str(near)).replace("J", str(few))
 

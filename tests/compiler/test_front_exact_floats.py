@@ -150,3 +150,10 @@ def test_isclose():
         expected = [math.isclose(a, b, **options) for a, b in zip(x, y, strict=True)]
         got = outputs(kernel(f"math.isclose(x, y{more})", "xy"), x, y, dtype=np.bool_)
         np.testing.assert_array_equal(got, expected)
+
+
+def test_a_constant_beyond_float16_is_infinite_without_a_warning() -> None:
+    """Constants are computed while the kernel is compiled: warnings are errors here, and NumPy warns."""
+    one = np.ones(1, np.float16)
+    assert outputs(kernel("np.float16(1e6) + x", "x"), one)[0] == np.inf
+    assert outputs(kernel("x * -70000.0", "x"), one)[0] == -np.inf

@@ -204,3 +204,16 @@ def test_fma_rounds_once():
     values, found = DATA["f8"], np.zeros(THREADS)
     launch("b[i] = cuda.fma(a[i], a[i], -1.0)", values, found)
     assert list(found) == [float(Fraction(float(x)) ** 2 - 1) for x in values]
+
+
+def test_the_larger_of_a_typed_and_a_plain_constant_has_the_type_of_both():
+    @cuda.jit
+    def kernel(signed, unsigned, a):
+        signed[0] = max(smmux.int64(7) >> 4, 2147483648) - a[0]
+        signed[1] = min(smmux.int64(7), -2147483649) + a[0]
+        unsigned[0] = max(smmux.uint64(3), 18446744073709551615) - smmux.uint32(1)
+
+    signed, unsigned, five = np.zeros(2, np.int64), np.zeros(1, np.uint64), np.array([5], np.int32)
+    kernel.simulate(1, 1, (signed, unsigned, five))
+    assert signed.tolist() == [np.maximum(np.int64(0), 2**31) - 5, np.minimum(np.int64(7), -(2**31) - 1) + 5]
+    assert unsigned.tolist() == [np.maximum(np.uint64(3), 2**64 - 1) - np.uint64(1)]

@@ -260,3 +260,39 @@ def test_a_check_of_bounds_changes_neither_values_nor_cycles():
         np.testing.assert_array_equal(out, 1 + a + 7)
         found.append(result.cycles)
     assert found[0] == found[1]
+
+
+PROMISES = {
+    "assert n < 7": None,
+    "assert n < 5": "assert n < 5 does not hold",
+    "assert n > 6, 'so many'": "assert n > 6 does not hold",
+    "assert False": "assert False does not hold",
+    "assert a[0, 1] == 2": "assert a\\[0, 1\\] == 2 does not hold",
+    "assert 10 // (n - 6) > 0": "by zero",
+    "if n > 7:\n    assert n == 8": None,
+    "assert print(n)": None,
+}
+
+
+@pytest.mark.parametrize("body", PROMISES)
+def test_an_assert_that_does_not_hold_is_found_under_a_check(body):
+    """What Python does at the assert, where it calls nothing."""
+    kernel = kernel_of(f"{body}\nout[0] += 1")
+    told = PROMISES[body]
+    a = np.ones((3, 4), np.int32)
+    out = np.zeros(1, np.int32)
+    kernel.simulate(1, 1, (out, a, 6))
+    assert out[0] == 1
+    failed = None
+    try:
+        exec(compile(body, "", "exec"), {"n": 6, "a": a})
+    except (AssertionError, ZeroDivisionError) as error:
+        failed = type(error)
+    if "print" in body or failed is None:
+        kernel.simulate(1, 1, (out, a, 6), check="bounds")
+        assert out[0] == 2
+        return
+    with pytest.raises(failed, match=told) as caught:
+        kernel.simulate(1, 1, (out, a, 6), check="bounds")
+    assert caught.value.line == 2
+    assert out[0] == 1

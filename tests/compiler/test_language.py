@@ -80,6 +80,8 @@ TEXTS = [
     "i = 0\nwhile i < n:\n    i += 1\nelse:\n    b[0] = i",
     "for i in range(n):\n    if i == 99:\n        break\nelse:\n    b[0] = 7",
     "assert n == n, 'always'\nb[0] = 1",
+    "x, y = range(3, 5)\nb[0] = 10 * x + y",
+    "x, (i, y) = enumerate(range(7, 9))\nb[0] = 10 * x[1] + i + y",
     "pass",
     "...",
     "b[0] = TABLE[2] + len(TABLE) + TABLE.shape[0] + TABLE[n - 2]",

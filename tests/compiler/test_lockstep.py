@@ -106,6 +106,8 @@ for k in range(1, 6):
     "waiting for a word of one's own": "s[t + 64] = 3\nwhile s[t + 64] > 0:\n    s[t + 64] -= 1\n    x += s[t + 65]",
     "one thread for all": "if t == 3:\n    s[100] = x\ny = s[100]\nif t == 4:\n    s[100] = y + 1\nx = s[100]",
     "a tree with strides": "\n".join(f"if t % {2 * d} == 0:\n    s[t] += s[t + {d}]" for d in (1, 2, 4, 8, 16)),
+    "a thread's number in a virtual block": "v = t - n * (n >> 4)\n"
+    + "\n".join(f"s[v] += s[v + {d}]" for d in (16, 8, 4, 2, 1)),
     "an index that was loaded": "x = x & 31\ns[x] = t\ny = s[t]\ns[t] = y + 1\nx = s[x]",
 }
 
@@ -152,6 +154,7 @@ def split(b: Builder, of: Operand) -> tuple[Reg, Reg]:
         ("two fixed words", False),
         ("a place that was loaded", True),
         ("parts of what was loaded", False),
+        ("16 words on, in a row that was loaded", True),
         ("lanes", False),
         ("lanes of the next row", True),
         ("blocks", False),
@@ -164,12 +167,17 @@ def test_threads_that_keep_apart_do_not_order(case: str, expected: bool) -> None
     warp, lane = split(b, X)
     own = b.emit("add.s32", b.emit("shl.b32", warp, imm(9)), lane)  # 512 words of a warp, 16 of a lane
     loaded = b.emit("shl.b32", b.load(g, X, type=Type.S32), imm(2))
+    somewhere = b.emit("sub.s32", X, b.load(g, X, type=Type.S32))
     triple = b.emit("mul.lo.s32", X, imm(3))
     row = b.emit("add.s32", X, b.emit("mul.lo.s32", Y, imm(32)))
     double = b.emit("mul.lo.s32", X, imm(2))
     block = b.emit("mul.lo.s32", UNIFORM, imm(64))
     octets = Storage(s.space, s.index, "octets", 1, 4 * s.elements, s.offset)
     pairs: dict[str, tuple[Instr, Instr]] = {
+        "16 words on, in a row that was loaded": (
+            access("st.shared", s, somewhere),
+            access("ld.shared", s, somewhere, 16),
+        ),
         "one element each": (access("st.shared", s, triple), access("ld.shared", s, triple, 1)),
         "a neighbour's element": (access("st.shared", s, X), access("ld.shared", s, X, 1)),
         "beyond any other thread": (access("st.shared", s, X), access("ld.shared", s, X, 1024)),

@@ -1,4 +1,6 @@
-"""Loops over ranges near the ends of int32 and uint32: they make the trips of Python's, and end."""
+"""Loops over ranges near the ends of their types: they make the trips of Python's, and end."""
+
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -32,6 +34,20 @@ UNSIGNED = [
     (3, 2**32 - 1, 2**32 - 2),
     (7, 7, 5),
     (2**31 - 1, 2**31 + 3, 3),
+]
+HALF = 2**63
+BEYOND_INT64 = [
+    (3, HALF + 4, 1),
+    (-3, HALF + 4, 1),
+    (-5, 2**64 - 1, 2**60),
+    (HALF - 2, HALF + 2, 1),
+    (HALF + 1, HALF + 9, 3),
+    (2**64 - 9, 2**64 - 1, 4),
+    (0, 2**64 - 1, 2**62),
+    (HALF, 3, 1),
+    (HALF + 5, HALF - 4, -3),
+    (HALF + 5, -3, -(2**62)),
+    (2**64 - 1, 0, 1 - HALF),
 ]
 
 
@@ -126,3 +142,24 @@ def test_what_may_be_negative_with_uint32() -> None:
         assert "int32" in str(refusal)
     else:
         assert out.tolist() == [-5, 0]
+
+
+@pytest.mark.parametrize(
+    "form", ["range({}, {}, s[2])", "range({}, {}, {})", "enumerate(range({}, {}, {}))", "constants"]
+)
+@pytest.mark.parametrize("bounds", BEYOND_INT64)
+def test_bounds_that_no_int64_holds(bounds: tuple[int, int, int], form: str) -> None:
+    """The first six numbers, of which a uint64 has the bits."""
+    places = [f"{'us'[n < 0]}[{i}]" for i, n in enumerate(bounds[:2])]
+    if form == "constants":
+        form, places = "range({}, {}, {})", [f"{'int64' if n < 0 else 'uint64'}({n})" for n in bounds[:2]]
+    target = "_, i" if "enumerate" in form else "i"
+    text = (
+        f"def k(out, u, s):\n    n = 0\n    for {target} in {form.format(*places, bounds[2])}:\n"
+        "        out[n] = uint64(i)\n        n += 1\n        if n == 6:\n            break\n    out[6] = n\n"
+    )
+    out, bits = np.zeros(7, np.uint64), np.array([n % 2**64 for n in bounds], np.uint64)
+    kernel = from_source(text, {name: getattr(smmux, name) for name in ("int64", "uint64")})
+    kernel.simulate(1, 1, (out, bits, bits.view(np.int64)), max_cycles=10**6)
+    numbers = [n % 2**64 for n in islice(range(*bounds), 6)]
+    assert out.tolist() == [*numbers, *[0] * (6 - len(numbers)), len(numbers)]

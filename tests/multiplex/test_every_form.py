@@ -7,12 +7,16 @@ import pytest
 from tests.multiplex.every_form import forms, random, textbook
 from tests.multiplex.textbook import TEXTBOOK
 
-REFUSED = "refused: a second region begins here"  # of two kernels, and of random ones, which cannot be divided
+REFUSED = (  # of two kernels, and of random ones, which cannot be divided; the rest of two that exchange their arrays
+    "refused: a second region begins here",
+    "refused: 'later' is one array now and then another",
+    "refused: a divided array is used by its elements alone",
+)
 
 
 def test_there_are_enough_of_them() -> None:
     names = [case.kernel.__name__ for case in TEXTBOOK]
-    assert len(set(names)) == len(names) >= 80
+    assert len(set(names)) == len(names) >= 82
 
 
 @pytest.mark.parametrize("number", range(len(TEXTBOOK)), ids=[case.kernel.__name__ for case in TEXTBOOK])

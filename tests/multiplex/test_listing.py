@@ -25,6 +25,8 @@ SCALE = 5
 HALF = np.float32(0.5)
 INFINITE = float("inf")
 TABLE = np.array([1.5, 2.5], np.float32)
+PLANE = np.array([[1 - 2j, complex(-0.0, INFINITE)]], np.complex64)
+LIMITS = np.array([-INFINITE, 0.5], np.float16)
 other_scale = device("def scale(x, more):\n    return x * SCALE + more + cuda.blockIdx.x", SCALE=3)
 both = device("def both(x, y):\n    return scale(x, 2) + scale(y, 3)", scale=other_scale)
 
@@ -84,6 +86,23 @@ def test_text_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
             assert (out == expected).all()
         found = simulator.shared().launch(f"{text}\nkernel = {name}\n", f"<{name}>", grid, block, [a, np.zeros_like(a)])
         assert np.allclose(found[1], expected, rtol=1e-6)
+
+
+@c.jit
+def of_tables(a, o):
+    t = c.threadIdx.x
+    o[t] = (PLANE[0, t & 1] if t < 2 else scalars.complex64(LIMITS[t & 1])) * scalars.float16(a[t])
+
+
+def test_tables_of_all_types_are_written_down() -> None:
+    """Complex, infinite and short numbers, zeros with their signs; float16 has no name in Numba's first module."""
+    text = f"{listing(of_tables.definition)}\nkernel = of_tables\n"
+    assert all(part in text for part in ("complex(-0.0, ", 'float("-inf")', "from numba.types import float16"))
+    a, found = np.ones(4, np.float32), np.zeros(4, np.complex64)
+    sources.load(text, "<tables>", "smmux").kernel.simulate(1, 4, (a, found))
+    theirs = simulator.shared().launch(text, "<tables>", 1, 4, [a, np.zeros_like(found)])[1]
+    assert found[0] == 1 - 2j
+    assert np.array_equal(found, theirs, equal_nan=True)
 
 
 def test_two_meanings_of_a_name() -> None:

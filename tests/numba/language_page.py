@@ -78,6 +78,9 @@ SNIPPETS = {
         "row = m[1]\nrow[2] = 3",
         "part = a[2:6]\npart[0] = 1",
         "column = m[:, 1]\ncolumn[0] = 1",
+        "for k in range(c[0]):\n    b[k] = a[k]\n    a, b = b, a",
+        "rest = a[1:] if c[0] else b\nrest[0] = 1",
+        "while len(a) > 1:\n    a = a[1:]",
         "back = a[::-1]\nback[0] = 1",
         "a[1:3] = 0",
         "x = m.T[0, 1]",
@@ -233,6 +236,19 @@ arguments that are Python numbers, `int(x)` and `float(x)`.
   Sums of bools are numbers. A float out of range becomes the nearest integer, and NaN 0, as on the card.
 * float64 is never fused; float32 products and sums are on machines that do so (`fused_mad`), as nvcc does it.
 * `typing="numba"`, an option of `simulate` and `compile`, takes the types of Numba's compiler instead.
+
+## What is promised
+
+`assert` costs nothing, as in Numba unless debugging: the compiler takes it for true, and needs fewer operations where
+it bounds an index. One that does not hold never lets an access leave its array unnoticed: device arrays are checked at
+every access. But a negative index then may not count from the end, nor is one found whose byte offset passes 2**32.
+`check="bounds"`, an option of `simulate`, looks at every `assert` without a call, and at every index, in a run of its
+own, which ends with an error that names the line and the condition or the axis. An index that is outside its axis with
+every value that it can have is told without it, by an `AxisWarning` when the kernel is compiled.
+
+An access through a name that stands for one array or another, chosen while the kernel runs (`p, q = q, p` in a loop),
+branches over the arrays that it may be, where a card exchanges a pointer: with two arrays a comparison and a branch
+more for each access.
 
 ## What there is
 

@@ -24,41 +24,60 @@ RAISED = (IndexError, ZeroDivisionError, UnboundLocalError)
 """What a kernel may raise while it runs."""
 
 
-class Array:
-    """An array: bounds are checked axis by axis, and elements are read and written in their types."""
+class OutsideAxis(IndexError):
+    """An index outside its axis with which the machine may find memory all the same, so that only `check="bounds"` is
+    sure to notice: another element of the array, or of an array beside it."""
 
-    def __init__(self, data: NDArray[Any], *, negative: bool = True) -> None:
+
+class Array:
+    """An array: bounds are checked axis by axis, and elements are read and written in their types.
+
+    whole: the array of which this one is a part. beside: the arrays with which it lies in one piece of memory: those of
+    the thread, or those of the block.
+    """
+
+    def __init__(
+        self, data: NDArray[Any], beside: list[NDArray[Any]] | None = None, whole: NDArray[Any] | None = None
+    ) -> None:
         self.data = data
-        self.negative = negative
+        self.whole = data if whole is None else whole
+        self.beside: list[NDArray[Any]] = [] if beside is None else beside
+        if whole is None:
+            self.beside.append(data)
 
     def _place(self, index: Any) -> tuple[int | slice, ...]:
         items = index if isinstance(index, tuple) else (index,)
-        return tuple(
-            self._along(item, extent) if not isinstance(item, slice) else self._slice(item)
-            for item, extent in zip(items, self.data.shape, strict=False)
+        along = list(zip(items, self.data.shape, strict=False))
+        place = tuple(
+            self._slice(item) if isinstance(item, slice) else self._from_start(operator.index(item), extent)
+            for item, extent in along
         )
+        if all(isinstance(i, slice) or 0 <= i < extent for i, (_, extent) in zip(place, along, strict=True)):
+            return place
+        raise OutsideAxis if self._in_memory(place) else IndexError
 
-    def _along(self, item: Any, extent: int) -> int:
-        i = operator.index(item)
-        if i < 0 and self.negative:
-            i += extent
-        if not 0 <= i < extent:
-            raise IndexError
-        return i
+    @staticmethod
+    def _from_start(i: int, extent: int) -> int:
+        return i + extent if i < 0 else i
 
     @staticmethod
     def _slice(item: slice) -> slice:
         return slice(*(None if e is None else operator.index(e) for e in (item.start, item.stop, item.step)))
 
+    def _in_memory(self, place: tuple[int | slice, ...]) -> bool:
+        """Whether an element may be where the arrays of this memory are, in whatever order they lie."""
+        first = self.data.ctypes.data - self.whole.ctypes.data
+        first += sum(i * step for i, step in zip(place, self.data.strides, strict=False) if not isinstance(i, slice))
+        others = sum(array.nbytes for array in self.beside) - self.whole.nbytes
+        return -others <= first < self.whole.nbytes + others
+
     def __getitem__(self, index: Any) -> Any:
         try:
             value = self.data[self._place(index)]
-        except IndexError:
-            if Number.poison is None:
-                raise
-            value = self.data.dtype.type(Number.poison)
+        except IndexError as error:
+            value = self.data.dtype.type(Number.instead_of(error))
         if isinstance(value, np.ndarray):
-            return Array(value, negative=self.negative)
+            return Array(value, self.beside, self.whole)
         narrow = value.dtype.kind in "iu" and value.dtype.itemsize < 4
         return Number(np.int32(value)) if narrow else Number(value)
 
@@ -74,7 +93,7 @@ class Array:
     @property
     def T(self) -> Array:
         """The transposed array."""
-        return Array(self.data.T, negative=self.negative)
+        return Array(self.data.T, self.beside, self.whole)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -112,6 +131,7 @@ class Position:
     grid_size: int
     block_size: int
     shared: dict[int, Array]
+    shared_memory: list[NDArray[Any]]
     made: int = 0
 
     def __post_init__(self) -> None:
@@ -121,7 +141,8 @@ class Position:
         for where, value in zip((self.threadIdx, self.blockIdx, self.blockDim, self.gridDim), values, strict=True):
             where.x = Number(np.int32(value)) if Number.narrow else value
         self.local, self.atomic = space(), space()
-        self.local.array = lambda shape, dtype: Array(np.zeros(shape, dtype.dtype))
+        local_memory: list[NDArray[Any]] = []
+        self.local.array = lambda shape, dtype: Array(np.zeros(shape, dtype.dtype), local_memory)
         self.atomic.add = lambda array, index, value: self._update(array, index, value, operator.add)
         self.atomic.max = lambda array, index, value: self._update(array, index, value, numbers.largest)
         self.atomic.min = lambda array, index, value: self._update(array, index, value, numbers.smallest)
@@ -134,7 +155,9 @@ class Position:
     def shared_array(self, shape: Any, dtype: Scalar) -> Array:
         """An array of the block: the n-th that each thread asks for."""
         self.made += 1
-        return self.shared.setdefault(self.made, Array(np.zeros(shape, dtype.dtype)))
+        if self.made not in self.shared:
+            self.shared[self.made] = Array(np.zeros(shape, dtype.dtype), self.shared_memory)
+        return self.shared[self.made]
 
     @staticmethod
     def selp(condition: Any, a: Any, b: Any) -> Any:
@@ -216,7 +239,7 @@ NAMES: dict[str, Any] = {
 }
 
 
-def compiled(text: str, filename: str) -> dict[str, Any]:
+def compiled(text: str, filename: str = numbers.TEXT) -> dict[str, Any]:
     """The names that the text defines."""
     tree = ast.parse(text)
     tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
@@ -228,19 +251,22 @@ def compiled(text: str, filename: str) -> dict[str, Any]:
 
 
 def run(module: dict[str, Any], grid: int, block: int, arguments: list[Any]) -> set[str]:
-    """Run the kernel; arrays are written in place. Returns the names of what threads raised."""
-    raised: set[str] = set()
+    """Run the kernel; arrays are written in place. Returns the names of what threads raised. A block ends with the
+    stretch between barriers in which one of its threads raises: what the others would find then is not defined. The
+    other blocks go on, since a machine may have them before it."""
+    everything: set[str] = set()
     Number.narrow = not any(isinstance(value, np.ndarray) and value.itemsize >= 8 for value in arguments)
     arguments = [_argument(value) for value in arguments]
     with np.errstate(all="ignore"):
         for b in range(grid):
             shared: dict[int, Array] = {}
-            live = [_Thread(module, Position(b, t, grid, block, shared), arguments) for t in range(block)]
-            while live:
+            memory: list[NDArray[Any]] = []
+            raised: set[str] = set()
+            live = [_Thread(module, Position(b, t, grid, block, shared, memory), arguments) for t in range(block)]
+            while live and not raised:
                 live = [thread for thread in live if thread.step(raised)]
-                if raised:  # what the others would find then is not defined
-                    return raised
-    return raised
+            everything |= raised
+    return everything
 
 
 def _argument(value: Any) -> Any:

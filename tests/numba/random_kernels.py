@@ -3,143 +3,32 @@
 `generate(rng)` writes a kernel that both must agree on: every operation's operands are typed alike under NumPy's rules
 and ours, indices are in range, divisors are not zero, barriers are uniform, and no two threads touch a word without a
 barrier between, except by atomics whose order does not matter. `rng` is a `random.Random` or one of hypothesis.
-`smaller` removes what a failure does not need. `differential.py` runs the kernels.
+`smaller` removes what a failure does not need. `kernel_types.py` has the types, `differential.py` runs the kernels.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 import numpy as np
 
+from tests.numba import kernel_types as types
+from tests.numba.kernel_types import CASTS, COMPARISONS, DTYPES, LITERALS, NAMES, PARTS, SMALL, is_whole
+
 INPUTS = 64  # elements of each input array, a power of two
 OUTPUTS = 4  # words per thread of each output array
 VARIABLES = 3  # of each type
-TYPES = {"i": "int32", "u": "uint32", "f": "float32"}
-HEADER = """\
-import math
-
-import numpy as np
-from numba import cuda, float32, int16, int32, uint32
-
-WEIGHTS = np.array([3, -1, 4, 1, -5, 9, 2, -6], np.int32)
-SCALES = np.array([0.5, -1.25, 3, 0.125], np.float32)
-
-
-@cuda.jit(device=True)
-def tame(x):
-    if -8192.0 < x and x < 8192.0:
-        return x
-    return float32(1.5)
-"""
+TOTALS = 8  # elements of each array of totals
+PLACES = {"rows": "[g, {}]", "columns": "[{}, g]", "flat": f"[{OUTPUTS} * g + int32({{}})]", "fortran": "[g, {}]"}
+"""How an output array lies, and how a thread names one of its own elements."""
+PARTS_OF_INPUTS = (("[2:34]", 32), ("[::2]", 32), ("[60:28:-1]", 32), ("[-16:]", 16), ("[::-1]", 64), ("[40:8:-2]", 16))
+PARTS_OF_LOCALS = (("[::-1]", 4), ("[1:3]", 2), ("[::2]", 2), ("[-2:]", 2))
 BARRIER = "cuda.syncthreads()"
-WORD = re.compile(r"\$(l[iuf]|[iufIUFcs])")
-LITERALS: dict[str, tuple[Any, ...]] = {
-    "i": (0, 1, 2, 3, 5, 8, 31, 100, -1, -7, 65535, 2**31 - 1, -(2**31) + 1, "3 - 5", "2 * 6"),
-    "u": (0, 1, 2, 3, 7, 31, 255, 1000, 2**31, 0x9E3779B9, 2**32 - 1),
-    "f": (0.0, 0.5, 1.0, -1.5, 2.0, 0.125, 3.75, -0.25, 100.0, 7),
-}
-# Which zero is the smaller one, Python and the hardware see differently: + 0.0 makes both positive.
-ANY_TYPE = ("($k if $c else $k)", "(min($K, $K) + 0)", "(max($K, $K) + 0)", "cuda.selp($c, $K, $K)")
-EXPRESSIONS = {
-    "i": (
-        *(
-            "($li + $i)",
-            "($i - $li)",
-            "($li * $i)",
-            "($i & $li)",
-            "($i | $li)",
-            "($li ^ $i)",
-            "($i * $i + $i)",
-            "(-$i)",
-            "(~$i)",
-        ),
-        *(
-            "($i // ($i | 1))",
-            "($i % ($i | 1))",
-            "($i // 3)",
-            "($i // 16)",
-            "($i // -4)",
-            "($i % 10)",
-            "($i % 32)",
-            "($i % -5)",
-        ),
-        *(
-            "($i << ($i & 31))",
-            "($i >> ($i & 31))",
-            "($i << $s)",
-            "($i >> $s)",
-            "($i >> $s << 3)",
-            "abs($i)",
-            "($I ** 2)",
-        ),
-        *(
-            "int32($F)",
-            "int32($u)",
-            "int32($i + $u)",
-            "int32($u - $i)",
-            "int32($i * $u)",
-            "int32($i ^ $u)",
-            "int32($c)",
-        ),
-        *(
-            "int32(cuda.popc($u))",
-            "int32(cuda.clz($u))",
-            "int32(cuda.ffs($u))",
-            "int32(math.floor($F))",
-            "int32($u >> 5)",
-        ),
-    ),
-    "u": (
-        *("($lu + $u)", "($u - $lu)", "($lu - $u)", "($u * $lu)", "($u & $lu)", "($lu | $u)", "($u ^ $lu)", "(~$u)"),
-        *("($u // ($u | uint32(1)))", "($u % ($u | uint32(1)))", "($u // 10)", "($u // 4096)", "($u % 7)", "($u % 64)"),
-        *(
-            "($u << ($u & 31))",
-            "($u >> ($u & 31))",
-            "($u << $s)",
-            "($u >> $s)",
-            "(($u << $s) | ($u >> $s))",
-            "uint32($i)",
-        ),
-        *(
-            "uint32($i + $u)",
-            "uint32($u - $i)",
-            "uint32($i * $u)",
-            "uint32($i & $u)",
-            "uint32($u | $i)",
-            "uint32(abs($F))",
-        ),
-        *("uint32(cuda.brev($u))", "uint32($I // ($u | 1))", "uint32($I % ($u | 1))"),
-    ),
-    "f": (
-        *(
-            "($f + $lf)",
-            "($lf - $f)",
-            "($f - $lf)",
-            "($f * $lf)",
-            "($f * $f + $f)",
-            "($f * $lf - $f)",
-            "($f - $f * $f)",
-        ),
-        *("($f / ($f + 0.5))", "($f / $F)", "($lf / $F)", "($f / 3.0)", "($f / 0.125)", "(-$f)", "abs($f)", "tame($f)"),
-        *(
-            "float32($i)",
-            "float32($u)",
-            "float32(math.sqrt(abs($F)))",
-            "float32(math.floor($F))",
-            "float32(math.ceil($F))",
-        ),
-        *("(math.fabs($f) * $f)", "float32($c)"),
-    ),
-}
-CONDITIONS = (
-    *("$i < $li", "$u < $lu", "$f < $lf", "$i < $u", "$u < $i", "not $c", "$c and $c", "$c or $c", "$I < $I <= $I"),
-    *("$I & 4", "$F < 0.0 or $c", "$c and not $c", "$i < 0 and $u < $u"),
-)
+WORD = re.compile(r"\$([klKntmscrRu])")
 
 
 @dataclass(frozen=True)
@@ -155,7 +44,11 @@ Statement = str | Block
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel, `kernel` in its text, and how to launch it."""
+    """A kernel, `kernel` in its text, and how to launch it.
+
+    kinds: the letters of the types of its variables; small: of its elements of 8 and 16 bits; fields: of its records;
+    places: how the output array of each type lies, of `PLACES`.
+    """
 
     functions: str
     prologue: list[Statement]
@@ -163,31 +56,57 @@ class Case:
     grid: int
     block: int
     seed: int
+    kinds: str
+    small: str
+    fields: str
+    places: dict[str, str]
+
+    @property
+    def elements(self) -> str:
+        """The types of its arrays."""
+        return self.kinds + self.small
+
+    @property
+    def totals(self) -> str:
+        """The types of its totals, which atomics make."""
+        return "".join(kind for kind in self.kinds if kind in types.ATOMIC)
+
+    @property
+    def parameters(self) -> list[str]:
+        """Their names, in the order of `arguments`."""
+        names = [f"a{kind}" for kind in self.elements] + [f"o{kind}" for kind in self.elements]
+        names += [f"total_{kind}" for kind in self.totals] + [f"p{kind}" for kind in self.kinds]
+        return [*names, "ri", "ro", "n", "r"]
 
     @property
     def text(self) -> str:
         """The kernel file."""
         body = render([*self.prologue, *self.body], 1)
-        parameters = "fi, ii, ui, bi, fo, io, uo, bo, acc, n"
-        return f"{HEADER}\n{self.functions}\n@cuda.jit\ndef kernel({parameters}):\n{body}"
+        head = f"{types.header(self.kinds)}\n{self.functions}\n@cuda.jit\n"
+        return f"{head}def kernel({', '.join(self.parameters)}):\n{body}"
 
     def arguments(self) -> list[Any]:
         """New arguments, always the same."""
         data = np.random.default_rng(self.seed)
         threads = self.grid * self.block
+        record = np.dtype([(f"x{j}", DTYPES[kind]) for j, kind in enumerate(self.fields)], align=True)
+        records = np.zeros(INPUTS, record)
+        for j, kind in enumerate(self.fields):
+            records[f"x{j}"] = types.numbers(data, kind, INPUTS)
+        shapes = {"columns": (OUTPUTS, threads), "flat": (OUTPUTS * threads,)}
+        outputs = [
+            np.zeros(shapes.get(place, (threads, OUTPUTS)), DTYPES[kind], order="F" if place == "fortran" else "C")
+            for kind, place in self.places.items()
+        ]
         return [
-            np.where(
-                data.integers(0, 2, INPUTS), data.integers(-512, 512, INPUTS) / 8, data.normal(0, 9, INPUTS)
-            ).astype("f4"),
-            data.integers(-(2**31), 2**31, INPUTS).astype(np.int32) >> data.integers(0, 31, INPUTS).astype(np.int32),
-            data.integers(0, 2**32, INPUTS).astype(np.uint32) >> data.integers(0, 31, INPUTS).astype(np.uint32),
-            data.integers(0, 256, INPUTS).astype(np.uint8),
-            np.zeros((threads, OUTPUTS), np.float32),
-            np.zeros((threads, OUTPUTS), np.int32),
-            np.zeros(threads * OUTPUTS, np.uint32),
-            np.zeros(threads, np.int16),
-            np.zeros(4, np.int32),
+            *(types.numbers(data, kind, INPUTS) for kind in self.elements),
+            *outputs,
+            *(np.zeros(TOTALS, DTYPES[kind]) for kind in self.totals),
+            *(types.numbers(data, kind, 1)[0] for kind in self.kinds),
+            records,
+            np.zeros(threads, record),
             int(data.integers(1, 7)),
+            float(data.integers(-32, 32) / 8),
         ]
 
 
@@ -204,20 +123,34 @@ def render(body: list[Statement], depth: int) -> str:
 
 @dataclass
 class Writer:
-    """Writes expressions and statements. scope: what can be read, per type; storage: what a statement may store to."""
+    """Writes expressions and statements.
+
+    scope: what can be read, per type; reads, writes: elements that may be read, and those that are the thread's own,
+    per type, each with a place for the index and the number of elements.
+    """
 
     rng: Random
     scope: dict[str, list[str]]
+    wide: bool
     functions: list[tuple[str, str, str]] = field(default_factory=list)  # name, types of parameters, type of the result
+    reads: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    writes: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     arrays: bool = True
     shared: bool = False  # shared arrays may be read
-    outputs: bool = True
-    counting: bool = True  # there are counters that live from the first to the last statement
+    count: str = ""  # the type of counters that live from the first to the last statement, if there are any
     anew: bool = False  # every phase defines all shared arrays anew
     depth: int = 2  # of expressions
     loops: int = 0
     names: int = 0
     nesting: int = 0
+
+    def __post_init__(self) -> None:
+        self.kinds = "".join(self.scope)
+        self.whole = [kind for kind in self.kinds if is_whole(kind)]
+        self.real = [kind for kind in self.kinds if kind not in PARTS]
+        self.pairs = types.pairs(self.kinds, self.wide)
+        self.fitting = {kind: [pair for pair in self.pairs if types.joined(*pair) == kind] for kind in self.kinds}
+        self.small = [kind for kind in self.reads if kind in SMALL]
 
     # -- expressions
 
@@ -225,110 +158,234 @@ class Writer:
         """One of the options."""
         return self.rng.choice(options)
 
-    def write(self, template: str, depth: int) -> str:
-        """A template with its $-words written out."""
-        return WORD.sub(lambda match: self.word(match[1], depth), template)
+    def write(self, template: str, kind: str, depth: int) -> str:
+        """A template of `kernel_types.expressions` with its $-words written out."""
+        return WORD.sub(lambda match: self.word(match[1], kind, depth), template)
 
-    def word(self, word: str, depth: int) -> str:
-        """i, u, f: an expression of the type; I, U, F: a leaf; li, lu, lf: perhaps a literal; c: a condition."""
-        if word in TYPES:
-            return self.value(word, depth)
-        if word.lower() in TYPES:
-            return self.leaf(word.lower())
+    def word(self, word: str, kind: str, depth: int) -> str:
+        """One of a template's words."""
+        if word in "rR":
+            kind, word = PARTS[kind], {"r": "k", "R": "K"}[word]
+        if word == "k" or word == "l" and self.rng.randrange(4):
+            return self.value(kind, depth)
+        if word == "u":
+            return self.value("u", depth)
+        if word == "K":
+            return self.leaf(kind)
+        if word == "l":
+            return f"({self.literal(kind)})"
         if word == "c":
             return self.condition(depth)
-        if word == "s":
-            return str(self.rng.randrange(1, 32))
-        kind = word[1]
-        return f"({self.rng.choice(LITERALS[kind])})" if self.rng.randrange(4) == 0 else self.value(kind, depth)
+        if word in "sm":
+            return str(self.rng.randrange(1, types.bits(kind)) if word == "s" else types.bits(kind) - 1)
+        return kind if word == "t" else NAMES[kind]
 
-    def index(self, limit: int) -> str:
-        """An index below a power of two."""
+    def literal(self, kind: str) -> str:
+        """A number without a type."""
+        return str(self.rng.choice([x for x in LITERALS[kind] if self.arrays or x not in ("n", "r")]))
+
+    def index(self, limit: int, *, signed: bool = True) -> str:
+        """An index of an axis with as many elements, a power of two; signed: perhaps counted from the end."""
         if self.nesting >= 2 or self.rng.randrange(2):
             i, c = self.rng.choice(self.scope["i"]), self.rng.randrange(8)
-            return str(self.pick(self.rng.randrange(limit), f"({i} + {c}) & {limit - 1}", f"({i} * {c} + 1) % {limit}"))
+            text = self.pick(str(self.rng.randrange(limit)), f"({i} + {c}) & {limit - 1}", f"({i} * {c} + 1) % {limit}")
+            return str(self.pick(text, f"-{self.rng.randrange(1, limit + 1)}") if signed else text)
         self.nesting += 1
-        text = self.value(self.pick("i", "u"), 1)
+        kind = self.rng.choice(self.whole)
+        text = f"{self.value(kind, 1)} & {limit - 1}"
         self.nesting -= 1
-        return f"{text} & {limit - 1}"
+        signed = signed and DTYPES[kind].kind == "i"
+        return str(self.pick(text, text, f"~({text})", f"({text}) - {limit}")) if signed else text
+
+    def element(self, place: tuple[str, int]) -> str:
+        """One of `reads` or `writes` with an index written out."""
+        text, limit = place
+        return text.format(self.index(limit, signed="g +" not in text)) if limit else text
 
     def leaf(self, kind: str) -> str:
         """A variable, an element or a typed literal; floats are finite and not large."""
+        if kind not in self.scope:
+            return f"{NAMES[kind]}({self.leaf('i')})"
         form = self.rng.randrange(10)
-        if form < 5 or not self.arrays and form < 9:
+        if form < 5:
             return str(self.rng.choice(self.scope[kind]))
-        if form < 7:
-            return f"{kind}i[{self.index(INPUTS)}]"
-        if form == 7 and kind == "i":
-            limit, array = self.pick((INPUTS, "int32(bi[{}])"), (8, "weights[{}]"), (4, "li[{}]"), (4, "io[g, {}]"))
-            return str(array.format(self.index(limit) if self.outputs or "io" not in array else 0))
-        if form == 7 and kind == "f":
-            return f"{self.pick('scales', 'lf', 'lf')}[{self.pick(self.rng.randrange(4), self.index(4))}]"
+        if form < 8 and self.reads.get(kind):
+            return self.element(self.rng.choice(self.reads[kind]))
         if form == 8 and self.shared:
-            return f"s{kind}[{self.pick('t', '(t + 1) % w', '(t * 5 + 3) % w', '0', 'w - 1 - t')}]"
-        return f"{TYPES[kind]}({self.rng.choice(LITERALS[kind])})"
+            index = self.pick("t", "(t + 1) % w", "(t * 5 + 3) % w", "0", "w - 1 - t")
+            return f"s{kind}{self.pick('', '[::-1]')}[{index}]"
+        return f"{NAMES[kind]}({self.literal(kind)})"
 
     def value(self, kind: str, depth: int) -> str:
         """An expression of a type; a float can be infinite or no number."""
-        if depth <= 0:
+        if depth <= 0 or kind not in self.scope:
             return self.leaf(kind)
-        form = self.rng.randrange(14)
+        form = self.rng.randrange(18)
         if form == 0 and (fitting := [f for f in self.functions if f[2] == kind]):
             name, parameters, _ = self.rng.choice(fitting)
-            return f"{name}({', '.join(self.leaf(p) if p == 'f' else self.value(p, depth - 1) for p in parameters)})"
+            return f"{name}({', '.join(self.finite(p, depth - 1) for p in parameters)})"
         if form < 4:
-            return self.write(
-                self.rng.choice(ANY_TYPE).replace("$k", f"${kind}").replace("$K", f"${kind.upper()}"), depth - 1
+            return self.write(self.rng.choice(types.CHOICES if kind in PARTS else types.ORDERED), kind, depth - 1)
+        if form < 8:
+            return self.converted(kind, depth - 1)
+        if form == 8 and kind in types.VECTORS:
+            n = self.rng.randrange(2, 5)
+            parts = ", ".join(self.value(kind, depth - 1 - j) for j in range(n))
+            return f"cuda.{NAMES[kind]}x{n}({parts}).{'xyzw'[self.rng.randrange(n)]}"
+        if form == 9 and kind in types.COUNTS:
+            return self.write(self.rng.choice(types.COUNTS[kind]), kind, depth - 1)
+        return self.write(self.rng.choice(types.expressions(kind)), kind, depth - 1)
+
+    def finite(self, kind: str, depth: int) -> str:
+        """An expression that is neither infinite nor no number."""
+        return self.value(kind, depth) if is_whole(kind) else self.leaf(kind)
+
+    def converted(self, kind: str, depth: int) -> str:
+        """An expression of a type, made of numbers of others."""
+        form = self.rng.randrange(5)
+        if form == 0 and self.fitting[kind]:
+            return self.joined(*self.rng.choice(self.fitting[kind]), depth)
+        if form == 1 and (whole := [p for p in self.pairs if is_whole(p[0]) and is_whole(types.joined(*p))]):
+            pair = self.rng.choice(whole)
+            text = self.joined(*pair, depth)
+            return f"{NAMES[kind]}({self.pick(text, f'min({self.leaf(pair[0])}, {self.leaf(pair[1])})')})"
+        if form == 2 and self.small:
+            small = self.rng.choice(self.small)
+            element = self.element(self.rng.choice(self.reads[small]))
+            if types.beside(small, kind) and self.rng.randrange(2):
+                return f"({element} {self.pick('+', '*', '-')} {self.value(kind, depth)})"
+            return f"{NAMES[kind]}({element})"
+        if form == 3 and kind == "d" and self.wide:
+            return (
+                f"({self.value(self.rng.choice(self.whole), depth)} / ({self.leaf(self.rng.choice(self.whole))} | 1))"
             )
-        return self.write(self.rng.choice(EXPRESSIONS[kind]), depth - 1)
+        return self.cast(kind, self.rng.choice(self.kinds), depth)
+
+    def cast(self, kind: str, other: str, depth: int) -> str:
+        """A number of a type as one of another."""
+        name = NAMES[kind]
+        if other == kind:
+            return f"{name}({self.condition(depth)})"
+        if other in PARTS and kind not in PARTS:
+            part = f".{self.pick('real', 'imag')}"
+            if PARTS[other] == kind:
+                return self.value(other, depth) + part
+            inner = self.leaf(other) + part
+        elif is_whole(kind) and not is_whole(other):
+            inner = self.leaf(other)
+        else:
+            return f"{name}({self.value(other, depth)})"
+        if DTYPES[kind].kind == "u":
+            inner = f"abs({inner})"
+        rounded = self.pick("{}", "math.floor({})", "math.ceil({})", "round({})")
+        return f"{name}({rounded.format(inner) if is_whole(kind) else inner})"
+
+    def joined(self, a: str, b: str, depth: int) -> str:
+        """An operation on numbers of two types."""
+        x, y = self.value(a, depth), self.value(b, depth)
+        kind = types.joined(a, b)
+        if is_whole(kind):
+            return str(self.pick(*(f"({x} {op} {y})" for op in "+-*&|^"), f"({x} // ({y} | 1))", f"({x} % ({y} | 1))"))
+        return f"({x} {self.pick('+', '-', '*')} {y})" if kind in PARTS else f"({x} {self.pick(*'+-*/')} {y})"
 
     def condition(self, depth: int) -> str:
         """Something true or false."""
-        template = self.rng.choice(CONDITIONS if depth > 0 else CONDITIONS[:3])
-        compare = self.pick("<", "<=", ">", ">=", "==", "!=")
-        return "(" + self.write(template.replace("<", compare, 1), depth - 1) + ")"
+        form = self.rng.randrange(12 if depth > 0 else 4)
+        kind, compare, depth = self.rng.choice(self.real), self.rng.choice(COMPARISONS), depth - 1
+        if form < 4 or not self.arrays and form < 6:
+            text = f"{self.value(kind, depth)} {compare} {self.word('l', kind, depth)}"
+        elif form < 6:
+            pairs = [pair for pair in self.pairs if not {*pair} & {*PARTS}]
+            a, b = self.rng.choice(pairs) if pairs else (kind, kind)
+            text = f"{self.value(a, depth)} {compare} {self.value(b, depth)}"
+        elif form == 6:
+            a, b, c = (self.leaf(self.rng.choice(self.whole)) for _ in range(3))
+            text = self.pick(f"{a} {compare} {b} <= {c}", f"{a} < {b} {compare} {c}")
+        elif form == 7:
+            planes = [kind for kind in self.kinds if kind in PARTS]
+            kind = self.rng.choice(planes) if planes else kind
+            text = f"{self.value(kind, depth)} {self.pick('==', '!=')} {self.leaf(kind)}"
+        elif form == 8:
+            floats = [kind for kind in self.real if not is_whole(kind)]
+            test = f"math.{self.pick('isnan', 'isinf', 'isfinite')}"
+            text = f"{test}({self.value(self.rng.choice(floats), depth)})" if floats else f"{self.leaf('i')} & 4"
+        elif form == 9 and "b" in self.reads:
+            text = f"{self.pick('', 'not ')}{self.element(self.rng.choice(self.reads['b']))}"
+        else:
+            a, b = self.condition(depth), self.condition(depth)
+            text = self.pick(f"not {a}", f"{a} and {b}", f"{a} or {b}", f"{a} and not {b}")
+        return f"({text})"
 
     # -- statements
 
     def stored(self, kind: str, depth: int) -> str:
         """An expression that may go into a variable: floats stay finite and not large."""
         text = self.value(kind, depth)
-        return f"tame({text})" if kind == "f" else text
+        return text if is_whole(kind) else f"tame_{kind}({text})"
 
     def assignment(self) -> Statement:
         """To a variable."""
-        kind = self.pick("i", "u", "f")
+        kind = self.rng.choice(self.kinds)
         names = self.scope[kind][:VARIABLES]
         name = self.rng.choice(names)
-        form = self.rng.randrange(5)
-        if form == 0 and kind != "f":
-            return f"{name} {self.pick('+=', '-=', '*=', '^=', '|=', '&=')} {self.value(kind, 1)}"
+        form = self.rng.randrange(6)
+        if form == 0 and is_whole(kind):
+            if self.rng.randrange(4) == 0:
+                return f"{name} {self.pick('<<=', '>>=')} {self.word('s', kind, 0)}"
+            others = [kind, kind, *(b for a, b in self.fitting[kind] if a == kind)]
+            return f"{name} {self.pick('+=', '-=', '*=', '^=', '|=', '&=')} {self.value(self.rng.choice(others), 1)}"
         if form == 1:
             other = self.rng.choice([n for n in names if n != name])
             return f"{name}, {other} = {other}, {self.stored(kind, 1)}"
+        if form == 2 and self.writes and kind in types.ATOMIC and is_whole(kind):
+            return self.exchange(kind, name)
         return f"{name} = {self.stored(kind, self.depth)}"
 
+    def exchange(self, kind: str, name: str) -> Statement:
+        """An atomic operation on an element of the thread's own."""
+        text, limit = self.writes[kind][0]
+        array, index = text.format(self.index(limit, signed="g +" not in text))[:-1].split("[", 1)
+        place = f"{array}, ({index})"
+        x = self.value(kind, 1)
+        names = ["exch", "add", "max", "min", *(["and_", "or_", "xor"] if kind in "iuqw" else [])]
+        if self.rng.randrange(3) == 0:
+            return f"{name} = cuda.atomic.cas({place}, {self.pick(self.leaf(kind), f'{NAMES[kind]}(0)')}, {x})"
+        return f"{name} = cuda.atomic.{self.rng.choice(names)}({place}, {x})"
+
+    def total(self, kind: str) -> Statement:
+        """An atomic operation whose order among the threads does not matter."""
+        c = self.rng.randrange(2)
+        if not is_whole(kind):
+            short = f"{NAMES[kind]}({self.value('i', 1)} & 255) * 0.125"
+            form = self.pick(
+                f"add({{}}, {c}, {short})", f"max({{}}, {2 + c}, {{}} + 0)", f"min({{}}, {4 + c}, {{}} + 0)"
+            )
+            return f"cuda.atomic.{form.format(f'total_{kind}', self.leaf(kind))}"
+        names = (("add", 0), ("sub", 0), ("max", 2), ("min", 4), ("or_", 6), ("xor", 7))
+        name, first = self.rng.choice(names)
+        return f"cuda.atomic.{name}(total_{kind}, {first + (c if first < 6 else 0)}, {self.value(kind, 1)})"
+
     def store(self) -> Statement:
-        """To an element that is the thread's own."""
-        c = self.rng.randrange(OUTPUTS)
-        form = self.rng.randrange(8)
-        if form == 0:
-            return f"li[{self.index(4)}] = {self.value('i', 2)}"
-        if form == 1:
-            return f"lf[{self.pick(c, self.index(4))}] = {self.stored('f', 2)}"
-        if not self.outputs:
+        """To an element that is the thread's own, or to a total."""
+        if not self.writes:
             return self.assignment()
-        if form == 2:
-            return f"fo[g, {c}] = {self.value('f', self.depth)}"
-        if form == 3:
-            return f"io[g, {self.pick(c, self.index(4))}] {self.pick('=', '=', '+=', '^=')} {self.value('i', 2)}"
-        if form == 4:
-            return f"uo[{OUTPUTS} * g + {c}] = {self.value('u', self.depth)}"
-        if form == 5:
-            return f"bo[g] = int16({self.value('i', 2)})"
-        if form == 6:
-            return f"cuda.atomic.add(acc, {c % 2}, {self.value('i', 1)})"
-        return f"cuda.atomic.max(acc, {2 + c % 2}, {self.value('i', 1)})"
+        if self.rng.randrange(5) == 0:
+            return self.total(self.rng.choice([kind for kind in self.kinds if kind in types.ATOMIC]))
+        kind = self.rng.choice(list(self.writes))
+        place = self.rng.choice(self.writes[kind])
+        target, output = self.element(place), place[0][0] == "o"
+        if kind == "b":
+            return f"{target} = {self.pick(self.condition(1), self.value(self.rng.choice(self.whole), 1))}"
+        if is_whole(kind):
+            operation = self.pick("=", "=", "+=", "^=")
+            other = self.rng.choice(self.whole)
+            value = self.value(other, self.depth)
+            return f"{target} {operation} {value if types.joined(kind, other) == kind else f'{NAMES[kind]}({value})'}"
+        if self.rng.randrange(4) == 0:
+            others = [k for k in self.kinds if k not in PARTS or kind in PARTS]
+            value = self.value(self.rng.choice(others), 1)
+            return f"{target} = {value if output else f'tame_{kind}({NAMES[kind]}({value}))'}"
+        return f"{target} = {self.value(kind, self.depth) if output else self.stored(kind, self.depth)}"
 
     def statement(self, depth: int) -> list[Statement]:
         """One statement, or a few that belong together."""
@@ -394,12 +451,13 @@ class Writer:
 
     def phase(self, depth: int) -> list[Statement]:
         """Every thread writes its own words of shared memory; after a barrier all may be read."""
-        kinds = [kind for kind in "iuf" if self.anew or self.rng.randrange(2)]
+        kinds = [kind for kind in self.kinds if self.anew or self.rng.randrange(2)]
         writes: list[Statement] = [f"s{kind}[t] = {self.stored(kind, 2)}" for kind in kinds]
         if self.rng.randrange(3) == 0:
-            writes.append(Block(f"if {self.condition(1)}:", [f"si[t] = {self.value('i', 2)}"]))
-        if self.counting and self.rng.randrange(3) == 0:
-            writes.append(f"cuda.atomic.add(count, {self.index(4)}, {self.value('i', 1)})")
+            kind = self.rng.choice(self.kinds)
+            writes.append(Block(f"if {self.condition(1)}:", [f"s{kind}[t] = {self.stored(kind, 2)}"]))
+        if self.count and self.rng.randrange(3) == 0:
+            writes.append(f"cuda.atomic.add(count, {self.index(4)}, {self.value(self.count, 1)})")
         self.shared = True
         reads = self.body(depth, 5)
         self.shared = False
@@ -422,11 +480,12 @@ class Writer:
         return body
 
 
-def device_function(rng: Random, name: str, parameters: str, result: str) -> str:
+def device_function(rng: Random, kinds: str, wide: bool, name: str, parameters: str, result: str) -> str:
     """A function of scalars: perhaps an early return, perhaps a loop."""
-    scope = {kind: [f"{kind}{j}" for j in range(VARIABLES)] for kind in "iuf"}
-    writer = Writer(rng, scope, arrays=False, outputs=False)
-    body: list[Statement] = [f"{kind}{j} = {TYPES[kind]}({j + 1})" for kind in "iuf" for j in range(VARIABLES)]
+    scope = {kind: [f"{kind}{j}" for j in range(VARIABLES)] for kind in kinds}
+    reads = {kind: [(f"TABLE_{kind}[{{}}]", types.TABLE_LENGTH)] for kind in kinds}
+    writer = Writer(rng, scope, wide, reads=reads, arrays=False)
+    body: list[Statement] = [f"{kind}{j} = {NAMES[kind]}({j + 1})" for kind in kinds for j in range(VARIABLES)]
     body += [f"{kind}{j} = p{j}" for j, kind in enumerate(parameters)]
     if rng.randrange(2):
         body.append(Block(f"if {writer.condition(1)}:", [f"return {writer.stored(result, 1)}"]))
@@ -438,41 +497,77 @@ def device_function(rng: Random, name: str, parameters: str, result: str) -> str
     return f"\n@cuda.jit(device=True)\ndef {name}({names}):\n{render(body, 1)}"
 
 
-def generate(rng: Random, depth: int = 2) -> Case:
-    """A random kernel; depth: of its expressions, and a measure of its size."""
+def views(rng: Random, kinds: str, places: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any], list[Statement]]:
+    """Parts of an input array and of one of the thread's own under names of their own: what to read, what to write."""
+    reads, writes, lines = {}, {}, []
+    for kind in kinds:
+        part, limit = rng.choice(PARTS_OF_INPUTS)
+        lines.append(f"v{kind} = a{kind}{part}")
+        reads[kind] = (f"v{kind}[{{}}]", limit)
+        part, limit = rng.choice(PARTS_OF_LOCALS)
+        if places[kind] == "flat" or rng.randrange(2):
+            lines.append(f"w{kind} = l{kind}{part}")
+        else:
+            limit = OUTPUTS
+            lines.append(f"w{kind} = o{kind}{'[:, g]' if places[kind] == 'columns' else '[g]'}")
+        writes[kind] = (f"w{kind}[{{}}]", limit)
+    return reads, writes, lines
+
+
+def generate(rng: Random, depth: int = 2, *, every: bool = True) -> Case:
+    """A random kernel; depth: of its expressions, and a measure of its size; every: of all types, or of 32 bits."""
+    some = every and rng.randrange(5)
+    kinds = "i" + "".join(rng.sample(types.VALUES[1:], 3)) if some else types.NARROW
+    small = "".join(rng.sample(list(SMALL), 2))
+    wide = any(kind in types.WIDE for kind in kinds)
     grid, block = rng.choice([1, 1, 2, 3]), rng.choice([32, 32, 33, 48, 64, 16])
-    shapes = [("iu", "i"), ("ff", "f"), ("ui", "u"), ("if", "f")]
-    functions = [(f"d{j}", *rng.choice(shapes)) for j in range(rng.randrange(3))]
-    text = "\n".join(device_function(rng, *function) for function in functions) + "\n"
+    shapes = [("".join(rng.choice(kinds) for _ in range(rng.randrange(1, 4))), rng.choice(kinds)) for _ in range(2)]
+    functions = [(f"function{j}", *shape) for j, shape in enumerate(shapes[: rng.randrange(3)])]
+    text = "\n".join(device_function(rng, kinds, wide, *function) for function in functions) + "\n"
+    places = {kind: rng.choice(list(PLACES)) for kind in kinds + small}
+    fields = "".join(rng.sample(kinds + small, 3))
+    count = rng.choice(["", next(kind for kind in rng.sample(kinds, len(kinds)) if is_whole(kind))])
+    parts, own, lines = views(rng, kinds, places)
     prologue: list[Statement] = [
         "t = int32(cuda.threadIdx.x)",
         "g = int32(cuda.grid(1))",
         "w = int32(cuda.blockDim.x)",
-        *(f"s{kind} = cuda.shared.array({block}, {TYPES[kind]})" for kind in "iuf"),
-        "count = cuda.shared.array(4, int32)",
-        "li = cuda.local.array(4, int32)",
-        "lf = cuda.local.array(4, float32)",
-        "weights = cuda.const.array_like(WEIGHTS)",
-        "scales = cuda.const.array_like(SCALES)",
-        Block("for j in range(4):", ["li[j] = g - j", "lf[j] = float32(t) / (j + 1)"]),
-        Block("if t < 4:", ["count[t] = 0"]),
-        *(f"s{kind}[t] = {TYPES[kind]}(t)" for kind in "iuf"),
-        *(f"i{j} = g * {j + 2}" for j in range(VARIABLES)),
-        *(f"u{j} = ui[(t + {j}) & {INPUTS - 1}]" for j in range(VARIABLES)),
-        *(f"f{j} = fi[(g + {j}) & {INPUTS - 1}]" for j in range(VARIABLES)),
+        *(f"s{kind} = cuda.shared.array({block}, {NAMES[kind]})" for kind in kinds),
+        *(f"l{kind} = cuda.local.array({OUTPUTS}, {NAMES[kind]})" for kind in kinds + small),
+        *(f"t{kind} = cuda.const.array_like(TABLE_{kind})" for kind in kinds),
+        Block(f"for j in range({OUTPUTS}):", [f"l{kind}[j] = {CASTS[kind]}(g - j)" for kind in kinds + small]),
+        *([f"count = cuda.shared.array(4, {NAMES[count]})", Block("if t < 4:", ["count[t] = 0"])] if count else []),
+        *(f"s{kind}[t] = {NAMES[kind]}(t)" for kind in kinds),
+        *(f"{kind}{j} = a{kind}[(g + {5 * j}) & {INPUTS - 1}]" for kind in kinds for j in range(VARIABLES)),
+        *lines,
         BARRIER,
     ]
-    scope = {kind: [f"{kind}{j}" for j in range(VARIABLES)] + ["t", "g"] * (kind == "i") for kind in "iuf"}
-    counting, anew = rng.randrange(2) == 0, rng.randrange(2) == 0
-    writer = Writer(rng, scope, functions, counting=counting, anew=anew, depth=depth)
+    scope = {kind: [f"{kind}{j}" for j in range(VARIABLES)] + ["t", "g"] * (kind == "i") for kind in kinds}
+    for kind in kinds:
+        scope[kind].append(f"p{kind}")
+    reads: dict[str, list[tuple[str, int]]] = {}
+    writes: dict[str, list[tuple[str, int]]] = {}
+    for kind in kinds + small:
+        records = [(f"x{j}", f"['x{j}']") for j, field_kind in enumerate(fields) if field_kind == kind]
+        output = f"o{kind}{PLACES[places[kind]]}"
+        writes[kind] = [(output, OUTPUTS), (f"l{kind}[{{}}]", OUTPUTS)]
+        writes[kind] += [(f"ro[g]{rng.choice(['.' + name, item])}", 0) for name, item in records]
+        reads[kind] = [(f"a{kind}[{{}}]", INPUTS), (f"l{kind}[{{}}]", OUTPUTS)]
+        reads[kind] += [(f"ri[{{}}]{rng.choice(['.' + name, item])}", INPUTS) for name, item in records]
+        reads[kind] += [(output, OUTPUTS)] * is_whole(kind)
+        if kind in kinds:
+            reads[kind] += [(f"{name}{kind}[{{}}]", types.TABLE_LENGTH) for name in ("TABLE_", "t")]
+            reads[kind].append(parts[kind])
+            writes[kind].append(own[kind])
+    anew = rng.randrange(2) == 0
+    writer = Writer(rng, scope, wide, functions, reads, writes, count=count, anew=anew, depth=depth)
     body = writer.kernel()
-    body += [f"fo[g, {j}] = f{j}" for j in range(VARIABLES)]
-    body += [f"io[g, {j}] += i{j}" for j in range(VARIABLES)] + [
-        f"uo[{OUTPUTS} * g + {j}] = u{j}" for j in range(VARIABLES)
-    ]
-    if counting:
-        body.append(Block("if t < 4:", ["cuda.atomic.add(acc, 0, count[t])"]))
-    return Case(text, prologue, body, grid, block, rng.randrange(2**31))
+    for kind in kinds:
+        operation = "+=" if is_whole(kind) else "="
+        body += [f"{f'o{kind}{PLACES[places[kind]]}'.format(j)} {operation} {kind}{j}" for j in range(VARIABLES)]
+    if count:
+        body.append(Block("if t < 4:", [f"cuda.atomic.add(total_{count}, 0, count[t])"]))
+    return Case(text, prologue, body, grid, block, rng.randrange(2**31), kinds, small, fields, places)
 
 
 def smaller(case: Case, fails: Callable[[Case], bool]) -> Case:
@@ -481,7 +576,7 @@ def smaller(case: Case, fails: Callable[[Case], bool]) -> Case:
     while progress:
         progress = False
         for body in _reductions(case.body):
-            candidate = Case(case.functions, case.prologue, body, case.grid, case.block, case.seed)
+            candidate = replace(case, body=body)
             if fails(candidate):
                 case, progress = candidate, True
                 break

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from tests.numba.python_differential import RUNS, verdict
 from tests.numba.python_kernels import Case, Features
+from tests.numba.python_oracle import Array, OutsideAxis
 from tests.numba.python_shrink import smaller
 from tests.numba.python_statements import generate
 
@@ -50,11 +52,28 @@ def test_some_kernels_raise() -> None:
         from tests.numba import python_oracle
 
         case = generate(Random(seed), Features(hostile=100))
-        return bool(
-            python_oracle.run(python_oracle.compiled(case.text, "<o>"), case.grid, case.block, case.arguments())
-        )
+        return bool(python_oracle.run(python_oracle.compiled(case.text), case.grid, case.block, case.arguments()))
 
     assert sum(map(raises, range(60))) >= 5
+
+
+def test_only_what_leaves_the_memory_is_sure_to_be_found_without_a_check() -> None:
+    memory: list[np.ndarray] = []
+    first, second = (Array(np.zeros(shape, np.int32), memory) for shape in (4, (2, 4)))
+    row = second[1]
+    for array, inside, outside in (
+        (second, [(1, -9), (0, 4), (0, 11), (2, 3)], [(1, 8), (-3, -12), (1, 2**40)]),
+        (row, [-9, -12, 4, 7], [-13, 8]),
+        (second.T, [(-8, 0), (0, 2)], [(8, 1), (-13, 0)]),
+        (first, [4, 11, -5, -12], [12, -13]),
+    ):
+        for index in inside:
+            with pytest.raises(OutsideAxis):
+                array[index]
+        for index in outside:
+            with pytest.raises(IndexError) as caught:
+                array[index]
+            assert caught.type is IndexError, index
 
 
 def test_a_wrong_value_is_found_and_made_small() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from random import Random
@@ -11,25 +12,31 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.numba.differential import RUNS, difference, in_turn
+from tests.numba.kernel_types import VALUES
 from tests.numba.random_kernels import BARRIER, generate, render
 
 
-@pytest.mark.parametrize("first", range(0, 60, 10))
+@pytest.mark.parametrize("first", range(0, 12, 4))
 def test_same_bits(first: int) -> None:
-    for seed in range(first, first + 10):
-        case = generate(Random(seed))
-        runs = RUNS[seed % 2][seed // 2 % 2 :][:1]
+    for seed in range(first, first + 4):
+        case = generate(Random(seed), 1, every=seed % 4 > 0)
+        runs = RUNS[seed % 2][seed // 2 % 3 :][:1]
         assert not (found := difference(case, runs)), f"seed {seed}: {found}\n{case.text}"
 
 
-@pytest.mark.parametrize("first", range(1000, 1240, 10))
+@pytest.mark.parametrize(
+    "first", [1000, 1003, *(pytest.param(first, marks=pytest.mark.slow) for first in range(1006, 1120, 3))]
+)
 def test_same_bits_of_virtual_blocks(first: int) -> None:
-    """Each kernel as written and in one transformed form, here and, as printed, under Numba's simulator."""
+    """Each kernel as written and in one transformed form, here and, as printed, under Numba's simulator.
+
+    Forty-eight seeds in a row have all combinations of forms, schedules and machines.
+    """
     refused: Counter[str] = Counter()
-    for seed in range(first, first + 10):
+    for seed in range(first, first + 3):
         case = generate(Random(seed), 1)
         assert not (found := difference(case, *in_turn(seed), refused)), f"seed {seed}: {found}\n{case.text}"
-    assert refused.total() <= 3, refused
+    assert refused.total() <= 1, refused
 
 
 @pytest.mark.slow
@@ -40,25 +47,25 @@ def test_same_bits_of_what_hypothesis_draws(rng: Random, variant: int) -> None:
     assert not (found := difference(case, RUNS[variant])), f"{found}\n{case.text}"
 
 
+WORDS = ("while ", "for ", "if ", "elif ", "else:", "break", "continue", BARRIER, "atomic.max", "selp", "function0(")
+WORDS += ("atomic.cas", "[::-1]", "[2:34]", "[-", ".x1", "['x1']", "x3(", ".real", "conjugate", "math.fmod", "np.rint")
+WORDS += ("TABLE_", "lh[", "sz[", "aq[", "ow[", "ob", "ly[", "total_d", "<<=")
+
+
 def test_the_generator_uses_the_language() -> None:
     texts = [generate(Random(seed)).text for seed in range(200)]
-    for word in (
-        "while ",
-        "for ",
-        "if ",
-        "elif ",
-        "else:",
-        "break",
-        "continue",
-        BARRIER,
-        "atomic.max",
-        "selp",
-        "d0(",
-        "lf[",
-        "sf[",
-    ):
+    for word in WORDS:
         assert sum(word in text for text in texts) >= 20, word
     assert all(len(re.findall(r"^    ", text, re.MULTILINE)) > 30 for text in texts)
+
+
+def test_every_type_meets_every_other() -> None:
+    """Among kernels of all types; those of the narrow language have no type of 64 bits."""
+    met = {pair for seed in range(200) for pair in itertools.permutations(generate(Random(seed)).kinds, 2)}
+    assert met == set(itertools.permutations(VALUES, 2))
+    for seed in range(20):
+        text = generate(Random(seed), every=False).text
+        assert not re.search(r"64\(|float16\(|, (int64|uint64|float64|float16)\)", text)
 
 
 def test_a_seed_is_a_kernel() -> None:

@@ -78,15 +78,21 @@ STATEMENTS = [
     ("x = np.zeros(3)", 1, r"numpy.zeros is not supported in a kernel; declare a cuda.local.array"),
     ("a[0] = sum(a)", 1, r"sum takes a tuple in a kernel, not an array; use a for loop"),
     ("for x in map(math.sqrt, a):\n    b[0] = x", 1, r"map is not supported in a kernel; use a for loop"),
+    ("x = type(a[0])", 1, r"type is not supported in a kernel; kernels are compiled for the types of their arguments"),
+    ("x = a[slice(1, 3)]", 1, r"slice is not supported in a kernel; write a\[1:3\]"),
+    ("del a", 1, r"del is not supported in a kernel; leave it out"),
+    ("x = a[:: c[0]]", 1, r"write a for loop over range\(start, stop, step\)"),
+    ("a[0] = range(3)", 1, r"a number is needed here, not the object that range, zip, enumerate or reversed makes"),
+    ("x, y = range(c[0])", 1, r"the number of items has to be known to unpack them"),
     ("for x in 5:\n    b[0] += x", 1, r"a for loop runs over range\(...\), an array or a tuple"),
     ("return a[0]", 1, r"a kernel returns nothing; store results in an array"),
     # arrays
     ("a[0] = a.sum()", 1, r"arrays have no 'sum' in a kernel; add the elements"),
     ("s = cuda.shared.array(c[0], float32)", 1, r"shape of an array has to be a compile-time constant"),
     (
-        "if a[0] > 0:\n    x = a\nelse:\n    x = b\nx[0] = 1",
+        "if a[0] > 0:\n    x = a\nelse:\n    x = a[::2]\nx[0] = 1",
         4,
-        r"'x' stands for one array \(line \d+\) and another here",
+        r"'x' stands for one array \(line \d+\) and for one of another kind here; give both one element type, number",
     ),
     ("cuda.atomic.inc(c, 0, 7)", 1, r"works on uint32, uint64, not on int32"),
     (

@@ -85,6 +85,13 @@ def test_two_numbers(first, second):
     compare(BINARY + (BITS if integers else ()), a=numbers(first, 1), b=numbers(second, 2))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "uint32", "int64", "uint64"])
+def test_divmod(dtype):
+    calls = ("divmod(a, b)", "divmod(b, a)", "divmod(a > 5, b)", "divmod(b, a != 0)", "divmod(7, b)")
+    divided = tuple(f"{call}[{part}]" for call in calls for part in (0, 1))
+    compare(divided, a=numbers(dtype, 1), b=numbers("uint64", 2))
+
+
 def run(body: str, out: np.ndarray, *arrays: Any) -> np.ndarray:
     """Run statements under Numba's rules."""
     lines = "".join(f"    {line}\n" for line in ["i = cuda.grid(1)", *body.split("\n")])

@@ -25,6 +25,7 @@ def test_everything_is_an_smmux_error():
         (smmux.OutOfBoundsError, IndexError),
         (smmux.KernelZeroDivisionError, ZeroDivisionError),
         (smmux.KernelUnboundLocalError, UnboundLocalError),
+        (smmux.KernelAssertionError, AssertionError),
     ],
 )
 def test_builtin_handlers_catch_what_they_expect(cls, builtin):

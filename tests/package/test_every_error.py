@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -80,6 +81,13 @@ def unassigned(a, n):
     if i != n:
         x = i
     a[i] = x  # here
+
+
+@cuda.jit
+def false_promise(a, n):
+    i = cuda.grid(1)
+    assert i < 41  # here
+    a[i] += float32(n)
 
 
 @cuda.jit
@@ -195,6 +203,7 @@ TABLE = [
     (division, smmux.KernelZeroDivisionError, "integer division by zero", PLACE, {}),
     (remainder, smmux.KernelZeroDivisionError, "integer division by zero", PLACE, {}),
     (unassigned, smmux.KernelUnboundLocalError, "variable 'x' is used before it is assigned", PLACE, {}),
+    (false_promise, smmux.KernelAssertionError, "assert i < 41 does not hold", PLACE, {"check": "bounds"}),
     (divergent_barrier, smmux.BarrierError, "barrier under a divergent mask", PLACE, {}),
     (nested, smmux.AllocationError, "allocation while the block already holds", ANYWHERE, DYNAMIC),
     (unmatched, smmux.AllocationError, "release without an allocation", ANYWHERE, DYNAMIC),
@@ -273,6 +282,28 @@ def test_the_element_outside_is_named_in_every_space(kernel, array, element):
     with pytest.raises(smmux.OutOfBoundsError, match=f"'{array}', flat index {element}") as caught:
         kernel.simulate(3, BLOCK, arguments(), gpu="GTX480-16K")
     assert caught.value.array == array
+
+
+@pytest.mark.parametrize("index", [1 << 29, 1 << 30, (1 << 31) - 1])
+def test_an_index_far_outside_is_not_told_as_another_one(index):
+    """Its byte offset does not fit into an address: what the access used in its place says nothing to a user."""
+
+    @cuda.jit
+    def far_in_memory(out, n):
+        out[n] = 1
+
+    @cuda.jit
+    def far_in_shared(out, n):
+        tile = cuda.shared.array(32, int32)
+        tile[n] = 1
+        out[0] = tile[0]
+
+    for kernel, what in (
+        (far_in_memory, "an index far outside of shape (4,)"),
+        (far_in_shared, "an index far outside of 32"),
+    ):
+        with pytest.raises(smmux.OutOfBoundsError, match=re.escape(what)):
+            kernel.simulate(1, 1, (np.zeros(4, np.int32), index))
 
 
 def test_shared_memory_given_at_launch_is_held_though_no_array_uses_it():

@@ -132,11 +132,11 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         tuple(function.arrays),
         function.line,
         joined,
-        tuple(function.variables),
+        tuple(function.traps),
         tuple(function.texts),
-        axes=tuple(function.axes),
         facts=options.facts if function.indexed else None,
         guarded=bool(function.guarded),
+        outside=tuple(place for place, always in function.axes.items() if always),
     )
 
 

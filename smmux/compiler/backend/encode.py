@@ -186,7 +186,7 @@ class _Encoder:
             if instr.op == "bar.sync":
                 imm = attrs.get("bytes", 0)
             elif instr.op == "trap":
-                imm = attrs["variable"] if "variable" in attrs else -1 - attrs["axis"]
+                imm = attrs["trap"]
             elif instr.op == "print":
                 imm = attrs["text"]
         if attrs:

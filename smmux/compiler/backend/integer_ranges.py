@@ -7,10 +7,10 @@ not leave it. An access tells of its index too: where execution goes on behind i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from smmux.compiler.backend.affine import AddressAnalysis, Affine, Atom, signed
+from smmux.compiler.backend.conditions import Conditions, Fact, Terms
 from smmux.compiler.backend.graph import Graph
 from smmux.compiler.backend.operation_ranges import (
     FULL,
@@ -32,8 +32,6 @@ from smmux.compiler.launch_facts import Facts
 
 __all__ = ["Ranges"]
 
-Terms = tuple[tuple[Atom, int], ...]
-
 MAX_DEPTH = 40
 """Operations that a range is followed through [EST]: indices have a few. A smaller number takes longer ones for
 unknown; a larger one needs more of Python's stack, several frames a level."""
@@ -49,27 +47,6 @@ MAX_SUM = 4
 """Terms of a sum whose bounds say something of each [EST]: a row, a column and what is added to them."""
 
 
-MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
-OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Fact:
-    """terms + constant stands in a relation to an operand as it is in a block, or at its end; or it is the index of an
-    access that has succeeded: the indices, the axis among them, and the array's last element. With `minus`, it is the
-    difference of that and `other` that is so related to 0."""
-
-    terms: Terms
-    constant: int
-    relation: str
-    type: str
-    other: Operand | None
-    at: Block
-    end: bool = True
-    accessed: tuple[Index, int, int, Instr] | None = None
-    minus: Operand | None = None
-
-
 class Ranges:
     """The ranges of one function, on demand."""
 
@@ -79,23 +56,24 @@ class Ranges:
         self.defs = {dst: instr for block in self.graph.order for instr in block.instrs for dst in instr.dsts}
         self.home = {instr: block for block in self.graph.order for instr in block.instrs if isinstance(instr, Phi)}
         self.forms = AddressAnalysis(self.defs)
+        self.conditions = Conditions(self.defs, self.forms)
         self.assumed: dict[Instr, Range] = {}
         self.memo: dict[object, Range] = {}
         self.depth = self.work = 0
         self.plain = False  # while a part of a sum is asked for, whose sums are not asked in turn
         self.used: dict[Instr, None] = {}  # accesses whose success has told something
         self._number_tree()
-        self.facts: dict[Terms, list[tuple[Block, bool, _Fact]]] = {}
-        self.sums: dict[Atom, list[tuple[Block, bool, _Fact]]] = {}  # those of sums that an atom is part of
-        self.asked: set[_Fact] = set()
+        self.facts: dict[Terms, list[tuple[Block, bool, Fact]]] = {}
+        self.sums: dict[Atom, list[tuple[Block, bool, Fact]]] = {}  # those of sums that an atom is part of
+        self.asked: set[Fact] = set()
         for block in self.graph.order:
             preds = self.graph.preds[block]
             if len(preds) == 1:
-                for terms, fact in self._on_edge(preds[0], block):
+                for terms, fact in self.conditions.on_edge(preds[0], block):
                     self._note(terms, block, False, fact)
             for instr in block.instrs:
                 if instr.op == "assume":
-                    for terms, fact in self._stated(instr.srcs[0], True, block, False):
+                    for terms, fact in self.conditions.stated(instr.srcs[0], True, block, False):
                         self._note(terms, block, False, fact)
 
     def _number_tree(self) -> None:
@@ -119,10 +97,10 @@ class Ranges:
         form = self.forms.affine(index.srcs[axis])
         if any(at is block for at, behind, _ in self.facts.get(form.terms, ()) if behind):
             return  # another access of the block says as much
-        fact = _Fact(form.terms, form.constant, "in", "", None, block, accessed=(index, axis, last, access))
+        fact = Fact(form.terms, form.constant, "in", "", None, block, accessed=(index, axis, last, access))
         self._note(form.terms, block, True, fact)
 
-    def _note(self, terms: Terms, block: Block, behind: bool, fact: _Fact) -> None:
+    def _note(self, terms: Terms, block: Block, behind: bool, fact: Fact) -> None:
         self.facts.setdefault(terms, []).append((block, behind, fact))
         if 1 < len(terms) <= MAX_SUM:
             for atom, factor in terms:
@@ -186,7 +164,7 @@ class Ranges:
         """A form where a predicate is true, or false."""
         found = self._form(form, block, end)
         factors = dict(form.terms)
-        for terms, fact in self._stated(condition, truth, block, end):
+        for terms, fact in self.conditions.stated(condition, truth, block, end):
             scale = signed(factors.get(terms[0][0], 0)) // (signed(terms[0][1]) or 1)
             scaled = Affine(0, terms).times(scale)
             if scale < 1 or any(factors.get(atom) != factor for atom, factor in scaled.terms):
@@ -198,7 +176,7 @@ class Ranges:
                 found = max(low, found[0]), min(high, found[1])
         return found
 
-    def _holding(self, facts: Iterable[tuple[Block, bool, _Fact]], block: Block, end: bool) -> list[_Fact]:
+    def _holding(self, facts: Iterable[tuple[Block, bool, Fact]], block: Block, end: bool) -> list[Fact]:
         """Those that hold in a block."""
         first, last = self.enter[block], self.leave
         return [
@@ -207,7 +185,7 @@ class Ranges:
             if ((end or not behind) if at is block else self.enter[at] < first < last[at])
         ]
 
-    def _narrowed(self, found: Range, form: Affine, fact: _Fact) -> Range:
+    def _narrowed(self, found: Range, form: Affine, fact: Fact) -> Range:
         """The range of a form by a fact about its terms, or about a sum that they are part of."""
         if fact in self.asked:
             return found
@@ -244,7 +222,7 @@ class Ranges:
         extent = self.of(index.extent(axis), block)[1]
         return (-extent - last if index.axes[axis].signed else 0), room // index.axes[axis].stride
 
-    def _part(self, limits: Range, form: Affine, fact: _Fact) -> Range:
+    def _part(self, limits: Range, form: Affine, fact: Fact) -> Range:
         """The limits of one atom of a sum, which the others leave to it."""
         atom = form.terms[0][0]
         rest = Affine(fact.constant, tuple(term for term in fact.terms if term[0] != atom))
@@ -297,7 +275,7 @@ class Ranges:
         sides = []
         for source, truth in ((instr.srcs[0], True), (instr.srcs[1], False)):
             form, found = self.forms.affine(source), self.of(source, block, end)
-            for terms, fact in self._stated(instr.srcs[2], truth, block, end):
+            for terms, fact in self.conditions.stated(instr.srcs[2], truth, block, end):
                 if terms == form.terms:
                     found = self._narrowed(found, form, fact)
             sides.append(found)
@@ -390,43 +368,7 @@ class Ranges:
         """The source of a phi on the edge from a predecessor."""
         source = phi.source(pred)
         form, found = self.forms.affine(source), self.of(source, pred, True)
-        for terms, fact in self._on_edge(pred, self.home[phi]):
+        for terms, fact in self.conditions.on_edge(pred, self.home[phi]):
             if terms == form.terms:
                 found = self._narrowed(found, form, fact)
         return found
-
-    # -- conditions
-
-    def _on_edge(self, pred: Block, block: Block) -> Iterator[tuple[Terms, _Fact]]:
-        """What holds where control goes from one block to the next."""
-        last = pred.instrs[-1]
-        if last.op == "cbr" and last.target is not last.other:
-            yield from self._stated(last.srcs[0], last.target is block, pred, True)
-
-    def _stated(
-        self, condition: Operand, truth: bool, at: Block, end: bool, depth: int = 0
-    ) -> Iterator[tuple[Terms, _Fact]]:
-        """The comparisons that hold if a predicate is true, or false."""
-        instr = self.defs.get(condition) if isinstance(condition, Reg) else None
-        if instr is None or instr.guard is not None or depth > MAX_DEPTH:
-            return
-        if instr.op == "not.pred":
-            yield from self._stated(instr.srcs[0], not truth, at, end, depth + 1)
-        elif instr.op == ("and.pred" if truth else "or.pred"):
-            for source in instr.srcs:
-                yield from self._stated(source, truth, at, end, depth + 1)
-        elif instr.op.startswith("setp.") and not instr.op.endswith(("f32", "64")):
-            _, relation, type = instr.op.split(".")
-            relation = relation if truth else OPPOSITE[relation]
-            a, b = instr.srcs
-            for one, related, other in ((a, relation, b), (b, MIRRORED[relation], a)):
-                form = self.forms.affine(one)
-                if form.terms and type == "s32" and not isinstance(other, Imm):
-                    apart = form.plus(self.forms.affine(other), -1)
-                    if apart.terms:
-                        yield (
-                            apart.terms,
-                            _Fact(apart.terms, apart.constant, related, type, other, at, end, minus=one),
-                        )
-                if form.terms and not isinstance(one, Imm):
-                    yield form.terms, _Fact(form.terms, form.constant, related, type, other, at, end)

@@ -25,6 +25,9 @@ most often takes less than ten; with a larger number no shipped kernel is schedu
 
 MASK = 0xFFFFFFFF
 
+ANY = 1 << 40
+"""More multiples of anything than fit between two addresses."""
+
 Term = tuple[int, int, int]
 """A coefficient, with the smallest and the largest value of what it multiplies."""
 
@@ -96,7 +99,7 @@ def _reaches(constant: int, terms: list[Term], step: int, below: int, above: int
     rest = [(0, 0)]  # the least and the most that the smaller terms add
     for coefficient, low, high in terms:
         rest.append((rest[-1][0] + coefficient * low, rest[-1][1] + coefficient * high))
-    terms.append((step, -step, step))
+    terms.append((step, -ANY, ANY))
     work = [(constant, len(terms))]
     for _ in range(MAX_STEPS):
         if not work:

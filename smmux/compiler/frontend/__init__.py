@@ -1,8 +1,8 @@
 """The front end: a kernel's syntax tree and the types of its arguments become IR.
 
-It is a partial evaluator. Expressions are lowered by the rules of `expression_rules`, statements by those of
-`statement_rules` and `loops`; what is known at compile time is computed there and then, so that constant loops unroll,
-constant conditions vanish and per-thread arrays become registers without passes of their own.
+It is a partial evaluator. Expressions are lowered by the rules of `expression_rules` and `choices`, statements by those
+of `statement_rules` and `loops`; what is known at compile time is computed there and then, so that constant loops
+unroll, constant conditions vanish and per-thread arrays become registers without passes of their own.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from smmux.compiler.frontend import (
     array_declarations,
     builtin,
     calls,
+    choices,
     complex_functions,
     cooperation,
     environment,
@@ -26,6 +27,7 @@ from smmux.compiler.frontend import (
     raw_operations,
     statement_rules,
 )
+from smmux.compiler.frontend.array_choices import Choices, Restart
 from smmux.compiler.frontend.cleanup import clean
 from smmux.compiler.frontend.context import Context, Frame, Note
 from smmux.compiler.frontend.infer import infer
@@ -43,6 +45,7 @@ __all__ = ["FunctionSource", "Note", "from_function", "from_text", "lower", "por
 _RULES = (
     builtin,
     calls,
+    choices,
     complex_functions,
     cooperation,
     expression_rules,
@@ -56,12 +59,13 @@ _RULES = (
     raw_operations,
     statement_rules,
 )  # importing them registers the rules
-MAX_ATTEMPTS = 8
-"""Times that a kernel is lowered, each with more local arrays in memory instead of registers, and with more variables
-whose assignment is checked [EST].
+MAX_ATTEMPTS = 40
+"""Times that a kernel is lowered, each with more local arrays in memory instead of registers, more variables whose
+assignment is checked, and more that stand for several arrays [EST].
 
 An attempt finds all arrays that need memory as the kernel then is, so that the second one is the last unless memory
-makes an index of another array unknown. With fewer than a kernel needs, compiling ends in an AssertionError."""
+makes an index of another array unknown. One ends where paths with different arrays come together, and the next ones
+find which arrays these are. With fewer than a kernel needs, compiling ends in an AssertionError."""
 
 
 def lower(source: FunctionSource, signature: Signature, options: Options) -> ir.Function:
@@ -79,24 +83,30 @@ def portability(source: FunctionSource, signature: Signature, options: Options) 
 def _lower(source: FunctionSource, signature: Signature, options: Options) -> Context:
     in_memory: frozenset[object] = frozenset()
     checked: frozenset[str] = frozenset()
+    chosen = Choices()
     wide = signature.wide
     for _ in range(MAX_ATTEMPTS):
-        ctx = Context(source, options, in_memory, checked)
+        ctx = Context(source, options, in_memory, checked, chosen)
         ctx.dynshared = signature.dynshared
         ctx.typing = Typing.NUMBA if options.typing == "numba" else Typing.WIDE if wide else Typing.NARROW
         try:
             _lower_once(ctx, signature)
+        except Restart as restart:
+            chosen = chosen.next(restart.variables)
+            continue
         except CompileError:
             if not ctx.wide_data or ctx.typing is not Typing.NARROW:
                 raise
         if ctx.wide_data and ctx.typing is Typing.NARROW:
             wide = True
+            chosen = chosen.next()
             continue
-        if not ctx.demoted and ctx.unsure <= checked:
+        if not ctx.demoted and ctx.unsure <= checked and chosen.settled:
             clean(ctx.function)
             return ctx
         in_memory |= ctx.demoted
         checked |= ctx.unsure
+        chosen = chosen.next()
     raise AssertionError("local arrays keep moving to memory")
 
 

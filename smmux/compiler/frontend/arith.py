@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import math
-import operator
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import floats, floor_division, words
+from smmux.compiler.frontend import floor_division, words
 from smmux.compiler.frontend.captured import MOST_BITS, TOO_LONG
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import (
@@ -22,45 +19,16 @@ from smmux.compiler.frontend.convert import (
     settle,
     to_kind,
 )
+from smmux.compiler.frontend.float_arithmetic import as_float32, divide, float_operation, negate_float, to_float
 from smmux.compiler.frontend.inlining import library_number
+from smmux.compiler.frontend.integer_arithmetic import integer_limits, integer_operation, negate_integer, shift
 from smmux.compiler.frontend.mathlib64 import powers
-from smmux.compiler.frontend.promotion import Typing, one_of_two, promoted, quotient_kind, together
+from smmux.compiler.frontend.promotion import Typing, one_of_two, promoted, together
+from smmux.compiler.frontend.python_operators import PYTHON
 from smmux.compiler.frontend.typed_values import DTYPES, MACHINE_TYPE, RANGE, Kind, Value, constant, unknown, weak
-from smmux.errors import CompileError
 from smmux.types import Scalar
 
-PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add,
-    "Sub": operator.sub,
-    "Mult": operator.mul,
-    "Div": operator.truediv,
-    "FloorDiv": operator.floordiv,
-    "Mod": operator.mod,
-    "Pow": operator.pow,
-    "LShift": operator.lshift,
-    "RShift": operator.rshift,
-    "BitAnd": operator.and_,
-    "BitOr": operator.or_,
-    "BitXor": operator.xor,
-}
-SYMBOL = {
-    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**",
-    "LShift": "<<", "RShift": ">>", "BitAnd": "&", "BitOr": "|", "BitXor": "^",
-}  # fmt: skip
-INTEGER = {
-    "Add": "add.s32",
-    "Sub": "sub.s32",
-    "Mult": "mul.lo.s32",
-    "BitAnd": "and.b32",
-    "BitOr": "or.b32",
-    "BitXor": "xor.b32",
-}
-FLOAT = {"Add": "add.f32", "Sub": "sub.f32", "Mult": "mul.f32"}
 PREDICATE = {"BitAnd": "and.pred", "BitOr": "or.pred", "BitXor": "xor.pred"}
-
-ALL_BITS = 64
-"""A shift count that moves all 32 bits of a number out, as any larger one does: it keeps Python's integers small where
-constants are folded. Any number from 32 on gives the same."""
 
 
 def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
@@ -83,12 +51,12 @@ def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
         return _power(f, node, a, b)
     kind = together(f, a, b)
     if kind.floating:
-        return _float(f, node, op, a, b, kind)
+        return float_operation(f, node, op, a, b, kind)
     if op in ("FloorDiv", "Mod"):
         return floor_division.floor_divide(f, node, a, b) if op == "FloorDiv" else floor_division.modulo(f, node, a, b)
     if op in ("LShift", "RShift"):
-        return _shift(f, node, op, a, b)
-    return _integer(f, node, op, a, b, kind)
+        return shift(f, node, op, a, b)
+    return integer_operation(f, node, op, a, b, kind)
 
 
 def _literal(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
@@ -117,234 +85,6 @@ def _bits(op: str, a: Any, b: Any) -> int:
     return (a.bit_length() - 1) * b if op == "Pow" and abs(a) > 1 else 0
 
 
-def _float(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: Kind) -> Value:
-    if kind is not Kind.FLOAT32:
-        return _other_float(f, node, op, a, b, kind)
-    if op in ("FloorDiv", "Mod"):
-        x, y = to_float(f, node, a), to_float(f, node, b)
-        float64_in_numba(f, node, a, b)
-        return library_number(f, node, "floor_divide" if op == "FloorDiv" else "modulo", x, y)
-    if op not in FLOAT:
-        raise _needs_integers(f, node, op, a, b)
-    drift = float64_in_numba(f, node, a, b)
-    x, y = to_float(f, node, a), to_float(f, node, b)
-    if x.known and y.known:
-        return constant(Kind.FLOAT32, PYTHON[op](x.const, y.const), drift)
-    if op == "Mult" and (x.const == 1.0 or y.const == 1.0):
-        return replace(y if x.known else x, drift=drift)
-    return result(Kind.FLOAT32, f.b.op(FLOAT[op], ir.Type.F32, operand(f, x), operand(f, y)), drift=drift)
-
-
-def _needs_integers(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> CompileError:
-    signs = not (a.kind.floating or b.kind.floating)
-    hint = ": no type holds both, so cast one of them" if signs else ""
-    return f.error(node, f"operator {SYMBOL[op]} needs integers, not {a.kind.value} and {b.kind.value}{hint}")
-
-
-def _other_float(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: Kind) -> Value:
-    """Arithmetic of float64, or of float16, which is that of float32 rounded."""
-    if op not in FLOAT and op not in ("FloorDiv", "Mod"):
-        raise _needs_integers(f, node, op, a, b)
-    x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
-    if op in FLOAT and x.known and y.known:
-        return constant(kind, PYTHON[op](x.const, y.const))
-    if kind is Kind.FLOAT16:
-        wide = _float(f, node, op, *_as_float32(f, node, x, y), Kind.FLOAT32)
-        return to_kind(f, node, wide, kind)
-    f.needs_double(node)
-    if op in ("FloorDiv", "Mod"):
-        name = "floor_divide" if op == "FloorDiv" else "modulo"
-        quotient = library_number(f, node, name, *(replace(v, kind=Kind.FLOAT64) for v in (x, y)))
-        return replace(quotient, kind=kind)
-    return floats.operation(f, kind, f"{FLOAT[op].split('.')[0]}.f64", x, y)
-
-
-def to_float(f: Frame, node: ast.AST, value: Value) -> Value:
-    """A number as float32. Whether the conversion matters to Numba depends on the operation, which notes it."""
-    return to_kind(f, node, replace(value, drift=False) if value.drift else value, Kind.FLOAT32)
-
-
-def divide(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
-    """True division: IEEE, or by reciprocal under fastmath."""
-    kind = quotient_kind(f, together(f, a, b))
-    if kind is not Kind.FLOAT32:
-        return _divide_other(f, node, a, b, kind)
-    drift = float64_in_numba(f, node, a, b)
-    x, y = to_float(f, node, a), to_float(f, node, b)
-    if x.known and y.known and y.const != 0.0:
-        return constant(Kind.FLOAT32, x.const / y.const, drift)
-    if y.known and y.const != 0.0 and math.frexp(y.const)[0] in (0.5, -0.5) and 2.0**-127 <= abs(y.const) < 2.0**126:
-        reciprocal = constant(Kind.FLOAT32, 1.0 / y.const)  # of a power of two: exact, and a normal number
-        return result(Kind.FLOAT32, f.b.op("mul.f32", ir.Type.F32, operand(f, x), operand(f, reciprocal)), drift=drift)
-    if not f.fastmath:
-        return result(Kind.FLOAT32, f.b.op("div.rn.f32", ir.Type.F32, operand(f, x), operand(f, y)), drift=drift)
-    root = f.b.last("sqrt.approx.f32", y.operand)
-    if x.const == 1.0 and root is not None:
-        return result(Kind.FLOAT32, f.b.op("rsqrt.approx.f32", ir.Type.F32, *root.srcs), drift=drift)
-    inverse = f.b.op("rcp.approx.f32", ir.Type.F32, operand(f, y))
-    if x.const == 1.0:
-        return result(Kind.FLOAT32, inverse, drift=drift)
-    return result(Kind.FLOAT32, f.b.op("mul.f32", ir.Type.F32, operand(f, x), inverse), drift=drift)
-
-
-def _as_float32(f: Frame, node: ast.AST, a: Value, b: Value) -> tuple[Value, Value]:
-    return to_kind(f, node, a, Kind.FLOAT32), to_kind(f, node, b, Kind.FLOAT32)
-
-
-def _divide_other(f: Frame, node: ast.AST, a: Value, b: Value, kind: Kind) -> Value:
-    x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
-    if x.known and y.known and y.const != 0.0:
-        return constant(kind, x.const / y.const)
-    if kind is Kind.FLOAT16:
-        return to_kind(f, node, divide(f, node, *_as_float32(f, node, x, y)), kind)
-    f.needs_double(node)
-    return floats.operation(f, kind, "div.rn.f64", x, y)
-
-
-def bounds(op: str, a: Value, b: Value) -> tuple[int, int] | None:
-    """Bounds of the exact integer result, if they follow from those of the operands."""
-    if op == "Add":
-        return a.lo + b.lo, a.hi + b.hi
-    if op == "Sub":
-        return a.lo - b.hi, a.hi - b.lo
-    if op == "Mult":
-        corners = (a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi)
-        return min(corners), max(corners)
-    if op == "BitAnd" and (a.lo >= 0 or b.lo >= 0):
-        return 0, min(v.hi for v in (a, b) if v.lo >= 0)
-    if op in ("BitOr", "BitXor") and a.lo >= 0 and b.lo >= 0:
-        return 0, (1 << max(a.hi, b.hi).bit_length()) - 1
-    return None
-
-
-def _integer(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: Kind) -> Value:
-    limits, drift = _limits(op, a, b, kind)
-    x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
-    if x.known and y.known:
-        return constant(kind, PYTHON[op](x.const, y.const), drift)
-    simple = _identity(op, x, y, kind)
-    if simple is not None:
-        return replace(simple, kind=kind, drift=drift)
-    shift = shift_of(x, y) if op == "Mult" else None
-    if kind.wide:
-        return _wide_integer(f, op, x, y, kind, limits, shift)
-    if shift is not None:
-        other, count = shift
-        reg = f.b.op("shl.b32", MACHINE_TYPE[kind], operand(f, other), operand(f, constant(Kind.INT32, count)))
-    else:
-        reg = f.b.op(INTEGER[op], MACHINE_TYPE[kind], operand(f, x), operand(f, y))
-    return result(kind, reg, *limits, drift)
-
-
-def _wide_integer(
-    f: Frame, op: str, x: Value, y: Value, kind: Kind, limits: tuple[int, int], shift: tuple[Value, int] | None
-) -> Value:
-    if shift is not None:
-        return words.shift_left(f, kind, shift[0], constant(Kind.INT32, shift[1]), limits)
-    if op in INTEGER_OF_WORDS:
-        return INTEGER_OF_WORDS[op](f, kind, x, y, limits)
-    return words.bitwise(f, kind, INTEGER[op], x, y, limits)
-
-
-INTEGER_OF_WORDS = {"Add": words.add, "Sub": words.subtract, "Mult": words.multiply}
-
-
-def _limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, int], bool]:
-    """Bounds of a result, and whether the exact one may need more than 32 bits."""
-    low, high = RANGE[kind]
-    exact = bounds(op, a, b)
-    if op in ("Add", "Sub", "Mult"):
-        assert exact is not None
-        fits = low <= exact[0] and exact[1] <= high
-        drift = not kind.wide and (not fits or a.drift or b.drift)
-        return (exact if fits else (low, high)), drift
-    if kind.wide:
-        return exact or _signed_bounds(a, b, kind), False
-    if op == "BitAnd" and any(v.lo >= 0 and not v.drift for v in (a, b)):
-        return exact or (low, high), False
-    mixed = kind is Kind.UINT32 and (a.lo < 0 or b.lo < 0)
-    return exact or (low, high), mixed or a.drift or b.drift
-
-
-def _signed_bounds(a: Value, b: Value, kind: Kind) -> tuple[int, int]:
-    """Bounds of an operation on the bits of numbers that may be negative: those of the shortest type of both."""
-    size = max(v.bit_length() for v in (a.lo, a.hi, b.lo, b.hi))
-    low, high = RANGE[kind]
-    return max(low, -(1 << size)), min(high, (1 << size) - 1)
-
-
-def _identity(op: str, x: Value, y: Value, kind: Kind) -> Value | None:
-    """The operand that x + 0, x * 1 and the like equal; None for other operations."""
-    for value, other in ((y, x), (x, y)) if op in ("Add", "Mult", "BitOr", "BitXor", "BitAnd") else ((y, x),):
-        if not value.known:
-            continue
-        if value.const == 0 and op in ("Add", "Sub", "BitOr", "BitXor"):
-            return other
-        if value.const == 1 and op == "Mult":
-            return other
-        if value.const == 0 and op in ("Mult", "BitAnd"):
-            return constant(kind, 0)
-    return None
-
-
-def shift_of(x: Value, y: Value) -> tuple[Value, int] | None:
-    """The other factor of a product with a power of two, and the shift that stands for it."""
-    for value, other in ((y, x), (x, y)):
-        if value.known and value.const > 1 and value.const & (value.const - 1) == 0:
-            return other, value.const.bit_length() - 1
-    return None
-
-
-def _shift(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
-    kind = together(f, a, b)
-    if f.typing is Typing.NUMBA and not a.kind.weak:
-        kind = together(f, a, a)
-    if kind.floating:
-        raise _needs_integers(f, node, op, a, b)
-    if op == "RShift":
-        a = settle(f, node, a, ">>")
-    b = settle(f, node, b, "shift count")
-    if b.known and b.const < 0:
-        raise f.error(node, "negative shift count")
-    x, count = to_kind(f, node, a, kind), _shift_count(f, node, b)
-    limits, drift = _shift_limits(op, a, b, kind)
-    if x.known and count.known:
-        return constant(kind, PYTHON[op](x.const, min(count.const, ALL_BITS)), drift)
-    if count.const == 0:
-        return replace(x, drift=drift)
-    if kind.wide:
-        return (words.shift_left if op == "LShift" else words.shift_right)(f, kind, x, count, limits)
-    name = "shl.b32" if op == "LShift" else "shr.u32" if kind is Kind.UINT32 else "shr.s32"
-    return result(kind, f.b.op(name, MACHINE_TYPE[kind], operand(f, x), operand(f, count)), *limits, drift)
-
-
-def _shift_count(f: Frame, node: ast.AST, b: Value) -> Value:
-    """A shift count as one word, of which the machine takes all that are too large for the same."""
-    if b.known:
-        return constant(Kind.INT32, min(b.const, ALL_BITS))
-    if b.kind is Kind.BOOL:
-        return to_kind(f, node, b, Kind.INT32)
-    if not b.kind.wide:
-        return b
-    if words.fits_unsigned(b.lo, b.hi):
-        return Value(Kind.UINT32, b.operand, None, b.lo, b.hi)
-    low, high = words.words_of(f, b)
-    small = f.b.op("setp.eq.s32", ir.Type.PRED, high, words.ZERO)
-    return Value(Kind.UINT32, f.b.op("selp.b32", ir.Type.U32, low, words.immediate(ALL_BITS), small), None, 0)
-
-
-def _shift_limits(op: str, a: Value, b: Value, kind: Kind) -> tuple[tuple[int, int], bool]:
-    low, high = RANGE[kind]
-    if op == "RShift":
-        if b.known:
-            return (a.lo >> min(b.const, ALL_BITS), a.hi >> min(b.const, ALL_BITS)), False
-        return (min(a.lo, 0), max(a.hi, 0)), False
-    most = min(b.hi if b.lo >= 0 else ALL_BITS, ALL_BITS)
-    exact = (min(a.lo, a.lo << most), max(a.hi, a.hi << most))
-    fits = low <= exact[0] and exact[1] <= high
-    return (exact if fits else (low, high)), not kind.wide and (not fits or a.drift)
-
-
 def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """A small constant exponent is repeated multiplication; otherwise exp2(y log2(x)), or squaring for integers."""
     kind = together(f, a, b)
@@ -370,7 +110,7 @@ def _other_power(f: Frame, node: ast.AST, a: Value, b: Value, kind: Kind) -> Val
     if b.known and b.const in (0, 1, 2):
         return _repeated(f, node, to_kind(f, node, a, kind), int(b.const))
     if kind is Kind.FLOAT16:
-        return to_kind(f, node, _power(f, node, *_as_float32(f, node, a, b)), kind)
+        return to_kind(f, node, _power(f, node, *as_float32(f, node, a, b)), kind)
     f.needs_double(node)
     x, y = (replace(to_kind(f, node, v, kind), kind=Kind.FLOAT64) for v in (a, b))
     return replace(library_number(f, node, powers.power, x, y), kind=kind)
@@ -405,8 +145,8 @@ def multiply_add(f: Frame, node: ast.AST, a: Value, b: Value, c: Value) -> Value
             return binary(f, node, "Add", y if x.known else x, z)
         name = "fma.rn.f32" if getattr(f.ctx.options, "fused_mad", False) else "mad.f32"
         return result(kind, f.b.op(name, ir.Type.F32, operand(f, x), operand(f, y), operand(f, z)))
-    inner, inner_drift = _limits("Mult", a, b, kind)
-    limits, drift = _limits("Add", Value(kind, lo=inner[0], hi=inner[1], drift=inner_drift), c, kind)
+    inner, inner_drift = integer_limits("Mult", a, b, kind)
+    limits, drift = integer_limits("Add", Value(kind, lo=inner[0], hi=inner[1], drift=inner_drift), c, kind)
     operands = [operand(f, to_kind(f, node, v, kind)) for v in (a, b, c)]
     if c.known and c.const == 0:
         return binary(f, node, "Mult", a, b)
@@ -431,11 +171,11 @@ def negate(f: Frame, node: ast.AST, value: Value) -> Value:
     if value.kind.weak and f.narrow:
         return value
     if value.kind.floating:
-        return _negate_float(f, value)
+        return negate_float(f, value)
     kind = _signed_kind(value.kind)
     if value.known:
         return constant(kind, -value.const, value.drift)
-    return _as_numba(f, node, value, _negate_integer(f, node, value, kind))
+    return _as_numba(f, node, value, negate_integer(f, node, value, kind))
 
 
 def _signed_kind(kind: Kind) -> Kind:
@@ -454,22 +194,6 @@ def _as_numba(f: Frame, node: ast.AST, value: Value, outcome: Value) -> Value:
         assert isinstance(narrowed, Value)
         outcome = narrowed
     return to_kind(f, node, outcome, together(f, value, value))
-
-
-def _negate_float(f: Frame, value: Value) -> Value:
-    if value.known:
-        return constant(value.kind, -value.const, value.drift)
-    if value.kind.double:
-        return floats.negate(f, value)
-    return result(value.kind, f.b.op("neg.f32", ir.Type.F32, operand(f, value)), drift=value.drift)
-
-
-def _negate_integer(f: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
-    limits, drift = _limits("Sub", constant(kind, 0), value, kind)
-    value = to_kind(f, node, value, kind)
-    if kind.wide:
-        return words.subtract(f, kind, constant(kind, 0), value, limits)
-    return result(kind, f.b.op("neg.s32", MACHINE_TYPE[kind], operand(f, value)), *limits, drift)
 
 
 def invert(f: Frame, node: ast.AST, value: Value) -> Value:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, environment, floats, memory64, records, unsupported, words
+from smmux.compiler.frontend import arith, array_choices, environment, floats, memory64, records, unsupported, words
 from smmux.compiler.frontend.array_declarations import contiguous, dtype_of
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, cast_to, complex_of, number, operand, result, settle
@@ -18,6 +19,7 @@ from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
     ArrayRef,
+    Choice,
     Complex,
     Dtype,
     Kind,
@@ -59,25 +61,44 @@ def _index(f: Frame, node: ast.AST, index: Value) -> Value:
 
 def _reach(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef) -> ir.Storage | int:
     """The storage that an element access goes to: memory, or the number of a register."""
-    storage = array.storage
+    storage = place.storage
     if isinstance(storage, ir.Storage):
         return storage
+    assert isinstance(storage, LocalArray)
     known = place.base is None and storage.dtype == array.dtype
     if known and not 0 <= place.offset < storage.elements:
         raise f.error(node, f"index {[i.const for i in index]} outside {storage.name!r} of shape {array.shape}")
     if storage.memory is not None:
         return storage.memory
-    return place.offset if known else _demote(f, storage)
+    return place.offset if known else array_choices.demote(f, storage)
 
 
-def _demote(f: Frame, storage: LocalArray) -> ir.Storage:
-    """Move an array with a run-time index to memory; lowering starts again when this pass is over."""
-    if not f.ctx.dry:
-        f.ctx.demoted.add(storage.place)
-    dtype = DTYPES[storage.dtype.name]
-    size, elements = memory64.layout(ir.Space.LOCAL, dtype, storage.elements)
-    storage.memory = ir.Storage(ir.Space.LOCAL, 0, storage.name, size, elements, signed=dtype.signed)
-    return storage.memory
+def _each(f: Frame, node: ast.AST, place: ArrayRef, access: Callable[[ArrayRef], Anything]) -> Anything:
+    """The access of an element, which has a branch for each of several arrays that it may lie in."""
+    if not isinstance(place.storage, Choice) or f.ctx.dry:
+        return access(place)
+    assert place.which is not None
+    key = (f.id, f".chosen.{getattr(node, 'lineno', 0)}.{getattr(node, 'col_offset', 0)}")
+    which, edges = operand(f, place.which), []
+    arrays = array_choices.storages(f, place)
+    for storage in arrays:
+        other = None
+        if storage is not arrays[-1]:
+            number = ir.Imm(f.ctx.choices.number(storage), ir.Type.S32)
+            here, other = f.b.new_block(), f.b.new_block()
+            f.b.branch_if(f.b.op("setp.eq.s32", ir.Type.PRED, which, number), here, other)
+            before = f.ctx.env
+            f.b.start(here)
+            f.ctx.env = dict(before)
+        value = access(replace(place, storage=storage, which=None))
+        f.ctx.env[key] = value
+        assert f.b.block is not None
+        edges.append((f.b.block, f.ctx.env))
+        if other is not None:
+            f.b.start(other)
+            f.ctx.env = dict(before)
+    environment.merge(f, node, edges)
+    return f.ctx.env.pop(key)
 
 
 def load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Anything:
@@ -85,6 +106,10 @@ def load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Anythi
     place = locate(f, node, array, index)
     if place.shape:
         return place
+    return _each(f, node, place, lambda one: _load(f, node, array, index, one))
+
+
+def _load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef) -> Anything:
     if isinstance(place.dtype, Structure):
         return records.movable(f, node, place)
     if isinstance(place.dtype, Packed):
@@ -96,9 +121,8 @@ def load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Anythi
         return Value(dtype.kind, None, None, dtype.lo, dtype.hi, small=True) if dtype.small else unknown(dtype.kind)
     target = _reach(f, node, array, index, place)
     if isinstance(target, int):
-        assert isinstance(array.storage, LocalArray)
         zero = constant(dtype.kind, 0)
-        return f.ctx.env.get((array.storage, target), Complex(zero, zero) if dtype.complex else zero)
+        return f.ctx.env.get((place.storage, target), Complex(zero, zero) if dtype.complex else zero)
     if target.space is ir.Space.CONST and place.base is None:
         count = target.nbytes // dtype.size
         if not 0 <= place.offset < count:
@@ -149,6 +173,18 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
         raise f.error(
             node, f"{len(array.shape)} indices are needed to store an element of {array.name!r}, {len(index)} given"
         )
+    _each(f, node, place, lambda one: _store(f, node, array, index, one, value))
+
+
+def _store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef, value: Anything) -> Anything:
+    """Store to an element; returns nothing that is of use."""
+    _store_element(f, node, array, index, place, value)
+    return Static(None)
+
+
+def _store_element(
+    f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef, value: Anything
+) -> None:
     if isinstance(place.dtype, Structure):
         records.copy(f, node, place, value, _copy_element)
         return
@@ -166,8 +202,8 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
         x = settle(f, node, x, f"conversion to {array.dtype}")
     target = None if f.ctx.dry else _reach(f, node, array, index, place)
     if isinstance(target, int):
-        assert isinstance(array.storage, LocalArray)
-        f.ctx.env[(array.storage, target)] = cast_to(f, node, x, array.storage.dtype)
+        assert isinstance(place.storage, LocalArray)
+        f.ctx.env[(place.storage, target)] = cast_to(f, node, x, place.storage.dtype)
         return
     x = cast(f, node, x, dtype.kind)
     if dtype.kind is Kind.BOOL:
@@ -196,7 +232,7 @@ def _store_complex(
         return
     target = _reach(f, node, array, index, place)
     if isinstance(target, int):
-        f.ctx.env[(array.storage, target)] = x
+        f.ctx.env[(place.storage, target)] = x
     else:
         memory64.store(f, target, *_address(f, place), *_words(f, x.re), *_words(f, x.im))
 
@@ -226,6 +262,23 @@ def atomic(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], name: s
     converted = [word for v in numbers for word in _words(f, v)]
     if f.ctx.dry:
         return unknown(dtype.kind)
+    old = _each(f, node, place, lambda one: _atomic(f, node, array, index, one, name, converted))
+    assert isinstance(old, Value)
+    return old
+
+
+def _atomic(
+    f: Frame,
+    node: ast.AST,
+    array: ArrayRef,
+    index: list[Value],
+    place: ArrayRef,
+    name: str,
+    converted: list[ir.Operand],
+) -> Value:
+    """The atomic operation on an element whose array is known; its result is 0 where nobody takes it."""
+    assert isinstance(array.dtype, Scalar)
+    dtype = DTYPES[array.dtype.name]
     target = _reach(f, node, array, index, place)
     if isinstance(target, int) or target.space not in (ir.Space.GLOBAL, ir.Space.SHARED):
         raise f.error(node, "atomics work on global and shared arrays; a local array belongs to one thread")
@@ -234,6 +287,8 @@ def atomic(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], name: s
     mem = ir.Mem(target, dtype.size, offset, atom=name)
     dsts = () if node in f.unused else old
     f.b.append(ir.Instr(f"atom.{target.space.value}", dsts, (address, *converted), f.b.loc, mem=mem))
+    if not dsts:
+        return constant(dtype.kind, 0)
     return memory64.number(dtype.kind, old[0], old[1]) if len(old) == 2 else result(dtype.kind, old[0])
 
 
@@ -303,6 +358,7 @@ def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:
     if isinstance(element, Record) or isinstance(array.dtype, Structure | Packed):
         raise f.error(node, "records have no view of another type; index their fields")
     new, old = DTYPES[element.name].size, DTYPES[array.dtype.name].size
+    array_choices.refuse_choice(f, node, array, "take the view of")
     if not array.shape or array.strides != contiguous(array.shape) or array.base is not None:
         raise f.error(node, "only whole, contiguous arrays have a view of another type")
     if array.shape[-1] * old % new or array.offset * old % new:
@@ -310,7 +366,8 @@ def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:
             node, f"the last dimension ({array.shape[-1]} elements of {array.dtype}) is not a multiple of {element}"
         )
     shape = (*array.shape[:-1], array.shape[-1] * old // new)
-    storage: ir.Storage | LocalArray = array.storage
+    storage = array.storage
+    assert not isinstance(storage, Choice)
     if isinstance(storage, ir.Storage):
         key = ("view", storage.space, storage.index, storage.offset, storage.dynamic, element)
         if key not in f.ctx.storage:
@@ -327,7 +384,7 @@ def _local_view(f: Frame, storage: LocalArray, element: Scalar) -> ir.Storage | 
     """The storage of a view of a per-thread array, which has to lie in memory."""
     if f.ctx.dry:
         return storage
-    return _viewed(storage.memory or _demote(f, storage), element)
+    return _viewed(storage.memory or array_choices.demote(f, storage), element)
 
 
 def _viewed(storage: ir.Storage, element: Scalar) -> ir.Storage:

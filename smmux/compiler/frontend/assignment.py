@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from smmux.compiler import ir
 from smmux.compiler.frontend.context import Env, Frame, Key
 from smmux.compiler.frontend.convert import operand
-from smmux.compiler.frontend.typed_values import Kind, Value, constant, same, weak
+from smmux.compiler.frontend.identity import same
+from smmux.compiler.frontend.typed_values import Kind, Value, constant, weak
 from smmux.errors import CompileError
 
 MAYBE = Value(Kind.BOOL)
@@ -126,10 +127,7 @@ def unassigned(f: Frame, node: ast.AST, name: str) -> CompileError:
 
 def _trap(f: Frame, node: ast.AST, name: str, condition: ir.Operand) -> None:
     f.at(node)
-    names = f.ctx.function.variables
-    if name not in names:
-        names.append(name)
-    f.b.effect("trap", (condition,), variable=names.index(name))
+    f.b.trap(condition, ir.Trap("variable", name))
 
 
 def sure(f: Frame, node: ast.expr) -> bool:

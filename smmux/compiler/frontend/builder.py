@@ -84,6 +84,13 @@ class Builder:
         """Emit an operation without result."""
         self.append(ir.Instr(name, (), tuple(srcs), self.loc, attrs=attrs))
 
+    def trap(self, condition: ir.Operand, told: ir.Trap) -> None:
+        """End the launch in threads in which a condition holds."""
+        traps = self.function.traps
+        if told not in traps:
+            traps.append(told)
+        self.effect("trap", (condition,), trap=traps.index(told))
+
     def move(self, dst: ir.Reg, src: ir.Operand) -> None:
         """Write a variable."""
         self.append(ir.Instr("mov.pred" if dst.type is ir.Type.PRED else "mov.b32", (dst,), (src,), self.loc))

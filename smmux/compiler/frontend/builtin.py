@@ -24,7 +24,7 @@ from smmux.compiler.frontend.convert import (
     truth,
 )
 from smmux.compiler.frontend.inlining import library_number
-from smmux.compiler.frontend.promotion import Typing
+from smmux.compiler.frontend.promotion import Typing, divmod_kind
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.typed_values import (
     INT32_MAX,
@@ -191,6 +191,9 @@ def power(f: Frame, node: ast.AST, base: Anything, exponent: Anything) -> Value:
 def quotient_and_remainder(f: Frame, node: ast.AST, a: Anything, b: Anything) -> Tuple:
     """divmod(x, y)."""
     x, y = number(f, node, a), number(f, node, b)
+    if f.typing is Typing.NUMBA:
+        kind = divmod_kind(x, y)
+        x, y = (v if kind is None else cast(f, node, v, kind) for v in (x, y))
     return Tuple((arith.binary(f, node, "FloorDiv", x, y), arith.binary(f, node, "Mod", x, y)))
 
 
@@ -217,7 +220,8 @@ def _extreme_of_two(name: str, f: Frame, node: ast.AST, a: Value, b: Value) -> V
         return floats.operation(f, kind, f"{name}.f64", *(to_kind(f, node, v, kind) for v in (a, b)))
     if kind.wide:
         first = compare.numbers(f, node, "Lt" if name == "min" else "Gt", b, a)
-        return replace(arith.select(f, node, first, b, a), lo=choose(a.lo, b.lo), hi=choose(a.hi, b.hi))
+        chosen = to_kind(f, node, arith.select(f, node, first, b, a), kind)  # of two constants one is left as it was
+        return replace(chosen, lo=choose(a.lo, b.lo), hi=choose(a.hi, b.hi))
     drift = kind is Kind.FLOAT32 and a.kind is not b.kind
     x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
     suffix = {Kind.FLOAT32: "f32", Kind.FLOAT16: "f32", Kind.UINT32: "u32"}.get(kind, "s32")

@@ -10,9 +10,10 @@ from typing import Any
 
 from smmux.compiler import ir
 from smmux.compiler.frontend import floats, words
-from smmux.compiler.frontend.arith import logical_not, to_float
+from smmux.compiler.frontend.arith import logical_not
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import as_complex, exact_in_float32, number, operand, result, settle, to_kind
+from smmux.compiler.frontend.float_arithmetic import to_float
 from smmux.compiler.frontend.promotion import together
 from smmux.compiler.frontend.typed_values import (
     INT32_MAX,

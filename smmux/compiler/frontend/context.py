@@ -72,6 +72,7 @@ class Context:
         options: Any,
         in_memory: frozenset[Any] = frozenset(),
         checked: frozenset[str] = frozenset(),
+        choices: Any = None,
     ) -> None:
         self.source = source
         self.options = options
@@ -90,6 +91,7 @@ class Context:
         self.small: set[int] = set()  # words of parameters below `signature.LARGE` in this launch
         self.checked = checked  # names of variables whose assignment is checked while the kernel runs
         self.unsure: set[str] = set()  # names of variables that are read where some path has not assigned them
+        self.choices = choices  # variables that stand for several arrays (`array_choices`)
         self.typing = Typing.NARROW
         self.wide_data = False  # whether an array, argument or cast of 64 bits was seen
         self.frames = 0

@@ -8,6 +8,7 @@ from dataclasses import replace
 from smmux.compiler import ir
 from smmux.compiler.frontend import floats, words
 from smmux.compiler.frontend.context import Frame
+from smmux.compiler.frontend.identity import describe, same_view
 from smmux.compiler.frontend.promotion import LASTING, Typing, one_of_two
 from smmux.compiler.frontend.typed_values import (
     DTYPES,
@@ -21,6 +22,7 @@ from smmux.compiler.frontend.typed_values import (
     UINT32_MAX,
     Anything,
     ArrayRef,
+    Choice,
     Complex,
     Kind,
     Static,
@@ -28,10 +30,8 @@ from smmux.compiler.frontend.typed_values import (
     Value,
     bits,
     constant,
-    describe,
     extent_value,
     round32,
-    same_view,
     type_name,
     unknown,
     weak,
@@ -310,17 +310,26 @@ def join(a: Anything, b: Anything, f: Frame | None = None) -> Anything:
         return a if unchanged else Tuple(items, names)
     if isinstance(a, ArrayRef) and isinstance(b, ArrayRef) and a.dtype == b.dtype:
         if same_view(a, b):
-            return a if a.base is not None else b
+            return a if a.base is not None or isinstance(a.storage, Choice) and b.base is None else b
         if len(a.shape) == len(b.shape):
             return _join_arrays(a, b)  # which one it is has to be known wherever it is used
     raise Conflict
 
 
 def _join_arrays(a: ArrayRef, b: ArrayRef) -> ArrayRef:
-    """The type of a variable that stands for several arrays: extents that differ count as known only at run time."""
+    """The type of a variable that stands for several arrays: extents that differ count as known only at run time, and
+    so does the first element where it is a number of the variable's."""
     pairs = zip(a.shape, b.shape, strict=True)
     shape = tuple(x if not isinstance(x, int) or x == y else extent_value(None) for x, y in pairs)
-    return a if all(x is y for x, y in zip(shape, a.shape, strict=True)) else replace(a, shape=shape)
+    base, offset, readonly = a.base, a.offset, a.readonly
+    if isinstance(a.storage, Choice):
+        if a.strides != b.strides:
+            raise Conflict
+        readonly = a.readonly or b.readonly
+        if a.base is None and (b.base is not None or a.offset != b.offset):
+            base, offset = Value(Kind.INT32), 0
+    kept = base is a.base and readonly == a.readonly and all(x is y for x, y in zip(shape, a.shape, strict=True))
+    return a if kept else replace(a, shape=shape, base=base, offset=offset, readonly=readonly)
 
 
 def _join_complex(a: Anything, b: Anything) -> Complex:

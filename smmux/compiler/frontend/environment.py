@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import assignment, words
+from smmux.compiler.frontend import array_choices, assignment, words
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Unknown
 from smmux.compiler.frontend.convert import Conflict, as_complex, cast, complex_of, join, lasting_kind, operand, result
+from smmux.compiler.frontend.identity import describe, same, same_view
 from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
@@ -19,10 +20,7 @@ from smmux.compiler.frontend.typed_values import (
     Static,
     Tuple,
     Value,
-    describe,
     extent_value,
-    same,
-    same_view,
     type_name,
     weak,
 )
@@ -61,7 +59,7 @@ def write(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
 
 def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
     """Join a definition's type to the variable's, while types are inferred."""
-    value = abstract(value)
+    value = array_choices.typed(f, name, abstract(value))
     before = f.types.get(name)
     if before is None:
         f.types[name] = value
@@ -94,8 +92,8 @@ def _forked(f: Frame, node: ast.AST, name: str) -> CompileError:
     line = getattr(f.first[name], "lineno", "?")
     return f.error(
         node,
-        f"variable {name!r} stands for one array (line {line}) and another here, chosen while the kernel runs; "
-        "use one array with an axis more, or launch with the arrays exchanged",
+        f"variable {name!r} stands for one array (line {line}) and for one of another kind here; "
+        "give both one element type, number of axes and strides, or use two names",
     )
 
 
@@ -109,7 +107,8 @@ def abstract(value: Anything) -> Anything:
         return replace(value, items=tuple(map(abstract, value.items)))
     if isinstance(value, ArrayRef) and leaves(value):
         shape = tuple(extent if isinstance(extent, int) else extent_value(None) for extent in value.shape)
-        return replace(value, base=value.base and Value(value.base.kind), shape=shape)
+        base, which = (number and Value(number.kind) for number in (value.base, value.which))
+        return replace(value, base=base, which=which, shape=shape)
     return value
 
 
@@ -126,7 +125,7 @@ def conform(f: Frame, node: ast.AST, value: Anything, declared: Anything) -> Any
     if isinstance(value, Tuple) and isinstance(declared, Tuple) and len(value.items) == len(declared.items):
         items = (conform(f, node, v, d) for v, d in zip(value.items, declared.items, strict=True))
         return replace(value, items=tuple(items))
-    return value
+    return array_choices.conform(f, value, declared)
 
 
 def leaves(value: Anything) -> list[Value]:
@@ -139,8 +138,13 @@ def leaves(value: Anything) -> list[Value]:
         return [leaf for item in value.items for leaf in leaves(item)]
     if isinstance(value, ArrayRef):
         extents = [extent for extent in value.shape if isinstance(extent, Value)]
-        return extents if value.base is None else [value.base, *extents]
+        return [*(number for number in (value.which, value.base) if number is not None), *extents]
     return []
+
+
+def of_numbers(value: Anything) -> bool:
+    """Whether a value is a number or made of nothing else, so that it can begin as anything."""
+    return isinstance(value, Value | Complex) or isinstance(value, Tuple) and all(map(of_numbers, value.items))
 
 
 def rebuild(value: Anything, numbers: Callable[[Value], Value]) -> Anything:
@@ -152,9 +156,9 @@ def rebuild(value: Anything, numbers: Callable[[Value], Value]) -> Anything:
     if isinstance(value, Tuple):
         return replace(value, items=tuple(rebuild(item, numbers) for item in value.items))
     if isinstance(value, ArrayRef) and leaves(value):
-        base = value.base and numbers(value.base)
+        which, base = (number and numbers(number) for number in (value.which, value.base))
         shape = tuple(numbers(extent) if isinstance(extent, Value) else extent for extent in value.shape)
-        return replace(value, base=base, shape=shape)
+        return replace(value, which=which, base=base, shape=shape)
     return value
 
 
@@ -258,6 +262,7 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> tuple[Env, list[Key]
     some edge may not have assigned."""
     variables: Env = {}
     unsure: dict[Key, None] = {}
+    chosen: list[array_choices.Variable] = []
     first = envs[0]
     for key, template in _common(envs).items():
         if assignment.is_flag(key):
@@ -272,12 +277,16 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> tuple[Env, list[Key]
         if len(values) == len(envs) and all(same(first[key], v) for v in values[1:]):
             continue
         if not all(alike(template, v) for v in values):
+            if key[0] == f.id and all(array_choices.possible(template, v) for v in values):
+                chosen.append((f.source, key[1]))
+                continue
             if key[0] == f.id and key[1] in f.forks:
                 raise f.forks[key[1]]
             kinds = " or ".join(sorted({type_name(v) for v in values}))
-            raise f.error(
-                node, f"variable {label(key)!r} is {kinds} here, depending on the path; give it one type on every path"
-            )
+            what = f"what {f.source.name!r} returns" if key[1] == ".return" else f"variable {label(key)!r}"
+            if all(isinstance(v, ArrayRef) for v in values):
+                kinds += " with other strides"
+            raise f.error(node, f"{what} is {kinds} here, depending on the path; give it one type on every path")
         if (
             len(values) < len(envs)
             and all(v.known for v in leaves(template))
@@ -285,7 +294,21 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> tuple[Env, list[Key]
         ):
             continue
         variables[key] = variable(f, _template(values), label(key))
+    again(f, chosen)
     return variables, list(unsure)
+
+
+def either(f: Frame, name: str, a: Anything, b: Anything) -> Anything:
+    """The type of a value that is one of two arrays."""
+    f.ctx.choices.expected.setdefault((f.source, name), ())
+    return join(array_choices.typed(f, name, abstract(a)), array_choices.typed(f, name, abstract(b)))
+
+
+def again(f: Frame, chosen: list[array_choices.Variable]) -> None:
+    """Begin anew if there are variables that stand for several arrays, and that was not known."""
+    new = [variable for variable in chosen if variable not in f.ctx.choices.expected]
+    if new:
+        raise array_choices.Restart(new)
 
 
 def _template(values: list[Anything]) -> Anything:

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith
+from smmux.compiler.frontend import arith, array_choices
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import operand
 from smmux.compiler.frontend.typed_values import (
@@ -14,7 +14,6 @@ from smmux.compiler.frontend.typed_values import (
     INT32_MIN,
     ArrayRef,
     Kind,
-    LocalArray,
     Structure,
     Value,
     constant,
@@ -35,6 +34,8 @@ def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Arra
     for i, extent, stride in zip(index, array.shape, array.strides, strict=False):
         if i.known:
             offset += _constant(array, len(index), int(i.const), extent, stride) * stride
+    if not f.ctx.dry:
+        _note(f, node, array, index, offset)
     base, index = _safe(f, array, index, offset)
     if f.ctx.options.bounds and not f.ctx.dry:
         _check(f, node, array, index)
@@ -53,12 +54,24 @@ def _check(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> None
         if at.known and extent.known and 0 <= at.const < extent.const:
             continue
         n = f"{extent.const}" if extent.known else "known only at run time"
-        axes = f.ctx.function.axes
-        axis = array.name, f"axis {k} of {array.name!r}, whose extent is {n}"
-        if axis not in axes:
-            axes.append(axis)
         outside = f.b.op("setp.ge.u32", ir.Type.PRED, operand(f, at), operand(f, replace(extent, kind=Kind.INT32)))
-        f.b.effect("trap", (outside,), axis=axes.index(axis))
+        f.b.trap(outside, ir.Trap("axis", f"axis {k} of {array.name!r}, whose extent is {n}", array.name))
+
+
+def _note(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], offset: int) -> None:
+    """Note whether the bounds of an index are outside its axis, while the element may be one of the array.
+
+    A place that is lowered several times, such as one in a loop that is unrolled, is outside if it always is.
+    """
+    storage = array_choices.memory(f, array) or array.storage
+    first, last = _span(array, index, offset)
+    count = storage.nbytes // array.unit if isinstance(storage, ir.Storage) else getattr(storage, "elements", 0)
+    for k, (i, extent) in enumerate(zip(index, array.shape, strict=False)):
+        if isinstance(extent, int) and extent > 0:
+            low, high = (int(i.const),) * 2 if i.known else (i.lo, i.hi)
+            outside = (low >= extent or high < -extent) and first < count and last >= 0
+            place = f.loc(node), f"axis {k} of {array.name!r}, whose extent is {extent}"
+            f.ctx.function.axes[place] = f.ctx.function.axes.get(place, True) and outside
 
 
 def scaled(f: Frame, node: ast.AST, array: ArrayRef, i: Value, stride: int) -> Value:
@@ -90,7 +103,7 @@ def _constant(array: ArrayRef, count: int, i: int, extent: int | Value, stride: 
 def _safe(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> tuple[Value | None, list[Value]]:
     """The base of the array and the indices, with an `Index` before them if their bounds do not show that they need no
     care."""
-    storage = array.storage.memory if isinstance(array.storage, LocalArray) else array.storage
+    storage = array_choices.memory(f, array)
     index = list(index)
     along = [k for k, i in enumerate(index) if not i.known and array.strides[k]]
     values = [index[k] for k in along]
@@ -112,17 +125,23 @@ def _safe(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> tuple[V
 
 def _inside(storage: ir.Storage, array: ArrayRef, index: list[Value], offset: int, final: bool) -> bool:
     """Whether the bounds of the indices show that none is negative and that their byte offset fits an address."""
+    if any(not i.known and i.lo < 0 for i in index):
+        return False
     size = array.unit
+    low, high = _span(array, index, offset)
+    first, last = reach(storage, final)
+    return first <= low * size and high * size + start(storage) <= last
+
+
+def _span(array: ArrayRef, index: list[Value], offset: int) -> tuple[int, int]:
+    """The first and the last element that indices may mean, by their bounds; offset: that of the constant ones."""
     low = high = offset
     if array.base is not None:
         low, high = low + array.base.lo, high + array.base.hi
     for i, stride in zip(index, array.strides, strict=False):
         if not i.known:
-            if i.lo < 0:
-                return False
             low, high = low + min(i.lo * stride, i.hi * stride), high + max(i.lo * stride, i.hi * stride)
-    first, last = reach(storage, final)
-    return first <= low * size and high * size + start(storage) <= last
+    return low, high
 
 
 def _word(i: Value) -> Value:

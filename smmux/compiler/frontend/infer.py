@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from contextlib import suppress
 
-from smmux.compiler.frontend import environment
+from smmux.compiler.frontend import array_choices, environment
 from smmux.compiler.frontend.context import Frame, Inference, Unknown
 from smmux.compiler.frontend.convert import Conflict, join
+from smmux.compiler.frontend.identity import describe
 from smmux.compiler.frontend.rules import INFERENCES, execute
-from smmux.compiler.frontend.typed_values import Anything, Value, describe
+from smmux.compiler.frontend.typed_values import Anything, Value
 from smmux.errors import CompileError
 
 MAX_PASSES = 40
@@ -34,7 +35,7 @@ def infer(f: Frame, arguments: dict[str, Anything]) -> Inference:
 def _fixpoint(f: Frame, arguments: dict[str, Anything]) -> Inference:
     walker = Frame(f.ctx, f.source, f.caller, f.call)
     for name, value in arguments.items():
-        walker.types[name] = environment.abstract(value)
+        walker.types[name] = array_choices.typed(walker, name, environment.abstract(value))
         walker.first[name] = f.source.node
     for _ in range(MAX_PASSES):
         walker.failed.clear()

@@ -13,9 +13,20 @@ import numpy as np
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, array_access, array_declarations, compare, ranges
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import number, operand, result
+from smmux.compiler.frontend.convert import cast, number, operand, result
 from smmux.compiler.frontend.rules import CALLS, call
-from smmux.compiler.frontend.typed_values import INT32_MAX, Anything, ArrayRef, Kind, Static, Tuple, Value, weak
+from smmux.compiler.frontend.typed_values import (
+    INT32_MAX,
+    INT64_MAX,
+    Anything,
+    ArrayRef,
+    Kind,
+    Static,
+    Tuple,
+    Value,
+    constant,
+    weak,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +36,9 @@ class Sequence:
     length: Value
     item: Callable[[ast.AST, Value], Anything]
     whole: bool = False
+
+    def __str__(self) -> str:
+        return "that range, zip, enumerate or reversed makes; loop over it"
 
 
 def as_array(f: Frame, node: ast.AST, value: Anything) -> Anything:
@@ -75,23 +89,43 @@ def numbers(f: Frame, node: ast.Call, *bounds: Anything) -> Static:
 
 
 def _number(f: Frame, over: ranges.Range, node: ast.AST, i: Value) -> Anything:
-    return arith.binary(f, node, "Add", over.start, arith.binary(f, node, "Mult", i, over.step))
+    reached = arith.binary(f, node, "Add", over.start, arith.binary(f, node, "Mult", i, over.step))
+    return reached if over.counted is over.kind else cast(f, node, reached, over.kind)
 
 
 def _trips(f: Frame, node: ast.AST, over: ranges.Range) -> Value:
     """How many numbers a range has."""
     start, stop, step = over.start, over.stop, over.step
     if start.known and stop.known and step.known:
-        return weak(len(range(start.const, stop.const, step.const)))
+        return weak(ranges.trips(start.const, stop.const, step.const))
     if f.ctx.dry:
-        return replace(stop, const=None, operand=None)
+        return replace(stop, const=None, operand=None) if over.counted is over.kind is stop.kind else _many(over)
     if not step.known:
         raise f.error(node, "a range whose step is not a constant can only stand in a for statement")
     if over.kind in (Kind.INT32, Kind.UINT32):
         return _trips_in_32_bits(f, node, over)
-    rounding = step.const - 1 if step.const > 0 else step.const + 1
-    span = arith.binary(f, node, "Add", arith.binary(f, node, "Sub", stop, start), weak(rounding))
-    return _call(f, node, max, arith.binary(f, node, "FloorDiv", span, weak(step.const)), weak(0))
+    return _trips_in_64_bits(f, node, over)
+
+
+def _many(over: ranges.Range) -> Value:
+    """A number of items that is not known."""
+    return Value(Kind.INT64 if over.kind is Kind.UINT64 else over.kind, None, None, 0, INT64_MAX)
+
+
+def _trips_in_64_bits(f: Frame, node: ast.AST, over: ranges.Range) -> Value:
+    """As many as an int64 holds: from the distance of the bounds, which a uint64 holds."""
+    start, stop = over.start, over.stop
+    if start.kind is over.kind is not stop.kind:  # the numbers end where the int64 does in which they are counted
+        stop = _call(f, node, min, stop, constant(stop.kind, INT64_MAX))
+    first, behind = (start, stop) if over.step.const > 0 else (stop, start)
+    some = compare.numbers(f, node, "Lt", first, behind)
+    first, behind, one = (cast(f, node, v, Kind.UINT64) for v in (first, behind, weak(1)))
+    steps = arith.binary(f, node, "Sub", arith.binary(f, node, "Sub", behind, first), one)
+    size = constant(Kind.UINT64, abs(over.step.const))
+    distance = arith.binary(f, node, "Add", arith.binary(f, node, "FloorDiv", steps, size), one)
+    trips = _call(f, node, min, distance, constant(Kind.UINT64, INT64_MAX))
+    kind = _many(over).kind
+    return arith.select(f, node, some, cast(f, node, trips, kind), constant(kind, 0))
 
 
 def _trips_in_32_bits(f: Frame, node: ast.AST, over: ranges.Range) -> Value:

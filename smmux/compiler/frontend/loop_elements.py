@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 
 from smmux.compiler.frontend import array_access
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key
-from smmux.compiler.frontend.typed_values import Anything, ArrayRef, LocalArray, Tuple, same
+from smmux.compiler.frontend.identity import same
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, LocalArray, Tuple
 
 
 def arrays_in(value: Anything | None) -> Iterator[ArrayRef]:

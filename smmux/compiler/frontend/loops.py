@@ -8,7 +8,16 @@ from dataclasses import replace
 from functools import partial
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import array_access, assignment, environment, iteration, loop_elements, ranges, words
+from smmux.compiler.frontend import (
+    array_access,
+    array_choices,
+    assignment,
+    environment,
+    iteration,
+    loop_elements,
+    ranges,
+    words,
+)
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, LoopExits, Unknown
 from smmux.compiler.frontend.convert import (
     number,
@@ -84,7 +93,7 @@ def infer_loop(f: Frame, node: ast.For | ast.While) -> None:
 def _infer_target(f: Frame, node: ast.For) -> None:
     over = iterated(f, node)
     if isinstance(over, Range):
-        bind(f, node.target, Value(over.kind, None, None, *ranges.counter_bounds(over)))
+        bind(f, node.target, Value(over.kind, None, None, *ranges.number_bounds(over)))
         return
     for item in over.items if isinstance(over, Tuple) else _sample(f, node, over):
         bind(f, node.target, item)
@@ -141,9 +150,9 @@ def for_loop(f: Frame, node: ast.For) -> None:
 def _over_range(f: Frame, node: ast.For, over: Range, item: Item) -> None:
     """The items whose numbers are a range."""
     if over.start.known and over.stop.known and over.step.known:
-        values = range(over.start.const, over.stop.const, over.step.const)
-        if worth_unrolling(f, node, len(values)):
-            if unroll(f, node, [partial(item, constant(over.kind, i)) for i in values]):
+        bounds = over.start.const, over.stop.const, over.step.const
+        if worth_unrolling(f, node, ranges.trips(*bounds)):
+            if unroll(f, node, [partial(item, constant(over.kind, i)) for i in range(*bounds)]):
                 return
     _counted(f, node, over, item)
 
@@ -179,13 +188,13 @@ def _counted(f: Frame, node: ast.For, over: Range, item: Item) -> None:
     low, high = ranges.counter_bounds(over)
     key: Key = (f.id, f".counter.{node.lineno}.{node.col_offset}")
     initial = replace(over.start, lo=low, hi=high)
-    if over.kind.wide and not words.fits(low, high) and not initial.known:
+    if over.counted.wide and not words.fits(low, high) and not initial.known:
         initial = replace(initial, high=words.high_word(f, over.start))
 
     def body(header: Env) -> None:
         counter = header[key]
         assert isinstance(counter, Value)
-        bind(f, node.target, item(replace(counter, lo=low, hi=high)))
+        bind(f, node.target, item(ranges.item(f, node, counter, over)))
         execute(f, node.body)
 
     def advance(header: Env) -> Env:
@@ -290,7 +299,7 @@ def _header(f: Frame, node: ast.For | ast.While, extra: Env) -> Env:
         if declared is None:
             continue
         template = current if current is not None and not isinstance(current, Value) else declared
-        if current is None and not isinstance(declared, Value):
+        if current is None and not environment.of_numbers(declared):
             continue
         if environment.leaves(template):
             header[f.key(name)] = environment.variable(f, template, name)
@@ -327,15 +336,21 @@ def _latch(
 
 
 def _keeps_arrays(f: Frame, node: ast.For | ast.While, before: Env) -> None:
-    """Refuse a loop whose next iteration would find a name bound to another array or object than this one did."""
+    """Refuse a loop whose next iteration would find a name bound to another object than this one did; arrays make it a
+    name of several."""
+    chosen = []
     for name in _targets(node):
         old, new = before.get(f.key(name)), f.ctx.env.get(f.key(name))
         if new is not None and name not in f.types:
             raise f.failed.get(name) or f.error(node, f"the type of {name!r} cannot be inferred")
         if old is not None and new is not None and not environment.alike(old, new):
+            if array_choices.possible(old, new) and (f.source, name) not in f.ctx.choices.expected:
+                chosen.append((f.source, name))
+                continue
             raise f.forks.get(name) or f.error(
                 node, f"{name!r} is {type_name(old)} before this loop and {type_name(new)} in it"
             )
+    environment.again(f, chosen)
 
 
 def _exit(

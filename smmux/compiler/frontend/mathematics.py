@@ -25,6 +25,7 @@ from smmux.compiler.frontend.convert import (
     settle,
     to_kind,
 )
+from smmux.compiler.frontend.float_arithmetic import divide, to_float
 from smmux.compiler.frontend.inlining import library
 from smmux.compiler.frontend.mathematics64 import apply_double, float_kind
 from smmux.compiler.frontend.mathlib64 import remainders
@@ -114,7 +115,7 @@ def _apply(f: Frame, node: ast.AST, row: Row, values: list[Value]) -> Any:
         settle(f, node, v, name)
         if v.kind is not Kind.FLOAT32 and not row.correct and not v.known:
             f.note(node, f"{name} of an integer is a float64 in Numba: write {name}(float32(...))")
-    x = [arith.to_float(f, node, v) for v in values]
+    x = [to_float(f, node, v) for v in values]
     if kind is Kind.FLOAT16:
         if row.function in (math.nextafter, math.ulp):
             raise f.error(node, f"{name} of float16 is not supported; write it of float32(...)")
@@ -143,7 +144,7 @@ for _row in ROWS:
 
 
 def _float_argument(f: Frame, node: ast.AST, value: Anything, what: str) -> Value:
-    return arith.to_float(f, node, settle(f, node, number(f, node, value), what))
+    return to_float(f, node, settle(f, node, number(f, node, value), what))
 
 
 @call(math.log)
@@ -154,7 +155,7 @@ def log(f: Frame, node: ast.AST, x: Anything, base: Anything | None = None) -> A
     if all(v.kind.weak and (v.known or f.narrow) for v in values):
         return _fold(f, node, math.log, values)
     logarithms = [_apply(f, node, row, [v]) for v in values]
-    return logarithms[0] if base is None else arith.divide(f, node, *logarithms)
+    return logarithms[0] if base is None else divide(f, node, *logarithms)
 
 
 @call(math.pow)

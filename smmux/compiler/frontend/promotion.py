@@ -100,6 +100,18 @@ def _numba(a: Kind, b: Kind) -> Kind:
 UNSIGNED = (Kind.UINT32, Kind.UINT64)
 
 
+def divmod_kind(a: Value, b: Value) -> Kind | None:
+    """The type in which Numba computes `divmod` of two numbers, where it is not that of // and %: its `divmod` is
+    declared for two int64, two uint64 and two floats, and no others."""
+    unsigned = [v.kind in UNSIGNED or (v.small and v.lo >= 0) for v in (a, b)]
+    if a.kind.floating or b.kind.floating or any(unsigned) is all(unsigned):
+        return None
+    other, number = (b, a) if unsigned[0] else (a, b)
+    if other.kind is Kind.BOOL:
+        return Kind.UINT64
+    return Kind.FLOAT64 if number.kind is Kind.UINT64 else None
+
+
 def one_of_two(f: Frame, a: Value, b: Value) -> Kind:
     """Type of a value that is one of two numbers, as the rules have it for types alone."""
     if f.typing is not Typing.NUMBA:

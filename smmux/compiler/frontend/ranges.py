@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, compare
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import operand, result, settle, strong_kind, to_kind
+from smmux.compiler.frontend.convert import cast, operand, result, settle, strong_kind, to_kind
 from smmux.compiler.frontend.promotion import Typing, promoted
 from smmux.compiler.frontend.typed_values import MACHINE_TYPE, RANGE, Kind, Value, constant, weak
 from smmux.compiler.signature import LARGE
@@ -16,13 +16,22 @@ from smmux.compiler.signature import LARGE
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The bounds of a `range`, all of one type. last: bounds of `stop`, as far as more is known of it than its type."""
+    """The bounds of a `range`. last: bounds of `stop`, as far as more is known of it than its type.
+
+    kind: the type of the numbers, and of the bounds. But where Python's integers pass those of 64 signed bits, the
+    start is a uint64, in which is counted, or the stop, or both: they are compared by their values.
+    """
 
     start: Value
     stop: Value
     step: Value
     kind: Kind
     last: tuple[int, int]
+
+    @property
+    def counted(self) -> Kind:
+        """The type of the counter."""
+        return self.start.kind
 
 
 def make(f: Frame, node: ast.Call, values: list[Value]) -> Range:
@@ -43,8 +52,17 @@ def upto(f: Frame, node: ast.AST, stop: Value) -> Range:
 
 
 def _range(f: Frame, node: ast.AST, start: Value, stop: Value, step: Value, kind: Kind, last: tuple[int, int]) -> Range:
-    start, stop, step = (to_kind(f, node, settle(f, node, v, "range"), kind) for v in (start, stop, step))
-    return Range(start, stop, step, kind, last)
+    start, stop, step = (settle(f, node, v, "range") for v in (start, stop, step))
+    large = RANGE[kind][1] < max(start.hi, stop.hi) and kind is Kind.WEAK_INT
+    if not (large and stop.hi > RANGE[kind][1]):
+        stop = to_kind(f, node, stop, kind)
+    start = to_kind(f, node, start, Kind.UINT64 if large and start.lo >= 0 else kind)
+    return Range(start, stop, to_kind(f, node, step, kind), kind, last)
+
+
+def trips(start: int, stop: int, step: int) -> int:
+    """How many numbers a range of constants has: more, perhaps, than `len` can tell."""
+    return max(0, -((start - stop) // step))
 
 
 def _kind(f: Frame, node: ast.AST, *values: Value) -> Kind:
@@ -83,12 +101,25 @@ def _last(f: Frame, node: ast.expr, stop: Value) -> tuple[int, int]:
 
 def counter_bounds(over: Range) -> tuple[int, int]:
     """Bounds of the counter in the body."""
-    low, high = RANGE[over.kind]
+    low, high = RANGE[over.counted]
     if over.step.lo > 0:
-        return over.start.lo, max(over.start.lo, over.stop.hi - 1)
+        return over.start.lo, max(over.start.lo, min(over.stop.hi - 1, high))
     if over.step.hi < 0:
-        return min(over.start.hi, over.stop.lo + 1), over.start.hi
+        return min(over.start.hi, max(over.stop.lo + 1, low)), over.start.hi
     return low, high
+
+
+def number_bounds(over: Range) -> tuple[int, int]:
+    """Bounds of the range's numbers in their type."""
+    low, high = counter_bounds(over)
+    fit = RANGE[over.kind][0] <= low and high <= RANGE[over.kind][1]
+    return (low, high) if fit else RANGE[over.kind]
+
+
+def item(f: Frame, node: ast.AST, counter: Value, over: Range) -> Value:
+    """The number of the range at which the counter is."""
+    low, high = counter_bounds(over)
+    return cast(f, node, replace(counter, lo=low, hi=high), over.kind)
 
 
 def advanced(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
@@ -98,12 +129,12 @@ def advanced(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
     if over.kind is Kind.INT32 and not _ends(over):
         reg = f.b.op("add.sat.s32", MACHINE_TYPE[over.kind], operand(f, counter), operand(f, over.step))
         return result(over.kind, reg)
-    return replace(arith.binary(f, node, "Add", counter, over.step), drift=False)
+    return replace(arith.binary(f, node, "Add", counter, cast(f, node, over.step, over.counted)), drift=False)
 
 
 def _ends(over: Range) -> bool:
     """True if the counter, a step behind its last value, is sure to be a number of its type."""
-    low, high = RANGE[over.kind]
+    low, high = RANGE[over.counted]
     up = over.step.hi <= 0 or over.last[1] - 1 + over.step.hi <= high
     down = over.step.lo >= 0 or over.last[0] + 1 + over.step.lo >= low
     return up and down
@@ -120,13 +151,14 @@ def goes_on(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
 def _unwrapped(f: Frame, node: ast.For, counter: Value, over: Range) -> Value:
     """The condition that the last addition of the step did not pass an end of the counter's type."""
     step, zero = over.step, constant(over.kind, 0)
-    lowest, highest = (constant(over.kind, end) for end in RANGE[over.kind])
-    if over.kind is Kind.UINT32 or over.kind is Kind.UINT64:
+    if over.kind is Kind.UINT32:
         return compare.numbers(f, node, "GtE", counter, step)
-    up = compare.numbers(f, node, "GtE", counter, arith.binary(f, node, "Add", lowest, step))
+    by = cast(f, node, step, over.counted)
+    lowest, highest = (constant(over.counted, end) for end in RANGE[over.counted])
+    up = compare.numbers(f, node, "GtE", counter, arith.binary(f, node, "Add", lowest, by))
     if step.lo >= 0:
         return up
-    down = compare.numbers(f, node, "LtE", counter, arith.binary(f, node, "Add", highest, step))
+    down = compare.numbers(f, node, "LtE", counter, arith.binary(f, node, "Add", highest, by))
     if step.hi <= 0:
         return down
     up = compare.both(f, compare.numbers(f, node, "Gt", step, zero), up)

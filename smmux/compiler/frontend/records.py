@@ -24,6 +24,7 @@ from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
     ArrayRef,
+    Choice,
     Complex,
     Dtype,
     Kind,
@@ -105,6 +106,7 @@ def _part(
         size = element_type(f, node, element).size
         unit = math.gcd(step, start, size)
         kind = element if unit == size else Packed(element, unit := math.gcd(unit, WORD))
+        assert not isinstance(array.storage, Choice)
         storage = _seen_as(f, array.storage, unit if isinstance(kind, Packed) else size, element)
     factor = step // unit
     base = array.base

@@ -24,9 +24,9 @@ from smmux.compiler.frontend.typed_values import (
     INT32_MAX,
     Anything,
     ArrayRef,
+    Choice,
     Complex,
     Kind,
-    LocalArray,
     Static,
     Tuple,
     Value,
@@ -127,7 +127,10 @@ def _along(f: Frame, node: ast.AST, axis: ArrayRef, cut: Slice) -> tuple[ArrayRe
     if cut.step is not None and not cut.step.known:
         if f.ctx.dry:
             return axis, extent_value(None), axis.strides[0]
-        raise f.error(node, "the step of a slice has to be a compile-time constant; index one element at a time")
+        raise f.error(
+            node,
+            "the step of a slice has to be a compile-time constant; write a for loop over range(start, stop, step)",
+        )
     step = 1 if cut.step is None else int(cut.step.const)
     if step == 0:
         raise f.error(node, "the step of a slice must not be 0")
@@ -221,7 +224,7 @@ def store(f: Frame, node: ast.AST, target: ArrayRef, value: Anything) -> None:
     if not 1 <= len(target.shape) <= MAX_AXES:
         raise f.error(node, f"slices of at most {MAX_AXES} dimensions can be stored to; index one element at a time")
     if isinstance(value, ArrayRef):
-        if _memory(value) == _memory(target):
+        if isinstance(value.storage, Choice) or isinstance(target.storage, Choice) or _memory(value) == _memory(target):
             raise f.error(node, "a slice of an array is stored to a slice of the same one; copy the elements in a loop")
         if value.shape != target.shape and not f.ctx.dry:
             raise f.error(node, "only an array of the same constant shape can be stored to a slice; use a loop")
@@ -233,7 +236,7 @@ def store(f: Frame, node: ast.AST, target: ArrayRef, value: Anything) -> None:
 
 def _memory(array: ArrayRef) -> object:
     storage = array.storage
-    return storage if isinstance(storage, LocalArray) else (storage.space, storage.index)
+    return (storage.space, storage.index) if isinstance(storage, ir.Storage) else storage
 
 
 # -- other views

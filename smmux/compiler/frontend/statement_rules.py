@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import array_access, environment, iteration, records, slices, unsupported
+from smmux.compiler.frontend import array_access, array_choices, environment, iteration, records, slices, unsupported
+from smmux.compiler.frontend.choices import harmless
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
-from smmux.compiler.frontend.expression_rules import augmented, harmless
+from smmux.compiler.frontend.expression_rules import augmented
 from smmux.compiler.frontend.infer import infer_statements
 from smmux.compiler.frontend.rules import evaluate, execute, inference, statement
 from smmux.compiler.frontend.source import is_overlap
@@ -26,8 +27,12 @@ def nothing(f: Frame, node: ast.Pass) -> None:
 
 @statement(ast.Assert)
 def assertion(f: Frame, node: ast.Assert) -> None:
-    """assert: no operation, as in Numba unless debugging; the ranges of indices are found as if it held."""
-    if f.ctx.dry or not harmless(f, node.test):
+    """assert: no operation, as in Numba unless debugging; the ranges of indices are found as if it held.
+
+    Under `check="bounds"` a condition that does not hold ends the launch.
+    """
+    checked = f.ctx.options.bounds and not any(isinstance(n, ast.Call | ast.NamedExpr) for n in ast.walk(node.test))
+    if f.ctx.dry or not (checked or harmless(f, node.test)):
         return
     mark = f.b.mark()
     try:
@@ -35,7 +40,11 @@ def assertion(f: Frame, node: ast.Assert) -> None:
     except CompileError:
         f.b.rewind(mark)
         return
-    if not condition.known:
+    if f.ctx.options.bounds and not (condition.known and condition.const):
+        holds = operand(f, condition)
+        f.at(node)
+        f.b.trap(f.b.op("not.pred", ir.Type.PRED, holds), ir.Trap("assert", ast.unparse(node.test)))
+    elif not condition.known:
         f.b.annotate(ir.Instr("assume", (), (operand(f, condition),), f.b.loc))
     f.b.emitted = mark.emitted
 
@@ -100,6 +109,8 @@ def _unpack(f: Frame, target: ast.Tuple | ast.List, value: Anything) -> None:
         if count > MAX_UNPACKED:
             raise f.error(target, f"{len(target.elts)} targets for an array of {count}")
         value = Tuple(tuple(array_access.load(f, target, value, [weak(i)]) for i in range(count)))
+    if isinstance(value, Static) and isinstance(value.object, iteration.Sequence):
+        value = _items(f, target, value.object)
     if not isinstance(value, Tuple):
         raise f.error(target, f"only a tuple can be unpacked, not {type_name(value)}")
     items, count = list(value.items), len(target.elts)
@@ -111,6 +122,16 @@ def _unpack(f: Frame, target: ast.Tuple | ast.List, value: Anything) -> None:
         items[star:behind] = [Tuple(tuple(items[star:behind]))]
     for inner, item in zip(target.elts, items, strict=True):
         bind(f, inner.value if isinstance(inner, ast.Starred) else inner, item)
+
+
+def _items(f: Frame, target: ast.Tuple | ast.List, sequence: iteration.Sequence) -> Tuple:
+    """The items of a range, zip or enumerate as a tuple."""
+    count = sequence.length.const
+    if count is None or count > MAX_UNPACKED:
+        raise f.error(
+            target, f"the number of items has to be known to unpack them, and at most {MAX_UNPACKED}; index them"
+        )
+    return Tuple(tuple(sequence.item(target, weak(i)) for i in range(count)))
 
 
 def _element(f: Frame, target: ast.Subscript) -> tuple[ArrayRef, Anything]:
@@ -213,7 +234,7 @@ def leave(f: Frame, node: ast.Return) -> None:
 
 
 def _join_result(f: Frame, node: ast.AST, value: Anything) -> None:
-    value = environment.abstract(value)
+    value = array_choices.typed(f, ".return", environment.abstract(value))
     if f.result is None:
         f.result = value
         return

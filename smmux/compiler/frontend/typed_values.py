@@ -146,6 +146,14 @@ class LocalArray:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several arrays, chosen while the kernel runs. variable: that it was chosen for (`array_choices`)."""
+
+    variable: tuple[Any, str]
+    name: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """The type of a field of a record that does not lie at a multiple of its size: it is moved in pieces.
 
@@ -187,16 +195,17 @@ class ArrayRef:
     """An array, a view of one, or a row of one: element i, j is at base + offset + i * strides[0] + j * strides[1].
 
     Of the element of a structured array, a record, it is a reference without axes. An extent is a number of the kernel
-    where a slice has bounds that are known only at run time.
+    where a slice has bounds that are known only at run time. which: of one of several arrays, its number.
     """
 
-    storage: ir.Storage | LocalArray
+    storage: ir.Storage | LocalArray | Choice
     dtype: Scalar | Structure | Packed
     shape: tuple[Any, ...]
     strides: tuple[int, ...]
     readonly: bool = False
     base: Value | None = None
     offset: int = 0
+    which: Value | None = None
 
     @property
     def unit(self) -> int:
@@ -272,8 +281,9 @@ def round32(value: float) -> float:
 
 
 def round16(value: float) -> float:
-    """The float16 nearest to a Python float."""
-    return float(np.float64(value).astype(np.float16))
+    """The float16 nearest to a Python float, infinite beyond the largest."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.float64(value).astype(np.float16))
 
 
 ROUND = {Kind.FLOAT32: round32, Kind.FLOAT16: round16}
@@ -328,67 +338,9 @@ def pattern(kind: Kind, value: Any) -> int:
     return int(value) & UINT64_MAX
 
 
-def same(a: Anything, b: Anything) -> bool:
-    """True if two values are the same constant or operand, so that joining them needs no variable."""
-    if a is b:
-        return True
-    if isinstance(a, Value) and isinstance(b, Value):
-        if a.kind is not b.kind or a.known != b.known:
-            return False
-        if a.known:
-            return bool(bits_of(a) == bits_of(b))
-        # One word may stand for two numbers of 64 bits, by its sign or without.
-        extended = not a.kind.wide or (a.lo < 0) == (b.lo < 0)
-        return a.operand is not None and a.operand == b.operand and a.high == b.high and extended
-    if isinstance(a, Complex) and isinstance(b, Complex):
-        return same(a.re, b.re) and same(a.im, b.im)
-    if isinstance(a, Tuple) and isinstance(b, Tuple):
-        return len(a.items) == len(b.items) and all(map(same, a.items, b.items))
-    if isinstance(a, ArrayRef) and isinstance(b, ArrayRef):
-        if not same_view(a, b):
-            return False
-        if not all(same(x, y) for x, y in zip(a.extents, b.extents, strict=True)):
-            return False
-        return a.base is b.base or (a.base is not None and b.base is not None and same(a.base, b.base))
-    return isinstance(a, Static) and isinstance(b, Static) and a.object is b.object
-
-
 def extent_value(operand: ir.Operand | None, most: int = INT32_MAX) -> Value:
     """An extent that is known only at run time: a Python number of one word."""
     return Value(Kind.WEAK_INT, operand, None, 0, most)
-
-
-def same_view(a: ArrayRef, b: ArrayRef) -> bool:
-    """True if two references differ at most in numbers: their base, and extents known only at run time."""
-    places = ((v.storage, v.dtype, v.known_shape, v.strides, v.offset) for v in (a, b))
-    return next(places) == next(places)
-
-
-def bits_of(value: Value) -> Any:
-    """A constant in a form in which -0.0 and 0.0 differ and NaN equals itself."""
-    return (
-        repr(value.const)
-        if value.kind.double
-        else bits(value.kind, value.const)
-        if value.kind.floating
-        else value.const
-    )
-
-
-def describe(value: Anything) -> Any:
-    """A hashable key of everything about a value that can influence types."""
-    if isinstance(value, Value):
-        bounds = (value.lo, value.hi) if value.kind.integral else None
-        return (value.kind, bits_of(value) if value.known else None, value.drift, bounds, value.small)
-    if isinstance(value, Complex):
-        return ("complex", describe(value.re), describe(value.im))
-    if isinstance(value, Tuple):
-        return ("tuple", value.names, *map(describe, value.items))
-    if isinstance(value, ArrayRef):
-        storage = value.storage
-        place = (storage.space, storage.index) if isinstance(storage, ir.Storage) else ("local", storage.name)
-        return ("array", place, value.dtype, value.known_shape, value.strides, value.offset, value.base is None)
-    return ("static", id(value.object))
 
 
 def type_name(value: Anything) -> str:

@@ -20,7 +20,7 @@ SYNTAX = {
     "Lambda": ("lambda", "define a function outside the kernel with @cuda.jit(device=True)"),
     "Global": ("global", "store results in an array"),
     "Nonlocal": ("nonlocal", "store results in an array"),
-    "Delete": ("del", ""),
+    "Delete": ("del", "leave it out: a variable costs nothing once it is not used"),
     "Raise": ("raise", "kernels have no exceptions: store an error code in an array"),
     "Import": ("import", "import at the top of the file"),
     "ImportFrom": ("import", "import at the top of the file"),
@@ -50,6 +50,8 @@ BUILTINS = {
     "set": "use an array",
     "str": "store numbers in an array and format them on the host",
     "complex": "use two floats",
+    "type": "kernels are compiled for the types of their arguments; a.dtype is that of an array",
+    "slice": "write a[1:3]",
     "isinstance": "kernels are compiled for the types of their arguments",
 }
 
@@ -64,6 +66,12 @@ MATH = {
 }
 
 MAKERS = ("zeros", "ones", "empty", "full", "array", "arange", "zeros_like", "empty_like", "ones_like")
+
+ITERATORS = {
+    "ndindex": "write a for loop over a range for each axis",
+    "ndenumerate": "write a for loop over a range for each axis",
+    "nditer": "write a for loop over a range for each axis",
+}
 
 
 def of_syntax(node: ast.AST) -> str:
@@ -130,6 +138,8 @@ def of_function(function: Any) -> str:
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
     if name in MAKERS and module == "numpy":
         return "; declare a cuda.local.array or cuda.shared.array, or pass an array"
+    if module == "numpy" and name in ITERATORS:
+        return f"; {ITERATORS[name]}"
     if module == "numpy" or type(function).__name__ == "ufunc":
         return "; use the function of the math module, on one element"
     if module == "math" and name in MATH:

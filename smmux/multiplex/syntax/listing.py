@@ -98,6 +98,8 @@ class Program:
             return self.literal(value.value)
         if type(value) is float:
             return repr(value) if np.isfinite(value) else f'float("{value}")'
+        if type(value) is complex:  # its own text forgets the signs of zeros
+            return f"complex({self.literal(value.real)}, {self.literal(value.imag)})"
         if value is None or type(value) in (bool, int, str):
             return repr(value)
         if isinstance(value, tuple):
@@ -106,11 +108,15 @@ class Program:
                 return None
             return f"({', '.join(map(str, items))}{',' * (len(items) == 1)})"
         if isinstance(value, np.generic):
-            return f"{self.module('np', np)}.{value.dtype.name}({value.item()!r})"
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            return f"{self.module('np', np)}.{value.dtype.name}({self.literal(value.item())})"
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
             numpy = self.module("np", np)
-            return f"{numpy}.array({value.tolist()!r}, {numpy}.{value.dtype.name})"
+            return f"{numpy}.array({self.elements(value.tolist())}, {numpy}.{value.dtype.name})"
         return None
+
+    def elements(self, value: Any) -> str:
+        """The elements of an array, a list of each axis."""
+        return f"[{', '.join(map(self.elements, value))}]" if isinstance(value, list) else str(self.literal(value))
 
     def module(self, wish: str, module: types.ModuleType) -> str:
         """Import a module; its name in the file."""
@@ -216,7 +222,8 @@ class _Flattener(ast.NodeTransformer):
         if isinstance(definition := getattr(value, "definition", None), FunctionSource):
             return program.function(definition)
         if isinstance(value, Scalar):
-            return program.member("numba", value.name, last, value)
+            numba = "numba.types" if value.name == "float16" else "numba"  # which has all names but this one
+            return program.member(numba, value.name, last, value)
         while wish in self.source.locals:
             wish += "_"
         if (text := program.constant(wish, value)) is not None:

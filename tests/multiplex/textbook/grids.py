@@ -173,6 +173,22 @@ def heat_1d(u, o, steps):
 
 
 @cuda.jit
+def heat_exchanged(u, o, steps):
+    now = cuda.shared.array(N + 2, float32)
+    later = cuda.shared.array(N + 2, float32)
+    t = cuda.threadIdx.x
+    now[t + 1] = u[cuda.grid(1)]
+    if t == 0:
+        now[0] = later[0] = now[N + 1] = later[N + 1] = 0
+    cuda.syncthreads()
+    for _ in range(steps):
+        later[t + 1] = (now[t] + 2 * now[t + 1] + now[t + 2]) * float32(0.25)
+        cuda.syncthreads()
+        now, later = later, now
+    o[cuda.grid(1)] = now[t + 1]
+
+
+@cuda.jit
 def five_points(u, o):
     s = cuda.shared.array((T + 2, T + 2), float32)
     x, y = cuda.grid(2)
@@ -382,6 +398,7 @@ GRIDS = [
     Written(back_substitution, 6, T, (UPPER, X[:48].reshape(6, T), np.zeros((6, T), np.float32)),
             np.linalg.solve(UPPER.astype(float), X[:48].reshape(6, T, 1))[:, :, 0], 1e-4),
     Written(heat_1d, 6, N, (X, ZEROS, 5), _heat(ROWS, 5)),
+    Written(heat_exchanged, 6, N, (X, ZEROS, 5), _heat(ROWS, 5)),
     Written(five_points, (4, 4), (T, T), (SQUARE, ZERO_SQUARE),
             EDGED[:-2, 1:-1] + EDGED[2:, 1:-1] + EDGED[1:-1, :-2] + EDGED[1:-1, 2:] - 4 * SQUARE),
     Written(convolution, (4, 4), (T, T), (SQUARE, ZERO_SQUARE), _blurred()),

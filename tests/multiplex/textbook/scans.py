@@ -29,6 +29,22 @@ def in_place(a, o):
 
 
 @cuda.jit
+def scan_exchanged(a, o):
+    now = cuda.shared.array(N, float32)
+    later = cuda.shared.array(N, float32)
+    t = cuda.threadIdx.x
+    now[t] = a[cuda.grid(1)]
+    cuda.syncthreads()
+    d = 1
+    while d < N:
+        later[t] = now[t] + now[t - d] if t >= d else now[t]
+        cuda.syncthreads()
+        now, later = later, now
+        d *= 2
+    o[cuda.grid(1)] = now[t]
+
+
+@cuda.jit
 def warp_scan(a, o):
     s = cuda.shared.array(N, float32)
     t = cuda.threadIdx.x
@@ -302,6 +318,7 @@ def _segments() -> np.ndarray:
 
 SCANS = [
     Written(in_place, 6, N, (X, ZEROS), ROWS.cumsum(1).ravel()),
+    Written(scan_exchanged, 6, N, (X, ZEROS), ROWS.cumsum(1).ravel()),
     Written(warp_scan, 6, N, (X, ZEROS), X.reshape(12, 32).cumsum(1).ravel()),
     Written(two_levels, 6, N, (X, ZEROS), (ROWS.cumsum(1) - ROWS).ravel()),
     Written(blelloch_padded, 6, N // 2, (X, ZEROS), (ROWS.cumsum(1) - ROWS).ravel()),

@@ -1,0 +1,76 @@
+"""What the conditions of branches say of integers: comparisons of sums of registers that hold where one is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from smmux.compiler.backend.affine import AddressAnalysis, Atom
+from smmux.compiler.index import Index
+from smmux.compiler.ir import Block, Imm, Instr, Operand, Reg
+
+Terms = tuple[tuple[Atom, int], ...]
+
+DEEPEST = 40
+"""Predicates made of predicates that are followed [EST]: conditions of programs have a few."""
+
+MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """terms + constant stands in a relation to an operand as it is in a block, or at its end; or it is the index of an
+    access that has succeeded: the indices, the axis among them, and the array's last element. With `minus`, it is the
+    difference of that and `other` that is so related to 0."""
+
+    terms: Terms
+    constant: int
+    relation: str
+    type: str
+    other: Operand | None
+    at: Block
+    end: bool = True
+    accessed: tuple[Index, int, int, Instr] | None = None
+    minus: Operand | None = None
+
+
+class Conditions:
+    """The conditions of one function. defs: which instruction makes a register. forms: registers as sums of others."""
+
+    def __init__(self, defs: Mapping[Reg, Instr], forms: AddressAnalysis) -> None:
+        self.defs, self.forms = defs, forms
+
+    def on_edge(self, pred: Block, block: Block) -> Iterator[tuple[Terms, Fact]]:
+        """What holds where control goes from one block to the next."""
+        last = pred.instrs[-1]
+        if last.op == "cbr" and last.target is not last.other:
+            yield from self.stated(last.srcs[0], last.target is block, pred, True)
+
+    def stated(
+        self, condition: Operand, truth: bool, at: Block, end: bool, depth: int = 0
+    ) -> Iterator[tuple[Terms, Fact]]:
+        """The comparisons that hold if a predicate is true, or false."""
+        instr = self.defs.get(condition) if isinstance(condition, Reg) else None
+        if instr is None or instr.guard is not None or depth > DEEPEST:
+            return
+        if instr.op == "not.pred":
+            yield from self.stated(instr.srcs[0], not truth, at, end, depth + 1)
+        elif instr.op == ("and.pred" if truth else "or.pred"):
+            for source in instr.srcs:
+                yield from self.stated(source, truth, at, end, depth + 1)
+        elif instr.op.startswith("setp.") and not instr.op.endswith(("f32", "64")):
+            _, relation, type = instr.op.split(".")
+            relation = relation if truth else OPPOSITE[relation]
+            a, b = instr.srcs
+            for one, related, other in ((a, relation, b), (b, MIRRORED[relation], a)):
+                form = self.forms.affine(one)
+                if form.terms and type == "s32" and not isinstance(other, Imm):
+                    apart = form.plus(self.forms.affine(other), -1)
+                    if apart.terms:
+                        yield (
+                            apart.terms,
+                            Fact(apart.terms, apart.constant, related, type, other, at, end, minus=one),
+                        )
+                if form.terms and not isinstance(one, Imm):
+                    yield form.terms, Fact(form.terms, form.constant, related, type, other, at, end)
