@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smmux import cuda, float32, float64, int32, int64, uint32, uint64
+from smmux import cuda, float32, float64, int32, int64, uint8, uint32, uint64
 from smmux.kernel import from_source
 
 TYPES = ("bool", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
@@ -93,3 +93,27 @@ def test_all_operators_on_all_pairs(first):
         from_source(text, GLOBALS).simulate(1, THREADS, arrays, gpu="GTX480-48K")
         for n, (symbol, values) in enumerate(wanted):
             equal(arrays[3 * n], values, f"{first} {symbol} {second}")
+
+
+def test_a_small_integer_stays_one_in_loops_and_after_conditions():
+    """NumPy's uint8 and uint64 make a uint64, also where a variable or an element of a local array has the uint8."""
+
+    @cuda.jit
+    def kernel(a, b, o, n):
+        own = cuda.local.array(2, uint8)
+        own[0] = uint8(n)
+        x = uint8(n)
+        for _ in range(n):
+            own[1] = own[0]
+            o[0] = own[0] + a[0]
+            o[1] = x + a[0]
+            x = uint8(x + 1)
+        o[2] = x + a[0]
+        y = uint8(n) if n > 5 else b[0]
+        o[3] = y + a[0]
+        for i in range(b[0], n):
+            o[4] = i
+
+    a, b, o = np.array([2**63 + 5], np.uint64), np.array([2], np.uint8), np.zeros(5, np.uint64)
+    kernel[1, 1](a, b, o, 3)
+    assert o.tolist() == [2**63 + 8, 2**63 + 10, 2**63 + 11, 2**63 + 7, 2]

@@ -118,7 +118,7 @@ def _load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: A
     if f.ctx.dry and dtype.complex:
         return Complex(unknown(dtype.kind), unknown(dtype.kind))
     if f.ctx.dry:
-        return Value(dtype.kind, None, None, dtype.lo, dtype.hi, small=True) if dtype.small else unknown(dtype.kind)
+        return _any_element(dtype)
     target = _reach(f, node, array, index, place)
     if isinstance(target, int):
         zero = constant(dtype.kind, 0)
@@ -402,8 +402,13 @@ def local_elements(array: ArrayRef) -> list[tuple[Any, int]]:
     return []
 
 
+def _any_element(dtype: Scalar) -> Value:
+    """An element of which only the type is known."""
+    return Value(dtype.kind, None, None, dtype.lo, dtype.hi, small=True) if dtype.small else unknown(dtype.kind)
+
+
 def element_variable(f: Frame, storage: LocalArray, index: int) -> Anything:
     """A variable for an element of a per-thread array."""
     dtype = DTYPES[storage.dtype.name]
-    part = unknown(dtype.kind)
+    part = _any_element(dtype)
     return environment.variable(f, Complex(part, part) if dtype.complex else part, f"{storage.name}.{index}")

@@ -370,11 +370,22 @@ WIDENED = (
 """Types of which a variable may have several, each exact in the first."""
 
 
+SMALL_BOUNDS = ((0, 255), (-128, 127), (0, 65535), (-32768, 32767))
+"""Of the integers of 8 and 16 bits."""
+
+
 def _join_alike(a: Value, b: Value, drift: bool) -> Value:
     widest = unknown(a.kind)
     if a.kind is Kind.WEAK_INT and any(v.known and not words.fits_signed(v.lo, v.hi) for v in (a, b)):
         return unknown(Kind.INT64)  # of literals that an int32 does not hold
     if not a.known and a.drift == drift and (a.lo, a.hi) == (widest.lo, widest.hi):
         return a  # already as wide as can be
+    if a.small and b.small and (a.lo, a.hi) != (b.lo, b.hi):
+        low, high = min(a.lo, b.lo), max(a.hi, b.hi)
+        for least, most in SMALL_BOUNDS:
+            if least <= low and high <= most:
+                return Value(a.kind, None, None, least, most, drift, small=True)
     # Bounds are kept only while all definitions agree, so that inference comes to an end.
-    return Value(a.kind, None, None, a.lo, a.hi, drift) if (a.lo, a.hi) == (b.lo, b.hi) else unknown(a.kind, drift)
+    if (a.lo, a.hi) != (b.lo, b.hi):
+        return unknown(a.kind, drift)
+    return Value(a.kind, None, None, a.lo, a.hi, drift, small=a.small and b.small)

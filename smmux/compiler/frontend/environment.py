@@ -184,7 +184,10 @@ def number_variable(f: Frame, template: Value, name: str) -> Value:
             return words.double(kind, (low, high))
         limits = (template.lo, template.hi) if words.fits(template.lo, template.hi) else ()
         return words.integer(kind, (low, high), *limits)
-    return result(kind, f.b.reg(MACHINE_TYPE[kind], name, variable=True), drift=template.drift)
+    reg = f.b.reg(MACHINE_TYPE[kind], name, variable=True)
+    if template.small:
+        return replace(result(kind, reg, template.lo, template.hi, template.drift), small=True)
+    return result(kind, reg, drift=template.drift)
 
 
 def variable(f: Frame, template: Anything, name: str) -> Anything:
@@ -320,7 +323,8 @@ def _template(values: list[Anything]) -> Anything:
         elif isinstance(joined, Value) and isinstance(value, Value):
             known = joined.const if joined.known and same(joined, value) else None
             limits = min(joined.lo, value.lo), max(joined.hi, value.hi)
-            joined = Value(joined.kind, None, known, *limits, joined.drift or value.drift)
+            small = joined.small and value.small
+            joined = Value(joined.kind, None, known, *limits, joined.drift or value.drift, small=small)
         elif isinstance(joined, Complex) and isinstance(value, Complex):
             joined = joined.zip(lambda x, y: _template([x, y]), value)
         elif isinstance(joined, Tuple) and isinstance(value, Tuple):

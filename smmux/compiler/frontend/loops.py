@@ -187,7 +187,7 @@ def _counted(f: Frame, node: ast.For, over: Range, item: Item) -> None:
         return
     low, high = ranges.counter_bounds(over)
     key: Key = (f.id, f".counter.{node.lineno}.{node.col_offset}")
-    initial = replace(over.start, lo=low, hi=high)
+    initial = replace(over.start, lo=low, hi=high, small=False)
     if over.counted.wide and not words.fits(low, high) and not initial.known:
         initial = replace(initial, high=words.high_word(f, over.start))
 
