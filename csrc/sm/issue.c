@@ -247,7 +247,7 @@ static void special_watched(struct sm *sm, uint32_t scheduler) {
 }
 
 issue_slot *issue_of(const struct sm *sm) {
-    static issue_slot *const cases[2][2] = {{plain, watched}, {special, special_watched}};
     const struct config *cfg = sm->m->cfg;
-    return cases[cfg->sfu_slots || holds_warps(cfg)][sm->observed];
+    if (cfg->sfu_slots || holds_warps(cfg)) return sm->observed ? special_watched : special;
+    return sm->observed ? watched : plain;
 }

@@ -22,6 +22,9 @@ from smmux.cuda import threadIdx
 from smmux.kernel import from_source
 
 THREADS = 64
+CARD = "GTX285-1100"
+"""On which VTB makes the FFT faster: with its one small cache of instructions the multiprocessors wait for them most of
+the time, and a block of twice the threads fetches them once for all. On the GTX285, which waits less, none gains."""
 
 KERNELS = '''
 from smmux import cuda, float32
@@ -63,7 +66,7 @@ def fft() -> Advice:
     problem = benchmark.problem({"batch": 240})
     arguments = problem.arguments()
     before = [a.copy() for a in arguments]
-    advice = smmux.advise(benchmark.kernel(), problem.grid, problem.block, arguments, gpu="GTX285", jobs=2)
+    advice = smmux.advise(benchmark.kernel(), problem.grid, problem.block, arguments, gpu=CARD, jobs=2)
     for a, b in zip(arguments, before, strict=True):
         assert a.tobytes() == b.tobytes(), "advise works on copies"
     return advice
@@ -76,7 +79,7 @@ def test_schemes_are_those_of_the_passes(fft: Advice) -> None:
     made = multiplex.vtb(benchmark.kernel())
     grid, block = made.geometry(problem.grid, problem.block)
     arguments = problem.arguments()
-    run = made.simulate(grid, block, arguments, gpu="GTX285", schedule="list")
+    run = made.simulate(grid, block, arguments, gpu=CARD, schedule="list")
     problem.check(arguments)
     assert scheme.result is not None
     assert scheme.result.counters == run.counters
@@ -163,7 +166,7 @@ def test_diagnosis(fft: Advice) -> None:
     assert 0.1 < fft.region_share < 0.6
     assert fft.diagnosis()[1].startswith("an SM holds 1 block, ")
     text = str(fft)
-    for word in ("fft on GTX285", "limited by shared memory", "VTB", "HW, K + 3", "best: "):
+    for word in (f"fft on {CARD}: ", "limited by shared memory", "VTB", "HW, K + 3", "best: "):
         assert word in text
     assert "VTB" in fft._repr_html_()
     assert "VTB" in repr(fft)

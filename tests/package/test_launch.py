@@ -104,8 +104,8 @@ def test_sizes_beyond_the_machine_are_refused(gpu, grid, block, message):
         ({"shared_bytes": 16384}, 32, "needs 16400 bytes of shared memory (parameters and built-ins 16)"),
         ({"shared_bytes": 8192, "dynamic_bytes": 8200}, 32, "needs 16408 bytes of shared memory"),
         ({"nregs": 125}, 32, "uses 125 registers, GTX285 allows 124"),
-        ({"nregs": 64}, 512, "512 threads needs 64 registers each, an SM of GTX285 has 16384"),
-        ({"nregs": 34}, 480, "no block fits: limited by registers"),
+        ({"nregs": 64}, 512, "512 threads with 64 registers each has no room on an SM of GTX285, which has 16384"),
+        ({"nregs": 34}, 480, "compile it with max_registers=32, or launch smaller blocks"),
     ],
 )
 def test_kernels_too_large_for_the_machine_are_refused(facts, block, message):
