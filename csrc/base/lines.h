@@ -13,9 +13,14 @@ static inline size_t lines_round(size_t bytes) {
     return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
-/* Whole lines of zeros, which the caller frees; NULL if there is not enough memory. */
+/* Whole lines of anything, which the caller frees; NULL if there is not enough memory. */
+static inline void *lines_take(size_t bytes) {
+    return aligned_alloc(LINE_BYTES, lines_round(bytes));
+}
+
+/* The same, of zeros. */
 static inline void *lines_alloc(size_t bytes) {
-    void *at = aligned_alloc(LINE_BYTES, lines_round(bytes));
+    void *at = lines_take(bytes);
     return at ? memset(at, 0, lines_round(bytes)) : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/lines.h"
 
 #define PACKET_BYTES 128u /* the largest one */
 #define MAX_FILLS    8u   /* lines on their way at a time */
@@ -46,9 +47,9 @@ struct second {
     uint32_t free; /* list */
     uint32_t unanswered[MOST_icache2_sms];
     uint64_t answer; /* no SM that waits for a line hears before, if memory has it to say later */
-    uint64_t packets_free;                /* bit per record below */
-    uint32_t owner[SUPPLY_PACKETS];       /* the line of each */
-    struct access packet[SUPPLY_PACKETS]; /* of the lines that memory is asked for */
+    uint64_t packets_free;          /* bit per record below */
+    uint32_t owner[SUPPLY_PACKETS]; /* the line of each */
+    struct access *packet;          /* one each, of the lines that memory is asked for */
 };
 
 struct third {
@@ -77,9 +78,10 @@ enum error second_create(struct second **out, const struct config *cfg, struct s
     s->packets_free = ~0ull;
     s->per_line = cfg->icache2_line > PACKET_BYTES ? cfg->icache2_line / PACKET_BYTES : 1;
     const uint32_t requests = count * MAX_ASKS;
-    s->fill = calloc(requests + MAX_FILLS + 1, sizeof *s->fill);
-    s->pool = calloc(requests, sizeof *s->pool);
-    if (!s->fill || !s->pool) return ERROR_NO_MEMORY;
+    s->fill = malloc((requests + MAX_FILLS + 1) * sizeof *s->fill);
+    s->pool = malloc(requests * sizeof *s->pool);
+    s->packet = lines_take(SUPPLY_PACKETS * sizeof *s->packet);
+    if (!s->fill || !s->pool || !s->packet) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < requests; i++) s->pool[i].next = i + 1 < requests ? i + 1 : NOBODY;
     const enum error e = cache_init(&s->cache, &shape);
     s->last_line = (CODE_BASE + first->last_piece * first->piece_bytes) >> s->cache.line_shift;
@@ -91,6 +93,7 @@ void second_destroy(struct second *s) {
     cache_free(&s->cache);
     free(s->fill);
     free(s->pool);
+    free(s->packet);
     free(s);
 }
 
@@ -217,7 +220,7 @@ static void complete(struct second *s, uint32_t index) {
 /* Which packet a record is of; NOBODY: of none. */
 static uint32_t record_of(const struct second *s, const struct access *a) {
     const uintptr_t at = (uintptr_t)a, base = (uintptr_t)s->packet;
-    return at - base < sizeof s->packet ? (uint32_t)((at - base) / sizeof *a) : NOBODY;
+    return at - base < SUPPLY_PACKETS * sizeof *a ? (uint32_t)((at - base) / sizeof *a) : NOBODY;
 }
 
 /* Take what memory has answered out of the SMs' replies. */

@@ -99,19 +99,30 @@ uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t ma
     return count;
 }
 
+/* Do all segments lie in one line of 128 bytes? */
+static bool in_one_line(const struct segment *seg, uint32_t n) {
+    uint32_t differ = seg[0].bytes - 1;
+
+    for (uint32_t i = 1; i < n; i++) differ |= seg[i].addr ^ seg[0].addr;
+    return differ < 128;
+}
+
 uint32_t coalesce_clocks(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
-                         uint32_t width, uint32_t n) {
+                         uint32_t width, const struct segment *seg, uint32_t n) {
     if (cfg->replay_global == cfg->issue_global) return n * cfg->issue_global;
     const uint32_t step = lanes_per_request(cfg, width), group = 0xffffffffu >> (32 - step);
     struct segment line[COALESCE_MAX_SEGMENTS];
     uint32_t requests = 0, lines = 0;
 
     if (n == 1 && step == 32) return cfg->issue_global;
+    const bool one_line = in_one_line(seg, n);
+
     for (uint32_t first = 0; first < 32; first += step) {
         const uint32_t lanes = mask & group << first;
 
-        requests += lanes != 0;
-        lines += coalesce_lines(addr, lanes, 128, line);
+        if (!lanes) continue;
+        requests++;
+        lines += one_line ? 1 : coalesce_lines(addr, lanes, 128, line);
     }
     return requests * cfg->issue_global + (lines - requests) * cfg->replay_global;
 }

@@ -25,10 +25,10 @@ uint32_t coalesce_lines(const uint32_t addr[32], uint32_t mask, uint32_t bytes,
 uint32_t coalesce(const struct config *cfg, const uint32_t addr[32], uint32_t mask, uint32_t width,
                   bool store, struct segment out[COALESCE_MAX_SEGMENTS]);
 
-/* How long the load/store unit takes to issue an access of n such segments. Each request of a warp
+/* How long the load/store unit takes to issue an access of these n segments. Each request of a warp
  * is issued, and its further transactions are replayed; those of CC 2.x are lines of 128 bytes,
  * whatever moves behind the unit. */
 uint32_t coalesce_clocks(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
-                         uint32_t width, uint32_t n);
+                         uint32_t width, const struct segment *seg, uint32_t n);
 
 #endif

@@ -75,12 +75,12 @@ static size_t size_of_freed(const struct xbar *x) {
 }
 
 static size_t size_of_rooms(const struct xbar *x) {
-    return size_of_freed(x) + lines_round(x->slices * sizeof(struct room));
+    return lines_round(x->slices * sizeof(struct room));
 }
 
-static uint8_t *place_rooms(const struct xbar *x, struct xbar_tpc *tpc, uint8_t *at) {
-    tpc->freed = (uint64_t *)(void *)at;
-    tpc->room = (struct room *)(void *)(at + size_of_freed(x));
+static uint8_t *place_rooms(const struct xbar *x, uint32_t t, uint8_t *at) {
+    x->tpc[t].freed = x->freed + t * size_of_freed(x) / sizeof *x->freed;
+    x->tpc[t].room = (struct room *)(void *)at;
     return at + size_of_rooms(x);
 }
 
@@ -95,7 +95,8 @@ static bool place(struct xbar *x) {
                  marks = size_of_marks(x->tpcs, x->slices) + size_of_marks(x->slices, x->tpcs),
                  total = x->slices * slice + x->tpcs * tpc + marks;
     uint8_t *at = x->arena = lines_alloc(total);
-    if (!at) return false;
+    x->freed = lines_take(x->tpcs * size_of_freed(x) + 1); /* there may be none */
+    if (!at || !x->freed) return false;
     x->slice = (struct xbar_slice *)(void *)at, at += x->slices * sizeof *x->slice;
     x->tpc = (struct xbar_tpc *)(void *)at, at += x->tpcs * sizeof *x->tpc;
     for (uint32_t s = 0; s < x->slices; s++) {
@@ -104,7 +105,7 @@ static bool place(struct xbar *x) {
     }
     for (uint32_t t = 0; t < x->tpcs; t++) {
         at = place_streams(&x->tpc[t].replies, x->slices, at);
-        at = place_rooms(x, &x->tpc[t], at);
+        at = place_rooms(x, t, at);
         at = place_outbox(&x->tpc[t].sent, x->slices, at);
     }
     at = place_marks(&x->to_slice, x->tpcs, x->slices, at);
@@ -148,6 +149,7 @@ enum error xbar_init(struct xbar *x, const struct config *cfg) {
 void xbar_free(struct xbar *x) {
     free(x->pool);
     free(x->arena);
+    free(x->freed);
     memset(x, 0, sizeof *x);
 }
 
@@ -240,7 +242,7 @@ static bool take_room(const struct xbar *x, struct xbar_tpc *tpc, uint32_t slice
     *from = 0;
     if (!x->room) return true;
     if (room->taken == x->room) return false;
-    *from = tpc->freed[slice * x->room + room->next];
+    if (room->next < room->known) *from = tpc->freed[slice * x->room + room->next];
     room->next = place_after(x, room->next);
     room->taken++;
     return true;
@@ -252,6 +254,7 @@ static void leave_room(const struct xbar *x, struct xbar_tpc *tpc, uint32_t slic
     if (!x->room) return;
     assert(room->taken);
     tpc->freed[slice * x->room + room->answer] = cycle;
+    if (room->known == room->answer) room->known++;
     room->answer = place_after(x, room->answer);
     room->taken--;
 }

@@ -97,6 +97,7 @@ struct marks {
  * of the one port_room before it, so the cycles at which places became free form a ring. */
 struct room {
     uint16_t taken;        /* places */
+    uint16_t known;        /* places from the first on that a reply has left: the others are free */
     uint16_t next, answer; /* where in the ring the next request and the next reply look */
 };
 
@@ -130,6 +131,7 @@ struct xbar {
     struct xbar_slice *slice;
     struct marks to_slice, to_tpc;
     void *arena;                 /* what the pointers of the two point into */
+    uint64_t *freed;             /* but for the rings, of which a short launch uses little */
     uint32_t sending, returning; /* rows that TPCs and slices write in this pass */
     bool sent, returned;         /* there are rows that nobody has read yet */
     bool collecting, receiving;  /* they are read in this pass */

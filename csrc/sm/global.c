@@ -277,7 +277,7 @@ bool global_issue(struct memop *op) {
     if (op->u->op == OP_TEX) read_now(a);
     if (!is_load(op->u->op) && sm->caches[CACHE_DATA].present) smcache_store(sm, seg, n);
     const uint64_t at = op->t + cfg->lat_global;
-    const uint32_t clocks = coalesce_clocks(cfg, op->addr, op->active, op->u->width, n);
+    const uint32_t clocks = coalesce_clocks(cfg, op->addr, op->active, op->u->width, seg, n);
     const uint32_t later = clocks - cfg->issue_global, apart = n > 1 ? later / (n - 1) : 0;
     const uint32_t pending =
         cache ? smcache_load(sm, cache, a, seg, n, at, apart) : send_all(op, a, seg, n, at, apart);

@@ -50,6 +50,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     port->in = part(arena, &used, flights, sizeof *port->in);
     sm->replies = part(arena, &used, flights, sizeof *sm->replies);
     sm->waiters = part(arena, &used, flights, sizeof *sm->waiters);
+    if (cfg->icache2_bytes) sm->asks = part(arena, &used, 2 * MAX_MISSES, sizeof *sm->asks);
     sm->claims = part(arena, &used, cfg->max_warps_sm, sizeof *sm->claims);
     sm->access_next = part(arena, &used, flights, sizeof *sm->access_next);
     for (struct warp *w = sm->warps; w < end; w++)

@@ -152,6 +152,13 @@ struct ask {
     struct access *access;
 };
 
+/* A line of the program that has been looked up and was there. Until the next line comes into the
+ * cache the same look-up finds it in the same way, and has nothing more to ask for ahead. */
+struct settled {
+    uint64_t fills; /* of the cache so far */
+    uint32_t line, way;
+};
+
 struct sm {
     /* hot: scanned at every issue */
     _Alignas(64) struct scheduler sched[MAX_SCHEDULERS];
@@ -201,7 +208,8 @@ struct sm {
     uint64_t floor[MAX_WARPS];   /* earliest issue of a warp whose instruction is being fetched */
     uint32_t awaited[MAX_WARPS]; /* line that such a warp waits for */
     uint32_t piece_bytes, last_piece; /* of the program, as it is fetched */
-    struct ask asks[2 * MAX_MISSES];  /* those not yet looked at (chip/supply.h), in order */
+    struct settled settled[16];       /* by the low bits of the line */
+    struct ask *asks; /* not yet looked at (chip/supply.h), in order; room for 2 * MAX_MISSES */
     uint32_t ask_count;
     uint8_t *shared;
     /* cold: blocks */

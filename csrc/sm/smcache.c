@@ -232,8 +232,13 @@ void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
  * prefetches, for the next line too. */
 static bool look_up(struct sm *sm, uint32_t piece) {
     struct sm_cache *c = &sm->caches[CACHE_CODE];
-    const uint32_t line = line_of(c, CODE_BASE + piece * sm->piece_bytes),
-                   last = line_of(c, CODE_BASE + sm->last_piece * sm->piece_bytes),
+    const uint32_t line = line_of(c, CODE_BASE + piece * sm->piece_bytes);
+    struct settled *known = &sm->settled[line % (sizeof sm->settled / sizeof *sm->settled)];
+    if (known->line == line && known->fills == c->fills) {
+        cache_touch(&c->cache, known->way);
+        return true;
+    }
+    const uint32_t last = line_of(c, CODE_BASE + sm->last_piece * sm->piece_bytes),
                    index = cache_find(&c->cache, line);
     const uint64_t at = sm->now + sm->m->cfg->lat_global;
     if (index != CACHE_NONE) {
@@ -247,6 +252,9 @@ static bool look_up(struct sm *sm, uint32_t piece) {
         start_miss(sm, CACHE_CODE, NULL, line + 1, at);
         sm->count.icache_prefetches++;
     }
+    /* Without a free entry for a miss the next line could not be asked for. */
+    if (index != CACHE_NONE && c->miss_free)
+        *known = (struct settled){.fills = c->fills, .line = line, .way = index};
     return index != CACHE_NONE;
 }
 
