@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
 import pytest
 
-from smmux import cuda, progress
+from smmux import cuda, float32, gpus, progress, smm
+from smmux.management import Management
 from smmux.progress import SpinningWarning
 
 
@@ -34,7 +36,35 @@ def computing(a, n):
     a[0] = x
 
 
-@pytest.mark.parametrize(("kernel", "places"), [(waiting, r"1 warp at line \d+"), (locking, r"4 warps at line \d+")])
+@cuda.jit
+def turning(a):
+    """Four blocks take turns at shared memory that one of them fills."""
+    tile = smm.array(3000, float32)
+    for k in range(8):
+        smm.alloc()
+        tile[cuda.threadIdx.x] = k
+        smm.release()
+    a[cuda.grid(1)] = 0
+
+
+@cuda.jit
+def nothing(a):
+    while True:
+        pass
+
+
+class Slow(Management):
+    """Takes its time to grant shared memory."""
+
+    def place(self, request, free):
+        time.sleep(0.07 if request.allocation else 0)
+        return super().place(request, free)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "places"),
+    [(waiting, r"1 warp at line \d+"), (locking, r"4 warps at line \d+"), (nothing, "4 warps at line")],
+)
 def test_a_kernel_that_spins_is_told(kernel, places):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -48,6 +78,14 @@ def test_a_kernel_that_computes_is_not():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         computing.simulate(1, 32, (a, 700_000))
+
+
+def test_a_kernel_on_a_slow_host_is_not():
+    """Its warps stand where they were for seconds, but for few cycles."""
+    small = gpus.get("GTX285").replace(sm_count=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        turning.simulate(4, 32, (np.zeros(128, np.float32),), gpu=small, management=Slow, extra_blocks=3, window=1)
 
 
 def test_a_terminal_shows_blocks_and_cycles(capsys, monkeypatch):
