@@ -402,7 +402,7 @@ def local_elements(array: ArrayRef) -> list[tuple[Any, int]]:
     return []
 
 
-def _any_element(dtype: Scalar) -> Value:
+def _any_element(dtype: Dtype) -> Value:
     """An element of which only the type is known."""
     return Value(dtype.kind, None, None, dtype.lo, dtype.hi, small=True) if dtype.small else unknown(dtype.kind)
 
