@@ -1,6 +1,6 @@
 """Validation: microbenchmarks and kernels with published measurements of real cards, simulated beside them.
 
-The published values are the rows of `experiments/hardware/published.csv`; the kernels are in
+The published values are the rows of `experiments/common/published.csv`; the kernels are in
 `experiments/common/kernels`, and their outputs are checked in every run. Without options each row is simulated.
 --gpu NAME runs everything that the machine can run, measured or not; `run(gpu=[machine])` does so with a machine of
 one's own, and --values adds a table of measurements of it.
@@ -38,7 +38,7 @@ Made by `python -m experiments.validation --page docs/validation.md`; a test hol
 
 Each row is a measurement of a real card that somebody published. A kernel written for it runs on the simulated card,
 its outputs are checked, and its rate or latency stands beside the measured one. Nothing was tuned until a row came out.
-The values are in [published.csv](../experiments/hardware/published.csv), the kernels in
+The values are in [published.csv](../experiments/common/published.csv), the kernels in
 [experiments/common/kernels](../experiments/common/kernels).
 
 `python -m experiments.validation --gpu K20c` runs everything on one machine, measured or not. For a machine of your

@@ -1,4 +1,4 @@
-"""Measurements of real cards that were published: the rows of `experiments/hardware/published.csv`, and their cards.
+"""Measurements of real cards that were published: the rows of `experiments/common/published.csv`, and their cards.
 
 A row: the machine's name, the probe that simulates the measurement, the value (or its range, "5-7"), its unit, how far
 off counts as right (0.15: up to 15 %; nothing where that was not laid down beforehand), the source (keys of
@@ -20,7 +20,7 @@ from smmux.gpus import Gpu
 
 __all__ = ["TABLE", "TITLES", "Published", "machine", "published", "sources"]
 
-TABLE = Path(__file__).parents[1] / "hardware" / "published.csv"
+TABLE = Path(__file__).with_name("published.csv")
 
 TITLES: Mapping[str, str] = {
     "BABEL": "BabelStream results 1.0 (UoB-HPC/BabelStream, results/v1.0/cuda)",
