@@ -61,7 +61,7 @@ static enum error create_supply(struct gpu *g) {
     const struct config *cfg = g->l->cfg;
     enum error e = third_create(&g->third, cfg);
     const uint32_t count = (cfg->sm_count + cfg->icache2_sms - 1) / cfg->icache2_sms;
-    g->seconds = calloc(count, sizeof *g->seconds);
+    g->seconds = calloc(count, sizeof(void *));
     if (!g->seconds) return ERROR_NO_MEMORY;
     for (; !e && g->second_count < count; g->second_count++) {
         const uint32_t first = g->second_count * cfg->icache2_sms, left = cfg->sm_count - first;
