@@ -297,7 +297,6 @@ bool global_const(struct memop *op, uint32_t busy) {
     struct sm *sm = op->sm;
     struct segment seg[COALESCE_MAX_SEGMENTS];
     const uint32_t line = 1u << sm->caches[CACHE_CONST].cache.line_shift;
-    for (uint32_t lane = 0; lane < 32; lane++) op->addr[lane] += CONST_BASE;
     const uint32_t n = coalesce_lines(op->addr, op->active, line, seg);
     const uint32_t need = need_of(sm, CACHE_CONST, seg, n);
     if (!has_room(sm, need)) return claim(op, CACHE_CONST, seg, n, need);

@@ -274,20 +274,31 @@ static uint32_t distinct_addresses(const struct memop *op) {
     return n;
 }
 
+/* Put the constants that the active lanes ask for into their registers, one of which may be that of
+ * the address: the instruction is sure to issue. */
+static void load_constants(const struct memop *op) {
+    const struct program *p = op->sm->m->program;
+    for (uint32_t word = 0; word < memop_words(op->u->width); word++)
+        for (uint32_t left = op->active; left; left &= left - 1) {
+            const uint32_t lane = bits_lowest(left), at = op->addr[lane] - CONST_BASE + 4 * word;
+            op->w->rows[op->u->data[word] * 32u + lane] =
+                lane_load(p->constants + at, op->u->width, op->u->flags & INSN_SIGNED);
+        }
+}
+
 static bool issue_const(struct memop *op) {
     const struct machine *m = op->sm->m;
-    const uint32_t words = memop_words(op->u->width);
     uint32_t busy = m->cfg->issue_const, late = 0;
     if (op->active) {
-        if (!lsu_addresses(op, 0, m->program->constant_bytes, 0, ERROR_CONST_BOUNDS)) return false;
-        for (uint32_t word = 0; word < words; word++)
-            for (uint32_t lane = 0; lane < 32; lane++)
-                if (op->active >> lane & 1)
-                    op->w->rows[op->u->data[word] * 32u + lane] =
-                        lane_load(m->program->constants + op->addr[lane] + 4 * word, op->u->width,
-                                  op->u->flags & INSN_SIGNED);
+        if (!lsu_addresses(op, 0, m->program->constant_bytes, CONST_BASE, ERROR_CONST_BOUNDS))
+            return false;
         busy += (distinct_addresses(op) - 1) * m->cfg->const_clk_per_way;
-        if (m->cfg->icache2_bytes && m->cfg->const_bytes) return global_const(op, busy);
+        if (m->cfg->icache2_bytes && m->cfg->const_bytes) {
+            if (!global_const(op, busy)) return false;
+            load_constants(op);
+            return true;
+        }
+        load_constants(op);
         late = smcache_const(op->sm, op->addr, op->active);
         op->sm->count.const_accesses++;
     }

@@ -50,8 +50,9 @@ static inline void memop_next(struct memop *op) {
 
 /* Issue a global, local or texture access; false if it has to wait for room, or faulted. */
 bool global_issue(struct memop *op);
-/* Issue a constant access that has its values already and holds its unit for so many clocks; lines
- * that the cache does not have come from the level behind it. False if it has to wait for room. */
+/* Issue a constant access that holds its unit for so many clocks; lines that the cache does not
+ * have come from the level behind it. The caller loads the values then. False if it has to wait for
+ * room: it issues anew, and its registers must be as they were. */
 bool global_const(struct memop *op, uint32_t busy);
 /* Is there still no room at cycle t for the access that the warp has a claim for? Then it sleeps.
  */

@@ -69,3 +69,30 @@ def test_nobody_starves_where_there_is_room_for_all() -> None:
     assert enough["idle_credits"] == 0
     assert run(l1_bytes=0, credits=2 * lines) == enough
     assert run(l1_bytes=0, credits=lines // 8)["idle_credits"] > 0
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "GTX480-48K"])
+def test_a_constant_that_waits_for_room_is_looked_up_once(gpu: str) -> None:
+    """Each thread follows a chain through a table of constants; the address lies in the register that is loaded."""
+    following = np.random.default_rng(7).permutation(1024).astype(np.uint32)
+    a = Assembler()
+    a("mad.lo.s32", d=0, a=CTAID_X, b=a.imm(THREADS), c=TID_X)
+    a("mad.lo.s32", d=2, a=0, b=a.imm(4), c=a.param(0))
+    a("shl.b32", d=1, a=0, b=a.imm(2))
+    for _ in range(LOADS):
+        a("ld.const", d=1, a=1, width=4)
+    a("st.global", d=1, a=2, width=4, aux=0)
+    a("exit")
+    y = np.zeros(BLOCKS // 2 * THREADS, np.uint32)
+    result = a.run(
+        variant(gpu, sm_count=1, credits=1),
+        grid=(BLOCKS // 2, 1, 1),
+        block=(THREADS, 1, 1),
+        buffers=(y,),
+        const=(following * 4).tobytes(),
+    )
+    expected = np.arange(y.size)
+    for _ in range(LOADS):
+        expected = following[expected]
+    assert np.array_equal(y, 4 * expected)
+    assert result["counters"]["idle_credits"] > 0
