@@ -1,0 +1,7 @@
+"""TELEPORT: tiles of arrays that are fetched before a thread block starts."""
+
+from __future__ import annotations
+
+from smmux.preload.table import MAX_ENTRIES, Entry, Extent, Table
+
+__all__ = ["MAX_ENTRIES", "Entry", "Extent", "Table"]
