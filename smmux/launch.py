@@ -41,9 +41,9 @@ def launch(
     Raises LaunchError for a launch that does not fit the machine or arguments that do not fit the kernel, ConfigError
     for an option without meaning, and other subclasses of KernelError for failures in the kernel.
     """
-    machine = gpus.current() if gpu is None else gpus.get(gpu)
     chosen = complete(options)
     numbers, check = for_core(chosen), chosen["check"]
+    machine = (gpus.current() if gpu is None else gpus.get(gpu)).with_banks(chosen["bank_bytes"])
     interrupt.poll()
     try:
         grid3, block3 = dim3("grid", grid), dim3("block", block)

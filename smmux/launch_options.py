@@ -53,13 +53,14 @@ MAX_HOST_THREADS: Final = 64
 class Option:
     """One option of a run, beside its keyword and its type.
 
-    default: the value of a run that does not give it. key: its name among the options of the core. number: the check,
-    which turns keyword and value into the number that the core takes, or raises ConfigError. meaning: the explanation
+    default: the value of a run that does not give it. key: its name among the options of the core, None for one that
+    changes the machine instead. number: the check, which turns keyword and value into the number that the core takes,
+    or raises ConfigError. meaning: the explanation
     that help prints. text: the conversion of a word of the command line, None if the command line has no such option.
     """
 
     default: Any
-    key: str
+    key: str | None
     number: Callable[[str, Any], int]
     meaning: str
     text: Callable[[str], Any] | None = None
@@ -70,7 +71,7 @@ def _one_of(values: Mapping[Any, int]) -> Callable[[str, Any], int]:
 
     def number(name: str, value: Any) -> int:
         if value not in tuple(values):
-            names = f"one of {', '.join(filter(None, values))}"
+            names = f"one of {', '.join(map(str, filter(None, values)))}"
             raise ConfigError(f"{name} must be {'None or ' * (None in values)}{names}, not {value!r}")
         return values[value]
 
@@ -126,6 +127,17 @@ class LaunchOptions(TypedDict, total=False):
             "max_waiting",
             _between(0, MAX_BLOCKS),
             "blocks that may wait at smm.alloc() on an SM while another one starts, with throttled management",
+            int,
+        ),
+    ]
+    bank_bytes: Annotated[
+        int | None,
+        Option(
+            None,
+            None,
+            _one_of({None: 0, 4: 4, 8: 8}),
+            "width of the banks of shared memory, 4 or 8 bytes, on machines that can be set to either (compute "
+            "capability 3.x), as cudaDeviceSetSharedMemConfig does for all launches; None in Python for the machine's",
             int,
         ),
     ]
@@ -200,7 +212,8 @@ def complete(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def for_core(options: Mapping[str, Any]) -> dict[str, int]:
     """All options as the core takes them. Raises ConfigError for a value, or two together, without meaning."""
-    numbers = {option.key: option.number(name, options[name]) for name, option in OPTIONS.items()}
+    checked = {option.key: option.number(name, options[name]) for name, option in OPTIONS.items()}
+    numbers = {key: number for key, number in checked.items() if key}
     management = name_of(options["management"])
     if options["extra_blocks"] and not _core.MANAGEMENTS.get(management, True):
         raise ConfigError(f"extra_blocks needs management='dynamic': {management} management stays at K blocks")

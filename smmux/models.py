@@ -248,11 +248,7 @@ def bank_passes(
     capability 3.x, 4 or 8 bytes (default: the machine's). mask: the lanes that take part (default: all that have one).
     Rules: CUDA C Programming Guide 5.5, G.3.3, G.4.3, G.5.3. Raises ValueError for malformed arguments.
     """
-    machine = gpus.get(gpu)
-    if mode is not None:
-        if mode not in (4, 8) or machine.smem_rule != 3:
-            raise ValueError(f"mode {mode!r}: only compute capability 3.x has bank modes, 4 and 8 bytes")
-        machine = machine.replace(smem_bank_bytes=mode)
+    machine = gpus.get(gpu).with_banks(mode)
     lanes, bits = _warp(addresses, width, mask)
     passes, ideal = _core.bank_passes(gpus.as_tuple(machine), lanes, width, bits)
     bank_bytes = machine.smem_bank_bytes if machine.smem_rule == 3 else 4

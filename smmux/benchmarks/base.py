@@ -19,6 +19,7 @@ __all__ = [
     "Benchmark",
     "Problem",
     "Table1",
+    "Workload",
     "WrongOutputError",
     "close",
     "eighths",
@@ -76,17 +77,13 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Benchmark:
-    """A row of Table 1 as a program.
+class Workload:
+    """A program with an oracle: kernels by build, problems by size.
 
-    kernels: the baseline of each build; the first build named is the default one.
+    kernels: one for each build; the first build named is the default one.
     problems: makes the problem of a build from the sizes as keywords.
     sizes: keywords of `problems` under the names "default", "large" (for waves enough where four blocks are combined),
     "quick" (about an eighth) and "tiny" (for tests).
-    used: shapes of shared arrays, by name, of which the kernels use less than they declare; the variant "hw" allocates
-    what they use. divided: arguments of `multiplex.co_hw` and `co_vtb` for the default build, where the paper has them.
-    combined: thread blocks that the paper's VTB combines. table1: what the paper prints. pointer_bytes: size of a
-    pointer with which the paper's bytes come out.
     """
 
     name: str
@@ -94,11 +91,6 @@ class Benchmark:
     kernels: Mapping[str, Any]
     problems: Callable[..., Problem]
     sizes: Mapping[str, Mapping[str, float]]
-    table1: Table1
-    pointer_bytes: int = 8
-    used: Mapping[str, int | tuple[int, ...]] = field(default_factory=dict)
-    divided: Mapping[str, Any] = field(default_factory=dict)
-    combined: int = 2
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", MappingProxyType(dict(self.kernels)))
@@ -107,6 +99,44 @@ class Benchmark:
     def builds(self) -> tuple[str, ...]:
         """Builds of the kernel, the default one first."""
         return tuple(self.kernels)
+
+    def problem(self, size: str | Mapping[str, float] = "default", build: str | None = None) -> Problem:
+        """The problem of a named size, or of the sizes given as a mapping; the default ones where it has none.
+
+        Raises KeyError for unknown names, ValueError for sizes that the kernel cannot take.
+        """
+        if isinstance(size, str):
+            sizes = self._one_of(self.sizes, "size", size)
+        else:
+            known = {name: None for named in self.sizes.values() for name in named}
+            for name in size:
+                self._one_of(known, "size", name)
+            sizes = {**self.sizes["default"], **size}
+        build = build or self.builds[0]
+        self._one_of(self.kernels, "build", build)
+        return self.problems(build=build, **sizes)
+
+    def _one_of(self, known: Mapping[str, Any], what: str, name: str) -> Any:
+        if name not in known:
+            raise KeyError(f"{self.name} has no {what} {name!r}; it has {', '.join(known)}")
+        return known[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark(Workload):
+    """A row of Table 1 as a program; its kernels are the baseline of each build.
+
+    table1: what the paper prints. pointer_bytes: size of a pointer with which the paper's bytes come out.
+    used: shapes of shared arrays, by name, of which the kernels use less than they declare; the variant "hw" allocates
+    what they use. divided: arguments of `multiplex.co_hw` and `co_vtb` for the default build, where the paper has them.
+    combined: thread blocks that the paper's VTB combines.
+    """
+
+    table1: Table1
+    pointer_bytes: int = 8
+    used: Mapping[str, int | tuple[int, ...]] = field(default_factory=dict)
+    divided: Mapping[str, Any] = field(default_factory=dict)
+    combined: int = 2
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -135,27 +165,6 @@ class Benchmark:
             return kernel, problem.grid, problem.block
         kernel = _fitted(kernel, problem.grid, problem.block)
         return kernel, *kernel.geometry(problem.grid, problem.block)
-
-    def problem(self, size: str | Mapping[str, float] = "default", build: str | None = None) -> Problem:
-        """The problem of a named size, or of the sizes given as a mapping; the default ones where it has none.
-
-        Raises KeyError for unknown names, ValueError for sizes that the kernel cannot take.
-        """
-        if isinstance(size, str):
-            sizes = self._one_of(self.sizes, "size", size)
-        else:
-            known = {name: None for named in self.sizes.values() for name in named}
-            for name in size:
-                self._one_of(known, "size", name)
-            sizes = {**self.sizes["default"], **size}
-        build = build or self.builds[0]
-        self._one_of(self.kernels, "build", build)
-        return self.problems(build=build, **sizes)
-
-    def _one_of(self, known: Mapping[str, Any], what: str, name: str) -> Any:
-        if name not in known:
-            raise KeyError(f"{self.name} has no {what} {name!r}; it has {', '.join(known)}")
-        return known[name]
 
 
 @cache

@@ -33,7 +33,8 @@ _CORE: dict[str, Value] = {
     "smem_reserved": (0, "PG55 E.2.5.2"),
     "param_in_smem": (0, "PG55 E.2.5.2"),
     "pointer_bytes": (8, "PG55 E.2.5.2"),
-    "smm_unit": (16, "MODEL"),
+    # Which words share a 64-word segment depends on where a block's memory starts: at a multiple of the unit.
+    "smm_unit": (256, "OCC51"),
     "schedulers": (4, "PG55 G.5.1"),
     "sched_policy": ("gto", "GS-KEP"),
     "sched_group": (8, "MEM Narasiman et al., MICRO 2011"),  # of no card: two_level alone

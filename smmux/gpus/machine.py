@@ -113,6 +113,19 @@ class Gpu(_Parameters):
                 raise ConfigError(f"{self.name} has no parameter {name!r}{did_you_mean(name, known)}")
         return dataclasses.replace(self, **changes)
 
+    def with_banks(self, width: int | None) -> Gpu:
+        """The machine with banks of shared memory `width` bytes wide; None leaves them as they are.
+
+        cudaDeviceSetSharedMemConfig sets it on a card. Raises ConfigError for a width or a machine without that choice.
+        """
+        if width is None:
+            return self
+        if width not in (4, 8) or self.smem_rule != 3:
+            raise ConfigError(
+                f"banks of {width} bytes on {self.name}: only compute capability 3.x has bank modes, 4 and 8 bytes"
+            )
+        return self.replace(smem_bank_bytes=width)
+
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, as plain data."""
         return {"name": self.name, **{name: getattr(self, name) for name in PARAMETERS}}
