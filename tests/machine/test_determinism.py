@@ -189,7 +189,7 @@ def test_memory_lags_behind_where_one_partition_has_all_the_work(gpu: str) -> No
         same, windows, passes = host_work(gpu, threads, camped=True)
         assert same == cycles
         assert 1.9 * alone <= windows <= 2.1 * alone
-        assert passes <= 1.1 * windows  # both begin and end of the run apart
+        assert passes <= 1.15 * windows  # both begin and end of the run apart
 
 
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "K20c"])
