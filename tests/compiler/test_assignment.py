@@ -11,11 +11,12 @@ from smmux.kernel import from_source
 from tests.compiler.front import run
 
 RAISES = "raises"
+TABLE = np.arange(10, 26, dtype=np.int32)
 
 
 def as_python(text: str, i: int, n: int) -> Any:
     """What the text makes of y in plain Python, where it starts as -7."""
-    names = {"i": i, "n": n}
+    names = {"i": i, "n": n, "TABLE": TABLE}
     try:
         exec("def f(i, n):\n    y = -7\n" + indented(text) + "    return y\n", names)
         return names["f"](i, n)  # type: ignore[operator]
@@ -31,7 +32,7 @@ def as_kernel(text: str, threads: int, n: int) -> Any:
     source = f"def k(out, n):\n    i = cuda.grid(1)\n    y = -7\n{indented(text)}    out[i] = y\n"
     out = np.zeros(threads, np.int32)
     try:
-        run(from_source(source, {"cuda": cuda}), 1, threads, out, n)
+        run(from_source(source, {"cuda": cuda, "TABLE": TABLE}), 1, threads, out, n)
     except smmux.KernelUnboundLocalError as error:
         assert "is used before it is assigned" in str(error)
         return RAISES
@@ -51,6 +52,11 @@ KERNELS = {
     "pair of the iteration before, too early": "for j in range(n):\n    if j >= 0:\n        y += x[1]\n    x = i, j",
     "pair of one turn": "for j in range(n):\n    if i == j:\n        x = i, j\ny = x[1]",
     "complex of one turn": "for j in range(n):\n    if i == j:\n        x = j + 2j\ny = int(x.real + x.imag)",
+    "view in a loop that may make no trip": "for j in range(n):\n    x = TABLE[j:]\ny = x[1]",
+    "view of the iteration before": "for j in range(n):\n    if j > 0:\n        y += x[1]\n    x = TABLE[j:]",
+    "view of the iteration before, too early": "for j in range(n):\n    y += x[1]\n    x = TABLE[j:]",
+    "view of one turn": "for j in range(n):\n    if i == j:\n        x = TABLE[j : j + 2]\ny = x[-1]",
+    "one view of one turn": "for j in range(n):\n    if i == j:\n        x = TABLE[6:2:-2]\ny = x[1]",
     "counter of such a loop": "for j in range(n):\n    pass\ny = j",
     "trip count per thread": "for j in range(i):\n    x = j\ny = x",
     "the iteration before": "for j in range(n):\n    if j > 0:\n        y += x\n    x = j",
@@ -75,6 +81,28 @@ def test_as_python(name: str, n: int) -> None:
     expected: Any = [as_python(text, i, n) for i in range(4)]
     found = as_kernel(text.replace("return -7", "out[i] = y\n    return"), 4, n)
     assert found == (RAISES if RAISES in expected else expected)
+
+
+@pytest.mark.parametrize("threads", [3, 8])
+def test_views_of_a_thread_s_own_array_live_behind_the_loop_that_assigns_them(threads: int) -> None:
+    """As virtual blocks have them, which take turns."""
+
+    @cuda.jit
+    def kernel(out, turns):  # type: ignore[no-untyped-def]
+        i = cuda.grid(1)
+        own = cuda.local.array(4, np.int32)
+        for j in range(4):
+            own[j] = 10 * i + j
+        for turn in range(turns):
+            if turn == i:
+                part, row = own[1:3], out[:, i]
+                part[1] += turn
+        for j in range(2):
+            row[j] = part[j]
+
+    out = np.zeros((2, threads), np.int32)
+    run(kernel, 1, threads, out, threads)
+    assert out.tolist() == [[10 * i + 1 for i in range(threads)], [11 * i + 2 for i in range(threads)]]
 
 
 def test_what_no_path_assigns_is_refused() -> None:

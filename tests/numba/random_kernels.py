@@ -181,8 +181,9 @@ class Writer:
         return kind if word == "t" else NAMES[kind]
 
     def literal(self, kind: str) -> str:
-        """A number without a type."""
-        return str(self.rng.choice([x for x in LITERALS[kind] if self.arrays or x not in ("n", "r")]))
+        """A number without a type; in the 32-bit language an argument has one, int32 or float32."""
+        text = str(self.rng.choice([x for x in LITERALS[kind] if self.arrays or x not in ("n", "r")]))
+        return "uint32(n)" if text == "n" and kind == "u" and not self.wide else text
 
     def index(self, limit: int, *, signed: bool = True) -> str:
         """An index of an axis with as many elements, a power of two; signed: perhaps counted from the end."""

@@ -36,6 +36,8 @@ from smmux.compiler.frontend.typed_values import (
 )
 from smmux.types import Record, Scalar
 
+NOTHING = Static(None)
+
 # -- indexing
 
 
@@ -73,14 +75,19 @@ def _reach(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: 
     return place.offset if known else array_choices.demote(f, storage)
 
 
-def _each(f: Frame, node: ast.AST, place: ArrayRef, access: Callable[[ArrayRef], Anything]) -> Anything:
-    """The access of an element, which has a branch for each of several arrays that it may lie in."""
+def _each(
+    f: Frame, node: ast.AST, place: ArrayRef, access: Callable[[ArrayRef], Anything], nothing: Anything = NOTHING
+) -> Anything:
+    """The access of an element, which has a branch for each of several arrays that it may lie in; or nothing, where no
+    path has assigned one and the kernel ends before."""
     if not isinstance(place.storage, Choice) or f.ctx.dry:
         return access(place)
     assert place.which is not None
     key = (f.id, f".chosen.{getattr(node, 'lineno', 0)}.{getattr(node, 'col_offset', 0)}")
     which, edges = operand(f, place.which), []
     arrays = array_choices.storages(f, place)
+    if not arrays:
+        return nothing
     for storage in arrays:
         other = None
         if storage is not arrays[-1]:
@@ -106,7 +113,16 @@ def load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Anythi
     place = locate(f, node, array, index)
     if place.shape:
         return place
-    return _each(f, node, place, lambda one: _load(f, node, array, index, one))
+    return _each(f, node, place, lambda one: _load(f, node, array, index, one), _zero(array))
+
+
+def _zero(array: ArrayRef) -> Anything:
+    """What an element holds that nobody has stored to."""
+    if isinstance(array.dtype, Structure | Packed):
+        return NOTHING
+    dtype = DTYPES[array.dtype.name]
+    zero = constant(dtype.kind, 0)
+    return Complex(zero, zero) if dtype.complex else zero
 
 
 def _load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef) -> Anything:
@@ -121,8 +137,7 @@ def _load(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: A
         return _any_element(dtype)
     target = _reach(f, node, array, index, place)
     if isinstance(target, int):
-        zero = constant(dtype.kind, 0)
-        return f.ctx.env.get((place.storage, target), Complex(zero, zero) if dtype.complex else zero)
+        return f.ctx.env.get((place.storage, target), _zero(array))
     if target.space is ir.Space.CONST and place.base is None:
         count = target.nbytes // dtype.size
         if not 0 <= place.offset < count:
@@ -177,9 +192,9 @@ def store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], value: A
 
 
 def _store(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], place: ArrayRef, value: Anything) -> Anything:
-    """Store to an element; returns nothing that is of use."""
+    """Store to an element."""
     _store_element(f, node, array, index, place, value)
-    return Static(None)
+    return NOTHING
 
 
 def _store_element(
@@ -262,7 +277,7 @@ def atomic(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], name: s
     converted = [word for v in numbers for word in _words(f, v)]
     if f.ctx.dry:
         return unknown(dtype.kind)
-    old = _each(f, node, place, lambda one: _atomic(f, node, array, index, one, name, converted))
+    old = _each(f, node, place, lambda one: _atomic(f, node, array, index, one, name, converted), _zero(array))
     assert isinstance(old, Value)
     return old
 

@@ -147,7 +147,7 @@ def memory(f: Frame, array: ArrayRef) -> ir.Storage | None:
         return storage.memory
     if not isinstance(storage, Choice):
         return storage
-    return None if f.ctx.dry else max(storages(f, array), key=lambda s: s.nbytes + s.offset)
+    return None if f.ctx.dry else max(storages(f, array), key=lambda s: s.nbytes + s.offset, default=None)
 
 
 def demote(f: Frame, storage: LocalArray) -> ir.Storage:

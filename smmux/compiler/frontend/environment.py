@@ -15,6 +15,7 @@ from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
     Anything,
     ArrayRef,
+    Choice,
     Complex,
     Kind,
     Static,
@@ -42,6 +43,8 @@ def read(f: Frame, node: ast.AST, name: str) -> Anything:
         return value
     if name in f.errors or name in f.failed:
         raise f.errors.get(name) or f.failed[name]
+    if isinstance(f.types.get(name), ArrayRef):
+        again(f, [(f.source, name)])  # one that is chosen while the kernel runs lives behind the loop that assigns it
     return assignment.missing(f, node, name)
 
 
@@ -143,7 +146,10 @@ def leaves(value: Anything) -> list[Value]:
 
 
 def of_numbers(value: Anything) -> bool:
-    """Whether a value is a number or made of nothing else, so that it can begin as anything."""
+    """Whether a value is a number or made of nothing else, so that it can begin as anything; so is an array if a number
+    says which one it is."""
+    if isinstance(value, ArrayRef):
+        return isinstance(value.storage, Choice)
     return isinstance(value, Value | Complex) or isinstance(value, Tuple) and all(map(of_numbers, value.items))
 
 
