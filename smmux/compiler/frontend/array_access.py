@@ -1,16 +1,14 @@
-"""Arrays in use: indices, loads, stores, atomics, attributes and views."""
+"""Arrays in use: indices, loads, stores and atomics."""
 
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, array_choices, environment, floats, memory64, records, unsupported, words
-from smmux.compiler.frontend.array_declarations import contiguous, dtype_of
+from smmux.compiler.frontend import array_choices, environment, floats, memory64, records, words
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, cast_to, complex_of, number, operand, result, settle
 from smmux.compiler.frontend.indexing import locate
@@ -30,11 +28,9 @@ from smmux.compiler.frontend.typed_values import (
     Tuple,
     Value,
     constant,
-    extent_value,
     unknown,
-    weak,
 )
-from smmux.types import Record, Scalar
+from smmux.types import Scalar
 
 NOTHING = Static(None)
 
@@ -312,101 +308,7 @@ def _words(f: Frame, value: Value) -> tuple[ir.Operand, ...]:
     return words.words_of(f, value) if value.kind.wide else (operand(f, value),)
 
 
-# -- attributes and views
-
-
-def attribute(f: Frame, node: ast.Attribute, array: ArrayRef) -> Anything:
-    """a.shape, a.size, a.ndim, a.dtype, a.strides, a.itemsize, a.nbytes; fields of records."""
-    if isinstance(array.dtype, Structure) and (not array.shape or node.attr in array.dtype.fields):
-        return member(f, node, array, node.attr)
-    size = unit = _size(array)
-    if isinstance(array.dtype, Structure | Packed):
-        unit = array.dtype.unit
-    attributes: dict[str, Any] = {
-        "shape": lambda: Tuple(array.extents),
-        "strides": lambda: Tuple(tuple(weak(unit * s) for s in array.strides)),
-        "size": lambda: _product(f, node, array.extents),
-        "ndim": lambda: weak(len(array.shape)),
-        "itemsize": lambda: weak(size),
-        "nbytes": lambda: _product(f, node, (weak(size), *array.extents)),
-        "dtype": lambda: Static(_type(array)),
-        "T": lambda: replace(array, shape=array.shape[::-1], strides=array.strides[::-1]),
-    }
-    if node.attr not in attributes:
-        raise f.error(node, unsupported.of_array(node.attr, (*attributes, "view()")))
-    return attributes[node.attr]()  # type: ignore[no-any-return]
-
-
-def member(f: Frame, node: ast.AST, array: ArrayRef, name: str) -> Anything:
-    """A field of a record: its value, or its row; of an array of records the array of that field."""
-    place = records.field(f, node, array, name)
-    return place if place.shape else load(f, node, place, [])
-
-
-def _type(array: ArrayRef) -> Scalar | Record:
-    """The type of an array's elements, as kernels name it."""
-    if isinstance(array.dtype, Structure):
-        return array.dtype.record
-    return array.dtype.element if isinstance(array.dtype, Packed) else array.dtype
-
-
-def _size(array: ArrayRef) -> int:
-    """Bytes of an element."""
-    kind = _type(array)
-    return kind.dtype.itemsize if isinstance(kind, Record) else DTYPES[kind.name].size
-
-
-def _product(f: Frame, node: ast.AST, numbers: tuple[Value, ...]) -> Value:
-    known = math.prod(int(factor.const) for factor in numbers if factor.known)
-    if all(factor.known for factor in numbers):
-        return weak(known)
-    product = constant(Kind.INT32, known)
-    for factor in numbers:
-        if not factor.known:
-            product = arith.binary(f, node, "Mult", product, replace(factor, kind=Kind.INT32))
-    return extent_value(product.operand)
-
-
-def view(f: Frame, node: ast.AST, array: ArrayRef, dtype: Anything) -> ArrayRef:
-    """a.view(dtype): the same bytes as elements of another type; the last dimension changes length."""
-    element = dtype_of(f, node, dtype)
-    if isinstance(element, Record) or isinstance(array.dtype, Structure | Packed):
-        raise f.error(node, "records have no view of another type; index their fields")
-    new, old = DTYPES[element.name].size, DTYPES[array.dtype.name].size
-    array_choices.refuse_choice(f, node, array, "take the view of")
-    if not array.shape or array.strides != contiguous(array.shape) or array.base is not None:
-        raise f.error(node, "only whole, contiguous arrays have a view of another type")
-    if array.shape[-1] * old % new or array.offset * old % new:
-        raise f.error(
-            node, f"the last dimension ({array.shape[-1]} elements of {array.dtype}) is not a multiple of {element}"
-        )
-    shape = (*array.shape[:-1], array.shape[-1] * old // new)
-    storage = array.storage
-    assert not isinstance(storage, Choice)
-    if isinstance(storage, ir.Storage):
-        key = ("view", storage.space, storage.index, storage.offset, storage.dynamic, element)
-        if key not in f.ctx.storage:
-            f.ctx.storage[key] = _viewed(storage, element)
-        storage = f.ctx.storage[key]
-    else:
-        storage = _local_view(f, storage, element)
-    return replace(
-        array, storage=storage, dtype=element, shape=shape, strides=contiguous(shape), offset=array.offset * old // new
-    )
-
-
-def _local_view(f: Frame, storage: LocalArray, element: Scalar) -> ir.Storage | LocalArray:
-    """The storage of a view of a per-thread array, which has to lie in memory."""
-    if f.ctx.dry:
-        return storage
-    return _viewed(storage.memory or array_choices.demote(f, storage), element)
-
-
-def _viewed(storage: ir.Storage, element: Scalar) -> ir.Storage:
-    """The same bytes as elements of another type."""
-    dtype = DTYPES[element.name]
-    size, elements = memory64.layout(storage.space, dtype, storage.nbytes // dtype.size)
-    return replace(storage, element=size, elements=elements, signed=dtype.signed)
+# -- elements in registers
 
 
 def local_elements(array: ArrayRef) -> list[tuple[Any, int]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import array_access, array_declarations, complex_numbers, slices, unsupported, vectors
+from smmux.compiler.frontend import array_attributes, array_declarations, complex_numbers, slices, unsupported, vectors
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast_to
 from smmux.compiler.frontend.inlining import inline, library_source
@@ -84,7 +84,7 @@ def _name(function: Any) -> str:
 def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:
     arguments, keywords = _arguments(f, node)
     if name == "view" and len(arguments) == 1 and not keywords:
-        return array_access.view(f, node, array, arguments[0])
+        return array_attributes.view(f, node, array, arguments[0])
     if name in ("ravel", "flatten") and not arguments and not keywords:
         return slices.reshaped(f, node, array, None)
     if name == "reshape" and arguments and not keywords:

@@ -9,6 +9,7 @@ from typing import Any
 from smmux.compiler.frontend import (
     arith,
     array_access,
+    array_attributes,
     complex_numbers,
     environment,
     iteration,
@@ -57,7 +58,7 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     """`a.shape`, `math.pi`, `cuda.threadIdx.x`."""
     owner = evaluate(f, node.value)
     if isinstance(owner, ArrayRef):
-        return array_access.attribute(f, node, owner)
+        return array_attributes.attribute(f, node, owner)
     if not isinstance(owner, Static):
         if isinstance(owner, Tuple) and node.attr in owner.names:
             item: Anything = owner.items[owner.names.index(node.attr)]
@@ -183,7 +184,7 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
         between = evaluate(f, node.slice)
         name = records.name_of(f, node, owner, between)
         if name is not None:
-            return array_access.member(f, node, owner, name)
+            return array_attributes.member(f, node, owner, name)
         if slices.is_view(between):
             return slices.view(f, node, owner, between)
         index = array_access.indices(f, node, between)
