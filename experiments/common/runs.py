@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from smmux import benchmarks, gpus, occupancy
-from smmux.benchmarks import Benchmark, Problem
+from smmux.benchmarks import Benchmark, Problem, Workload
 from smmux.compiler.program import Program
 from smmux.gpus import Gpu
 from smmux.management import Maker
@@ -116,7 +116,7 @@ class Problems:
         self._made: OrderedDict[tuple[str, str, str], Future[Problem]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, benchmark: Benchmark, size: str | Mapping[str, float], build: str) -> Problem:
+    def get(self, benchmark: Workload, size: str | Mapping[str, float], build: str) -> Problem:
         """The problem of a benchmark's build at a size."""
         return self._get((benchmark.name, str(size), build), lambda: benchmark.problem(size, build))
 

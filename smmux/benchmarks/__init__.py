@@ -1,21 +1,30 @@
 """The ten benchmarks of the paper's Table 1: kernels in Numba-CUDA syntax, problems of several sizes, references.
 
+Beside them stand the workloads of other experiments, which have kernels, problems and references too, but no row there.
+
 >>> names()
 ('MV', 'FFT', 'MC', 'STO', 'SP', 'HG', 'CV', 'MM', 'TP', 'RD')
 >>> get("FFT").problem("tiny").grid
 (2,)
+>>> workload("FIR").builds
+('one', 'two')
 """
 
 from __future__ import annotations
 
-from smmux.benchmarks import cv, fft, hg, mc, mm, mv, rd, sp, sto, tp
-from smmux.benchmarks.base import VARIANTS, Benchmark, Problem, Table1, WrongOutputError
+from smmux.benchmarks import cv, fft, filters, hg, mc, mm, mv, rd, sp, sto, tp
+from smmux.benchmarks.base import VARIANTS, Benchmark, Problem, Table1, Workload, WrongOutputError
 
-__all__ = ["VARIANTS", "Benchmark", "Problem", "Table1", "WrongOutputError", "get", "names"]
+__all__ = [
+    "VARIANTS", "Benchmark", "Problem", "Table1", "Workload", "WrongOutputError", "get", "names", "workload",
+    "workloads",
+]  # fmt: skip
 
 _BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK for module in (mv, fft, mc, sto, sp, hg, cv, mm, tp, rd)
 }
+
+_WORKLOADS: dict[str, Workload] = {module.WORKLOAD.name: module.WORKLOAD for module in (filters,)}
 
 
 def names() -> tuple[str, ...]:
@@ -29,3 +38,16 @@ def get(name: str) -> Benchmark:
         return _BENCHMARKS[name.upper()]
     except KeyError:
         raise KeyError(f"no benchmark {name!r}; there are {', '.join(_BENCHMARKS)}") from None
+
+
+def workloads() -> tuple[str, ...]:
+    """Names of the workloads beside the benchmarks of Table 1."""
+    return tuple(_WORKLOADS)
+
+
+def workload(name: str) -> Workload:
+    """The workload of that name, in any case."""
+    try:
+        return _WORKLOADS[name.upper()]
+    except KeyError:
+        raise KeyError(f"no workload {name!r}; there are {', '.join(_WORKLOADS)}") from None

@@ -158,5 +158,5 @@ def build(name: str, description: str, values: Mapping[str, Value]) -> Gpu:
 
 def as_tuple(gpu: Gpu) -> tuple[int, ...]:
     """Parameter values in the order of `smmux._core.CONFIG`, as the core takes them."""
-    values = ((getattr(gpu, name), parameter.kind) for name, parameter in PARAMETERS.items())
-    return tuple(policies.number(kind, value) if kind else value for value, kind in values)
+    values = ((name, getattr(gpu, name)) for name in PARAMETERS)
+    return tuple(policies.number(_KINDS[name], value) if name in _KINDS else value for name, value in values)

@@ -1,0 +1,90 @@
+"""One simulated point of a workload beside Table 1: outputs checked, counters, how busy the machine's parts were."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments.common.runs import PROBLEMS
+from smmux import Result, _core, benchmarks
+from smmux.gpus import Gpu
+from smmux.sweep import Record, sweep
+
+__all__ = ["LOAD_STORE", "PARTS", "busy", "simulate", "simulate_all"]
+
+LOAD_STORE = "load/store units"
+PARTS = ("arithmetic lanes", LOAD_STORE, "shared banks", "DRAM")
+"""Keys of `busy`."""
+
+
+def simulate(
+    *,
+    workload: str,
+    build: str,
+    gpu: str | Gpu,
+    size: str | Mapping[str, float] = "default",
+    schedule: str = "list",
+    **options: Any,
+) -> Record:
+    """Run one kernel, check its outputs, and return a flat record of what it took, with all counters.
+
+    size: a name of `Workload.sizes`, or what such a name stands for. options: of `Kernel.simulate`. Raises
+    `smmux.benchmarks.WrongOutputError` when the outputs differ from the reference.
+    """
+    row = benchmarks.workload(workload)
+    problem = PROBLEMS.get(row, size, build)
+    arguments = problem.arguments()
+    result = row.kernels[build].simulate(
+        problem.grid, problem.block, arguments, gpu=gpu, schedule=schedule, profile=True, **options
+    )
+    problem.check(arguments)
+    return {
+        "threads": math.prod(problem.block),
+        "time_us": result.time_us,
+        "residency": result.residency,
+        "registers": result.program.nregs,
+        "shared_array_bytes": result.program.shared_bytes,
+        **busy(result),
+        **result.counters,
+    }
+
+
+def busy(result: Result) -> dict[str, float]:
+    """The share of a profiled run's time in which each of `PARTS` works, on average over all of its kind.
+
+    Load/store units work on shared memory while its banks do, and on global memory for one request after the other;
+    shared banks count in proportion to the bytes that they deliver.
+    """
+    gpu = result.gpu
+    clocks = result.cycles * gpu.sm_count
+    lanes = 0
+    for row in result.instructions():
+        _, unit, kind, _ = _core.OPS[row["op"]]
+        lanes += row["issued"] * getattr(gpu, f"issue_{kind.lower()}") if unit == "SP" else 0
+    passes = result["shared_passes"] * gpu.smem_clk_per_way
+    accesses = result["global_loads"] + result["global_stores"]
+    requests = accesses * gpu.issue_global + (result["transactions"] - accesses) * gpu.replay_global
+    per_pass = gpu.smem_banks * (8 if gpu.smem_rule == 3 else 4)
+    dram = result.cycles * gpu.dram_khz / gpu.shader_khz * gpu.partitions
+    shares = (
+        lanes / (clocks * gpu.sp_units),
+        (passes + requests) / (clocks * gpu.lsu_units),
+        result["shared_bytes"] / (clocks / gpu.smem_clk_per_way * per_pass),
+        result["dram_busy"] / dram,
+    )
+    return dict(zip(PARTS, shares, strict=True))
+
+
+def simulate_all(
+    points: Sequence[Record], jobs: int | None, description: str, labels: Sequence[str] = ()
+) -> list[Record]:
+    """Run `simulate` for points that have its keywords, and labels beside them that only their records bear.
+
+    Points of one problem should follow each other.
+    """
+
+    def run(**point: Any) -> Record:
+        return simulate(**{name: value for name, value in point.items() if name not in labels})
+
+    return sweep(run, points, jobs=jobs, description=description)

@@ -1,0 +1,79 @@
+"""The workloads beside Table 1: right on every machine, free of races, and checked by oracles that notice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from smmux import benchmarks, gpus
+from smmux.benchmarks import WrongOutputError, filters
+
+ALL = [(name, build) for name in benchmarks.workloads() for build in benchmarks.workload(name).builds]
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K", "K20c"])
+@pytest.mark.parametrize(("name", "build"), ALL)
+def test_outputs_are_right_under_both_schedules_and_nothing_is_misused(name: str, build: str, gpu: str) -> None:
+    row = benchmarks.workload(name)
+    problem = row.problem("tiny", build)
+    for schedule in ("source", "list"):
+        arguments = problem.arguments()
+        result = row.kernels[build].simulate(
+            problem.grid, problem.block, arguments, gpu=gpu, schedule=schedule, check="races"
+        )
+        problem.check(arguments)
+        assert not result.findings
+
+
+@pytest.mark.parametrize(("name", "build"), ALL)
+def test_unwritten_outputs_are_noticed(name: str, build: str) -> None:
+    problem = benchmarks.workload(name).problem("tiny", build)
+    with pytest.raises(WrongOutputError):
+        problem.check(problem.arguments())
+
+
+@pytest.mark.parametrize(("name", "build"), ALL)
+def test_kernels_are_the_same_under_numba(name: str, build: str) -> None:
+    """Nothing in them depends on the width of intermediate integers."""
+    row = benchmarks.workload(name)
+    assert not row.kernels[build].portability(*row.problem("tiny", build).arguments())
+
+
+def test_unknown_names_say_what_exists() -> None:
+    with pytest.raises(KeyError, match="no workload 'XX'; there are FIR"):
+        benchmarks.workload("XX")
+    with pytest.raises(KeyError, match="FIR has no size 'huge'; it has default, quick, tiny"):
+        benchmarks.workload("FIR").problem("huge")
+
+
+@pytest.mark.parametrize("build", benchmarks.workload("FIR").builds)
+@pytest.mark.parametrize("blocks", [1, 2, 3, 30])
+def test_filter_at_borders_and_where_the_halves_meet(build: str, blocks: int) -> None:
+    """A filter whose answer is a sum of shifted signals, written down anew."""
+    points = 512 * blocks
+    row = benchmarks.workload("FIR")
+    problem = row.problem({"points": points}, build)
+    arguments = problem.arguments()
+    row.kernels[build].simulate(problem.grid, problem.block, arguments, gpu="K20c", bank_bytes=8)
+    out, signal, _ = arguments
+    for i in (0, 9, 10, points // 2 - 11, points // 2 - 1, points // 2, points // 2 + 9, points - 11, points - 1):
+        taken = [(k, i + k - 10) for k in range(21) if 0 <= i + k - 10 < points]
+        assert out[i] == sum(float(filters.TAPS[k]) * float(signal[j]) for k, j in taken)
+
+
+def test_filter_needs_whole_blocks() -> None:
+    with pytest.raises(ValueError, match="points must be a positive multiple of 512, not 256"):
+        benchmarks.workload("FIR").problem({"points": 256}, "two")
+
+
+def test_filter_counts_what_its_loads_are() -> None:
+    """21 loads, a store of each thread and of the first twenty: 22.125 of a warp, 20 of which conflict in pairs."""
+    row = benchmarks.workload("FIR")
+    for build, width, passes in (("one", 4, 22.125), ("two", 4, 42.125), ("two", 8, 22.125), ("one", 8, 22.125)):
+        problem = row.problem("tiny", build)
+        result = row.kernels[build].simulate(
+            problem.grid, problem.block, problem.arguments(), gpu=gpus.get("K20c").with_banks(width)
+        )
+        assert result["shared_passes"] == passes * result["warps"]
+        assert result["shared_accesses"] == 22.125 * result["warps"]
+        assert np.isclose(result["shared_conflicts"], (passes - 22.125) * result["warps"])
