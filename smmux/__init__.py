@@ -84,7 +84,7 @@ if TYPE_CHECKING:
         void,
     )
 
-    from . import benchmarks, cuda, errors, gpus, models, multiplex, plot, smm, sweep, types
+    from . import benchmarks, cuda, errors, gpus, models, multiplex, plot, preload, smm, sweep, types
 
 __version__ = "0.1.0"
 
@@ -142,6 +142,7 @@ __all__ = [
     "none",
     "overlap",
     "plot",
+    "preload",
     "smm",
     "sweep",
     "texture",
@@ -160,7 +161,9 @@ __all__ = [
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
-_MODULES = frozenset({"benchmarks", "cuda", "errors", "gpus", "models", "multiplex", "plot", "smm", "sweep", "types"})
+_MODULES = frozenset(
+    {"benchmarks", "cuda", "errors", "gpus", "models", "multiplex", "plot", "preload", "smm", "sweep", "types"}
+)
 _OF_THE_HOST = ("jit", "njit", "prange", "vectorize", "guvectorize", "stencil", "objmode", "typed", "config")
 _MEMBERS = {
     "Gpu": "smmux.gpus",

@@ -6,9 +6,10 @@
     python -m smmux policies                the rules that a machine or a launch chooses by name
     python -m smmux run FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
     python -m smmux advise FILE.py:KERNEL --grid 4 --block 32,2 --gpu GTX480-16K ARGUMENT ...
+    python -m smmux preload FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
 
-An argument of `run` and `advise` is a number, True, False, None, `dtype[shape]` (zeros), `dtype[shape]=FILL` with ones,
-arange, random or a number for FILL, or a file NAME.npy:
+An argument of `run`, `advise` and `preload` is a number, True, False, None, `dtype[shape]` (zeros), `dtype[shape]=FILL`
+with ones, arange, random or a number for FILL, or a file NAME.npy:
 
     python -m smmux run kernels.py:saxpy --grid 8 --block 128 2.0 float32[1024]=arange float32[1024]
 
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _add_tables(commands)
     _add_run(commands.add_parser("run", help="simulate a kernel of a file"))
     _add_advise(commands.add_parser("advise", help="try whether multiplexing shared memory pays for a kernel"))
+    _add_preload(commands.add_parser("preload", help="tell which loads of a kernel are known before its launch"))
     # argparse lets the kernel's arguments follow options only as words that it does not know.
     options, words = parser.parse_known_args(argv)
     if unknown := [word for word in words if "arguments" not in options or word.startswith("--")]:
@@ -96,8 +98,8 @@ def _add_option(parser: argparse.ArgumentParser, name: str) -> None:
     )
 
 
-def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str, options: Iterable[str]) -> None:
-    """Options of the commands that launch a kernel of a file; options: those of a run that the command has."""
+def _add_kernel(parser: argparse.ArgumentParser, name: str) -> None:
+    """The words of the commands that have a launch of a kernel of a file."""
     parser.usage = f"python -m smmux {name} FILE.py:KERNEL --grid DIMS --block DIMS [options] [ARGUMENT ...]"
     parser.set_defaults(arguments=[])
     parser.epilog = __doc__[__doc__.index("An argument of") :]
@@ -108,13 +110,23 @@ def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str, optio
     parser.add_argument(
         "--dynshared", type=int, default=0, metavar="BYTES", help="bytes of shared memory for arrays of shape 0"
     )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON alone")
+
+
+def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str, options: Iterable[str]) -> None:
+    """Options of the commands that launch a kernel of a file; options: those of a run that the command has."""
+    _add_kernel(parser, name)
     parser.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")
     parser.add_argument(
         "--schedule", default=schedule, help="order of instructions: source or list (default: %(default)s)"
     )
     for option in options:
         _add_option(parser, option)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON alone")
+
+
+def _add_preload(preload: argparse.ArgumentParser) -> None:
+    _add_kernel(preload, "preload")
+    preload.set_defaults(action=_preload)
 
 
 def _add_advise(advise: argparse.ArgumentParser) -> None:
@@ -263,6 +275,14 @@ def _advise(options: argparse.Namespace) -> None:
     print(advice)
     if advice.best and not options.source:
         print(f"\n{_commented(advice)}")
+
+
+def _preload(options: argparse.Namespace) -> None:
+    arguments = tuple(argument(text) for text in options.arguments)
+    found = smmux.preload.analyze(
+        kernel_of(options.kernel), options.grid, options.block, arguments, dynshared=options.dynshared
+    )
+    print(found.to_json(indent=2) if options.json else found)
 
 
 def _check_place(path: Path) -> None:

@@ -211,7 +211,7 @@ class Kernel:
         machine = gpus.current() if gpu is None else gpus.get(gpu)
         chosen, rest = _split(options)
         with for_launch(narrow, args, self.definition.parameters) as passed:
-            values, signature = self._typed(passed, dynshared)
+            values, signature = self.typed(passed, dynshared)
             chosen["facts"] = _facts(values, grid, block)
             if rest.get("check") == "bounds":
                 checked = self._options(machine, schedule, None, {**chosen, "bounds": True})
@@ -243,9 +243,9 @@ class Kernel:
         """The types of arguments, on which the compiled program depends."""
         from smmux.compiler.signature import Signature
 
-        return args if isinstance(args, Signature) else self._typed(args, dynshared)[1]
+        return args if isinstance(args, Signature) else self.typed(args, dynshared)[1]
 
-    def _typed(self, args: Sequence[Any], dynshared: int) -> tuple[Sequence[Any], Signature]:
+    def typed(self, args: Sequence[Any], dynshared: int) -> tuple[Sequence[Any], Signature]:
         """Arguments, converted to the types that the kernel declares, and the types by which it is compiled."""
         from smmux.compiler.signature import classify
         from smmux.narrowing import narrowed_signatures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smmux.preload.analysis import Access, Analysis, analyze
 from smmux.preload.table import MAX_ENTRIES, Entry, Extent, Table
 
-__all__ = ["MAX_ENTRIES", "Entry", "Extent", "Table"]
+__all__ = ["MAX_ENTRIES", "Access", "Analysis", "Entry", "Extent", "Table", "analyze"]

@@ -65,21 +65,21 @@ class Table:
     """The entries of one launch.
 
     kernel: its name. arrays: all array arguments, flattened, in order. bases: the device address of element 0 of each.
-    entries: at most MAX_ENTRIES. dropped: those that found no room, whose elements nobody preloads.
+    entries: at most MAX_ENTRIES. dropped: how many found no room, whose elements nobody preloads.
     """
 
     kernel: str
     arrays: tuple[Extent, ...]
     bases: tuple[int, ...]
     entries: tuple[Entry, ...]
-    dropped: tuple[Entry, ...] = ()
+    dropped: int = 0
 
     def __post_init__(self) -> None:
         if len(self.bases) != len(self.arrays):
             raise ValueError(f"{len(self.arrays)} arrays need as many bases, not {len(self.bases)}")
         if len(self.entries) > MAX_ENTRIES:
-            raise ValueError(f"a table has {MAX_ENTRIES} entries, not {len(self.entries)}; put the rest into `dropped`")
-        for entry in (*self.entries, *self.dropped):
+            raise ValueError(f"a table has {MAX_ENTRIES} entries, not {len(self.entries)}; count the rest in `dropped`")
+        for entry in self.entries:
             if not 0 <= entry.array < len(self.arrays):
                 raise ValueError(f"an entry names array {entry.array} of {len(self.arrays)}")
             if entry.element_bytes < 1:

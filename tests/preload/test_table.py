@@ -35,7 +35,7 @@ def test_lines_hold_the_bytes_of_the_entries(entries, block, line_bytes):
         ({"bases": (0x1000,)}, "2 arrays need as many bases"),
         ({"entries": (Entry(0, 4, (0, 0, 0, 0), (0, 0, 0, 0)),) * (MAX_ENTRIES + 1)}, "128 entries, not 129"),
         ({"entries": (Entry(2, 4, (0, 0, 0, 0), (0, 0, 0, 0)),)}, "array 2 of 2"),
-        ({"dropped": (Entry(0, 0, (0, 0, 0, 0), (0, 0, 0, 0)),)}, "elements of 0 bytes"),
+        ({"entries": (Entry(0, 0, (0, 0, 0, 0), (0, 0, 0, 0)),)}, "elements of 0 bytes"),
     ],
 )
 def test_malformed_tables_are_refused(change, message):

@@ -27,7 +27,7 @@ Atom = Reg | Param | Special | ConstWord
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """constant + sum of coefficient * atom, modulo 2^32; terms are in order of `_atom_key`, no coefficient is 0."""
+    """constant + sum of coefficient * atom, modulo 2^32; terms are in order of `atom_key`, no coefficient is 0."""
 
     constant: int = 0
     terms: tuple[tuple[Atom, int], ...] = ()
@@ -40,7 +40,7 @@ class Affine:
         total = dict(self.terms)
         for atom, coefficient in other.terms:
             total[atom] = (total.get(atom, 0) + factor * coefficient) & MASK
-        return Affine(constant, tuple(sorted(((a, c) for a, c in total.items() if c), key=_atom_key)))
+        return Affine(constant, tuple(sorted(((a, c) for a, c in total.items() if c), key=atom_key)))
 
     def times(self, factor: int) -> Affine:
         """factor * self."""
@@ -48,7 +48,7 @@ class Affine:
         return Affine(self.constant * factor & MASK, tuple(term for term in scaled if term[1]))
 
 
-def _atom_key(term: tuple[Atom, int]) -> tuple[int, int, str]:
+def atom_key(term: tuple[Atom, int]) -> tuple[int, int, str]:
     atom = term[0]
     if isinstance(atom, Reg):
         return 0, atom.id, ""

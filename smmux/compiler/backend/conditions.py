@@ -47,22 +47,12 @@ class Conditions:
         if last.op == "cbr" and last.target is not last.other:
             yield from self.stated(last.srcs[0], last.target is block, pred, True)
 
-    def stated(
-        self, condition: Operand, truth: bool, at: Block, end: bool, depth: int = 0
-    ) -> Iterator[tuple[Terms, Fact]]:
-        """The comparisons that hold if a predicate is true, or false."""
-        instr = self.defs.get(condition) if isinstance(condition, Reg) else None
-        if instr is None or instr.guard is not None or depth > DEEPEST:
-            return
-        if instr.op == "not.pred":
-            yield from self.stated(instr.srcs[0], not truth, at, end, depth + 1)
-        elif instr.op == ("and.pred" if truth else "or.pred"):
-            for source in instr.srcs:
-                yield from self.stated(source, truth, at, end, depth + 1)
-        elif instr.op.startswith("setp.") and not instr.op.endswith(("f32", "64")):
-            _, relation, type = instr.op.split(".")
-            relation = relation if truth else OPPOSITE[relation]
-            a, b = instr.srcs
+    def stated(self, condition: Operand, truth: bool, at: Block, end: bool) -> Iterator[tuple[Terms, Fact]]:
+        """The comparisons of 32-bit integers that hold if a predicate is true, or false, as facts about sums."""
+        for relation, type, sources in self.comparisons(condition, truth):
+            if len(sources) > 2:  # of numbers of two words
+                continue
+            a, b = sources
             for one, related, other in ((a, relation, b), (b, MIRRORED[relation], a)):
                 form = self.forms.affine(one)
                 if form.terms and type == "s32" and not isinstance(other, Imm):
@@ -74,3 +64,20 @@ class Conditions:
                         )
                 if form.terms and not isinstance(one, Imm):
                     yield form.terms, Fact(form.terms, form.constant, related, type, other, at, end)
+
+    def comparisons(
+        self, condition: Operand, truth: bool, depth: int = 0
+    ) -> Iterator[tuple[str, str, tuple[Operand, ...]]]:
+        """The comparisons of integers that hold if a predicate is true, or false: relation, type and sources, which are
+        four words where the type has 64 bits."""
+        instr = self.defs.get(condition) if isinstance(condition, Reg) else None
+        if instr is None or instr.guard is not None or depth > DEEPEST:
+            return
+        if instr.op == "not.pred":
+            yield from self.comparisons(instr.srcs[0], not truth, depth + 1)
+        elif instr.op == ("and.pred" if truth else "or.pred"):
+            for source in instr.srcs:
+                yield from self.comparisons(source, truth, depth + 1)
+        elif instr.op.startswith("setp.") and not instr.op.endswith(("f32", "f64")):
+            _, relation, type = instr.op.split(".")
+            yield relation if truth else OPPOSITE[relation], type, instr.srcs

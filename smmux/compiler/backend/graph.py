@@ -69,6 +69,12 @@ class NaturalLoop:
     parent: NaturalLoop | None = None
     depth: int = 1
 
+    @property
+    def line(self) -> int:
+        """The source line of the loop's statement; 0 if there is none."""
+        loc = self.latches[0].instrs[-1].loc
+        return loc.line if loc else 0
+
 
 class Graph:
     """Orders, predecessors, dominators and loops of a function as it is now.

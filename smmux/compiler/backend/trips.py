@@ -1,0 +1,70 @@
+"""How many iterations loops have, from the conditions under which they go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from smmux.compiler.backend.graph import NaturalLoop
+from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial, Polynomials
+from smmux.compiler.ir import Imm, Operand
+
+__all__ = ["Condition", "conditions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A loop goes on behind its iteration k only if start + step * k stands in a relation to 0.
+
+    entered: whether the loop is entered under the same condition, for k = -1; else its first iteration always is.
+    relation: "lt", "le", "gt", "ge" or "ne".
+    """
+
+    start: Polynomial
+    step: Polynomial
+    relation: str
+    entered: bool
+
+
+def conditions(values: Polynomials, loop: NaturalLoop) -> list[Condition]:
+    """The conditions of a loop that count its iterations; none if nothing tells their number.
+
+    The front end enters a loop under the condition that its latch tests. Others, of a `break`, only end it.
+    """
+    graph, found = values.ranges.graph, []
+    for block in sorted(loop.blocks, key=graph.index.__getitem__):
+        last = block.instrs[-1]
+        inside = [one for one in block.successors if one in loop.blocks]
+        if last.op != "cbr" or len(inside) != 1 or last.target is last.other:
+            continue
+        if all(graph.dominates(block, latch) for latch in loop.latches):
+            compared = values.ranges.conditions.comparisons(last.srcs[0], last.target is inside[0])
+            for relation, _, sources in compared:
+                with_pair = _pair(sources)
+                if with_pair is not None:
+                    found += list(_condition(values, loop, relation, *with_pair, inside[0] is loop.header))
+    return found
+
+
+def _pair(sources: tuple[Operand, ...]) -> tuple[Operand, Operand] | None:
+    """What is compared, by the low words of numbers of two words, which fit them where a loop counts that far."""
+    if len(sources) == 2:
+        return sources[0], sources[1]
+    one, high_one, other, high_other = sources
+    for low, high in ((one, high_one), (other, high_other)):
+        sign = (low.bits >> 31) * 0xFFFFFFFF if isinstance(low, Imm) else None
+        if isinstance(high, Imm) and sign is not None and high.bits != sign:
+            return None
+    return one, other
+
+
+def _condition(
+    values: Polynomials, loop: NaturalLoop, relation: str, one: Operand, other: Operand, entered: bool
+) -> Iterator[Condition]:
+    try:
+        step, start = values.of(one).plus(values.of(other), -1).by(values.iteration(loop))
+    except Opaque:
+        return
+    fixed = all(not isinstance(symbol, Iteration) and values.number(symbol) is not None for symbol in step.symbols)
+    if relation != "eq" and step.terms and fixed:
+        yield Condition(start, step, relation, entered)

@@ -1,0 +1,96 @@
+"""Polynomials in the words of the kernel's source."""
+
+from __future__ import annotations
+
+import ast
+
+from smmux.compiler.backend.polynomials import Iteration, Polynomial, Polynomials, Symbol
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.compiler.ir import Param, Reg, Special
+
+__all__ = ["Names", "of_symbol"]
+
+_KINDS = {"tid": "threadIdx", "ctaid": "blockIdx", "ntid": "blockDim", "nctaid": "gridDim"}
+_SHORT = {"threadIdx": "t", "blockIdx": "b"}
+
+
+def of_symbol(symbol: Symbol) -> str:
+    """What a thread's or a block's index, or an iteration, is called without the kernel's source."""
+    if isinstance(symbol, Special):
+        kind, _, axis = symbol.name.value.partition(".")
+        return f"{_KINDS.get(kind, kind)}.{axis}"
+    return "an iteration"
+
+
+class Names:
+    """The names of one kernel's symbols."""
+
+    def __init__(self, values: Polynomials, source: FunctionSource) -> None:
+        self.values = values
+        self.loops = {values.iteration(loop).place: loop.line for loop in values.ranges.graph.loops}
+        self.targets = {
+            node.lineno: node.target.id
+            for node in ast.walk(source.node)
+            if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
+        }
+
+    def symbol(self, symbol: Symbol) -> str:
+        """bx, tx, ... for indices of block and thread, #i for the iterations of a loop over i; the name of an argument,
+        and of what the kernel computes from such."""
+        if isinstance(symbol, Iteration):
+            line = self.loops[symbol.place]
+            return f"#{self.targets.get(line, line)}"
+        if isinstance(symbol, Param):
+            return self.values.function.params[symbol.word].name
+        if isinstance(symbol, Reg):
+            return symbol.name or str(self.values.number(symbol))
+        kind, _, axis = of_symbol(symbol).partition(".") if isinstance(symbol, Special) else ("constant", "", "")
+        return f"{_SHORT[kind]}{axis}" if kind in _SHORT else f"{kind}.{axis}"
+
+    def text(self, value: Polynomial) -> str:
+        """A sum of the block's, the thread's and the loops' parts, each with its coefficient, and of what is fixed.
+
+        Coefficients that are sums stand in brackets.
+        """
+        parts: dict[Symbol | None, dict[tuple[Symbol, ...], int]] = {}
+        for monomial, coefficient in value.terms:
+            moving = next((s for s in monomial if self.values.number(s) is None), None)
+            rest = list(monomial)
+            if moving is not None:
+                rest.remove(moving)
+            parts.setdefault(moving, {})[tuple(rest)] = coefficient
+        order = sorted((s for s in parts if s is not None), key=_order)
+        texts = [self._scaled(parts[s], self.symbol(s)) for s in order]
+        if None in parts:
+            texts += [self._product(m, c) for m, c in sorted(parts[None].items(), key=lambda p: not p[0])]
+        return _joined(texts)
+
+    def _scaled(self, factors: dict[tuple[Symbol, ...], int], name: str) -> str:
+        products = [self._product(m, c) for m, c in factors.items()]
+        if len(products) > 1:
+            return f"({_joined(products)})*{name}"
+        return {"1": name, "-1": f"-{name}"}.get(products[0], f"{products[0]}*{name}")
+
+    def _product(self, monomial: tuple[Symbol, ...], coefficient: int) -> str:
+        names = [self.symbol(s) for s in monomial]
+        if not names:
+            return str(coefficient)
+        factors = names if abs(coefficient) == 1 else [str(abs(coefficient)), *names]
+        return "-" * (coefficient < 0) + "*".join(factors)
+
+
+def _joined(texts: list[str]) -> str:
+    """Terms as a sum.
+
+    >>> _joined(["16*bx", "-tx", "1"])
+    '16*bx - tx + 1'
+    """
+    return " + ".join(texts).replace("+ -", "- ") if texts else "0"
+
+
+def _order(symbol: Symbol) -> tuple[int, str]:
+    """Blocks before threads before loops; z before y before x, as rows come before columns."""
+    if isinstance(symbol, Iteration):
+        return 2, f"{symbol.place:06}"
+    kind, _, axis = of_symbol(symbol).partition(".")
+    return {"blockIdx": 0}.get(kind, 1), {"z": "a", "y": "b", "x": "c"}.get(axis, axis)

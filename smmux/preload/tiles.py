@@ -1,0 +1,238 @@
+"""The bytes that an access touches in a block: its polynomial, evaluated for the threads and iterations of a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smmux.compiler.backend.graph import NaturalLoop
+from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial, Polynomials, Symbol
+from smmux.compiler.backend.trips import Condition, conditions
+from smmux.compiler.ir import Special
+from smmux.preload.names import of_symbol
+from smmux.preload.runs import MAX_POINTS, Runs, TooMany, points, strided
+
+__all__ = ["Linear", "Tile", "Tiles"]
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """constant + block . blockIdx + thread . threadIdx + sum of coefficient * iteration of a loop."""
+
+    constant: int
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    loops: tuple[tuple[int, int], ...]
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is one number."""
+        return not (any(self.block) or any(self.thread) or self.loops)
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The bytes of an array that an access touches in a block: `runs`, moved by `block` . blockIdx."""
+
+    block: tuple[int, int, int]
+    runs: Runs
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A condition of a loop whose start is linear and whose step is a number."""
+
+    start: Linear
+    step: int
+    relation: str
+    entered: bool
+    symbols: tuple[Symbol, ...]
+
+    def trips(self, start: Numbers) -> Numbers | None:
+        """Iterations by the value of the start; None if it does not tell."""
+        step, first = self.step, int(self.entered)
+        if self.relation == "ne":
+            times, rest = np.divmod(-start, step)
+            return times + 1 if not rest.any() and (times >= -first).all() else None
+        if (self.relation in ("gt", "ge")) != (step < 0):
+            return None
+        start, step = (-start, -step) if step < 0 else (start, step)
+        passed = -((start - (self.relation in ("le", "ge"))) // step)  # k below it pass
+        return np.maximum(passed + 1, 0) if self.entered else 1 + np.maximum(passed, 0)
+
+
+class Tiles:
+    """The tiles of one launch. values: the polynomials of its kernel."""
+
+    def __init__(self, values: Polynomials) -> None:
+        self.values = values
+        self.grid, self.block = values.facts.grid, values.facts.block
+        self.loops = {values.iteration(loop).place: loop for loop in values.ranges.graph.loops}
+        self._tests: dict[int, list[_Test] | Opaque] = {}
+
+    def linear(self, value: Polynomial) -> Linear:
+        """A polynomial that is linear in what varies. Raises Opaque for any other."""
+        constant, block, thread = 0, [0, 0, 0], [0, 0, 0]
+        loops: dict[int, int] = {}
+        for monomial, coefficient in self.values.numbers(value):
+            if len(monomial) > 1:
+                raise Opaque(f"a product of {' and '.join(of_symbol(symbol) for symbol in monomial)}")
+            if not monomial:
+                constant += coefficient
+            elif isinstance(symbol := monomial[0], Iteration):
+                loops[symbol.place] = loops.get(symbol.place, 0) + coefficient
+            elif isinstance(symbol, Special):
+                kind, _, axis = symbol.name.value.partition(".")
+                (block if kind == "ctaid" else thread)["xyz".index(axis)] += coefficient
+            else:
+                raise Opaque("a value that is not known before the launch")
+        sizes = zip(block, self.grid, strict=True)
+        moving = [c if n > 1 else 0 for c, n in sizes]
+        return Linear(constant, (moving[0], moving[1], moving[2]), (thread[0], thread[1], thread[2]), _items(loops))
+
+    def tile(self, index: Linear, unit: int, width: int) -> Tile:
+        """The bytes of accesses of `width` bytes at an index in elements of `unit` bytes. Raises Opaque."""
+        fixed, varying = self._loops(index)
+        dimensions = [(unit * dict(index.loops).get(place, 0), count) for place, count in fixed.items()]
+        threads = [(unit * c, n) for c, n in zip(index.thread, self.block, strict=True)]
+        start = np.array([(unit * index.constant, unit * index.constant + width)], dtype=np.int64)
+        try:
+            if not varying:
+                runs = strided(start, [*dimensions, *threads])
+            else:
+                runs = strided(points(self._enumerated(index, varying) * unit, width), dimensions)
+        except TooMany:
+            raise Opaque(f"more than {MAX_POINTS} places in a block") from None
+        moved = (unit * index.block[0], unit * index.block[1], unit * index.block[2])
+        self._fits(index.block, runs, unit)
+        return Tile(moved, runs)
+
+    def lowest(self, value: Polynomial) -> int:
+        """The smallest value that a polynomial has in the launch; 0 if it has none. Raises Opaque."""
+        linear = self.linear(value)
+        runs = self.tile(linear, 1, 1).runs
+        moves = (c * (n - 1) for c, n in zip(linear.block, self.grid, strict=True))
+        return int(runs[0, 0]) + sum(min(move, 0) for move in moves) if len(runs) else 0
+
+    def _fits(self, block: Sequence[int], runs: Runs, unit: int) -> None:
+        """Refuse an index that could wrap around 32 bits."""
+        moves = [c * (n - 1) * unit for c, n in zip(block, self.grid, strict=True)]
+        low, high = sum(min(m, 0) for m in moves), sum(max(m, 0) for m in moves)
+        if len(runs) and not (-(1 << 31) <= runs[0, 0] + low and runs[-1, 1] + high <= 1 << 32):
+            raise Opaque("numbers that 32 bits do not hold")
+
+    def symbols(self, index: Linear) -> dict[Symbol, None]:
+        """What the iterations of the loops that an index depends on are made of."""
+        fixed, varying = self._loops(index)
+        return {symbol: None for at in (*fixed, *varying) for test in self.tests(at) for symbol in test.symbols}
+
+    # -- loops
+
+    def _loops(self, index: Linear) -> tuple[dict[int, int], list[int]]:
+        """The iterations of the loops that an index depends on, where they are one number, and the other loops, outer
+        ones first."""
+        fixed: dict[int, int] = {}
+        varying: dict[int, None] = {}
+        work = [place for place, _ in index.loops]
+        while work:
+            place = work.pop()
+            if place in fixed or place in varying:
+                continue
+            tests = self.tests(place)
+            if all(test.start.fixed for test in tests):
+                fixed[place] = int(_least(tests, [np.array([test.start.constant]) for test in tests])[0])
+                continue
+            varying[place] = None
+            work += [other for test in tests for other, _ in test.start.loops]
+        for place in [p for p in fixed if any(p in dict(t.start.loops) for v in varying for t in self.tests(v))]:
+            varying[place] = None  # what another loop's count depends on is enumerated with it
+            del fixed[place]
+        return fixed, sorted(varying)
+
+    def tests(self, place: int) -> list[_Test]:
+        """The conditions that count a loop's iterations, the same in all blocks. Raises Opaque if there is none."""
+        found = self._tests.get(place)
+        if found is None:
+            try:
+                found = self._find_tests(self.loops[place])
+            except Opaque as error:
+                found = error
+            self._tests[place] = found
+        if isinstance(found, Opaque):
+            raise found
+        return found
+
+    def _find_tests(self, loop: NaturalLoop) -> list[_Test]:
+        found, differs = [], False
+        for condition in conditions(self.values, loop):
+            test = self._test(condition)
+            differs |= test is not None and any(test.start.block)
+            if test is not None and not any(test.start.block):
+                found.append(test)
+        if not found:
+            what = "a trip count that differs from block to block" if differs else "an unknown trip count"
+            raise Opaque(f"{what} (loop of line {loop.line})")
+        return found
+
+    def _test(self, condition: Condition) -> _Test | None:
+        try:
+            start, step = self.linear(condition.start), self.linear(condition.step)
+        except Opaque:
+            return None
+        if not step.fixed or not step.constant:
+            return None
+        test = _Test(
+            start,
+            step.constant,
+            condition.relation,
+            condition.entered,
+            (*condition.start.symbols, *condition.step.symbols),
+        )
+        if test.trips(np.array([start.constant])) is None and start.fixed:
+            return None
+        backwards = test.relation != "ne" and (test.relation in ("gt", "ge")) != (test.step < 0)
+        return None if backwards else test
+
+    def _enumerated(self, index: Linear, varying: list[int]) -> Numbers:
+        """The index of every thread in every iteration of loops whose trip counts differ, without the block's part."""
+        axes = np.meshgrid(*(np.arange(n, dtype=np.int64) for n in self.block), indexing="ij")
+        known: dict[object, Numbers] = {("thread", k): axis.ravel() for k, axis in enumerate(axes)}
+        for place in varying:
+            tests = self.tests(place)
+            trips = _least(tests, [_at(test.start, known, axes[0].size) for test in tests])
+            if int(trips.sum()) > MAX_POINTS:
+                raise TooMany
+            known = {key: np.repeat(values, trips) for key, values in known.items()}
+            ends = np.cumsum(trips)
+            known[place] = np.arange(int(trips.sum()), dtype=np.int64) - np.repeat(ends - trips, trips)
+        return _at(index, known, 0)
+
+
+def _at(value: Linear, known: dict[object, Numbers], count: int) -> Numbers:
+    """A form at places; of a loop that is not among them, in its first iteration."""
+    size = len(next(iter(known.values()))) if known else count
+    total = np.full(size, value.constant, dtype=np.int64)
+    for k, coefficient in enumerate(value.thread):
+        total += coefficient * known["thread", k]
+    for place, coefficient in value.loops:
+        if place in known:
+            total += coefficient * known[place]
+    return total
+
+
+def _least(tests: list[_Test], starts: list[Numbers]) -> Numbers:
+    """The iterations that all conditions leave."""
+    counts = [count for test, start in zip(tests, starts, strict=True) if (count := test.trips(start)) is not None]
+    if not counts:
+        raise Opaque("an unknown trip count")
+    least: Numbers = np.minimum.reduce(counts)
+    return least
+
+
+def _items(loops: dict[int, int]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted((place, coefficient) for place, coefficient in loops.items() if coefficient))
