@@ -198,6 +198,13 @@ static uint32_t contenders(const struct sm *sm, uint32_t index) {
     return bits;
 }
 
+/* Schedulers take a unit that they share in turn, as in GPGPU-Sim 4, whose order of schedulers
+ * changes from cycle to cycle: the next one after that which had such a unit last comes first. */
+static ALWAYS_INLINE void pass_turn(struct sm *sm, uint32_t index) {
+    if (!(sm->common_units & sm->sched[index].choice.units)) return;
+    sm->turn = index + 1 == sm->m->cfg->schedulers ? 0 : index + 1;
+}
+
 /* Must a warp that has issued let slots pass before it does so again? */
 static bool holds_warps(const struct config *cfg) {
     return cfg->warp_interval > cfg->issue_interval;
@@ -218,6 +225,7 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     const uint64_t paid = sfu_slots ? sm->paid : s->slot;
     assert(c.t >= s->slot && sched_can_issue(sm, s, c.warp, c.t));
     sm->stale |= cfg->issue_width < 2 ? contenders(sm, index) : ~0u;
+    pass_turn(sm, index);
     if (c.t > paid) idle_account(sm, c.warp, paid, c.t);
     if (sfu_slots && c.t > paid) sm->paid = c.t;
     s->slot = c.t;

@@ -173,6 +173,7 @@ struct sm {
                                     most recently used in [0]; or CACHE_NONE */
     uint32_t stale;              /* bit per scheduler: its choice must be made again */
     uint32_t common_units;       /* bits of unit_free that several schedulers take */
+    uint32_t turn;               /* the scheduler that is first of those that issue at one time */
     uint32_t warp_limit;         /* warp slots in use are below */
     uint32_t order_count;
     uint64_t order[MAX_BLOCKS]; /* warp slots of the blocks that have started, oldest first */

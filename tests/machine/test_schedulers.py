@@ -161,6 +161,19 @@ def test_warps_issue_in_the_order_of_the_definition(
     compare(gpu, seed, blocks, warps)
 
 
+def test_schedulers_share_a_unit_fairly() -> None:
+    """The warps of two schedulers, who want nothing but the unit that both share, end at the same time."""
+    a = Assembler()
+    for i in range(64):
+        a("ex2.approx.f32", d=1 + i % 16, a=0)  # none of which waits for the one before
+    a("exit")
+    gpu = machine("gto", schedulers=2, issue_interval=2, sfu_units=1)
+    found = a.run(gpu, block=(64, 1, 1), nregs=17)["counters"]
+    busy = 2 * 64 * gpu.issue_sfu
+    assert busy <= found["cycles"] + gpu.issue_sfu <= busy + 2 * gpu.issue_sfu
+    assert found["idle_no_block"] <= 2 * gpu.issue_sfu  # of one warp after the other the first would idle for half
+
+
 def counters_of(gpu: gpus.Gpu, seed: int, blocks: int = 9, warps: int = 6) -> dict[str, int]:
     """Counters of a random program."""
     kernel = Kernel(gpu, Random(seed), warps, 30)

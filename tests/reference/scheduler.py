@@ -1,7 +1,8 @@
 """Warp schedulers by definition: an SM clock by clock, without caches, on a memory that answers after a fixed time.
 
 Warps run straight-line programs; a step may need results of earlier ones. Each scheduler issues at most one step per
-issue interval, that of the warp which its policy puts first among those that can issue.
+issue interval, that of the warp which its policy puts first among those that can issue. Of several schedulers that
+share a unit the one behind that which had it last comes first.
 """
 
 from __future__ import annotations
@@ -151,6 +152,7 @@ class Sm:
         self.log: list[tuple[int, int, int, int]] = []
         self.policies = [POLICIES[machine.policy](machine.schedulers, machine.group) for _ in range(machine.schedulers)]
         self.slot_free = [0] * machine.schedulers
+        self.turn = 0
         self.unit_free: dict[tuple[str, int], int] = {}
         first = range(min(machine.resident, len(blocks)))
         self.coming = [(i * machine.dispatch_interval, i) for i in first]
@@ -163,8 +165,11 @@ class Sm:
         while self.coming or self.warps:
             self.retire(clock)
             self.start(clock)
-            for scheduler in range(self.machine.schedulers):
+            left = set(range(self.machine.schedulers))
+            while left:
+                scheduler = min(left, key=lambda s: (s - self.turn) % self.machine.schedulers)
                 self.issue(scheduler, clock)
+                left.remove(scheduler)
             clock += 1
         return self
 
@@ -217,6 +222,8 @@ class Sm:
         warp.issued = clock
         warp.next += 1
         self.policies[scheduler].note(warp, mine, clock)
+        if [self.unit(s, step) for s in range(self.machine.schedulers)].count(self.unit(scheduler, step)) > 1:
+            self.turn = (scheduler + 1) % self.machine.schedulers
 
     def unit(self, scheduler: int, step: Step) -> tuple[str, int]:
         """The unit of a kind that a scheduler uses."""
