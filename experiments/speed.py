@@ -12,7 +12,6 @@ first machine; those of all machines are in its `machines`.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import multiprocessing
@@ -27,11 +26,10 @@ import numpy as np
 
 from experiments.common import runs, tables
 from experiments.common.cards import GPU
-from experiments.common.harness import Experiment
+from experiments.common.harness import Experiment, name_of_machine
 from experiments.common.verdicts import judged
 from smmux import benchmarks, gpus
 from smmux import plot as figures
-from smmux.errors import ConfigError
 from smmux.gpus import Gpu
 from smmux.plot import geometric_mean
 from smmux.result import Result
@@ -214,14 +212,6 @@ def _shown(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def _gpu(text: str) -> str:
-    """The name of a machine, as the command line gives it."""
-    try:
-        return gpus.get(text).name
-    except ConfigError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 def machines(gpu: Sequence[str]) -> list[Gpu]:
     """The machines that were named."""
     return [gpus.get(name) for name in dict.fromkeys(gpu)]
@@ -234,7 +224,7 @@ EXPERIMENT = Experiment.of(
     arguments={
         "gpu": {
             "nargs": "+",
-            "type": _gpu,
+            "type": name_of_machine,
             "default": [GPU],
             "metavar": "NAME",
             "help": f"machines to simulate, of {', '.join(gpus.names())} ({GPU})",

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from experiments.common import tables
-from experiments.common.harness import Experiment
+from experiments.common.harness import Experiment, name_of_machine
 from experiments.common.kernels import PROBES
-from experiments.common.published import Published, machine, published, sources
+from experiments.common.published import Published, published, sources
 from experiments.common.verdicts import Verdict
 from smmux import gpus
 from smmux.errors import ConfigError
@@ -58,18 +58,13 @@ def chosen(gpu: Sequence[str | Gpu] | None, values: Path | None) -> list[Publish
     rows = [*published(), *(published(values) if values else ())]
     if unknown := {row.probe for row in rows} - set(PROBES):
         raise ConfigError(f"no kernel measures {', '.join(sorted(unknown))} (known: {', '.join(PROBES)})")
-    names = {of.name for of in map(resolved, gpu)} if gpu else {row.machine for row in rows}
+    names = {of.name for of in map(gpus.get, gpu)} if gpu else {row.machine for row in rows}
     return [row for row in rows if row.machine in names]
-
-
-def resolved(gpu: str | Gpu) -> Gpu:
-    """A machine, by its name or itself."""
-    return machine(gpu) if isinstance(gpu, str) else gpu
 
 
 def machines(gpu: Sequence[str | Gpu] | None = None, values: Path | None = None) -> list[Gpu]:
     """What is simulated."""
-    return [resolved(name) for name in gpu or dict.fromkeys(row.machine for row in chosen(None, values))]
+    return [gpus.get(name) for name in gpu or dict.fromkeys(row.machine for row in chosen(None, values))]
 
 
 def run(
@@ -268,10 +263,10 @@ EXPERIMENT = Experiment.of(
     page=page,
     arguments={
         "gpu": {
-            "type": machine,
+            "type": name_of_machine,
             "nargs": "+",
             "metavar": "NAME",
-            "help": f"machines on which everything runs, of {', '.join(gpus.names())}, C1060 (published rows alone)",
+            "help": f"machines on which everything runs, of {', '.join(gpus.names())} (published rows alone)",
         },
         "values": {"type": Path, "metavar": "FILE", "help": "a table of further measurements, as published.csv"},
     },

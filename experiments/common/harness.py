@@ -22,11 +22,13 @@ import numpy as np
 import smmux
 from experiments.common.tables import spelled
 from experiments.common.verdicts import Verdict
+from smmux import gpus
 from smmux import plot as figures
+from smmux.errors import ConfigError
 from smmux.gpus import Gpu
 from smmux.sweep import Record, available_processors, count_of_jobs
 
-__all__ = ["Experiment", "Plot"]
+__all__ = ["Experiment", "Plot", "name_of_machine"]
 
 Plot = Callable[[Sequence[Record], Any], Any]
 
@@ -222,11 +224,21 @@ def _write(out: Path, experiment: Experiment, content: Mapping[str, Any]) -> Non
     _write_figure(path, content["rows"], experiment, content["caption"])
 
 
+def name_of_machine(text: str) -> str:
+    """The name of a machine, from a word of the command line, for `argparse`."""
+    try:
+        return gpus.get(text).name
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _as_json(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, Path):
+        return str(value)
     raise TypeError(f"an experiment's data holds a {type(value).__name__}, which JSON cannot express")
 
 

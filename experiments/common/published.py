@@ -1,4 +1,4 @@
-"""Measurements of real cards that were published: the rows of `experiments/common/published.csv`, and their cards.
+"""Measurements of real cards that were published: the rows of `experiments/common/published.csv`.
 
 A row: the machine's name, the probe that simulates the measurement, the value (or its range, "5-7"), its unit, how far
 off counts as right (0.15: up to 15 %; nothing where that was not laid down beforehand), the source (keys of
@@ -11,14 +11,12 @@ import csv
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from smmux import gpus
 from smmux.errors import ConfigError
-from smmux.gpus import Gpu
 
-__all__ = ["TABLE", "TITLES", "Published", "machine", "published", "sources"]
+__all__ = ["TABLE", "TITLES", "Published", "published", "sources"]
 
 TABLE = Path(__file__).with_name("published.csv")
 
@@ -88,18 +86,3 @@ def sources(rows: list[Published]) -> dict[str, str]:
     """The titles of the sources that rows name, by key."""
     titles = {**gpus.TITLES, **TITLES}
     return {key: titles[key] for key in sorted({key for row in rows for key in gpus.keys(row.source)})}
-
-
-@cache
-def c1060() -> Gpu:
-    """Tesla C1060 [SHOC]: the GTX285's chip at 602 and 1296 MHz; memory at 800 MHz, with GPGPU-Sim's timing [GS302]."""
-    return gpus.get("GTX285").replace(
-        name="C1060", description="Tesla C1060", shader_khz=1_296_000, icnt_khz=602_000, dram_khz=800_000,
-        t_rcd=12, t_rp=10, t_ras=25, t_rc=35, t_rrd=8, t_cl=10, t_wl=7, t_wtr=6, t_wr=11, t_refi=3120, t_rfc=52,
-        flat_bytes_per_kclk=79_012,
-    )  # fmt: skip
-
-
-def machine(name: str) -> Gpu:
-    """The machine of that name: one of smmux's, or the C1060, which is measured but not one of them."""
-    return c1060() if name.upper() == "C1060" else gpus.get(name)

@@ -45,6 +45,7 @@ _MACHINES: dict[str, tuple[str, dict[str, Value]]] = {
         "GTX 285 as GPGPU-Sim 3.0.2 models it, memory at 1100 MHz: the paper's simulated card",
         gt200.GTX285_1100,
     ),
+    "C1060": ("Tesla C1060: the GTX 285's chip at lower clocks", gt200.C1060),
     "GTX480-16K": ("GeForce GTX 480, 16 kB shared memory and 48 kB L1", fermi.GTX480_16K),
     "GTX480-48K": ("GeForce GTX 480, 48 kB shared memory and 16 kB L1", fermi.GTX480_48K),
     "K20c": ("Tesla K20c, 48 kB shared memory", kepler.K20C),

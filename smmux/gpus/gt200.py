@@ -129,6 +129,14 @@ _ISSUE: dict[str, Value] = {
 
 GTX285: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
 
+# The same chip at lower clocks; SHOC's measurements of it are the most that there are of a GT200.
+C1060: dict[str, Value] = {
+    **GTX285,
+    **memory.C1060,
+    "shader_khz": (1_296_000, "SHOC"),
+    "flat_bytes_per_kclk": (79_012, "SHOC; DER"),  # 8 x 64 bit x 2 x 800 MHz = 102.4 GB/s
+}
+
 # The card that the paper simulates: GPGPU-Sim 3.0.2, shader 4 x 369 MHz, memory at 1100 MHz.
 GTX285_1100: dict[str, Value] = {
     **GTX285,

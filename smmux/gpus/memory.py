@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from smmux.gpus.machine import Value
 
-__all__ = ["FERMI", "GT200", "GT200_1100", "KEPLER"]
+__all__ = ["C1060", "FERMI", "GT200", "GT200_1100", "KEPLER"]
 
 _PORTS: dict[str, Value] = {
     "port_bytes": (32, "GS302; GS-480"),  # flit of 32 bytes
@@ -94,6 +94,16 @@ GT200_1100: dict[str, Value] = {
     "t_wr": (11, "GS302"),
     "t_refi": (0, "GS302"),  # no refresh in GPGPU-Sim
     "t_rfc": (0, "GS302"),
+}
+
+# The set's own clock, and the refresh of a GDDR5 as on the GTX285.
+C1060: dict[str, Value] = {
+    **GT200,
+    **{name: value for name, value in GT200_1100.items() if name.startswith("t_")},
+    "icnt_khz": (602_000, "SHOC"),
+    "dram_khz": (800_000, "SHOC"),
+    "t_refi": (3120, "RAM1; DER"),  # 3.9 us
+    "t_rfc": (52, "GEM5; DER"),  # 65 ns
 }
 
 FERMI: dict[str, Value] = {

@@ -14,7 +14,7 @@ from experiments import validation
 from experiments.common.kernels import PROBES
 from experiments.common.kernels.global_rates import pins
 from experiments.common.kernels.probe import agrees
-from experiments.common.published import TITLES, Published, machine, published
+from experiments.common.published import TITLES, Published, published
 from smmux import gpus
 from smmux.errors import ConfigError
 
@@ -30,7 +30,7 @@ def row(low: float, high: float, within: float | None = 0.1) -> Published:
 
 @pytest.mark.parametrize("of", published(), ids=lambda of: f"{of.machine}, {of.probe}")
 def test_a_published_row_names_what_there_is(of: Published) -> None:
-    gpu, probe = machine(of.machine), PROBES[of.probe]
+    gpu, probe = gpus.get(of.machine), PROBES[of.probe]
     assert gpu.name == of.machine
     assert (probe.unit, probe.applies(gpu)) == (of.unit, True)
     assert set(gpus.keys(of.source)) <= set(gpus.TITLES) | set(TITLES)
@@ -107,7 +107,7 @@ def test_a_machine_of_ones_own_runs_what_applies_beside_values_of_ones_own(
 
 @pytest.mark.parametrize("name", ["GTX285", "C1060", "GTX480-48K", "K20c"])
 def test_microbenchmarks_find_what_the_machine_is_made_of(name: str) -> None:
-    gpu = machine(name)
+    gpu = gpus.get(name)
     made_of = {
         "mad": gpu.lat_fmad, "imul": gpu.lat_imul, "shared load": gpu.lat_shared, "constant 1 kB": gpu.lat_const,
         "barrier, 1 warp": gpu.lat_bar,
@@ -117,7 +117,7 @@ def test_microbenchmarks_find_what_the_machine_is_made_of(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["C1060", "GTX480-48K", "K20c"])
 def test_no_stream_is_faster_than_the_pins(name: str) -> None:
-    gpu = machine(name)
+    gpu = gpus.get(name)
     for probe in ("stream copy", "stream triad", "reduction"):
         assert 0.3 * pins(gpu) < PROBES[probe].run(gpu, True) < 1.05 * pins(gpu)
 
@@ -163,6 +163,6 @@ def test_the_page_has_what_is_simulated() -> None:
 @pytest.mark.parametrize("name", ["GTX285", "GTX480-48K", "K20c"])
 def test_longer_runs_have_the_same_rate(name: str) -> None:
     """The quick size, a quarter or less of the full one, gives nearly the same: both are in the steady state."""
-    gpu = machine(name)
+    gpu = gpus.get(name)
     for probe in ("stream copy", "stream triad", "fft 512", "matrix product", "low occupancy copy"):
         assert PROBES[probe].run(gpu, True) == pytest.approx(PROBES[probe].run(gpu, False), rel=0.1)

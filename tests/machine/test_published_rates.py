@@ -128,7 +128,7 @@ def gflops(gpu: gpus.Gpu, step: str, flops: int) -> float:
 
 def test_peak_of_a_tesla_c1060() -> None:
     """The best of SHOC's kernels multiplies beside its multiply-adds; these alone give less [SHOC, results.csv]."""
-    card = gpus.get("GTX285").replace(name="C1060", shader_khz=1_296_000, icnt_khz=602_000, dram_khz=800_000)
+    card = gpus.get("C1060")
     both, alone = gflops(card, "(u * {s} + v) * {s}", 3), gflops(card, "u * {s} + v", 2)
     assert both == pytest.approx(726.2, rel=0.1)
     assert alone < both

@@ -61,6 +61,7 @@ def test_every_source_has_a_title_and_no_two_share_one():
     [
         ("GTX285", {"sm_count": 30, "shader_khz": 1_476_000, "lat_alu": 24, "issue_sfu": 16, "smem_unit": 512}),
         ("GTX285-1100", {"issue_width": 2, "sched_policy": "lrr", "smem_unit": 1, "warp_gran": 1, "lat_bar": 4}),
+        ("C1060", {"sm_count": 30, "shader_khz": 1_296_000, "icnt_khz": 602_000, "dram_khz": 800_000, "t_cl": 10}),
         ("GTX480-16K", {"sm_count": 15, "smem_bytes": 16384, "lat_alu": 18, "schedulers": 2, "smem_rule": 2}),
         ("GTX480-48K", {"smem_bytes": 49152, "regs_sm": 32768, "max_warps_sm": 48, "fused_mad": 1}),
         ("K20c", {"sm_count": 13, "schedulers": 4, "issue_width": 2, "lat_alu": 9, "smem_rule": 3}),
@@ -71,7 +72,7 @@ def test_the_values_that_name_each_machine(name, expected):
 
 
 def test_idle_memory_latency_is_the_measured_one():
-    measured = {"GTX285": 440, "GTX285-1100": 440, "GTX480-16K": 650, "GTX480-48K": 650, "K20c": 331}
+    measured = {"GTX285": 440, "GTX285-1100": 440, "C1060": 440, "GTX480-16K": 650, "GTX480-48K": 650, "K20c": 331}
     assert {n: gpus.get(n).lat_global + gpus.get(n).flat_latency for n in gpus.names()} == measured
 
 
@@ -82,6 +83,7 @@ def test_peak_bandwidth_is_bus_width_times_data_rate():
 
     assert gb_per_s("GTX285") == pytest.approx(512 / 8 * 2 * 1.242, rel=1e-5)
     assert gb_per_s("GTX285-1100") == pytest.approx(512 / 8 * 2 * 1.100, rel=1e-5)
+    assert gb_per_s("C1060") == pytest.approx(512 / 8 * 2 * 0.800, rel=1e-5)
     assert gb_per_s("GTX480-48K") == pytest.approx(384 / 8 * 2 * 1.848, rel=1e-5)
     assert gb_per_s("K20c") == pytest.approx(320 / 8 * 2 * 2.600, rel=1e-5)
 
