@@ -31,7 +31,9 @@ OWN = 512
 BLOCKS = (128, 256, 512)
 QUICK_BLOCK = 256
 ROW = 32 * LOADS
-"""Words that a warp reads in a round of the tests of caches."""
+"""Words that a warp reads in a round of the test of the L2."""
+L1_ROWS = 64
+"""Rows of 32 words in the 8 kB of which a warp reads all."""
 REDUCERS, REDUCED = 64, 256
 """Blocks of the reduction, and threads of each."""
 COPIED = 14
@@ -122,9 +124,9 @@ def reading_cached(words: int) -> Kernel:
     return kernel
 
 
-def cached(size: int, gpu: Gpu, quick: bool) -> tuple[float, float]:
-    """Words that all SMs load from an array of `size` bytes, and the clocks that it takes them."""
-    words, threads = size // WORD, 256 * wave(gpu, 256)
+def l2(gpu: Gpu, quick: bool) -> float:
+    """GB/s that all SMs load from the L2: warps read 512 kB."""
+    words, threads = (1 << 19) // WORD, 256 * wave(gpu, 256)
     apart = threads // 32 * ROW
 
     def clocks(rounds: int) -> int:
@@ -133,23 +135,39 @@ def cached(size: int, gpu: Gpu, quick: bool) -> tuple[float, float]:
         result = on_card(reading_cached(words), threads // 256, 256, args, gpu)
         i, k = np.arange(threads)[:, None, None], np.arange(LOADS)
         row = (i // 32 * ROW + np.arange(rounds)[:, None] * apart) % words
-        agrees("cached", sums, signal(words)[row + i % 32 + 32 * k].sum(axis=(1, 2)))
+        agrees("words of the L2", sums, signal(words)[row + i % 32 + 32 * k].sum(axis=(1, 2)))
         return result.cycles
 
     more = 2 if quick else 4
-    return more * LOADS * threads, clocks(2 + more) - clocks(2)
+    return gigabytes(gpu, more * LOADS * threads * WORD, clocks(2 + more) - clocks(2))
+
+
+@cuda.jit
+def read_rows(data, sums, rounds):
+    """Each warp reads all rows of 32 words: one load and one addition per word, as in gpumembench [GMB]."""
+    lane = cuda.grid(1) & 31
+    total = float32(0)
+    for _ in range(rounds):
+        for k in range(L1_ROWS):
+            total += data[lane + 32 * k]
+        lane ^= 1  # of the neighbour next: no round's loads are those of the one before
+    sums[cuda.grid(1)] = total
 
 
 def l1(gpu: Gpu, quick: bool) -> float:
     """Words that an SM loads from its L1 per clock."""
-    loaded, cycles = cached(8192, gpu, quick)
-    return loaded / cycles / gpu.sm_count
+    sm = gpu.replace(sm_count=gpu.sms_per_tpc)
+    threads = 256 * wave(sm, 256)
 
+    def clocks(rounds: int) -> int:
+        data, sums = signal(32 * L1_ROWS), np.zeros(threads, np.float32)
+        result = on_card(read_rows, threads // 256, 256, (data, sums, np.int32(rounds)), sm)
+        lane = np.arange(threads)[:, None] % 32 ^ np.arange(rounds) % 2
+        agrees("words of the L1", sums, data.reshape(L1_ROWS, 32).sum(axis=0)[lane].sum(axis=1))
+        return result.cycles
 
-def l2(gpu: Gpu, quick: bool) -> float:
-    """GB/s that all SMs load from the L2."""
-    loaded, cycles = cached(1 << 19, gpu, quick)
-    return gigabytes(gpu, loaded * WORD, cycles)
+    few, many = (2, 6) if quick else (4, 32)
+    return (many - few) * L1_ROWS * threads / (clocks(many) - clocks(few)) / sm.sm_count
 
 
 @cuda.jit

@@ -1,7 +1,10 @@
 """Rates of shared and constant memory: conflict-free accesses of all widths, and accesses with bank conflicts.
 
 The swaps are of gpumembench's kind [GMB]: each thread exchanges elements of its own, 640 accesses in the loop's body,
-which makes the loop of 5 kB that also shows whether fetching instructions costs anything.
+which makes the loop of 5 kB that also shows whether fetching instructions costs anything. So are the constants: four
+passes over 4 kB, 128 loads in the loop's body. As there an SM runs many blocks one after the other, so that no
+scheduler is without warps while another one still has some; filling and emptying the SM falls out of the difference of
+two runs.
 """
 
 from __future__ import annotations
@@ -22,9 +25,8 @@ ELEMENTS = 6
 """Elements that a thread has in shared memory."""
 UNROLLED = 32
 SWAPS = 5
-CONSTANTS = 512
-"""32-bit constants that are read: they fit into the first level of every card."""
-CONSTANT_LOADS = 64
+CONSTANTS, PASSES, CONSTANT_LOADS = 1024, 4, 128
+"""32-bit constants that are read, the passes in which, and loads in the loop's body."""
 
 
 @cache
@@ -78,19 +80,21 @@ def swapped(values: np.ndarray, rounds: int) -> np.ndarray:
 def swaps(words: int, gpu: Gpu, quick: bool) -> float:
     """Elements that an SM loads or stores per clock, in a loop of 640 accesses."""
     sm = gpu.replace(sm_count=gpu.sms_per_tpc)
-    shared = ELEMENTS * THREADS * words * WORD + gpu.smem_reserved + 16  # and the parameters, on CC 1.x
-    blocks = resident(gpu, THREADS, shared)
+    parameters = 16 if gpu.param_in_smem else 0
+    shared = ELEMENTS * THREADS * words * WORD + gpu.smem_reserved + parameters
+    blocks = resident(gpu, THREADS, -(-shared // gpu.smem_unit) * gpu.smem_unit)
+    rounds, few, many = (2, 1, 3) if quick else (8, 2, 8)
 
-    def clocks(rounds: int) -> int:
+    def clocks(waves: int) -> int:
         values = np.random.default_rng(1).integers(0, 1 << 30, (ELEMENTS, words, THREADS), dtype=np.int32)
         left = np.zeros_like(values)  # by all blocks alike
-        result = on_card(swapping(words), blocks * sm.sm_count, THREADS, (values, left, np.int32(rounds)), sm)
+        grid = waves * blocks * sm.sm_count
+        result = on_card(swapping(words), grid, THREADS, (values, left, np.int32(rounds)), sm)
         agrees("swaps", left, swapped(values, rounds))
         return result.cycles
 
-    rounds = 1 if quick else 3
     accesses = rounds * UNROLLED * SWAPS * 4 * THREADS * blocks
-    return accesses / (clocks(1 + rounds) - clocks(1))
+    return accesses * (many - few) / (clocks(many) - clocks(few))
 
 
 @cache
@@ -140,13 +144,13 @@ def adding_constants() -> Kernel:
     table = np.arange(CONSTANTS, dtype=np.int32)
 
     @cuda.jit
-    def add(sums, rounds):
+    def add(sums, size):
         constants = cuda.const.array_like(table)
         total = 0
-        for j in range(rounds):
-            first = (j * CONSTANT_LOADS) & (CONSTANTS - 1)
-            for k in range(CONSTANT_LOADS):
-                total += constants[first + k]
+        for first in range(PASSES):
+            for j in range(0, size, PASSES * CONSTANT_LOADS):
+                for k in range(0, PASSES * CONSTANT_LOADS, PASSES):
+                    total += constants[j + first + k]
         sums[cuda.grid(1)] = total
 
     kernel: Kernel = add
@@ -157,15 +161,15 @@ def constants(gpu: Gpu, quick: bool) -> float:
     """Constants that the threads of an SM load per clock."""
     sm = gpu.replace(sm_count=gpu.sms_per_tpc)
     blocks = resident(gpu, THREADS)
+    few, many = (1, 3) if quick else (2, 8)
 
-    def clocks(rounds: int) -> int:
-        sums = np.zeros(blocks * sm.sm_count * THREADS, np.int32)
-        result = on_card(adding_constants(), blocks * sm.sm_count, THREADS, (sums, np.int32(rounds)), sm)
-        read = np.arange(rounds * CONSTANT_LOADS) % CONSTANTS
-        agrees("constants", sums, np.full_like(sums, read.sum()))
+    def clocks(waves: int) -> int:
+        sums = np.zeros(waves * blocks * sm.sm_count * THREADS, np.int32)
+        result = on_card(adding_constants(), waves * blocks * sm.sm_count, THREADS, (sums, np.int32(CONSTANTS)), sm)
+        agrees("constants", sums, np.full_like(sums, np.arange(CONSTANTS).sum()))
         return result.cycles
 
-    return 8 * CONSTANT_LOADS * blocks * THREADS / (clocks(16) - clocks(8))
+    return (many - few) * CONSTANTS * blocks * THREADS / (clocks(many) - clocks(few))
 
 
 def _swaps(bits: int) -> Probe:
