@@ -9,6 +9,7 @@ enum error l2_init(struct l2 *l, const struct config *cfg) {
     *l = (struct l2){
         .mshr_count = cfg->l2_mshrs,
         .writebacks = cfg->l2_writebacks,
+        .buffers = cfg->l2_writebacks,
         .merge_limit = cfg->l2_merge,
         .fetch_shift = bits_lowest(cfg->l2_fetch),
     };
@@ -20,6 +21,7 @@ enum error l2_init(struct l2 *l, const struct config *cfg) {
         .hashed = cfg->l2_hashed != 0,
     };
     enum error e = cache_init(&l->cache, &shape);
+    if (!e) e = cleaner_init(&l->cleaner, cfg);
     if (e) return e;
     assert(cfg->l2_mshrs <= L2_MAX_MSHRS);
     l->mshrs = calloc(cfg->l2_mshrs, sizeof *l->mshrs);
@@ -31,6 +33,7 @@ enum error l2_init(struct l2 *l, const struct config *cfg) {
 
 void l2_free(struct l2 *l) {
     cache_free(&l->cache);
+    cleaner_free(&l->cleaner);
     free(l->mshrs);
     l->mshrs = NULL;
 }
@@ -55,11 +58,11 @@ void l2_check(const struct l2 *l) {
 }
 #endif
 
-/* The first byte of the sectors in a mask, and in *bytes how far they reach, gaps included. */
-static uint32_t sector_span(const struct cache *c, uint32_t line, uint32_t mask, uint32_t *bytes) {
-    uint32_t first = bits_lowest(mask), last = 31 - (uint32_t)__builtin_clz(mask);
-    *bytes = (last - first + 1) << c->sector_shift;
-    return (line << c->line_shift) + (first << c->sector_shift);
+/* The sectors in a mask, gaps included. */
+static struct l2_span sector_span(const struct cache *c, uint32_t line, uint32_t mask) {
+    const uint32_t first = bits_lowest(mask), last = 31 - (uint32_t)__builtin_clz(mask);
+    return (struct l2_span){(line << c->line_shift) + (first << c->sector_shift),
+                            (last - first + 1) << c->sector_shift};
 }
 
 /* The sectors of all fetch units that the mask touches. */
@@ -72,18 +75,24 @@ static uint32_t fetch_sectors(const struct l2 *l, uint32_t mask) {
     return out;
 }
 
+/* Write the dirty sectors of a line back, which then is clean. There is a buffer. */
+static void write_back(struct l2 *l, uint32_t index, struct l2_work *work) {
+    struct cache_line *c = &l->cache.lines[index];
+    assert(l->writebacks && work->writes < sizeof work->write / sizeof *work->write);
+    l->writebacks--;
+    l->stats.writebacks++;
+    work->write[work->writes++] = sector_span(&l->cache, l->cache.number[index], c->dirty);
+    c->dirty = 0;
+}
+
 /* Reserve a way for the line, and write a dirty victim back. CACHE_NONE: there is no way, or no
  * buffer for the victim, and the request must wait. */
 static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
     uint32_t i = cache_victim(&l->cache, line);
     if (i == CACHE_NONE) return i;
-    const struct cache_line *victim = &l->cache.lines[i];
-    if (victim->dirty) {
+    if (l->cache.lines[i].dirty) {
         if (!l->writebacks) return CACHE_NONE;
-        l->writebacks--;
-        l->stats.writebacks++;
-        work->write_addr =
-            sector_span(&l->cache, l->cache.number[i], victim->dirty, &work->write_bytes);
+        write_back(l, i, work);
     }
     cache_put(&l->cache, i, line);
     return i;
@@ -97,9 +106,34 @@ static void mshr_wait(struct l2_mshr *m, struct request *pool, uint32_t node) {
     m->last = node;
 }
 
+/* How many lines of a page the buffers can take at once, beside a victim. */
+static uint32_t most_cleaned(const struct l2 *l, const struct page *p) {
+    return p->count < l->buffers ? p->count : l->buffers - 1;
+}
+
+/* Write the lines back that there was notice of and that are dirty still. A line with a fetch under
+ * way keeps what is dirty until it is replaced, and so do more lines than there are buffers. */
+static void clean(struct l2 *l, const struct page *p, struct l2_work *work) {
+    uint32_t left = most_cleaned(l, p);
+    for (uint32_t i = 0; i < p->count && left; i++) {
+        const uint32_t index = cache_find(&l->cache, p->line[i]);
+        if (index == CACHE_NONE || !l->cache.lines[index].dirty) continue;
+        if (l->cache.lines[index].mshr != CACHE_NO_MSHR) continue;
+        write_back(l, index, work);
+        left--;
+    }
+}
+
 /* Serve a store: nothing is fetched, and its sectors become dirty. */
 static enum l2_answer store(struct l2 *l, uint32_t line, uint32_t index, uint32_t want, bool covers,
-                            struct l2_work *work) {
+                            uint32_t bank, uint32_t row, struct l2_work *work) {
+    struct page *page = NULL;
+    bool due = false;
+    if (l->cleaner.per_bank && (index == CACHE_NONE || !l->cache.lines[index].dirty)) {
+        page = cleaner_place(&l->cleaner, bank, row);
+        due = cleaner_is_due(&l->cleaner, page, row);
+        if (due && l->writebacks <= most_cleaned(l, page)) return L2_BLOCKED;
+    }
     if (index == CACHE_NONE) {
         index = allocate(l, line, work);
         if (index == CACHE_NONE) return L2_BLOCKED;
@@ -108,6 +142,8 @@ static enum l2_answer store(struct l2 *l, uint32_t line, uint32_t index, uint32_
         cache_touch(&l->cache, index);
         l->stats.hits++;
     }
+    if (due) clean(l, page, work);
+    if (page) cleaner_note(&l->cleaner, page, row, line);
     struct cache_line *c = &l->cache.lines[index];
     c->dirty |= (uint8_t)want;
     if (covers) c->valid |= (uint8_t)want;
@@ -139,7 +175,7 @@ static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node, ui
     uint32_t missing = r->want & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
     if (missing) {
         missing = fetch_sectors(l, missing) & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
-        work->fetch_addr = sector_span(&l->cache, line, missing, &work->fetch_bytes);
+        work->fetch = sector_span(&l->cache, line, missing);
         work->fetch_mshr = (uint32_t)(m - l->mshrs);
         work->fetch_sectors = missing;
         m->requested |= (uint8_t)missing;
@@ -151,17 +187,17 @@ static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node, ui
     return L2_MISS;
 }
 
-enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, bool covers,
-                         struct l2_work *work) {
+enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, uint32_t bank,
+                         uint32_t row, bool covers, struct l2_work *work) {
     struct request *r = &pool[node];
     uint32_t line = r->addr >> l->cache.line_shift;
     uint32_t want = cache_sectors(&l->cache, r->addr, r->bytes);
     uint32_t index = cache_find(&l->cache, line);
     enum l2_answer answer;
-    work->fetch_bytes = work->write_bytes = 0;
+    work->fetch.bytes = work->writes = 0;
     r->want = (uint8_t)want;
     if (r->kind == ACCESS_STORE) {
-        answer = store(l, line, index, want, covers, work);
+        answer = store(l, line, index, want, covers, bank, row, work);
     } else if (index != CACHE_NONE && (l->cache.lines[index].valid & want) == want) {
         cache_touch(&l->cache, index);
         if (r->kind == ACCESS_ATOM) l->cache.lines[index].dirty |= (uint8_t)want;

@@ -3,8 +3,9 @@
  * A load that misses fetches the missing sectors, rounded out to l2_fetch bytes, and waits
  * with the line's pending-miss entry (MSHR). A store needs no fetch: it marks its sectors
  * dirty, and valid where it covers them (byte masks go to DRAM with the write-back, as
- * GDDR's data mask allows). Atomics are loads that leave the line dirty. The pipeline is in
- * order: a request that finds no MSHR, no way to replace, no room to merge or no
+ * GDDR's data mask allows). Dirty lines are written when they are replaced, or before that
+ * together with others of their DRAM page (cleaner.h). Atomics are loads that leave the line dirty.
+ * The pipeline is in order: a request that finds no MSHR, no way to replace, no room to merge or no
  * write-back buffer holds up those behind it. */
 #ifndef SMMUX_L2_H
 #define SMMUX_L2_H
@@ -15,6 +16,7 @@
 #include "base/config.h"
 #include "base/errors.h"
 #include "memory/cache.h"
+#include "memory/cleaner.h"
 #include "memory/xbar.h"
 
 #define L2_MAX_MSHRS 4096u
@@ -33,10 +35,12 @@ struct l2_stats {
 
 struct l2 {
     struct cache cache;
+    struct cleaner cleaner;
     struct l2_mshr *mshrs;
     uint32_t mshr_count;
     uint32_t mshr_free;  /* list through next_free */
     uint32_t writebacks; /* write-back buffers free */
+    uint32_t buffers;    /* all of them */
     uint32_t merge_limit, fetch_shift;
     struct l2_stats stats;
 };
@@ -44,10 +48,17 @@ struct l2 {
 /* What became of a request; see l2_access. */
 enum l2_answer { L2_HIT, L2_MISS, L2_BLOCKED };
 
-/* What DRAM has to do for a request: addresses are the slice's; bytes 0: nothing. */
+/* Part of a line. */
+struct l2_span {
+    uint32_t addr, bytes; /* the slice's address */
+};
+
+/* What DRAM has to do for a request; no bytes: no fetch. */
 struct l2_work {
-    uint32_t fetch_addr, fetch_bytes, fetch_mshr, fetch_sectors;
-    uint32_t write_addr, write_bytes;
+    struct l2_span fetch;
+    uint32_t fetch_mshr, fetch_sectors;
+    uint32_t writes;
+    struct l2_span write[CLEANER_MAX_LINES + 1]; /* lines of a page, and a victim */
 };
 
 enum error l2_init(struct l2 *l, const struct config *cfg);
@@ -59,11 +70,11 @@ void l2_check(const struct l2 *l);
 static inline void l2_check(const struct l2 *l) { (void)l; }
 #endif
 
-/* Look the request up. L2_HIT: answer it now. L2_MISS: it waits in the cache. L2_BLOCKED:
- * nothing changed, ask again after the next completion. `covers`: a store writes every
- * byte of its segment. */
-enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, bool covers,
-                         struct l2_work *work);
+/* Look the request up, whose line lies in that row of the bank. L2_HIT: answer it now. L2_MISS: it
+ * waits in the cache. L2_BLOCKED: nothing changed, ask again after the next completion. `covers`: a
+ * store writes every byte of its segment. */
+enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, uint32_t bank,
+                         uint32_t row, bool covers, struct l2_work *work);
 
 /* The fetched sectors of an MSHR are back: unlink the requests that are now complete and
  * return them as a list through request.next, oldest first (XBAR_NONE: none). */

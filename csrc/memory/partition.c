@@ -198,15 +198,18 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
     struct slice *s = &p->slice[n];
     struct request *pool = p->xbar->pool;
     struct l2_work work;
+    const struct addrmap *map = &p->xbar->map;
+    const uint32_t local = addrmap_local(map, pool[node].addr, n), row = addrmap_row(map, local);
     bool full = pool[node].kind == ACCESS_STORE && covers(&pool[node]);
-    enum l2_answer answer = l2_access(&s->l2, pool, node, full, &work);
+    enum l2_answer answer =
+        l2_access(&s->l2, pool, node, addrmap_bank(map, local, row), row, full, &work);
     if (answer == L2_BLOCKED) return answer;
-    if (work.write_bytes)
-        dram_access(p, n, work.write_addr, work.write_bytes, true, make_tag(TAG_WRITEBACK, n, 0),
-                    tick);
-    if (work.fetch_bytes) {
+    for (uint32_t i = 0; i < work.writes; i++)
+        dram_access(p, n, work.write[i].addr, work.write[i].bytes, true,
+                    make_tag(TAG_WRITEBACK, n, 0), tick);
+    if (work.fetch.bytes) {
         uint32_t tag = make_tag(TAG_FILL, n, work.fetch_mshr << 8 | work.fetch_sectors);
-        dram_access(p, n, work.fetch_addr, work.fetch_bytes, false, tag, tick);
+        dram_access(p, n, work.fetch.addr, work.fetch.bytes, false, tag, tick);
     }
     return answer;
 }

@@ -31,6 +31,7 @@ TITLES: dict[str, str] = {
     "SDK-T": "Ruetsch and Micikevicius: Optimizing Matrix Transpose in CUDA",
     "ENVY": "envytools: documentation of NVIDIA hardware (commit f102b823)",
     "PAT-BANK": "US patent 7,620,793 B1 (NVIDIA, 2006): memory partitions and pages, bank interleave patterns",
+    "PAT-CLEAN": "US patents 8,060,700 B1 and 8,341,358 B1 (NVIDIA): dirty data of an L2 cleaned by DRAM page",
     "ATOM-STR": "strobe.cc: CUDA atomics (measurements of a GTX275)",
     "SHOC": "SHOC benchmark results of named cards (vetter/shoc, commit 0aea03b)",
     "DQ285": "deviceQuery output of a GTX285",

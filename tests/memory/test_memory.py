@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from smmux import cuda, gpus
+from smmux.gpus import Gpu
 from smmux.models_memory import PACKET, PACKET_KINDS, Memory
 
 MACHINES = ("GTX285", "GTX285-1100", "GTX480-48K", "K20c")
@@ -194,6 +198,35 @@ def test_l2_keeps_what_fits_and_writes_back_what_does_not() -> None:
     assert c["dram_writes"] == 2 * c["l2_writebacks"]
 
 
+def page_addresses(gpu: Gpu, rows: Sequence[int], lines: int) -> NDArray[np.int64]:
+    """Addresses of the first lines of rows of bank 0, where there is one partition with one slice and no hash."""
+    columns = [1 << bit for bit in range(7, 32) if not (gpu.dram_bank_mask | gpu.dram_row_mask) >> bit & 1]
+    first_row = gpu.dram_row_mask & -gpu.dram_row_mask
+    inside = [sum(bit for i, bit in enumerate(columns) if line >> i & 1) for line in range(lines)]
+    return np.array([row * first_row + offset for row in rows for offset in inside])
+
+
+@pytest.mark.parametrize("pages", [1, 2, 5])
+def test_an_l2_writes_the_lines_of_a_row_back_together(pages: int) -> None:
+    """What stores leave dirty is noted by DRAM row, a few rows per bank; the oldest one is written when another one
+    comes. In turns over as many rows as are noted lines stay dirty, over one row more each store writes one."""
+    gpu = gpus.get("GTX480-48K").replace(
+        partitions=1, l2_slices=1, partition_hash=0, dram_bank_hash=0, l2_bytes=1 << 20, l2_clean_pages=pages, t_refi=0
+    )
+    for rows in (pages, pages + 1):
+        turns = np.tile(page_addresses(gpu, range(rows), 1), 10)
+        c = Memory(gpu).replay(packets(turns, bytes=128, kind=STORE, cycle=np.arange(len(turns)) * 400)).counters
+        assert c["l2_writebacks"] == (len(turns) - pages if rows > pages else 0)
+    # Each row is filled in turns with `pages` others: activates are those of the rows, not of the lines.
+    rows = 4 * pages
+    filled = page_addresses(gpu, range(rows), 32).reshape(4, pages, 32).transpose(0, 2, 1).ravel()
+    small = gpu.replace(l2_clean_pages=0, l2_bytes=1 << 13)
+    by_row, by_age = (Memory(of).replay(packets(filled, bytes=128, kind=STORE)).counters for of in (gpu, small))
+    assert by_row["dram_writes"] == 2 * 32 * (rows - pages)  # two bursts a line
+    assert by_row["dram_activates"] == rows - pages
+    assert pages < 5 or by_age["dram_activates"] > 2 * by_row["dram_activates"]
+
+
 def test_contended_atomics_serialise() -> None:
     gpu = gpus.get("GTX480-48K")
     last = [Memory(gpu).replay(packets([0], kind=ATOMIC, lanes=lanes, bytes=32)).cycles for lanes in (1, 9, 17)]
@@ -238,6 +271,7 @@ def test_coalesced_atomics_cost_about_a_read_and_a_write(name: str) -> None:
         ("partitions", 3), ("partition_bytes", 512), ("partition_hash", 0), ("rop_latency", 130), ("atom_interval", 30),
         ("l2_slices", 1), ("l2_bytes", 6 * 2 * 8192), ("l2_texture_only", 1), ("l2_line", 256), ("l2_ways", 4),
         ("l2_hashed", 0), ("l2_sector", 64), ("l2_fetch", 128), ("l2_mshrs", 2), ("l2_merge", 1), ("l2_writebacks", 1),
+        ("l2_clean_pages", 0),
         ("dram_latency", 90), ("dram_return", 60), ("dram_khz", 1_000_000), ("dram_burst_bytes", 32),
         ("dram_row_mask", 0xFFFE_0000), ("dram_bank_hash", 0), ("sms_per_tpc", 3), ("t_refi", 0), ("t_rfc", 200),
     ],

@@ -28,7 +28,7 @@ SPAN = THREADS * LOADS
 """Words that all threads read or write in a round."""
 OWN = 512
 """Words of a thread's own in the strided tests."""
-BLOCKS = (128, 256, 512)
+BLOCKS = (32, 64, 128, 256, 512)
 QUICK_BLOCK = 256
 ROW = 32 * LOADS
 """Words that a warp reads in a round of the test of the L2."""
@@ -99,7 +99,7 @@ def streamed(words: int, strided: bool, writes: bool, gpu: Gpu, quick: bool) -> 
 
     if quick:
         return gigabytes(gpu, SPAN * WORD, clocks(QUICK_BLOCK, 1))
-    rounds = 1 if strided else 4
+    rounds = 2 if strided else 4  # two rounds of a thread's own words take a line
     best = min(clocks(block, 2 * rounds) - clocks(block, rounds) for block in BLOCKS)
     return gigabytes(gpu, rounds * SPAN * WORD, best)
 
