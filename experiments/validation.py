@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +85,13 @@ def run(
         for name, probe in PROBES.items()
         if (gpu or (of.name, name) in known) and probe.applies(of)
     ]
-    records = sweep(
-        lambda machine, probe: {"ours": PROBES[probe].run(machine, quick)}, points, jobs=jobs, description="validation"
-    )
+    records = sweep(partial(measure, quick=quick), points, jobs=jobs, description="validation")
     return [record | beside(record, known.get((record["machine"], record["probe"]))) for record in records]
+
+
+def measure(machine: Gpu, probe: str, quick: bool = False) -> Record:
+    """The number that a probe gives on a machine."""
+    return {"ours": PROBES[probe].run(machine, quick)}
 
 
 def beside(record: Record, row: Published | None) -> Record:

@@ -1,6 +1,8 @@
-"""Parameter sweeps: a cross product of points, run on threads, tidy records out.
+"""Parameter sweeps: a cross product of points, run side by side, tidy records out.
 
-The core releases the GIL while it simulates, so threads use all processors and share the inputs.
+The core releases the GIL while it simulates, so threads use all processors and share the inputs. Processes and
+clusters run points too, through any `concurrent.futures.Executor`. With a cache on disk a sweep that was killed goes on
+where it was, and one that has been made is read.
 
 >>> points = product(n=(1, 2), square=(False, True))
 >>> sweep(lambda n, square: {"value": n * n if square else n}, points, jobs=2)[3]
@@ -10,26 +12,52 @@ The core releases the GIL while it simulates, so threads use all processors and 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
+import multiprocessing
 import operator
 import os
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 from tqdm import tqdm
 
-from smmux.errors import ConfigError
+from smmux.cache import Cache
+from smmux.errors import ConfigError, did_you_mean
+from smmux.records import Record, Records
 
-__all__ = ["Record", "product", "sweep"]
-
-Record = dict[str, Any]
+__all__ = ["Cache", "Record", "Records", "executing", "product", "sweep", "sweeping"]
 
 
 def product(**axes: Iterable[Any]) -> list[Record]:
     """All combinations of the axes' values, the last axis varying fastest."""
     names = list(axes)
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*axes.values())]
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What sweeps use that are not given their own."""
+
+    cache: Cache | None = None
+    executor: Executor | None = None
+
+
+_NONE = _Setting()
+_SETTING: ContextVar[_Setting] = ContextVar("sweeping", default=_NONE)
+
+
+@contextlib.contextmanager
+def sweeping(*, cache: Cache | None = None, executor: Executor | None = None) -> Iterator[None]:
+    """Inside this context, the cache and the executor of every `sweep` of this thread that is not given its own."""
+    token = _SETTING.set(_Setting(cache, executor))
+    try:
+        yield
+    finally:
+        _SETTING.reset(token)
 
 
 def sweep(
@@ -39,27 +67,79 @@ def sweep(
     jobs: int | None = None,
     description: str = "",
     progress: bool | None = None,
-) -> list[Record]:
+    cache: Cache | None = None,
+    executor: Executor | None = None,
+) -> Records:
     """Call `run(**point)` for every point; a record is the point and what `run` returned, in the points' order.
 
-    jobs: how many run at a time (default: one per processor). progress: whether to show a bar (default: on a terminal).
+    jobs: how many run at a time (default: one per processor), on threads. progress: whether to show a bar (default: on
+    a terminal). executor: what runs the points instead of threads, such as a `ProcessPoolExecutor` or, for a Dask
+    cluster, `distributed.Client.get_executor()`; `run` and the points are pickled on their way. cache: where records
+    are looked for and kept, by the contents of `run`, whatever it refers to, the point, and the versions of smmux and
+    Python; a record is on disk as soon as its point has ended.
     A value that is neither number nor text becomes text in the record, its name if it has one, as machines and classes
     have. The first exception ends the sweep, with a note that says which point it was. Raises ConfigError for fewer
     than one job.
     """
     points = list(points)
     jobs = at_a_time(jobs)
+    setting = _SETTING.get()
+    cache = setting.cache if cache is None else cache
+    executor = executor or setting.executor
+    keys = cache.keys(run, points) if cache is not None else []
+    known = {i: record for i, key in enumerate(keys) if cache is not None and (record := cache.get(key))}
     bar = tqdm(total=len(points), desc=description, disable=None if progress is None else not progress, leave=False)
-    with bar, ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as pool:
-        futures = [pool.submit(_run, run, point) for point in points]
-        for future in futures:
-            future.add_done_callback(lambda _: bar.update())
+    pool = executor or ThreadPoolExecutor(jobs, thread_name_prefix="sweep")
+    with bar, pool if executor is None else contextlib.nullcontext():
+        bar.update(len(known))
+        futures: dict[Future[Record], int] = {
+            pool.submit(_run, run, point): i for i, point in enumerate(points) if i not in known
+        }
         try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            return [future.result() for future in futures]
+            for future in as_completed(futures):
+                known[futures[future]] = record = future.result()
+                if cache is not None:
+                    cache.put(keys[futures[future]], record)
+                bar.update()
         finally:
             for future in futures:
                 future.cancel()
+    return Records(known[i] for i in range(len(points)))
+
+
+@contextlib.contextmanager
+def executing(name: str, jobs: int | None = None) -> Iterator[Executor | None]:
+    """The executor of a name of the command line, until the context ends: "threads" (None, as `sweep` has its own),
+    "processes", or "dask:ADDRESS", a scheduler of `distributed`.
+
+    Raises ConfigError for other names, and where `distributed` or the scheduler are missing.
+    """
+    kind, _, address = name.partition(":")
+    if name == "threads":
+        yield None
+    elif name == "processes":
+        spawn = multiprocessing.get_context("spawn")  # other threads may hold locks, which a fork would copy
+        with ProcessPoolExecutor(at_a_time(jobs), mp_context=spawn) as pool:
+            yield pool
+    elif kind == "dask" and address:
+        with _dask(address) as client:
+            yield client.get_executor()
+    else:
+        hint = did_you_mean(name, ("threads", "processes"))
+        raise ConfigError(f"no executor {name!r}{hint}; there are threads, processes and dask:ADDRESS")
+
+
+def _dask(address: str) -> Any:
+    """A client of a Dask cluster."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ConfigError("dask:ADDRESS needs the package distributed (pip install 'smmux[dask]')") from None
+    try:
+        connect: Callable[..., Any] = Client
+        return connect(address, timeout="10s")
+    except (OSError, ValueError, TypeError) as error:
+        raise ConfigError(f"no Dask scheduler answers at {address!r}: {error}") from None
 
 
 def available_processors() -> int:

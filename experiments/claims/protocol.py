@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -12,10 +13,10 @@ from experiments.common.cards import card
 from experiments.common.speedups import LIMITED
 from experiments.common.tables import listed
 from experiments.common.verdicts import Claim, Verdict
-from smmux import AllocationError, Result, benchmarks, cuda, int32, models, smm
+from smmux import AllocationError, benchmarks, cuda, int32, models, smm
 from smmux.gpus import Gpu
 from smmux.models import SharedMemoryTable
-from smmux.sweep import Record
+from smmux.sweep import Record, sweep
 
 __all__ = [
     "collaborative_rule", "divided_rows", "fragmentation", "ignored", "release", "split_of_6_kb", "waiting",
@@ -32,15 +33,25 @@ def one_sm() -> Gpu:
     return card().replace(sm_count=1)
 
 
-def run(name: str, variant: str, management: str, extra_blocks: int = 0) -> tuple[Result, list[bytes]]:
-    """A benchmark's smallest problem on one SM, its outputs checked: the result, and the arrays' bits."""
+def run(name: str, variant: str, management: str, extra_blocks: int = 0) -> Record:
+    """The record of a benchmark's smallest problem on one SM."""
+    point = {"name": name, "variant": variant, "management": management, "extra_blocks": extra_blocks}
+    return sweep(simulate, [point], jobs=1, progress=False)[0]
+
+
+def simulate(name: str, variant: str, management: str, extra_blocks: int) -> Record:
+    """Run a benchmark's smallest problem on one SM, check its outputs, and return counters, sizes and a digest of the
+    arrays' bits."""
     benchmark = benchmarks.get(name)
     problem = benchmark.problem("tiny")
     arguments = problem.arguments()
     kernel, grid, block = benchmark.launch(problem, variant)
     result = kernel.simulate(grid, block, arguments, gpu=one_sm(), management=management, extra_blocks=extra_blocks)
     problem.check(arguments)
-    return result, [np.asarray(a).tobytes() for a in arguments]
+    outputs = hashlib.sha256(b"".join(np.asarray(a).tobytes() for a in arguments)).hexdigest()
+    program = result.program
+    sizes = {"bytes_held": program.shared_bytes, "bytes_asked": program.dynamic_bytes}
+    return {"residency": result.residency, "outputs": outputs, **result.counters, **sizes}
 
 
 def split_of_6_kb(claim: Claim, _: Sequence[Record]) -> Verdict:
@@ -62,10 +73,10 @@ def collaborative_rule(claim: Claim, _: Sequence[Record]) -> Verdict:
     resident, fits = {}, True
     for name in LIMITED:
         if "co_hw" in benchmarks.get(name).variants:
-            result = run(name, "co_hw", "dynamic", MANY)[0]
-            resident[name] = result.residency
-            held = result.residency * (result.program.shared_bytes + card().smem_reserved)
-            fits = fits and held <= card().smem_bytes - result.program.dynamic_bytes
+            ran = run(name, "co_hw", "dynamic", MANY)
+            resident[name] = ran["residency"]
+            held = ran["residency"] * (ran["bytes_held"] + card().smem_reserved)
+            fits = fits and held <= card().smem_bytes - ran["bytes_asked"]
     return claim.verdict(
         resident,
         fits,
@@ -136,7 +147,7 @@ def fragmentation(claim: Claim, _: Sequence[Record]) -> Verdict:
     sizes = {"equal": [4, 4, 4, 4], "mixed": [2, 4, 2, 4, 2, 2]}
     free = {name: _after_releases(row, [i % 2 == 0 for i in range(len(row))]) for name, row in sizes.items()}
     always = all(_after_releases(sizes["equal"], gone)[1] for gone in product((False, True), repeat=4) if any(gone))
-    waited = {name: run(name, "hw", "dynamic", MANY)[0].counters["allocation_waits"] for name in LIMITED}
+    waited = {name: run(name, "hw", "dynamic", MANY)["allocation_waits"] for name in LIMITED}
     return claim.verdict(
         free,
         always and not free["mixed"][1] and _refuses_nesting(),
@@ -169,9 +180,9 @@ def ignored(claim: Claim, _: Sequence[Record]) -> Verdict:
     """Under static management HW kernels have as many blocks as the baseline, no allocations and the same outputs."""
     more_blocks, alike = {}, True
     for name in LIMITED:
-        (baseline, expected), (hw, outputs) = (run(name, variant, "static") for variant in ("baseline", "hw"))
-        more_blocks[name] = hw.residency - baseline.residency
-        alike = alike and not more_blocks[name] and not hw.counters["allocations"] and outputs == expected
+        baseline, hw = (run(name, variant, "static") for variant in ("baseline", "hw"))
+        more_blocks[name] = hw["residency"] - baseline["residency"]
+        alike = alike and not more_blocks[name] and not hw["allocations"] and hw["outputs"] == baseline["outputs"]
     return claim.verdict(
         more_blocks,
         alike,
@@ -181,17 +192,16 @@ def ignored(claim: Claim, _: Sequence[Record]) -> Verdict:
 
 def divided_rows(claim: Claim, _: Sequence[Record]) -> Verdict:
     """Bytes and outputs of marching cubes with rows 0 to 15 private, in CO-VTB and in CO-HW."""
-    expected = run("MC", "baseline", "static")[1]
-    (virtual, of_virtual), (divided, of_divided) = run("MC", "co_vtb", "static"), run("MC", "co_hw", "dynamic", 1)
+    baseline, virtual = run("MC", "baseline", "static"), run("MC", "co_vtb", "static")
+    divided = run("MC", "co_hw", "dynamic", 1)
     private, public = 16 * 32 * 12, 8 * 32 * 12
     split = {
-        "CO-VTB": virtual.program.shared_bytes,
-        "CO-HW": [divided.program.shared_bytes, divided.program.dynamic_bytes],
+        "CO-VTB": virtual["bytes_held"],
+        "CO-HW": [divided["bytes_held"], divided["bytes_asked"]],
     }
     return claim.verdict(
         split,
-        of_virtual == expected
-        and of_divided == expected
+        baseline["outputs"] == virtual["outputs"] == divided["outputs"]
         and split == {"CO-VTB": 2 * private + public, "CO-HW": [private, public]},
         "bytes of two virtual blocks, and private and public ones of a block; outputs equal the baseline's bit for bit",
     )

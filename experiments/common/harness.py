@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import inspect
 import json
@@ -12,7 +13,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from smmux import gpus
 from smmux import plot as figures
 from smmux.errors import ConfigError
 from smmux.gpus import Gpu
-from smmux.sweep import Record, available_processors, count_of_jobs
+from smmux.sweep import Cache, Record, available_processors, count_of_jobs, executing, sweeping
 
 __all__ = ["Experiment", "Plot", "name_of_machine"]
 
@@ -39,6 +40,8 @@ OPTIONS = {
 }
 """Options that only some experiments have; each is a flag."""
 
+CACHE = "sweeps.sqlite"
+"""File of records in the folder of results, for `--resume`."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 TEXT_COLUMNS = 120
@@ -105,13 +108,20 @@ class Experiment:
         out: Path = given.pop("out")
         page: Path | None = given.pop("page", None)
         quick = bool(given["quick"]) and _has_quick_size(self)
+        resume, executor = given.pop("resume"), given.pop("executor")
+        cache: Path | None = given.pop("cache") or (out / CACHE if resume else None)
         started = time.perf_counter()
         try:
-            records = _call(self.run, given)
-            verdicts = [_unjudged(v) if quick else v for v in self.check(records)]  # some of which run a few blocks
+            with _sweeping(cache, executor, given["jobs"]):
+                records = _call(self.run, given)
+                verdicts = [_unjudged(v) if quick else v for v in self.check(records)]  # some of which run a few blocks
         except KeyboardInterrupt:
-            print("interrupted, nothing written", file=sys.stderr)
+            kept = f"; the same command goes on with what {cache} holds" if cache else ""
+            print(f"interrupted, nothing written{kept}", file=sys.stderr)
             return INTERRUPTED
+        except ConfigError as error:
+            print(f"{self.name}: {error}", file=sys.stderr)
+            return 2
         caption = self.caption(records) + (" Quick run: smaller grids." if quick else "")
         content = {
             "caption": caption,
@@ -127,6 +137,15 @@ class Experiment:
         _print(self, given, content, verdicts)
         print(f"\n{out / self.name}.json .csv .png .pdf", file=sys.stderr)
         return 0
+
+
+@contextlib.contextmanager
+def _sweeping(cache: Path | None, executor: str, jobs: int) -> Iterator[None]:
+    """Let all sweeps use a file of records, and the executor of a name."""
+    with contextlib.ExitStack() as stack:
+        kept = stack.enter_context(Cache(cache)) if cache else None
+        stack.enter_context(sweeping(cache=kept, executor=stack.enter_context(executing(executor, jobs))))
+        yield
 
 
 def _provenance(experiment: Experiment, given: Mapping[str, Any], seconds: float) -> Record:
@@ -205,6 +224,10 @@ def _parser(experiment: Experiment) -> argparse.ArgumentParser:
         add(f"--{name}", action="store_true", help=OPTIONS[name])
     for name, how in experiment.arguments.items():
         add(f"--{name}", **how)
+    add("--cache", type=Path, metavar="FILE", help="take records that FILE has, and keep new ones there")
+    add("--resume", action="store_true", help=f"go on where a killed run was: --cache DIR/{CACHE}")
+    where = "what simulates: threads, processes or dask:ADDRESS, the scheduler of a Dask cluster (%(default)s)"
+    add("--executor", default="threads", metavar="WHERE", help=where)
     jobs = available_processors()
     add("--jobs", type=count_of_jobs, default=jobs, metavar="N", help="simulations that run at a time (%(default)s)")
     return parser

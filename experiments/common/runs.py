@@ -116,6 +116,10 @@ class Problems:
         self._made: OrderedDict[tuple[str, str, str], Future[Problem]] = OrderedDict()
         self._lock = threading.Lock()
 
+    def fingerprint(self) -> str:
+        """What results depend on: not on which problems are kept."""
+        return "problems"
+
     def get(self, benchmark: Workload, size: str | Mapping[str, float], build: str) -> Problem:
         """The problem of a benchmark's build at a size."""
         return self._get((benchmark.name, str(size), build), lambda: benchmark.problem(size, build))

@@ -34,8 +34,9 @@ def run_examples(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_examples_print_what_they_say(page):
+def test_examples_print_what_they_say(page, tmp_path, monkeypatch):
     """A text block is what some example of the page prints."""
+    monkeypatch.chdir(tmp_path)
     printed = run_examples(page)[1]
     assert all(text in printed for text in blocks(page, "text"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from experiments.claims import protocol
 from experiments.common.verdicts import Verdict, judge
 from smmux import cuda, int32, smm
 from smmux.models import SharedMemoryTable
+from smmux.sweep import Record
 
 CLAIMS = (*(f"P{n}" for n in range(48, 54)), "P58")
 
@@ -52,7 +52,7 @@ TABLES = {
 
 RUNS = {
     "more blocks than private parts leave room for": ("co_hw", {"residency": 16}, {"P49"}),
-    "other bytes": ("co_vtb", {"shared_bytes": 15364}, {"P58"}),
+    "other bytes": ("co_vtb", {"bytes_held": 15364}, {"P58"}),
     "other outputs of CO-VTB": ("co_vtb", {"outputs": []}, {"P58"}),
     "other outputs of CO-HW": ("co_hw", {"outputs": []}, {"P58"}),
     "more blocks under static management": ("hw", {"residency": 16}, {"P53"}),
@@ -63,7 +63,7 @@ RUNS = {
 
 
 @pytest.fixture(scope="module")
-def runs_of_management() -> Callable[..., tuple[Any, list[bytes]]]:
+def runs_of_management() -> Callable[..., Record]:
     return cache(protocol.run)
 
 
@@ -83,15 +83,8 @@ def test_claims_about_management_are_of_what_its_runs_say(
 ) -> None:
     changed, values, contrary = RUNS[case]
 
-    def run(name: str, variant: str, *rest: Any) -> tuple[Any, list[bytes]]:
-        result, outputs = runs_of_management(name, variant, *rest)
-        own = {
-            "residency": result.residency, "shared_bytes": result.program.shared_bytes, "outputs": outputs,
-            **{counter: result.counters[counter] for counter in ("allocations", "allocation_waits")},
-        }  # fmt: skip
-        own |= values if variant == changed else {}
-        program = SimpleNamespace(shared_bytes=own["shared_bytes"], dynamic_bytes=result.program.dynamic_bytes)
-        return SimpleNamespace(residency=own["residency"], program=program, counters=own), own["outputs"]
+    def run(name: str, variant: str, *rest: Any) -> Record:
+        return runs_of_management(name, variant, *rest) | (values if variant == changed else {})
 
     monkeypatch.setattr(protocol, "run", run)
     assert {claim for claim, v in verdicts().items() if not v.reproduced} == contrary
