@@ -27,7 +27,7 @@ from tqdm import tqdm
 
 from smmux.cache import Cache
 from smmux.errors import ConfigError, did_you_mean
-from smmux.records import Record, Records
+from smmux.record_list import Record, Records
 
 __all__ = ["Cache", "Record", "Records", "executing", "product", "sweep", "sweeping"]
 
