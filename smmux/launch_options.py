@@ -49,6 +49,10 @@ MAX_HOST_THREADS: Final = 64
 """Largest number of host threads, as in the core (bind_launch.c): machines have fewer clusters of SMs to share out."""
 
 
+MAX_ACCESSES: Final = 1 << 20
+"""Most accesses that an SM records, as in the core (record.h): 152 bytes each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option of a run, beside its keyword and its type.
@@ -178,6 +182,15 @@ class LaunchOptions(TypedDict, total=False):
             "per_pc",
             lambda _, value: int(bool(value)),
             "whether counters are also kept per instruction and source line",
+        ),
+    ]
+    accesses: Annotated[
+        int,
+        Option(
+            0,
+            "accesses",
+            _between(0, MAX_ACCESSES),
+            "how many accesses to memory are kept of one block of each SM, with the addresses of their lanes",
         ),
     ]
     check: Annotated[

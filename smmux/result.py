@@ -19,6 +19,7 @@ from smmux.errors import ConfigError, RaceError, did_you_mean
 from smmux.gpus import Gpu
 from smmux.management import name_of
 from smmux.printed import text_of
+from smmux.recorded import accesses_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +59,7 @@ class Result(Mapping[str, int]):
     residency with static management, the paper's K. profile: counters of each instruction (rows) in the order of
     `line_counters` (columns), None unless asked for. check: the option of that name. findings: the findings of the
     check, None without one. printed: what the kernel printed, in the order of blocks and threads.
+    accesses: records of `smmux.recorded.ACCESS`, empty unless asked for.
     """
 
     kernel: str
@@ -75,6 +77,7 @@ class Result(Mapping[str, int]):
     check: str | None = None
     findings: Findings | None = None
     printed: str = ""
+    accesses: NDArray[np.void] = field(default_factory=accesses_of)
 
     @classmethod
     def from_core(
@@ -109,6 +112,7 @@ class Result(Mapping[str, int]):
             if check
             else None,
             printed=text_of(outcome["printed"], outcome["printed_lost"], program),
+            accesses=accesses_of(outcome["accesses"]),
         )
 
     # ---- the mapping: counters by name

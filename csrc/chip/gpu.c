@@ -389,6 +389,22 @@ static enum error collect_printed(const struct gpu *g, struct outcome *out) {
     return OK;
 }
 
+/* Put the accesses that all SMs have recorded into one array. */
+static enum error collect_accesses(const struct gpu *g, struct outcome *out) {
+    const uint32_t sms = g->l->cfg->sm_count;
+    uint32_t count = 0;
+    if (!g->machine.accesses) return OK;
+    for (uint32_t i = 0; i < sms; i++) count += g->sms[i].records->count;
+    out->accesses = calloc((size_t)count + 1, sizeof *out->accesses);
+    if (!out->accesses) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < sms; i++) {
+        const struct records *r = g->sms[i].records;
+        memcpy(out->accesses + out->access_count, r->row, r->count * sizeof *r->row);
+        out->access_count += r->count;
+    }
+    return OK;
+}
+
 /* Add up the counters of all SMs and of the memory. */
 static void collect(struct gpu *g, struct outcome *out) {
     uint64_t end = 0;
@@ -416,6 +432,7 @@ enum error gpu_run(const struct launch *l, struct outcome *out) {
     const bool complete = !e;
     if (complete) e = clock_run(&g, &out->fault);
     if (!e) collect(&g, out);
+    if (!e) e = collect_accesses(&g, out);
     if (complete && collect_findings(&g, out) && !e) e = ERROR_NO_MEMORY;
     if (complete && collect_printed(&g, out) && !e) e = ERROR_NO_MEMORY;
     destroy(&g);

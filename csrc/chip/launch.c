@@ -175,7 +175,8 @@ enum error launch_prepare(const struct launch *l, struct machine *m, struct prog
                           .max_waiting = l->max_waiting,
                           .warps_per_block = (threads + 31) / 32,
                           .per_pc = out->pc != NULL,
-                          .check = l->check};
+                          .check = l->check,
+                          .accesses = l->accesses};
     if ((e = join_views(l->buffers, l->buffer_count, &out->fault))) return e;
     if ((e = check_textures(m, &out->fault))) return e;
     if ((e = admit(l, m, out))) return e;

@@ -7,6 +7,7 @@
 #include "chip/watch.h"
 #include "sm/check.h"
 #include "sm/print.h"
+#include "sm/record.h"
 #include "sm/sm.h"
 
 /* What is asked of the machine. */
@@ -31,7 +32,8 @@ struct launch {
     uint64_t max_cycles;                 /* 0: no limit */
     uint32_t window;                     /* 0: the machine's own; others give the same bits */
     enum check_mode check;
-    uint32_t threads; /* host threads; any number gives the same bits */
+    uint32_t accesses; /* see record.h; 0: none */
+    uint32_t threads;  /* host threads; any number gives the same bits */
     bool (*interrupted)(void *context, struct watch *watch); /* asked now and then */
     void *context;
 };
@@ -54,7 +56,9 @@ struct outcome {
     uint64_t findings_lost;  /* see findings.h */
     struct printed *printed; /* SM by SM; the caller frees it */
     uint32_t printed_count;
-    uint64_t printed_lost; /* see print.h */
+    uint64_t printed_lost;     /* see print.h */
+    struct recorded *accesses; /* SM by SM; the caller frees it */
+    uint32_t access_count;
     struct host_work host;
     struct fault fault;
 };

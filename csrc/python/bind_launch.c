@@ -165,11 +165,13 @@ static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
         {"threads", false, &l->threads},
         {"per_pc", false, per_pc},
         {"check", false, &check},
+        {"accesses", false, &l->accesses},
     };
     if (read_numbers(dict, numbers, sizeof numbers / sizeof *numbers) < 0) return -1;
-    if (l->threads > 64 || check >= CHECK_MODE_COUNT || management >= MANAGEMENT_COUNT) {
+    if (l->threads > 64 || check >= CHECK_MODE_COUNT || management >= MANAGEMENT_COUNT ||
+        l->accesses > RECORDS_MOST) {
         PyErr_SetString(PyExc_ValueError, "threads: at most 64 host threads; check: 0, 1 or 2; "
-                                          "management: the number of one");
+                                          "management: the number of one; accesses: at most 2**20");
         return -1;
     }
     l->management = managements[management];
@@ -186,7 +188,7 @@ static int borrow_managers(struct borrowed *b, PyObject *managers) {
 static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssize_t pc_bytes) {
     PyObject *counters = bind_counters(&out->counters);
     if (!counters) return NULL;
-    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K,s:y#,s:K,s:{s:K,s:K}}", "counters",
+    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K,s:y#,s:K,s:y#,s:{s:K,s:K}}", "counters",
                          counters, "residency", out->residency, "static_residency",
                          out->static_residency, "limiter", limiter_name(out->limiter), "per_pc", pc,
                          pc_bytes, "findings", out->findings ? (const void *)out->findings : "",
@@ -194,7 +196,9 @@ static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssiz
                          (unsigned long long)out->findings_lost, "printed",
                          out->printed ? (const void *)out->printed : "",
                          (Py_ssize_t)(out->printed_count * sizeof *out->printed), "printed_lost",
-                         (unsigned long long)out->printed_lost, "host", "windows",
+                         (unsigned long long)out->printed_lost, "accesses",
+                         out->accesses ? (const void *)out->accesses : "",
+                         (Py_ssize_t)(out->access_count * sizeof *out->accesses), "host", "windows",
                          (unsigned long long)out->host.windows, "passes",
                          (unsigned long long)out->host.passes);
 }
@@ -221,6 +225,7 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
     free(out.pc);
     free(out.findings);
     free(out.printed);
+    free(out.accesses);
     return result;
 }
 
@@ -231,7 +236,8 @@ const char bind_launch_doc[] = PyDoc_STR(
     "now and then and ends the run by raising; places says where the warps are if they spin; "
     "managers, one per SM, manage its shared memory in place of the management that options name. "
     "Returns counters (dict), residency, "
-    "static_residency, limiter, per_pc, findings and printed (bytes); and host, windows and passes "
+    "static_residency, limiter, per_pc, findings, printed and accesses (bytes); and host, windows "
+    "and passes "
     "of the simulation itself, which are no result.");
 
 PyObject *bind_launch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {

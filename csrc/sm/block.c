@@ -4,6 +4,7 @@
 
 #include "sm/check.h"
 #include "sm/management.h"
+#include "sm/record.h"
 #include "sm/scoreboard.h"
 
 /* ---- start ------------------------------------------------------------------------------- */
@@ -318,6 +319,7 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
         return;
     }
     if (sm->check) check_arrival(sm, warp, t);
+    if (sm->records) record_arrival(sm, warp, t);
     b->barrier = u->sub;
     b->isolating = u->flags & INSN_ISOLATE;
     if (u->sub == BAR_ALLOC) b->dynamic_bytes = (uint32_t)u->imm;

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "sm/memop.h"
+#include "sm/record.h"
 #include "sm/scoreboard.h"
 
 /* ---- global and local memory ------------------------------------------------------------- */
@@ -97,7 +98,7 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
     return a;
 }
 
-static void count_global(struct memop *op, uint32_t n) {
+static void count_global(struct memop *op, const struct segment *seg, uint32_t n) {
     struct counters *c = &op->sm->count;
     const uint32_t bytes = bits_count(op->active) * op->u->width;
     if (op->u->op == OP_TEX) c->texture_accesses++;
@@ -107,8 +108,11 @@ static void count_global(struct memop *op, uint32_t n) {
     else c->atomics++, c->global_bytes += bytes;
     if (op->sm->pc_count) {
         op->sm->pc_count[op->pc].transactions += n;
+        for (uint32_t i = 0; i < n; i++) op->sm->pc_count[op->pc].moved += seg[i].bytes;
         op->sm->pc_count[op->pc].bytes += bytes;
     }
+    if (op->sm->records && op->u->op != OP_LD_LOCAL && op->u->op != OP_ST_LOCAL)
+        record_access(op, 0);
 }
 
 /* Ask the host for bytes that the memory system will want, and that most likely are in none of its
@@ -273,7 +277,7 @@ bool global_issue(struct memop *op) {
     const uint32_t need = need_of(sm, cache, seg, n);
     if (!has_room(sm, need)) return claim(op, cache, seg, n, need);
     struct access *a = describe(op, buffer);
-    count_global(op, n);
+    count_global(op, seg, n);
     if (op->u->op == OP_TEX) read_now(a);
     if (!is_load(op->u->op) && sm->caches[CACHE_DATA].present) smcache_store(sm, seg, n);
     const uint64_t at = op->t + cfg->lat_global;
@@ -305,6 +309,7 @@ bool global_const(struct memop *op, uint32_t busy) {
     const uint32_t pending =
         smcache_load(sm, CACHE_CONST, a, seg, n, op->t, sm->m->cfg->replay_global);
     sm->count.const_accesses++;
+    if (sm->records) record_access(op, CONST_BASE);
     lsu_charge(op, busy);
     if (pending) {
         await(op, a, pending);

@@ -8,6 +8,7 @@
 #include "base/hints.h"
 #include "kernel/lanes.h"
 #include "sm/check.h"
+#include "sm/record.h"
 #include "sm/scoreboard.h"
 #include "sm/smem.h"
 
@@ -200,7 +201,7 @@ NOINLINE static uint32_t shared_atomic(struct memop *op, uint8_t *shared) {
     return most;
 }
 
-/* Tell the counts per instruction and the checks of an access. */
+/* Tell the counts per instruction, the checks and the records of an access. */
 NOINLINE static void note_shared(struct memop *op, uint32_t passes, uint32_t ideal, uint32_t low,
                                  uint32_t high) {
     const uint8_t shape[2] = {(uint8_t)low, (uint8_t)high};
@@ -211,6 +212,10 @@ NOINLINE static void note_shared(struct memop *op, uint32_t passes, uint32_t ide
         n->bytes += bits_count(op->active) * op->u->width;
     }
     if (op->sm->check) check_access(op, shape);
+    if (op->sm->records) {
+        const struct block *b = &op->sm->blocks[op->w->block];
+        record_access(op, op->u->flags & INSN_DYNAMIC ? b->dynamic_base : b->static_base);
+    }
 }
 
 static ALWAYS_INLINE void count_shared(struct memop *op, struct smem_cost cost) {
@@ -301,6 +306,7 @@ static bool issue_const(struct memop *op) {
         load_constants(op);
         late = smcache_const(op->sm, op->addr, op->active);
         op->sm->count.const_accesses++;
+        if (op->sm->records) record_access(op, 0);
     }
     lsu_charge(op, busy);
     lsu_set_ready(op, op->t + m->cfg->lat_const + late + busy - m->cfg->issue_const, WAIT_SHARED);

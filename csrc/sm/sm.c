@@ -7,6 +7,7 @@
 #include "base/lines.h"
 #include "sm/check.h"
 #include "sm/print.h"
+#include "sm/record.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
@@ -98,7 +99,8 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     lay_out(sm, (uint8_t *)sm->arena + (64 - (size_t)sm->arena % 64) % 64);
     if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))
         return ERROR_NO_MEMORY;
-    sm->observed = sm->pc_count || sm->check;
+    if (m->accesses && !(sm->records = records_create(m->accesses))) return ERROR_NO_MEMORY;
+    sm->observed = sm->pc_count || sm->check || sm->records;
     if (m->program->prints && !(sm->prints = calloc(1, sizeof *sm->prints))) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < cfg->credits + PORT_EXTRA; i++) {
         sm->access_next[i] = (uint16_t)(i + 1);
@@ -117,6 +119,7 @@ void sm_free(struct sm *sm) {
     smcache_free(sm);
     check_free(sm->check);
     free(sm->prints);
+    free(sm->records);
     free(sm->arena);
     sm->arena = NULL;
 }

@@ -31,6 +31,7 @@ enum wait {
 
 struct check;
 struct prints;
+struct records;
 struct management;
 struct managers;
 struct scheduler_policy;
@@ -57,8 +58,9 @@ struct machine {
     uint32_t max_waiting; /* blocks at an allocation, above which the throttled management starts
                              no other one */
     uint32_t warps_per_block;
-    bool per_pc;    /* count per instruction */
-    uint32_t check; /* enum check_mode */
+    bool per_pc;       /* count per instruction */
+    uint32_t accesses; /* of a block to be recorded on each SM */
+    uint32_t check;    /* enum check_mode */
 };
 
 /* A slot for a block that is resident: what its warps have in common. */
@@ -220,6 +222,7 @@ struct sm {
     uint32_t queue_count;
     uint32_t id;
     struct prints *prints;                   /* NULL: the program prints nothing */
+    struct records *records;                 /* NULL if not wanted */
     struct coming_block pending[MAX_BLOCKS]; /* in order */
     uint64_t finished[MAX_BLOCKS];           /* when blocks ended that are yet to be replaced */
     uint32_t pending_count, finished_count;

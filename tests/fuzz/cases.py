@@ -67,6 +67,7 @@ def _bounded(rng: Random, launch: Launch) -> Launch:
         "window": rng.choice((0, 0, 0, 1, 8, hostile(rng))),
         "threads": rng.choice((0, *[1] * 30, 2)),
         "check": rng.choice((0, 0, 0, 1, 2)),
+        "accesses": rng.choice((0, 0, 3, 1000)),
     }
     return replace(launch, options=options)
 

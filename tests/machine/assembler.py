@@ -92,7 +92,12 @@ class Assembler:
             "static_reserved": 16,
         }
         settings = {"extra_blocks": 0, "max_cycles": 10_000_000, "window": 0, "threads": 1, "per_pc": 1}
-        settings |= {"check": 0, "max_waiting": 1, "management": policies.number("management", management)}
+        settings |= {
+            "check": 0,
+            "accesses": 0,
+            "max_waiting": 1,
+            "management": policies.number("management", management),
+        }
         found = _core.launch(
             self.code(),
             np.array(self.uniforms, UNIFORM),
