@@ -67,10 +67,9 @@ uint32_t memdetail_min_reply(const struct memdetail *m) {
     return (uint32_t)clock_convert(&m->xbar.to_shader, ticks) + m->xbar.pipeline;
 }
 
-/* A replay may ask for an earlier time again, when its senders wait for room: nothing is run then.
- */
 uint32_t memdetail_begin(struct memdetail *m, uint64_t t, bool tpcs) {
     const bool partitions = t > m->target;
+    assert(t >= m->target);
     m->complete = m->target;
     m->target = t;
     xbar_begin(&m->xbar, partitions, tpcs);
@@ -113,7 +112,9 @@ uint64_t memdetail_known(const struct memdetail *m) {
     const struct xbar *x = &m->xbar;
     uint64_t from = UINT64_MAX;
     for (uint32_t tpc = 0; tpc < x->tpcs; tpc++) {
-        const uint64_t sent = x->tpc[tpc].in_flight ? m->target : x->tpc[tpc].held;
+        /* What the port still holds leaves it later, even if it has been waiting for room. */
+        const uint64_t held = x->tpc[tpc].held > m->target ? x->tpc[tpc].held : m->target;
+        const uint64_t sent = x->tpc[tpc].in_flight ? m->target : held;
         if (sent < from) from = sent;
     }
     return from == UINT64_MAX ? from : from + memdetail_min_reply(m);
