@@ -93,16 +93,28 @@ def python_step(step: Kernel, x: Any, a: Any, b: Any) -> Any:
 
 
 @cache
-def chasing(length: int) -> Kernel:
-    """A loop of `length` loads, each from where the one before says."""
+def following(length: int) -> Kernel:
+    """A device function: a loop of `length` loads, each from where the one before says."""
 
-    @cuda.jit
-    def chase(links, start, last, rounds):
-        i = start[0]
+    @cuda.jit(device=True)
+    def follow(links, i, rounds):
         for _ in range(rounds):
             for _ in range(length):
                 i = links[i]
-        last[0] = i
+        return i
+
+    function: Kernel = follow
+    return function
+
+
+@cache
+def chasing(length: int) -> Kernel:
+    """A chain of loads from global memory, or through texture."""
+    follow = following(length)
+
+    @cuda.jit
+    def chase(links, start, last, rounds):
+        last[0] = follow(links, start[0], rounds)
 
     kernel: Kernel = chase
     return kernel
@@ -111,17 +123,14 @@ def chasing(length: int) -> Kernel:
 @cache
 def shared_chasing(length: int) -> Kernel:
     """As `chasing`, through shared memory."""
+    follow = following(length)
 
     @cuda.jit
     def chase(links, start, last, rounds):
         ring = cuda.shared.array(256, uint32)
         for k in range(cuda.threadIdx.x, links.size):
             ring[k] = links[k]
-        i = start[0]
-        for _ in range(rounds):
-            for _ in range(length):
-                i = ring[i]
-        last[0] = i
+        last[0] = follow(ring, start[0], rounds)
 
     kernel: Kernel = chase
     return kernel
@@ -131,14 +140,11 @@ def constant_chasing(table: NDArray[np.uint32]) -> Callable[[int], Kernel]:
     """As `chasing`, through constant memory; the array of links is not read."""
 
     def chasing_constants(length: int) -> Kernel:
+        follow = following(length)
+
         @cuda.jit
         def chase(links, start, last, rounds):
-            ring = cuda.const.array_like(table)
-            i = start[0]
-            for _ in range(rounds):
-                for _ in range(length):
-                    i = ring[i]
-            last[0] = i
+            last[0] = follow(cuda.const.array_like(table), start[0], rounds)
 
         kernel: Kernel = chase
         return kernel
