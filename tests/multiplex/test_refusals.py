@@ -96,6 +96,10 @@ def test_arrays_of_the_launch_have_no_size() -> None:
 def test_unknown_array_name() -> None:
     with pytest.raises(multiplex.MultiplexError, match="no shared array 'tyle' in 'f'; it has 'tile'"):
         multiplex.hw(made(EXCHANGE), {"tyle": 32})
+    with pytest.raises(
+        multiplex.MultiplexError, match="it has 'tile'; one is divided, given by its name, and the others are public"
+    ):
+        multiplex.co_hw(made(EXCHANGE), ("tile", "tyle"), 4)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", ["hw", "vtb", "vtb_pipe", "co_hw", "co_vtb"])

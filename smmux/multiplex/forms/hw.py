@@ -84,10 +84,11 @@ def _declare(analysis: Analysis, shapes: dict[str, Shape], function: str) -> Non
         raise unknown(analysis, next(iter(shapes)))
 
 
-def unknown(analysis: Analysis, name: str) -> MultiplexError:
+def unknown(analysis: Analysis, name: object) -> MultiplexError:
     """The error for a name that no shared array of a kernel has."""
     have = ", ".join(repr(array.name) for array in analysis.shared) or "none"
-    return refuse(analysis.source, None, f"no shared array {name!r} in {analysis.source.name!r}; it has {have}")
+    hint = "" if isinstance(name, str) else "; one is divided, given by its name, and the others are public as a whole"
+    return refuse(analysis.source, None, f"no shared array {name!r} in {analysis.source.name!r}; it has {have}{hint}")
 
 
 def declaration(analysis: Analysis, array: Array) -> ast.Call:
