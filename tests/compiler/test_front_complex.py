@@ -19,6 +19,8 @@ EXPRESSIONS = (
     "a + b", "a - b", "a * b", "a / b", "a * 2j + 1", "a ** 2", "a ** 3", "a ** 5", "-a", "a.conjugate()", "a * b + a",
     "complex(a.real, b.imag)", "a if i % 2 else b", "a / 3", "1 / a", "a * 0.5", "a - 1.5", "a ** 0", "a * x",
     "a * (1.5 + 0.25j)", "a.real + a.imag", "(a == b) * 1", "(a != a) * 1", "x + 1j",
+    "a if i % 2 else x", "2.5 if i % 2 else b", "a or x", "x and a", "a * (i % 2) and x", "a * (i % 2) or b",
+    "a and 2.0",
 )  # fmt: skip
 
 
@@ -36,7 +38,7 @@ def test_expressions(dtype, expression):
     arrays = {"a": FIRST.astype(dtype), "b": SECOND.astype(dtype), "x": REAL.astype(dtype(0).real.dtype)}
     wanted = [eval(expression, {"i": i, **{k: v[i] for k, v in arrays.items()}}) for i in range(THREADS)]
     text = expression.replace("a", "a[i]").replace("b", "b[i]").replace("x", "x[i]")
-    for name in ("real", "imag", "conjugate", "complex"):
+    for name in ("real", "imag", "conjugate", "complex", "and"):
         broken = name.replace("a", "a[i]").replace("x", "x[i]")
         text = text.replace(broken, name)
     found = launch(f"out[i] = {text}", np.zeros(THREADS, dtype), **arrays)

@@ -8,9 +8,9 @@ from functools import partial
 
 from smmux.compiler.frontend import arith, array_choices, assignment, compare, environment
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import lasting_kind, number, operand, strong, truth
+from smmux.compiler.frontend.convert import join, lasting_kind, number, operand, strong, truth
 from smmux.compiler.frontend.rules import evaluate, expression
-from smmux.compiler.frontend.typed_values import Anything, Kind, Tuple, Value, type_name, unknown, weak
+from smmux.compiler.frontend.typed_values import Anything, Complex, Kind, Tuple, Value, type_name, unknown, weak
 
 
 @expression(ast.Compare)
@@ -32,14 +32,15 @@ def _chain(f: Frame, node: ast.Compare, left: Anything, first: int) -> Value:
         right = evaluate(f, operand_node)
         f.at(node)
         if isinstance(op, ast.In | ast.NotIn):
-            outcome = compare.both(f, outcome, _membership(f, node, op, left, right))
+            outcome = compare.both(f, outcome, membership(f, node, op, left, right))
         else:
             outcome = compare.both(f, outcome, compare.compare(f, node, type(op).__name__, left, right))
         left = right
     return outcome
 
 
-def _membership(f: Frame, node: ast.AST, op: ast.cmpop, left: Anything, right: Anything) -> Value:
+def membership(f: Frame, node: ast.AST, op: ast.cmpop, left: Anything, right: Anything) -> Value:
+    """left in right, or left not in right."""
     if not isinstance(right, Tuple):
         raise f.error(node, "`in` needs a tuple on its right")
     differs = weak(True)
@@ -68,6 +69,8 @@ def _and_or(f: Frame, node: ast.BoolOp, left: Anything, right: ast.expr) -> Anyt
             y = number(f, right, other)
             return compare.both(f, condition, y) if conjunction else compare.either(f, condition, y)
         a, b = (other, left) if conjunction else (left, other)
+        if isinstance(a, Complex) or isinstance(b, Complex):
+            return _branch(f, node, condition, a, b)
         return arith.select(f, node, condition, number(f, node, a), number(f, node, b))
     return _branch(f, node, condition, right if conjunction else left, left if conjunction else right)
 
@@ -152,6 +155,8 @@ def _probe_type(f: Frame, node: ast.expr, *sides: Side) -> Anything:
 def _select_type(f: Frame, node: ast.expr, a: Anything, b: Anything) -> Anything:
     if isinstance(a, Value) and isinstance(b, Value):
         return unknown(lasting_kind(f, arith.common_kind(f, a, b)), a.drift or b.drift)
+    if isinstance(a, Value | Complex) and isinstance(b, Value | Complex):
+        return join(a, b)
     if environment.alike(a, b):
         return a
     if array_choices.possible(a, b):
