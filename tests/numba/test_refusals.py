@@ -16,6 +16,7 @@ from tests.numba import sources
 
 HEADER = """\
 import math
+import operator
 
 import numpy as np
 from numba import cuda, float32, float64, int32, int64, uint32
@@ -80,6 +81,19 @@ STATEMENTS = [
     ("for x in map(math.sqrt, a):\n    b[0] = x", 1, r"map is not supported in a kernel; use a for loop"),
     ("x = type(a[0])", 1, r"type is not supported in a kernel; kernels are compiled for the types of their arguments"),
     ("x = a[slice(1, 3)]", 1, r"slice is not supported in a kernel; write a\[1:3\]"),
+    ("a[0] = (a @ b)[0]", 1, r"@ is not supported in a kernel; multiply and add the elements in for loops"),
+    ("a[0] = operator.matmul(a, b)[0]", 1, r"operator.matmul is not supported in a kernel; multiply and add"),
+    (
+        "a[0] = operator.itemgetter(1)((1, 2))",
+        1,
+        r"itemgetter is not supported in a kernel; write the index in brackets",
+    ),
+    (
+        "operator.delitem(a, 0)",
+        1,
+        r"operator.delitem is not supported in a kernel; arrays and tuples have a fixed size",
+    ),
+    ("a[0] = operator.index(a[0])", 1, r"operator.index takes an integer, not float32; write int"),
     ("del a", 1, r"del is not supported in a kernel; leave it out"),
     ("x = a[:: c[0]]", 1, r"write a for loop over range\(start, stop, step\)"),
     ("a[0] = range(3)", 1, r"a number is needed here, not the object that range, zip, enumerate or reversed makes"),

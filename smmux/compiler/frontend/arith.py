@@ -33,8 +33,6 @@ PREDICATE = {"BitAnd": "and.pred", "BitOr": "or.pred", "BitXor": "xor.pred"}
 
 def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     """a op b, for the operator of that name in `ast`."""
-    if op not in PYTHON:
-        raise f.error(node, f"operator {op} is not supported on numbers")
     if (
         (a.kind.weak or a.kind is Kind.BOOL)
         and (b.kind.weak or b.kind is Kind.BOOL)

@@ -77,8 +77,10 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
 
 def _name(function: Any) -> str:
     module = getattr(function, "__module__", None)
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
-    return f"{module}.{name}" if module and module != "builtins" else str(name)
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    if name is None:
+        return repr(function)
+    return f"{module.removeprefix('_')}.{name}" if module and module != "builtins" else str(name)
 
 
 def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:

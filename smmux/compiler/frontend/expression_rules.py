@@ -107,6 +107,8 @@ def binary(f: Frame, node: ast.BinOp) -> Anything:
 
 def combine(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -> Anything:
     """An operator on two values."""
+    if op == "MatMult":
+        raise f.error(node, f"@ is not supported in a kernel; {unsupported.OPERATORS['matmul']}")
     if isinstance(left, Tuple) and isinstance(right, Tuple) and op == "Add":
         return Tuple(left.items + right.items)
     if op == "Mult" and isinstance(left, Tuple) != isinstance(right, Tuple):

@@ -7,7 +7,7 @@ import operator
 from functools import partial
 from typing import Any
 
-from smmux.compiler.frontend import arith, compare, iteration
+from smmux.compiler.frontend import arith, builtin, choices, compare, iteration
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import number, truth
 from smmux.compiler.frontend.expression_rules import combine
@@ -82,6 +82,24 @@ def denied(f: Frame, node: ast.AST, a: Anything) -> Value:
 def true(f: Frame, node: ast.AST, a: Anything) -> Value:
     """bool(a)"""
     return truth(f, node, a)
+
+
+call(operator.abs)(builtin.absolute)
+
+
+@call(operator.index)
+def index(f: Frame, node: ast.AST, a: Anything) -> Value:
+    """The integer itself."""
+    x = number(f, node, a)
+    if x.kind.floating:
+        raise f.error(node, f"operator.index takes an integer, not {x.kind.value}; write int(...)")
+    return x
+
+
+@call(operator.contains)
+def contains(f: Frame, node: ast.AST, items: Anything, a: Anything) -> Value:
+    """a in items"""
+    return choices.membership(f, node, ast.In(), a, items)
 
 
 # -- of a few numbers

@@ -65,6 +65,22 @@ MATH = {
     "prod": "multiply in a loop",
 }
 
+OPERATORS = {
+    "matmul": "multiply and add the elements in for loops",
+    "imatmul": "multiply and add the elements in for loops",
+    "attrgetter": "write the name behind a dot: a.x",
+    "itemgetter": "write the index in brackets: a[1]",
+    "methodcaller": "call the function by its name",
+    "getitem": "write a[i]",
+    "setitem": "write a[i] = x",
+    "delitem": "arrays and tuples have a fixed size: copy what stays in a for loop",
+    "concat": "write a + b",
+    "iconcat": "write a + b",
+    "countOf": "compare the items in a for loop",
+    "indexOf": "compare the items in a for loop",
+    "length_hint": "write len(a)",
+}
+
 MAKERS = ("zeros", "ones", "empty", "full", "array", "arange", "zeros_like", "empty_like", "ones_like")
 
 ITERATORS = {
@@ -144,6 +160,9 @@ def of_function(function: Any) -> str:
         return "; use the function of the math module, on one element"
     if module == "math" and name in MATH:
         return f"; {MATH[name]}"
+    operation = name or type(function).__name__
+    if module in ("operator", "_operator") and operation in OPERATORS:
+        return f"; {OPERATORS[operation]}"
     if module == "builtins" and name in BUILTINS:
         return f"; {BUILTINS[name]}"
     if str(module).startswith("smmux."):
