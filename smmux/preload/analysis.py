@@ -22,19 +22,22 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from smmux.compiler.backend.polynomials import Polynomials
+from smmux.compiler.frontend.source import FunctionSource
 from smmux.compiler.launch_facts import Facts
+from smmux.compiler.signature import Signature
 from smmux.dimensions import Dim3, dim3
-from smmux.errors import LaunchError
+from smmux.errors import CompileError, LaunchError
 from smmux.kernel import Kernel, definition_of
 from smmux.placement import flatten
 from smmux.preload.classes import CLASSES, Row, Rows, table
 from smmux.preload.names import Names
-from smmux.preload.occurrences import found, lowered, shapes
+from smmux.preload.occurrences import found, lowered, meaning, shapes, stretched
 from smmux.preload.table import Table
 from smmux.preload.tiles import Tiles
 from smmux.tracebacks import brief
@@ -127,11 +130,30 @@ def analyze(
     polynomials, accesses = found(source, lowered(source, signature, facts), facts)
     rows = Rows(Tiles(polynomials), Names(polynomials, source), [len(shape) for shape in shapes(signature)])
     classified = [rows.row(one) for one in accesses]
+    if any(row.kind == CLASSES[0] for row in classified):
+        classified = _with_shapes(classified, polynomials, source, stretched(signature), facts)
     arrays = [value for value in flat if isinstance(value, np.ndarray)]
     names = [array.name for array in polynomials.function.arrays if array.param >= 0]
     entries, left = table(kernel.__name__, classified, arrays, names)
     preloaded = {entry.array for entry in entries.entries}
     return Analysis(kernel.__name__, grid3, block3, tuple(_access(row, preloaded) for row in classified), entries, left)
+
+
+def _with_shapes(
+    rows: list[Row], values: Polynomials, source: FunctionSource, longer: Signature, facts: Facts
+) -> list[Row]:
+    """The rows, of which those are no longer static that are others for arrays of other shapes."""
+    try:
+        others, accesses = found(source, lowered(source, longer, facts), facts)
+    except CompileError:
+        others, accesses = values, []
+    same = {one.place: meaning(others, one) for one in accesses}
+    return [
+        replace(row, kind=CLASSES[1], reason="shapes of arrays")
+        if row.kind == CLASSES[0] and same.get(row.found.place) != meaning(values, row.found)
+        else row
+        for row in rows
+    ]
 
 
 def _access(row: Row, preloaded: set[int]) -> Access:

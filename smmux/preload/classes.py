@@ -52,13 +52,14 @@ class Rows:
                     raise part.index
                 indices.append(part.index)
                 linear = self.tiles.linear(part.index)
-                tiles.append(self.tiles.tile(linear, part.unit, part.width))
+                tiles.append(self.tiles.tile(linear, part.unit, part.width, part.loops))
                 if any(self.tiles.lowest(one) < 0 for one in part.unsure):
                     raise Opaque("an index that may be negative, which counts from the end")
                 symbols |= part.index.symbols | self.tiles.symbols(linear)
         except Opaque as error:
             return Row(found, CLASSES[2], "", error.reason, ())
-        uses = sorted({self.names.symbol(s) for s in symbols if self.tiles.values.number(s) is not None})
+        known = [symbol for symbol in symbols if self.tiles.values.number(symbol) is not None]
+        uses = sorted({leaf for symbol in known for leaf in self.names.leaves(symbol)})
         if self.dimensions[found.array] > 1 and any(index.symbols for index in indices):
             uses.append(f"{found.name}.shape")
         return Row(found, CLASSES[bool(uses)], self._text(indices), ", ".join(uses), tuple(tiles))

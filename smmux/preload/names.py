@@ -6,11 +6,15 @@ import ast
 
 from smmux.compiler.backend.polynomials import Iteration, Polynomial, Polynomials, Symbol
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.ir import Param, Reg, Special
+from smmux.compiler.ir import Imm, Operand, Param, Reg, Special
 
 __all__ = ["Names", "of_symbol"]
 
 _KINDS = {"tid": "threadIdx", "ctaid": "blockIdx", "ntid": "blockDim", "nctaid": "gridDim"}
+_OPERATIONS = {
+    "shr.s32": "({0} // {1})", "shr.u32": "({0} // {1})", "div.u32": "({0} // {1})", "rem.u32": "({0} % {1})",
+    "and.b32": "({0} & {1})", "min.s32": "min({0}, {1})", "max.s32": "max({0}, {1})",
+}  # fmt: skip
 _SHORT = {"threadIdx": "t", "blockIdx": "b"}
 
 
@@ -43,9 +47,37 @@ class Names:
         if isinstance(symbol, Param):
             return self.values.function.params[symbol.word].name
         if isinstance(symbol, Reg):
-            return symbol.name or str(self.values.number(symbol))
+            return symbol.name or self._computed(symbol)
         kind, _, axis = of_symbol(symbol).partition(".") if isinstance(symbol, Special) else ("constant", "", "")
         return f"{_SHORT[kind]}{axis}" if kind in _SHORT else f"{kind}.{axis}"
+
+    def _computed(self, reg: Reg) -> str:
+        """What is computed from numbers of the launch: an expression where that is short, else the result."""
+        instr = self.values.defs[reg]
+        if instr.op in _OPERATIONS and all(not isinstance(s, Reg) or s.name for s in instr.srcs):
+            sources = [str(self.values.number(s)) if isinstance(s, Imm) else self.operand(s) for s in instr.srcs]
+            if instr.op.startswith("shr"):
+                sources[1] = str(1 << int(sources[1])) if sources[1].isdigit() else f"2**{sources[1]}"
+            return _OPERATIONS[instr.op].format(*sources)
+        return str(self.values.number(reg))
+
+    def operand(self, operand: Operand) -> str:
+        """An operand that is the same for the whole launch."""
+        return self.symbol(operand) if isinstance(operand, Reg | Param | Special) else str(self.values.number(operand))
+
+    def leaves(self, symbol: Symbol) -> list[str]:
+        """The arguments and sizes that a number of the launch is computed from."""
+        work, found = [symbol], dict[str, None]()
+        seen = set(work)
+        while work:
+            one = work.pop()
+            if isinstance(one, Reg):
+                sources = [s for s in self.values.defs[one].srcs if isinstance(s, Reg | Param | Special)]
+                work += [s for s in sources if s not in seen]
+                seen.update(sources)
+            else:
+                found[self.symbol(one)] = None
+        return list(found)
 
     def text(self, value: Polynomial) -> str:
         """A sum of the block's, the thread's and the loops' parts, each with its coefficient, and of what is fixed.

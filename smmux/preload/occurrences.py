@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smmux.compiler import frontend
 from smmux.compiler.backend.integer_ranges import Ranges
 from smmux.compiler.backend.legalize import normalize
-from smmux.compiler.backend.polynomials import Opaque, Polynomial, Polynomials
+from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial, Polynomials
 from smmux.compiler.backend.ssa import construct
+from smmux.compiler.backend.trips import conditions
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.ir import Function, Instr, Mem, Space
+from smmux.compiler.ir import Block, Function, Instr, Mem, Space
 from smmux.compiler.launch_facts import Facts
 from smmux.compiler.options import Options
-from smmux.compiler.signature import Signature
+from smmux.compiler.signature import ArrayType, Signature, TupleType, Type
 from smmux.deep import deep
 from smmux.errors import CompileError
 
-__all__ = ["Found", "Part", "found", "lowered"]
+__all__ = ["Found", "Part", "found", "lowered", "meaning", "shapes", "stretched"]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One instruction of an access: its index in elements of `unit` bytes, of which it moves `width` bytes; or why
-    there is no polynomial. unsure: indices of axes that count from the end if they are negative."""
+    there is no polynomial.
+
+    unsure: indices of axes that count from the end if they are negative. loops: the places of the loops around it."""
 
     index: Polynomial | Opaque
     unit: int
     width: int
     unsure: tuple[Polynomial, ...] = ()
+    loops: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -48,6 +53,11 @@ class Found:
     kind: str
     text: str
     parts: list[Part] = field(default_factory=list)
+
+    @property
+    def place(self) -> tuple[int, int, int, str]:
+        """What tells it from others."""
+        return self.line, self.column, self.array, self.kind
 
 
 @deep
@@ -69,7 +79,7 @@ def found(source: FunctionSource, function: Function, facts: Facts) -> tuple[Pol
     values = Polynomials(Ranges(function, facts))
     subscripts = [node for node in ast.walk(source.node) if isinstance(node, ast.Subscript)]
     rows: dict[tuple[Any, ...], Found] = {}
-    for instr, mem in _global(values):
+    for block, instr, mem in _global(values):
         loc = instr.loc
         line, column = (loc.line, loc.col) if loc else (0, 0)
         kind = "load" if instr.op.startswith("ld.") else "store" if instr.op.startswith("st.") else "atomic"
@@ -77,23 +87,24 @@ def found(source: FunctionSource, function: Function, facts: Facts) -> tuple[Pol
         if key not in rows:
             text = _text(subscripts, line, column, mem.array.name)
             rows[key] = Found(mem.array.index, mem.array.name, line, column, kind, text)
-        part = _part(values, instr, mem)
+        part = _part(values, block, instr, mem)
         if part not in rows[key].parts:
             rows[key].parts.append(part)
     return values, sorted(rows.values(), key=lambda row: (row.line, row.column, row.kind))
 
 
-def _global(values: Polynomials) -> Iterator[tuple[Instr, Mem]]:
+def _global(values: Polynomials) -> Iterator[tuple[Block, Instr, Mem]]:
     for block in values.ranges.graph.order:
         for instr in block.instrs:
             if instr.mem is not None and instr.mem.array.space is Space.GLOBAL:
-                yield instr, instr.mem
+                yield block, instr, instr.mem
 
 
-def _part(values: Polynomials, instr: Instr, mem: Mem) -> Part:
+def _part(values: Polynomials, block: Block, instr: Instr, mem: Mem) -> Part:
+    around = tuple(values.iteration(loop).place for loop in values.ranges.graph.loops if block in loop.blocks)
     try:
         index = values.of(instr.srcs[0]).plus(Polynomial.constant(mem.offset))
-        return Part(index, mem.array.element, mem.width, values.unsure(instr.srcs[0]))
+        return Part(index, mem.array.element, mem.width, values.unsure(instr.srcs[0]), around)
     except Opaque as error:
         return Part(error, mem.array.element, mem.width)
 
@@ -110,9 +121,31 @@ def _text(subscripts: Sequence[ast.Subscript], line: int, column: int, name: str
     return min(texts, key=len) if texts else f"{name}[...]"
 
 
+def stretched(signature: Signature) -> Signature:
+    """The types of a launch with other arrays, each an element longer along every axis."""
+
+    def longer(type: Type) -> Type:
+        if isinstance(type, TupleType):
+            return replace(type, items=tuple(map(longer, type.items)))
+        if not isinstance(type, ArrayType) or type.record:
+            return type
+        shape = tuple(n + 1 for n in type.shape)
+        strides = tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
+        return replace(type, shape=shape, strides=strides)
+
+    return replace(signature, arguments=tuple(map(longer, signature.arguments)))
+
+
+def meaning(values: Polynomials, one: Found) -> tuple[object, ...]:
+    """What an access's range is computed from: its indices, and the conditions of the loops that these count."""
+    indices = [part.index for part in one.parts]
+    counted = {s.place for i in indices if isinstance(i, Polynomial) for s in i.symbols if isinstance(s, Iteration)}
+    loops = [loop for loop in values.ranges.graph.loops if values.iteration(loop).place in counted]
+    return (*(i for i in indices if isinstance(i, Polynomial)), *(tuple(conditions(values, loop)) for loop in loops))
+
+
 def shapes(signature: Signature) -> list[Sequence[int]]:
     """The shape of each array argument, flattened."""
-    from smmux.compiler.signature import ArrayType, TupleType
 
     def flat(types: Sequence[Any]) -> Iterator[Sequence[int]]:
         for type in types:

@@ -95,19 +95,27 @@ class Tiles:
         moving = [c if n > 1 else 0 for c, n in sizes]
         return Linear(constant, (moving[0], moving[1], moving[2]), (thread[0], thread[1], thread[2]), _items(loops))
 
-    def tile(self, index: Linear, unit: int, width: int) -> Tile:
-        """The bytes of accesses of `width` bytes at an index in elements of `unit` bytes. Raises Opaque."""
-        fixed, varying = self._loops(index)
+    def tile(self, index: Linear, unit: int, width: int, around: Sequence[int] = ()) -> Tile:
+        """The bytes of accesses of `width` bytes at an index in elements of `unit` bytes; around: the loops in which it
+        stands, which may have no iterations. Raises Opaque."""
+        try:
+            return self._tile(index, unit, width, around)
+        except TooMany:
+            pass
+        try:
+            return self._tile(index, unit, width, ())
+        except TooMany:
+            raise Opaque(f"more than {MAX_POINTS} places in a block") from None
+
+    def _tile(self, index: Linear, unit: int, width: int, around: Sequence[int]) -> Tile:
+        fixed, varying = self._loops(index, around)
         dimensions = [(unit * dict(index.loops).get(place, 0), count) for place, count in fixed.items()]
         threads = [(unit * c, n) for c, n in zip(index.thread, self.block, strict=True)]
         start = np.array([(unit * index.constant, unit * index.constant + width)], dtype=np.int64)
-        try:
-            if not varying:
-                runs = strided(start, [*dimensions, *threads])
-            else:
-                runs = strided(points(self._enumerated(index, varying) * unit, width), dimensions)
-        except TooMany:
-            raise Opaque(f"more than {MAX_POINTS} places in a block") from None
+        if not varying:
+            runs = strided(start, [*dimensions, *threads])
+        else:
+            runs = strided(points(self._enumerated(index, varying) * unit, width), dimensions)
         moved = (unit * index.block[0], unit * index.block[1], unit * index.block[2])
         self._fits(index.block, runs, unit)
         return Tile(moved, runs)
@@ -133,12 +141,12 @@ class Tiles:
 
     # -- loops
 
-    def _loops(self, index: Linear) -> tuple[dict[int, int], list[int]]:
-        """The iterations of the loops that an index depends on, where they are one number, and the other loops, outer
-        ones first."""
+    def _loops(self, index: Linear, around: Sequence[int] = ()) -> tuple[dict[int, int], list[int]]:
+        """The iterations of the loops that an index depends on, and of those around it that can be counted, where they
+        are one number, and the other loops, outer ones first."""
         fixed: dict[int, int] = {}
         varying: dict[int, None] = {}
-        work = [place for place, _ in index.loops]
+        work = [place for place, _ in index.loops] + [place for place in around if self._counted(place)]
         while work:
             place = work.pop()
             if place in fixed or place in varying:
@@ -153,6 +161,13 @@ class Tiles:
             varying[place] = None  # what another loop's count depends on is enumerated with it
             del fixed[place]
         return fixed, sorted(varying)
+
+    def _counted(self, place: int) -> bool:
+        """Whether the iterations of a loop, and of those that its count depends on, can be counted."""
+        try:
+            return all(self._counted(other) for test in self.tests(place) for other, _ in test.start.loops)
+        except Opaque:
+            return False
 
     def tests(self, place: int) -> list[_Test]:
         """The conditions that count a loop's iterations, the same in all blocks. Raises Opaque if there is none."""

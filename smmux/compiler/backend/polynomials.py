@@ -125,6 +125,10 @@ NAMES = {
 """What an operation is called whose result is no polynomial."""
 
 
+_DECIDED = {"and.pred": 0, "or.pred": 1}
+"""The source of an operation on predicates that decides its result."""
+
+
 class Polynomials:
     """The polynomials of one function in SSA form, on demand, for a launch whose facts are exact."""
 
@@ -348,7 +352,9 @@ class Polynomials:
         if instr is not None and instr.guard is None and instr.mem is None and len(instr.dsts) == 1:
             sources = [self.number(source) for source in instr.srcs]
             values = tuple(n & MASK for n in sources if n is not None)
-            if sources and len(values) == len(sources):
+            if instr.op in _DECIDED and _DECIDED[instr.op] in sources:
+                found = _DECIDED[instr.op]
+            elif sources and len(values) == len(sources):
                 found = _folded(instr, values)
         self._numbers[reg] = found
         return found

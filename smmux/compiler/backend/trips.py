@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from smmux.compiler.backend.graph import NaturalLoop
 from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial, Polynomials
-from smmux.compiler.ir import Imm, Operand
+from smmux.compiler.ir import Imm, Operand, Reg
 
 __all__ = ["Condition", "conditions"]
 
@@ -38,12 +38,22 @@ def conditions(values: Polynomials, loop: NaturalLoop) -> list[Condition]:
         if last.op != "cbr" or len(inside) != 1 or last.target is last.other:
             continue
         if all(graph.dominates(block, latch) for latch in loop.latches):
-            compared = values.ranges.conditions.comparisons(last.srcs[0], last.target is inside[0])
+            stays = last.target is inside[0]
+            compared = values.ranges.conditions.comparisons(_chosen(values, last.srcs[0], stays), stays)
             for relation, _, sources in compared:
                 with_pair = _pair(sources)
                 if with_pair is not None:
                     found += list(_condition(values, loop, relation, *with_pair, inside[0] is loop.header))
     return found
+
+
+def _chosen(values: Polynomials, condition: Operand, truth: bool) -> Operand:
+    """Of alternatives, as for steps of either sign, the one that the launch leaves open."""
+    instr = values.defs.get(condition) if isinstance(condition, Reg) else None
+    if instr is None or instr.op != ("or.pred" if truth else "and.pred"):
+        return condition
+    still = [source for source in instr.srcs if values.number(source) is None]
+    return _chosen(values, still[0], truth) if len(still) == 1 else condition
 
 
 def _pair(sources: tuple[Operand, ...]) -> tuple[Operand, Operand] | None:

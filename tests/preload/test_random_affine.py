@@ -1,0 +1,23 @@
+"""Random kernels with affine indices: no element that a run loads lies outside of what the table names."""
+
+from collections import Counter
+
+import pytest
+
+from tests.preload.random_affine import check
+
+BATCH = 50
+
+
+@pytest.mark.parametrize("first", range(0, 200, BATCH))
+def test_no_element_outside(first):
+    outcomes = Counter(check(seed) for seed in range(first, first + BATCH))
+    assert outcomes["tight"] > BATCH // 2
+    assert outcomes["unknown"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(200, 10_000, 1400))
+def test_no_element_outside_of_many(first):
+    for seed in range(first, first + 1400):
+        check(seed)
