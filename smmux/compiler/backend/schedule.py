@@ -1,8 +1,8 @@
 """List scheduling: each block in the order of its critical path, as an assembler would for the card.
 
 Between fences, the ready operation with the longest path of latencies below it goes first. Memory order is kept where
-accesses of any two threads of a warp may alias. When the values live at one time reach a limit, operations go in
-program order until there is room again.
+accesses of any two threads of a warp may alias. When the values live at one time reach a limit, operations go first
+that end more of them than they make, and else in program order, until there is room again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def schedule_blocks(function: Function, latencies: Mapping[str, int], issue_inte
     """Reorder every block of a function in SSA form.
 
     latencies: clocks from an operation's issue to its result, by class. issue_interval: clocks from one instruction of
-    a warp to its next one. live: values held at one time, from which on program order is kept.
+    a warp to its next one. live: values held at one time, from which on no others are added
+    but in program order.
     """
     graph = Graph(function)
     defs = {dst: instr for instr in function.instrs() for dst in instr.dsts}
@@ -148,21 +149,15 @@ class _Dag:
     def schedule(self, live_out: int, issue_interval: int, budget: int) -> list[int]:
         """Positions in their new order: of the operations that can start now the one with the longest path below it, or
         else the one that can start first."""
-        uses: dict[Reg, int] = {}
-        incoming, inside = live_out, 0
-        for instr, operands in zip(self.body, self.reads, strict=True):
-            for reg in dict.fromkeys(operands):
-                uses[reg] = uses.get(reg, 0) + 1
-                incoming |= 0 if reg.type is Type.PRED else 1 << reg.id
-            for dst in instr.dsts:
-                inside |= 1 << dst.id
-        live = (incoming & ~inside).bit_count()
+        pressure = _Pressure(self.body, self.reads, live_out)
         waiting, earliest = list(self.before), [0] * len(self.body)
         roots = [i for i, count in enumerate(waiting) if count == 0]
         ready = [(-self.height[i], i) for i in roots]  # operands there
         pending: list[tuple[int, int]] = []  # by the time at which operands are there
         program = list(roots)  # by position
+        freeing = [(pressure.change[i], -self.height[i], i) for i in roots if pressure.change[i] < 0]
         heapq.heapify(ready)
+        heapq.heapify(freeing)
         order: list[int] = []
         done = [False] * len(self.body)
         clock = 0
@@ -170,8 +165,8 @@ class _Dag:
             while pending and pending[0][0] <= clock:
                 i = heapq.heappop(pending)[1]
                 heapq.heappush(ready, (-self.height[i], i))
-            if live >= budget:
-                i = heapq.heappop(program)
+            if pressure.live >= budget:
+                i = heapq.heappop(freeing)[2] if freeing else heapq.heappop(program)
             else:
                 i = heapq.heappop(ready)[1] if ready else heapq.heappop(pending)[1]
             if done[i]:
@@ -179,22 +174,61 @@ class _Dag:
             done[i] = True
             order.append(i)
             clock = max(clock, earliest[i])
-            live += self._pressure(i, uses, live_out)
+            able = [j for j in pressure.execute(i) if waiting[j] == 0]
             for j in self.after[i]:
                 earliest[j] = max(earliest[j], clock + self.latency[i])
                 waiting[j] -= 1
                 if waiting[j] == 0:
                     heapq.heappush(pending, (earliest[j], j))
                     heapq.heappush(program, j)
+                    able.append(j)
+            for j in able:
+                if pressure.change[j] < 0:
+                    heapq.heappush(freeing, (pressure.change[j], -self.height[j], j))
             clock += issue_interval
         return order
 
-    def _pressure(self, i: int, uses: dict[Reg, int], live_out: int) -> int:
-        """Change in the number of live registers when instruction i has executed."""
-        change = 0
-        for reg in dict.fromkeys(self.reads[i]):
-            uses[reg] -= 1
-            if uses[reg] == 0 and not live_out >> reg.id & 1 and reg.type is not Type.PRED:
-                change -= 1
-        words = [dst for dst in self.body[i].dsts if dst.type is not Type.PRED]
-        return change + sum(1 for dst in words if uses.get(dst) or live_out >> dst.id & 1)
+
+class _Pressure:
+    """Values of a block that are live, and by how many each of its instructions that has yet to execute changes that:
+    less with time, as others read for the last but one time what it reads."""
+
+    def __init__(self, body: list[Instr], reads: list[list[Reg]], live_out: int) -> None:
+        self.reads = [[reg for reg in dict.fromkeys(operands) if reg.type is not Type.PRED] for operands in reads]
+        self.live_out = live_out
+        self.readers: dict[Reg, set[int]] = {}
+        incoming, inside = live_out, 0
+        for i, (instr, operands) in enumerate(zip(body, self.reads, strict=True)):
+            for reg in operands:
+                self.readers.setdefault(reg, set()).add(i)
+                incoming |= 1 << reg.id
+            for dst in instr.dsts:
+                inside |= 1 << dst.id
+        self.live = (incoming & ~inside).bit_count()
+        self.change = [
+            sum(dst.type is not Type.PRED and (dst in self.readers or self._kept(dst)) for dst in instr.dsts)
+            for instr in body
+        ]
+        for reg in self.readers:
+            self._ends(reg)
+
+    def _kept(self, reg: Reg) -> bool:
+        return bool(self.live_out >> reg.id & 1)
+
+    def _ends(self, reg: Reg) -> int | None:
+        """The instruction that alone has yet to read a value, and ends it."""
+        if len(self.readers[reg]) > 1 or self._kept(reg):
+            return None
+        (last,) = self.readers[reg]
+        self.change[last] -= 1
+        return last
+
+    def execute(self, i: int) -> list[int]:
+        """Instruction i executes; returns those that now end one more value."""
+        self.live += self.change[i]
+        ended = []
+        for reg in self.reads[i]:
+            self.readers[reg].discard(i)
+            if self.readers[reg] and (last := self._ends(reg)) is not None:
+                ended.append(last)
+        return ended
