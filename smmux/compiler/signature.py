@@ -185,8 +185,6 @@ def _array(value: np.ndarray[Any, Any], name: str, align: int) -> ArrayType:
         order = "" if dtype.isnative else " in the byte order of other computers: use .astype(...) of it"
         supported = "" if order else f"; supported are records and {', '.join(ARRAY_DTYPES)}"
         raise CompileError(f"argument {name} is an array of {dtype.name}{order}{supported}")
-    if value.ndim == 0:
-        raise CompileError(f"argument {name} is a 0-d array; use shape (1,), or pass a number")
     strides = tuple(s // dtype.itemsize if n > 1 else 0 for n, s in zip(value.shape, value.strides, strict=True))
     if value.size and any(s % dtype.itemsize for n, s in zip(value.shape, value.strides, strict=True) if n > 1):
         raise CompileError(

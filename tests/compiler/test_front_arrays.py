@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from smmux import cuda, float32, int32, smm, uint8, uint32
+from smmux import CompileError, cuda, float32, int32, smm, uint8, uint32
+from smmux.kernel import from_source
 from tests.compiler.front import run
 
 WEIGHTS = np.array([0.5, 0.25, 2.0, -1.0], np.float32)
@@ -33,6 +34,24 @@ def test_many_dimensions_and_strides():
     kernel.simulate((2, 2), (8, 4), (wide[:, :, ::2], base), gpu="GTX285")
     np.testing.assert_array_equal(wide[:, :, ::2], expected)
     assert not wide[:, :, 1::2].any()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int64, np.complex64])
+def test_arrays_without_axes(dtype):
+    @cuda.jit
+    def kernel(a, hits, b):
+        cuda.atomic.add(hits, (), 2)
+        if cuda.grid(1) == 0:
+            b[0] = a[()] + a.size + a.ndim
+            a[()] += b[1:2].item()
+            b[2] = a.item()
+            a[...] = b[1]
+
+    a, hits, b = np.array(3, dtype), np.array(5, np.int32), np.arange(10, 13).astype(dtype)
+    kernel.simulate(1, 48, (a, hits, b), gpu="GTX285")
+    assert (a, hits, b.tolist()) == (11, 101, [4, 11, 14])
+    with pytest.raises(CompileError, match=r"'a' is a 0-d array of .* here; write a\[\(\)\]"):
+        from_source("def kernel(a):\n    x = a + 1", {}).simulate(1, 1, (a,))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])

@@ -197,7 +197,6 @@ ARGUMENTS = [
     (np.zeros(3, "M8[s]"), r"datetime64\[s\]; supported are records and float64"),
     (2**64, r"18446744073709551616 does not fit 64 bits"),
     (np.zeros(3, ">f4"), r"argument 'a' is an array of float32 in the byte order of other computers: use .astype"),
-    (np.array(1, np.float32), r"0-d array"),
     ("text", r"argument 'a' is a str; supported are NumPy arrays"),
     ([1, 2], r"argument 'a' is a list; pass a NumPy array, np.array\(list\(...\), dtype=np.float32\)"),
     ({1: 2}, r"argument 'a' is a dict; pass one NumPy array for the keys"),

@@ -48,7 +48,7 @@ MAX_DIGITS = 308  # of a power of ten that a float holds
 @call(len)
 def length(f: Frame, node: ast.AST, value: Anything) -> Value:
     """First extent of an array, or items of a tuple."""
-    if isinstance(value, ArrayRef):
+    if isinstance(value, ArrayRef) and value.shape:
         return value.extents[0]
     if isinstance(value, Tuple):
         return weak(len(value.items))

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import ast
+import math
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import array_attributes, array_declarations, complex_numbers, slices, unsupported, vectors
+from smmux.compiler.frontend import (
+    array_access,
+    array_attributes,
+    array_declarations,
+    complex_numbers,
+    slices,
+    unsupported,
+    vectors,
+)
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast_to
 from smmux.compiler.frontend.inlining import inline, library_source
 from smmux.compiler.frontend.rules import CALLS, evaluate, evaluate_all, expression
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Complex, Static, Tuple, Value, type_name
+from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Complex, Static, Tuple, Value, type_name, weak
 from smmux.types import Scalar
 from smmux.vector_types import VectorType
 
@@ -92,4 +101,8 @@ def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:
     if name == "reshape" and arguments and not keywords:
         shape = arguments[0] if len(arguments) == 1 else Tuple(tuple(arguments))
         return slices.reshaped(f, node, array, shape)
+    if name == "item" and not arguments and not keywords:
+        if math.prod(extent or 0 for extent in array.known_shape) != 1:
+            raise f.error(node, "item() is of an array that has one element; write a[i]")
+        return array_access.load(f, node, array, [weak(0)] * len(array.shape))
     raise f.error(node, unsupported.of_array(name, ("view()", "reshape()", "ravel()")))

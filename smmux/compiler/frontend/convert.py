@@ -26,6 +26,7 @@ from smmux.compiler.frontend.typed_values import (
     Complex,
     Kind,
     Static,
+    Structure,
     Tuple,
     Value,
     bits,
@@ -60,10 +61,10 @@ def number(f: Frame, node: ast.AST, value: Anything) -> Value:
         return value
     if isinstance(value, ArrayRef):
         missing = len(value.shape)
-        raise f.error(
-            node,
-            f"{value.name!r} is {type_name(value)} here; {missing} more ind{'ex' if missing == 1 else 'ices'} needed",
-        )
+        cure = f"{missing} more ind{'ex' if missing == 1 else 'ices'} needed"
+        if not missing:
+            cure = "name a field of it" if isinstance(value.dtype, Structure) else f"write {value.name}[()]"
+        raise f.error(node, f"{value.name!r} is {type_name(value)} here; {cure}")
     if isinstance(value, Complex):
         raise f.error(node, f"a real number is needed here, not {type_name(value)}; take .real, .imag or abs(...)")
     raise f.error(node, f"a number is needed here, not {type_name(value)}")

@@ -26,7 +26,7 @@ def locate(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value]) -> Arra
     if len(index) > len(array.shape):
         raise f.error(
             node,
-            f"{array.name!r} has {len(array.shape)} dimension{'s' * (len(array.shape) > 1)}, "
+            f"{array.name!r} has {len(array.shape)} dimension{'s' * (len(array.shape) != 1)}, "
             f"but {len(index)} indices are given",
         )
     index = [_from_start(f, i, extent) for i, extent in zip(index, array.shape, strict=False)]

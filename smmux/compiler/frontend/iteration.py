@@ -53,7 +53,7 @@ def sequence(f: Frame, node: ast.AST, value: Anything) -> Sequence | None:
     value = as_array(f, node, value)
     if isinstance(value, Tuple):
         return Sequence(weak(len(value.items)), partial(_tuple_item, f, value), whole=True)
-    if isinstance(value, ArrayRef):
+    if isinstance(value, ArrayRef) and value.shape:
         return Sequence(value.extents[0], partial(_element, f, value))
     if isinstance(value, Static) and isinstance(value.object, Sequence):
         return value.object

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import arith, fills, words
+from smmux.compiler.frontend import arith, array_access, fills, words
 from smmux.compiler.frontend.array_declarations import contiguous, shape_of
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, number, operand
@@ -221,7 +221,10 @@ _FILLS: dict[bool, tuple[Any, Any, Any]] = {
 
 def store(f: Frame, node: ast.AST, target: ArrayRef, value: Anything) -> None:
     """view = a number for all elements, or an array of the same shape."""
-    if not 1 <= len(target.shape) <= MAX_AXES:
+    if not target.shape:
+        array_access.store(f, node, target, [], value)
+        return
+    if len(target.shape) > MAX_AXES:
         raise f.error(node, f"slices of at most {MAX_AXES} dimensions can be stored to; index one element at a time")
     if isinstance(value, ArrayRef):
         if isinstance(value.storage, Choice) or isinstance(target.storage, Choice) or _memory(value) == _memory(target):
