@@ -1,7 +1,7 @@
 """The 512-point transform of SHOC's FFT, after Volkov: 64 threads, 8 points each, straight-line code.
 
 Three passes of 8-point transforms in registers; between them the block exchanges the real parts and then the imaginary
-parts through the same 576 words of shared memory, padded so that few accesses conflict.
+parts through the same 576 words of shared memory, padded so that no accesses conflict.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from functools import cache
 import numpy as np
 
 from experiments.common.kernels.probe import Probe, agrees, gigabytes, on_card
-from smmux import cuda, float32
+from smmux import cuda, float32, float64
 from smmux.gpus import Gpu
 
 __all__ = ["PROBES"]
 
 POINTS, THREADS = 512, 64
 WORDS = 576
-"""Of shared memory: eight rows of 72 or 64 rows of 9."""
+"""Of shared memory: eight rows of 66 or 72."""
 HALF = math.sqrt(0.5)
 REVERSED = (0, 4, 2, 6, 1, 5, 3, 7)
 
@@ -54,11 +54,12 @@ def eight_points(re, im):
 
 
 @cuda.jit(device=True, fastmath=True)
-def rotate(re, im, angle):
-    """The k-th output times exp(i k angle)."""
+def rotate(re, im, i, turn):
+    """The k-th output times exp(i k i turn). Angles are products in double precision, as C has it with pi in them."""
     for k in range(1, 8):
         p = REVERSED[k]
-        cosine, sine = math.cos(float32(k) * angle), math.sin(float32(k) * angle)
+        angle = float32(float64(i) * (k * turn))
+        cosine, sine = math.cos(angle), math.sin(angle)
         x, y = re[p], im[p]
         re[p] = x * cosine - y * sine
         im[p] = x * sine + y * cosine
@@ -85,16 +86,16 @@ def fft512(signals):
         re[k] = signals[cuda.blockIdx.x, t + 64 * k, 0]
         im[k] = signals[cuda.blockIdx.x, t + 64 * k, 1]
     eight_points(re, im)
-    rotate(re, im, float32(t) * float32(-2 * math.pi / 512))
+    rotate(re, im, t, -2 * math.pi / 512)
+    exchange(words, re, t, 66, 66 * low + high, 8)
+    cuda.syncthreads()
+    exchange(words, im, t, 66, 66 * low + high, 8)
+    eight_points(re, im)
+    rotate(re, im, high, -2 * math.pi / 64)
+    cuda.syncthreads()
     exchange(words, re, t, 72, 72 * high + low, 8)
     cuda.syncthreads()
     exchange(words, im, t, 72, 72 * high + low, 8)
-    eight_points(re, im)
-    rotate(re, im, float32(low) * float32(-2 * math.pi / 64))
-    cuda.syncthreads()
-    exchange(words, re, 9 * high + low, 72, 9 * t, 1)
-    cuda.syncthreads()
-    exchange(words, im, 9 * high + low, 72, 9 * t, 1)
     eight_points(re, im)
     for k in range(8):
         signals[cuda.blockIdx.x, t + 64 * k, 0] = re[REVERSED[k]]
