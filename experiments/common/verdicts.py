@@ -18,7 +18,7 @@ from smmux.sweep import Record
 
 __all__ = [
     "MARGIN", "TOLERANCE", "Claim", "Judge", "Verdict", "claims", "close", "exceeds", "judge", "judge_of", "judged",
-    "paper",
+    "paper", "word_of",
 ]  # fmt: skip
 
 CLAIMS = Path(__file__).parents[1] / "claims" / "claims.toml"
@@ -45,7 +45,12 @@ class Verdict:
     @property
     def word(self) -> str:
         """The verdict in one word or two."""
-        return {True: "reproduced", False: "deviates", None: "not judged"}[self.reproduced]
+        return word_of(self.reproduced)
+
+
+def word_of(reproduced: bool | None) -> str:
+    """A verdict in one word or two."""
+    return {True: "reproduced", False: "deviates", None: "not judged"}[reproduced]
 
 
 @dataclass(frozen=True, slots=True)
