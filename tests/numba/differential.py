@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from smmux import LaunchError, multiplex
 from tests.numba import simulator, sources
-from tests.numba.random_kernels import Case, generate, smaller
+from tests.numba.random_kernels import Case, generate
+from tests.numba.random_shrink import smaller
 
 RUNS: tuple[tuple[dict[str, Any], ...], ...] = (
     (
