@@ -16,7 +16,7 @@ from experiments.common.verdicts import claims
 
 FOLDER = Path(experiments.__file__).parent
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("__init__", "all"))
-MODULES = sorted(path for path in FOLDER.rglob("*.py") if path.stem != "__init__")
+MODULES = sorted(path for path in FOLDER.rglob("*.py") if path.stem not in ("__init__", "__main__"))
 
 
 @pytest.fixture(params=SCRIPTS)
