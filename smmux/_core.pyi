@@ -71,6 +71,7 @@ def launch(
     options: dict[str, int],
     poll: _Watch | None = None,
     managers: Sequence[Any] | None = None,
+    preload: _Buffer | None = None,
 ) -> dict[str, Any]: ...
 def occupancy(
     config: Sequence[int],

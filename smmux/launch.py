@@ -57,6 +57,9 @@ def launch(
                 "use Kernel.simulate, which compiles for the launch"
             )
         managers = management.managers(chosen["management"], machine, program)
+        preload = chosen["preload"]
+        if preload is not None:
+            preload.check(program.name, arguments)
     except LaunchError as error:
         raise faults.of_launch(error, program, check) from None
     try:
@@ -74,6 +77,7 @@ def launch(
                 options=numbers,
                 poll=progress,
                 managers=managers,
+                preload=None if preload is None else preload.records(),
             )
     except KernelError as error:
         raise faults.of_run(error, program, arguments, grid3, block3, check) from error.__cause__

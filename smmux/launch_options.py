@@ -13,9 +13,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypedDict, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, Protocol, TypedDict, TypeVar, get_type_hints, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from smmux import _core, policies
+from smmux.arguments import Arguments
 from smmux.errors import ConfigError, did_you_mean, integer
 from smmux.management import Maker, name_of
 
@@ -25,6 +29,7 @@ __all__ = [
     "OPTIONS",
     "LaunchOptions",
     "Option",
+    "Preloads",
     "complete",
     "documented",
     "for_core",
@@ -51,6 +56,17 @@ MAX_HOST_THREADS: Final = 64
 
 MAX_ACCESSES: Final = 1 << 20
 """Most accesses that an SM records, as in the core (record.h): 152 bytes each."""
+
+
+@runtime_checkable
+class Preloads(Protocol):
+    """A preload table: smmux.preload.Table."""
+
+    def check(self, kernel: str, arguments: Arguments) -> None:
+        """Raise LaunchError if the table is not that of this launch."""
+
+    def records(self) -> NDArray[np.int64]:
+        """The entries as the core takes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +103,13 @@ def _management(name: str, value: Any) -> int:
     if callable(value):
         return policies.number("management", "dynamic")
     return policies.number("management", policies.chosen("management", name, value))
+
+
+def _preloads(name: str, value: Any) -> int:
+    """The check of a preload table, which the core takes beside the numbers: whether there is one."""
+    if value is None or isinstance(value, Preloads):
+        return int(value is not None)
+    raise ConfigError(f"{name} must be None or a smmux.preload.Table, not {value!r}")
 
 
 def _between(low: int, high: int) -> Callable[[str, Any], int]:
@@ -143,6 +166,16 @@ class LaunchOptions(TypedDict, total=False):
             "width of the banks of shared memory, 4 or 8 bytes, on machines that can be set to either (compute "
             "capability 3.x), as cudaDeviceSetSharedMemConfig does for all launches; None in Python for the machine's",
             int,
+        ),
+    ]
+    preload: Annotated[
+        Preloads | None,
+        Option(
+            None,
+            "preload",
+            _preloads,
+            "the preload table: a smmux.preload.Table of what each block reads, which the machine fetches into unused "
+            "shared memory ahead of the block (machine parameters preload_*); values stay the same. None for no table",
         ),
     ]
     max_cycles: Annotated[

@@ -26,4 +26,10 @@ enum {
     PAGE_COUNT
 };
 
+enum {
+#define POLICY_preload(name, doc) PRELOAD_##name,
+#include "tables/policies.def"
+    PRELOAD_COUNT
+};
+
 #endif

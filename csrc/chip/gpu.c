@@ -76,6 +76,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
     const struct config *cfg = l->cfg;
     enum error e = launch_prepare(l, &g->machine, &g->program, out);
     if (e) return e;
+    const uint32_t preloads = g->machine.preload ? preload_tags(cfg) : 0;
     g->sms = lines_alloc(cfg->sm_count * sizeof *g->sms);
     g->ports = lines_alloc(cfg->sm_count * sizeof *g->ports);
     const uint32_t shared = cfg->icache2_bytes ? cfg->icache2_sms : 1;
@@ -88,7 +89,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
     for (uint32_t i = 0; i < cfg->sm_count; i++)
         if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i]))) return e;
     if (cfg->icache2_bytes && (e = create_supply(g))) return e;
-    if ((e = memsys_create(&g->mem, cfg, cfg->sm_count))) return e;
+    if ((e = memsys_create(&g->mem, cfg, cfg->sm_count, preloads))) return e;
     g->dispatch = (struct dispatch){.cfg = cfg,
                                     .residency = out->residency,
                                     .total = l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
@@ -275,6 +276,7 @@ static void run_window(struct gpu *g, uint64_t t) {
     pool_run(g->pool, run_item, g, g->partitions + g->groups);
     g->host.passes++;
     for (; !answer(g); g->host.passes++) pool_run(g->pool, run_group, g, g->groups);
+    if (g->machine.preload) memsys_preload(g->mem, g->ports);
     g->host.windows++;
     if (g->program.syncs_grid) sync_grid(g);
 }
@@ -420,6 +422,10 @@ static void collect(struct gpu *g, struct outcome *out) {
         }
     }
     out->counters.cycles = end;
+    if (g->machine.preload) {
+        out->counters.preload_overflow = g->machine.preload->overflow;
+        out->counters.preload_refused = g->machine.preload->refused;
+    }
     out->host = g->host;
     memsys_finish(g->mem, &out->counters);
 }

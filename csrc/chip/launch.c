@@ -160,6 +160,19 @@ static enum error create_local(const struct launch *l, struct machine *m, struct
     return m->local ? OK : ERROR_NO_MEMORY;
 }
 
+/* Tiles lie above the static parts of all blocks that may reside. */
+static enum error create_preload(const struct launch *l, struct machine *m, struct outcome *out) {
+    enum error e = preload_create(&m->preload, m, l->preload, l->preload_count,
+                                  l->management->dynamic, &out->fault);
+    m->flights = l->cfg->credits + PORT_EXTRA;
+    if (e || !m->preload) return e;
+    const uint64_t unit = l->cfg->smm_unit, each = (m->static_smem + unit - 1) / unit * unit,
+                   all = out->residency * each;
+    m->preload->floor = all < l->cfg->smem_bytes ? (uint32_t)all : l->cfg->smem_bytes;
+    m->flights += preload_tags(l->cfg);
+    return OK;
+}
+
 enum error launch_prepare(const struct launch *l, struct machine *m, struct program *p,
                           struct outcome *out) {
     const uint32_t threads = l->dims.block[0] * l->dims.block[1] * l->dims.block[2];
@@ -180,10 +193,12 @@ enum error launch_prepare(const struct launch *l, struct machine *m, struct prog
     if ((e = join_views(l->buffers, l->buffer_count, &out->fault))) return e;
     if ((e = check_textures(m, &out->fault))) return e;
     if ((e = admit(l, m, out))) return e;
+    if ((e = create_preload(l, m, out))) return e;
     return create_local(l, m, &out->fault);
 }
 
 void launch_release(struct machine *m, struct program *p) {
     free(m->local);
+    preload_destroy(m->preload);
     program_free(p);
 }

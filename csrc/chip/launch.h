@@ -6,6 +6,7 @@
 #include "base/counters.h"
 #include "chip/watch.h"
 #include "sm/check.h"
+#include "sm/preload.h"
 #include "sm/print.h"
 #include "sm/record.h"
 #include "sm/sm.h"
@@ -27,10 +28,12 @@ struct launch {
     uint32_t constant_bytes;
     const struct management *management; /* of shared memory */
     struct managers *managers;           /* see struct machine */
-    uint32_t extra_blocks;               /* n of K + n, under a dynamic management */
-    uint32_t max_waiting;                /* see struct machine */
-    uint64_t max_cycles;                 /* 0: no limit */
-    uint32_t window;                     /* 0: the machine's own; others give the same bits */
+    const struct preload_entry *preload; /* the preload table */
+    uint32_t preload_count;
+    uint32_t extra_blocks; /* n of K + n, under a dynamic management */
+    uint32_t max_waiting;  /* see struct machine */
+    uint64_t max_cycles;   /* 0: no limit */
+    uint32_t window;       /* 0: the machine's own; others give the same bits */
     enum check_mode check;
     uint32_t accesses; /* see record.h; 0: none */
     uint32_t threads;  /* host threads; any number gives the same bits */

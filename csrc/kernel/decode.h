@@ -100,6 +100,13 @@ struct launch_dims {
     uint32_t grid[3], block[3];
 };
 
+/* The number of a block as an index of the grid. */
+static inline void dims_index(const struct launch_dims *dims, uint32_t number, uint32_t index[3]) {
+    index[0] = number % dims->grid[0];
+    index[1] = number / dims->grid[0] % dims->grid[1];
+    index[2] = number / dims->grid[0] / dims->grid[1];
+}
+
 /* Check a program and its operands against the launch, and decode it for the machine. The caller
  * frees it, whatever the answer. */
 enum error program_decode(struct program *p, const struct insn *code, uint32_t count,

@@ -24,14 +24,14 @@ struct memdetail {
 
 static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-enum error memdetail_create(struct memdetail **out, const struct config *cfg) {
+enum error memdetail_create(struct memdetail **out, const struct config *cfg, uint32_t preloads) {
     *out = NULL;
     struct memdetail *m = lines_alloc(sizeof *m + cfg->partitions * sizeof m->partition[0]);
     if (!m) return ERROR_NO_MEMORY;
     m->rop_latency = cfg->rop_latency;
-    enum error e = xbar_init(&m->xbar, cfg);
+    enum error e = xbar_init(&m->xbar, cfg, preloads);
     while (!e && m->count < cfg->partitions) {
-        e = partition_init(&m->partition[m->count], &m->xbar, cfg, m->count);
+        e = partition_init(&m->partition[m->count], &m->xbar, cfg, m->count, preloads);
         m->count++;
     }
     if (e) {
@@ -89,6 +89,8 @@ void memdetail_receive(struct memdetail *m, uint32_t tpc, struct port *ports) {
 void memdetail_send(struct memdetail *m, uint32_t tpc, struct port *ports, uint64_t t1) {
     xbar_send(&m->xbar, tpc, ports, t1);
 }
+
+void memdetail_preload(struct memdetail *m, struct port *ports) { xbar_preload(&m->xbar, ports); }
 
 void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1) {
     for (uint32_t tpc = 0; tpc < m->xbar.tpcs; tpc++) memdetail_send(m, tpc, ports, t1);
@@ -150,6 +152,7 @@ void memdetail_counters(const struct memdetail *m, struct counters *into) {
         into->dram_row_conflicts += d->conflicts;
         into->dram_busy += d->busy;
         into->atomic_packets += p->stats.atomics;
+        into->preload_packets += p->stats.preloads;
         into->request_flits += p->stats.request_flits;
         into->reply_flits += p->stats.reply_flits;
         for (uint32_t s = 0; s < p->slices; s++) {

@@ -15,7 +15,7 @@
 struct memdetail;
 
 /* The parameters have passed config_check_memory. */
-enum error memdetail_create(struct memdetail **out, const struct config *cfg);
+enum error memdetail_create(struct memdetail **out, const struct config *cfg, uint32_t preloads);
 void memdetail_destroy(struct memdetail *m);
 /* The least time from packet.cycle to reply.cycle. */
 uint32_t memdetail_min_reply(const struct memdetail *m);
@@ -30,6 +30,8 @@ void memdetail_partition(struct memdetail *m, uint32_t partition);
 void memdetail_receive(struct memdetail *m, uint32_t tpc, struct port *ports);
 /* Take the packets with cycle < t1 (later ones stay at the front of their port). */
 void memdetail_send(struct memdetail *m, uint32_t tpc, struct port *ports, uint64_t t1);
+/* Take the preloads of all SMs, which have run to one cycle. */
+void memdetail_preload(struct memdetail *m, struct port *ports);
 /* Do it all for one window: send the packets with cycle < t1, advance the partitions, receive. */
 void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1);
 

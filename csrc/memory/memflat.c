@@ -31,6 +31,7 @@ static void serve(struct memflat *m, struct port *ports, const struct packet *p)
     struct port *port = &ports[p->sm];
     assert(port->in_count < port->in_capacity);
     port->in[port->in_count++] = (struct reply){reply, p->access};
+    m->preloads += p->access->kind == ACCESS_PRELOAD;
     next_reply_at(m, reply);
 }
 

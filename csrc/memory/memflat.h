@@ -9,6 +9,7 @@ struct memflat {
     uint32_t ports;
     uint64_t free_ticks; /* when the server is free, in 1/flat_bytes_per_kclk of a clk */
     uint64_t reached;    /* packets before this cycle have been served */
+    uint64_t preloads;   /* served */
     uint64_t next_reply; /* least cycle of a reply not served before the last advance */
 };
 

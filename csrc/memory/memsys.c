@@ -32,10 +32,11 @@ void port_trim(struct port *port) {
     port_check(port);
 }
 
-enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports) {
+enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports,
+                         uint32_t preloads) {
     struct memsys *m = *out = calloc(1, sizeof *m);
     if (!m) return ERROR_NO_MEMORY;
-    if (cfg->mem_model) return memdetail_create(&m->detail, cfg);
+    if (cfg->mem_model) return memdetail_create(&m->detail, cfg, preloads);
     memflat_init(&m->flat, cfg, ports);
     return OK;
 }
@@ -66,6 +67,28 @@ void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1
     if (m->detail) memdetail_send(m->detail, tpc, ports, t1);
 }
 
+/* Put the preloads of an SM among its packets, in front of those of their cycle: behind one server
+ * there are no other ways. */
+static void queue_ahead(struct port *p) {
+    for (; p->ahead_first < p->ahead_count; p->ahead_first++) {
+        const struct packet ahead = p->ahead[p->ahead_first];
+        uint32_t i = p->out_count++;
+        assert(i < p->out_capacity);
+        for (; i > p->out_first && p->out[i - 1].cycle >= ahead.cycle &&
+               p->out[i - 1].access->kind != ACCESS_PRELOAD;
+             i--)
+            p->out[i] = p->out[i - 1];
+        p->out[i] = ahead;
+    }
+    p->ahead_first = p->ahead_count = 0;
+}
+
+void memsys_preload(struct memsys *m, struct port *ports) {
+    if (m->detail) memdetail_preload(m->detail, ports);
+    else
+        for (struct port *p = ports; p < ports + m->flat.ports; p++) queue_ahead(p);
+}
+
 bool memsys_is_camped(const struct memsys *m, uint32_t threads) {
     return m->detail && memdetail_is_camped(m->detail, threads);
 }
@@ -92,6 +115,7 @@ uint64_t memsys_next_reply(const struct memsys *m) {
 }
 
 void memsys_finish(struct memsys *m, struct counters *into) {
+    into->preload_packets += m->flat.preloads;
     if (!m->detail) return;
     memdetail_drain(m->detail);
     memdetail_counters(m->detail, into);

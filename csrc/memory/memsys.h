@@ -24,8 +24,16 @@
 #include "base/errors.h"
 #include "base/pool.h"
 
-/* What an access does; a fetch is one of instructions. */
-enum access_kind { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOM, ACCESS_FETCH, ACCESS_TEXTURE };
+/* What an access does; a fetch is one of instructions, a preload of a line for a block that is to
+ * start. */
+enum access_kind {
+    ACCESS_LOAD,
+    ACCESS_STORE,
+    ACCESS_ATOM,
+    ACCESS_FETCH,
+    ACCESS_TEXTURE,
+    ACCESS_PRELOAD
+};
 
 /* One device array. Device addresses come from the launcher, never from the host. */
 struct buffer {
@@ -102,7 +110,9 @@ struct port {
     _Alignas(64) struct packet *out;
     uint32_t out_first, out_count, out_capacity; /* those from out_first on have yet to leave */
     struct reply *in;
-    uint32_t in_count, in_capacity; /* capacity covers all credits: never overflows */
+    uint32_t in_count, in_capacity;    /* capacity covers all credits: never overflows */
+    struct packet *ahead;              /* preloads: they leave past the port, and take no credits */
+    uint32_t ahead_first, ahead_count; /* those from ahead_first on have yet to leave */
 };
 
 /* Check all that holds of a port between two events. */
@@ -116,8 +126,10 @@ void port_trim(struct port *port);
 
 struct memsys;
 
-/* Memory as the machine has it, flat or detailed, for so many SMs. */
-enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports);
+/* Memory as the machine has it, flat or detailed, for so many SMs, each with so many preloads under
+ * way at most. */
+enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports,
+                         uint32_t preloads);
 void memsys_destroy(struct memsys *m);
 /* The least time from packet.cycle to reply.cycle. */
 uint32_t memsys_min_reply(const struct memsys *m);
@@ -132,6 +144,8 @@ void memsys_receive(struct memsys *m, uint32_t tpc, struct port *ports);
 /* Take the packets of a TPC's SMs with cycle < t1, after they have run; later packets stay in their
  * port, in order, for the next window. */
 void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1);
+/* Take the preloads of all SMs, after all have run to the end of the window. */
+void memsys_preload(struct memsys *m, struct port *ports);
 
 /* ---- between passes, while the SMs are at cycle t ------------------------------------------ */
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/bits.h"
+#include "base/hints.h"
 
 /* What a DRAM completion means, in the tag: kind, slice, payload. */
 enum tag_kind { TAG_REQUEST, TAG_FILL, TAG_WRITEBACK, TAG_ATOM_WRITE };
@@ -15,8 +16,8 @@ static uint32_t make_tag(enum tag_kind kind, uint32_t slice, uint32_t payload) {
     return (uint32_t)kind << TAG_KIND_SHIFT | slice << TAG_SLICE_SHIFT | payload;
 }
 
-enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg,
-                          uint32_t n) {
+enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg, uint32_t n,
+                          uint32_t preloads) {
     *p = (struct partition){
         .xbar = x,
         .to_dram = clock_ratio(cfg->icnt_khz, cfg->dram_khz),
@@ -30,6 +31,8 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         .write_shift = bits_lowest(cfg->write_bytes),
         .cached = cfg->l2_bytes != 0,
         .texture_only = cfg->l2_texture_only != 0,
+        .preloads = preloads != 0,
+        .preload_lookup = cfg->preload_lookup && cfg->l2_bytes && !cfg->l2_texture_only,
     };
     p->done = XBAR_NEVER;
     /* Rounded down: first data, and from there through the L2 back to the queue. */
@@ -40,12 +43,13 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         struct slice *slice = &p->slice[s];
         slice->number = n * p->slices + s;
         slice->requests = &x->slice[slice->number].requests;
-        slice->tpc = XBAR_NONE;
+        slice->ahead = &x->slice[slice->number].ahead;
+        slice->tpc = TPC_NONE;
         enum error e = p->cached ? l2_init(&slice->l2, cfg) : OK;
         if (e) return e;
     }
     /* Requests that bypass the L2 and the writes of atomics, or what the L2 keeps pending. */
-    uint32_t capacity = 2 * cfg->sm_count * (cfg->credits + PORT_EXTRA) +
+    uint32_t capacity = 2 * cfg->sm_count * (cfg->credits + PORT_EXTRA + preloads) +
                         cfg->l2_slices * (8 * cfg->l2_mshrs + cfg->l2_writebacks);
     uint32_t phase = (uint32_t)((uint64_t)cfg->t_refi * n / cfg->partitions);
     return dram_init(&p->dram, cfg, capacity, phase);
@@ -54,6 +58,44 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
 void partition_free(struct partition *p) {
     for (uint32_t s = 0; s < p->slices; s++) l2_free(&p->slice[s].l2);
     dram_free(&p->dram);
+}
+
+/* ---- whose turn it is --------------------------------------------------------------------- */
+
+/* How many clocks a request holds the slice's input port: its flits cross in that time, and the
+ * data of a store may take longer. */
+static uint32_t input_clocks(const struct partition *p, const struct request *r) {
+    const uint32_t flits = xbar_request_flits(p->xbar, r),
+                   data = access_carries_data(r->kind) ? (uint32_t)r->bytes >> p->write_shift : 0;
+    return data > flits ? data : flits;
+}
+
+/* Let the slice take its first preload next, if that can leave the ROP no later than the request
+ * that would be next. */
+NOINLINE static void look_ahead(const struct partition *p, struct slice *s) {
+    if (s->ahead->head == XBAR_NONE) return;
+    const uint64_t due = p->xbar->pool[s->ahead->head].tick + 1 + p->rop_latency;
+    if ((due > s->free ? due : s->free) > s->due) return;
+    s->tpc = TPC_AHEAD;
+    s->due = due > s->free ? due : s->free;
+}
+
+/* Find the slice's next request, and when it leaves the ROP. That follows from the requests and
+ * from when port and pipeline are free, and is looked for anew whenever these change. */
+static void slice_look(const struct partition *p, struct slice *s, uint64_t arrivals) {
+    const struct xbar *x = p->xbar;
+    uint64_t arrived;
+    const uint32_t tpc = streams_first(s->requests, &arrived);
+    s->tpc = TPC_NONE;
+    s->due = XBAR_NEVER;
+    if (arrived < arrivals) {
+        s->tpc = tpc;
+        const struct request *r = &x->pool[s->requests->stream[tpc].head];
+        uint64_t start = arrived > s->in_free ? arrived : s->in_free;
+        s->due = start + input_clocks(p, r) + p->rop_latency;
+        if (s->due < s->free) s->due = s->free;
+    }
+    if (p->preloads) look_ahead(p, s);
 }
 
 /* ---- to and from DRAM -------------------------------------------------------------------- */
@@ -89,7 +131,7 @@ static void reply(struct partition *p, struct slice *s, uint32_t node, uint64_t 
 }
 
 /* An access to DRAM is done: answer what waited for it, and let a blocked slice look again. */
-static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
+static void complete(struct partition *p, uint32_t tag, uint64_t tick, uint64_t arrivals) {
     struct request *pool = p->xbar->pool;
     uint32_t n = tag >> TAG_SLICE_SHIFT & (PARTITION_MAX_SLICES - 1), payload = tag & TAG_PAYLOAD;
     struct slice *s = &p->slice[n];
@@ -117,33 +159,11 @@ static void complete(struct partition *p, uint32_t tag, uint64_t tick) {
         s->blocked = false;
         s->free = s->free > tick ? s->free : tick;
         s->due = s->due > tick ? s->due : tick;
+        if (p->preloads) slice_look(p, s, arrivals);
     }
 }
 
 /* ---- requests ---------------------------------------------------------------------------- */
-
-/* How many clocks a request holds the slice's input port: its flits cross in that time, and the
- * data of a store may take longer. */
-static uint32_t input_clocks(const struct partition *p, const struct request *r) {
-    const uint32_t flits = xbar_request_flits(p->xbar, r),
-                   data = access_carries_data(r->kind) ? (uint32_t)r->bytes >> p->write_shift : 0;
-    return data > flits ? data : flits;
-}
-
-/* Find the slice's oldest request, and when it leaves the ROP. */
-static void slice_look(const struct partition *p, struct slice *s, uint64_t arrivals) {
-    const struct xbar *x = p->xbar;
-    uint64_t arrived;
-    const uint32_t tpc = streams_first(s->requests, &arrived);
-    s->tpc = XBAR_NONE;
-    s->due = XBAR_NEVER;
-    if (arrived >= arrivals) return;
-    s->tpc = tpc;
-    const struct request *r = &x->pool[s->requests->stream[tpc].head];
-    uint64_t start = arrived > s->in_free ? arrived : s->in_free;
-    s->due = start + input_clocks(p, r) + p->rop_latency;
-    if (s->due < s->free) s->due = s->free;
-}
 
 /* How many lanes address the place that most of them do: an atomic takes them one by one. */
 static uint32_t contention(const struct access *a, uint32_t lanes) {
@@ -214,17 +234,43 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
     return answer;
 }
 
-/* Let the oldest request of the slice leave the ROP: to the L2, or to DRAM. */
+/* Let the slice's first preload leave the ROP: to DRAM, or to the L2. */
+NOINLINE static void serve_ahead(struct partition *p, uint32_t n, uint64_t arrivals) {
+    struct slice *s = &p->slice[n];
+    const uint64_t tick = s->due;
+    const uint32_t node = s->ahead->head;
+    const struct request *r = &p->xbar->pool[node];
+    const uint32_t next = r->next; /* waiting in the L2 uses the link */
+    enum l2_answer answer = L2_MISS;
+    if (p->preload_lookup) answer = serve_cached(p, n, node, tick);
+    else dram_access(p, n, r->addr, r->bytes, false, make_tag(TAG_REQUEST, n, node), tick);
+    if (answer == L2_BLOCKED) {
+        s->blocked = true;
+        return;
+    }
+    s->ahead->head = next;
+    s->free = tick + (p->preload_lookup ? occupancy(p, r) : 1);
+    p->stats.preloads++;
+    if (answer == L2_HIT) reply(p, s, node, tick);
+    slice_look(p, s, arrivals);
+}
+
+/* Let the next request of the slice leave the ROP: to the L2, or to DRAM. */
 static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     struct slice *s = &p->slice[n];
     const struct xbar *x = p->xbar;
-    assert(s->tpc != XBAR_NONE && !s->blocked);
+    assert(s->tpc != TPC_NONE && !s->blocked);
+    if (s->tpc == TPC_AHEAD) {
+        serve_ahead(p, n, arrivals);
+        return;
+    }
     uint64_t tick = s->due;
     uint32_t node = s->requests->stream[s->tpc].head;
     struct request *r = &x->pool[node];
     const bool atomic = r->kind == ACCESS_ATOM;
     if (atomic && atom_unlocked(s, r) > tick) {
         s->due = s->free = atom_unlocked(s, r);
+        if (p->preloads) slice_look(p, s, arrivals);
         return;
     }
     uint64_t arrived = streams_tick(s->requests, s->tpc);
@@ -283,7 +329,9 @@ static void check(const struct partition *p) {
     for (uint32_t n = 0; n < p->slices; n++) {
         const struct slice *s = &p->slice[n];
         streams_check(s->requests, p->xbar->pool, p->xbar->tpcs);
-        assert(s->tpc == XBAR_NONE || s->requests->stream[s->tpc].head != XBAR_NONE);
+        assert(s->tpc == TPC_NONE || s->tpc == TPC_AHEAD ||
+               s->requests->stream[s->tpc].head != XBAR_NONE);
+        assert(s->tpc != TPC_AHEAD || s->ahead->head != XBAR_NONE);
         if (p->cached) l2_check(&s->l2);
     }
 }
@@ -291,7 +339,7 @@ static void check(const struct partition *p) {
 void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
     for (uint32_t n = 0; n < p->slices; n++) xbar_collect(p->xbar, p->slice[n].number);
     for (uint32_t n = 0; n < p->slices; n++)
-        if (p->slice[n].tpc == XBAR_NONE) slice_look(p, &p->slice[n], arrivals);
+        if (p->slice[n].tpc == TPC_NONE || p->preloads) slice_look(p, &p->slice[n], arrivals);
     for (p->events = 0;; p->events++) {
         uint64_t due = XBAR_NEVER;
         uint32_t n = 0;
@@ -306,7 +354,7 @@ void partition_run(struct partition *p, uint64_t arrivals, uint64_t end) {
             const uint64_t tick = p->done;
             const uint32_t tag = dram_pop(&p->dram);
             look_done(p);
-            complete(p, tag, tick);
+            complete(p, tag, tick, arrivals);
         } else if (due < end) {
             serve(p, n, arrivals);
         } else {

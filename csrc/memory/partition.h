@@ -8,6 +8,10 @@
  * or not
  *     -> DRAM latency -> FIFO and window of the channel -> reply -> slice output port
  *
+ * Preloads come from the dispatcher, past the input port, and have priority: as soon as the slice's
+ * pipeline is free it takes the first of them, and only then a request of a TPC. They bypass the L2
+ * unless preload_lookup.
+ *
  * Values are read and written when a packet leaves the request streams: in order of
  * arrival, ties by SM. Atomics lock their 32-byte sectors [ATOM-STR] for atom_interval per
  * lane of the most contended address, and one that finds a lock waits in the slice; without
@@ -30,17 +34,22 @@
 
 /* What a partition counts beside its L2 and DRAM. */
 struct partition_stats {
-    uint64_t atomics, request_flits, reply_flits;
+    uint64_t atomics, preloads, request_flits, reply_flits;
 };
+
+/* Whose a slice's oldest request is: a TPC's, nobody's that is known, or the dispatcher's. */
+#define TPC_NONE  XBAR_NONE
+#define TPC_AHEAD (XBAR_NONE - 1)
 
 /* One L2 slice with its ports; without an L2, the ROP of a partition. */
 struct slice {
     struct streams *requests;   /* per TPC */
+    struct batch *ahead;        /* preloads */
     uint64_t in_free, out_free; /* ports */
     uint64_t free;              /* the pipeline behind the ROP */
-    uint64_t due;               /* when the oldest request leaves the ROP */
+    uint64_t due;               /* when the next request leaves the ROP */
     uint32_t number;            /* of the slices of all partitions */
-    uint32_t tpc;               /* whose it is; XBAR_NONE: not looked for yet */
+    uint32_t tpc;               /* whose it is, see above */
     bool blocked;               /* until the next completion */
     struct l2 l2;
     uint64_t unlocked[ATOM_LOCKS]; /* when the last atomic there is done */
@@ -57,11 +66,13 @@ struct partition {
     uint32_t events;     /* of the last run */
     uint32_t turnaround; /* DRAM command to the request its completion may cause, at least */
     bool cached, texture_only;
+    bool preloads, preload_lookup; /* there may be any; they look the L2 up */
     struct partition_stats stats;
 };
 
-enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg,
-                          uint32_t n);
+/* Set up partition n, for so many preloads of an SM under way. */
+enum error partition_init(struct partition *p, struct xbar *x, const struct config *cfg, uint32_t n,
+                          uint32_t preloads);
 void partition_free(struct partition *p);
 /* Process every event before `end`; all requests that reach the slices before `arrivals`
  * have been sent, and end <= arrivals + least time from there to the L2. */

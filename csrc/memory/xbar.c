@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/hints.h"
 #include "base/lines.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
@@ -102,6 +103,7 @@ static bool place(struct xbar *x) {
     for (uint32_t s = 0; s < x->slices; s++) {
         at = place_streams(&x->slice[s].requests, x->tpcs, at);
         at = place_outbox(&x->slice[s].returned, x->tpcs, at);
+        x->slice[s].ahead.head = XBAR_NONE;
     }
     for (uint32_t t = 0; t < x->tpcs; t++) {
         at = place_streams(&x->tpc[t].replies, x->slices, at);
@@ -113,7 +115,7 @@ static bool place(struct xbar *x) {
     return true;
 }
 
-enum error xbar_init(struct xbar *x, const struct config *cfg) {
+enum error xbar_init(struct xbar *x, const struct config *cfg, uint32_t preloads) {
     *x = (struct xbar){
         .to_icnt = clock_ratio(cfg->shader_khz, cfg->icnt_khz),
         .to_shader = clock_ratio(cfg->icnt_khz, cfg->shader_khz),
@@ -126,10 +128,11 @@ enum error xbar_init(struct xbar *x, const struct config *cfg) {
         .tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc,
         .slices = cfg->partitions * cfg->l2_slices,
         .sms_per_tpc = cfg->sms_per_tpc,
+        .ahead_interval = cfg->preload_interval,
         .sent = true, /* TPCs may send before the first pass */
     };
     addrmap_init(&x->map, cfg);
-    const uint32_t share = cfg->sms_per_tpc * (cfg->credits + PORT_EXTRA);
+    const uint32_t share = cfg->sms_per_tpc * (cfg->credits + PORT_EXTRA + preloads);
     x->pool = malloc((size_t)x->tpcs * share * sizeof *x->pool);
     if (!x->pool || !place(x)) {
         xbar_free(x);
@@ -272,14 +275,17 @@ static uint64_t leave_port(const struct xbar *x, struct xbar_tpc *tpc, uint64_t 
     return open;
 }
 
-/* Let a packet leave the request port; false: its slice has no room yet. */
-static bool send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
-    uint32_t node = tpc->free, local, in_slice;
-    uint64_t from;
-    const uint32_t partition = addrmap_partition(&x->map, p->addr, &local);
-    const uint32_t slice =
-        addrmap_slice(&x->map, local, &in_slice) + (partition << x->map.slice_shift);
-    if (!take_room(x, tpc, slice, &from)) return false;
+/* The slice of an address among those of all partitions; *in_slice is the address in it. */
+static ALWAYS_INLINE uint32_t slice_of(const struct xbar *x, uint32_t addr, uint32_t *in_slice) {
+    uint32_t local;
+    const uint32_t partition = addrmap_partition(&x->map, addr, &local);
+    return addrmap_slice(&x->map, local, in_slice) + (partition << x->map.slice_shift);
+}
+
+/* Make a packet a request under way; returns its node. */
+static ALWAYS_INLINE uint32_t take_node(struct xbar *x, struct xbar_tpc *tpc,
+                                        const struct packet *p, uint32_t in_slice) {
+    uint32_t node = tpc->free;
     if (node != XBAR_NONE) tpc->free = x->pool[node].next;
     else node = tpc->fresh++;
     assert(node < tpc->end);
@@ -294,7 +300,17 @@ static bool send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     r->tpc = (uint16_t)(tpc - x->tpc);
     r->bytes = p->bytes;
     r->kind = p->access->kind;
+    return node;
+}
 
+/* Let a packet leave the request port; false: its slice has no room yet. */
+static bool send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
+    uint32_t in_slice;
+    uint64_t from;
+    const uint32_t slice = slice_of(x, p->addr, &in_slice);
+    if (!take_room(x, tpc, slice, &from)) return false;
+    const uint32_t node = take_node(x, tpc, p, in_slice);
+    struct request *r = &x->pool[node];
     const uint64_t start = leave_port(x, tpc, p->cycle, from);
     tpc->request_free = start + xbar_request_flits(x, r);
     r->tick = start + x->latency;
@@ -320,6 +336,34 @@ void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1) {
     for (struct port *p = first; p < end; p++) port_trim(p);
 }
 
+/* Put a preload at the end of its slice's queue. */
+NOINLINE static void send_ahead(struct xbar *x, const struct packet *p) {
+    uint32_t in_slice;
+    struct batch *ahead = &x->slice[slice_of(x, p->addr, &in_slice)].ahead;
+    const uint32_t node = take_node(x, &x->tpc[p->sm / x->sms_per_tpc], p, in_slice);
+    const uint64_t cycle = p->cycle > x->ahead_free ? p->cycle : x->ahead_free;
+    x->ahead_free = cycle + x->ahead_interval;
+    x->pool[node].tick = clock_convert(&x->to_icnt, cycle) + x->latency;
+    x->pool[node].next = XBAR_NONE;
+    if (ahead->head == XBAR_NONE) ahead->head = node;
+    else x->pool[ahead->tail].next = node;
+    ahead->tail = node;
+}
+
+/* Merge them by (cycle, SM). */
+void xbar_preload(struct xbar *x, struct port *ports) {
+    for (;;) {
+        struct port *next = NULL;
+        for (struct port *p = ports; p < ports + x->sms; p++)
+            if (p->ahead_first < p->ahead_count &&
+                (!next || p->ahead[p->ahead_first].cycle < next->ahead[next->ahead_first].cycle))
+                next = p;
+        if (!next) break;
+        send_ahead(x, &next->ahead[next->ahead_first++]);
+    }
+    for (struct port *p = ports; p < ports + x->sms; p++) p->ahead_first = p->ahead_count = 0;
+}
+
 /* ---- replies ----------------------------------------------------------------------------- */
 
 static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, uint32_t slice,
@@ -334,7 +378,7 @@ static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, ui
     assert(port->in_count < port->in_capacity);
     const uint64_t cycle = clock_convert(&x->to_shader, end) + x->pipeline;
     port->in[port->in_count++] = (struct reply){cycle, r->access};
-    leave_room(x, tpc, slice, cycle);
+    if (r->kind != ACCESS_PRELOAD) leave_room(x, tpc, slice, cycle);
     r->next = tpc->free;
     tpc->free = node;
     tpc->in_flight--;

@@ -119,6 +119,7 @@ struct xbar_tpc {
 struct xbar_slice {
     struct outbox returned;  /* per TPC */
     struct streams requests; /* per TPC */
+    struct batch ahead;      /* preloads, in order */
 };
 
 struct xbar {
@@ -130,14 +131,17 @@ struct xbar {
     struct xbar_tpc *tpc;
     struct xbar_slice *slice;
     struct marks to_slice, to_tpc;
-    void *arena;                 /* what the pointers of the two point into */
-    uint64_t *freed;             /* but for the rings, of which a short launch uses little */
+    void *arena;         /* what the pointers of the two point into */
+    uint64_t *freed;     /* but for the rings, of which a short launch uses little */
+    uint64_t ahead_free; /* cycle at which the dispatcher may ask for the next preload */
+    uint32_t ahead_interval;
     uint32_t sending, returning; /* rows that TPCs and slices write in this pass */
     bool sent, returned;         /* there are rows that nobody has read yet */
     bool collecting, receiving;  /* they are read in this pass */
 };
 
-enum error xbar_init(struct xbar *x, const struct config *cfg);
+/* For so many preloads of an SM under way. */
+enum error xbar_init(struct xbar *x, const struct config *cfg, uint32_t preloads);
 void xbar_free(struct xbar *x);
 /* Begin a pass in which slices, TPCs or both take part. A slice collects before it does anything
  * else; a TPC receives first and sends last. */
@@ -152,6 +156,10 @@ void xbar_receive(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t tic
  * that leave the request port at t1 or later since a slice is full. Every reply that reaches an SM
  * before t1 must have been received. */
 void xbar_send(struct xbar *x, uint32_t tpc, struct port *ports, uint64_t t1);
+/* Send the preloads of all SMs, between passes. They go from the dispatcher straight to the slices,
+ * one after another, past the TPCs' ports and their room; the way takes as long as the crossbar.
+ * [EST] */
+void xbar_preload(struct xbar *x, struct port *ports);
 /* The earliest tick of a reply on its way, XBAR_NEVER if there is none; to be asked between passes.
  */
 uint64_t xbar_earliest(const struct xbar *x);

@@ -208,7 +208,7 @@ static enum error replay_init(struct replay *r, const struct config *cfg) {
         r->senders[p->sm].packet = i;
     }
     r->left = r->n;
-    return memdetail_create(&r->memory, cfg);
+    return memdetail_create(&r->memory, cfg, 0);
 }
 
 /* The lanes that would ask for the packet: a word each, or one address for atomics. */

@@ -18,6 +18,7 @@ struct borrowed {
     Py_ssize_t view_count;
     struct buffer *buffers;
     uint32_t *params;
+    void *preload;             /* a copy, as of the code */
     struct managers *managers; /* NULL: the management is one of the core's */
 };
 
@@ -29,6 +30,7 @@ static void give_back(struct borrowed *b) {
     PyMem_Free(b->views);
     PyMem_Free(b->buffers);
     PyMem_Free(b->params);
+    PyMem_Free(b->preload);
     bind_free_managers(b->managers);
 }
 
@@ -185,6 +187,14 @@ static int borrow_managers(struct borrowed *b, PyObject *managers) {
     return b->managers ? 0 : -1;
 }
 
+static int borrow_preload(struct borrowed *b, PyObject *table) {
+    if (!table || table == Py_None) return 0;
+    const int status = copy_records(table, sizeof(struct preload_entry), &b->preload,
+                                    &b->launch.preload_count, "preload");
+    b->launch.preload = b->preload;
+    return status;
+}
+
 static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssize_t pc_bytes) {
     PyObject *counters = bind_counters(&out->counters);
     if (!counters) return NULL;
@@ -231,10 +241,13 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
 
 const char bind_launch_doc[] = PyDoc_STR(
     "launch($module, code, uniforms, meta, config, grid, block, params, "
-    "buffers, const, options, poll=None, managers=None)\n--\n\n"
+    "buffers, const, options, poll=None, managers=None, preload=None)\n--\n\n"
     "Run one grid to its end; poll(cycle, blocks ended, blocks, places or None) is called "
     "now and then and ends the run by raising; places says where the warps are if they spin; "
-    "managers, one per SM, manage its shared memory in place of the management that options name. "
+    "managers, one per SM, manage its shared memory in place of the management that options name; "
+    "preload is the preload table, nine 64-bit integers an entry: array, first byte, last byte, "
+    "the "
+    "latter each as coefficients of blockIdx.x, y and z and a constant. "
     "Returns counters (dict), residency, "
     "static_residency, limiter, per_pc, findings, printed and accesses (bytes); and host, windows "
     "and passes "
@@ -243,23 +256,24 @@ const char bind_launch_doc[] = PyDoc_STR(
 PyObject *bind_launch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs) {
     static char *names[] = {"code",  "uniforms", "meta",    "config", "grid",
                             "block", "params",   "buffers", "const",  "options",
-                            "poll",  "managers", NULL};
+                            "poll",  "managers", "preload", NULL};
     PyObject *code, *uniforms, *meta, *config, *grid, *block, *params, *buffers, *constants;
-    PyObject *options, *poll = NULL, *managers = NULL, *result = NULL;
+    PyObject *options, *poll = NULL, *managers = NULL, *preload = NULL, *result = NULL;
     struct borrowed b = {.launch = {.cfg = NULL}};
     struct launch *l = &b.launch;
     uint32_t per_pc = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!OOOOOOO!|OO:launch", names, &code,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!OOOOOOO!|OOO:launch", names, &code,
                                      &uniforms, &PyDict_Type, &meta, &config, &grid, &block,
                                      &params, &buffers, &constants, &PyDict_Type, &options, &poll,
-                                     &managers))
+                                     &managers, &preload))
         return NULL;
     l->cfg = &b.cfg;
     if (borrow_program(&b, code, uniforms, constants) == 0 && bind_config(config, &b.cfg) == 0 &&
         bind_words(grid, l->dims.grid, 3, "grid") == 0 &&
         bind_words(block, l->dims.block, 3, "block") == 0 && read_meta(&l->meta, meta) == 0 &&
         borrow_params(&b, params) == 0 && borrow_buffers(&b, buffers) == 0 &&
-        read_options(l, options, &per_pc) == 0 && borrow_managers(&b, managers) == 0)
+        read_options(l, options, &per_pc) == 0 && borrow_managers(&b, managers) == 0 &&
+        borrow_preload(&b, preload) == 0)
         result = run_borrowed(&b, poll, per_pc != 0);
     give_back(&b);
     return result;

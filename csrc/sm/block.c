@@ -4,6 +4,7 @@
 
 #include "sm/check.h"
 #include "sm/management.h"
+#include "sm/preload.h"
 #include "sm/record.h"
 #include "sm/scoreboard.h"
 
@@ -45,14 +46,8 @@ static struct block *place_block(struct sm *sm, struct coming_block start) {
             warp_sleep(sm, w, WAIT_START);
             if (w >= sm->warp_limit) sm->warp_limit = w + 1;
         }
+    if (sm->m->preload) tiles_measure(sm, b);
     return b;
-}
-
-/* The number of a block as an index of the grid. */
-static void index_in_grid(const struct launch_dims *dims, uint32_t number, uint32_t index[3]) {
-    index[0] = number % dims->grid[0];
-    index[1] = number / dims->grid[0] % dims->grid[1];
-    index[2] = number / dims->grid[0] / dims->grid[1];
 }
 
 void block_fault(struct sm *sm, const struct block *b, enum error code) {
@@ -65,7 +60,7 @@ void block_fault(struct sm *sm, const struct block *b, enum error code) {
                         .pc = b->started ? b->barrier_pc : 0,
                         .array = -1};
     f->line = sm->m->program->line[f->pc];
-    index_in_grid(&sm->m->dims, b->id, f->block);
+    dims_index(&sm->m->dims, b->id, f->block);
 }
 
 /* Let a warp begin, from that thread of its block on. Threads are numbered x first; lanes past the
@@ -80,7 +75,7 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     memset(w->ready, 0, p->ready_count * sizeof *w->ready);
     memset(w->preds, 0, sizeof w->preds);
     uint32_t *special = w->rows + p->meta.nregs * 32u, index[3];
-    index_in_grid(dims, b->id, index);
+    dims_index(dims, b->id, index);
     for (uint32_t lane = 0; lane < 32; lane++) {
         const uint32_t thread = first_thread + lane;
         special[SPECIAL_TID_X * 32 + lane] = thread % dims->block[0];
@@ -99,8 +94,8 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     w->state = WARP_RUNNING;
 }
 
-/* Let all warps of a block begin. */
-static void start_block(struct sm *sm, struct block *b, uint64_t t) {
+/* Let all warps of a block begin, which have waited for that reason. */
+static void start_block(struct sm *sm, struct block *b, uint64_t t, enum wait kind) {
     uint32_t thread = 0;
     b->started = true;
     b->start = t;
@@ -111,7 +106,7 @@ static void start_block(struct sm *sm, struct block *b, uint64_t t) {
             start_warp(sm, w, b, thread);
             smcache_begin_warp(sm, w);
             sm->held[w] = 0;
-            warp_refresh(sm, w, t, WAIT_START);
+            warp_refresh(sm, w, t, kind);
             thread += 32;
         }
 }
@@ -151,10 +146,14 @@ static bool take_part(struct sm *sm, const struct block *b, uint32_t *at) {
 
 static bool serve_start(struct sm *sm, struct block *b, uint64_t t) {
     uint32_t at;
-    if (!sm->m->management->may_start(sm, b) || !take_part(sm, b, &at)) return false;
+    if (!sm->m->management->may_start(sm, b) || (sm->m->preload && tiles_wait(sm, b)) ||
+        !take_part(sm, b, &at))
+        return false;
     b->static_base = at;
     b->dynamic_base = at + ((sm->m->program->meta.shared_bytes + 3) & ~3u);
-    start_block(sm, b, t);
+    b->start = t;
+    if (sm->m->preload) tiles_open(sm, b, t);
+    if (!b->held) start_block(sm, b, t, WAIT_START);
     return true;
 }
 
@@ -328,6 +327,7 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
     w->state = WARP_BARRIER;
     warp_goto(w, w->pc + 1);
     warp_sleep(sm, warp, WAIT_BARRIER);
+    if (sm->m->preload) tiles_pass(sm, warp);
     b->arrivals += t;
     if (++b->arrived == b->warps_live) complete_barrier(sm, b, t);
 }
@@ -353,6 +353,7 @@ void block_await_next(struct sm *sm, uint64_t end) {
 static void finish(struct sm *sm, struct block *b, uint64_t t) {
     forget_order(sm, b->warp_slots);
     if (sm->m->static_smem) smm_release(&sm->smm, b->static_base);
+    if (b->tile_lines) tiles_close(sm, b);
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if (b->warp_slots >> w & 1) sm->warps[w].state = WARP_FREE;
     b->used = false;
@@ -367,9 +368,24 @@ static void finish(struct sm *sm, struct block *b, uint64_t t) {
     serve_queue(sm, t);
 }
 
-/* A block ends when its last warp has exited and its last access is answered. */
+/* A block ends when its last warp has exited, its last access is answered and its tile complete. */
 static void finish_if_done(struct sm *sm, struct block *b, uint64_t t) {
-    if (b->warps_live == 0 && b->accesses_pending == 0) finish(sm, b, t);
+    if (b->warps_live == 0 && b->accesses_pending == 0 && b->tile_pending == 0) finish(sm, b, t);
+}
+
+void block_tile_moved(struct sm *sm, uint32_t block, uint64_t t) {
+    struct block *b = &sm->blocks[block];
+    if (b->tile_pending) return;
+    if (b->held) {
+        b->held = false;
+        sm->count.preload_held_cycles += t - b->start;
+        start_block(sm, b, t, WAIT_PRELOAD);
+    } else if (!b->tile_users) {
+        tiles_close(sm, b);
+        sm->count.preload_early++;
+        serve_queue(sm, t);
+    }
+    finish_if_done(sm, b, t);
 }
 
 void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t) {
@@ -381,6 +397,7 @@ void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t) {
     }
     w->state = WARP_EXITED;
     warp_sleep(sm, warp, WAIT_OTHER);
+    if (sm->m->preload) tiles_exit(sm, warp);
     sm->count.warps++;
     b->warps_live--;
     if (b->warps_live && b->arrived == b->warps_live) complete_barrier(sm, b, t);

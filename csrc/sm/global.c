@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/hints.h"
 #include "sm/memop.h"
+#include "sm/preload.h"
 #include "sm/record.h"
 #include "sm/scoreboard.h"
 
@@ -46,7 +48,7 @@ static bool global_addresses(struct memop *op, const struct buffer **buffer) {
 }
 
 struct access *global_new_access(struct sm *sm) {
-    assert(sm->access_free < sm->m->cfg->credits + PORT_EXTRA); /* there is one for all in flight */
+    assert(sm->access_free < sm->m->flights); /* there is one for all in flight */
     struct access *a = &sm->accesses[sm->access_free];
     sm->access_free = sm->access_next[sm->access_free];
     a->cache = 0;
@@ -98,7 +100,7 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
     return a;
 }
 
-static void count_global(struct memop *op, const struct segment *seg, uint32_t n) {
+static ALWAYS_INLINE void count_global(struct memop *op, const struct segment *seg, uint32_t n) {
     struct counters *c = &op->sm->count;
     const uint32_t bytes = bits_count(op->active) * op->u->width;
     if (op->u->op == OP_TEX) c->texture_accesses++;
@@ -140,8 +142,9 @@ void global_send(struct sm *sm, struct access *a, uint32_t addr, uint32_t bytes,
                                                            .sm = (uint16_t)sm->id};
 }
 
-static uint32_t send_all(struct memop *op, struct access *a, const struct segment *seg, uint32_t n,
-                         uint64_t at, uint32_t apart) {
+static ALWAYS_INLINE uint32_t send_all(struct memop *op, struct access *a,
+                                       const struct segment *seg, uint32_t n, uint64_t at,
+                                       uint32_t apart) {
     struct counters *c = &op->sm->count;
     for (uint32_t i = 0; i < n; i++, at += apart) {
         global_send(op->sm, a, seg[i].addr, seg[i].bytes, seg[i].lanes, at);
@@ -160,6 +163,16 @@ static uint32_t cache_of(const struct memop *op) {
     return op->u->op == OP_LD_LOCAL || (op->u->op == OP_LD_GLOBAL && sm->m->cfg->coalesce_l1)
                ? CACHE_DATA
                : 0;
+}
+
+/* The transactions, or the lines of a cache, that some lanes ask for; returns how many. */
+static ALWAYS_INLINE uint32_t segments_of(const struct memop *op, enum sm_cache_id cache,
+                                          uint32_t lanes,
+                                          struct segment seg[COALESCE_MAX_SEGMENTS]) {
+    const struct sm *sm = op->sm;
+    const uint32_t line = cache ? 1u << sm->caches[cache].cache.line_shift : 0;
+    return cache ? coalesce_lines(op->addr, lanes, line, seg)
+                 : coalesce(sm->m->cfg, op->addr, lanes, op->u->width, !is_load(op->u->op), seg);
 }
 
 /* How many credits these segments take; CACHE_NONE if the cache has too many pending misses. */
@@ -259,6 +272,47 @@ static void set_ready(struct sm *sm, const struct access *a, uint64_t t) {
     }
 }
 
+/* Has the warp's block a tile that may hold what this instruction loads? */
+static bool has_tile(const struct memop *op) {
+    const struct preload *p = op->sm->m->preload;
+    return p && p->loads[op->pc] && op->sm->blocks[op->w->block].tile_lines;
+}
+
+/* Issue a load of a block with a tile. The lanes whose lines the tile has, or is to have, are
+ * served from shared memory, at its speed; the others in the usual way, behind them. */
+NOINLINE static bool issue_tiled(struct memop *op, const struct buffer *buffer) {
+    struct sm *sm = op->sm;
+    const struct config *cfg = sm->m->cfg;
+    struct segment seg[COALESCE_MAX_SEGMENTS];
+    struct tile_share share;
+    tiles_look(op, &share);
+    const uint32_t rest = op->active & ~share.lanes;
+    const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
+    const uint32_t n = segments_of(op, cache, rest, seg), need = need_of(sm, cache, seg, n);
+    if (need == CACHE_NONE || !has_room(sm, need + share.waits))
+        return claim(op, cache, seg, n, need); /* lines of the tile may come meanwhile */
+    struct access *a = describe(op, buffer);
+    count_global(op, seg, n);
+    const uint32_t clocks = n ? coalesce_clocks(cfg, op->addr, rest, op->u->width, seg, n) : 0;
+    const uint32_t apart = n > 1 ? (clocks - cfg->issue_global) / (n - 1) : 0;
+    const uint64_t begin = op->t + share.busy, at = begin + cfg->lat_global;
+    uint32_t pending = tiles_read(op, a, &share);
+    pending +=
+        cache ? smcache_load(sm, cache, a, seg, n, at, apart) : send_all(op, a, seg, n, at, apart);
+    lsu_charge(op, share.busy + clocks);
+    if (pending) {
+        await(op, a, pending);
+    } else {
+        const uint64_t near = share.lanes ? begin - cfg->issue_shared + cfg->lat_shared : 0,
+                       far = n ? begin + clocks - cfg->issue_global + cfg->lat_l1 : 0;
+        set_ready(sm, a, near > far ? near : far);
+        global_free_access(sm, a);
+    }
+    memop_next(op);
+    tiles_pass(sm, op->warp);
+    return true;
+}
+
 bool global_issue(struct memop *op) {
     struct sm *sm = op->sm;
     const struct config *cfg = sm->m->cfg;
@@ -270,11 +324,9 @@ bool global_issue(struct memop *op) {
         return true;
     }
     if (!global_addresses(op, &buffer)) return false;
+    if (has_tile(op)) return issue_tiled(op, buffer);
     const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
-    const uint32_t n =
-        cache ? coalesce_lines(op->addr, op->active, 1u << sm->caches[cache].cache.line_shift, seg)
-              : coalesce(cfg, op->addr, op->active, op->u->width, !is_load(op->u->op), seg);
-    const uint32_t need = need_of(sm, cache, seg, n);
+    const uint32_t n = segments_of(op, cache, op->active, seg), need = need_of(sm, cache, seg, n);
     if (!has_room(sm, need)) return claim(op, cache, seg, n, need);
     struct access *a = describe(op, buffer);
     count_global(op, seg, n);
@@ -366,8 +418,14 @@ void global_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     block_access_done(sm, w->block, t);
 }
 
+/* A line has come, for a tile or a cache. */
+NOINLINE static void take_line(struct sm *sm, struct access *a, uint64_t t) {
+    if (a->cache == CACHE_TILES) tiles_fill(sm, a, t);
+    else smcache_fill(sm, a, t);
+}
+
 void global_reply(struct sm *sm, const struct reply *r) {
-    if (r->access->cache) smcache_fill(sm, r->access, r->cycle);
+    if (r->access->cache) take_line(sm, r->access, r->cycle);
     else global_segment_done(sm, r->access, r->cycle);
     if (sm->starved) wake_starved(sm, r->cycle);
 }

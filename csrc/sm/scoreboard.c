@@ -63,8 +63,10 @@ static uint32_t check_block(const struct sm *sm, uint32_t slot) {
         accesses += w->accesses_pending;
     }
     assert(live == b->warps_live && accesses == b->accesses_pending);
-    assert(live || accesses); /* else it has ended */
-    assert(is_queued(sm, slot) ? b->arrived == 0 : b->started && arrived == b->arrived);
+    assert(live || accesses || b->tile_pending); /* else it has ended */
+    assert(!(b->started && b->held));
+    assert(is_queued(sm, slot) ? b->arrived == 0
+                               : (b->started || b->held) && arrived == b->arrived);
     return accesses;
 }
 

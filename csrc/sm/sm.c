@@ -6,6 +6,7 @@
 
 #include "base/lines.h"
 #include "sm/check.h"
+#include "sm/preload.h"
 #include "sm/print.h"
 #include "sm/record.h"
 #include "sm/scheduler.h"
@@ -35,7 +36,7 @@ static void *part(uint8_t *arena, size_t *used, size_t count, size_t size) {
 static size_t lay_out(struct sm *sm, uint8_t *arena) {
     const struct config *cfg = sm->m->cfg;
     const struct program *p = sm->m->program;
-    const size_t flights = cfg->credits + PORT_EXTRA;
+    const size_t flights = sm->m->flights, tags = sm->m->preload ? preload_tags(cfg) : 0;
     struct warp *end = sm->warps + cfg->max_warps_sm;
     struct port *port = sm->port;
     size_t used = 0;
@@ -49,6 +50,8 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     sm->accesses = part(arena, &used, flights, sizeof *sm->accesses);
     port->out = part(arena, &used, 2 * flights, sizeof *port->out);
     port->in = part(arena, &used, flights, sizeof *port->in);
+    port->ahead = part(arena, &used, tags, sizeof *port->ahead);
+    sm->tags = part(arena, &used, tags, sizeof *sm->tags);
     sm->replies = part(arena, &used, flights, sizeof *sm->replies);
     sm->waiters = part(arena, &used, flights, sizeof *sm->waiters);
     if (cfg->icache2_bytes) sm->asks = part(arena, &used, 2 * MAX_MISSES, sizeof *sm->asks);
@@ -102,7 +105,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     if (m->accesses && !(sm->records = records_create(m->accesses))) return ERROR_NO_MEMORY;
     sm->observed = sm->pc_count || sm->check || sm->records;
     if (m->program->prints && !(sm->prints = calloc(1, sizeof *sm->prints))) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < cfg->credits + PORT_EXTRA; i++) {
+    for (uint32_t i = 0; i < m->flights; i++) {
         sm->access_next[i] = (uint16_t)(i + 1);
         sm->waiters[i].next = i + 1;
     }
@@ -235,6 +238,7 @@ void sm_run(struct sm *sm, uint64_t end, bool replaced) {
             sm->next = event < t ? event : t;
             scoreboard_check(sm);
             smcache_check(sm);
+            tiles_check(sm);
             return;
         }
     }

@@ -34,6 +34,8 @@ struct prints;
 struct records;
 struct management;
 struct managers;
+struct preload;
+struct tag;
 struct scheduler_policy;
 
 /* What is counted per instruction, generated from pc_counters.def. */
@@ -53,6 +55,8 @@ struct machine {
     struct buffer local_buffer;
     const struct management *management;
     struct managers *managers; /* for a management that is not one of the core's */
+    struct preload *preload;   /* NULL: there is no preload table */
+    uint32_t flights;          /* transactions that an SM can have in flight */
     bool dynamic;              /* bar.sync +1, -1 take effect */
     uint32_t static_smem;      /* bytes allocated at dispatch */
     uint32_t max_waiting; /* blocks at an allocation, above which the throttled management starts
@@ -71,6 +75,7 @@ struct block {
     bool isolating;         /* the barrier being assembled bears INSN_ISOLATE */
     bool synced;            /* has completed a barrier */
     bool released;          /* all blocks have arrived at the barrier of the grid */
+    bool held;              /* has all its resources, but waits for its tile */
     uint32_t dynamic_bytes; /* asked for by its last allocation */
     uint8_t barrier;        /* enum bar_option of the barrier being assembled */
     uint32_t id;
@@ -84,6 +89,9 @@ struct block {
     uint64_t first_define, last_use;    /* cycles of shared-memory accesses, NEVER and 0: none */
     uint64_t warp_slots;                /* bit per warp slot */
     uint32_t barrier_pc;
+    uint32_t tile_lines; /* of its tile, or of what it wants before it starts; 0: none */
+    uint32_t tile_base, tile_pending; /* in shared memory; lines on their way */
+    uint64_t tile_users;              /* bit per warp slot: the warp may still load from the tile */
 };
 
 /* A block that is to start, and when; or the end of a barrier of the whole grid. */
@@ -114,6 +122,7 @@ struct scheduler {
 
 /* The caches of an SM; 0 stands for none. */
 enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE_COUNT };
+#define CACHE_TILES CACHE_COUNT /* what fills a tile, which is no cache (preload.h) */
 
 /* A line on its way to a cache of the SM. */
 struct miss {
@@ -215,6 +224,7 @@ struct sm {
     struct ask *asks; /* not yet looked at (chip/supply.h), in order; room for 2 * MAX_MISSES */
     uint32_t ask_count;
     uint8_t *shared;
+    struct tag *tags; /* per line of shared memory, if there is a preload table */
     /* cold: blocks */
     struct block blocks[MAX_BLOCKS];
     struct smm smm;
@@ -281,6 +291,8 @@ void block_await_next(struct sm *sm, uint64_t end);
 void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t);
 void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
 void block_access_done(struct sm *sm, uint32_t block, uint64_t t);
+/* A line of the block's tile has come, or nobody will use the tile any more. */
+void block_tile_moved(struct sm *sm, uint32_t block, uint64_t t);
 
 /* Issue a memory instruction, and hold its unit (lsu.c); false if it has to wait, or faulted. */
 bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
@@ -325,6 +337,10 @@ uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                       const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart);
 /* Let the L1 forget the lines that a store or an atomic changes. */
 void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n);
+/* Let some lanes of an access wait for a line, as the first of the list. */
+void smcache_wait(struct sm *sm, uint32_t *waiters, struct access *a, uint32_t lanes);
+/* The line has come: take all from the list, first come first, and let their accesses go on. */
+void smcache_serve(struct sm *sm, uint32_t *waiters, uint64_t t);
 /* Put a line that has come into its cache, and serve the accesses that wait for it. */
 void smcache_fill(struct sm *sm, struct access *fill, uint64_t t);
 

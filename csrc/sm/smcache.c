@@ -124,13 +124,12 @@ static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct 
     return &c->miss[i];
 }
 
-/* Let some lanes of an access wait for the line of a miss. */
-static void await(struct sm *sm, struct miss *m, struct access *a, uint32_t lanes) {
+void smcache_wait(struct sm *sm, uint32_t *waiters, struct access *a, uint32_t lanes) {
     const uint32_t i = sm->waiter_free;
-    assert(i < sm->m->cfg->credits + PORT_EXTRA);
+    assert(i < sm->m->flights);
     sm->waiter_free = sm->waiters[i].next;
-    sm->waiters[i] = (struct waiter){.access = a, .lanes = lanes, .next = m->waiters};
-    m->waiters = i;
+    sm->waiters[i] = (struct waiter){.access = a, .lanes = lanes, .next = *waiters};
+    *waiters = i;
 }
 
 /* Put what some lanes of a load ask for, from a line, into their registers. */
@@ -210,7 +209,7 @@ uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
         struct miss *m = find_miss(c, line);
         if (m) merges++;
         else m = start_miss(sm, id, a->buffer, line, at), misses++;
-        await(sm, m, a, seg[i].lanes);
+        smcache_wait(sm, &m->waiters, a, seg[i].lanes);
     }
     count_lines(sm, id, hits, merges, misses);
     return merges + misses;
@@ -319,6 +318,25 @@ static void wake_fetchers(struct sm *sm, uint32_t line, uint64_t t) {
             warp_refresh(sm, w, sm->floor[w] > t ? sm->floor[w] : t, WAIT_FETCH);
 }
 
+/* Let the accesses of a list go on, with words of the line that has come if it holds any. */
+static void serve(struct sm *sm, uint32_t list, const struct sm_cache *data,
+                  const struct access *fill, uint64_t t) {
+    while (list != CACHE_NONE) {
+        const struct waiter w = sm->waiters[list];
+        sm->waiters[list].next = sm->waiter_free;
+        sm->waiter_free = list;
+        list = w.next;
+        if (data) read_line(data, w.access, w.lanes, (const uint8_t *)fill->data[0]);
+        global_segment_done(sm, w.access, t);
+    }
+}
+
+void smcache_serve(struct sm *sm, uint32_t *waiters, uint64_t t) {
+    const uint32_t list = reversed(sm, *waiters);
+    *waiters = CACHE_NONE;
+    serve(sm, list, NULL, NULL, t);
+}
+
 void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     struct sm_cache *c = &sm->caches[fill->cache];
     struct miss *m = &c->miss[fill->miss];
@@ -332,14 +350,7 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     c->miss_free |= 1ull << fill->miss;
     c->miss_count--;
     c->fills++;
-    while (list != CACHE_NONE) {
-        const struct waiter w = sm->waiters[list];
-        sm->waiters[list].next = sm->waiter_free;
-        sm->waiter_free = list;
-        list = w.next;
-        if (c->cache.data) read_line(c, w.access, w.lanes, (const uint8_t *)fill->data[0]);
-        global_segment_done(sm, w.access, t);
-    }
+    serve(sm, list, c->cache.data ? c : NULL, fill, t);
     if (fill->cache == CACHE_CODE) wake_fetchers(sm, m->line, t);
     global_free_access(sm, fill);
 }

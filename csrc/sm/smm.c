@@ -50,15 +50,16 @@ static bool first_fit(const struct smm *smm, uint32_t size, uint32_t limit, uint
     return false;
 }
 
-/* Find the highest place for so many bytes. */
-static bool highest_fit(const struct smm *smm, uint32_t size, uint32_t *start) {
-    uint32_t high = smm->capacity;
+/* Find the highest place for so many bytes between two addresses, at a multiple of `align`. */
+static bool highest_fit(const struct smm *smm, uint32_t size, uint32_t floor, uint32_t high,
+                        uint32_t align, uint32_t *start) {
+    while (high >= size && high - size >= floor) {
+        const uint32_t low = (high - size) / align * align;
+        const struct smm_entry *e = overlapping(smm, low, size);
 
-    while (high >= size) {
-        const struct smm_entry *e = overlapping(smm, high - size, size);
-
+        if (low < floor) return false;
         if (e == NULL) {
-            *start = high - size;
+            *start = low;
             return true;
         }
         high = e->start;
@@ -96,10 +97,28 @@ uint32_t smm_rounded(const struct smm *smm, uint32_t size, bool dynamic) {
 bool smm_find(const struct smm *smm, uint32_t size, bool dynamic, uint32_t *start) {
     if (size > smm->capacity) return false;
     size = smm_rounded(smm, size, dynamic);
-    if (dynamic) return highest_fit(smm, size, start);
+    if (dynamic) return highest_fit(smm, size, 0, smm->capacity, 1, start);
     if (size != 0) return first_fit(smm, size, smm->capacity - smm->reserved, start);
     *start = 0;
     return true;
+}
+
+/* The least multiple of both. */
+static uint32_t common_multiple(uint32_t a, uint32_t b) {
+    uint32_t divisor = a;
+    for (uint32_t rest = b; rest;) {
+        const uint32_t next = divisor % rest;
+        divisor = rest;
+        rest = next;
+    }
+    return a / divisor * b;
+}
+
+bool smm_find_above(const struct smm *smm, uint32_t size, uint32_t floor, uint32_t align,
+                    uint32_t *start) {
+    if (size > smm->capacity) return false;
+    return highest_fit(smm, rounded(smm, size), floor, smm->capacity - smm->reserved,
+                       common_multiple(align, smm->unit), start);
 }
 
 /* The lowest start of an entry at or above an address, or the end of the memory. */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SMM_ENTRIES 64u /* 32 blocks, each with a static and a dynamic entry */
+#define SMM_ENTRIES 96u /* 32 blocks, each with a static and a dynamic entry, and a tile */
 
 struct smm_entry {
     bool valid;
@@ -47,6 +47,10 @@ uint32_t smm_rounded(const struct smm *smm, uint32_t size, bool dynamic);
 /* Find where an allocation would lie: first fit from below if static, the highest place if dynamic.
  * False when there is no place now. A static one of 0 bytes is said to start at 0. */
 bool smm_find(const struct smm *smm, uint32_t size, bool dynamic, uint32_t *start);
+/* Find the highest place of a static allocation that lies at or above `floor`, at a multiple of
+ * `align`. */
+bool smm_find_above(const struct smm *smm, uint32_t size, uint32_t floor, uint32_t align,
+                    uint32_t *start);
 /* Find the first free range at or above *start, for any allocation (dynamic) or for a static one.
  * False if there is none. */
 bool smm_hole(const struct smm *smm, bool dynamic, uint32_t *start, uint32_t *bytes);

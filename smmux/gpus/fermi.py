@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from smmux.gpus import caches, memory
 from smmux.gpus.machine import Value
+from smmux.gpus.teleport import TELEPORT
 
 __all__ = ["GTX480_16K", "GTX480_48K"]
 
@@ -49,6 +50,7 @@ _CORE: dict[str, Value] = {
 }
 
 _MEMORY: dict[str, Value] = {
+    **TELEPORT,
     **memory.FERMI,
     **caches.FERMI_16K_L1,
     "smem_rule": (2, "PG55 G.4.3"),

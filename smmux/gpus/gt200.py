@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from smmux.gpus import caches, memory
 from smmux.gpus.machine import Value
+from smmux.gpus.teleport import TELEPORT
 
 __all__ = ["GTX285", "GTX285_1100"]
 
@@ -48,6 +49,7 @@ _CORE: dict[str, Value] = {
 }
 
 _MEMORY: dict[str, Value] = {
+    **TELEPORT,
     **memory.GT200,
     **caches.GT200,
     "smem_rule": (1, "PG55 G.3.3"),

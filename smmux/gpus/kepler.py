@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from smmux.gpus import caches, memory
 from smmux.gpus.machine import Value
+from smmux.gpus.teleport import TELEPORT
 
 __all__ = ["K20C"]
 
@@ -50,6 +51,7 @@ _CORE: dict[str, Value] = {
 }
 
 _MEMORY: dict[str, Value] = {
+    **TELEPORT,
     **memory.KEPLER,
     **caches.KEPLER,
     "smem_rule": (3, "PG55 G.5.3"),

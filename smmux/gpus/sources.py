@@ -13,6 +13,8 @@ CHANGED = "CHANGED"
 TITLES: dict[str, str] = {
     "P000": "Yang et al.: Shared Memory Multiplexing, a Novel Way to Improve GPGPU Throughput (PACT 2012)",
     "S001": "Kepler shared-memory bank modes on a Tesla K20c (21-point filter)",
+    "S002": "Lashgar, Atoofian and Baniasadi: TELEPORT, hardware/software alternative to CUDA shared memory (2018)",
+    "CTAT": "lashgar/ctatracker: GPGPU-Sim 3.2.2 that fetches the data of a thread block ahead (2015)",
     "PG55": "NVIDIA CUDA C Programming Guide PG-02829-001 v5.5 (T12: Table 12, T2: Table 2)",
     "OCC21": "NVIDIA CUDA Occupancy Calculator 2.1, spreadsheet cells and formulas",
     "OCC51": "NVIDIA CUDA Occupancy Calculator 5.1",

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smmux.arguments import Arguments
 from smmux.errors import LaunchError
@@ -103,6 +104,21 @@ class Table:
             raise ValueError(f"lines of {line_bytes} bytes: a power of two is needed")
         numbers = {n for first, end in self.spans(block) for n in range(first // line_bytes, -(-end // line_bytes))}
         return [number * line_bytes for number in sorted(numbers)]
+
+    def records(self) -> NDArray[np.int64]:
+        """The entries as the core takes them, dropped ones last: array, then the first and the last byte, counted from
+        the array's first one, each as the coefficients of a form. Raises LaunchError for numbers beyond 64 bits."""
+        rows = []
+        for entry in self.entries + self.dropped:
+            first, size = self.arrays[entry.array].first, entry.element_bytes
+            low, high = [size * c for c in entry.low], [size * c for c in entry.high]
+            low[3] -= first
+            high[3] += size - 1 - first
+            rows.append([entry.array, *low, *high])
+        try:
+            return np.array(rows, np.int64).reshape(-1, 9)
+        except OverflowError:
+            raise LaunchError(f"the preload table of kernel {self.kernel!r} has ends beyond 64 bits") from None
 
     def check(self, kernel: str, arguments: Arguments) -> None:
         """Raise LaunchError if the table is not that of a launch: another kernel, or other arrays."""

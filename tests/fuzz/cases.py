@@ -6,6 +6,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from smmux import _core
 from smmux.errors import Error
 
@@ -17,7 +19,7 @@ from .values import JUNK, hostile, log_uniform
 # What a caller may get instead of a result. Anything else, SystemError above all, is a bug.
 REFUSALS = (Error, ValueError, TypeError, OverflowError, KeyError, IndexError, MemoryError, BufferError, RuntimeError)
 
-ARGUMENTS = ("code", "uniforms", "meta", "config", "grid", "block", "params", "buffers", "const", "options")
+ARGUMENTS = ("code", "uniforms", "meta", "config", "grid", "block", "params", "buffers", "const", "options", "preload")
 
 
 class BugError(Exception):
@@ -69,7 +71,23 @@ def _bounded(rng: Random, launch: Launch) -> Launch:
         "check": rng.choice((0, 0, 0, 1, 2)),
         "accesses": rng.choice((0, 0, 3, 1000)),
     }
-    return replace(launch, options=options)
+    return replace(launch, options=options, preload=_table(rng, launch) if rng.random() < 0.5 else b"")
+
+
+def _table(rng: Random, launch: Launch) -> bytes:
+    """A preload table: ranges near those that blocks of the launch may read, or anything."""
+    entries = []
+    for _ in range(rng.choice((1, 1, 2, 5, 20, 140))):
+        array = rng.randrange(len(launch.buffers)) if launch.buffers and rng.random() < 0.99 else hostile(rng, 3)
+        size = len(launch.buffers[array][0]) if array < len(launch.buffers) else 4096
+        low = [rng.choice((0, 0, 4, 64, 128, 4096, -64, rng.randint(-5000, 5000))) for _ in range(3)]
+        high = list(low) if rng.random() < 0.9 else [rng.choice((0, 64, 132)) for _ in range(3)]
+        start = rng.randint(-300, size + 300)
+        end = start + rng.choice((-5, -1, 0, 3, 63, 127, 128, 500, 20000))
+        if rng.random() < 0.01:
+            low[rng.randrange(3)] = rng.choice((-1, 1)) * (1 << rng.choice((31, 32, 62)))
+        entries.append([array, *low, start, *high, end])
+    return np.array(entries, np.int64).tobytes()
 
 
 def _mutant(rng: Random, corpus: list[Launch]) -> Launch:
@@ -174,6 +192,9 @@ def _check_counters(counters: dict[str, int]) -> None:
     idle = sum(value for name, value in counters.items() if name.startswith("idle_"))
     if counters["issue_cycles"] + idle != counters["scheduler_cycles"]:
         raise BugError(f"issued and idle time are not all time: {counters}")
+    fetched = counters["preload_packets"]
+    if fetched not in (0, counters["preload_lines"]):
+        raise BugError(f"{fetched} preloads were served, and tiles have {counters['preload_lines']} lines")
     if any(value >> 62 for value in counters.values()):
         raise BugError(f"a counter has run over: {counters}")
 

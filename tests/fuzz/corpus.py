@@ -30,6 +30,7 @@ class Launch:
     buffers: list[tuple[bytes, int, bool]]
     const: bytes
     options: dict[str, int]
+    preload: bytes = b""
     name: str = field(default="", compare=False)
 
 

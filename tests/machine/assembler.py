@@ -74,6 +74,7 @@ class Assembler:
         const: bytes = b"",
         management: str = "static",
         managers: Any = None,
+        preload: Any = None,
         **options: int,
     ) -> dict[str, Any]:
         """Run on a machine; `buffers` are NumPy arrays, whose device addresses become the first parameter words."""
@@ -110,6 +111,7 @@ class Assembler:
             const,
             settings | options,
             managers=managers,
+            preload=None if preload is None else np.array(preload, np.int64).reshape(-1, 9),
         )
         self.host = found.pop("host")
         return found

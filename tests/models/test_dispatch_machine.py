@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smmux import policies
 from smmux.gpus import Gpu
 from smmux.management import SharedMemory
 from tests.machine.assembler import CTAID_X, Assembler, variant
@@ -86,11 +87,32 @@ def machine(rng: random.Random) -> Gpu:
         smem_unit=1,
         block_start=rng.choice((1, 50, 400)),
         flat_latency=rng.choice((20, 100)),
+        preload_policy=rng.choice(policies.names("preload")),
+        preload_line=rng.choice((32, 64, 128)),
+        preload_wait=rng.choice((0, 1)),
     )
 
 
+def tiles(rng: random.Random) -> list[list[int]]:
+    """A preload table: some of the delays, those of the block itself among them."""
+    table = []
+    for _ in range(rng.randint(1, 4)):
+        step, first = 4 * ROW * rng.randint(0, 1), rng.randint(-50, 200)
+        table.append([0, step, 0, 0, first, step, 0, 0, first + rng.choice((0, 31, 200, 900))])
+    return table
+
+
+def check_tiles(counters: dict[str, int], gpu: Gpu) -> None:
+    """Each line comes once; blocks have their tile or are told to have none."""
+    assert counters["preload_blocks"] + counters["preload_unfit"] <= counters["blocks"]
+    fetches = gpu.preload_policy in ("traffic", "hold", "lines")
+    assert counters["preload_packets"] == fetches * counters["preload_lines"]
+    assert counters["preload_early"] <= counters["preload_blocks"]
+
+
 def check_sequence(rng: random.Random, compare: bool) -> None:
-    """One random sequence; compare: also under the definition of its management, with the same cycles and counters."""
+    """One random sequence, half of them with tiles of preloaded lines beside the other parts; compare: without, also
+    under the definition of its management, with the same cycles and counters."""
     gpu = machine(rng)
     blocks, regions = rng.randint(2, 14), rng.randint(1, 3)
     dynamic = 4 * rng.randint(1, 120)
@@ -110,10 +132,12 @@ def check_sequence(rng: random.Random, compare: bool) -> None:
     }
     launched: dict[str, Any] = {"grid": (blocks, 1, 1), "block": (1, 1, 1), "buffers": (delays, out)}
     launched |= {"shared": static, "dynamic_bytes": dynamic}
-    found = assembled.run(gpu, **launched, **options)
+    table = None if compare or rng.random() < 0.5 else tiles(rng)
+    found = assembled.run(gpu, **launched, **options, preload=table)
     assert out.tolist() == [len(ends(static)) + regions * len(ends(dynamic))] * blocks
     assert found["counters"]["blocks"] == blocks
     assert found["counters"]["allocations"] == blocks * regions
+    check_tiles(found["counters"], gpu)
     if compare:
         defined = definition(options["management"], options["max_waiting"])
         manager = defined(SharedMemory(0, gpu.smem_bytes // gpu.smm_unit * gpu.smm_unit, gpu.smm_unit, 0))

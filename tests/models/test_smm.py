@@ -100,11 +100,11 @@ def test_static_entries_leave_room_for_one_dynamic() -> None:
     assert table.alloc_dynamic(0, 250) == 768
 
 
-def test_the_table_holds_a_static_and_a_dynamic_entry_of_32_blocks() -> None:
+def test_the_table_holds_a_static_and_a_dynamic_entry_and_a_tile_of_32_blocks() -> None:
     table = models.SharedMemoryTable("GTX285")
-    assert all(table.alloc_static(block, 16) is not None for block in range(32))
+    assert all(table.alloc_static(block, 16) is not None for block in (*range(32), *range(32)))
     assert all(table.alloc_dynamic(block, 16) is not None for block in range(32))
-    assert len(table.entries) == 64
+    assert len(table.entries) == 96
     assert table.alloc_dynamic(32, 16) is None
 
 
