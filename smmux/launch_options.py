@@ -62,6 +62,10 @@ MAX_ACCESSES: Final = 1 << 20
 class Preloads(Protocol):
     """A preload table: smmux.preload.Table."""
 
+    @property
+    def dropped(self) -> int:
+        """Entries that found no room in it."""
+
     def check(self, kernel: str, arguments: Arguments) -> None:
         """Raise LaunchError if the table is not that of this launch."""
 

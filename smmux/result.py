@@ -90,7 +90,10 @@ class Result(Mapping[str, int]):
         options: Mapping[str, Any],
     ) -> Result:
         """The result in the dictionary that `_core.launch` returns, of a run with all of `LaunchOptions`."""
-        raw, check = outcome.get("per_pc"), options["check"]
+        raw, check, preload = outcome.get("per_pc"), options["check"], options["preload"]
+        counters = dict(outcome["counters"])
+        if preload is not None:
+            counters["preload_overflow"] += preload.dropped
         profile = None
         if raw is not None and len(raw):
             profile = np.frombuffer(raw, dtype=np.uint64).reshape(len(program), len(_core.PC_COUNTERS))
@@ -101,7 +104,7 @@ class Result(Mapping[str, int]):
             block=block,
             management=name_of(options["management"]),
             extra_blocks=options["extra_blocks"],
-            counters=dict(outcome["counters"]),
+            counters=counters,
             residency=outcome["residency"],
             static_residency=outcome["static_residency"],
             limiter=outcome["limiter"],

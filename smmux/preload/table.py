@@ -106,10 +106,10 @@ class Table:
         return [number * line_bytes for number in sorted(numbers)]
 
     def records(self) -> NDArray[np.int64]:
-        """The entries as the core takes them, dropped ones last: array, then the first and the last byte, counted from
+        """The entries as the core takes them: array, then the first and the last byte, counted from
         the array's first one, each as the coefficients of a form. Raises LaunchError for numbers beyond 64 bits."""
         rows = []
-        for entry in self.entries + self.dropped:
+        for entry in self.entries:
             first, size = self.arrays[entry.array].first, entry.element_bytes
             low, high = [size * c for c in entry.low], [size * c for c in entry.high]
             low[3] -= first
