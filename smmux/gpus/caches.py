@@ -29,7 +29,8 @@ GT200: dict[str, Value] = {
     "l1_mshrs": (1, "NA"),
     "lat_l1": (1, "NA"),
     "tex_bytes": (5120, "GS302"),  # per SM: the card has one of about three times that per TPC (D3)
-    "tex_ways": (5, "GS302"),
+    "tex_line": (32, "MEM Wong"),
+    "tex_ways": (20, "MEM Wong; CUDABMK"),
     "lat_tex": (261, "MEM Wong"),
     "const_bytes": (2048, "MEM Wong"),  # the 8 kB of PG55 T12 are those of the second level
     "icache_bytes": (4096, "WIKI; GS302"),
@@ -49,6 +50,8 @@ GT200: dict[str, Value] = {
 # GPGPU-Sim has one cache of instructions, without prefetch, and constant misses in a fixed time.
 GT200_1100: dict[str, Value] = {
     **GT200,
+    "tex_line": (128, "GS302"),
+    "tex_ways": (5, "GS302"),
     "fetch_bytes": (0, "GS302; MODEL"),  # a buffer of two instructions: every other one is looked up
     "const_bytes": (8192, "PG55 T12; GS302"),
     "const_ways": (2, "GS302"),

@@ -46,6 +46,7 @@ TITLES: dict[str, str] = {
     "PAT-SPM": "NVIDIA patents of the Fermi time, on the caches between an SM and the L2",
     "NSIGHT-GCC": "NVIDIA Nsight documentation, the unit GCC",
     "WIKI": "Wikipedia, CUDA: technical specifications (instruction caches; after Wong et al.)",
+    "CUDABMK": "source of the microbenchmarks of Wong et al. (github.com/spthm/cudabmk): texture cache, TLB",
     "WONG2": "a third party's note on the results of Wong et al.",
     "MEM": "from memory of the literature, unverified (Wong et al., ISPASS 2010, where named)",
     "EST": "estimate without a source",
