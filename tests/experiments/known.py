@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.claims import contrast
-from experiments.common import beside, cards, speedups, stalls, throughput
+from experiments.common import beside, cards, scans, speedups, stalls, throughput
 from experiments.common.approaches import COMBINED
 from experiments.common.cards import MEASURED
 from experiments.common.curves import BEYOND, PRINTED
@@ -13,6 +13,7 @@ from experiments.common.lifetimes import PUBLISHED, SLOW_SHARED
 from experiments.common.schedules import IN_SIMULATION, ON_CARDS
 from experiments.common.speedups import LIMITED
 from smmux import benchmarks, gpus
+from smmux.benchmarks import ac
 
 SHARES = dict.fromkeys(benchmarks.names(), 0.2) | {"HG": 0.9, "MM": 0.6, "TP": 0.5, "RD": 0.05}
 
@@ -180,4 +181,34 @@ def combined(gains: dict[str, tuple[float, float, float]]) -> list[dict[str, Any
                     variant = "vtb" if n > 1 else "baseline"
                     common = {"benchmark": name, "gpu": gpu, "schedule": schedule, "variant": variant, "n": n}
                     made.append(common | {"speedup": speedup, "residency": 1, "registers": 20})
+    return made
+
+
+def scan_time(approach: str, patterns: int, size: int) -> float:
+    """Microseconds that are linear in the size, and in which patterns count for less the longer the text is."""
+    i = scans.COUNTS.index(patterns)
+    slower = {"GM": 9.0, "SM-1": 1.6, "own copy": 2.0}.get(approach, 1.0)
+    return slower * (100 * (1 + i) + size / 1000 * (1 + i / 10))
+
+
+def scanned() -> list[dict[str, Any]]:
+    """String matching as the seed says it is."""
+    copies = {"GM": (64, 1024, 0, 0), "own copy": (64, 1024, 1024, 1024)}
+    passes = {"SM-1": (16, 1024), "SM-2": (256, 64), "padded": (16, 64), "diagonal": (16, 64)}
+    made: list[dict[str, Any]] = []
+    for name in ac.APPROACHES:
+        loads, transactions, stores, reads = copies.get(name, (16, 16, *passes.get(name, (0, 0))))
+        made.append(
+            {
+                "text": scans.EXAMPLE, "approach": name, "size": 1024, "copies": loads, "copy_bytes": 1024,
+                "copy_transactions": transactions, "store_passes": stores, "reads": 64, "read_passes": reads,
+            }
+        )  # fmt: skip
+    for point in [*scans.main_points(False), *scans.other_points(False)]:
+        name, alone = point["approach"], point["approach"] == "own copy"
+        common = {"threads": 64, "states": 10, "matches": 7, "blocks": 10, "transactions": 100, "transaction_bytes": 1}
+        time = scan_time(name, point["patterns"], point["size"])
+        barrier = {"first_barrier_cycles": 500 if alone else 50}
+        gpu = getattr(point["gpu"], "name", point["gpu"])
+        made.append(point | common | barrier | {"gpu": gpu, "time_us": time})
     return made
