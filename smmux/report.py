@@ -74,7 +74,7 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def advice_html(advice: Advice) -> str:
-    """Diagnosis and conclusion, a table of the schemes with bars, and the source of the best one."""
+    """Diagnosis and conclusion, a table of improvements, one of schemes with bars, and the source of the best one."""
     most = max([1.0, *(scheme.speedup or 0 for scheme in advice.schemes)])
     rows = []
     for scheme in advice.schemes:
@@ -89,8 +89,10 @@ def advice_html(advice: Advice) -> str:
         bold = " style='font-weight:bold'" if scheme is advice.best else ""
         rows.append(f"<tr{bold}>" + "".join(f"<td style='text-align:left'>{cell}</td>" for cell in cells) + "</tr>")
     lines = [f"<p>{html.escape(line)}</p>" for line in (*advice.diagnosis(), *advice.conclusion())]
+    found = [(each.place, each.source, each.why, each.remedy) for each in advice.improvements]
+    changes = _table(("line", "source", "what it does", "what to do"), found) if found else ""
     source = f"<details><summary>source of the best kernel</summary><pre>{html.escape(advice.source)}</pre></details>"
-    return f"<div>{''.join(lines)}<table>{''.join(rows)}</table>{source}</div>"
+    return f"<div>{''.join(lines)}{changes}<table>{''.join(rows)}</table>{source}</div>"
 
 
 def _stalls(result: Result) -> str:

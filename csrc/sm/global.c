@@ -100,6 +100,18 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
     return a;
 }
 
+/* Tell the counts per instruction and the records of an access. */
+NOINLINE static void note_global(struct memop *op, const struct segment *seg, uint32_t n) {
+    if (op->sm->pc_count) {
+        struct pc_counters *c = &op->sm->pc_count[op->pc];
+        c->transactions += n;
+        for (uint32_t i = 0; i < n; i++) c->moved += seg[i].bytes;
+        c->bytes += bits_count(op->active) * op->u->width;
+    }
+    if (op->sm->records && op->u->op != OP_LD_LOCAL && op->u->op != OP_ST_LOCAL)
+        record_access(op, 0);
+}
+
 static ALWAYS_INLINE void count_global(struct memop *op, const struct segment *seg, uint32_t n) {
     struct counters *c = &op->sm->count;
     const uint32_t bytes = bits_count(op->active) * op->u->width;
@@ -108,13 +120,7 @@ static ALWAYS_INLINE void count_global(struct memop *op, const struct segment *s
     else if (is_load(op->u->op)) c->global_loads++, c->global_bytes += bytes;
     else if (is_store(op->u->op)) c->global_stores++, c->global_bytes += bytes;
     else c->atomics++, c->global_bytes += bytes;
-    if (op->sm->pc_count) {
-        op->sm->pc_count[op->pc].transactions += n;
-        for (uint32_t i = 0; i < n; i++) op->sm->pc_count[op->pc].moved += seg[i].bytes;
-        op->sm->pc_count[op->pc].bytes += bytes;
-    }
-    if (op->sm->records && op->u->op != OP_LD_LOCAL && op->u->op != OP_ST_LOCAL)
-        record_access(op, 0);
+    if (op->sm->observed) note_global(op, seg, n);
 }
 
 /* Ask the host for bytes that the memory system will want, and that most likely are in none of its

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smmux.advice import text
+from smmux.advice.improvement import Improvement
 from smmux.advice.measures import misuses, spilled_bytes
 from smmux.checks import Finding
 from smmux.dimensions import Dim3
@@ -84,11 +85,12 @@ class Scheme:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Advice:
-    """The limits of a kernel, the time for which it really uses shared memory, and the gain of each scheme.
+    """The limits of a kernel, what its accesses waste, how long it uses shared memory, and the gain of each scheme.
 
     baseline: the kernel's own run. occupancy: blocks of an SM, by resource. region_share: time in shared-memory regions
     over the time that blocks live, None (with the reason in `unshared`) where the kernel has no regions to be found.
     reordered: the largest difference of an array under the other schedule, like a scheme's; None if it did not run.
+    improvements: changes of lines that would make the kernel ask less of the machine, in the order of lines.
     schedule, max_registers, dynshared: options of all the runs; `simulate` repeats any of them with these, and those of
     schemes for the paper's hardware with the scheme's own `max_registers`.
     """
@@ -102,6 +104,7 @@ class Advice:
     unshared: str
     reordered: float | None
     schemes: tuple[Scheme, ...]
+    improvements: tuple[Improvement, ...]
     schedule: str
     max_registers: int | None
     dynshared: int
@@ -165,6 +168,7 @@ class Advice:
             "schedule": self.schedule,
             "max_registers": self.max_registers,
             "dynshared": self.dynshared,
+            "improvements": [each.to_dict() for each in self.improvements],
             "schemes": self.rows(),
             "best": self.best.name if self.best else None,
             "source": self.source,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from tqdm import tqdm
 from smmux import gpus, multiplex
 from smmux.advice.answer import Advice, Scheme
 from smmux.advice.copies import copied
+from smmux.advice.improvements import RECORDED, improvements
 from smmux.advice.measures import difference, misuses, occupancy_of, region_share
 from smmux.advice.schemes import Launch, Trial, declared, trials
 from smmux.advice.text import reason
@@ -25,6 +26,7 @@ from smmux.kernel import Kernel, definition_of
 from smmux.launch_options import DEFAULT_MAX_CYCLES
 from smmux.occupancy import Occupancy, registers_for
 from smmux.placement import flatten
+from smmux.recorded import accesses_of
 from smmux.result import Result
 from smmux.sweep import at_a_time
 from smmux.tracebacks import brief
@@ -54,7 +56,9 @@ def advise(
     jobs: int | None = None,
     progress: bool | None = None,
 ) -> Advice:
-    """Simulate a kernel as it is and under every scheme that applies; the arguments are left as they are.
+    """Simulate a kernel as it is and under every scheme that applies, and look at its accesses to memory.
+
+    The arguments are left as they are.
 
     divided: arguments of `multiplex.co_vtb` and `co_hw` that say which part of shared memory is private ("array",
     "private", ...); without them the collaborative schemes do not apply. schedule: as for `simulate`; "list" does as a
@@ -67,7 +71,9 @@ def advise(
 
     All runs are checked for races, so that outputs that are equal by luck are told from those that have to be. The
     kernel itself runs under the other schedule too: if its outputs differ there, it counts on an order that it does not
-    state.
+    state. `improvements` of the answer say, line by line, what other layouts, indices, pads or pitches would save, and
+    which barriers nothing needs: estimates from the counters of the whole run and the addresses of one block of each
+    SM; kernels without such barriers are run.
 
     Raises the errors of the kernel's own run, and ConfigError for fewer than one job or a declaration without meaning;
     a scheme that cannot be applied is reported with its reason instead.
@@ -79,7 +85,8 @@ def advise(
     definition_of(kernel)
     common = {"gpu": machine, "schedule": schedule, "max_registers": max_registers, "dynshared": dynshared}
     common |= {"check": "races"}
-    baseline = _simulated(Trial("baseline", lambda: (kernel, *own)), args, {**common, "max_cycles": max_cycles})
+    watched = {"profile": True, "accesses": RECORDED, "max_cycles": max_cycles}
+    baseline = _simulated(Trial("baseline", lambda: (kernel, *own)), args, {**common, **watched})
     if baseline.error is not None:
         raise baseline.error
     assert baseline.result is not None
@@ -92,12 +99,19 @@ def advise(
     timed = Trial("isolated", lambda: (multiplex.isolate(kernel), *own))
     reordered = Trial("reordered", lambda: (kernel, *own), options={"schedule": OTHER[schedule]})
     tried = [timed, reordered, *trials(kernel, own, division, budget)]
-    isolated, other, *others = _run(tried, partial(_simulated, args=args, options=patient), jobs, progress)
+    simulated = partial(_simulated, args=args, options=patient)
+    isolated, other, *others = _run(tried, simulated, jobs, progress)
+
+    def same(changed: Kernel) -> Result | None:
+        outcome = simulated(Trial("changed", lambda: (changed, *own)))
+        return outcome.result if _difference(outcome, baseline) == 0 and _no_worse(outcome, baseline) else None
+
     return Advice(
         kernel=kernel,
         grid=own[0],
         block=own[1],
-        baseline=baseline.result,
+        baseline=replace(baseline.result, accesses=accesses_of()),
+        improvements=improvements(baseline.result, kernel, args, same),
         occupancy=fits,
         region_share=region_share(isolated.result),
         unshared=reason(isolated.error),
@@ -166,6 +180,12 @@ def _difference(outcome: _Outcome, baseline: _Outcome) -> float | None:
     if outcome.error is not None:
         return None
     return max((difference(a, b) or 0.0 for a, b in zip(outcome.arrays, baseline.arrays, strict=True)), default=0.0)
+
+
+def _no_worse(outcome: _Outcome, baseline: _Outcome) -> bool:
+    """Whether the check of a run found nothing of a kind that it did not find in the baseline."""
+    kinds = [{f.kind for f in run.result.findings or ()} if run.result else set[str]() for run in (outcome, baseline)]
+    return kinds[0] <= kinds[1]
 
 
 def _scheme(outcome: _Outcome, baseline: _Outcome) -> Scheme:

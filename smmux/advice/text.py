@@ -75,7 +75,9 @@ def conclusion(advice: Advice) -> list[str]:
     if best := advice.best:
         lines.append(f"best: {best.name}, {best.speedup:.2f} x; {_launch(advice, best)}")
     else:
-        lines.append("no scheme gains 2 %: keep the kernel as it is")
+        lines.append(
+            f"no scheme gains 2 %: {'change these lines' if advice.improvements else 'keep the kernel as it is'}"
+        )
     if hard := advice.best_hardware:
         said = _joined(f"{hard.speedup:.2f} x", _registers(hard.result, hard.max_registers))
         lines.append(f"with the paper's hardware: {hard.name}, {said}")
@@ -83,8 +85,8 @@ def conclusion(advice: Advice) -> list[str]:
 
 
 def page(advice: Advice) -> str:
-    """Diagnosis, a line per scheme, and conclusion."""
-    lines = [*diagnosis(advice), "", *_table(advice)]
+    """Diagnosis, a line per improvement, a line per scheme, and conclusion."""
+    lines = [*diagnosis(advice), "", *map(str, advice.improvements), *[""] * bool(advice.improvements), *_table(advice)]
     if not any(scheme.result for scheme in advice.schemes):
         lines.append("  no scheme applies")
     return "\n".join([*lines, "", *conclusion(advice)])

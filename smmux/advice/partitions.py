@@ -1,0 +1,126 @@
+"""Partition camping: accesses of one time that fall into few partitions of memory, and the pitch that spreads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smmux import models
+from smmux.advice.improvement import Improvement
+from smmux.advice.sites import Site, by_array, total, waits_for_memory
+
+__all__ = ["busy_partitions", "camping"]
+
+WINDOW = 64
+"""Accesses of warps that are under way at one time: about as many as the SMs of a card have together."""
+
+CAMPED = 0.5
+"""Share of the partitions that are busy at a time, above which nothing is to be gained: random places keep so many."""
+
+GAIN = 1.5
+"""Times the partitions that are busy, from which on another pitch is worth its memory."""
+
+STEP = 64
+"""Bytes of the smallest pad of a row: rows stay aligned to it, so that accesses stay coalesced."""
+
+LIMITED = 0.4
+"""Share of a kernel's time that the busy partitions need at least to move what the array's accesses ask for."""
+
+
+def camping(sites: Sequence[Site]) -> Iterator[Improvement]:
+    """The arrays whose rows fall into the same partitions, and the pitch that spreads them."""
+    loose = [site for site in sites if site.space == "global"]
+    if not loose or not waits_for_memory(loose[0].run):
+        return
+    for group in by_array(loose):
+        traffic = _Traffic(group)
+        before = traffic.busy()
+        if before > CAMPED * traffic.gpu.partitions or _limits(group, before) < LIMITED:
+            continue
+        pitch = _pitch(group)
+        after, pad = max(((traffic.busy(pitch, pad), -pad) for pad in _pads(group, pitch)), default=(before, 0))
+        pad = next((p for p in _pads(group, pitch) if traffic.busy(pitch, p) >= 0.9 * after), 0)
+        if pad and (after := traffic.busy(pitch, pad)) >= GAIN * before:
+            share = total(group, "moved") / total(loose, "moved")
+            yield _improvement(group, before, after, share, pitch, pad)
+
+
+def busy_partitions(sites: Sequence[Site]) -> float:
+    """Partitions that accesses to one array keep busy at a time, on average."""
+    return _Traffic(sites).busy()
+
+
+def _limits(sites: Sequence[Site], partitions: float) -> float:
+    """Share of a run's time that so many partitions need for the sectors of some accesses that do not hit in an L2."""
+    run, gpu = sites[0].run, sites[0].run.gpu
+    bursts = (run["dram_reads"] + run["dram_writes"]) * gpu.dram_burst_bytes
+    moved = total(sites, "moved") * min(1, bursts / run["transaction_bytes"])
+    clocks = moved / gpu.dram_burst_bytes * gpu.dram_burst_clk * gpu.shader_khz / gpu.dram_khz
+    return clocks / partitions / run.cycles
+
+
+class _Traffic:
+    """The sectors that accesses to one array ask for, in the order of time, and the partitions that they fall into."""
+
+    def __init__(self, sites: Sequence[Site]) -> None:
+        self.gpu, self.start = sites[0].run.gpu, sites[0].start
+        records = np.concatenate([site.records for site in sites])
+        order = np.argsort(records["cycle"], kind="stable")
+        rows = np.broadcast_to(np.arange(len(records))[:, None], (len(records), 32))
+        active = np.concatenate([site.active for site in sites])[order]
+        sector = records["address"][order].astype(np.int64) // 32
+        asked = np.unique(np.stack([rows[active], sector[active]]), axis=1)
+        self.window, self.offset = asked[0] // WINDOW, asked[1] * 32 - self.start
+
+    def busy(self, pitch: int = 1, pad: int = 0) -> float:
+        """Partitions that are busy at a time, on average, with rows of that pitch so many bytes farther apart."""
+        address = self.start + self.offset + self.offset // pitch * pad
+        count = self.gpu.partitions
+        load = np.bincount(self.window * count + self._partitions(address), minlength=count * (self.window[-1] + 1))
+        load = load.reshape(-1, count)
+        return float(load.sum() / load.max(axis=1).sum())
+
+    def _partitions(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The partition of each address."""
+        unit = self.gpu.partition_bytes
+        blocks, where = np.unique(address // unit, return_inverse=True)
+        dram = models.Dram(self.gpu)
+        return np.array([dram.locate(block * unit).partition for block in blocks.tolist()])[where]
+
+
+def _pitch(sites: Sequence[Site]) -> int:
+    """Bytes from row to row: those of the argument's last axis but one, or what the rows of warps have in common.
+
+    An array of one axis has rows if the kernel says so: then the first accesses of the warps are mostly one apart. Rows
+    that do not fall into the same partition need no pad.
+    """
+    array, gpu = sites[0].argument, sites[0].run.gpu
+    if array is not None and array.ndim > 1:
+        return int(abs(array.strides[-2]))
+    steps: Counter[int] = Counter()
+    for site in sites:
+        _, first = np.unique(site.records[["block", "warp"]], return_index=True)
+        rows = np.unique(site.records["address"][first].astype(np.int64)[site.active[first]] // gpu.partition_bytes)
+        steps.update((np.diff(rows) * gpu.partition_bytes).tolist())
+    cycle = gpu.partitions * gpu.partition_bytes
+    return max((step for step in steps if step >= cycle), key=lambda step: (steps[step], -step), default=0)
+
+
+def _pads(sites: Sequence[Site], pitch: int) -> list[int]:
+    """Bytes to try behind each row, the fewest first."""
+    gpu = sites[0].run.gpu
+    return [pad for pad in range(STEP, 2 * gpu.partition_bytes + 1, STEP) if pitch >= gpu.partition_bytes]
+
+
+def _improvement(sites: Sequence[Site], before: float, after: float, share: float, pitch: int, pad: int) -> Improvement:
+    """What to do about an array, at the line that moves most of it."""
+    worst = max(sites, key=lambda site: site.counter("moved"))
+    count = worst.run.gpu.partitions
+    why = f"partition camping, accesses to `{worst.array}` keep {before:.2g} of {count} partitions busy at a time"
+    remedy = f"a pitch of {pitch + pad} bytes instead of {pitch} ({pad} bytes behind each row) would keep {after:.2g}"
+    name = worst.run.program.filename
+    facts = name, worst.line, worst.array, "partitions", before, after, share
+    return Improvement("partitions", *facts, why, remedy, {"pitch": pitch, "pad": pad})

@@ -1,0 +1,133 @@
+"""The recorded accesses of a run, instruction by instruction, and array by array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smmux.placement import extent, flatten, place
+from smmux.result import Result, line_counters
+
+__all__ = ["LANES", "Site", "busy_share", "by_array", "lanes_of", "sites_of", "total", "waits_for_memory"]
+
+LANES = np.arange(32)
+"""The numbers of a warp's lanes."""
+
+REGULAR = 0.85
+"""Share of neighbouring lanes that have to be equally far apart: those of two short rows are, random places are not."""
+
+STALLED = 0.2
+"""Share of the schedulers' time that has to go into waiting for memory, or for the unit that sends to it, for its
+transactions to matter."""
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """One instruction that accesses memory, with its recorded accesses and its counters in the whole run.
+
+    op: its name. space: "global", "shared", "const" or "tex". array: name of what it accesses, empty without one.
+    index: number of an array argument, or of the declaration of another array. start: address of the array's first
+    element. width: bytes per lane. records: of `smmux.recorded.ACCESS`, SM by SM in the order of time. run: the run.
+    argument: the array argument, None for another array.
+    """
+
+    pc: int
+    op: str
+    space: str
+    array: str
+    index: int
+    start: int
+    width: int
+    line: int
+    records: NDArray[np.void]
+    run: Result
+    argument: NDArray[Any] | None = None
+
+    @property
+    def stores(self) -> bool:
+        """Whether it changes memory."""
+        return not self.op.startswith(("ld", "tex"))
+
+    @cached_property
+    def active(self) -> NDArray[np.bool_]:
+        """For each record and lane, whether it takes part."""
+        return lanes_of(self.records)
+
+    @cached_property
+    def stride(self) -> int:
+        """Bytes between neighbouring lanes, 0 if most of them have no distance in common."""
+        both = self.active[:, 1:] & self.active[:, :-1]
+        steps = np.diff(self.records["address"].astype(np.int64), axis=1)[both]
+        if not steps.size:
+            return 0
+        values, counts = np.unique(steps, return_counts=True)
+        return int(abs(values[counts.argmax()])) if counts.max() >= REGULAR * steps.size else 0
+
+    def counter(self, name: str) -> int:
+        """A counter of the instruction in the whole run."""
+        assert self.run.profile is not None
+        return int(self.run.profile[self.pc, list(line_counters()).index(name)])
+
+    def sample(self, count: int) -> Iterator[tuple[NDArray[np.int64], int]]:
+        """Addresses and mask of so many records at most, evenly spread over them."""
+        rows = np.unique(np.linspace(0, len(self.records) - 1, count).astype(int))
+        for row in self.records[rows]:
+            yield row["address"].astype(np.int64), int(row["active"])
+
+
+def lanes_of(records: NDArray[np.void]) -> NDArray[np.bool_]:
+    """For each record and lane, whether it takes part."""
+    return (records["active"][:, None] >> LANES & 1).astype(bool)
+
+
+def sites_of(run: Result, args: Sequence[Any]) -> tuple[Site, ...]:
+    """The instructions of a run, with a profile, of which accesses were recorded. args: those of its launch."""
+    program = run.program
+    names = [word.name for word in program.params if word.type in ("ptr", "tex")]
+    arrays = [value for value in flatten(args) if isinstance(value, np.ndarray)]
+    starts = [low + a.ctypes.data - extent(a)[0] for low, a in zip(place(arrays), arrays, strict=True)]
+    sites = []
+    for pc in np.unique(run.accesses["pc"]).tolist():
+        op, records = program.ops[pc], run.accesses[run.accesses["pc"] == pc]
+        space = "tex" if op == "tex" else op.split(".")[1]
+        index, name, start, argument = int(program.code["aux"][pc]), "", 0, None
+        if op.startswith("bar"):
+            continue
+        if space in ("global", "tex"):
+            name, start, argument = names[index], starts[index], arrays[index]
+        elif held := program.element(pc, 0):
+            name, start = held[0].name, held[0].offset
+        width, line = int(program.code["width"][pc]), int(program.code["line"][pc])
+        sites.append(Site(pc, op, space, name, index, start, width, line, records, run, argument))
+    return tuple(sites)
+
+
+def by_array(sites: Iterable[Site]) -> list[list[Site]]:
+    """Sites that access one array, together."""
+    groups: dict[tuple[str, int, str], list[Site]] = {}
+    for site in sites:
+        groups.setdefault((site.space, site.index, site.array), []).append(site)
+    return list(groups.values())
+
+
+def total(sites: Sequence[Site], counter: str) -> int:
+    """A counter of several instructions together."""
+    return sum(site.counter(counter) for site in sites)
+
+
+def waits_for_memory(run: Result) -> bool:
+    """Whether the kernel waits for global memory long enough for that to matter, or keeps it as busy."""
+    gpu = run.gpu
+    clocks = run["transaction_bytes"] / gpu.dram_burst_bytes * gpu.dram_burst_clk * gpu.shader_khz / gpu.dram_khz
+    busy = clocks / gpu.partitions / run.cycles
+    return busy + sum(run.stalls[name] for name in ("global", "credits", "unit")) >= STALLED
+
+
+def busy_share(run: Result, clocks: float) -> float:
+    """So many clocks of a unit that every SM has, as a share of the time of the SMs that have blocks."""
+    return clocks / (run.cycles * min(run.gpu.sm_count, run["blocks"]))
