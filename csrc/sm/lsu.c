@@ -297,15 +297,18 @@ static bool issue_const(struct memop *op) {
     if (op->active) {
         if (!lsu_addresses(op, 0, m->program->constant_bytes, CONST_BASE, ERROR_CONST_BOUNDS))
             return false;
-        busy += (distinct_addresses(op) - 1) * m->cfg->const_clk_per_way;
+        const uint32_t places = distinct_addresses(op);
+        busy += (places - 1) * m->cfg->const_clk_per_way;
         if (m->cfg->icache2_bytes && m->cfg->const_bytes) {
             if (!global_const(op, busy)) return false;
             load_constants(op);
+            op->sm->count.const_passes += places;
             return true;
         }
         load_constants(op);
         late = smcache_const(op->sm, op->addr, op->active);
         op->sm->count.const_accesses++;
+        op->sm->count.const_passes += places;
         if (op->sm->records) record_access(op, 0);
     }
     lsu_charge(op, busy);

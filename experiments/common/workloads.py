@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from experiments.common.runs import PROBLEMS
@@ -45,9 +46,15 @@ def simulate(
         "residency": result.residency,
         "registers": result.program.nregs,
         "shared_array_bytes": result.program.shared_bytes,
+        "requests": requests(result),
         **busy(result),
         **result.counters,
     }
+
+
+def requests(result: Result) -> int:
+    """What a profiled run's loads and stores ask of global memory: its transactions without those of instructions."""
+    return sum(row["transactions"] for row in result.instructions() if row["op"] in ("ld.global", "st.global"))
 
 
 def busy(result: Result) -> dict[str, float]:
@@ -64,12 +71,12 @@ def busy(result: Result) -> dict[str, float]:
         lanes += row["issued"] * getattr(gpu, f"issue_{kind.lower()}") if unit == "SP" else 0
     passes = result["shared_passes"] * gpu.smem_clk_per_way
     accesses = result["global_loads"] + result["global_stores"]
-    requests = accesses * gpu.issue_global + (result["transactions"] - accesses) * gpu.replay_global
+    asked = accesses * gpu.issue_global + (result["transactions"] - accesses) * gpu.replay_global
     per_pass = gpu.smem_banks * (8 if gpu.smem_rule == 3 else 4)
     dram = result.cycles * gpu.dram_khz / gpu.shader_khz * gpu.partitions
     shares = (
         lanes / (clocks * gpu.sp_units),
-        (passes + requests) / (clocks * gpu.lsu_units),
+        (passes + asked) / (clocks * gpu.lsu_units),
         result["shared_bytes"] / (clocks / gpu.smem_clk_per_way * per_pass),
         result["dram_busy"] / dram,
     )
@@ -84,7 +91,8 @@ def simulate_all(
     Points of one problem should follow each other.
     """
 
-    def run(**point: Any) -> Record:
-        return simulate(**{name: value for name, value in point.items() if name not in labels})
+    return sweep(partial(_labelled, tuple(labels)), points, jobs=jobs, description=description)
 
-    return sweep(run, points, jobs=jobs, description=description)
+
+def _labelled(labels: Sequence[str], **point: Any) -> Record:
+    return simulate(**{name: value for name, value in point.items() if name not in labels})

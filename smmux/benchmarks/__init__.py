@@ -12,7 +12,23 @@ Beside them stand the workloads of other experiments, which have kernels, proble
 
 from __future__ import annotations
 
-from smmux.benchmarks import cv, fft, filters, hg, mc, mm, mv, rd, sp, sto, tp
+from smmux.benchmarks import (
+    chunk_maximum,
+    cv,
+    fft,
+    filters,
+    hg,
+    lookups,
+    mc,
+    memory_layouts,
+    mm,
+    mv,
+    rd,
+    sp,
+    sto,
+    tp,
+    untiled,
+)  # fmt: skip
 from smmux.benchmarks.base import VARIANTS, Benchmark, Problem, Table1, Workload, WrongOutputError
 
 __all__ = [
@@ -24,7 +40,9 @@ _BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK for module in (mv, fft, mc, sto, sp, hg, cv, mm, tp, rd)
 }
 
-_WORKLOADS: dict[str, Workload] = {module.WORKLOAD.name: module.WORKLOAD for module in (filters,)}
+_WORKLOADS: dict[str, Workload] = {
+    row.name: row for module in (filters, memory_layouts, lookups, untiled, chunk_maximum) for row in module.WORKLOADS
+}
 
 
 def names() -> tuple[str, ...]:

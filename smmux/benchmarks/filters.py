@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from smmux import cuda, float32, int32
 from smmux.benchmarks.base import Problem, Workload, eighths, equal, frozen, multiples, poisoned
 
-__all__ = ["WORKLOAD"]
+__all__ = ["WORKLOADS"]
 
 THREADS, RADIUS = 256, 10
 STRETCH = THREADS + 2 * RADIUS
@@ -93,14 +93,16 @@ def problem(build: str, points: int) -> Problem:
     )
 
 
-WORKLOAD = Workload(
-    name="FIR",
-    title="Filter of 21 taps",
-    kernels={"one": filter_one, "two": filter_two},
-    problems=problem,
-    sizes={
-        "default": {"points": 1 << 24},
-        "quick": {"points": 1 << 18},
-        "tiny": {"points": 1 << 11},
-    },
+WORKLOADS = (
+    Workload(
+        name="FIR",
+        title="Filter of 21 taps",
+        kernels={"one": filter_one, "two": filter_two},
+        problems=problem,
+        sizes={
+            "default": {"points": 1 << 24},
+            "quick": {"points": 1 << 18},
+            "tiny": {"points": 1 << 11},
+        },
+    ),
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smmux import benchmarks, gpus
-from smmux.benchmarks import WrongOutputError, filters
+from smmux.benchmarks import WrongOutputError, filters, lookups
 
 ALL = [(name, build) for name in benchmarks.workloads() for build in benchmarks.workload(name).builds]
 
@@ -14,6 +14,7 @@ ALL = [(name, build) for name in benchmarks.workloads() for build in benchmarks.
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K", "K20c"])
 @pytest.mark.parametrize(("name", "build"), ALL)
 def test_outputs_are_right_under_both_schedules_and_nothing_is_misused(name: str, build: str, gpu: str) -> None:
+    """Threads of CHUNKMAX store different values at a time, any of which may win."""
     row = benchmarks.workload(name)
     problem = row.problem("tiny", build)
     for schedule in ("source", "list"):
@@ -22,7 +23,7 @@ def test_outputs_are_right_under_both_schedules_and_nothing_is_misused(name: str
             problem.grid, problem.block, arguments, gpu=gpu, schedule=schedule, check="races"
         )
         problem.check(arguments)
-        assert not result.findings
+        assert {finding.kind for finding in result.findings} <= ({"conflict"} if name == "CHUNKMAX" else set())
 
 
 @pytest.mark.parametrize(("name", "build"), ALL)
@@ -77,3 +78,33 @@ def test_filter_counts_what_its_loads_are() -> None:
         assert result["shared_passes"] == passes * result["warps"]
         assert result["shared_accesses"] == 22.125 * result["warps"]
         assert np.isclose(result["shared_conflicts"], (passes - 22.125) * result["warps"])
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "GTX480-16K", "K20c"])
+@pytest.mark.parametrize("places", [1, 2, 8, 32])
+def test_constants_are_read_once_for_each_place(places: int, gpu: str) -> None:
+    row = benchmarks.workload("LOOKUP")
+    problem = row.problem({"threads": 256, "places": places}, "constant")
+    arguments = problem.arguments()
+    result = row.kernels["constant"].simulate(problem.grid, problem.block, arguments, gpu=gpu)
+    problem.check(arguments)
+    assert result["const_accesses"] == result["warps"] * lookups.READS
+    assert result["const_passes"] == places * result["const_accesses"]
+
+
+@pytest.mark.parametrize("elements", [1, 255, 4097])
+@pytest.mark.parametrize("each", [1, 3, 32])
+@pytest.mark.parametrize("build", benchmarks.workload("SUMS").builds)
+def test_sums_of_any_size(build: str, each: int, elements: int) -> None:
+    row = benchmarks.workload("SUMS")
+    problem = row.problem({"elements": elements, "each": each}, build)
+    arguments = problem.arguments()
+    row.kernels[build].simulate(problem.grid, problem.block, arguments, gpu="K20c")
+    problem.check(arguments)
+
+
+def test_sizes_that_workloads_cannot_take() -> None:
+    with pytest.raises(ValueError, match="places must be a divisor of 32, not 3"):
+        benchmarks.workload("LOOKUP").problem({"places": 3})
+    with pytest.raises(ValueError, match="points must be a positive multiple of 1024, not 256"):
+        benchmarks.workload("POINTS").problem({"points": 256})
