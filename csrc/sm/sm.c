@@ -220,12 +220,13 @@ void sm_run(struct sm *sm, uint64_t end, bool replaced) {
     if (!sm->port->in_count && sm_next(sm) >= sm->reach) return;
     take_replies(sm);
     while (sm->fault.code == OK) {
-        uint32_t index = sm->turn, s = index;
-        do {
+        /* The next to issue: of those that are first in time, the first from the turn on. */
+        uint32_t index = 0;
+        for (uint32_t s = 0; s < schedulers; s++) {
             if (sm->stale >> s & 1) sm->sched[s].choice = sched_pick(sm, &sm->sched[s]);
-            if (sm->sched[s].choice.t < sm->sched[index].choice.t) index = s;
-            s = s + 1 == schedulers ? 0 : s + 1;
-        } while (s != sm->turn);
+            const uint64_t at = sm->sched[s].choice.t, first = sm->sched[index].choice.t;
+            if (at < first || (at == first && index < sm->turn && sm->turn <= s)) index = s;
+        }
         sm->stale = 0;
         const uint64_t t = sm->sched[index].choice.t, event = next_event(sm);
         if (event < sm->reach && event <= t) {
