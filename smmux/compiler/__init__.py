@@ -69,6 +69,7 @@ def compile(source: FunctionSource, signature: Signature, options: Options) -> P
         options.float64,
         options.typing,
         options.bounds,
+        options.axes,
     )
     coarse, fine = (replace(options, facts=facts) for facts in (options.facts.coarse(), options.facts.fine()))
 

@@ -25,7 +25,8 @@ class Options:
     unroll_limit: operations to which a loop with a constant trip count may unroll. float64: whether the machine has
     64-bit floats. typing: "numpy" for the rules of NEP 50, "numba" for those of Numba's compiler.
     bounds: whether an index outside its axis ends the
-    launch. facts: what is known of launches of the program, for its indices.
+    launch. facts: what is known of launches of the program, for its indices. axes: whether the indices of accesses stay
+    told apart by axis where they need no care, for those who read the intermediate code.
 
     Raises ConfigError for a value without meaning.
     """
@@ -40,6 +41,7 @@ class Options:
     float64: bool = True
     typing: str = "numpy"
     bounds: bool = False
+    axes: bool = False
     facts: Facts = Facts()
 
     def __post_init__(self) -> None:

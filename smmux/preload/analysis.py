@@ -22,24 +22,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from smmux.compiler.backend.polynomials import Polynomials
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.launch_facts import Facts
-from smmux.compiler.signature import Signature
-from smmux.dimensions import Dim3, dim3
-from smmux.errors import CompileError, LaunchError
-from smmux.kernel import Kernel, definition_of
-from smmux.placement import flatten
-from smmux.preload.classes import CLASSES, Row, Rows, table
-from smmux.preload.names import Names
-from smmux.preload.occurrences import found, lowered, meaning, shapes, stretched
+from smmux.dimensions import Dim3
+from smmux.kernel import Kernel
+from smmux.preload.classes import CLASSES, Row, table
+from smmux.preload.study import study
 from smmux.preload.table import Table
-from smmux.preload.tiles import Tiles
 from smmux.tracebacks import brief
 
 __all__ = ["CLASSES", "Access", "Analysis", "analyze"]
@@ -118,42 +108,11 @@ def analyze(
     Raises TypeError for what is no kernel, LaunchError for a launch or arguments that do not fit it, CompileError for a
     kernel outside the language.
     """
-    source = definition_of(kernel)
-    if kernel.device:
-        raise LaunchError(f"{kernel.__name__} is a device function, which kernels call: analyze the kernel")
-    grid3, block3 = dim3("grid", grid), dim3("block", block)
-    if block3[0] * block3[1] * block3[2] > 1024 or block3[2] > 64:
-        raise LaunchError(f"block {block3}: no machine has blocks of more than 1024 threads, 64 of them along z")
-    values, signature = kernel.typed(args, dynshared)
-    flat = list(flatten(values))
-    facts = Facts.of_launch(flat, grid3, block3)
-    polynomials, accesses = found(source, lowered(source, signature, facts), facts)
-    rows = Rows(Tiles(polynomials), Names(polynomials, source), [len(shape) for shape in shapes(signature)])
-    classified = [rows.row(one) for one in accesses]
-    if any(row.kind == CLASSES[0] for row in classified):
-        classified = _with_shapes(classified, polynomials, source, stretched(signature), facts)
-    arrays = [value for value in flat if isinstance(value, np.ndarray)]
-    names = [array.name for array in polynomials.function.arrays if array.param >= 0]
-    entries, left = table(kernel.__name__, classified, arrays, names)
+    studied = study(kernel, grid, block, args, dynshared)
+    entries, left = table(kernel.__name__, studied.rows, studied.arrays, studied.names)
     preloaded = {entry.array for entry in entries.entries}
-    return Analysis(kernel.__name__, grid3, block3, tuple(_access(row, preloaded) for row in classified), entries, left)
-
-
-def _with_shapes(
-    rows: list[Row], values: Polynomials, source: FunctionSource, longer: Signature, facts: Facts
-) -> list[Row]:
-    """The rows, of which those are no longer static that are others for arrays of other shapes."""
-    try:
-        others, accesses = found(source, lowered(source, longer, facts), facts)
-    except CompileError:
-        others, accesses = values, []
-    same = {one.place: meaning(others, one) for one in accesses}
-    return [
-        replace(row, kind=CLASSES[1], reason="shapes of arrays")
-        if row.kind == CLASSES[0] and same.get(row.found.place) != meaning(values, row.found)
-        else row
-        for row in rows
-    ]
+    accesses = tuple(_access(row, preloaded) for row in studied.rows)
+    return Analysis(kernel.__name__, studied.grid, studied.block, accesses, entries, left)
 
 
 def _access(row: Row, preloaded: set[int]) -> Access:

@@ -15,7 +15,7 @@ from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial, Po
 from smmux.compiler.backend.ssa import construct
 from smmux.compiler.backend.trips import conditions
 from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.ir import Block, Function, Instr, Mem, Space
+from smmux.compiler.ir import Block, Function, Instr, Mem, Operand, Space
 from smmux.compiler.launch_facts import Facts
 from smmux.compiler.options import Options
 from smmux.compiler.signature import ArrayType, Signature, TupleType, Type
@@ -26,24 +26,37 @@ __all__ = ["Found", "Part", "found", "lowered", "meaning", "shapes", "stretched"
 
 
 @dataclass(frozen=True, slots=True)
+class AxisIndex:
+    """The index of one axis: elements from one to the next, its polynomial, and the largest value that conditions leave
+    it."""
+
+    stride: int
+    index: Polynomial
+    top: int
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """One instruction of an access: its index in elements of `unit` bytes, of which it moves `width` bytes; or why
     there is no polynomial.
 
-    unsure: indices of axes that count from the end if they are negative. loops: the places of the loops around it."""
+    unsure: indices of axes that count from the end if they are negative. loops: the places of the loops around it.
+    axes: the indices that are not constant, of an access of a whole array; none where it is one of a row or a view."""
 
     index: Polynomial | Opaque
     unit: int
     width: int
     unsure: tuple[Polynomial, ...] = ()
     loops: tuple[int, ...] = ()
+    axes: tuple[AxisIndex, ...] = ()
 
 
 @dataclass(slots=True)
 class Found:
     """An access at a place of the source: several instructions where it was lowered several times.
 
-    array: the place among the array arguments. line and column count from 1. kind: "load", "store" or "atomic".
+    array: the place among the array arguments. line and column count from 1. kind: "load", "store" or "atomic". text:
+    the subscript as written. node: it in the kernel's tree, where the place is its beginning.
     """
 
     array: int
@@ -52,6 +65,7 @@ class Found:
     column: int
     kind: str
     text: str
+    node: ast.Subscript | None
     parts: list[Part] = field(default_factory=list)
 
     @property
@@ -63,11 +77,11 @@ class Found:
 @deep
 def lowered(source: FunctionSource, signature: Signature, facts: Facts) -> Function:
     """The kernel in SSA form, its loops as they are written where the language does not need them unrolled."""
-    options = Options(unroll_limit=0, facts=facts)
+    options = Options(unroll_limit=0, axes=True, facts=facts)
     try:
         function = frontend.lower(source, signature, options)
     except CompileError:
-        function = frontend.lower(source, signature, Options(facts=facts))
+        function = frontend.lower(source, signature, Options(axes=True, facts=facts))
     normalize(function)
     construct(function)
     return function
@@ -76,7 +90,7 @@ def lowered(source: FunctionSource, signature: Signature, facts: Facts) -> Funct
 @deep
 def found(source: FunctionSource, function: Function, facts: Facts) -> tuple[Polynomials, list[Found]]:
     """The polynomials of a function that `lowered` gave, and its global accesses in the order of the source."""
-    values = Polynomials(Ranges(function, facts))
+    values = Polynomials(Ranges(function, facts, merged=True))
     subscripts = [node for node in ast.walk(source.node) if isinstance(node, ast.Subscript)]
     rows: dict[tuple[Any, ...], Found] = {}
     for block, instr, mem in _global(values):
@@ -85,8 +99,10 @@ def found(source: FunctionSource, function: Function, facts: Facts) -> tuple[Pol
         kind = "load" if instr.op.startswith("ld.") else "store" if instr.op.startswith("st.") else "atomic"
         key = (line, column, mem.array.index, kind)
         if key not in rows:
-            text = _text(subscripts, line, column, mem.array.name)
-            rows[key] = Found(mem.array.index, mem.array.name, line, column, kind, text)
+            around = _around(subscripts, line, column, mem.array.name)
+            text = ast.unparse(around) if around else f"{mem.array.name}[...]"
+            exact = around if around and (around.lineno, around.col_offset + 1) == (line, column) else None
+            rows[key] = Found(mem.array.index, mem.array.name, line, column, kind, text, exact)
         part = _part(values, block, instr, mem)
         if part not in rows[key].parts:
             rows[key].parts.append(part)
@@ -104,12 +120,25 @@ def _part(values: Polynomials, block: Block, instr: Instr, mem: Mem) -> Part:
     around = tuple(values.iteration(loop).place for loop in values.ranges.graph.loops if block in loop.blocks)
     try:
         index = values.of(instr.srcs[0]).plus(Polynomial.constant(mem.offset))
-        return Part(index, mem.array.element, mem.width, values.unsure(instr.srcs[0]), around)
+        axes = _axes(values, instr.srcs[0], mem)
+        return Part(index, mem.array.element, mem.width, values.unsure(instr.srcs[0]), around, axes)
     except Opaque as error:
         return Part(error, mem.array.element, mem.width)
 
 
-def _text(subscripts: Sequence[ast.Subscript], line: int, column: int, name: str) -> str:
+def _axes(values: Polynomials, address: Operand, mem: Mem) -> tuple[AxisIndex, ...]:
+    """The indices of an access by axis."""
+    found = [index for index in values.indices(address) if index.array is mem.array]
+    if len(found) != 1 or found[0].bases or not found[0].final:
+        return ()
+    index, made = found[0], []
+    for k, (axis, dst) in enumerate(zip(index.axes, index.dsts, strict=False)):
+        low, high = values.bounds(index, k)
+        made.append(AxisIndex(axis.stride, values.of(dst), high if low >= 0 else max(high, 0)))
+    return tuple(made)
+
+
+def _around(subscripts: Sequence[ast.Subscript], line: int, column: int, name: str) -> ast.Subscript | None:
     """The subscript around a place of the source; of several the innermost, of the array's name if there is one."""
     around = [
         node
@@ -117,8 +146,7 @@ def _text(subscripts: Sequence[ast.Subscript], line: int, column: int, name: str
         if (node.lineno, node.col_offset) < (line, column) <= (node.end_lineno or 0, node.end_col_offset or 0)
     ]
     named = [node for node in around if ast.unparse(node.value).partition("[")[0] == name]
-    texts = [ast.unparse(node) for node in named or around]
-    return min(texts, key=len) if texts else f"{name}[...]"
+    return min(named or around, key=lambda node: len(ast.unparse(node)), default=None)
 
 
 def stretched(signature: Signature) -> Signature:

@@ -108,7 +108,7 @@ class Tiles:
             raise Opaque(f"more than {MAX_POINTS} places in a block") from None
 
     def _tile(self, index: Linear, unit: int, width: int, around: Sequence[int]) -> Tile:
-        fixed, varying = self._loops(index, around)
+        fixed, varying = self.trips(index, around)
         dimensions = [(unit * dict(index.loops).get(place, 0), count) for place, count in fixed.items()]
         threads = [(unit * c, n) for c, n in zip(index.thread, self.block, strict=True)]
         start = np.array([(unit * index.constant, unit * index.constant + width)], dtype=np.int64)
@@ -136,12 +136,12 @@ class Tiles:
 
     def symbols(self, index: Linear) -> dict[Symbol, None]:
         """What the iterations of the loops that an index depends on are made of."""
-        fixed, varying = self._loops(index)
+        fixed, varying = self.trips(index)
         return {symbol: None for at in (*fixed, *varying) for test in self.tests(at) for symbol in test.symbols}
 
     # -- loops
 
-    def _loops(self, index: Linear, around: Sequence[int] = ()) -> tuple[dict[int, int], list[int]]:
+    def trips(self, index: Linear, around: Sequence[int] = ()) -> tuple[dict[int, int], list[int]]:
         """The iterations of the loops that an index depends on, and of those around it that can be counted, where they
         are one number, and the other loops, outer ones first."""
         fixed: dict[int, int] = {}

@@ -185,6 +185,28 @@ def check(seed: int) -> str:
     return "tight" if complete else "inside"
 
 
+def check_tiled(seed: int) -> str:
+    """Compare the outputs of a random kernel with those of its tiled form; "equal", or why there is nothing to compare.
+
+    Raises AssertionError where they differ.
+    """
+    made, again = case(seed), case(seed)
+    try:
+        tiled = preload.tile(made.kernel, made.grid, made.block, made.args)
+    except preload.TileError:
+        return "refused"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            made.kernel.simulate(made.grid, made.block, made.args, gpu="GTX480-48K")
+        except OutOfBoundsError:
+            return "outside"
+        tiled.simulate(again.grid, again.block, again.args, gpu="GTX480-48K", check="races")
+    for a, b in zip(made.args[:4], again.args[:4], strict=True):
+        np.testing.assert_array_equal(a, b, err_msg=f"seed {seed}")
+    return "equal"
+
+
 def _compare(table: preload.Table, block: tuple[int, ...], loaded: set[int], complete: bool, seed: int) -> None:
     addresses = {table.bases[v >= SECOND] + 4 * (v % SECOND) for v in loaded}
     named = {byte for first, end in table.spans(block) for byte in range(first, end, 4)}
@@ -199,8 +221,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=200, help="kernels (default: %(default)s)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (default: %(default)s)")
+    parser.add_argument("--tiled", action="store_true", help="compare the outputs of the tiled forms instead")
     options = parser.parse_args()
-    outcomes = Counter(check(options.first + i) for i in tqdm(range(options.count), disable=None))
+    compare = check_tiled if options.tiled else check
+    outcomes = Counter(compare(options.first + i) for i in tqdm(range(options.count), disable=None))
     sys.stdout.write(", ".join(f"{name} {n}" for name, n in sorted(outcomes.items())) + "\n")
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from smmux.compiler.backend.affine import AddressAnalysis, Atom
+from smmux.compiler.backend.graph import Graph
+from smmux.compiler.backend.phi import Phi
 from smmux.compiler.index import Index
 from smmux.compiler.ir import Block, Imm, Instr, Operand, Reg
 
@@ -36,10 +38,11 @@ class Fact:
 
 
 class Conditions:
-    """The conditions of one function. defs: which instruction makes a register. forms: registers as sums of others."""
+    """The conditions of one function. defs: which instruction makes a register. forms: registers as sums of others.
+    graph: to follow conditions that several blocks make, such as those of `a and b`; None not to."""
 
-    def __init__(self, defs: Mapping[Reg, Instr], forms: AddressAnalysis) -> None:
-        self.defs, self.forms = defs, forms
+    def __init__(self, defs: Mapping[Reg, Instr], forms: AddressAnalysis, graph: Graph | None = None) -> None:
+        self.defs, self.forms, self.graph = defs, forms, graph
 
     def on_edge(self, pred: Block, block: Block) -> Iterator[tuple[Terms, Fact]]:
         """What holds where control goes from one block to the next."""
@@ -78,6 +81,38 @@ class Conditions:
         elif instr.op == ("and.pred" if truth else "or.pred"):
             for source in instr.srcs:
                 yield from self.comparisons(source, truth, depth + 1)
+        elif isinstance(instr, Phi) and self.graph is not None:
+            yield from self._merged(instr, truth, self.graph, depth)
         elif instr.op.startswith("setp.") and not instr.op.endswith(("f32", "f64")):
             _, relation, type = instr.op.split(".")
             yield relation if truth else OPPOSITE[relation], type, instr.srcs
+
+    def _merged(
+        self, phi: Phi, truth: bool, graph: Graph, depth: int
+    ) -> Iterator[tuple[str, str, tuple[Operand, ...]]]:
+        """What holds if a predicate that several blocks may give has a value that one of them alone can give."""
+        giving = []
+        for source, pred in zip(phi.srcs, phi.preds, strict=True):
+            if any(graph.index[before] >= graph.index[pred] for before in graph.preds[pred]):
+                return  # of a loop, whose values may be those of another iteration
+            if isinstance(source, Imm):
+                if bool(source.bits) == truth:
+                    return
+            elif _entered(graph, pred) != (source, not truth):
+                giving.append((source, pred))
+        if len(giving) == 1:
+            source, block = giving[0]
+            yield from self.comparisons(source, truth, depth + 1)
+            while not all(graph.dominates(block, pred) for pred in phi.preds):
+                condition, taken = _entered(graph, block)
+                if condition is not None:
+                    yield from self.comparisons(condition, taken, depth + 1)
+                block = graph.idom[block]
+
+
+def _entered(graph: Graph, block: Block) -> tuple[Operand | None, bool]:
+    """The predicate that decides whether a block is entered from its only predecessor, and which value does."""
+    before = graph.preds[block]
+    last = before[0].instrs[-1] if len(before) == 1 else None
+    decided = last is not None and last.op == "cbr" and last.target is not last.other
+    return (last.srcs[0], last.target is block) if last is not None and decided else (None, True)

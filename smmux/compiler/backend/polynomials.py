@@ -15,6 +15,7 @@ from smmux.compiler.backend.affine import Affine, Atom, atom_key, signed
 from smmux.compiler.backend.fold import evaluate
 from smmux.compiler.backend.graph import NaturalLoop
 from smmux.compiler.backend.integer_ranges import Ranges
+from smmux.compiler.backend.operation_ranges import fits
 from smmux.compiler.backend.phi import Phi
 from smmux.compiler.index import Index
 from smmux.compiler.ir import Block, ConstWord, Imm, Instr, Operand, Param, Reg, Special, SpecialName, Type
@@ -129,6 +130,10 @@ _DECIDED = {"and.pred": 0, "or.pred": 1}
 """The source of an operation on predicates that decides its result."""
 
 
+PARTS = 3
+"""Sums of sums that are taken apart to see whether an index may be negative [EST]: a row, a halo and a shift."""
+
+
 class Polynomials:
     """The polynomials of one function in SSA form, on demand, for a launch whose facts are exact."""
 
@@ -209,27 +214,51 @@ class Polynomials:
         value = self._raw(index.srcs[k])
         if not index.axes[k].signed:
             return value
-        low, high = self.ranges.of(index.srcs[k], self.places[index])
+        low, high = self.bounds(index, k)
         if high < 0:
             return value.plus(self._raw(index.extent(k)))
         if low < 0:
             self._unsure[index.dsts[k]] = index.srcs[k]
         return value
 
+    def bounds(self, index: Index, k: int) -> tuple[int, int]:
+        """The range of the index of an axis, as conditions leave it where it lies within the axis."""
+        source = index.srcs[k]
+        made = self.defs.get(source) if isinstance(source, Reg) else None
+        word = self._held(made) if made is not None and made.op == "selp.b32" else None
+        return self._bounds(source if word is None else word, self.places[index], PARTS)
+
+    def _bounds(self, operand: Operand, block: Block, parts: int) -> tuple[int, int]:
+        """The range of a value, or of the two that it is the sum of, each with what conditions say of it alone."""
+        low, high = self.ranges.of(operand, block)
+        instr = self.defs.get(operand) if isinstance(operand, Reg) else None
+        if low >= 0 or parts == 0 or instr is None or instr.op not in ("add.s32", "sub.s32"):
+            return low, high
+        a, b = (self._bounds(source, block, parts - 1) for source in instr.srcs)
+        b = b if instr.op == "add.s32" else (-b[1], -b[0])
+        total = a[0] + b[0], a[1] + b[1]
+        return (max(low, total[0]), min(high, total[1])) if fits(total) else (low, high)
+
     def unsure(self, operand: Operand) -> tuple[Polynomial, ...]:
         """The indices of axes in a value of `of` that ranges do not show to be at least 0: if one is less, it counts
         from the end of its axis, and the polynomial does not hold."""
-        found: dict[Polynomial, None] = {}
+        unsure = (dst for index in self.indices(operand) for dst in index.dsts if dst in self._unsure)
+        return tuple(dict.fromkeys(self.of(self._unsure[dst]) for dst in unsure))
+
+    def indices(self, operand: Operand) -> list[Index]:
+        """What picks the row and the element that an address is that of, the element first."""
+        found: dict[Index, None] = {}
         work, seen = [operand], {operand}
         while work:
             one = work.pop()
             instr = self.defs.get(one) if isinstance(one, Reg) else None
-            if isinstance(one, Reg) and one in self._unsure:
-                found[self.of(self._unsure[one])] = None
-            if instr is not None and instr.mem is None:
+            if isinstance(instr, Index):
+                found[instr] = None
+                work += instr.bases
+            elif instr is not None and instr.mem is None:
                 work += [source for source in instr.srcs if isinstance(source, Reg) and source not in seen]
                 seen.update(instr.srcs)
-        return tuple(found)
+        return list(found)
 
     def _operation(self, instr: Instr) -> Polynomial:
         if instr.op in LINEAR:

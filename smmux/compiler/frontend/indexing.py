@@ -108,7 +108,8 @@ def _safe(f: Frame, array: ArrayRef, index: list[Value], offset: int) -> tuple[V
     along = [k for k, i in enumerate(index) if not i.known and array.strides[k]]
     values = [index[k] for k in along]
     final = len(index) == len(array.shape) and not isinstance(array.dtype, Structure)  # fields follow
-    if not along or f.ctx.dry or storage is None or _inside(storage, array, index, offset, final):
+    safe = storage is None or (not f.ctx.options.axes and _inside(storage, array, index, offset, final))
+    if not along or f.ctx.dry or storage is None or safe:
         return array.base, [_word(i) for i in index]
     axes = tuple(Axis(array.strides[k], index[k].kind is not Kind.UINT32) for k in along)
     extents = [operand(f, replace(array.extents[k], kind=Kind.INT32)) for k in along]

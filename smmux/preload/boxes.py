@@ -1,0 +1,236 @@
+"""Boxes: the rows and columns of an array that hold all that a block reads, and each read's place in them.
+
+An array of one axis that is used as a matrix has its rows found again: its pitch is what splits its indices into the
+smallest box.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial
+from smmux.preload.classes import CLASSES, Row
+from smmux.preload.counters import Counters, NoBox
+from smmux.preload.occurrences import Part
+from smmux.preload.study import Study
+from smmux.preload.tiles import Linear, Tiles
+
+__all__ = ["Box", "Side", "Use", "box"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One axis of a box: it begins at block . blockIdx + first of the array's axis, and has `extent` elements.
+
+    lowest and highest: its first and last element in any block; length: elements of the array's axis.
+    """
+
+    block: tuple[int, int, int]
+    first: int
+    extent: int
+    lowest: int
+    highest: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A read of the source, and its index along each side, counted from the side's first element."""
+
+    node: ast.Subscript
+    line: int
+    indices: tuple[Linear, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The box of an array. pitch: the polynomial of a row's elements where the array has one axis and the box two."""
+
+    name: str
+    sides: tuple[Side, ...]
+    uses: tuple[Use, ...]
+    itemsize: int
+    size: int
+    pitch: Polynomial | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements along each side."""
+        return tuple(side.extent for side in self.sides)
+
+    @property
+    def elements(self) -> int:
+        """All elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Its size in shared memory."""
+        return self.elements * self.itemsize
+
+
+def box(study: Study, number: int) -> Box:
+    """The box of what blocks read of an array. Raises NoBox."""
+    rows = [row for row in study.rows if row.found.array == number]
+    array, name = study.arrays[number], study.names[number]
+    parts = [_part(study, row, array) for row in rows]
+    if array.ndim == 1:
+        return _of_vector(study, name, array, rows, parts)
+    forms = [_by_axis(study.tiles, row, part, array) for row, part in zip(rows, parts, strict=True)]
+    return _boxed(study, name, array, rows, forms, array.shape)
+
+
+def _part(study: Study, row: Row, array: NDArray[Any]) -> Part:
+    """The one instruction of a read, which a box can serve."""
+    found = row.found
+    if row.kind == CLASSES[2]:
+        raise NoBox(row.reason, found.line)
+    node = found.node
+    if node is None or not isinstance(node.value, ast.Name) or node.value.id != found.name:
+        raise NoBox("a read through another name, or in a device function", found.line)
+    assigned = (n for n in ast.walk(study.source.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    if any(n.id == node.value.id for n in assigned):
+        raise NoBox("a name that the kernel gives to another array", found.line)
+    (part, *more) = found.parts
+    if more or part.unit != array.itemsize or array.dtype.names is not None or not array.flags.c_contiguous:
+        raise NoBox("elements of several parts, or not side by side", found.line)
+    return part
+
+
+# -- indices by axis
+
+
+def _by_axis(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[Linear, ...]:
+    """The index of each axis of an array of several."""
+    strides = [stride // array.itemsize for stride in array.strides]
+    if len(set(strides)) < len(strides) or array.ndim > 3:
+        raise NoBox("an array of more than three axes, or of axes of one element", row.found.line)
+    assert isinstance(part.index, Polynomial)
+    rest, known = part.index, {axis.stride: axis for axis in part.axes}
+    for axis in part.axes:
+        rest = rest.plus(axis.index, -axis.stride)
+    if rest.symbols or not set(known) <= set(strides):
+        raise NoBox("an index that is not told apart by axis", row.found.line)
+    offset = sum(coefficient for _, coefficient in rest.terms)
+    forms = []
+    for stride, length in zip(strides, array.shape, strict=True):
+        if stride in known:
+            form = tiles.linear(known[stride].index)
+            if known[stride].top >= length and _ends(tiles, form, row.found.line)[1] >= length:
+                raise NoBox("an index that may pass the end of its axis", row.found.line)
+            forms.append(form)
+        else:
+            forms.append(Linear(offset // stride, (0, 0, 0), (0, 0, 0), ()))
+            offset %= stride
+    if offset:
+        raise NoBox("an index that is not told apart by axis", row.found.line)
+    return tuple(forms)
+
+
+def _of_vector(study: Study, name: str, array: NDArray[Any], rows: Sequence[Row], parts: Sequence[Part]) -> Box:
+    """The smallest box of an array of one axis, with rows of any length that its indices name, or without."""
+    linear = [study.tiles.linear(part.index) for part in parts if isinstance(part.index, Polynomial)]
+    found = _boxed(study, name, array, rows, [(form,) for form in linear], array.shape)
+    for pitch, value in _pitches(study.tiles, [part.index for part in parts if isinstance(part.index, Polynomial)]):
+        forms = [_split(form, pitch) for form in linear]
+        try:
+            other = _boxed(study, name, array, rows, forms, (math.inf, math.inf))
+        except NoBox:
+            continue
+        if other.elements < found.elements:
+            found = replace(other, pitch=value)
+    return found
+
+
+def _pitches(tiles: Tiles, indices: Sequence[Polynomial]) -> Iterator[tuple[int, Polynomial]]:
+    """Numbers by which indices may go from row to row, each as what is known before the launch."""
+    seen = set()
+    for index in indices:
+        for monomial, coefficient in index.terms:
+            factors = tuple(s for s in monomial if not isinstance(s, Iteration) and tiles.values.number(s) is not None)
+            single = [Polynomial(((factors, 1),)), Polynomial(((factors, abs(coefficient)),))]
+            for value in (*(Polynomial.of(s) for s in factors), *single):
+                number = sum(c for _, c in tiles.values.numbers(value))
+                if number > 1 and number not in seen:
+                    seen.add(number)
+                    yield number, value
+
+
+def _split(form: Linear, pitch: int) -> tuple[Linear, Linear]:
+    """Row and column of an index: what goes by whole rows, and the rest."""
+
+    def parts(c: int) -> tuple[int, int]:
+        return (0, c) if c % pitch else (c // pitch, 0)
+
+    row = (form.constant + pitch // 2) // pitch
+    block, thread = [parts(c) for c in form.block], [parts(c) for c in form.thread]
+    loops = [(place, parts(c)) for place, c in form.loops]
+    halves = []
+    for k, constant in enumerate((row, form.constant - row * pitch)):
+        (bx, by, bz), (tx, ty, tz) = (tuple(p[k] for p in ps) for ps in (block, thread))
+        kept = tuple((place, p[k]) for place, p in loops if p[k])
+        halves.append(Linear(constant, (bx, by, bz), (tx, ty, tz), kept))
+    return halves[0], halves[1]
+
+
+# -- the box around them
+
+
+def _boxed(
+    study: Study,
+    name: str,
+    array: NDArray[Any],
+    rows: Sequence[Row],
+    forms: Sequence[tuple[Linear, ...]],
+    lengths: Sequence[float],
+) -> Box:
+    sides = tuple(_side(study, [form[k] for form in forms], rows, length) for k, length in enumerate(lengths))
+    uses, counters = [], Counters(study.source, study.tiles)
+    for row, form in zip(rows, forms, strict=True):
+        inner = (
+            replace(one, block=(0, 0, 0), constant=one.constant - side.first)
+            for one, side in zip(form, sides, strict=True)
+        )
+        assert row.found.node is not None
+        for place in {place for one in form for place, _ in one.loops}:
+            counters.of(place, row.found.node)
+        uses.append(Use(row.found.node, row.found.line, tuple(inner)))
+    return Box(name, sides, tuple(uses), array.itemsize, array.size)
+
+
+def _side(study: Study, forms: Sequence[Linear], rows: Sequence[Row], length: float) -> Side:
+    if len({form.block for form in forms}) > 1:
+        raise NoBox("reads that move differently from block to block", rows[-1].found.line)
+    ends = [_within(study.tiles, form, row.found.line) for form, row in zip(forms, rows, strict=True)]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    moves = [c * (n - 1) for c, n in zip(forms[0].block, study.grid, strict=True)]
+    lowest, highest = low + sum(min(m, 0) for m in moves), high + sum(max(m, 0) for m in moves)
+    most = -1 if math.isinf(length) else int(length)
+    return Side(forms[0].block, low, high - low + 1, lowest, highest, most)
+
+
+def _within(tiles: Tiles, form: Linear, line: int) -> tuple[int, int]:
+    """The smallest and the largest value in a block, without the block's part."""
+    try:
+        fixed, varying = tiles.trips(form)
+    except Opaque as error:
+        raise NoBox(error.reason, line) from None
+    if varying:
+        raise NoBox("a trip count that differs from thread to thread", line)
+    counts = [(c, n) for c, n in zip(form.thread, tiles.block, strict=True)]
+    counts += [(c, fixed[place]) for place, c in form.loops]
+    moves = [c * (max(n, 1) - 1) for c, n in counts]
+    return form.constant + sum(min(m, 0) for m in moves), form.constant + sum(max(m, 0) for m in moves)
+
+
+def _ends(tiles: Tiles, form: Linear, line: int) -> tuple[int, int]:
+    """The smallest and the largest value in any block."""
+    low, high = _within(tiles, form, line)
+    moves = [c * (n - 1) for c, n in zip(form.block, tiles.grid, strict=True)]
+    return low + sum(min(m, 0) for m in moves), high + sum(max(m, 0) for m in moves)

@@ -1,0 +1,58 @@
+"""Loops of the source whose variable tells the number of the iteration."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.preload.tiles import Tiles
+
+__all__ = ["Counter", "Counters", "NoBox"]
+
+
+class NoBox(Exception):
+    """An array cannot lie in a box; reason: why not. line: where."""
+
+    def __init__(self, reason: str, line: int = 0) -> None:
+        super().__init__(reason)
+        self.reason, self.line = reason, line
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """The variable of a loop that runs from `start` in steps of 1."""
+
+    name: str
+    start: int
+
+
+class Counters:
+    """The counters of one kernel."""
+
+    def __init__(self, source: FunctionSource, tiles: Tiles) -> None:
+        self.source, self.tiles = source, tiles
+
+    def of(self, place: int, node: ast.AST) -> Counter:
+        """The counter of a loop around a node. Raises NoBox for a loop whose variable is none, or not known there."""
+        line = self.tiles.loops[place].line
+        loops = [n for n in ast.walk(self.source.node) if isinstance(n, ast.For | ast.While) and n.lineno == line]
+        refusal = NoBox(f"the loop of line {line}, whose variable does not count its iterations", line)
+        if len(loops) != 1 or not isinstance(loop := loops[0], ast.For) or not isinstance(loop.target, ast.Name):
+            raise refusal
+        call = loop.iter
+        if not isinstance(call, ast.Call) or self.source.resolve(call.func) is not range or call.keywords:
+            raise refusal
+        if not any(one is node for one in ast.walk(loop)):
+            raise NoBox(f"a variable of the loop of line {line}, read behind it", line)
+        stores = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        if sum(n.id == loop.target.id for n in stores) > 1:
+            raise refusal
+        start, *rest = call.args if len(call.args) > 1 else [ast.Constant(0), *call.args]
+        try:
+            numbers = [ast.literal_eval(start), *(ast.literal_eval(step) for step in rest[1:])]
+        except ValueError:
+            raise refusal from None
+        if not all(isinstance(n, int) for n in numbers) or numbers[1:] not in ([], [1]):
+            raise refusal
+        return Counter(loop.target.id, numbers[0])

@@ -1,0 +1,182 @@
+"""The hand-written form, written by a pass: what a block reads lies in shared memory, loaded by its threads together.
+
+>>> import numpy as np
+>>> from smmux import cuda, preload
+>>> @cuda.jit
+... def blur(a, out):
+...     i = cuda.grid(1) + 1
+...     if i < a.size - 1:
+...         out[i] = (a[i - 1] + a[i] + a[i + 1]) / 3
+>>> a = np.arange(256, dtype=np.float32)
+>>> print(preload.tile(blur, 2, 128, (a, np.zeros_like(a))).source)
+@cuda.jit
+def blur_tiled(a, out):
+    \"\"\"blur, with what a block reads of a in shared memory.\"\"\"
+    tx = cuda.threadIdx.x
+    a_tile = cuda.shared.array(130, a.dtype)
+    first = 128 * cuda.blockIdx.x
+    a_tile[tx] = a[first + tx]
+    if tx < 2 and first + tx + 128 < a.size:
+        a_tile[tx + 128] = a[first + tx + 128]
+    cuda.syncthreads()
+    i = cuda.grid(1) + 1
+    if i < a.size - 1:
+        out[i] = (a_tile[tx] + a_tile[tx + 1] + a_tile[tx + 2]) / 3
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from smmux import cuda
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.errors import CompileError, ConfigError
+from smmux.kernel import Kernel
+from smmux.multiplex.syntax.build import at, expression, has_docstring, substitute
+from smmux.multiplex.syntax.draft import Draft
+from smmux.preload.boxes import Box, Use, box
+from smmux.preload.classes import table
+from smmux.preload.counters import Counters, NoBox
+from smmux.preload.loading import Loading, summed
+from smmux.preload.study import Study, study
+from smmux.tracebacks import brief
+
+__all__ = ["SHARED_BYTES", "TileError", "tile"]
+
+SHARED_BYTES: Final = 48 * 1024
+"""Shared memory that a block has at most on Fermi and Kepler ([PG55], Table 12)."""
+
+
+class TileError(CompileError):
+    """No array of a kernel can be tiled; file and line say where the reason is."""
+
+
+@brief
+def tile(
+    kernel: Kernel,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[Any],
+    *,
+    dynshared: int = 0,
+    shared_bytes: int = SHARED_BYTES,
+) -> Kernel:
+    """The kernel with what a block reads of arrays in shared memory, for a launch with this grid, block and arguments.
+
+    Its threads load the tiles together at its beginning, with their halo, and wait for each other. Arrays that the
+    kernel writes, or whose indices are not known before the launch, stay where they are; the docstring says why.
+    The form holds for launches of the same grid and block with arguments of the same shapes and values of integers.
+    shared_bytes: what all tiles may take together; those come first whose elements are read most often.
+
+    Raises TileError if no array can be tiled, with the reason, and what `analyze` raises.
+    """
+    if shared_bytes < 0:
+        raise ConfigError(f"shared_bytes must not be negative, as {shared_bytes} is")
+    studied = study(kernel, grid, block, args, dynshared)
+    boxes, left = _boxes(studied, shared_bytes - studied.tiles.values.function.shared_bytes)
+    if not boxes:
+        raise _refused(studied.source, left)
+    return _Writer(studied, boxes).kernel(left)
+
+
+def _boxes(studied: Study, room: int) -> tuple[list[Box], dict[str, NoBox]]:
+    """The boxes that have room, in the order of the arrays, and why the other arrays that are read have none."""
+    written = {row.found.array for row in studied.rows if row.found.kind != "load"}
+    shared = table("", studied.rows, studied.arrays, studied.names)[1]
+    left: dict[str, NoBox] = {}
+    found: list[tuple[int, Box]] = []
+    for number in dict.fromkeys(row.found.array for row in studied.rows if row.found.kind == "load"):
+        name = studied.names[number]
+        try:
+            if number in written or shared.get(name, "").endswith("stores"):
+                raise NoBox(shared[name])
+            found.append((number, box(studied, number)))
+        except NoBox as error:
+            left[name] = error
+    chosen = []
+    for number, one in sorted(found, key=lambda pair: -len(pair[1].uses) / pair[1].elements):
+        if one.nbytes <= room:
+            room -= one.nbytes
+            chosen.append((number, one))
+        else:
+            reason = f"a tile of {one.nbytes} bytes ({' x '.join(map(str, one.shape))}), for which {room} are free"
+            left[one.name] = NoBox(reason, one.uses[0].line)
+    return [one for _, one in sorted(chosen, key=lambda pair: pair[0])], left
+
+
+def _refused(source: FunctionSource, left: dict[str, NoBox]) -> TileError:
+    """The error for a kernel without tiles."""
+    line = next((error.line for error in left.values() if error.line), source.node.lineno)
+    reasons = "; ".join(f"{name}, because of {error.reason}" for name, error in left.items())
+    message = f"no array of {source.name!r} can be tiled: {reasons}" if left else f"{source.name!r} reads no array"
+    return TileError(message, source.filename, line, 1, source.line(line))
+
+
+class _Writer:
+    """Writes the tiled form of one kernel."""
+
+    def __init__(self, studied: Study, boxes: Sequence[Box]) -> None:
+        self.studied, self.boxes = studied, boxes
+        self.draft = Draft(studied.source)
+        self.new = self.draft.names.new
+        self.cuda = self.draft.names.module("cuda", cuda)
+        self.counters = Counters(studied.source, studied.tiles)
+        self.threads = {
+            k: self.new(f"t{axis}", f"thread_{axis}") for k, axis in enumerate("xyz") if studied.block[k] > 1
+        }
+        self.tiles = {one.name: self.new(f"{one.name}_tile") for one in boxes}
+
+    def kernel(self, left: dict[str, NoBox]) -> Kernel:
+        """The kernel with its tiles."""
+        uses = [(one, use, self._at(use)) for one in self.boxes for use in one.uses]
+        for one, use, index in uses:
+            old = self._copy(use.node)
+            substitute(self.draft.tree, old, at(expression(f"{self.tiles[one.name]}[{index}]"), old))
+        loading = Loading(self.studied, self.new, self.cuda, self.threads, self.tiles)
+        lines = [*self._head(), *loading.lines(self.boxes), f"{self.cuda}.syncthreads()"]
+        body = ast.parse("\n".join(lines)).body
+        start = int(has_docstring(self.draft.tree))
+        first = self.draft.tree.body[start]
+        self.draft.tree.body[start:start] = [at(statement, first) for statement in body]
+        arrays = ", ".join(one.name for one in self.boxes)
+        text = f"{self.draft.source.name}, with what a block reads of {arrays} in shared memory."
+        text += "".join(f" {name} stays in global memory, because of {error.reason}." for name, error in left.items())
+        self.draft.rename("_tiled", text)
+        return self.draft.kernel()
+
+    def _copy(self, node: ast.Subscript) -> ast.Subscript:
+        """The copy of a node in the draft."""
+        place = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+        text = ast.unparse(node)
+        for one in ast.walk(self.draft.tree):
+            if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load) and ast.unparse(one) == text:
+                if (one.lineno, one.col_offset, one.end_lineno, one.end_col_offset) == place:
+                    return one
+        raise AssertionError(f"{text} is not in the tree")
+
+    # -- the beginning of the kernel
+
+    def _head(self) -> Iterator[str]:
+        axes = [f"{self.cuda}.threadIdx.{'xyz'[k]}" for k in self.threads]
+        if axes:
+            yield f"{', '.join(self.threads.values())} = {', '.join(axes)}"
+        for one in self.boxes:
+            shape = one.shape if len(one.shape) > 1 else one.shape[0]
+            yield f"{self.tiles[one.name]} = {self.cuda}.shared.array({shape}, {one.name}.dtype)"
+
+    # -- reads
+
+    def _at(self, use: Use) -> str:
+        """The index of a read in a tile."""
+        texts = []
+        for form in use.indices:
+            terms = [(c, self.threads[k]) for k, c in enumerate(form.thread) if k in self.threads]
+            constant = form.constant
+            for place, c in form.loops:
+                found = self.counters.of(place, use.node)
+                terms.append((c, found.name))
+                constant -= c * found.start
+            texts.append(summed(terms, constant))
+        return ", ".join(texts)

@@ -1,0 +1,231 @@
+"""Tiled forms: outputs equal to the kernel's, readable text that Numba takes, or a refusal with its reason."""
+
+import numpy as np
+import pytest
+
+import smmux
+from smmux import cuda, preload
+from smmux.advice.copies import copied
+from tests.preload import paper_kernels as paper
+from tests.preload.random_affine import check_tiled
+
+GPU = "GTX480-48K"
+
+
+def run(kernel, grid, block, args, gpu=GPU, **options):
+    result = kernel.simulate(grid, block, args, gpu=gpu, **options)
+    return result, [value for value in args if isinstance(value, np.ndarray)]
+
+
+def compare(kernel, grid, block, args):
+    """The tiled form, whose outputs are those of the kernel, without races."""
+    tiled = preload.tile(kernel, grid, block, args)
+    _, wanted = run(kernel, grid, block, copied(args))
+    result, found = run(tiled, grid, block, copied(args), check="races")
+    for a, b in zip(wanted, found, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert not result.findings.errors
+    return tiled
+
+
+REFUSED = {
+    "SRD border": "several definitions",
+    "FWL": "a mask",
+    "RDC 6": "block to block",
+    "HIS": "block to block",
+    "HIS merge": "differs from thread to thread",
+}
+
+
+@pytest.mark.parametrize("case", paper.CASES, ids=lambda case: case.name)
+def test_the_kernels_of_the_paper(case):
+    args = case.make()
+    if case.name in REFUSED:
+        with pytest.raises(preload.TileError, match=REFUSED[case.name]) as error:
+            preload.tile(case.kernel, case.grid, case.block, args)
+        assert error.value.lineno > case.kernel.definition.node.lineno
+    else:
+        tiled = compare(case.kernel, case.grid, case.block, args)
+        assert "_tile[" in tiled.source
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_kernels(seed):
+    check_tiled(seed)
+
+
+N = 96
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "K20c"])
+@pytest.mark.parametrize(
+    ("kernel", "args"),
+    [
+        (paper.mma_columns, lambda: (*(np.arange(N * N, dtype=np.float32) for _ in range(3)), N)),
+        (paper.jacobi, lambda: (*(np.arange(N * N, dtype=np.float32) for _ in range(2)), N, 0.5, 0.3, 0.2)),
+    ],
+    ids=["MMA by columns", "JAC"],
+)
+def test_the_form_is_faster_where_the_paper_says(kernel, args, gpu):
+    grid, block = (N // 16, N // 16), (16, 16)
+    tiled = preload.tile(kernel, grid, block, args())
+    slow, _ = run(kernel, grid, block, args(), gpu, schedule="list")
+    fast, _ = run(tiled, grid, block, args(), gpu, schedule="list")
+    assert fast.speedup(slow) > 1.1
+
+
+@cuda.jit
+def stencil(a, out):
+    x, y = cuda.grid(2)
+    if 0 < x < a.shape[1] - 1 and 0 < y < a.shape[0] - 1:
+        total = a[y, x] - a[y, x]
+        for dy in range(-1, 2):
+            for dx in range(-1, 2):
+                total += a[y + dy, x + dx]
+        out[y, x] = total
+
+
+@cuda.jit
+def volume(a, out):
+    x, y, z = cuda.grid(3)
+    if 0 < z < a.shape[0] - 1 and y < a.shape[1] and x < a.shape[2]:
+        out[z, y, x] = a[z - 1, y, x] + a[z + 1, y, x] - 2 * a[z, y, x]
+
+
+@cuda.jit
+def shared_row(a, out):
+    x, y = cuda.grid(2)
+    out[y, x] = a[3, x] + a[y, 5]
+
+
+@cuda.jit
+def product(a, b, out):
+    x, y = cuda.grid(2)
+    total = 0
+    for k in range(a.shape[1]):
+        total += a[y, k] * b[k, x]
+    out[y, x] = total
+
+
+@cuda.jit
+def indirect(a, order, out):
+    i = cuda.grid(1)
+    out[i] = a[order[i]] + a[i]
+
+
+@cuda.jit
+def moved(a, out):
+    i = cuda.grid(1)
+    out[i] = a[i] + a[cuda.threadIdx.x]
+
+
+@cuda.jit
+def twice(a, out, n):
+    t = cuda.threadIdx.x
+    last = t
+    for k in range(3):
+        last += k - k + 2
+    for i in range(4):
+        out[4 * cuda.grid(1) + i] = a[last + i]
+
+
+@cuda.jit
+def past_the_axis(a, out):
+    x, y = cuda.grid(2)
+    out[y, x] = a[y, x + 4]
+
+
+@cuda.jit(device=True)
+def at(a, i):
+    return a[i]
+
+
+@cuda.jit
+def by_helper(a, out):
+    i = cuda.grid(1)
+    out[i] = at(a, i)
+
+
+@cuda.jit
+def no_reads(out):
+    out[cuda.grid(1)] = 1
+
+
+def numbers(*shape, dtype=np.float32):
+    return (np.arange(np.prod(shape)) % 50).astype(dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int32, np.uint8, np.int16])
+def test_a_stencil_of_two_axes_with_loops_and_every_type(dtype):
+    args = numbers(40, 33, dtype=dtype), np.zeros((40, 33), dtype)
+    tiled = compare(stencil, (3, 3), (16, 16), args)
+    assert "a_tile[ty + dy + 1, tx + dx + 1]" in tiled.source
+
+
+@pytest.mark.parametrize("block", [(8, 4, 2), (16, 1, 1), (4, 4, 4), (32, 2, 1)])
+def test_three_axes_and_blocks_of_every_form(block):
+    a = numbers(10, 9, 21)
+    grid = tuple(-(-n // b) for n, b in zip((21, 9, 10), block, strict=True))
+    compare(volume, grid, block, (a, np.zeros_like(a)))
+    compare(stencil, (*grid[:2], 1), (*block[:2], 1), (a[0], np.zeros_like(a[0])))
+
+
+def test_what_does_not_fit_stays_in_global_memory_and_the_text_says_so():
+    a, b = numbers(32, 64), numbers(64, 32)
+    args = a, b, np.zeros((32, 32), np.float32)
+    both = compare(product, (2, 2), (16, 16), args)
+    assert both.source.count("cuda.shared.array") == 2
+    one = preload.tile(product, (2, 2), (16, 16), args, shared_bytes=4096)
+    assert one.source.count("cuda.shared.array") == 1
+    assert "stays in global memory, because of a tile of 4096 bytes" in one.source
+    with pytest.raises(preload.TileError, match="a tile of 4096 bytes .* for which 100 are free"):
+        preload.tile(product, (2, 2), (16, 16), args, shared_bytes=100)
+
+
+def test_arrays_that_cannot_be_tiled_stay_beside_those_that_can():
+    order = np.arange(64, dtype=np.int32)[::-1].copy()
+    tiled = compare(indirect, 2, 32, (numbers(64), order, np.zeros(64, np.float32)))
+    assert "order_tile" in tiled.source
+    assert "a stays in global memory, because of a value loaded from 'order'" in tiled.source
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args", "reason"),
+    [
+        (moved, (numbers(64), numbers(64)), "move differently from block to block"),
+        (twice, (numbers(64), numbers(256), 3), "read behind it"),
+        (by_helper, (numbers(64), numbers(64)), "in a device function"),
+        (no_reads, (numbers(64),), "reads no array"),
+    ],
+)
+def test_refusals_say_why(kernel, args, reason):
+    with pytest.raises(preload.TileError, match=reason):
+        preload.tile(kernel, 2, 32, args)
+
+
+def test_an_index_that_may_pass_its_axis_is_refused():
+    with pytest.raises(preload.TileError, match="may pass the end of its axis"):
+        preload.tile(past_the_axis, (2, 2), (8, 8), (numbers(17, 16), numbers(16, 16)))
+
+
+def test_a_row_and_a_column():
+    with pytest.raises(preload.TileError, match="move differently"):
+        preload.tile(shared_row, (2, 2), (8, 8), (numbers(16, 16), numbers(16, 16)))
+
+
+def test_numba_runs_the_text():
+    pytest.importorskip("numba")
+    from tests.numba import simulator
+
+    a = numbers(40, 33)
+    args = [a, np.zeros_like(a)]
+    tiled = preload.tile(stencil, (3, 3), (16, 16), args)
+    text = f"from numba import cuda\n\n{tiled.source}\n\nkernel = {tiled.__name__}\n"
+    found = simulator.shared().launch(text, "<tiled>", (3, 3), (16, 16), [array.copy() for array in args])
+    wanted = sum(a[1 + dy : 39 + dy, 1 + dx : 32 + dx] for dy in (-1, 0, 1) for dx in (-1, 0, 1))
+    np.testing.assert_allclose(found[1][1:-1, 1:-1], wanted)
+
+
+def test_negative_room_is_refused():
+    with pytest.raises(smmux.ConfigError, match="must not be negative"):
+        preload.tile(moved, 2, 32, (numbers(64), numbers(64)), shared_bytes=-1)
