@@ -162,8 +162,8 @@ static enum error create_local(const struct launch *l, struct machine *m, struct
 
 /* Tiles lie above the static parts of all blocks that may reside. */
 static enum error create_preload(const struct launch *l, struct machine *m, struct outcome *out) {
-    enum error e = preload_create(&m->preload, m, l->preload, l->preload_count,
-                                  l->management->dynamic, &out->fault);
+    const bool early = l->management->dynamic && l->cfg->preload_early;
+    enum error e = preload_create(&m->preload, m, l->preload, l->preload_count, early, &out->fault);
     m->flights = l->cfg->credits + PORT_EXTRA;
     if (e || !m->preload) return e;
     const uint64_t unit = l->cfg->smm_unit, each = (m->static_smem + unit - 1) / unit * unit,

@@ -382,7 +382,7 @@ void block_tile_moved(struct sm *sm, uint32_t block, uint64_t t) {
         start_block(sm, b, t, WAIT_PRELOAD);
     } else if (!b->tile_users) {
         tiles_close(sm, b);
-        sm->count.preload_early++;
+        sm->count.preload_released++;
         serve_queue(sm, t);
     }
     finish_if_done(sm, b, t);

@@ -327,6 +327,7 @@ bool global_issue(struct memop *op) {
     if (!op->active) {
         lsu_charge(op, cfg->issue_global);
         memop_next(op);
+        if (sm->m->preload) tiles_pass(sm, op->warp);
         return true;
     }
     if (!global_addresses(op, &buffer)) return false;

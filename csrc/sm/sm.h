@@ -211,6 +211,8 @@ struct sm {
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
     uint32_t waiter_free; /* list through waiter.next */
+    uint32_t ask_count;
+    struct ask *asks;     /* not yet looked at (chip/supply.h), in order; room for 2 * MAX_MISSES */
     struct claim *claims; /* per warp */
     uint64_t claiming;    /* warps with a claim: their next instruction is that access */
     uint64_t starved;     /* warps with a claim that sleep until a reply makes room */
@@ -221,8 +223,6 @@ struct sm {
     uint32_t awaited[MAX_WARPS]; /* line that such a warp waits for */
     uint32_t piece_bytes, last_piece; /* of the program, as it is fetched */
     struct settled settled[16];       /* by the low bits of the line */
-    struct ask *asks; /* not yet looked at (chip/supply.h), in order; room for 2 * MAX_MISSES */
-    uint32_t ask_count;
     uint8_t *shared;
     struct tag *tags; /* per line of shared memory, if there is a preload table */
     /* cold: blocks */

@@ -16,5 +16,6 @@ TELEPORT: dict[str, Value] = {
     "preload_range": (16384, "CTAT"),
     "preload_interval": (0, "CTAT"),  # a block's requests enter their queue in one cycle
     "preload_lookup": (0, "CTAT"),
+    "preload_early": (1, "MODEL"),
     "preload_wait": (0, "EST"),  # nothing is said of tiles that do not fit; so no block starts later for one
 }

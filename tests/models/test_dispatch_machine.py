@@ -90,6 +90,7 @@ def machine(rng: random.Random) -> Gpu:
         preload_policy=rng.choice(policies.names("preload")),
         preload_line=rng.choice((32, 64, 128)),
         preload_wait=rng.choice((0, 1)),
+        preload_early=rng.choice((0, 1)),
     )
 
 
@@ -107,7 +108,7 @@ def check_tiles(counters: dict[str, int], gpu: Gpu) -> None:
     assert counters["preload_blocks"] + counters["preload_unfit"] <= counters["blocks"]
     fetches = gpu.preload_policy in ("traffic", "hold", "lines")
     assert counters["preload_packets"] == fetches * counters["preload_lines"]
-    assert counters["preload_early"] <= counters["preload_blocks"]
+    assert counters["preload_released"] <= gpu.preload_early * counters["preload_blocks"]
 
 
 def check_sequence(rng: random.Random, compare: bool) -> None:
