@@ -33,12 +33,12 @@ MAIN = ("GM", "SM-1", "SM-2")
 LAYOUTS = ("SM-1", "SM-2", "padded", "diagonal")
 COUNTS = (100, 1000, 5000, 20_000)
 SIZES = (50_000, 200_000, 800_000, 1_600_000)
-LONGEST = {100: (3_200_000, 6_400_000), 20_000: (3_200_000,)}
+LONGEST = {100: (3_200_000, 6_400_000, 16_000_000), 20_000: (3_200_000,)}
 """Bytes of further texts by number of patterns; on the longest one the law of the two before it is tested."""
 ONE = SIZES[-1]
 """Bytes of the texts on which everything else is compared."""
 BEYOND = (16_000_000, 200_000_000)
-"""Bytes of texts that are not simulated."""
+"""Bytes of texts that are not simulated with every number of patterns."""
 QUICK_COUNTS, QUICK_SIZES, QUICK_LONGEST = (100, 1000), (50_000, 400_000), {100: (800_000,)}
 EXAMPLE = "example"
 """The seed's: 1024 bytes of text, a block of 16 threads."""

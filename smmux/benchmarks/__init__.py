@@ -13,6 +13,7 @@ Beside them stand the workloads of other experiments, which have kernels, proble
 from __future__ import annotations
 
 from smmux.benchmarks import (
+    ac,
     chunk_maximum,
     cv,
     fft,
@@ -41,7 +42,9 @@ _BENCHMARKS: dict[str, Benchmark] = {
 }
 
 _WORKLOADS: dict[str, Workload] = {
-    row.name: row for module in (filters, memory_layouts, lookups, untiled, chunk_maximum) for row in module.WORKLOADS
+    row.name: row
+    for module in (filters, ac, memory_layouts, lookups, untiled, chunk_maximum)
+    for row in module.WORKLOADS
 }
 
 

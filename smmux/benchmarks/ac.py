@@ -14,18 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smmux import cuda, uint32
+from smmux import cuda, int32, uint32
+from smmux.benchmarks import corpora
 from smmux.benchmarks.automaton import Automaton
-from smmux.benchmarks.base import Problem, WrongOutputError, equal, frozen, poisoned
+from smmux.benchmarks.base import Problem, Workload, WrongOutputError, equal, frozen, poisoned
 from smmux.textures import texture
 
-__all__ = ["APPROACHES", "CHUNK", "TABLES", "Matches", "kernel", "occurrences", "problem"]
+__all__ = [
+    "APPROACHES", "BLOCKS", "CHUNK", "PITCH", "TABLES", "WORKLOADS", "Matches", "kernel", "occurrences", "problem",
+]  # fmt: skip
 
 CHUNK = 64
 """Bytes of a thread: a multiple of 16 words, so that the words of 16 threads in a row begin in one bank."""
@@ -34,6 +37,8 @@ GROUP = 16
 """Threads whose accesses are served together."""
 BLOCKS = (16, 32, 64, 128)
 """Threads of a block, with whose text 16 kB of shared memory are filled at most."""
+THREADS = 64
+"""Threads of a block unless others are asked for."""
 MOST_REACH = CHUNK + 1
 """Bytes of the longest pattern that may be looked for: what a thread reads first is its neighbour's."""
 PITCH = 288
@@ -123,9 +128,9 @@ def _from_global(head: int) -> Any:
     @cuda.jit
     def match(letters, table, first_match, ends, found):
         g = cuda.grid(1)
-        start = CHUNK * g
+        start = int32(CHUNK * g)
         state, count = 0, 0
-        for p in range(start - 4 * head if g else 0, start + CHUNK):
+        for p in range(int32(start - 4 * head if g else 0), int32(start + CHUNK)):
             assert p >= 0
             assert 0 <= state < MOST_STATES
             state = table[state, letters[p]]
@@ -162,13 +167,13 @@ def _from_shared(place: Any, size: int, threads: int, head: int, own: bool) -> A
         state, count = 0, 0
         for j in range(-head if g else 0, WORDS):
             word = place(group, lane, j, head) if j >= 0 else place(group_before, lane_before, WORDS + j, head)
-            first = 4 * word
+            first = int32(4 * word)
             assert first >= 0
             for b in range(4):
                 assert 0 <= state < MOST_STATES
                 state = table[state, letters[first + b]]
                 if state >= first_match and j >= 0:
-                    p = CHUNK * g + 4 * j + b
+                    p = int32(CHUNK * g + 4 * j + b)
                     if p < len(ends):
                         ends[p] = state
                         count += 1
@@ -223,7 +228,7 @@ def problem(
     automaton: Automaton,
     approach: str,
     *,
-    threads: int = 64,
+    threads: int = THREADS,
     table: str = "texture",
     pitch: int = PITCH,
     expected: Matches | None = None,
@@ -287,3 +292,31 @@ def _check(automaton: Automaton, expected: Matches, arguments: tuple[Any, ...]) 
     of_thread = np.zeros(len(found) * CHUNK, bool)
     of_thread[: len(ends)] = expected.count > 0
     equal("AC: positions found by threads", found, of_thread.reshape(-1, CHUNK).sum(axis=1))
+
+
+@lru_cache(maxsize=1)
+def _english(size: int, patterns: int) -> tuple[NDArray[np.uint8], Automaton, Matches]:
+    wanted = corpora.patterns("english", patterns)
+    text = corpora.text("english", size)
+    return text, Automaton.of(wanted), occurrences(text, wanted)
+
+
+def _problem_of_workload(build: str, size: int, patterns: int) -> Problem:
+    """An English-like text of so many bytes, and words to look for in it."""
+    text, automaton, expected = _english(size, patterns)
+    return problem(text, automaton, build, expected=expected)[1]
+
+
+WORKLOADS = (
+    Workload(
+        name="AC",
+        title="String matching, Aho-Corasick",
+        kernels={name: kernel(name, THREADS, -(-(corpora.LONGEST - 1) // 4)) for name in APPROACHES},
+        problems=_problem_of_workload,
+        sizes={
+            "default": {"size": 1_600_000, "patterns": 1000},
+            "quick": {"size": 200_000, "patterns": 100},
+            "tiny": {"size": 9000, "patterns": 100},
+        },
+    ),
+)

@@ -41,7 +41,7 @@ def test_kernels_are_the_same_under_numba(name: str, build: str) -> None:
 
 
 def test_unknown_names_say_what_exists() -> None:
-    with pytest.raises(KeyError, match="no workload 'XX'; there are FIR"):
+    with pytest.raises(KeyError, match="no workload 'XX'; there are FIR, AC"):
         benchmarks.workload("XX")
     with pytest.raises(KeyError, match="FIR has no size 'huge'; it has default, quick, tiny"):
         benchmarks.workload("FIR").problem("huge")
