@@ -50,7 +50,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_tables(commands)
     _add_run(commands.add_parser("run", help="simulate a kernel of a file"))
-    _add_advise(commands.add_parser("advise", help="try whether multiplexing shared memory pays for a kernel"))
+    _add_advise(
+        commands.add_parser(
+            "advise", help="say what a kernel's accesses waste, and try whether multiplexing shared memory pays for it"
+        )
+    )
     _add_preload(commands.add_parser("preload", help="tell which loads of a kernel are known before its launch"))
     # argparse lets the kernel's arguments follow options only as words that it does not know.
     options, words = parser.parse_known_args(argv)

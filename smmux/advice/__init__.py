@@ -1,4 +1,4 @@
-"""Would multiplexing shared memory pay for a kernel, and how?
+"""What do a kernel's accesses to memory waste, and would multiplexing shared memory pay for it?
 
 >>> import smmux
 >>> from smmux import benchmarks
@@ -9,11 +9,15 @@
 
 `schemes` lists the forms of a kernel that are worth a try, `search` simulates them, `copies` gives each run arguments
 of its own, `measures` reads numbers off the runs, `answer` holds what came of it, and `text` says it in sentences.
+
+`improvements` says what there is to do about single lines, each an `Improvement`: `sites` are the recorded accesses,
+`layout`, `banks`, `partitions`, `tables` and `barriers` look at them.
 """
 
 from __future__ import annotations
 
 from smmux.advice.answer import Advice, Scheme
+from smmux.advice.improvement import Improvement
 from smmux.advice.search import advise
 
-__all__ = ["Advice", "Scheme", "advise"]
+__all__ = ["Advice", "Improvement", "Scheme", "advise"]

@@ -29,7 +29,7 @@ RECORD = 128
 def layouts(sites: Sequence[Site]) -> Iterator[Improvement]:
     """What lines would save if neighbouring threads accessed neighbouring elements."""
     loose = [site for site in sites if site.op in ("ld.global", "st.global")]
-    if not loose or not waits_for_memory(loose[0].run):
+    if not loose or not waits_for_memory(loose):
         return
     moved = total([site for site in sites if site.space in ("global", "tex")], "moved")
     groups: dict[tuple[int, int, str], list[Site]] = {}

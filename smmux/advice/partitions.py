@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 
 from smmux import models
 from smmux.advice.improvement import Improvement
-from smmux.advice.sites import Site, by_array, total, waits_for_memory
+from smmux.advice.sites import Site, by_array, lanes_of, total, waits_for_memory
 
 __all__ = ["busy_partitions", "camping"]
 
 WINDOW = 64
 """Accesses of warps that are under way at one time: about as many as the SMs of a card have together."""
 
-CAMPED = 0.5
+WINDOWS = 32
+"""Such times that are looked at, evenly spread over the recorded ones."""
+
+CAMPED = 0.45
 """Share of the partitions that are busy at a time, above which nothing is to be gained: random places keep so many."""
 
 GAIN = 1.5
@@ -33,7 +36,7 @@ LIMITED = 0.4
 def camping(sites: Sequence[Site]) -> Iterator[Improvement]:
     """The arrays whose rows fall into the same partitions, and the pitch that spreads them."""
     loose = [site for site in sites if site.space == "global"]
-    if not loose or not waits_for_memory(loose[0].run):
+    if not loose or not waits_for_memory(loose):
         return
     for group in by_array(loose):
         traffic = _Traffic(group)
@@ -68,11 +71,11 @@ class _Traffic:
     def __init__(self, sites: Sequence[Site]) -> None:
         self.gpu, self.start = sites[0].run.gpu, sites[0].start
         records = np.concatenate([site.records for site in sites])
-        order = np.argsort(records["cycle"], kind="stable")
-        rows = np.broadcast_to(np.arange(len(records))[:, None], (len(records), 32))
-        active = np.concatenate([site.active for site in sites])[order]
-        sector = records["address"][order].astype(np.int64) // 32
-        asked = np.unique(np.stack([rows[active], sector[active]]), axis=1)
+        records = records[np.argsort(records["cycle"], kind="stable")]
+        windows = np.unique(np.linspace(0, len(records) // WINDOW, WINDOWS).astype(int))
+        records = records[np.isin(np.arange(len(records)) // WINDOW, windows)]
+        row, lane = np.nonzero(lanes_of(records))
+        asked = np.unique(np.stack([row, records["address"][row, lane].astype(np.int64) // 32]), axis=1)
         self.window, self.offset = asked[0] // WINDOW, asked[1] * 32 - self.start
 
     def busy(self, pitch: int = 1, pad: int = 0) -> float:

@@ -120,12 +120,14 @@ def total(sites: Sequence[Site], counter: str) -> int:
     return sum(site.counter(counter) for site in sites)
 
 
-def waits_for_memory(run: Result) -> bool:
-    """Whether the kernel waits for global memory long enough for that to matter, or keeps it as busy."""
-    gpu = run.gpu
+def waits_for_memory(sites: Sequence[Site]) -> bool:
+    """Whether a kernel waits for global memory, or to issue these accesses to it, long enough for that to matter, or
+    keeps it as busy."""
+    run, gpu = sites[0].run, sites[0].run.gpu
     clocks = run["transaction_bytes"] / gpu.dram_burst_bytes * gpu.dram_burst_clk * gpu.shader_khz / gpu.dram_khz
     busy = clocks / gpu.partitions / run.cycles
-    return busy + sum(run.stalls[name] for name in ("global", "credits", "unit")) >= STALLED
+    issuing = total(sites, "idle") / (run["scheduler_cycles"] or 1)
+    return busy + issuing + run.stalls["global"] + run.stalls["credits"] >= STALLED
 
 
 def busy_share(run: Result, clocks: float) -> float:

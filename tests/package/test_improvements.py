@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import smmux
+from smmux.__main__ import main
 from smmux.advice.improvement import Improvement
 from smmux.advice.improvements import RECORDED, improvements
 from smmux.advice.partitions import busy_partitions
@@ -68,3 +73,45 @@ def test_following_the_advice_gives_what_it_says(pair: Pair, gpu: str) -> None:
 
 SUMS = ("layout", "assignment", "stride")
 """Kinds whose improvements concern one array each of a line, which has others."""
+
+
+KERNELS = """
+from smmux import cuda
+
+
+@cuda.jit
+def second(points, out):
+    i = cuda.grid(1)
+    out[i] = points[2 * i + 1]
+"""
+
+
+def test_improvements_are_part_of_the_answer() -> None:
+    launch = PAIRS["tile"].bad()
+    advice = smmux.advise(launch.kernel, launch.grid, launch.block, launch.args, "GTX285", jobs=1)
+    [found] = advice.improvements
+    assert (found.line, found.source) == (line_of(launch.kernel), "total += tile[t, k % rows]  # here")
+    assert f"improvable.py:{found.line}: 16-way bank conflict in `tile`, 32 passes per access of a warp: " in str(
+        advice
+    )
+    assert "a pad of one word after every 32 (a row of 33)" in str(advice)
+    assert "total += tile[t, k % rows]" in advice._repr_html_()
+    assert "one word after every 32" in advice._repr_html_()
+    [plain] = json.loads(advice.to_json())["improvements"]
+    assert plain["change"] == {"row": 32, "pad": 1}
+    assert plain["factor"] == pytest.approx(found.before / found.after)
+    assert len(advice.baseline.accesses) == 0, "they are many, and were looked at"
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(KERNELS)
+    words = ["--grid", "64", "--block", "128", "--gpu", "K20c", "float32[16384]=random", "float32[8192]"]
+    assert main(["advise", f"{file}:second", *words]) == 0
+    out = capsys.readouterr().out
+    assert "kernels.py:8: 50 % of the bytes that move are unused" in out
+    assert "would make 8 sectors of 32 bytes 4 per access of a warp; 2,048 sectors in all would be 1,024" in out
+    assert "no scheme gains 2 %: change these lines" in out
+    assert main(["advise", f"{file}:second", "--json", *words]) == 0
+    [found] = json.loads(capsys.readouterr().out)["improvements"]
+    assert (found["kind"], found["line"], found["array"], found["factor"]) == ("layout", 8, "points", 2)
