@@ -17,6 +17,9 @@ __all__ = ["LOAD_STORE", "PARTS", "busy", "simulate", "simulate_all"]
 LOAD_STORE = "load/store units"
 PARTS = ("arithmetic lanes", LOAD_STORE, "shared banks", "DRAM")
 """Keys of `busy`."""
+GLOBAL = ("ld.global", "st.global")
+LINE = 128
+"""Bytes of the lines that a load/store unit takes one after the other where a line is not more than one request."""
 
 
 def simulate(
@@ -54,7 +57,7 @@ def simulate(
 
 def requests(result: Result) -> int:
     """What a profiled run's loads and stores ask of global memory: its transactions without those of instructions."""
-    return sum(row["transactions"] for row in result.instructions() if row["op"] in ("ld.global", "st.global"))
+    return sum(row["transactions"] for row in result.instructions() if row["op"] in GLOBAL)
 
 
 def busy(result: Result) -> dict[str, float]:
@@ -65,13 +68,14 @@ def busy(result: Result) -> dict[str, float]:
     """
     gpu = result.gpu
     clocks = result.cycles * gpu.sm_count
-    lanes = 0
+    lanes = asked = 0.0
     for row in result.instructions():
         _, unit, kind, _ = _core.OPS[row["op"]]
-        lanes += row["issued"] * getattr(gpu, f"issue_{kind.lower()}") if unit == "SP" else 0
+        if unit == "SP":
+            lanes += row["issued"] * getattr(gpu, f"issue_{kind.lower()}")
+        elif row["op"] in GLOBAL:
+            asked += _clocks_of_requests(gpu, row)
     passes = result["shared_passes"] * gpu.smem_clk_per_way
-    accesses = result["global_loads"] + result["global_stores"]
-    asked = accesses * gpu.issue_global + (result["transactions"] - accesses) * gpu.replay_global
     per_pass = gpu.smem_banks * (8 if gpu.smem_rule == 3 else 4)
     dram = result.cycles * gpu.dram_khz / gpu.shader_khz * gpu.partitions
     shares = (
@@ -81,6 +85,14 @@ def busy(result: Result) -> dict[str, float]:
         result["dram_busy"] / dram,
     )
     return dict(zip(PARTS, shares, strict=True))
+
+
+def _clocks_of_requests(gpu: Gpu, row: Mapping[str, Any]) -> float:
+    """For how long an instruction's accesses hold the load/store unit; of lines as many as its bytes fill."""
+    if gpu.replay_global == gpu.issue_global:
+        return float(row["transactions"] * gpu.issue_global)
+    lines = max(row["issued"], row["moved"] / LINE)
+    return float(row["issued"] * gpu.issue_global + (lines - row["issued"]) * gpu.replay_global)
 
 
 def simulate_all(
