@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from smmux import gpus, multiplex
+from smmux import gpus, multiplex, preload
 from smmux.advice.answer import Advice, Scheme
 from smmux.advice.copies import copied
 from smmux.advice.improvements import RECORDED, improvements
@@ -98,7 +98,8 @@ def advise(
     budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
     timed = Trial("isolated", lambda: (multiplex.isolate(kernel), *own))
     reordered = Trial("reordered", lambda: (kernel, *own), options={"schedule": OTHER[schedule]})
-    tried = [timed, reordered, *trials(kernel, own, division, budget)]
+    tiled = Trial("tiles", lambda: (preload.tile(kernel, *own, args, dynshared=dynshared), *own))
+    tried = [timed, reordered, *trials(kernel, own, division, budget), tiled]
     simulated = partial(_simulated, args=args, options=patient)
     isolated, other, *others = _run(tried, simulated, jobs, progress)
 

@@ -71,7 +71,7 @@ class Loading:
         for wish, side in zip(SIDES[len(sides) - 1], sides, strict=True):
             text = self._start(side)
             if any(side.block) and text not in self.starts:
-                self.starts[text] = self.new(wish)
+                self.starts[text] = self.new(wish, f"{wish}_side")
                 yield f"{self.starts[text]} = {text}"
             starts.append(self.starts.get(text, text))
         turns = [self._turns(side, k, len(sides)) for k, side in enumerate(sides)]

@@ -9,6 +9,9 @@
 ...         out[i] = (a[i - 1] + a[i] + a[i + 1]) / 3
 >>> a = np.arange(256, dtype=np.float32)
 >>> print(preload.tile(blur, 2, 128, (a, np.zeros_like(a))).source)
+from numba import cuda
+<BLANKLINE>
+<BLANKLINE>
 @cuda.jit
 def blur_tiled(a, out):
     \"\"\"blur, with what a block reads of a in shared memory.\"\"\"
@@ -22,6 +25,7 @@ def blur_tiled(a, out):
     i = cuda.grid(1) + 1
     if i < a.size - 1:
         out[i] = (a_tile[tx] + a_tile[tx + 1] + a_tile[tx + 2]) / 3
+<BLANKLINE>
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ from smmux.errors import CompileError, ConfigError
 from smmux.kernel import Kernel
 from smmux.multiplex.syntax.build import at, expression, has_docstring, substitute
 from smmux.multiplex.syntax.draft import Draft
+from smmux.multiplex.syntax.listing import listing
 from smmux.preload.boxes import Box, Use, box
 from smmux.preload.classes import table
 from smmux.preload.counters import Counters, NoBox
@@ -43,7 +48,7 @@ from smmux.preload.loading import Loading, summed
 from smmux.preload.study import Study, study
 from smmux.tracebacks import brief
 
-__all__ = ["SHARED_BYTES", "TileError", "tile"]
+__all__ = ["SHARED_BYTES", "TileError", "TiledKernel", "tile"]
 
 SHARED_BYTES: Final = 48 * 1024
 """Shared memory that a block has at most on Fermi and Kepler ([PG55], Table 12)."""
@@ -51,6 +56,15 @@ SHARED_BYTES: Final = 48 * 1024
 
 class TileError(CompileError):
     """No array of a kernel can be tiled; file and line say where the reason is."""
+
+
+class TiledKernel(Kernel):
+    """A kernel whose blocks hold what they read in shared memory. `source` is a complete Python file for Numba."""
+
+    @property
+    def source(self) -> str:
+        """The kernel with its imports, and the device functions and constants that it uses."""
+        return listing(self.definition)
 
 
 @brief
@@ -62,7 +76,7 @@ def tile(
     *,
     dynshared: int = 0,
     shared_bytes: int = SHARED_BYTES,
-) -> Kernel:
+) -> TiledKernel:
     """The kernel with what a block reads of arrays in shared memory, for a launch with this grid, block and arguments.
 
     Its threads load the tiles together at its beginning, with their halo, and wait for each other. Arrays that the
@@ -128,7 +142,7 @@ class _Writer:
         }
         self.tiles = {one.name: self.new(f"{one.name}_tile") for one in boxes}
 
-    def kernel(self, left: dict[str, NoBox]) -> Kernel:
+    def kernel(self, left: dict[str, NoBox]) -> TiledKernel:
         """The kernel with its tiles."""
         uses = [(one, use, self._at(use)) for one in self.boxes for use in one.uses]
         for one, use, index in uses:
@@ -144,7 +158,7 @@ class _Writer:
         text = f"{self.draft.source.name}, with what a block reads of {arrays} in shared memory."
         text += "".join(f" {name} stays in global memory, because of {error.reason}." for name, error in left.items())
         self.draft.rename("_tiled", text)
-        return self.draft.kernel()
+        return TiledKernel(self.draft.finished())
 
     def _copy(self, node: ast.Subscript) -> ast.Subscript:
         """The copy of a node in the draft."""

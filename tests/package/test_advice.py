@@ -221,7 +221,8 @@ def test_what_cannot_be_multiplexed() -> None:
     assert advice.best is None
     assert advice.region_share is None
     assert len(advice.schemes) > 3
-    assert [scheme.name for scheme in advice.schemes if "shared" not in scheme.refused] == []
+    assert [scheme.name for scheme in advice.schemes if "shared" not in scheme.refused] == ["tiles"]
+    assert "a, because of its own stores" in advice.schemes[-1].refused
     assert advice.source == scale.source
     assert "keep the kernel" in str(advice)
     assert "cannot be multiplexed" in str(advice)
