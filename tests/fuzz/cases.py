@@ -84,6 +84,8 @@ def _table(rng: Random, launch: Launch) -> bytes:
         high = list(low) if rng.random() < 0.9 else [rng.choice((0, 64, 132)) for _ in range(3)]
         start = rng.randint(-300, size + 300)
         end = start + rng.choice((-5, -1, 0, 3, 63, 127, 128, 500, 20000))
+        if rng.random() < 0.4:  # all of the array
+            low, high, start, end = [0, 0, 0], [0, 0, 0], 0, size - 1
         if rng.random() < 0.01:
             low[rng.randrange(3)] = rng.choice((-1, 1)) * (1 << rng.choice((31, 32, 62)))
         entries.append([array, *low, start, *high, end])

@@ -408,6 +408,27 @@ def test_no_window_or_host_thread_changes_anything() -> None:
                 assert again == first
 
 
+@settings(max_examples=30)
+@given(loads_of, st.lists(entry(), min_size=1, max_size=8), st.data())
+def test_no_machine_loses_a_line_or_a_value(loads: list[Load], entries: list[Entry], data: st.DataObject) -> None:
+    """Little memory, few credits and misses, full queues: lines add up, and no window matters."""
+    choices = {
+        "mem_model": (0, 1), "preload_policy": policies.names("preload"), "preload_line": (32, 64, 128),
+        "preload_interval": (0, 7), "preload_lookup": (0, 1), "preload_wait": (0, 1), "smem_bytes": (1024, 4000, 16384),
+        "credits": (1, 5, 64), "l1_mshrs": (1, 32), "l2_mshrs": (1, 32), "port_room": (0, 1), "sm_count": (1, 3),
+        "smm_unit": (1, 16, 100), "icache_bytes": (0,), "block_start": (1, 150),
+    }  # fmt: skip
+    gpu = data.draw(st.sampled_from(MACHINES))
+    machine = variant(gpu, **{name: data.draw(st.sampled_from(values), name) for name, values in choices.items()})
+    found = run(machine, loads, entries, (3, 3), pause=3)
+    assert found["preload_packets"] == found["preload_lines"] * (machine.preload_policy in FETCHING)
+    assert found["preload_blocks"] + found["preload_unfit"] <= 9
+    asked = expected(loads, entries, (3, 3), machine.preload_line, machine.preload_range)
+    assert found["preload_hits"] + found["preload_waits"] <= asked[1]
+    assert found["preload_unfit"] or machine.preload_policy == "off" or found["preload_lines"] == asked[0]
+    assert run(machine, loads, entries, (3, 3), pause=3, window=data.draw(st.integers(1, 40)), threads=2) == found
+
+
 # ---- dynamic management ---------------------------------------------------------------------------
 
 
