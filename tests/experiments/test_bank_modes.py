@@ -92,6 +92,6 @@ def test_busy_parts_are_those_of_a_kernel_that_is_counted_by_hand() -> None:
     r = workloads.simulate(workload="FIR", build="two", gpu="K20c", size="tiny")
     gpu = gpus.get("K20c")
     clocks = r["cycles"] * gpu.sm_count
-    assert r[workloads.LOAD_STORE] == pytest.approx((r["shared_passes"] + r["transactions"]) / clocks)
+    assert r[workloads.LOAD_STORE] == pytest.approx((r["shared_passes"] + r["requests"]) / clocks)
     assert r["shared banks"] == pytest.approx(r["shared_bytes"] / (256 * clocks))
     assert 0 < r["arithmetic lanes"] < r["instructions"] / clocks
