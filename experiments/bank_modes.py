@@ -174,10 +174,10 @@ def caption(records: Sequence[Record]) -> str:
     own = {name: r for name, (r,) in runs_of(records, points=largest(records)).items()}
     passes = ", ".join(f"{r['shared_passes'] / r['warps']:.1f}" for r in own.values())
     first, second, _ = ratios({name: r["time_us"] for name, r in own.items()})
-    measured = ratios(PAPER_US)
+    measured, exponent = ratios(PAPER_US), largest(records).bit_length() - 1
     return (
-        f"A filter of 21 taps over 2^24 points on a K20c. Pairs of words are {first:.3f} times as fast as words "
-        f"(measured {measured[0]:.3f}), and banks of 8 bytes {second:.3f} times as fast again ({measured[1]:.3f}): a "
+        f"21 taps over 2^{exponent} points on a K20c. Pairs of words are {first:.3f} times as fast as words"
+        f" (measured {measured[0]:.3f}), and banks of 8 bytes {second:.3f} times as fast again ({measured[1]:.3f}): a "
         f"warp's shared accesses take {passes} passes. Below: passes by element size and stride."
     )
 
