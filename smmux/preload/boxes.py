@@ -121,9 +121,10 @@ def _by_axis(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[L
     forms = []
     for stride, length in zip(strides, array.shape, strict=True):
         if stride in known:
-            form = tiles.linear(known[stride].index)
-            if known[stride].top >= length and _ends(tiles, form, row.found.line)[1] >= length:
-                raise NoBox("an index that may pass the end of its axis", row.found.line)
+            axis, form = known[stride], tiles.linear(known[stride].index)
+            low, high = _ends(tiles, form, row.found.line)
+            if (axis.top >= length and high >= length) or (axis.bottom < 0 and low < 0):
+                raise NoBox("an index that may pass the ends of its axis", row.found.line)
             forms.append(form)
         else:
             forms.append(Linear(offset // stride, (0, 0, 0), (0, 0, 0), ()))

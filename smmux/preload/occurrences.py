@@ -27,11 +27,12 @@ __all__ = ["Found", "Part", "found", "lowered", "meaning", "shapes", "stretched"
 
 @dataclass(frozen=True, slots=True)
 class AxisIndex:
-    """The index of one axis: elements from one to the next, its polynomial, and the largest value that conditions leave
-    it."""
+    """The index of one axis: elements from one to the next, its polynomial, and the smallest and the largest value that
+    conditions leave it. One that is negative may still be when it has been counted from the end."""
 
     stride: int
     index: Polynomial
+    bottom: int
     top: int
 
 
@@ -134,7 +135,7 @@ def _axes(values: Polynomials, address: Operand, mem: Mem) -> tuple[AxisIndex, .
     index, made = found[0], []
     for k, (axis, dst) in enumerate(zip(index.axes, index.dsts, strict=False)):
         low, high = values.bounds(index, k)
-        made.append(AxisIndex(axis.stride, values.of(dst), high if low >= 0 else max(high, 0)))
+        made.append(AxisIndex(axis.stride, values.of(dst), low, high if low >= 0 else max(high, 0)))
     return tuple(made)
 
 

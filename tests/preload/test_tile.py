@@ -135,6 +135,12 @@ def past_the_axis(a, out):
     out[y, x] = a[y, x + 4]
 
 
+@cuda.jit
+def before_the_axis(a, out):
+    x, y = cuda.grid(2)
+    out[y, x] = a[y + 1, x - 32]
+
+
 @cuda.jit(device=True)
 def at(a, i):
     return a[i]
@@ -205,8 +211,15 @@ def test_refusals_say_why(kernel, args, reason):
 
 
 def test_an_index_that_may_pass_its_axis_is_refused():
-    with pytest.raises(preload.TileError, match="may pass the end of its axis"):
+    with pytest.raises(preload.TileError, match="may pass the ends of its axis"):
         preload.tile(past_the_axis, (2, 2), (8, 8), (numbers(17, 16), numbers(16, 16)))
+
+
+def test_an_index_before_the_last_of_its_row_is_refused():
+    before = preload.analyze(before_the_axis, (2, 2), (8, 8), (numbers(17, 16), numbers(16, 16)))
+    assert before.coverage == 1
+    with pytest.raises(preload.TileError, match="may pass the ends of its axis"):
+        preload.tile(before_the_axis, (2, 2), (8, 8), (numbers(17, 16), numbers(16, 16)))
 
 
 def test_a_row_and_a_column():
