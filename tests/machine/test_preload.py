@@ -485,6 +485,8 @@ def test_under_dynamic_management_a_tile_goes_after_its_last_use(policy: str) ->
     late = shared_run(preload_policy=policy, preload_early=0)
     assert early["preload_released"] == early["preload_blocks"] > late["preload_blocks"]
     assert late["preload_released"] == 0
+    assert early["cycles"] < late["cycles"]
+    assert early["allocation_wait_cycles"] < late["allocation_wait_cycles"]
     assert shared_run(preload_policy=policy, management="static")["preload_released"] == 0
 
 
