@@ -194,8 +194,6 @@ struct sm {
     struct counters count;
     struct pc_counters *pc_count;              /* per instruction, NULL if not wanted */
     struct check *check;                       /* NULL if not wanted */
-    bool observed;                             /* by either of them */
-    bool replaced;                             /* a block that ends makes room for another one */
     uint64_t policy_memory[MAX_SCHEDULERS][2]; /* what it keeps per scheduler, 0 at first */
     /* warm */
     struct warp warps[MAX_WARPS];
@@ -208,6 +206,8 @@ struct sm {
     uint16_t *access_next; /* list of free accesses, apart: most are never touched */
     uint32_t access_free;
     uint32_t reply_first, reply_end;
+    bool observed;                       /* there are counts per instruction, or checks */
+    bool replaced;                       /* a block that ends makes room for another one */
     struct sm_cache caches[CACHE_COUNT]; /* by enum sm_cache_id */
     struct waiter *waiters;
     uint32_t waiter_free; /* list through waiter.next */
