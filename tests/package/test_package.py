@@ -31,6 +31,12 @@ def test_version_stands_in_one_place():
     assert installed == smmux.__version__
 
 
+def test_citation_and_changes_are_of_this_version():
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    newest = re.search(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert (cited[1], newest[1]) == (smmux.__version__, smmux.__version__)
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [("", "there is no C compiler: 'nothing' is not found"), ("sysconfig.get_path = str;", "no Python.h in include")],
