@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import hypothesis
+import pytest
 
 # Runs in CI are the same every time; by hand, hypothesis looks for new examples.
 # A busy computer, or a sanitized core, makes no example too slow.
@@ -13,6 +14,17 @@ hypothesis.settings.register_profile("dev", **PATIENT)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+CHECKOUT = (Path(__file__).parents[1] / "csrc").is_dir()
+collect_ignore = [] if CHECKOUT else ["experiments", "notebooks", "package/test_readme.py", "package/test_source_rules.py"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Beside an installed package, without its checkout, leave out tests of the checkout's own files."""
+    away = [item for item in items if not CHECKOUT and item.get_closest_marker("checkout")]
+    if away:
+        config.hook.pytest_deselected(items=away)
+        items[:] = [item for item in items if item not in away]
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

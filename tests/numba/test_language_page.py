@@ -1,8 +1,11 @@
 """The page of the language says what the compiler answers."""
 
+import pytest
+
 from tests.numba import language_page
 
 
+@pytest.mark.checkout
 def test_the_page_is_current() -> None:
     assert language_page.page() == language_page.PAGE.read_text(), "run: python -m tests.numba.language_page"
 

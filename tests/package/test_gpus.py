@@ -36,6 +36,7 @@ def test_every_value_is_in_range_and_has_a_known_source(gpu):
         assert all(key in gpus.TITLES and key != gpus.CHANGED for key in keys(gpu.sources[name])), name
 
 
+@pytest.mark.checkout
 def test_sources_in_comments_have_a_title():
     root = Path(__file__).parents[2]
     texts = [

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import smmux
 from smmux import _core, gpus
 from smmux.__main__ import main
 from smmux.command_words import argument
@@ -66,7 +67,7 @@ def test_tables_are_machine_readable(capsys):
 
 def test_the_page_of_counters_is_that_of_the_table(capsys):
     assert main(["counters", "--markdown"]) == 0
-    page = (Path(__file__).parents[2] / "smmux/COUNTERS.md").read_text()
+    page = (Path(smmux.__file__).parent / "COUNTERS.md").read_text()
     assert page == capsys.readouterr().out, "run: python -m smmux counters --markdown > smmux/COUNTERS.md"
 
 

@@ -20,6 +20,7 @@ from smmux.launch_options import OPTIONS, LaunchOptions, complete, for_core
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.checkout
 def test_version_stands_in_one_place():
     assert re.fullmatch(r"\d+\.\d+\.\d+", smmux.__version__)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -31,12 +32,14 @@ def test_version_stands_in_one_place():
     assert installed == smmux.__version__
 
 
+@pytest.mark.checkout
 def test_citation_and_changes_are_of_this_version():
     cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     newest = re.search(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert (cited[1], newest[1]) == (smmux.__version__, smmux.__version__)
 
 
+@pytest.mark.checkout
 @pytest.mark.parametrize(
     ("code", "message"),
     [("", "there is no C compiler: 'nothing' is not found"), ("sysconfig.get_path = str;", "no Python.h in include")],
@@ -53,6 +56,7 @@ def test_a_build_without_tools_says_what_to_install(tmp_path, code, message):
     assert "sudo apt-get install gcc python3-dev" in run.stderr
 
 
+@pytest.mark.checkout
 def test_runtime_dependencies_are_three():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert sorted(re.split(r"[<>=]", text)[0] for text in project["dependencies"]) == ["matplotlib", "numpy", "tqdm"]

@@ -76,6 +76,7 @@ def test_threads_share_a_table_without_breaking_it():
     assert all(above - below >= 256 for below, above in pairwise(entries))
 
 
+@pytest.mark.checkout
 def test_free_threaded_interpreters_keep_the_gil_off():
     """Where such an interpreter runs the tests, importing the core must not have switched the GIL on."""
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
