@@ -8,11 +8,11 @@ from typing import Any
 
 from smmux.advice.banks import conflicts, padded
 from smmux.advice.barriers import unneeded, without
+from smmux.advice.constant_tables import tables
 from smmux.advice.improvement import Improvement
 from smmux.advice.layout import layouts
 from smmux.advice.partitions import camping
 from smmux.advice.sites import sites_of
-from smmux.advice.tables import tables
 from smmux.kernel import Kernel
 from smmux.result import Result
 

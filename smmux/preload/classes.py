@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from smmux.compiler.backend.polynomials import Opaque, Polynomial, Symbol
 from smmux.placement import extent, place
+from smmux.preload.intervals import Runs, united
 from smmux.preload.names import Names
 from smmux.preload.occurrences import Found
-from smmux.preload.runs import Runs, united
 from smmux.preload.table import MAX_ENTRIES, Entry, Extent, Table, ends
 from smmux.preload.tiles import Tile, Tiles
 

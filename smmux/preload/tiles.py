@@ -12,8 +12,8 @@ from smmux.compiler.backend.graph import NaturalLoop
 from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial, Polynomials, Symbol
 from smmux.compiler.backend.trips import Condition, conditions
 from smmux.compiler.ir import Special
+from smmux.preload.intervals import MAX_POINTS, Runs, TooMany, points, strided
 from smmux.preload.names import of_symbol
-from smmux.preload.runs import MAX_POINTS, Runs, TooMany, points, strided
 
 __all__ = ["Linear", "Tile", "Tiles"]
 
