@@ -71,7 +71,7 @@ def touching(words: int, strided: bool, writes: bool) -> Kernel:
 @cache
 def signal(words: int) -> NDArray[np.float32]:
     """Small numbers, whose sums are exact."""
-    return (np.arange(words) % 61).astype(np.float32)
+    return np.resize(np.arange(61, dtype=np.float32), words)
 
 
 def indices(strided: bool, words: int, rounds: int) -> NDArray[np.int64]:

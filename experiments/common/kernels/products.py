@@ -16,10 +16,12 @@ __all__ = ["PROBES"]
 
 THREADS, ROWS, DEPTH = 64, 16, 16
 BLOCKS_PER_SM = 8
+DEEPEST = 512
+"""Columns of the first matrix, and rows of the second one."""
 
 
 @cuda.jit
-def multiply_matrices(a, b, c):
+def multiply_matrices(a, b, c, depth):
     part = cuda.shared.array((DEPTH, ROWS + 1), float32)
     sums = cuda.local.array(ROWS, float32)
     t = cuda.threadIdx.x
@@ -27,7 +29,7 @@ def multiply_matrices(a, b, c):
     first = cuda.blockIdx.y * ROWS
     for r in range(ROWS):
         sums[r] = float32(0)
-    for k in range(0, a.shape[1], DEPTH):
+    for k in range(0, depth, DEPTH):
         for r in range(0, ROWS, THREADS // DEPTH):
             part[t % DEPTH, r + t // DEPTH] = a[first + r + t // DEPTH, k + t % DEPTH]
         cuda.syncthreads()
@@ -41,19 +43,22 @@ def multiply_matrices(a, b, c):
 
 
 def product(gpu: Gpu, quick: bool) -> float:
-    """GFLOPS of a product of matrices that give each SM eight blocks."""
-    rows, columns = ROWS * gpu.sm_count, THREADS * BLOCKS_PER_SM
+    """GFLOPS of a product of matrices that give each SM eight blocks.
+
+    All runs multiply parts of the same matrices: how far apart rows lie decides whether they are in one partition.
+    """
+    rows, columns, depth = ROWS * gpu.sm_count, THREADS * BLOCKS_PER_SM, DEEPEST // (8 if quick else 2)
+    random = np.random.default_rng(DEEPEST)
+    a = random.random((rows, DEEPEST), dtype=np.float32)
+    b = random.random((DEEPEST, columns), dtype=np.float32)
 
     def clocks(depth: int) -> int:
-        random = np.random.default_rng(depth)
-        a = random.random((rows, depth), dtype=np.float32)
-        b = random.random((depth, columns), dtype=np.float32)
         c = np.zeros((rows, columns), np.float32)
-        result = on_card(multiply_matrices, (columns // THREADS, rows // ROWS), THREADS, (a, b, c), gpu)
-        agrees("product", c, a.astype(np.float64) @ b, 1e-5)
+        grid = columns // THREADS, rows // ROWS
+        result = on_card(multiply_matrices, grid, THREADS, (a, b, c, np.int32(depth)), gpu)
+        agrees("product", c, a[:, :depth].astype(np.float64) @ b[:depth], 1e-5)
         return result.cycles
 
-    depth = 64 if quick else 256
     return gigabytes(gpu, 2 * rows * columns * depth, clocks(2 * depth) - clocks(depth))
 
 
