@@ -14,7 +14,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial
+from smmux.compiler.backend.symbolic import Iteration, Opaque, Polynomial
+from smmux.compiler.ir import Reg
 from smmux.preload.classes import CLASSES, Row
 from smmux.preload.counters import Counters, NoBox
 from smmux.preload.occurrences import Part
@@ -41,11 +42,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A read of the source, and its index along each side, counted from the side's first element."""
+    """A read of the source, and its index along each side, counted from the side's first element. written: for a side
+    whose index is held at an edge, the index as it stands in the source, from the axis's first element; else None."""
 
     node: ast.Subscript
-    line: int
     indices: tuple[Linear, ...]
+    written: tuple[ast.expr | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ def box(study: Study, number: int) -> Box:
     if array.ndim == 1:
         return _of_vector(study, name, array, rows, parts)
     forms = [_by_axis(study.tiles, row, part, array) for row, part in zip(rows, parts, strict=True)]
-    return _boxed(study, name, array, rows, forms, array.shape)
+    held = [_held(study.tiles, row, part, array) for row, part in zip(rows, parts, strict=True)]
+    return _boxed(study, name, array, rows, forms, array.shape, held)
 
 
 def _part(study: Study, row: Row, array: NDArray[Any]) -> Part:
@@ -121,8 +124,8 @@ def _by_axis(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[L
     forms = []
     for stride, length in zip(strides, array.shape, strict=True):
         if stride in known:
-            axis, form = known[stride], tiles.linear(known[stride].index)
-            low, high = _ends(tiles, form, row.found.line)
+            axis, form = known[stride], tiles.linear(tiles.unclamped(known[stride].index))
+            low, high = _extremes(tiles, axis.index, row.found.line)
             if (axis.top >= length and high >= length) or (axis.bottom < 0 and low < 0):
                 raise NoBox("an index that may pass the ends of its axis", row.found.line)
             forms.append(form)
@@ -134,14 +137,30 @@ def _by_axis(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[L
     return tuple(forms)
 
 
+def _held(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[ast.expr | None, ...]:
+    """The indices of a read, as written, of the axes along which they are held at an edge."""
+    strides = [stride // array.itemsize for stride in array.strides]
+    clamped = [a.stride for a in part.axes if tiles.unclamped(a.index) != a.index]
+    assert row.found.node is not None
+    index = row.found.node.slice
+    items = index.elts if isinstance(index, ast.Tuple) else [index]
+    if clamped and len(items) != len(strides):
+        raise NoBox("an index that is not told apart by axis", row.found.line)
+    return tuple(items[k] if stride in clamped else None for k, stride in enumerate(strides))
+
+
 def _of_vector(study: Study, name: str, array: NDArray[Any], rows: Sequence[Row], parts: Sequence[Part]) -> Box:
     """The smallest box of an array of one axis, with rows of any length that its indices name, or without."""
-    linear = [study.tiles.linear(part.index) for part in parts if isinstance(part.index, Polynomial)]
-    found = _boxed(study, name, array, rows, [(form,) for form in linear], array.shape)
-    for pitch, value in _pitches(study.tiles, [part.index for part in parts if isinstance(part.index, Polynomial)]):
+    plain = [study.tiles.unclamped(part.index) for part in parts if isinstance(part.index, Polynomial)]
+    linear = [study.tiles.linear(index) for index in plain]
+    held = [_held(study.tiles, row, part, array) for row, part in zip(rows, parts, strict=True)]
+    found = _boxed(study, name, array, rows, [(form,) for form in linear], array.shape, held)
+    if any(one is not None for ones in held for one in ones):
+        return found
+    for pitch, value in _pitches(study.tiles, plain):
         forms = [_split(form, pitch) for form in linear]
         try:
-            other = _boxed(study, name, array, rows, forms, (math.inf, math.inf))
+            other = _boxed(study, name, array, rows, forms, (math.inf, math.inf), [(None, None)] * len(rows))
         except NoBox:
             continue
         if other.elements < found.elements:
@@ -190,10 +209,11 @@ def _boxed(
     rows: Sequence[Row],
     forms: Sequence[tuple[Linear, ...]],
     lengths: Sequence[float],
+    held: Sequence[tuple[ast.expr | None, ...]],
 ) -> Box:
     sides = tuple(_side(study, [form[k] for form in forms], rows, length) for k, length in enumerate(lengths))
     uses, counters = [], Counters(study.source, study.tiles)
-    for row, form in zip(rows, forms, strict=True):
+    for row, form, written in zip(rows, forms, held, strict=True):
         inner = (
             replace(one, block=(0, 0, 0), constant=one.constant - side.first)
             for one, side in zip(form, sides, strict=True)
@@ -201,7 +221,7 @@ def _boxed(
         assert row.found.node is not None
         for place in {place for one in form for place, _ in one.loops}:
             counters.of(place, row.found.node)
-        uses.append(Use(row.found.node, row.found.line, tuple(inner)))
+        uses.append(Use(row.found.node, tuple(inner), written))
     return Box(name, sides, tuple(uses), array.itemsize, array.size)
 
 
@@ -228,6 +248,21 @@ def _within(tiles: Tiles, form: Linear, line: int) -> tuple[int, int]:
     counts += [(c, fixed[place]) for place, c in form.loops]
     moves = [c * (max(n, 1) - 1) for c, n in counts]
     return form.constant + sum(min(m, 0) for m in moves), form.constant + sum(max(m, 0) for m in moves)
+
+
+def _extremes(tiles: Tiles, value: Polynomial, line: int) -> tuple[int, int]:
+    """The smallest and the largest value of an index, held at edges, in any block."""
+    symbols = [s for s in value.symbols if isinstance(s, Reg) and s in tiles.values.clamps]
+    factor, rest = value.by(symbols[0]) if symbols else (Polynomial(), value)
+    if factor == Polynomial.constant(1) and not rest.symbols:
+        clamp, moved = tiles.values.clamps[symbols[0]], sum(c for _, c in rest.terms)
+        low, high = _extremes(tiles, tiles.values.of(clamp.form), line)
+        if clamp.low:
+            low, high = max(low, min(clamp.limit, clamp.edge + 1)), max(high, clamp.limit)
+        else:
+            low, high = min(low, clamp.limit), min(high, max(clamp.limit, clamp.edge - 1))
+        return low + moved, high + moved
+    return _ends(tiles, tiles.linear(tiles.unclamped(value)), line)
 
 
 def _ends(tiles: Tiles, form: Linear, line: int) -> tuple[int, int]:

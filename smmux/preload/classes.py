@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux.compiler.backend.polynomials import Opaque, Polynomial, Symbol
+from smmux.compiler.backend.symbolic import Opaque, Polynomial, Symbol
 from smmux.placement import extent, place
 from smmux.preload.intervals import Runs, united
 from smmux.preload.names import Names
@@ -51,11 +51,12 @@ class Rows:
                 if isinstance(part.index, Opaque):
                     raise part.index
                 indices.append(part.index)
-                linear = self.tiles.linear(part.index)
+                plain = self.tiles.unclamped(part.index)
+                linear = self.tiles.linear(plain)
                 tiles.append(self.tiles.tile(linear, part.unit, part.width, part.loops))
                 if any(self.tiles.lowest(one) < 0 for one in part.unsure):
                     raise Opaque("an index that may be negative, which counts from the end")
-                symbols |= part.index.symbols | self.tiles.symbols(linear)
+                symbols |= plain.symbols | self.tiles.symbols(linear)
         except Opaque as error:
             return Row(found, CLASSES[2], "", error.reason, ())
         known = [symbol for symbol in symbols if self.tiles.values.number(symbol) is not None]

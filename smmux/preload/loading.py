@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -69,11 +70,11 @@ class Loading:
         sides = group[0].sides
         starts = []
         for wish, side in zip(SIDES[len(sides) - 1], sides, strict=True):
-            text = self._start(side)
+            text = self._begin(side)
             if any(side.block) and text not in self.starts:
                 self.starts[text] = self.new(wish, f"{wish}_side")
                 yield f"{self.starts[text]} = {text}"
-            starts.append(self.starts.get(text, text))
+            starts.append(self.start(side))
         turns = [self._turns(side, k, len(sides)) for k, side in enumerate(sides)]
         place = self.new("place") if group[0].pitch else ""
         unrolled = bool(place) and not any(turn.head.startswith("for") for along in turns for turn in along)
@@ -82,8 +83,19 @@ class Loading:
             yield f"{place} = {self._flat(group[0], *first)}"
         yield from self._nest(group, starts, turns, (), place, unrolled)
 
-    def _start(self, side: Side) -> str:
-        """Where a side begins."""
+    def start(self, side: Side) -> str:
+        """Where a side begins: a name, or a number."""
+        text = self._begin(side)
+        return self.starts.get(text, text)
+
+    def behind(self, index: ast.expr, side: Side) -> str:
+        """An index of the source, counted from where a side begins."""
+        text, start = ast.unparse(index), self.start(side)
+        text = text if isinstance(index, ast.Name | ast.Call | ast.BinOp) else f"({text})"
+        return text if start == "0" else f"{text} - {start}" if start.isidentifier() else f"{text} - ({start})"
+
+    def _begin(self, side: Side) -> str:
+        """Where a side begins, computed."""
         return summed([(c, f"{self.module}.blockIdx.{'xyz'[k]}") for k, c in enumerate(side.block)], side.first)
 
     def _turns(self, side: Side, k: int, count: int) -> list[_Turn]:

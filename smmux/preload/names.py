@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from smmux.compiler.backend.polynomials import Iteration, Polynomial, Polynomials, Symbol
+from smmux.compiler.backend.polynomials import Polynomials
+from smmux.compiler.backend.symbolic import Iteration, Polynomial, Symbol
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.compiler.ir import Imm, Operand, Param, Reg, Special
 
@@ -46,6 +47,8 @@ class Names:
             return f"#{self.targets.get(line, line)}"
         if isinstance(symbol, Param):
             return self.values.function.params[symbol.word].name
+        if isinstance(symbol, Reg) and (clamp := self.values.clamps.get(symbol)) is not None:
+            return f"{'max' if clamp.low else 'min'}({self.text(self.values.of(clamp.form))}, {clamp.limit})"
         if isinstance(symbol, Reg):
             return symbol.name or self._computed(symbol)
         kind, _, axis = of_symbol(symbol).partition(".") if isinstance(symbol, Special) else ("constant", "", "")

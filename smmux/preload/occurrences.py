@@ -11,8 +11,9 @@ from typing import Any
 from smmux.compiler import frontend
 from smmux.compiler.backend.integer_ranges import Ranges
 from smmux.compiler.backend.legalize import normalize
-from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial, Polynomials
+from smmux.compiler.backend.polynomials import Polynomials
 from smmux.compiler.backend.ssa import construct
+from smmux.compiler.backend.symbolic import Iteration, Opaque, Polynomial
 from smmux.compiler.backend.trips import conditions
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.compiler.ir import Block, Function, Instr, Mem, Operand, Space
@@ -167,7 +168,7 @@ def stretched(signature: Signature) -> Signature:
 
 def meaning(values: Polynomials, one: Found) -> tuple[object, ...]:
     """What an access's range is computed from: its indices, and the conditions of the loops that these count."""
-    indices = [part.index for part in one.parts]
+    indices = [part.index if isinstance(part.index, Opaque) else values.opened(part.index) for part in one.parts]
     counted = {s.place for i in indices if isinstance(i, Polynomial) for s in i.symbols if isinstance(s, Iteration)}
     loops = [loop for loop in values.ranges.graph.loops if values.iteration(loop).place in counted]
     return (*(i for i in indices if isinstance(i, Polynomial)), *(tuple(conditions(values, loop)) for loop in loops))

@@ -116,7 +116,7 @@ def _boxes(studied: Study, room: int) -> tuple[list[Box], dict[str, NoBox]]:
             chosen.append((number, one))
         else:
             reason = f"a tile of {one.nbytes} bytes ({' x '.join(map(str, one.shape))}), for which {room} are free"
-            left[one.name] = NoBox(reason, one.uses[0].line)
+            left[one.name] = NoBox(reason, one.uses[0].node.lineno)
     return [one for _, one in sorted(chosen, key=lambda pair: pair[0])], left
 
 
@@ -144,12 +144,13 @@ class _Writer:
 
     def kernel(self, left: dict[str, NoBox]) -> TiledKernel:
         """The kernel with its tiles."""
-        uses = [(one, use, self._at(use)) for one in self.boxes for use in one.uses]
+        loading = Loading(self.studied, self.new, self.cuda, self.threads, self.tiles)
+        loads = list(loading.lines(self.boxes))
+        uses = [(one, use, self._at(one, use, loading)) for one in self.boxes for use in one.uses]
         for one, use, index in uses:
             old = self._copy(use.node)
             substitute(self.draft.tree, old, at(expression(f"{self.tiles[one.name]}[{index}]"), old))
-        loading = Loading(self.studied, self.new, self.cuda, self.threads, self.tiles)
-        lines = [*self._head(), *loading.lines(self.boxes), f"{self.cuda}.syncthreads()"]
+        lines = [*self._head(), *loads, f"{self.cuda}.syncthreads()"]
         body = ast.parse("\n".join(lines)).body
         start = int(has_docstring(self.draft.tree))
         first = self.draft.tree.body[start]
@@ -182,10 +183,13 @@ class _Writer:
 
     # -- reads
 
-    def _at(self, use: Use) -> str:
+    def _at(self, one: Box, use: Use, loading: Loading) -> str:
         """The index of a read in a tile."""
         texts = []
-        for form in use.indices:
+        for form, side, written in zip(use.indices, one.sides, use.written, strict=True):
+            if written is not None:
+                texts.append(loading.behind(written, side))
+                continue
             terms = [(c, self.threads[k]) for k, c in enumerate(form.thread) if k in self.threads]
             constant = form.constant
             for place, c in form.loops:

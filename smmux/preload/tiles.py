@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from smmux.compiler.backend.clamps import Clamp
 from smmux.compiler.backend.graph import NaturalLoop
-from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial, Polynomials, Symbol
+from smmux.compiler.backend.polynomials import Polynomials
+from smmux.compiler.backend.symbolic import Iteration, Opaque, Polynomial, Symbol
 from smmux.compiler.backend.trips import Condition, conditions
-from smmux.compiler.ir import Special
+from smmux.compiler.ir import Reg, Special
 from smmux.preload.intervals import MAX_POINTS, Runs, TooMany, points, strided
 from smmux.preload.names import of_symbol
 
@@ -95,6 +97,41 @@ class Tiles:
         moving = [c if n > 1 else 0 for c, n in sizes]
         return Linear(constant, (moving[0], moving[1], moving[2]), (thread[0], thread[1], thread[2]), _items(loops))
 
+    def unclamped(self, value: Polynomial) -> Polynomial:
+        """A polynomial without its clamps, whose tile holds what it has with them. Raises Opaque if it may not.
+
+        What a clamp holds at its limit reads what another thread of the block reads, if the block has one whose index
+        is the limit: every block has where the clamp's form has all values between its ends, and ends beyond it.
+        """
+        for symbol in value.symbols:
+            clamp = self.values.clamps.get(symbol) if isinstance(symbol, Reg) else None
+            if clamp is None:
+                continue
+            factor, rest = value.by(symbol)
+            form = self.linear(self.values.opened(self.values.of(clamp.form)))
+            others = (self.linear(self.values.opened(part)) for part in (factor, rest))
+            reason = f"a {'maximum' if clamp.low else 'minimum'} that may lie outside of the block's tile"
+            if any(_share(form, other) for other in others) or not self._reaches(form, clamp):
+                raise Opaque(reason)
+            return self.unclamped(rest.plus(factor.times(self.values.of(clamp.form))))
+        return value
+
+    def _reaches(self, form: Linear, clamp: Clamp) -> bool:
+        """Whether a form has all values between its ends, and they reach to the limit in every block."""
+        counts = [(abs(c), n) for c, n in zip(form.thread, self.block, strict=True)]
+        if form.loops:
+            return False
+        values = 1
+        for stride, count in sorted(counts):
+            if stride > values:
+                return False
+            values += stride * (count - 1)
+        low = form.constant + sum(min(c * (n - 1), 0) for c, n in zip(form.thread, self.block, strict=True))
+        moves = [c * (n - 1) for c, n in zip(form.block, self.grid, strict=True)]
+        if clamp.low:
+            return low + values - 1 + sum(min(move, 0) for move in moves) >= clamp.limit
+        return low + sum(max(move, 0) for move in moves) <= clamp.limit
+
     def tile(self, index: Linear, unit: int, width: int, around: Sequence[int] = ()) -> Tile:
         """The bytes of accesses of `width` bytes at an index in elements of `unit` bytes; around: the loops in which it
         stands, which may have no iterations. Raises Opaque."""
@@ -122,7 +159,7 @@ class Tiles:
 
     def lowest(self, value: Polynomial) -> int:
         """The smallest value that a polynomial has in the launch; 0 if it has none. Raises Opaque."""
-        linear = self.linear(value)
+        linear = self.linear(self.unclamped(value))
         runs = self.tile(linear, 1, 1).runs
         moves = (c * (n - 1) for c, n in zip(linear.block, self.grid, strict=True))
         return int(runs[0, 0]) + sum(min(move, 0) for move in moves) if len(runs) else 0
@@ -226,6 +263,11 @@ class Tiles:
             ends = np.cumsum(trips)
             known[place] = np.arange(int(trips.sum()), dtype=np.int64) - np.repeat(ends - trips, trips)
         return _at(index, known, 0)
+
+
+def _share(one: Linear, other: Linear) -> bool:
+    """Whether two forms vary together within a block."""
+    return any(a and b for a, b in zip(one.thread, other.thread, strict=True))
 
 
 def _at(value: Linear, known: dict[object, Numbers], count: int) -> Numbers:

@@ -76,6 +76,26 @@ def clamped_to_tile(a, out):
     out[cuda.grid(1)] = tile[31 - t]
 
 
+@cuda.jit
+def edges(a, out, n):
+    x, y = cuda.grid(2)
+    up, down = max(y - 1, 0), min(y + 1, n - 1)
+    left = x - 1 if x > 0 else 0
+    out[y, x] = a[up, x] + a[down, x] + a[y, left] + a[y, min(x + 1, n - 1)] - 4 * a[y, x]
+
+
+@cuda.jit
+def corner(a, out):
+    x = cuda.grid(1)
+    out[x] = a[max(x, 40)]
+
+
+@cuda.jit
+def along(a, out):
+    x = cuda.grid(1)
+    out[x] = a[max(x - 1, 0) + 2 * x]
+
+
 def floats(*shape):
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
@@ -173,6 +193,30 @@ def test_loops_in_which_threads_take_turns():
     assert found.table.entries == (Entry(0, 4, (40, 0, 0, 0), (40, 0, 0, 49)),)
     loads = recorded.loads(clamped_to_tile, (4,), (32,), args)
     assert recorded.touched(loads, 0, (3, 0, 0)) == set(range(4 * 120, 4 * 170))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_indices_held_at_the_edge_read_what_the_tile_has(dtype):
+    args = (floats(32, 32).astype(dtype), np.zeros((32, 32), dtype), 32)
+    found = preload.analyze(edges, (2, 2), (16, 16), args)
+    assert [read.kind for read in found.reads] == ["quasi-static"] * 5
+    assert "max(blockDim.y*by + ty - 1, 0)" in found.reads[0].index
+    whole = preload.analyze(edges, (3, 2), (16, 16), args)
+    assert any("may lie outside of the block's tile" in read.reason for read in whole.reads)
+
+
+def test_addresses_of_indices_held_at_the_edge():
+    args = (floats(32, 32), floats(32, 32), 32)
+    found = preload.analyze(edges, (2, 2), (16, 16), args)
+    loads = recorded.loads(edges, (2, 2), (16, 16), args)
+    for place in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)):
+        assert {byte // 32 for byte in recorded.touched(loads, 0, place)} <= recorded.lines(found, 0, place)
+
+
+@pytest.mark.parametrize("kernel", [corner, along])
+def test_an_edge_that_not_every_block_reaches_has_no_range(kernel):
+    found = preload.analyze(kernel, 2, 32, (floats(256), floats(64)))
+    assert "may lie outside" in only(found).reason
 
 
 def test_the_analysis_runs_nothing():

@@ -8,6 +8,7 @@ from smmux import cuda, preload
 from smmux.advice.copies import copied
 from tests.preload import paper_kernels as paper
 from tests.preload.random_affine import check_tiled
+from tests.preload.test_analyzer import edges
 
 GPU = "GTX480-48K"
 
@@ -136,6 +137,12 @@ def past_the_axis(a, out):
 
 
 @cuda.jit
+def flat_edge(a, out):
+    i = cuda.grid(1)
+    out[i] = a[max(i - 2, 0)] + a[i]
+
+
+@cuda.jit
 def before_the_axis(a, out):
     x, y = cuda.grid(2)
     out[y, x] = a[y + 1, x - 32]
@@ -166,6 +173,15 @@ def test_a_stencil_of_two_axes_with_loops_and_every_type(dtype):
     args = numbers(40, 33, dtype=dtype), np.zeros((40, 33), dtype)
     tiled = compare(stencil, (3, 3), (16, 16), args)
     assert "a_tile[ty + dy + 1, tx + dx + 1]" in tiled.source
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_indices_held_at_the_edge(dtype):
+    args = numbers(32, 32, dtype=dtype), np.zeros((32, 32), dtype), 32
+    tiled = compare(edges, (2, 2), (16, 16), args)
+    assert "a_tile[up - top, tx + 1]" in tiled.source
+    flat = compare(flat_edge, 2, 32, (numbers(64), numbers(64)))
+    assert "a_tile[max(i - 2, 0) - first]" in flat.source
 
 
 @pytest.mark.parametrize("block", [(8, 4, 2), (16, 1, 1), (4, 4, 4), (32, 2, 1)])

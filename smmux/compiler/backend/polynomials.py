@@ -9,102 +9,21 @@ describes raises Opaque, which says why.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from smmux.compiler.backend.affine import Affine, Atom, atom_key, signed
+from smmux.compiler.backend.affine import Affine, signed
+from smmux.compiler.backend.clamps import CHOICES, Clamp, clamp_of
 from smmux.compiler.backend.fold import evaluate
 from smmux.compiler.backend.graph import NaturalLoop
 from smmux.compiler.backend.integer_ranges import Ranges
 from smmux.compiler.backend.operation_ranges import fits
 from smmux.compiler.backend.phi import Phi
+from smmux.compiler.backend.symbolic import Iteration, Monomial, Opaque, Polynomial, Symbol
 from smmux.compiler.index import Index
 from smmux.compiler.ir import Block, ConstWord, Imm, Instr, Operand, Param, Reg, Special, SpecialName, Type
 
-__all__ = ["Iteration", "Opaque", "Polynomial", "Polynomials", "Symbol"]
+__all__ = ["Polynomials"]
 
 MASK = 0xFFFFFFFF
-
-
-@dataclass(frozen=True, slots=True)
-class Iteration:
-    """How many iterations of a loop have passed; place: of the loop's header in the function, outer loops first."""
-
-    place: int
-
-
-Symbol = Atom | Iteration
-Monomial = tuple[Symbol, ...]
-
-
-class Opaque(Exception):
-    """A value that is no polynomial; reason: why not, in words that follow "because of"."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True)
-class Polynomial:
-    """A sum of products: each with its coefficient, in the order of their symbols; no coefficient is 0.
-
-    It is exact, but equal to the machine's value modulo 2^32 alone."""
-
-    terms: tuple[tuple[Monomial, int], ...] = ()
-
-    @classmethod
-    def of(cls, symbol: Symbol) -> Polynomial:
-        """The value of a symbol."""
-        return cls((((symbol,), 1),))
-
-    @classmethod
-    def constant(cls, number: int) -> Polynomial:
-        """A number."""
-        return cls((((), number),) if number else ())
-
-    def plus(self, other: Polynomial, factor: int = 1) -> Polynomial:
-        """self + factor * other."""
-        total = dict(self.terms)
-        for monomial, coefficient in other.terms:
-            total[monomial] = total.get(monomial, 0) + factor * coefficient
-        return _sorted(total)
-
-    def times(self, other: Polynomial) -> Polynomial:
-        """self * other."""
-        total: dict[Monomial, int] = {}
-        for a, x in self.terms:
-            for b, y in other.terms:
-                product = tuple(sorted((*a, *b), key=_symbol_key))
-                total[product] = total.get(product, 0) + x * y
-        return _sorted(total)
-
-    @property
-    def symbols(self) -> dict[Symbol, None]:
-        """All symbols, in order."""
-        return {symbol: None for monomial, _ in self.terms for symbol in monomial}
-
-    def by(self, symbol: Symbol) -> tuple[Polynomial, Polynomial]:
-        """(factor, rest) with self == factor * symbol + rest. Raises Opaque where the symbol has a power."""
-        factor: dict[Monomial, int] = {}
-        rest: dict[Monomial, int] = {}
-        for monomial, coefficient in self.terms:
-            places = [i for i, one in enumerate(monomial) if one == symbol]
-            if len(places) > 1:
-                raise Opaque("a square")
-            if places:
-                factor[monomial[: places[0]] + monomial[places[0] + 1 :]] = coefficient
-            else:
-                rest[monomial] = coefficient
-        return _sorted(factor), _sorted(rest)
-
-
-def _sorted(total: dict[Monomial, int]) -> Polynomial:
-    kept = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
-    return Polynomial(tuple(sorted(kept, key=lambda term: [_symbol_key(s) for s in term[0]])))
-
-
-def _symbol_key(symbol: Symbol) -> tuple[int, int, str]:
-    return (4, symbol.place, "") if isinstance(symbol, Iteration) else atom_key((symbol, 1))
 
 
 LINEAR = {
@@ -142,6 +61,7 @@ class Polynomials:
         self.defs, self.forms = ranges.defs, ranges.forms
         self.loops: dict[Block, NaturalLoop] = {loop.header: loop for loop in ranges.graph.loops}
         self.places = {i: block for block in ranges.graph.order for i in block.instrs if isinstance(i, Index)}
+        self.clamps: dict[Reg, Clamp] = {}
         self._unsure: dict[Reg, Operand] = {}
         self._known: dict[Reg, Polynomial | Opaque] = {}
         self._counters: dict[Reg, Polynomial | Opaque] = {}
@@ -151,9 +71,9 @@ class Polynomials:
 
     def of(self, operand: Operand) -> Polynomial:
         """An operand, whose counters are replaced by iteration numbers. Raises Opaque."""
-        return self._counted(self._raw(operand))
+        return self._counted(self.raw(operand))
 
-    def _raw(self, operand: Operand) -> Polynomial:
+    def raw(self, operand: Operand) -> Polynomial:
         """An operand by the symbols of its function, among which are the phis of counters."""
         if isinstance(operand, Imm):
             return Polynomial.constant(signed(operand.bits))
@@ -180,7 +100,7 @@ class Polynomials:
         """An affine form."""
         total = Polynomial.constant(signed(form.constant))
         for atom, coefficient in form.terms:
-            total = total.plus(self._raw(atom), signed(coefficient))
+            total = total.plus(self.raw(atom), signed(coefficient))
         return total
 
     def _atom(self, atom: Special | Param | ConstWord) -> Polynomial:
@@ -201,7 +121,7 @@ class Polynomials:
         if isinstance(instr, Index):
             place = instr.dsts.index(reg)
             axes = len(instr.axes)
-            return self._axis(instr, place) if place < axes else self._raw(instr.bases[place - axes])
+            return self._axis(instr, place) if place < axes else self.raw(instr.bases[place - axes])
         try:
             return self._operation(instr)
         except Opaque:
@@ -211,12 +131,12 @@ class Polynomials:
 
     def _axis(self, index: Index, k: int) -> Polynomial:
         """The index of an axis, counted from its start; `unsure` tells whether that is certain."""
-        value = self._raw(index.srcs[k])
+        value = self.raw(index.srcs[k])
         if not index.axes[k].signed:
             return value
         low, high = self.bounds(index, k)
         if high < 0:
-            return value.plus(self._raw(index.extent(k)))
+            return value.plus(self.raw(index.extent(k)))
         if low < 0:
             self._unsure[index.dsts[k]] = index.srcs[k]
         return value
@@ -264,20 +184,23 @@ class Polynomials:
         if instr.op in LINEAR:
             total = Polynomial()
             for source, factor in zip(instr.srcs, LINEAR[instr.op], strict=True):
-                total = total.plus(self._raw(source), factor)
+                total = total.plus(self.raw(source), factor)
             return total
         if instr.op in ("mul.lo.s32", "mad.lo.s32"):
-            product = self._raw(instr.srcs[0]).times(self._raw(instr.srcs[1]))
-            return product.plus(self._raw(instr.srcs[2])) if instr.op == "mad.lo.s32" else product
+            product = self.raw(instr.srcs[0]).times(self.raw(instr.srcs[1]))
+            return product.plus(self.raw(instr.srcs[2])) if instr.op == "mad.lo.s32" else product
         if instr.op == "selp.b32" and (word := self._held(instr)) is not None:
-            return self._raw(word)
+            return self.raw(word)
         if instr.op == "selp.b32" and self._python_remainder(instr):
             raise Opaque("a remainder")
+        if instr.op in CHOICES and (clamp := clamp_of(self, instr)) is not None:
+            self.clamps[instr.dsts[0]] = clamp
+            return Polynomial.of(instr.dsts[0])
         if instr.mem is not None:
             raise Opaque(f"a value loaded from {instr.mem.array.name!r}" if "ld." in instr.op else "an atomic's result")
         for source in instr.srcs:  # the reason is the first that there was
             if isinstance(source, Reg) and source.type is not Type.PRED:
-                self._raw(source)
+                self.raw(source)
         raise Opaque(
             NAMES.get(instr.op, "a conversion" if instr.op.startswith("cvt") else f"an operation ({instr.op})")
         )
@@ -298,6 +221,14 @@ class Polynomials:
         if sign is None or sign.op != "shr.s32" or sign.srcs[0] is not word:
             return None
         return word if isinstance(sign.srcs[1], Imm) and sign.srcs[1].bits == 31 else None
+
+    def opened(self, value: Polynomial) -> Polynomial:
+        """A polynomial whose clamps are taken for what they hold at an edge."""
+        for symbol in value.symbols:
+            if isinstance(symbol, Reg) and symbol in self.clamps:
+                factor, rest = value.by(symbol)
+                return self.opened(rest.plus(factor.times(self.of(self.clamps[symbol].form))))
+        return value
 
     # -- counters
 
@@ -337,7 +268,7 @@ class Polynomials:
         phi = self.defs[reg]
         assert isinstance(phi, Phi)
         loop = self.loops[self.ranges.home[phi]]
-        steps = {self._raw(phi.source(latch)).plus(Polynomial.of(reg), -1) for latch in loop.latches}
+        steps = {self.raw(phi.source(latch)).plus(Polynomial.of(reg), -1) for latch in loop.latches}
         starts = {self.of(phi.source(pred)) for pred in phi.preds if pred not in loop.latches}
         changed = f"{reg.name!r}, which the loop does not advance by a fixed step"
         if len(steps) != 1 or len(starts) != 1:

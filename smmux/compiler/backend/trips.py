@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smmux.compiler.backend.graph import NaturalLoop
-from smmux.compiler.backend.polynomials import Iteration, Opaque, Polynomial, Polynomials
+from smmux.compiler.backend.polynomials import Polynomials
+from smmux.compiler.backend.symbolic import Iteration, Opaque, Polynomial
 from smmux.compiler.ir import Imm, Operand, Reg
 
 __all__ = ["Condition", "conditions"]
@@ -71,6 +72,11 @@ def _pair(sources: tuple[Operand, ...]) -> tuple[Operand, Operand] | None:
 def _condition(
     values: Polynomials, loop: NaturalLoop, relation: str, one: Operand, other: Operand, entered: bool
 ) -> Iterator[Condition]:
+    least = values.defs.get(other) if isinstance(other, Reg) else None
+    if least is not None and (least.op, relation[0]) in (("min.s32", "l"), ("max.s32", "g")):
+        for source in least.srcs:  # less than the least of two is less than each
+            yield from _condition(values, loop, relation, one, source, entered)
+        return
     try:
         step, start = values.of(one).plus(values.of(other), -1).by(values.iteration(loop))
     except Opaque:
