@@ -130,6 +130,7 @@ def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str, optio
 
 def _add_preload(preload: argparse.ArgumentParser) -> None:
     _add_kernel(preload, "preload")
+    preload.add_argument("--tile", action="store_true", help="print the kernel with what it reads in shared memory")
     preload.set_defaults(action=_preload)
 
 
@@ -282,10 +283,13 @@ def _advise(options: argparse.Namespace) -> None:
 
 
 def _preload(options: argparse.Namespace) -> None:
-    arguments = tuple(argument(text) for text in options.arguments)
-    found = smmux.preload.analyze(
-        kernel_of(options.kernel), options.grid, options.block, arguments, dynshared=options.dynshared
-    )
+    kernel, arguments = kernel_of(options.kernel), tuple(argument(text) for text in options.arguments)
+    launch = kernel, options.grid, options.block, arguments
+    if options.tile:
+        source = smmux.preload.tile(*launch, dynshared=options.dynshared).source
+        print(json.dumps({"source": source}, indent=2) if options.json else source, end="")
+        return
+    found = smmux.preload.analyze(*launch, dynshared=options.dynshared)
     print(found.to_json(indent=2) if options.json else found)
 
 

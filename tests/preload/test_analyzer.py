@@ -7,6 +7,7 @@ import pytest
 
 import smmux
 from smmux import cuda, preload
+from smmux.__main__ import main
 from smmux.preload import MAX_ENTRIES, Entry
 from tests.preload import recorded
 
@@ -232,6 +233,30 @@ def test_text_and_json_hold_the_same():
     told = json.loads(found.to_json())
     assert told["coverage"] == found.coverage == 0
     assert [access["text"] for access in told["accesses"]] == ["out[i]", "a[i + by]"]
+
+
+KERNEL = """
+from smmux import cuda
+
+@cuda.jit
+def add(a, b):
+    i = cuda.grid(1)
+    b[i] = a[i] + a[0]
+"""
+
+
+def test_the_command_line(tmp_path, capsys):
+    (tmp_path / "kernels.py").write_text(KERNEL)
+    launch = ["--grid", "2", "--block", "32", "float32[64]", "float32[64]"]
+    words = ["preload", f"{tmp_path}/kernels.py:add"]
+    assert main([*words, *launch]) == 0
+    assert "preload table: 2 of 128 entries (a 2)" in capsys.readouterr().out
+    assert main([*words, "--json", *launch]) == 0
+    assert json.loads(capsys.readouterr().out)["coverage"] == 1
+    assert main([*words, "--tile", *launch]) == 1
+    assert "move differently from block to block" in capsys.readouterr().err
+    assert main([*words, "--tile", "--grid", "1", "--block", "32", "float32[64]", "float32[64]"]) == 0
+    assert "a_tile[tx]" in capsys.readouterr().out
 
 
 @cuda.jit(device=True)
