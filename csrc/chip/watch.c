@@ -52,14 +52,20 @@ void watch_reset(struct watch *w) {
     if (w->warps) memset(w->warps, 0, (size_t)w->sm_count * MAX_WARPS * sizeof *w->warps);
 }
 
+/* Does a warp wait for memory: for an access, or for room for one? */
+static bool waits_for_memory(const struct sm *sm, uint32_t slot) {
+    return sm->warps[slot].accesses_pending || sm->claiming >> slot & 1;
+}
+
 /* Look at one warp. Equal states may be one in which it stands, as for a value from memory, however
  * long that takes. At a barrier or for shared memory it waits for other warps, which may spin. */
-static void look(struct watched *seen, const struct sm *sm, const struct warp *w, uint32_t sample) {
+static void look(struct watched *seen, const struct sm *sm, uint32_t slot, uint32_t sample) {
+    const struct warp *w = &sm->warps[slot];
     const uint64_t state = state_of(sm, w), made = made_of(sm, w);
     for (uint32_t k = 0; k < WATCH_STATES; k++) {
         if (seen->state[k] != state) continue;
         seen->moved |= seen->made[k] != made;
-        seen->back |= seen->moved || !w->accesses_pending;
+        seen->back |= seen->moved || !waits_for_memory(sm, slot);
     }
     seen->state[sample % WATCH_STATES] = state;
     seen->made[sample % WATCH_STATES] = made;
@@ -72,8 +78,7 @@ void watch_sample(struct watch *w) {
     for (uint32_t i = 0; i < w->sm_count; i++)
         for (uint32_t slot = 0; slot < w->sms[i].warp_limit; slot++)
             if (is_live(&w->sms[i].warps[slot]))
-                look(&w->warps[i * MAX_WARPS + slot], &w->sms[i], &w->sms[i].warps[slot],
-                     w->samples);
+                look(&w->warps[i * MAX_WARPS + slot], &w->sms[i], slot, w->samples);
     w->sampled = w->cycle;
     w->samples++;
 }
