@@ -161,6 +161,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--html", type=Path, metavar="PAGE.html", help="write the result there as a notebook would show it"
     )
+    run.add_argument(
+        "--trace", type=Path, metavar="RUN.json", help="write the time line of the run there, for ui.perfetto.dev"
+    )
     run.add_argument("--lines", action="store_true", help="counters per source line")
     run.add_argument("--listing", action="store_true", help="print the compiled program first")
     run.set_defaults(action=_run)
@@ -232,6 +235,8 @@ def _policies(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
+    if options.trace:
+        _check_place(options.trace)
     kernel = kernel_of(options.kernel)
     result = kernel.simulate(
         options.grid,
@@ -241,8 +246,11 @@ def _run(options: argparse.Namespace) -> None:
         schedule=options.schedule,
         dynshared=options.dynshared,
         profile=options.lines or options.html is not None,
+        trace=options.trace is not None,
         **{name: getattr(options, name) for name in _options_of_run()},
     )
+    if options.trace and result.trace is not None:
+        result.trace.to_perfetto(options.trace)
     options.status = int(bool(result.findings and result.findings.errors))
     if options.html:
         options.html.write_text(f"<!DOCTYPE html><meta charset='utf-8'>{result._repr_html_()}", encoding="utf-8")

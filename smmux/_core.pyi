@@ -26,6 +26,10 @@ PC_COUNTERS: Final[list[tuple[str, str, str]]]
 """Counters per instruction: (name, unit, definition)."""
 WAITS: Final[list[tuple[str, str, str]]]
 """Reasons to wait: (name, counter of the idle time, what the warp waits for)."""
+TRACE: Final[list[tuple[str, str]]]
+"""Kinds of events of a time line in the order of their numbers: (name, what happens and what its value is)."""
+SAMPLES: Final[list[tuple[str, str, str]]]
+"""What a sample of a time line has: (name, unit, definition)."""
 ERRORS: Final[list[tuple[str, str, str]]]
 """Errors: (name, exception, message)."""
 FINDINGS: Final[list[tuple[str, str, str, str]]]

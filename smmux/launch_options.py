@@ -58,6 +58,10 @@ MAX_ACCESSES: Final = 1 << 20
 """Most accesses that an SM records, as in the core (record.h): 152 bytes each."""
 
 
+MAX_EVENTS: Final = 1 << 20
+"""Most events of a time line that an SM keeps, as in the core (trace.h): 16 bytes each."""
+
+
 @runtime_checkable
 class Preloads(Protocol):
     """A preload table: smmux.preload.Table."""
@@ -107,6 +111,13 @@ def _management(name: str, value: Any) -> int:
     if callable(value):
         return policies.number("management", "dynamic")
     return policies.number("management", policies.chosen("management", name, value))
+
+
+def _events(name: str, value: Any) -> int:
+    """How many events of a time line an SM keeps; the core takes 1 for what is in proportion to the instructions."""
+    if isinstance(value, bool):
+        return int(value)
+    return integer(name, value, 2, MAX_EVENTS)
 
 
 def _preloads(name: str, value: Any) -> int:
@@ -228,6 +239,17 @@ class LaunchOptions(TypedDict, total=False):
             "accesses",
             _between(0, MAX_ACCESSES),
             "how many accesses to memory are kept of one block of each SM, with the addresses of their lanes",
+        ),
+    ]
+    trace: Annotated[
+        bool | int,
+        Option(
+            False,
+            "trace",
+            _events,
+            "whether the run keeps a time line, `result.trace`: what happens to blocks and warps, and samples of what "
+            "multiprocessors and memory do. True keeps as much as fits a byte per warp instruction beyond 11 kB an SM; "
+            "a number keeps so many events of each SM. It changes no cycle",
         ),
     ]
     check: Annotated[

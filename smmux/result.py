@@ -20,6 +20,7 @@ from smmux.gpus import Gpu
 from smmux.management import name_of
 from smmux.printed import text_of
 from smmux.recorded import accesses_of
+from smmux.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +60,7 @@ class Result(Mapping[str, int]):
     residency with static management, the paper's K. profile: counters of each instruction (rows) in the order of
     `line_counters` (columns), None unless asked for. check: the option of that name. findings: the findings of the
     check, None without one. printed: what the kernel printed, in the order of blocks and threads.
-    accesses: records of `smmux.recorded.ACCESS`, empty unless asked for.
+    accesses: records of `smmux.recorded.ACCESS`, empty unless asked for. trace: the time line, None unless asked for.
     """
 
     kernel: str
@@ -78,6 +79,7 @@ class Result(Mapping[str, int]):
     findings: Findings | None = None
     printed: str = ""
     accesses: NDArray[np.void] = field(default_factory=accesses_of)
+    trace: Trace | None = None
 
     @classmethod
     def from_core(
@@ -116,6 +118,7 @@ class Result(Mapping[str, int]):
             else None,
             printed=text_of(outcome["printed"], outcome["printed_lost"], program),
             accesses=accesses_of(outcome["accesses"]),
+            trace=Trace.from_core(outcome["trace"], program, gpu, counters["cycles"]),
         )
 
     # ---- the mapping: counters by name

@@ -17,6 +17,7 @@
 #include "chip/diagnose.h"
 #include "chip/dispatch.h"
 #include "chip/supply.h"
+#include "memory/dram.h"
 
 /* More clocks than the fastest reply takes on any shipped machine with detailed memory (185 to
  * 319), so that none of their windows is cut short. Flat memory may take 100,000 clocks to reply:
@@ -90,6 +91,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
         if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i]))) return e;
     if (cfg->icache2_bytes && (e = create_supply(g))) return e;
     if ((e = memsys_create(&g->mem, cfg, cfg->sm_count, preloads))) return e;
+    if (l->trace && (e = memsys_trace(g->mem))) return e;
     g->dispatch = (struct dispatch){.cfg = cfg,
                                     .residency = out->residency,
                                     .total = l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
@@ -407,6 +409,60 @@ static enum error collect_accesses(const struct gpu *g, struct outcome *out) {
     return OK;
 }
 
+/* Put the events and samples of all SMs into one array each. */
+static enum error collect_events(const struct gpu *g, struct timeline *to) {
+    const uint32_t sms = g->l->cfg->sm_count;
+    size_t events = 0, samples = 0;
+    for (uint32_t i = 0; i < sms; i++) {
+        events += g->sms[i].trace->count;
+        samples += g->sms[i].trace->sample_count;
+    }
+    to->counts = calloc(sms, sizeof *to->counts);
+    to->events = calloc(events + 1, sizeof *to->events);
+    to->samples = calloc(samples + 1, sizeof *to->samples);
+    if (!to->counts || !to->events || !to->samples) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < sms; i++) {
+        const struct trace *t = g->sms[i].trace;
+        memcpy(to->events + to->event_count, t->row, t->count * sizeof *t->row);
+        memcpy(to->samples + to->sample_count, t->sample, t->sample_count * sizeof *t->sample);
+        to->counts[i] = t->count;
+        to->event_count += t->count;
+        to->sample_count += t->sample_count;
+        to->lost += t->lost;
+    }
+    return OK;
+}
+
+/* Put the intervals of all DRAM channels in which something happened into one array. */
+static enum error collect_channels(const struct gpu *g, struct timeline *to) {
+    const struct config *cfg = g->l->cfg;
+    to->channel_words = TIMELINE_CHANNEL + cfg->dram_banks;
+    to->channels = calloc((size_t)cfg->partitions * DRAM_SAMPLES + 1,
+                          to->channel_words * sizeof *to->channels);
+    if (!to->channels) return ERROR_NO_MEMORY;
+    for (uint32_t p = 0; p < cfg->partitions; p++) {
+        const struct dram *d = memsys_dram(g->mem, p);
+        for (uint32_t i = 0; d && i < d->trace->count; i++) {
+            const struct dram_sample *s = &d->trace->sample[i];
+            uint32_t *row = to->channels + (size_t)to->channel_count * to->channel_words;
+            const uint32_t head[TIMELINE_CHANNEL] = {
+                p, d->trace->shift, i, s->reads, s->writes, s->hits, s->misses, s->conflicts};
+            memcpy(row, head, sizeof head);
+            memcpy(row + TIMELINE_CHANNEL, s->banks, cfg->dram_banks * sizeof *row);
+            uint32_t all = 0;
+            for (uint32_t w = 3; w < to->channel_words; w++) all |= row[w];
+            if (all) to->channel_count++;
+        }
+    }
+    return OK;
+}
+
+static enum error collect_timeline(const struct gpu *g, struct timeline *to) {
+    if (!g->machine.trace) return OK;
+    const enum error e = collect_events(g, to);
+    return e ? e : collect_channels(g, to);
+}
+
 /* Add up the counters of all SMs and of the memory. */
 static void collect(struct gpu *g, struct outcome *out) {
     uint64_t end = 0;
@@ -439,6 +495,7 @@ enum error gpu_run(const struct launch *l, struct outcome *out) {
     if (complete) e = clock_run(&g, &out->fault);
     if (!e) collect(&g, out);
     if (!e) e = collect_accesses(&g, out);
+    if (!e) e = collect_timeline(&g, &out->timeline);
     if (complete && collect_findings(&g, out) && !e) e = ERROR_NO_MEMORY;
     if (complete && collect_printed(&g, out) && !e) e = ERROR_NO_MEMORY;
     destroy(&g);

@@ -189,7 +189,8 @@ enum error launch_prepare(const struct launch *l, struct machine *m, struct prog
                           .warps_per_block = (threads + 31) / 32,
                           .per_pc = out->pc != NULL,
                           .check = l->check,
-                          .accesses = l->accesses};
+                          .accesses = l->accesses,
+                          .trace = l->trace};
     if ((e = join_views(l->buffers, l->buffer_count, &out->fault))) return e;
     if ((e = check_textures(m, &out->fault))) return e;
     if ((e = admit(l, m, out))) return e;

@@ -10,6 +10,7 @@
 #include "sm/print.h"
 #include "sm/record.h"
 #include "sm/sm.h"
+#include "sm/trace.h"
 
 /* What is asked of the machine. */
 struct launch {
@@ -36,6 +37,7 @@ struct launch {
     uint32_t window;       /* 0: the machine's own; others give the same bits */
     enum check_mode check;
     uint32_t accesses; /* see record.h; 0: none */
+    uint32_t trace;    /* see trace.h; 0: none */
     uint32_t threads;  /* host threads; any number gives the same bits */
     bool (*interrupted)(void *context, struct watch *watch); /* asked now and then */
     void *context;
@@ -47,6 +49,20 @@ struct launch {
 struct host_work {
     uint64_t windows, passes;
 };
+
+/* The recorded time line. The caller frees the arrays. */
+struct timeline {
+    uint32_t *counts; /* events of each SM */
+    struct traced *events;
+    struct sample *samples; /* SM by SM, as the events are */
+    uint32_t *channels;     /* rows of TIMELINE_CHANNEL words, and a word per bank */
+    uint32_t event_count, sample_count, channel_count, channel_words;
+    uint64_t lost;
+};
+
+/* The words of a row before those of banks: channel, shift, number of the interval, and a
+ * struct dram_sample without its banks. */
+#define TIMELINE_CHANNEL 8u
 
 /* What comes of it. */
 struct outcome {
@@ -62,6 +78,7 @@ struct outcome {
     uint64_t printed_lost;     /* see print.h */
     struct recorded *accesses; /* SM by SM; the caller frees it */
     uint32_t access_count;
+    struct timeline timeline;
     struct host_work host;
     struct fault fault;
 };

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bits.h"
 #include "memory/dram_policy.h"
@@ -56,7 +57,41 @@ enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity
     return d->pool ? OK : ERROR_NO_MEMORY;
 }
 
+enum error dram_trace(struct dram *d) {
+    d->trace = calloc(1, sizeof *d->trace);
+    if (!d->trace) return ERROR_NO_MEMORY;
+    d->trace->shift = 6;
+    return OK;
+}
+
+/* Double the intervals of a time line. */
+static void double_intervals(struct dram_trace *trace) {
+    enum { WORDS = sizeof(struct dram_sample) / sizeof(uint32_t) };
+    for (uint32_t i = 0; i < DRAM_SAMPLES; i++) {
+        const struct dram_sample from = trace->sample[i];
+        if (i) trace->sample[i] = (struct dram_sample){.reads = 0};
+        uint32_t sum[WORDS], add[WORDS];
+        memcpy(sum, &trace->sample[i / 2], sizeof sum);
+        memcpy(add, &from, sizeof add);
+        for (uint32_t w = 0; w < WORDS; w++) sum[w] = add[w] + (i & 1u ? sum[w] : 0);
+        memcpy(&trace->sample[i / 2], sum, sizeof sum);
+    }
+    trace->count = (trace->count + 1) / 2;
+    trace->shift++;
+}
+
+/* The interval of the time line with that clock. */
+static struct dram_sample *sample_at(struct dram *d, uint64_t clock) {
+    struct dram_trace *trace = d->trace;
+    while (clock >> trace->shift >= DRAM_SAMPLES) double_intervals(trace);
+    const uint32_t i = (uint32_t)(clock >> trace->shift);
+    if (i >= trace->count) trace->count = i + 1;
+    return &trace->sample[i];
+}
+
 void dram_free(struct dram *d) {
+    free(d->trace);
+    d->trace = NULL;
     free(d->pool);
     d->pool = NULL;
 }
@@ -124,6 +159,14 @@ static uint32_t window_take(struct dram *d, uint32_t b) {
     return e;
 }
 
+/* Note in the time line whether a request finds its row. */
+static void sample_request(struct dram *d, uint32_t b, uint32_t row) {
+    struct dram_sample *s = sample_at(d, d->now);
+    if (!dram_is_open(d, b)) s->misses++;
+    else if (d->bank[b].row == row) s->hits++;
+    else s->conflicts++;
+}
+
 /* Let an idle bank take a request from the window. */
 static void bank_serve(struct dram *d, uint32_t b) {
     struct dram_bank *k = &d->bank[b];
@@ -133,6 +176,7 @@ static void bank_serve(struct dram *d, uint32_t b) {
     if (!dram_is_open(d, b)) d->stats.misses++;
     else if (k->row == e->row) d->stats.hits++;
     else d->stats.conflicts++;
+    if (d->trace) sample_request(d, b, e->row);
     k->entry = entry;
     k->bursts = e->bursts;
     d->writing = (d->writing & ~(1u << b)) | (uint32_t)e->write << b;
@@ -251,6 +295,7 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     }
     d->group_ready[group] = at + t->ccdl;
     d->stats.busy += t->burst;
+    if (d->trace) *(write ? &sample_at(d, at)->writes : &sample_at(d, at)->reads) += 1;
     const bool last = !--k->bursts, closing = last && d->page->closes(d, b);
     const enum dram_command_kind open = write ? DRAM_WRITE : DRAM_READ;
     const enum dram_command_kind close = write ? DRAM_WRITE_CLOSING : DRAM_READ_CLOSING;
@@ -274,6 +319,7 @@ static void issue_activate(struct dram *d, uint32_t b, uint64_t at) {
     d->act_times[d->act_index++ & 3] = at + t->faw;
     d->bus_ready[DRAM_ACTIVATE] = later(at + t->rrd, d->act_times[d->act_index & 3]);
     d->stats.activates++;
+    if (d->trace) sample_at(d, at)->banks[b]++;
     record(d, at, DRAM_ACTIVATE, b, k->row);
 }
 

@@ -87,6 +87,19 @@ struct dram_log {
     uint64_t count, capacity;
 };
 
+/* What a channel counts per interval, for a time line: banks[b]: rows opened. */
+struct dram_sample {
+    uint32_t reads, writes, hits, misses, conflicts, banks[DRAM_MAX_BANKS];
+};
+
+#define DRAM_SAMPLES 128u
+
+/* The intervals begin at clock 0 and are of 2^shift clocks; they double when there are too many. */
+struct dram_trace {
+    uint32_t shift, count;
+    struct dram_sample sample[DRAM_SAMPLES];
+};
+
 /* What a channel counts. */
 struct dram_stats {
     uint64_t reads, writes, activates, precharges, refreshes; /* commands */
@@ -138,6 +151,7 @@ struct dram {
     struct dram_bank bank[DRAM_MAX_BANKS];
     struct dram_stats stats;
     struct dram_log *log;
+    struct dram_trace *trace; /* NULL if not wanted */
 };
 
 /* The timing of a machine's channels (dram_timing.c). */
@@ -146,6 +160,8 @@ struct dram_timing dram_timing(const struct config *cfg);
  * refresh is staggered by `phase` clocks against those of other channels. */
 enum error dram_init(struct dram *d, const struct config *cfg, uint32_t capacity, uint32_t phase);
 void dram_free(struct dram *d);
+/* Keep a time line from now on. */
+enum error dram_trace(struct dram *d);
 /* Put a request into the channel's queue. */
 void dram_push(struct dram *d, const struct dram_request *r);
 /* Issue every command before limit. */

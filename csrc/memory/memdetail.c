@@ -129,6 +129,16 @@ uint64_t memdetail_next_reply(const struct memdetail *m) {
     return cycle < known ? cycle : known;
 }
 
+enum error memdetail_trace(struct memdetail *m) {
+    enum error e = OK;
+    for (uint32_t p = 0; p < m->count && !e; p++) e = dram_trace(&m->partition[p].dram);
+    return e;
+}
+
+const struct dram *memdetail_dram(const struct memdetail *m, uint32_t partition) {
+    return &m->partition[partition].dram;
+}
+
 void memdetail_drain(struct memdetail *m) {
     xbar_begin(&m->xbar, true, false);
     for (uint32_t p = 0; p < m->count; p++) {

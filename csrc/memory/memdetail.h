@@ -12,6 +12,7 @@
 #include "base/errors.h"
 #include "memory/memsys.h"
 
+struct dram;
 struct memdetail;
 
 /* The parameters have passed config_check_memory. */
@@ -48,6 +49,10 @@ uint64_t memdetail_next_reply(const struct memdetail *m);
 /* Finish the writes that are still on their way to DRAM after the last reply, so that counters do
  * not depend on windows. */
 void memdetail_drain(struct memdetail *m);
+/* Keep a time line of each channel. */
+enum error memdetail_trace(struct memdetail *m);
+/* The channel of a partition. */
+const struct dram *memdetail_dram(const struct memdetail *m, uint32_t partition);
 /* Add what crossbar, partitions, L2 and DRAM have counted. */
 void memdetail_counters(const struct memdetail *m, struct counters *into);
 

@@ -47,6 +47,12 @@ void memsys_destroy(struct memsys *m) {
     free(m);
 }
 
+enum error memsys_trace(struct memsys *m) { return m->detail ? memdetail_trace(m->detail) : OK; }
+
+const struct dram *memsys_dram(const struct memsys *m, uint32_t partition) {
+    return m->detail ? memdetail_dram(m->detail, partition) : NULL;
+}
+
 uint32_t memsys_min_reply(const struct memsys *m) {
     return m->detail ? memdetail_min_reply(m->detail) : m->flat.cfg->flat_latency;
 }

@@ -124,6 +124,7 @@ static inline void port_check(const struct port *port) { (void)port; }
 /* Make the front of the packets' array free again; those from out_first on move there. */
 void port_trim(struct port *port);
 
+struct dram;
 struct memsys;
 
 /* Memory as the machine has it, flat or detailed, for so many SMs, each with so many preloads under
@@ -146,6 +147,11 @@ void memsys_receive(struct memsys *m, uint32_t tpc, struct port *ports);
 void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1);
 /* Take the preloads of all SMs, after all have run to the end of the window. */
 void memsys_preload(struct memsys *m, struct port *ports);
+
+/* Keep a time line of each DRAM channel, if there are any. */
+enum error memsys_trace(struct memsys *m);
+/* The DRAM channel of a partition; NULL: memory is flat. */
+const struct dram *memsys_dram(const struct memsys *m, uint32_t partition);
 
 /* ---- between passes, while the SMs are at cycle t ------------------------------------------ */
 

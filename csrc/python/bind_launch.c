@@ -168,12 +168,14 @@ static int read_options(struct launch *l, PyObject *dict, uint32_t *per_pc) {
         {"per_pc", false, per_pc},
         {"check", false, &check},
         {"accesses", false, &l->accesses},
+        {"trace", false, &l->trace},
     };
     if (read_numbers(dict, numbers, sizeof numbers / sizeof *numbers) < 0) return -1;
     if (l->threads > 64 || check >= CHECK_MODE_COUNT || management >= MANAGEMENT_COUNT ||
-        l->accesses > RECORDS_MOST) {
-        PyErr_SetString(PyExc_ValueError, "threads: at most 64 host threads; check: 0, 1 or 2; "
-                                          "management: the number of one; accesses: at most 2**20");
+        l->accesses > RECORDS_MOST || l->trace > TRACE_MOST) {
+        PyErr_SetString(PyExc_ValueError,
+                        "threads: at most 64 host threads; check: 0, 1 or 2; "
+                        "management: the number of one; accesses, trace: at most 2**20");
         return -1;
     }
     l->management = managements[management];
@@ -195,11 +197,28 @@ static int borrow_preload(struct borrowed *b, PyObject *table) {
     return status;
 }
 
-static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssize_t pc_bytes) {
+/* Arrays of a time line as bytes; None: there is none. */
+static PyObject *timeline_dict(const struct timeline *t, uint32_t sms) {
+    if (!t->counts) Py_RETURN_NONE;
+    return Py_BuildValue(
+        "{s:y#,s:y#,s:y#,s:y#,s:I,s:K}", "counts", (const void *)t->counts,
+        (Py_ssize_t)(sms * sizeof *t->counts), "events", (const void *)t->events,
+        (Py_ssize_t)(t->event_count * sizeof *t->events), "samples", (const void *)t->samples,
+        (Py_ssize_t)(t->sample_count * sizeof *t->samples), "channels", (const void *)t->channels,
+        (Py_ssize_t)((size_t)t->channel_count * t->channel_words * sizeof *t->channels),
+        "channel_words", t->channel_words, "lost", (unsigned long long)t->lost);
+}
+
+static PyObject *outcome_dict(const struct outcome *out, uint32_t sms, const void *pc,
+                              Py_ssize_t pc_bytes) {
     PyObject *counters = bind_counters(&out->counters);
-    if (!counters) return NULL;
-    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K,s:y#,s:K,s:y#,s:{s:K,s:K}}", "counters",
-                         counters, "residency", out->residency, "static_residency",
+    PyObject *timeline = counters ? timeline_dict(&out->timeline, sms) : NULL;
+    if (!timeline) {
+        Py_XDECREF(counters);
+        return NULL;
+    }
+    return Py_BuildValue("{s:N,s:I,s:I,s:s,s:y#,s:y#,s:K,s:y#,s:K,s:y#,s:N,s:{s:K,s:K}}",
+                         "counters", counters, "residency", out->residency, "static_residency",
                          out->static_residency, "limiter", limiter_name(out->limiter), "per_pc", pc,
                          pc_bytes, "findings", out->findings ? (const void *)out->findings : "",
                          (Py_ssize_t)(out->finding_count * sizeof *out->findings), "findings_lost",
@@ -208,8 +227,8 @@ static PyObject *outcome_dict(const struct outcome *out, const void *pc, Py_ssiz
                          (Py_ssize_t)(out->printed_count * sizeof *out->printed), "printed_lost",
                          (unsigned long long)out->printed_lost, "accesses",
                          out->accesses ? (const void *)out->accesses : "",
-                         (Py_ssize_t)(out->access_count * sizeof *out->accesses), "host", "windows",
-                         (unsigned long long)out->host.windows, "passes",
+                         (Py_ssize_t)(out->access_count * sizeof *out->accesses), "trace", timeline,
+                         "host", "windows", (unsigned long long)out->host.windows, "passes",
                          (unsigned long long)out->host.passes);
 }
 
@@ -230,12 +249,16 @@ static PyObject *run_borrowed(struct borrowed *b, PyObject *poll, bool per_pc) {
     PyObject *result =
         e && b->managers ? bind_raise_managed(b->managers, &out)
         : e              ? bind_raise_outcome(&out)
-                         : outcome_dict(&out, out.pc ? (void *)out.pc : "",
+                         : outcome_dict(&out, b->launch.cfg->sm_count, out.pc ? (void *)out.pc : "",
                            out.pc ? (Py_ssize_t)(b->launch.code_count * sizeof *out.pc) : 0);
     free(out.pc);
     free(out.findings);
     free(out.printed);
     free(out.accesses);
+    free(out.timeline.counts);
+    free(out.timeline.events);
+    free(out.timeline.samples);
+    free(out.timeline.channels);
     return result;
 }
 
@@ -249,7 +272,8 @@ const char bind_launch_doc[] = PyDoc_STR(
     "the "
     "latter each as coefficients of blockIdx.x, y and z and a constant. "
     "Returns counters (dict), residency, "
-    "static_residency, limiter, per_pc, findings, printed and accesses (bytes); and host, windows "
+    "static_residency, limiter, per_pc, findings, printed and accesses (bytes), trace (a dict of "
+    "bytes, or None); and host, windows "
     "and passes "
     "of the simulation itself, which are no result.");
 

@@ -80,6 +80,30 @@ static PyObject *waits_table(void) {
     return list;
 }
 
+static PyObject *trace_table(void) {
+    PyObject *list = PyList_New(0);
+#define TRACE(id, name, doc)                                                                       \
+    if (list && bind_append(list, Py_BuildValue("(ss)", #name, doc)) < 0) Py_CLEAR(list);
+#include "tables/trace.def"
+    return list;
+}
+
+static PyObject *samples_table(void) {
+    PyObject *list = PyList_New(0);
+#define ROW(name, unit, doc)                                                                       \
+    if (list && bind_append(list, Py_BuildValue("(sss)", #name, unit, doc)) < 0) Py_CLEAR(list);
+#define TRACED(counter, unit) ROW(counter, unit, "increase of the counter over the interval")
+#define STATE(name, unit, doc)
+#include "tables/trace.def"
+#define WAIT(id, counter, words, doc)                                                              \
+    ROW(counter, "clk", "increase of the counter over the interval")
+#include "tables/waits.def"
+#define STATE(name, unit, doc) ROW(name, unit, doc)
+#include "tables/trace.def"
+#undef ROW
+    return list;
+}
+
 static PyObject *errors_table(void) {
     PyObject *list = PyList_New(0);
 #define ERROR(id, exception, text)                                                                 \
@@ -228,6 +252,8 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "COUNTERS", counters_table()) < 0) return -1;
     if (add_steal(module, "PC_COUNTERS", pc_counters_table()) < 0) return -1;
     if (add_steal(module, "WAITS", waits_table()) < 0) return -1;
+    if (add_steal(module, "TRACE", trace_table()) < 0) return -1;
+    if (add_steal(module, "SAMPLES", samples_table()) < 0) return -1;
     if (add_steal(module, "ERRORS", errors_table()) < 0) return -1;
     if (add_steal(module, "FINDINGS", findings_table()) < 0) return -1;
     if (add_steal(module, "POLICIES", policies_table()) < 0) return -1;

@@ -7,6 +7,7 @@
 #include "sm/preload.h"
 #include "sm/record.h"
 #include "sm/scoreboard.h"
+#include "sm/trace.h"
 
 /* ---- start ------------------------------------------------------------------------------- */
 
@@ -47,6 +48,7 @@ static struct block *place_block(struct sm *sm, struct coming_block start) {
             if (w >= sm->warp_limit) sm->warp_limit = w + 1;
         }
     if (sm->m->preload) tiles_measure(sm, b);
+    if (sm->trace) trace_come(sm, b, start.cycle);
     return b;
 }
 
@@ -101,6 +103,7 @@ static void start_block(struct sm *sm, struct block *b, uint64_t t, enum wait ki
     b->start = t;
     sm->order[sm->order_count++] = b->warp_slots;
     if (sm->check) check_start(sm, b);
+    if (sm->trace) trace_block(sm, b, TRACE_BEGIN, b->warps_live, t);
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
             start_warp(sm, w, b, thread);
@@ -152,6 +155,7 @@ static bool serve_start(struct sm *sm, struct block *b, uint64_t t) {
     b->static_base = at;
     b->dynamic_base = at + ((sm->m->program->meta.shared_bytes + 3) & ~3u);
     b->start = t;
+    if (sm->trace) trace_block(sm, b, TRACE_PLACE, at, t);
     if (sm->m->preload) tiles_open(sm, b, t);
     if (!b->held) start_block(sm, b, t, WAIT_START);
     return true;
@@ -163,6 +167,7 @@ static bool serve_allocation(struct sm *sm, struct block *b, uint64_t t) {
     b->dynamic_base = at;
     b->holds = true;
     if (sm->check) check_grant(sm, b);
+    if (sm->trace) trace_grant(sm, b, t);
     open_region(b, t);
     sm->count.allocations++;
     sm->count.allocation_wait_cycles += t - b->arrival;
@@ -237,6 +242,7 @@ static void release(struct sm *sm, struct block *b, uint64_t t) {
     assert(found);
     (void)found;
     b->holds = false;
+    if (sm->trace) trace_release(sm, b, t);
     serve_queue(sm, t);
 }
 
@@ -264,6 +270,7 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     }
     b->released = false;
     if (sm->check) check_interval(sm, b, t);
+    if (sm->trace) trace_barrier(sm, b, t);
     sm->count.barriers++;
     sm->count.barrier_wait_cycles += b->arrived * t - b->arrivals;
     b->arrived = 0;
@@ -274,6 +281,7 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
         for (uint32_t w = 0; w < sm->warp_limit; w++)
             if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER)
                 sm->wait[w] = WAIT_ALLOCATION;
+        if (sm->trace) trace_ask(sm, b, t);
         request(sm, b, t);
         return;
     }
@@ -328,6 +336,7 @@ void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t)
     warp_goto(w, w->pc + 1);
     warp_sleep(sm, warp, WAIT_BARRIER);
     if (sm->m->preload) tiles_pass(sm, warp);
+    if (sm->trace) trace_arrive(sm, b, warp, t);
     b->arrivals += t;
     if (++b->arrived == b->warps_live) complete_barrier(sm, b, t);
 }
@@ -353,7 +362,8 @@ void block_await_next(struct sm *sm, uint64_t end) {
 static void finish(struct sm *sm, struct block *b, uint64_t t) {
     forget_order(sm, b->warp_slots);
     if (sm->m->static_smem) smm_release(&sm->smm, b->static_base);
-    if (b->tile_lines) tiles_close(sm, b);
+    if (b->tile_lines) tiles_close(sm, b, t);
+    if (sm->trace) trace_block(sm, b, TRACE_END, 0, t);
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if (b->warp_slots >> w & 1) sm->warps[w].state = WARP_FREE;
     b->used = false;
@@ -381,7 +391,7 @@ void block_tile_moved(struct sm *sm, uint32_t block, uint64_t t) {
         sm->count.preload_held_cycles += t - b->start;
         start_block(sm, b, t, WAIT_PRELOAD);
     } else if (!b->tile_users) {
-        tiles_close(sm, b);
+        tiles_close(sm, b, t);
         sm->count.preload_released++;
         serve_queue(sm, t);
     }
@@ -400,6 +410,7 @@ void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t) {
     if (sm->m->preload) tiles_exit(sm, warp);
     sm->count.warps++;
     b->warps_live--;
+    if (sm->trace) trace_exit(sm, b, warp, t);
     if (b->warps_live && b->arrived == b->warps_live) complete_barrier(sm, b, t);
     finish_if_done(sm, b, t);
 }

@@ -88,7 +88,7 @@ bool tiles_wait(const struct sm *sm, const struct block *b);
 /* The block has its static part: give it its tile, if there is room, and ask for the lines. */
 void tiles_open(struct sm *sm, struct block *b, uint64_t t);
 /* Take the tile back; no line of it is on its way. */
-void tiles_close(struct sm *sm, struct block *b);
+void tiles_close(struct sm *sm, struct block *b, uint64_t t);
 /* A line has come. */
 void tiles_fill(struct sm *sm, struct access *fill, uint64_t t);
 

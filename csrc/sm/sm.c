@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hints.h"
 #include "base/lines.h"
 #include "sm/check.h"
 #include "sm/preload.h"
@@ -11,6 +12,7 @@
 #include "sm/record.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
+#include "sm/trace.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
 
@@ -103,6 +105,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     if (m->check && !(sm->check = check_create(m, (enum check_mode)m->check)))
         return ERROR_NO_MEMORY;
     if (m->accesses && !(sm->records = records_create(m->accesses))) return ERROR_NO_MEMORY;
+    if (m->trace && !(sm->trace = trace_create(m->trace))) return ERROR_NO_MEMORY;
     sm->observed = sm->pc_count || sm->check || sm->records;
     if (m->program->prints && !(sm->prints = calloc(1, sizeof *sm->prints))) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < m->flights; i++) {
@@ -123,6 +126,7 @@ void sm_free(struct sm *sm) {
     check_free(sm->check);
     free(sm->prints);
     free(sm->records);
+    free(sm->trace);
     free(sm->arena);
     sm->arena = NULL;
 }
@@ -211,7 +215,7 @@ uint64_t sm_next(const struct sm *sm) {
     return start < sm->next ? start : sm->next;
 }
 
-void sm_run(struct sm *sm, uint64_t end, bool replaced) {
+static void advance(struct sm *sm, uint64_t end, bool replaced) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
     issue_slot *const issue = issue_of(sm);
     sm->reach = end;
@@ -246,6 +250,23 @@ void sm_run(struct sm *sm, uint64_t end, bool replaced) {
     sm->next = sm->reach = NEVER;
 }
 
+/* Stop at the end of each interval of the time line, too. That changes nothing, since windows may
+ * be of any length. */
+NOINLINE static void advance_traced(struct sm *sm, uint64_t end, bool replaced) {
+    while (sm->trace->next < end) {
+        const uint64_t stop = sm->trace->next;
+        advance(sm, stop, replaced);
+        if (sm->reach < stop || sm->fault.code != OK) return;
+        trace_sample(sm);
+    }
+    advance(sm, end, replaced);
+}
+
+void sm_run(struct sm *sm, uint64_t end, bool replaced) {
+    if (sm->trace) advance_traced(sm, end, replaced);
+    else advance(sm, end, replaced);
+}
+
 void sm_close(struct sm *sm, uint64_t end) {
     const uint32_t schedulers = sm->m->cfg->schedulers;
     for (int id = CACHE_DATA; id < CACHE_COUNT; id++)
@@ -256,4 +277,5 @@ void sm_close(struct sm *sm, uint64_t end) {
         if (paid < end) sm->count.idle_no_block += end - paid;
         else sm->count.issue_cycles -= paid - end;
     }
+    if (sm->trace) trace_close(sm, end);
 }

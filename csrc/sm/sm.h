@@ -32,6 +32,7 @@ enum wait {
 struct check;
 struct prints;
 struct records;
+struct trace;
 struct management;
 struct managers;
 struct preload;
@@ -64,6 +65,7 @@ struct machine {
     uint32_t warps_per_block;
     bool per_pc;       /* count per instruction */
     uint32_t accesses; /* of a block to be recorded on each SM */
+    uint32_t trace;    /* events of a time line on each SM, see trace.h */
     uint32_t check;    /* enum check_mode */
 };
 
@@ -233,6 +235,7 @@ struct sm {
     uint32_t id;
     struct prints *prints;                   /* NULL: the program prints nothing */
     struct records *records;                 /* NULL if not wanted */
+    struct trace *trace;                     /* NULL if not wanted */
     struct coming_block pending[MAX_BLOCKS]; /* in order */
     uint64_t finished[MAX_BLOCKS];           /* when blocks ended that are yet to be replaced */
     uint32_t pending_count, finished_count;

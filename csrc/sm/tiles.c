@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "sm/preload.h"
+#include "sm/trace.h"
 
 static uint32_t line_bytes(const struct sm *sm) { return sm->m->cfg->preload_line; }
 
@@ -77,6 +78,7 @@ void tiles_open(struct sm *sm, struct block *b, uint64_t t) {
         return;
     }
     smm_take(&sm->smm, b->id, b->tile_lines * line_bytes(sm), false, b->tile_base);
+    if (sm->trace) trace_tile(sm, b, TRACE_TILE, t);
     const uint32_t count = preload_spans(sm->m, b->id, spans, &skipped);
     uint32_t tag = b->tile_base / line_bytes(sm);
     for (uint32_t i = 0; i < count; i++)
@@ -92,11 +94,12 @@ void tiles_open(struct sm *sm, struct block *b, uint64_t t) {
     sm->count.preload_lines += b->tile_lines;
 }
 
-void tiles_close(struct sm *sm, struct block *b) {
+void tiles_close(struct sm *sm, struct block *b, uint64_t t) {
     assert(b->tile_lines && !b->tile_pending);
     const bool found = smm_release(&sm->smm, b->tile_base);
     assert(found);
     (void)found;
+    if (sm->trace) trace_tile(sm, b, TRACE_TILE_END, t);
     b->tile_lines = 0;
 }
 

@@ -101,7 +101,7 @@ class Gpu(_Parameters):
         """Shader clock in MHz: the time base of all cycle counts."""
         return self.shader_khz / 1000
 
-    def time_us(self, cycles: int) -> float:
+    def time_us(self, cycles: float) -> float:
         """Microseconds that so many shader clocks take."""
         return cycles * 1000 / self.shader_khz
 

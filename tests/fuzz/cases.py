@@ -70,6 +70,7 @@ def _bounded(rng: Random, launch: Launch) -> Launch:
         "threads": rng.choice((0, *[1] * 30, 2)),
         "check": rng.choice((0, 0, 0, 1, 2)),
         "accesses": rng.choice((0, 0, 3, 1000)),
+        "trace": rng.choice((0, 0, 1, 50)),
     }
     return replace(launch, options=options, preload=_table(rng, launch) if rng.random() < 0.5 else b"")
 

@@ -96,6 +96,7 @@ class Assembler:
         settings |= {
             "check": 0,
             "accesses": 0,
+            "trace": 0,
             "max_waiting": 1,
             "management": policies.number("management", management),
         }

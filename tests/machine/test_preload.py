@@ -205,7 +205,7 @@ def launch(a: Assembler, views: Any, table: Any) -> dict[str, Any]:
     config = gpus.as_tuple(gpus.get("GTX285"))
     counters: dict[str, Any] = _core.launch(
         a.code(), uniforms, meta, config, (1, 1, 1), (64, 1, 1), words, views, b"",
-        options | {"per_pc": 0, "check": 0, "accesses": 0}, preload=np.array(table, np.int64),
+        options | {"per_pc": 0, "check": 0, "accesses": 0, "trace": 0}, preload=np.array(table, np.int64),
     )["counters"]  # fmt: skip
     return counters
 

@@ -129,6 +129,7 @@ def check_sequence(rng: random.Random, compare: bool) -> None:
         "extra_blocks": rng.randint(0, 7),
         "per_pc": 0,
         "accesses": 0,
+        "trace": 0,
         "window": rng.choice((0, 1, 32)),
     }
     launched: dict[str, Any] = {"grid": (blocks, 1, 1), "block": (1, 1, 1), "buffers": (delays, out)}
