@@ -35,7 +35,7 @@ def best_means(claim: Claim, records: Sequence[Record]) -> Verdict:
     ours = [means(records, gpu)[BEST] for gpu in MEASURED]
     as_paper, note = close(ours, claim.numbers)
     reproduced = as_paper if _complete(records) else None
-    return claim.verdict([round(v, 3) for v in ours], reproduced, note + " (DEVIATIONS D14, D15)")
+    return claim.verdict([round(v, 3) for v in ours], reproduced, note + " (DEVIATIONS D4, D14, D15, D20)")
 
 
 def maxima(claim: Claim, records: Sequence[Record]) -> Verdict:
@@ -108,7 +108,7 @@ def cards_in_order(claim: Claim, records: Sequence[Record]) -> Verdict:
     shown = {gpu: {APPROACHES.get(a, a): round(mean, 3) for a, mean in row.items()} for gpu, row in all_means.items()}
     small = all_means.pop(SMALL)
     highest = all(exceeds(small[a], mean) for row in all_means.values() for a, mean in row.items())
-    note = f"means, each of them higher on {SMALL} by {MARGIN:.0%} at least"
+    note = f"means, each of them higher on {SMALL} by {MARGIN:.0%} at least (DEVIATIONS D17)"
     return claim.verdict(shown, highest if _complete(records) else None, note)
 
 

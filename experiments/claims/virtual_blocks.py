@@ -89,7 +89,8 @@ def fft_loading(claim: Claim, records: Sequence[Record]) -> Verdict | None:
     return claim.verdict(
         phases,
         all(ratio <= LESS for ratio in phases.values()),
-        f"time from block start to first barrier, VTB over baseline; up to {LESS} counts as much less than twice",
+        f"time from block start to first barrier, VTB over baseline; up to {LESS} counts as much less than twice "
+        "(DEVIATIONS D31)",
     )
 
 
