@@ -24,13 +24,13 @@ def test_every_script_with_an_experiment_is_made_but_the_one_that_measures_time(
 def test_a_second_run_reads_what_the_first_has_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = []
     for _ in range(2):
-        assert every.main(["fig13", "--quick", "--out", str(tmp_path)]) == 0
+        assert every.main(["fig12", "--quick", "--out", str(tmp_path)]) == 0
         printed = capsys.readouterr().out
-        rows.append(json.loads((tmp_path / "fig13.json").read_text())["rows"])
+        rows.append(json.loads((tmp_path / "fig12.json").read_text())["rows"])
     assert rows[0] == rows[1]
-    assert "fig13" in printed
-    assert "P39 not judged" in printed
-    assert (tmp_path / "fig13.txt").read_text().count("P39")
+    assert "fig12" in printed
+    assert "P36 not judged" in printed
+    assert (tmp_path / "fig12.txt").read_text().count("P36")
 
 
 def test_unknown_names_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
