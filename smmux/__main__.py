@@ -253,7 +253,8 @@ def _run(options: argparse.Namespace) -> None:
         result.trace.to_perfetto(options.trace)
     options.status = int(bool(result.findings and result.findings.errors))
     if options.html:
-        options.html.write_text(f"<!DOCTYPE html><meta charset='utf-8'>{result._repr_html_()}", encoding="utf-8")
+        head = "<!DOCTYPE html><meta charset='utf-8'><meta name='color-scheme' content='light dark'>"
+        options.html.write_text(head + result._repr_html_(), encoding="utf-8")
     if options.json:
         print(result.to_json(indent=2))
         return

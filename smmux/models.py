@@ -14,13 +14,12 @@ These are the functions the simulator itself uses, in C. Addresses are byte addr
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from smmux import _core, gpus
+from smmux import _core, gpus, pictures
 from smmux.markup import html_table
 from smmux.models_memory import (
     Cache,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BankAccess",
+    "BankStep",
     "Cache",
     "CacheReplay",
     "Dram",
@@ -60,6 +60,13 @@ _WIDTHS = (1, 2, 4, 8, 16)
 _FULL = (1 << _LANES) - 1
 
 
+class BankStep(NamedTuple):
+    """Lanes that the banks serve together, and the passes that this takes: one, or more for lanes wider than a bank."""
+
+    passes: int
+    lanes: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class BankAccess:
     """The cost of one access of a warp to shared memory.
@@ -74,24 +81,50 @@ class BankAccess:
     addresses: tuple[int | None, ...]  # per lane, None for lanes that do not take part
     banks: tuple[int | None, ...]  # bank of the first byte of each lane
     width: int
-    gpu: str
+    machine: gpus.Gpu  # with the bank mode of the access
+
+    @property
+    def gpu(self) -> str:
+        """Name of the machine."""
+        return self.machine.name
 
     @property
     def conflicts(self) -> int:
         """Passes beyond the conflict-free ones."""
         return self.passes - self.ideal
 
+    @property
+    def steps(self) -> tuple[BankStep, ...]:
+        """A schedule of the access: each step takes, from the lowest lane on, all lanes that cost no further pass."""
+        config = gpus.as_tuple(self.machine)
+        addresses = [address or 0 for address in self.addresses]
+        waiting = [lane for lane, address in enumerate(self.addresses) if address is not None]
+        steps, served, passes = [], 0, 0
+        while waiting:
+            lanes, before = waiting[:1], passes
+            served |= 1 << lanes[0]
+            passes = _core.bank_passes(config, addresses, self.width, served)[0]
+            for lane in waiting[1:]:
+                if _core.bank_passes(config, addresses, self.width, served | 1 << lane)[0] == passes:
+                    lanes.append(lane)
+                    served |= 1 << lane
+            steps.append(BankStep(passes - before, tuple(lanes)))
+            waiting = [lane for lane in waiting if lane not in lanes]
+        return tuple(steps)
+
+    def banks_of(self, lane: int) -> tuple[int, ...]:
+        """The banks in which the bytes of a lane lie; none for a lane that does not take part."""
+        address = self.addresses[lane]
+        if address is None:
+            return ()
+        first, last = (byte // _bank_bytes(self.machine) for byte in (address, address + self.width - 1))
+        return tuple(bank % self.machine.smem_banks for bank in range(first, last + 1))
+
     def __repr__(self) -> str:
         return f"<BankAccess {self.passes} passes, {self.conflicts} from conflicts, {self.clk} clk on {self.gpu}>"
 
     def _repr_html_(self) -> str:
-        lanes = [lane for lane, bank in enumerate(self.banks) if bank is not None]
-        rows = [
-            ["lane", *(str(lane) for lane in lanes)],
-            ["address", *(str(self.addresses[lane]) for lane in lanes)],
-            ["bank", *(str(self.banks[lane]) for lane in lanes)],
-        ]
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>{html_table(rows[0], rows[1:])}"
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{pictures.bank_map(self)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +144,7 @@ class Transactions:
     """The memory transactions of one access of a warp, in the order in which they leave."""
 
     segments: tuple[Segment, ...]
+    addresses: tuple[int, ...]  # per lane; of lanes that do not take part, 0
     width: int
     gpu: str
 
@@ -125,6 +159,14 @@ class Transactions:
         return self.width * sum(len(segment.lanes) for segment in self.segments)
 
     @property
+    def used_bytes(self) -> tuple[int, ...]:
+        """Different bytes that lanes ask for, of each transaction."""
+        return tuple(
+            len({self.addresses[lane] + byte for lane in segment.lanes for byte in range(self.width)})
+            for segment in self.segments
+        )
+
+    @property
     def efficiency(self) -> float:
         """Requested bytes per byte moved; above 1 where lanes share a word, 0 for an access without lanes."""
         return self.requested_bytes / self.bytes if self.segments else 0.0
@@ -137,9 +179,10 @@ class Transactions:
         return f"<Transactions {len(self)}: {listed or 'none'}; {self.bytes} bytes on {self.gpu}>"
 
     def _repr_html_(self) -> str:
-        rows = [[str(s.address), str(s.bytes), _lane_ranges(s.lanes)] for s in self.segments]
+        rows = [[str(s.address), str(s.bytes), pictures.lane_ranges(s.lanes)] for s in self.segments]
         note = f"{len(self)} transactions, {self.bytes} bytes, efficiency {self.efficiency:.0%} on {self.gpu}"
-        return f"<p>{html.escape(note)}</p>{html_table(('address', 'bytes', 'lanes'), rows)}"
+        table = f"<details><summary>as a table</summary>{html_table(('address', 'bytes', 'lanes'), rows)}</details>"
+        return f"<p>{html.escape(note)}</p>{pictures.coalescing_map(self)}{table}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +294,10 @@ def bank_passes(
     machine = gpus.get(gpu).with_banks(mode)
     lanes, bits = _warp(addresses, width, mask)
     passes, ideal = _core.bank_passes(gpus.as_tuple(machine), lanes, width, bits)
-    bank_bytes = machine.smem_bank_bytes if machine.smem_rule == 3 else 4
+    bank_bytes = _bank_bytes(machine)
     shown = tuple(address if bits >> lane & 1 else None for lane, address in enumerate(lanes))
     banks = tuple(None if a is None else a // bank_bytes % machine.smem_banks for a in shown)
-    return BankAccess(passes, ideal, passes * machine.smem_clk_per_way, shown, banks, width, machine.name)
+    return BankAccess(passes, ideal, passes * machine.smem_clk_per_way, shown, banks, width, machine)
 
 
 def coalesce(
@@ -275,7 +318,12 @@ def coalesce(
     lanes, bits = _warp(addresses, width, mask)
     rows = _core.coalesce(gpus.as_tuple(machine), lanes, width, bits, store)
     segments = (Segment(address, size, _bits(served)) for address, size, served in rows)
-    return Transactions(tuple(segments), width, machine.name)
+    return Transactions(tuple(segments), tuple(lanes), width, machine.name)
+
+
+def _bank_bytes(machine: gpus.Gpu) -> int:
+    """Bytes after which the next bank begins; only machines of compute capability 3.x have a choice."""
+    return machine.smem_bank_bytes if machine.smem_rule == 3 else 4
 
 
 def _warp(addresses: ArrayLike, width: int, mask: ArrayLike | None) -> tuple[list[int], int]:
@@ -322,14 +370,3 @@ def _bits(bits: int) -> tuple[int, ...]:
 
 def _bytes(size: int) -> str:
     return f"{size // 1024} kB" if size % 1024 == 0 else f"{size} B"
-
-
-def _lane_ranges(lanes: Sequence[int]) -> str:
-    """Lanes as text: 0-3, 7."""
-    parts: list[list[int]] = []
-    for lane in lanes:
-        if parts and lane == parts[-1][1] + 1:
-            parts[-1][1] = lane
-        else:
-            parts.append([lane, lane])
-    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)

@@ -14,12 +14,13 @@ Location(partition=6, slice=0, bank=1, row=2330, address=38177400)
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smmux import _core, gpus, interrupt
+from smmux import _core, gpus, interrupt, pictures
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -129,6 +130,11 @@ class DramReplay:
             f"<DramReplay of {len(self.done)} requests: {self.row_hits} row hits, {self.row_misses} misses, "
             f"{self.row_conflicts} conflicts; {self.clocks} clk, {self.share_of_peak:.0%} of peak on {self.gpu.name}>"
         )
+
+    def _repr_html_(self) -> str:
+        hint = "replay(..., log=True) shows here the rows that were open in each bank"
+        picture = f"<p style='font-size:85%'>{hint}</p>" if self.log is None else pictures.dram_rows(self)
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{picture}"
 
 
 class Dram:

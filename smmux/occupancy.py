@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smmux import _core, gpus
+from smmux import _core, gpus, pictures
 from smmux.dimensions import dim3
 from smmux.markup import html_table
 
@@ -57,8 +57,20 @@ class Occupancy:
     static_blocks: int
     threads_per_block: int
     shared_bytes: int  # per block, with what the machine adds; the static part with dynamic management
-    max_warps: int
-    gpu: str
+    registers: int  # per thread
+    dynamic_bytes: int  # per block, held inside regions alone
+    extra_blocks: int
+    machine: gpus.Gpu
+
+    @property
+    def gpu(self) -> str:
+        """Name of the machine."""
+        return self.machine.name
+
+    @property
+    def max_warps(self) -> int:
+        """Warps that an SM can hold."""
+        return self.machine.max_warps_sm
 
     @property
     def warps(self) -> int:
@@ -75,6 +87,13 @@ class Occupancy:
         """Resident warps as a share of those the SM can hold."""
         return self.warps / self.max_warps
 
+    def over_block_sizes(self) -> list[Occupancy]:
+        """The occupancy with blocks of every whole number of warps, and with its own, each with the same registers per
+        thread and bytes per block."""
+        sizes = {*range(_WARP, self.machine.max_threads_block + 1, _WARP), self.threads_per_block}
+        held, dynamic = self.shared_bytes, self.dynamic_bytes
+        return [_resident(self.machine, n, self.registers, held, dynamic, self.extra_blocks) for n in sorted(sizes)]
+
     def __repr__(self) -> str:
         return (
             f"<Occupancy {self.blocks} blocks of {self.threads_per_block} threads on {self.gpu}: {self.warps} warps, "
@@ -84,7 +103,8 @@ class Occupancy:
     def _repr_html_(self) -> str:
         rows = [[name, "-" if blocks is None else str(blocks)] for name, blocks in self.limits.items()]
         bold = list(self.limits).index(self.limiter)
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>{html_table(('resource', 'blocks allowed'), rows, bold)}"
+        table = html_table(("resource", "blocks allowed"), rows, bold)
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}{pictures.occupancy_chart(self)}"
 
 
 def occupancy(
@@ -114,14 +134,17 @@ def occupancy(
     held = (
         checked_size(shared_bytes) + machine.smem_reserved + (checked_size(param_bytes) if machine.param_in_smem else 0)
     )
-    config = gpus.as_tuple(machine)
+    dynamic = checked_size(dynamic_bytes)
     if extra_blocks is None:
-        held += checked_size(dynamic_bytes)
-        answer = _core.occupancy(config, threads, registers, held)
-    else:
-        answer = _core.occupancy(
-            config, threads, registers, held, checked_size(dynamic_bytes), checked_size(extra_blocks)
-        )
+        return _resident(machine, threads, registers, held + dynamic, 0, 0)
+    return _resident(machine, threads, registers, held, dynamic, checked_size(extra_blocks))
+
+
+def _resident(
+    machine: gpus.Gpu, threads: int, registers: int, held: int, dynamic_bytes: int, extra_blocks: int
+) -> Occupancy:
+    """The core's answer for blocks that hold so many bytes to their end, and the dynamic ones inside regions."""
+    answer = _core.occupancy(gpus.as_tuple(machine), threads, registers, held, dynamic_bytes, extra_blocks)
     limits = {name: answer[key] if answer[key] != _UNLIMITED else None for name, key in _LIMITS.items()}
     return Occupancy(
         blocks=answer["blocks"],
@@ -130,8 +153,10 @@ def occupancy(
         static_blocks=answer["static_blocks"],
         threads_per_block=threads,
         shared_bytes=held,
-        max_warps=machine.max_warps_sm,
-        gpu=machine.name,
+        registers=registers,
+        dynamic_bytes=dynamic_bytes,
+        extra_blocks=extra_blocks,
+        machine=machine,
     )
 
 

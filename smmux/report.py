@@ -1,4 +1,4 @@
-"""Results as HTML for notebooks: headline, stall breakdown, heat map of the source, counters with their definitions."""
+"""Results as HTML for notebooks: occupancy, stall breakdown, heat map of the source, counters, and comparisons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from smmux import pictures
 from smmux.result import CounterInfo, counter_info, line_counters
+from smmux.svg import COLOURS
 
 if TYPE_CHECKING:
     from smmux.advice import Advice
@@ -14,19 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["advice_html", "comparison_html", "counters_page", "result_html"]
 
-# Colour-blind safe, in the order in which the shares appear.
-_COLOURS = (
-    "#0072b2",
-    "#e69f00",
-    "#56b4e9",
-    "#009e73",
-    "#d55e00",
-    "#cc79a7",
-    "#f0e442",
-    "#999999",
-    "#7570b3",
-    "#dddddd",
-)
+_TOP = 10
+"""Rows of a table that shows only what is largest."""
+
+_SORTED = ("issued", "idle", "transactions", "passes")
+"""Counters by which the lines of a source are listed again."""
 
 
 def result_html(result: Result) -> str:
@@ -37,7 +31,8 @@ def result_html(result: Result) -> str:
         f"{result.static_residency} with static management), {result.achieved_residency:.2f} on average; "
         f"grid {result.grid}, block {result.block}"
     )
-    parts = [f"<p>{head}</p>", _stalls(result), _heat_map(result)]
+    bars = pictures.stall_bars([("schedulers", result.stalls, 1.0)])
+    parts = [f"<p>{head}</p>", _limits(result), bars, _heat_map(result)]
     if result.findings is not None:
         parts.append(f"<p>check {html.escape(repr(result.check))}:</p>{result.findings._repr_html_()}")
     parts.append(f"<details><summary>counters</summary>{_counters(result)}</details>")
@@ -63,13 +58,29 @@ def _markdown(table: Iterable[CounterInfo]) -> str:
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """A table of the counters that differ."""
-    rows = [
-        (name, f"{before:,}", f"{after:,}", f"{after / before:.3f}" if before else "", unit)
-        for name, unit, before, after in comparison.rows()
+    """Both runs side by side: headlines, their schedulers' time to scale, what changed most, and all that differs."""
+    before, after = comparison.baseline, comparison.result
+    both = (before, after)
+    facts = [
+        ("kernel", *(run.kernel for run in both)),
+        ("machine", *(run.gpu.name for run in both)),
+        ("time", *(f"{run.time_us:,.2f} \N{MICRO SIGN}s, {run.cycles:,} cycles" for run in both)),
+        ("blocks per SM", *(f"{run.residency}, limited by {run.limiter}" for run in both)),
+        ("on average", *(f"{run.achieved_residency:.2f}" for run in both)),
+        ("grid, block", *(f"{run.grid}, {run.block}" for run in both)),
     ]
-    return f"<p>speedup <b>{comparison.speedup:.3f}</b></p>" + _table(
-        ("counter", "baseline", "result", "ratio", "unit"), rows
+    longest = max(run.time_us for run in both) or 1
+    bars = [(name, run.stalls, run.time_us / longest) for name, run in zip(("baseline", "result"), both, strict=True)]
+    head = ("counter", "baseline", "result", "ratio", "unit")
+    rows = [
+        (name, f"{was:,}", f"{now:,}", f"{now / was:.3f}" if was else "", unit)
+        for name, unit, was, now in comparison.changes()
+    ]
+    most = f"<p>what changed most</p>{_table(head, rows[:_TOP])}" if rows else "<p>no counter differs</p>"
+    rest = f"<details><summary>{len(rows) - _TOP} more</summary>{_table(head, rows[_TOP:])}</details>"
+    return (
+        f"<div><p>speedup <b>{comparison.speedup:.3f}</b></p>{_table(('', 'baseline', 'result'), facts)}"
+        f"{pictures.stall_bars(bars)}{most}{rest if rows[_TOP:] else ''}</div>"
     )
 
 
@@ -79,7 +90,7 @@ def advice_html(advice: Advice) -> str:
     rows = []
     for scheme in advice.schemes:
         run, speedup = scheme.result, scheme.speedup or 0
-        bar = f"<div style='width:{120 * speedup / most:.0f}px;height:0.8em;background:{_COLOURS[0]}'></div>"
+        bar = f"<div style='width:{120 * speedup / most:.0f}px;height:0.8em;background:{COLOURS[0]}'></div>"
         cells = (
             html.escape(scheme.name),
             html.escape(scheme.verdict),
@@ -95,46 +106,65 @@ def advice_html(advice: Advice) -> str:
     return f"<div>{''.join(lines)}{changes}<table>{''.join(rows)}</table>{source}</div>"
 
 
-def _stalls(result: Result) -> str:
-    """One bar of the schedulers' time, and its legend."""
-    shares = {name: share for name, share in result.stalls.items() if share > 0}
-    bar, legend = [], []
-    for (name, share), colour in zip(shares.items(), _COLOURS * 2, strict=False):
-        label = f"{html.escape(name.replace('_', ' '))} {100 * share:.1f} %"
-        bar.append(f"<div title='{label}' style='width:{100 * share:.3f}%;background:{colour}'></div>")
-        legend.append(f"<span style='color:{colour}'>&#9632;</span> {label}")
+def _limits(result: Result) -> str:
+    """The blocks of an SM that each resource alone would allow; the one that decides stands out."""
+    found = result.occupancy
+    cells = [
+        f"<b>{html.escape(name)} {blocks} (limiter)</b>" if name == found.limiter else f"{html.escape(name)} {blocks}"
+        for name, blocks in found.limits.items()
+        if blocks is not None
+    ]
     return (
-        f"<div style='display:flex;height:14px;max-width:60em'>{''.join(bar)}</div>"
-        f"<p style='font-size:85%'>{' &nbsp; '.join(legend)}</p>"
+        f"<p>occupancy {found.warps} of {found.max_warps} warps ({found.occupancy:.0%}); blocks: {', '.join(cells)}</p>"
     )
 
 
 def _heat_map(result: Result) -> str:
-    """Source lines, coloured by the scheduler time that each cost, or a hint how to get them."""
+    """Source lines with what each cost, and again the first by several counters; or a hint how to get them.
+
+    The bar in a cell is the number's share of the largest in its column.
+    """
     if result.profile is None:
         return "<p style='font-size:85%'>simulate(..., profile=True) shows here what each source line cost</p>"
     lines = result.lines()
     lines.pop(0, None)
     if not lines:
         return ""
+    tables = [_lines_table(result, range(min(lines), max(lines) + 1))]
+    for name in _SORTED:
+        first = [line for line, counters in result.lines(sort=name).items() if line and counters[name]][:_TOP]
+        if first:
+            table = _lines_table(result, first)
+            tables.append(f"<details><summary>lines with the most <b>{name}</b></summary>{table}</details>")
+    return "".join(tables)
+
+
+def _lines_table(result: Result, shown: Iterable[int]) -> str:
+    """Source lines in the order given, with the counters of those that have any."""
+    lines, time = result.lines(), result.line_time()
     names = list(line_counters())
-    slot = result["issue_cycles"] / (result["instructions"] or 1)  # clocks of a scheduler per instruction
-    cost = {line: counters["idle"] + slot * counters["issued"] for line, counters in lines.items()}
-    hottest = max(cost.values()) or 1
+    most = {name: max(counters[name] for counters in lines.values()) or 1 for name in names}
+    slowest = max(time.values()) or 1
     rows = []
-    for line in range(min(lines), max(lines) + 1):
-        counters = lines.get(line)
-        heat = cost.get(line, 0) / hottest
-        cells = "".join(
-            f"<td style='text-align:right'>{counters[n]:,}</td>" if counters else "<td></td>" for n in names
-        )
-        code = html.escape(result.source(line))
-        rows.append(
-            f"<tr style='background:rgba(213,94,0,{0.6 * heat:.3f})'><td>{line}</td>"
-            f"<td style='text-align:left'><pre style='margin:0'>{code}</pre></td>{cells}</tr>"
-        )
-    titles = "".join(f"<th title='{html.escape(line_counters()[n].doc)}'>{n}</th>" for n in names)
-    return f"<table><thead><tr><th>line</th><th>source</th>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    for line in shown:
+        code = f"<pre style='margin:0'>{html.escape(result.source(line))}</pre>"
+        cells = [f"<td>{line}</td>", f"<td style='text-align:left'>{code}</td>"]
+        if line in lines:
+            cells.append(_bar(f"{time[line]:.1%}", time[line] / slowest))
+            cells += [_bar(f"{lines[line][name]:,}", lines[line][name] / most[name]) for name in names]
+        else:
+            cells += ["<td></td>"] * (1 + len(names))
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    titles = [f"<th title='{html.escape(line_counters()[name].doc, quote=True)}'>{name}</th>" for name in names]
+    time_title = "<th title='share of the time of the schedulers, waiting included'>time</th>"
+    head = f"<tr><th>line</th><th>source</th>{time_title}{''.join(titles)}</tr>"
+    return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _bar(text: str, share: float) -> str:
+    """A cell with a number over a bar."""
+    fill = f"linear-gradient(to left,rgba(213,94,0,0.45) {100 * share:.1f}%,transparent {100 * share:.1f}%)"
+    return f"<td style='text-align:right;padding:0 0.5em;background:{fill}'>{text}</td>"
 
 
 def _counters(result: Result) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import linecache
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,6 +19,7 @@ from smmux.dimensions import Dim3
 from smmux.errors import ConfigError, RaceError, did_you_mean
 from smmux.gpus import Gpu
 from smmux.management import name_of
+from smmux.occupancy import Occupancy, occupancy
 from smmux.printed import text_of
 from smmux.recorded import accesses_of
 from smmux.trace import Trace
@@ -169,6 +171,20 @@ class Result(Mapping[str, int]):
                 shares[name.removeprefix("idle_")] = value / total
         return shares
 
+    @property
+    def occupancy(self) -> Occupancy:
+        """The blocks of an SM that each resource alone would allow, and the one that decides."""
+        program, gpu, dynamic = self.program, self.gpu, self.management != "static"
+        return occupancy(
+            self.threads,
+            program.nregs,
+            program.shared_bytes,
+            gpu,
+            program.param_bytes(gpu.pointer_bytes),
+            dynamic_bytes=program.dynamic_bytes,
+            extra_blocks=self.extra_blocks if dynamic else None,
+        )
+
     # ---- what the checks found
 
     @property
@@ -200,17 +216,30 @@ class Result(Mapping[str, int]):
             records.append(record)
         return records
 
-    def lines(self) -> dict[int, dict[str, int]]:
-        """Counters of `line_counters` per source line; empty unless the run was profiled."""
+    def lines(self, sort: str = "line") -> dict[int, dict[str, int]]:
+        """Counters of `line_counters` per source line; empty unless the run was profiled.
+
+        sort: "line", or the name of a counter, by which the lines come from the most to the least. Raises ConfigError
+        for any other name.
+        """
+        names = list(line_counters())
+        if sort not in ("line", *names):
+            raise ConfigError(f"lines have no counter {sort!r}{did_you_mean(sort, names)}")
         if self.profile is None:
             return {}
         lines, row = np.unique(self.program.code["line"], return_inverse=True)
         sums = np.zeros((len(lines), self.profile.shape[1]), np.uint64)
         np.add.at(sums, row, self.profile)
-        names = list(line_counters())
-        return {
+        found = {
             int(line): dict(zip(names, values, strict=True)) for line, values in zip(lines, sums.tolist(), strict=True)
         }
+        return found if sort == "line" else dict(sorted(found.items(), key=lambda item: -item[1][sort]))
+
+    def line_time(self) -> dict[int, float]:
+        """The share of the schedulers' time that each source line took, waiting included; empty unless profiled."""
+        slot = self["issue_cycles"] / (self["instructions"] or 1)  # clocks of a scheduler per instruction
+        total = self["scheduler_cycles"] or 1
+        return {line: (each["idle"] + slot * each["issued"]) / total for line, each in self.lines().items()}
 
     def source(self, line: int) -> str:
         """Text of a line of the kernel's file, empty when it cannot be read."""
@@ -302,6 +331,11 @@ class Comparison:
         units = counter_info()
         pairs = ((name, self.baseline.counters.get(name, 0), value) for name, value in self.result.items())
         return [(name, units[name].unit, before, after) for name, before, after in pairs if before != after]
+
+    def changes(self) -> list[tuple[str, str, int, int]]:
+        """`rows`, those first that changed by the largest factor, up or down; 1 is added to both sides of a factor, so
+        that counters that began or ended at 0 have their place."""
+        return sorted(self.rows(), key=lambda row: -abs(math.log((row[3] + 1) / (row[2] + 1))))
 
     def __str__(self) -> str:
         lines = [f"{self.baseline!r}", f"{self.result!r}", f"speedup {self.speedup:.3f}"]

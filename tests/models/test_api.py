@@ -30,7 +30,7 @@ def test_fewer_addresses_are_fewer_lanes() -> None:
 def test_reprs() -> None:
     access = models.bank_passes(range(0, 256, 8))
     assert repr(access) == "<BankAccess 4 passes, 2 from conflicts, 8 clk on GTX285>"
-    assert "<th>lane</th>" in access._repr_html_()
+    assert "bank 14: lane 31, byte address 248" in access._repr_html_()
     found = models.coalesce(range(132, 260, 4))
     assert repr(found) == "<Transactions 3: 128@128, 64@192, 32@256; 224 bytes on GTX285>"
     assert "16-30" in found._repr_html_()
