@@ -6,6 +6,7 @@ import dataclasses
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from smmux import _core, policies
@@ -145,6 +146,12 @@ class Gpu(_Parameters):
         caption = html.escape(f"{self.name}: {self.description}" if self.description else self.name)
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """Parameter values in the order of `smmux._core.CONFIG`, policies by their numbers."""
+        values = ((name, getattr(self, name)) for name in PARAMETERS)
+        return tuple(policies.number(_KINDS[name], value) if name in _KINDS else value for name, value in values)
+
 
 def build(name: str, description: str, values: Mapping[str, Value]) -> Gpu:
     """The machine with these values, each with its source. Raises ConfigError for missing or unknown parameters."""
@@ -158,5 +165,4 @@ def build(name: str, description: str, values: Mapping[str, Value]) -> Gpu:
 
 def as_tuple(gpu: Gpu) -> tuple[int, ...]:
     """Parameter values in the order of `smmux._core.CONFIG`, as the core takes them."""
-    values = ((name, getattr(gpu, name)) for name in PARAMETERS)
-    return tuple(policies.number(_KINDS[name], value) if name in _KINDS else value for name, value in values)
+    return gpu.numbers
