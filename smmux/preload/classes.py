@@ -53,7 +53,8 @@ class Rows:
                 indices.append(part.index)
                 plain = self.tiles.unclamped(part.index)
                 linear = self.tiles.linear(plain)
-                tiles.append(self.tiles.tile(linear, part.unit, part.width, part.loops))
+                around = part.loops if plain == part.index else ()  # they may leave out the thread that has the limit
+                tiles.append(self.tiles.tile(linear, part.unit, part.width, around))
                 if any(self.tiles.lowest(one) < 0 for one in part.unsure):
                     raise Opaque("an index that may be negative, which counts from the end")
                 symbols |= plain.symbols | self.tiles.symbols(linear)

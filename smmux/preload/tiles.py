@@ -101,7 +101,8 @@ class Tiles:
         """A polynomial without its clamps, whose tile holds what it has with them. Raises Opaque if it may not.
 
         What a clamp holds at its limit reads what another thread of the block reads, if the block has one whose index
-        is the limit: every block has where the clamp's form has all values between its ends, and ends beyond it.
+        is the limit: every block has where the clamp's form has all values between its ends, and ends beyond it. All
+        threads have to have the same iterations.
         """
         for symbol in value.symbols:
             clamp = self.values.clamps.get(symbol) if isinstance(symbol, Reg) else None
@@ -109,9 +110,10 @@ class Tiles:
                 continue
             factor, rest = value.by(symbol)
             form = self.linear(self.values.opened(self.values.of(clamp.form)))
-            others = (self.linear(self.values.opened(part)) for part in (factor, rest))
+            others = [self.linear(self.values.opened(part)) for part in (factor, rest)]
             reason = f"a {'maximum' if clamp.low else 'minimum'} that may lie outside of the block's tile"
-            if any(_share(form, other) for other in others) or not self._reaches(form, clamp):
+            alone = not any(_share(form, other) or self.trips(other)[1] for other in others)
+            if not alone or not self._reaches(form, clamp):
                 raise Opaque(reason)
             return self.unclamped(rest.plus(factor.times(self.values.of(clamp.form))))
         return value
