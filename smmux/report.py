@@ -33,6 +33,8 @@ def result_html(result: Result) -> str:
     )
     bars = pictures.stall_bars([("schedulers", result.stalls, 1.0)])
     parts = [f"<p>{head}</p>", _limits(result), bars, _heat_map(result)]
+    if result.trace is not None and len(result.trace.events):
+        parts.insert(3, pictures.held_curve(result.trace, int(result.trace.events["sm"][0])))
     if result.findings is not None:
         parts.append(f"<p>check {html.escape(repr(result.check))}:</p>{result.findings._repr_html_()}")
     parts.append(f"<details><summary>counters</summary>{_counters(result)}</details>")

@@ -33,7 +33,7 @@ CHARACTER = 0.6
 
 @dataclass
 class Svg:
-    """A picture that grows by `rect`, `text` and `line`."""
+    """A picture that grows by `rect`, `text`, `line` and `area`."""
 
     width: float
     height: float
@@ -77,6 +77,12 @@ class Svg:
         dashed = f" stroke-dasharray='{dash}'" if dash else ""
         ends = f"x1='{x1:.2f}' y1='{y1:.2f}' x2='{x2:.2f}' y2='{y2:.2f}'"
         self.parts.append(f"<line {ends} stroke='currentColor' stroke-width='0.6'{dashed}/>")
+
+    def area(self, path: str, title: str = "") -> None:
+        """What a path encloses."""
+        tip = f"<title>{html.escape(title)}</title>" if title else ""
+        look = f"fill='{COLOURS[0]}' fill-opacity='0.55' stroke='currentColor' stroke-width='0.6'"
+        self.parts.append(f"<path d='{path}' {look}>{tip}</path>")
 
     def __str__(self) -> str:
         body = "".join(self.parts)

@@ -313,6 +313,47 @@ def test_occupancy_of_a_run_is_its_residency(gpu: str, management: str) -> None:
     assert named == [(result.limiter, str(result.residency))]
 
 
+@pytest.mark.parametrize("blocks", [40, 1500])
+def test_the_curve_of_held_memory_is_that_of_blocks_and_allocations(blocks: int) -> None:
+    """Its edges are the times at which memory changes hands, and its height what all who stay hold together."""
+    a = np.arange(64 * blocks, dtype=np.float32)
+    result = borrowed.simulate(blocks, 64, (a,), gpu="GTX285", management="dynamic", extra_blocks=2, trace=2000)
+    assert result.trace is not None
+    assert result.trace.lost == 0
+    page = result._repr_html_()
+    title = re.search(r"SM (\d+): at most (\d+) of 16384 bytes", page)
+    assert title is not None
+    sm, most = map(int, title.groups())
+    holds = [(each.place, each.end, each.bytes) for each in result.trace.blocks() if each.sm == sm]
+    holds += [(each.grant, each.release, each.bytes) for each in result.trace.allocations() if each.sm == sm]
+    edges = sorted({cycle for first, last, _ in holds for cycle in (first, last)})
+    held = [sum(size for first, last, size in holds if first <= cycle < last) for cycle in edges]
+    assert most == max(held) <= 16384
+    path = re.search(r"<path d='M60 90([^']+)Z'", pictures.held_curve(result.trace, sm))
+    assert path is not None
+    moves = [(kind, float(value)) for kind, value in re.findall(r"([HV])([\d.]+)", path[1])]
+    x, drawn = 60.0, []
+    for kind, value in moves[:-2]:
+        if kind == "H":
+            x = value
+        else:
+            drawn.append((x, 16384 * (90 - value) / 70))
+    # Within a pixel the order of steps is lost; behind it the curve is where it should be.
+    for cycle, size in zip(edges, held, strict=True):
+        place = 60 + 700 * cycle / result.cycles
+        near = [height for at, height in drawn if abs(at - place) <= 1.01]
+        assert min(near) - 3 <= size <= max(near) + 3
+    assert drawn[-1][1] == pytest.approx(held[-1], abs=3)
+
+
+def test_a_curve_that_lacks_blocks_says_so() -> None:
+    a = np.arange(64 * 900, dtype=np.float32)
+    result = borrowed.simulate(900, 64, (a,), gpu="GTX285", management="dynamic", extra_blocks=2, trace=100)
+    assert result.trace is not None
+    assert result.trace.lost > 0
+    assert f"not of all blocks, {result.trace.lost:,} events had no room" in result._repr_html_()
+
+
 def test_occupancy_counts_dynamic_shared_memory_of_the_launch() -> None:
     @cuda.jit
     def through(a):
