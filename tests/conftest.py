@@ -17,7 +17,9 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 CHECKOUT = (Path(__file__).parents[1] / "csrc").is_dir()
 collect_ignore = (
-    [] if CHECKOUT else ["experiments", "notebooks", "package/test_readme.py", "package/test_source_rules.py"]
+    []
+    if CHECKOUT
+    else ["experiments", "notebooks", "package/test_readme.py", "package/test_site.py", "package/test_source_rules.py"]
 )
 
 

@@ -233,62 +233,62 @@ class atomic:
 
     @staticmethod
     def add(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] += value"""
+        """`array[index] += value`"""
         kernel_only("cuda.atomic.add")
 
     @staticmethod
     def sub(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] -= value"""
+        """`array[index] -= value`"""
         kernel_only("cuda.atomic.sub")
 
     @staticmethod
     def and_(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] &= value"""
+        """`array[index] &= value`"""
         kernel_only("cuda.atomic.and_")
 
     @staticmethod
     def or_(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] |= value"""
+        """`array[index] |= value`"""
         kernel_only("cuda.atomic.or_")
 
     @staticmethod
     def xor(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] ^= value"""
+        """`array[index] ^= value`"""
         kernel_only("cuda.atomic.xor")
 
     @staticmethod
     def inc(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] = 0 if array[index] >= value else array[index] + 1"""
+        """`array[index] = 0 if array[index] >= value else array[index] + 1`"""
         kernel_only("cuda.atomic.inc")
 
     @staticmethod
     def dec(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] = value if array[index] == 0 or array[index] > value else array[index] - 1"""
+        """`array[index] = value if array[index] == 0 or array[index] > value else array[index] - 1`"""
         kernel_only("cuda.atomic.dec")
 
     @staticmethod
     def exch(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] = value"""
+        """`array[index] = value`"""
         kernel_only("cuda.atomic.exch")
 
     @staticmethod
     def max(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] = max(array[index], value)"""
+        """`array[index] = max(array[index], value)`"""
         kernel_only("cuda.atomic.max")
 
     @staticmethod
     def min(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] = min(array[index], value)"""
+        """`array[index] = min(array[index], value)`"""
         kernel_only("cuda.atomic.min")
 
     @staticmethod
     def nanmax(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] = max(array[index], value), where a NaN loses against any number"""
+        """`array[index] = max(array[index], value)`, where a NaN loses against any number"""
         kernel_only("cuda.atomic.nanmax")
 
     @staticmethod
     def nanmin(array: Any, index: Any, value: Any, /) -> Any:
-        """array[index] = min(array[index], value), where a NaN loses against any number"""
+        """`array[index] = min(array[index], value)`, where a NaN loses against any number"""
         kernel_only("cuda.atomic.nanmin")
 
     @staticmethod
@@ -298,7 +298,7 @@ class atomic:
 
     @staticmethod
     def cas(array: Any, index: Any, old: Any, value: Any, /) -> Any:
-        """array[index] = value if array[index] == old"""
+        """`array[index] = value if array[index] == old`"""
         kernel_only("cuda.atomic.cas")
 
 

@@ -14,7 +14,12 @@ from smmux.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [README, ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def name(page):
+    return page.relative_to(ROOT).as_posix()
 
 
 def blocks(page, language):
@@ -33,7 +38,7 @@ def run_examples(page):
     return names, printed
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_examples_print_what_they_say(page, tmp_path, monkeypatch):
     """A text block is what some example of the page prints."""
     monkeypatch.chdir(tmp_path)
@@ -41,7 +46,7 @@ def test_examples_print_what_they_say(page, tmp_path, monkeypatch):
     assert all(text in printed for text in blocks(page, "text"))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "](" in page.read_text()], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if "](" in page.read_text()], ids=name)
 def test_links_lead_to_files(page):
     prose = re.sub(r"^```.*?^```|`[^`\n]*`", "code", page.read_text(), flags=re.S | re.M)
     links = re.findall(r"\]\((?!https?:)([^)#]+)", prose)
@@ -50,7 +55,7 @@ def test_links_lead_to_files(page):
 
 
 def test_dynamic_example_computes_the_same():
-    names, _ = run_examples(ROOT / "docs/multiplexing.md")
+    names, _ = run_examples(DOCS / "multiplexing.md")
     outputs = []
     for kernel, options in (("reverse", {}), ("reverse_dynamic", {"management": "dynamic", "extra_blocks": 2})):
         a = np.arange(1024, dtype=np.float32)
@@ -92,7 +97,7 @@ def blur(x, y):
 def test_shell_commands_work(tmp_path, monkeypatch, capsys):
     (tmp_path / "kernels.py").write_text(KERNELS)
     monkeypatch.chdir(tmp_path)
-    for command in "".join(blocks(README, "bash")).splitlines():
+    for command in "".join(blocks(DOCS / "shell.md", "bash")).splitlines():
         words = shlex.split(command, comments=True)
         assert words[:3] == ["python", "-m", "smmux"]
         assert main(words[3:]) == 0, command

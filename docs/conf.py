@@ -1,0 +1,40 @@
+"""How Sphinx makes the site: `python -m sphinx -W --keep-going -b html docs build/docs`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+import smmux
+
+project = "smmux"
+author = "the authors of smmux"
+release = version = smmux.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "made"]
+exclude_patterns = ["figures/*"]
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+nb_execution_mode = "off"  # tests run the notebooks; `-D nb_execution_mode=cache` shows their outputs
+nb_execution_timeout = 120
+nb_execution_raise_on_error = True
+
+default_role = "code"
+autodoc_default_options = {"undoc-members": True, "member-order": "bysource", "show-inheritance": True}
+suppress_warnings = ["ref.python"]  # short names in signatures, as `bytes`, that attributes have too
+autodoc_typehints = "signature"
+python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"
+
+html_theme = "furo"
+html_title = f"smmux {version}"
+html_static_path = ["static"]
+html_css_files = ["smmux.css"]
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+pygments_style = "friendly"
+pygments_dark_style = "native"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True

@@ -1,0 +1,79 @@
+"""Every public name has a page, every page is in a table of contents, and links survive the way into the site."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import smmux
+from experiments import gallery
+from tests.dead_links import dead
+
+pytest.importorskip("sphinx")
+
+DOCS = Path(__file__).parents[2] / "docs"
+sys.path.insert(0, str(DOCS))
+import made  # noqa: E402  # type: ignore[import-not-found]
+
+sys.path.remove(str(DOCS))
+
+
+def test_every_public_module_has_a_page_with_all_its_names() -> None:
+    modules = {f"smmux.{name}" for name in smmux.__all__ if isinstance(getattr(smmux, name), types.ModuleType)}
+    pages = "".join(path.read_text() for path in (DOCS / "reference/api").glob("*.md"))
+    assert (
+        set(re.findall(r"^<!-- made: api (\S+) -->$", pages, re.M)) == set(made.public_names()) >= {"smmux", *modules}
+    )
+    for module, names in made.public_names().items():
+        text = made.api(module)
+        members = re.search(r":members: (.*)", text)
+        shown = {*(members[1].split(", ") if members else ()), *re.findall(r"^\.\. py:data:: (\S+)$", text, re.M)}
+        assert shown == set(names), module
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    listed = {"index"}
+    for page in DOCS.rglob("*.md"):
+        for tree in re.findall(r"^```\{toctree\}\n(.*?)^```", page.read_text(), re.S | re.M):
+            words = [line for line in tree.split("\n") if line and not line.startswith(":")]
+            listed |= {(page.parent / word).relative_to(DOCS).as_posix() for word in words}
+    assert {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")} <= listed
+
+
+@pytest.mark.parametrize(
+    "link, becomes",
+    [
+        ("[a](../experiments/DEVIATIONS.md#x)", "[a](../deviations.md#x)"),
+        ("[a](../docs/figures.md)", "[a](../figures.md)"),
+        ("[a](../notebooks/01_first_kernel.ipynb)", "[a](../notebooks/01_first_kernel.ipynb)"),
+        ("[the table](../csrc/tables/policies.def)", "the table (`csrc/tables/policies.def`)"),
+        ("[`policies.def`](../csrc/tables/policies.def)", "`policies.def`"),
+        ("tile[i](a)", "tile[i](a)"),
+    ],
+)
+def test_links_lead_to_pages(link: str, becomes: str) -> None:
+    assert made.linked(link, DOCS, Path("reference")) == becomes
+
+
+def test_every_parameter_and_policy_is_in_the_tables() -> None:
+    machines = made.machines()
+    for name in smmux.gpus.names():
+        assert f"\n## {name}\n" in f"\n{machines}\n"
+    assert all(machines.count(f"| `{name}` |") == len(smmux.gpus.names()) for name in smmux.gpus.PARAMETERS)
+    assert all(f"| `{key}` |" in made.sources() for key in smmux.gpus.TITLES)
+
+
+def test_dead_links_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<a href="b.html#x">1</a><a href="b.html#y">2</a><img src="c.png"><a href="#z">')
+    (tmp_path / "b.html").write_text('<p id="x"><a href="https://example.org/none">')
+    assert list(dead(tmp_path)) == ["a.html: #z", "a.html: b.html#y", "a.html: c.png"]
+
+
+def test_pictures_of_the_gallery_are_small() -> None:
+    pictures = set(re.findall(r"\]\(figures/(\S+\.png)\)", (DOCS / "gallery.md").read_text()))
+    assert pictures == {path.name for path in (DOCS / "figures").glob("*.png")}
+    assert all((DOCS / "figures" / name).stat().st_size <= gallery.BYTES for name in pictures)
