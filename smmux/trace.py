@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from smmux.compiler.program import Program
 
-__all__ = ["EVENT", "KINDS", "SAMPLE", "Allocation", "Residence", "Trace"]
+__all__ = ["EVENT", "KINDS", "SAMPLE", "Allocation", "Residence", "Trace", "Wait"]
 
 KINDS: Final[Mapping[str, str]] = dict(_core.TRACE)
 """The kinds of events, in the order of their numbers, and what each says."""
@@ -85,6 +85,18 @@ class Allocation:
     address: int
     bytes: int
     granted_by: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A warp's wait at a barrier: from its arrival to that of the block's last warp. kind: the suffix of bar.sync."""
+
+    sm: int
+    block: int
+    warp: int
+    kind: str
+    arrive: int
+    complete: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -179,6 +191,20 @@ class Trace:
                 freed[sm] = cycle, block
                 if name == "alloc_release" and block in open_:
                     found.append(Allocation(sm=sm, block=block, release=cycle, **open_.pop(block)))
+        return found
+
+    def waits(self) -> list[Wait]:
+        """The waits at barriers that were recorded, in the order in which they ended."""
+        found: list[Wait] = []
+        arrived: dict[int, dict[int, int]] = {}
+        kinds = {number: kind for kind, number in _core.BARRIERS.items()}
+        for name, row in self._rows("barrier_arrive", "barrier_complete"):
+            sm, block, cycle = int(row["sm"]), int(row["block"]), int(row["cycle"])
+            if name == "barrier_arrive":
+                arrived.setdefault(block, {})[int(row["warp"])] = cycle
+            else:
+                kind = kinds[int(row["value"])]
+                found += [Wait(sm, block, warp, kind, at, cycle) for warp, at in arrived.pop(block).items()]
         return found
 
     def shared(self, sm: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

@@ -93,26 +93,18 @@ def _blocks(trace: Trace, stays: list[Residence]) -> Iterator[Event]:
 
 
 def _warps(trace: Trace, stays: list[Residence]) -> Iterator[Event]:
-    slots = {stay.block: stay for stay in stays}
+    of_block = {stay.block: stay for stay in stays}
     named = set()
-    arrived: dict[tuple[int, int], int] = {}
-    rows = trace._rows("warp_exit", "barrier_arrive", "barrier_complete")
-    for name, row in rows:
-        block, warp, cycle = int(row["block"]), int(row["warp"]), int(row["cycle"])
-        stay = slots[block]
+    for row in trace.of("warp_exit"):
+        stay, warp = of_block[int(row["block"])], int(row["warp"])
         track = _track(stay.slot, warp)
-        if name == "barrier_arrive":
-            arrived[block, warp] = cycle
-        elif name == "barrier_complete":
-            for key in [key for key in arrived if key[0] == block]:
-                kind = next(kind for kind, number in _core.BARRIERS.items() if number == row["value"])
-                label = f"bar.sync{kind}"
-                yield from _span(trace, label, stay.sm, _track(stay.slot, key[1]), arrived.pop(key), cycle)
-        else:
-            if (stay.sm, track) not in named:
-                named.add((stay.sm, track))
-                yield _name("thread_name", f"place {stay.slot} warp {warp}", stay.sm, track)
-            yield from _span(trace, f"warp {warp} of block {block}", stay.sm, track, stay.start, cycle)
+        if (stay.sm, track) not in named:
+            named.add((stay.sm, track))
+            yield _name("thread_name", f"place {stay.slot} warp {warp}", stay.sm, track)
+        yield from _span(trace, f"warp {warp} of block {stay.block}", stay.sm, track, stay.start, int(row["cycle"]))
+    for wait in trace.waits():
+        track = _track(of_block[wait.block].slot, wait.warp)
+        yield from _span(trace, f"bar.sync{wait.kind}", wait.sm, track, wait.arrive, wait.complete)
 
 
 def _allocations(trace: Trace, stays: list[Residence]) -> Iterator[Event]:

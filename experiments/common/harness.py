@@ -69,7 +69,8 @@ class Experiment:
     picture beside it.
     machines, sizes: recorded as provenance.
     options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
-    arguments: options with values, by name, as `argparse.ArgumentParser.add_argument` takes them.
+    arguments: options with values, by name, as `argparse.ArgumentParser.add_argument` takes them; one with nargs "?"
+    is a word without a name.
     """
 
     name: str
@@ -223,7 +224,7 @@ def _parser(experiment: Experiment) -> argparse.ArgumentParser:
     for name in experiment.options:
         add(f"--{name}", action="store_true", help=OPTIONS[name])
     for name, how in experiment.arguments.items():
-        add(f"--{name}", **how)
+        add(name if how.get("nargs") == "?" else f"--{name}", **how)
     add("--cache", type=Path, metavar="FILE", help="take records that FILE has, and keep new ones there")
     add("--resume", action="store_true", help=f"go on where a killed run was: --cache DIR/{CACHE}")
     where = "what simulates: threads, processes or dask:ADDRESS, the scheduler of a Dask cluster (%(default)s)"
