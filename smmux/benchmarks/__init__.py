@@ -24,8 +24,11 @@ from smmux.benchmarks import (
     memory_layouts,
     mm,
     mv,
+    neural,
+    one_pass,
     rd,
     sp,
+    stencils,
     sto,
     tp,
     untiled,
@@ -43,7 +46,7 @@ _BENCHMARKS: dict[str, Benchmark] = {
 
 _WORKLOADS: dict[str, Workload] = {
     row.name: row
-    for module in (filters, ac, memory_layouts, lookups, untiled, chunk_maximum)
+    for module in (filters, ac, memory_layouts, lookups, untiled, chunk_maximum, one_pass, stencils, neural)
     for row in module.WORKLOADS
 }
 

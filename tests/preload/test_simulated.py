@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from smmux import ConfigError, LaunchError, gpus, policies, preload
-from tests.preload.paper_kernels import CASES, TILE, N, image, jacobi, mma
+from smmux.benchmarks.one_pass import mma
+from smmux.benchmarks.stencils import jacobi
+from tests.preload.paper_kernels import CASES, TILE, N, image
 
 MACHINES = ("GTX285", "GTX480-16K", "K20c")
 
