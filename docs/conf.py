@@ -16,7 +16,7 @@ release = version = smmux.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "made"]
 exclude_patterns = ["figures/*"]
 myst_heading_anchors = 3
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["html_image"]
 nb_execution_mode = "off"  # tests run the notebooks; `-D nb_execution_mode=cache` shows their outputs
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
@@ -35,6 +35,6 @@ html_css_files = ["smmux.css"]
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"
-pygments_dark_style = "native"
+pygments_dark_style = "github-dark"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -38,6 +38,7 @@ PAGES = {
 """Pages of the site whose text lies elsewhere, by the place of the text."""
 
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#)([^)#\s]+)(#[^)]*)?\)")
+_IMAGE = re.compile(r'(<img [^>]*?src=")([^":]+)(")')
 _MADE = re.compile(r"^<!-- made: (\w+) ?(\S*) -->$", re.M)
 
 
@@ -91,7 +92,10 @@ def linked(text: str, folder: Path, of_page: Path) -> str:
             return words if "`" in words else f"{words} (`{place}`)"
         return f"[{words}]({Path(os.path.relpath(there, DOCS / of_page)).as_posix()}{anchor or ''})"
 
-    return _LINK.sub(link, text)
+    def image(match: re.Match[str]) -> str:
+        return f"{match[1]}{Path(os.path.relpath((folder / match[2]).resolve(), DOCS / of_page)).as_posix()}{match[3]}"
+
+    return _LINK.sub(link, _IMAGE.sub(image, text))
 
 
 def public_names() -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,8 +27,8 @@ def small(picture: Path, limit: int = BYTES) -> bytes:
     """A picture as PNG of at most `limit` bytes: as large as can be, with at most 32 colours."""
     with Image.open(picture) as full:
         image = full.convert("RGB")
-    for width in (min(image.width, 1000), 800, 700, 600, 500):
-        for colours in (32, 16, 8):
+    for width in (min(image.width, 1000), 900, 800, 700, 600, 500):
+        for colours in (32, 16):
             scaled = image.resize((width, round(image.height * width / image.width)), Image.Resampling.LANCZOS)
             file = io.BytesIO()
             scaled.quantize(colours, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
@@ -44,8 +45,12 @@ def page(results: Path, docs: Path) -> str:
         content = json.loads(picture.with_suffix(".json").read_text(encoding="utf-8"))
         caption, claims = content["caption"], claims + len(content["claims"])
         (docs / "figures" / picture.name).write_bytes(small(picture))
-        parts += [f"## {picture.stem}", f"![{caption.partition('. ')[0]}](figures/{picture.name})", caption]
-        parts.append(f"`python -m experiments.{picture.stem}`")
+        numbered = re.match(r"(Figure|Table) \d+", caption)
+        parts += [
+            f"## {numbered[0] if numbered else picture.stem}",
+            f"`python -m experiments.{picture.stem}`",
+            f"![{caption}](figures/{picture.name})",
+        ]
     return "\n\n".join([HEAD.format(claims=claims), *parts]) + "\n"
 
 

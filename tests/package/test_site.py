@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import smmux
 from experiments import gallery
@@ -53,6 +56,7 @@ def test_every_page_is_in_a_table_of_contents() -> None:
         ("[the table](../csrc/tables/policies.def)", "the table (`csrc/tables/policies.def`)"),
         ("[`policies.def`](../csrc/tables/policies.def)", "`policies.def`"),
         ("tile[i](a)", "tile[i](a)"),
+        ('<img src="figures/fig14.png" width="9">', '<img src="../figures/fig14.png" width="9">'),
     ],
 )
 def test_links_lead_to_pages(link: str, becomes: str) -> None:
@@ -71,6 +75,25 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<a href="b.html#x">1</a><a href="b.html#y">2</a><img src="c.png"><a href="#z">')
     (tmp_path / "b.html").write_text('<p id="x"><a href="https://example.org/none">')
     assert list(dead(tmp_path)) == ["a.html: #z", "a.html: b.html#y", "a.html: c.png"]
+
+
+def test_the_gallery_is_made_from_the_files_of_runs(tmp_path: Path) -> None:
+    tiles = np.random.default_rng(1).integers(0, 2, (40, 50, 3), np.uint8) * 255  # eight colours
+    for name, caption in (("fig14", "Figure 14. Speedup."), ("vtb_n", "VTB of 2.")):
+        Image.fromarray(tiles.repeat(10, 0).repeat(10, 1)).save(tmp_path / f"{name}.png")
+        (tmp_path / f"{name}.json").write_text(json.dumps({"caption": caption, "claims": [{}]}))
+    (tmp_path / "docs").mkdir()
+    assert gallery.main(["--out", str(tmp_path), "--docs", str(tmp_path / "docs")]) == 0
+    text = (tmp_path / "docs/gallery.md").read_text()
+    assert "2 sentences" in text
+    assert (
+        text.index("## Figure 14\n") < text.index("![Figure 14. Speedup.](figures/fig14.png)") < text.index("## vtb_n")
+    )
+    with Image.open(tmp_path / "docs/figures/fig14.png") as shown, Image.open(tmp_path / "fig14.png") as full:
+        assert shown.size == (500, 400)
+        assert np.abs(np.asarray(shown.convert("RGB"), int) - np.asarray(full, int)).max() <= 4
+    with pytest.raises(ValueError, match="larger than 10 bytes"):
+        gallery.small(tmp_path / "fig14.png", limit=10)
 
 
 def test_pictures_of_the_gallery_are_small() -> None:
