@@ -134,8 +134,8 @@ class Trace:
             kernel=program.name,
             gpu=gpu,
             cycles=cycles,
-            events=events[np.lexsort((events["sm"], events["cycle"]))],
-            samples=samples[np.lexsort((samples["sm"], samples["cycle"]))],
+            events=events[np.argsort(events["cycle"], kind="stable")],  # SM by SM until then
+            samples=samples[np.argsort(samples["cycle"], kind="stable")],
             channels=_channels(raw["channels"], raw["channel_words"], gpu),
             lost=raw["lost"],
             nbytes=sum(len(part) for part in raw.values() if isinstance(part, bytes)),

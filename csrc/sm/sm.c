@@ -250,16 +250,24 @@ static void advance(struct sm *sm, uint64_t end, bool replaced) {
     sm->next = sm->reach = NEVER;
 }
 
+/* How far the SM may run with what it has asked of the second level of instructions and constants,
+ * as bound() of chip/supply.c has it. */
+static uint64_t until_answer(const struct sm *sm, uint64_t end) {
+    if (!sm->ask_count) return end;
+    const uint64_t answer = sm->asks[0].cycle + sm->m->cfg->lat_icache2;
+    return answer < end ? answer : end;
+}
+
 /* Stop at the end of each interval of the time line, too. That changes nothing, since windows may
  * be of any length. */
 NOINLINE static void advance_traced(struct sm *sm, uint64_t end, bool replaced) {
     while (sm->trace->next < end) {
         const uint64_t stop = sm->trace->next;
-        advance(sm, stop, replaced);
+        advance(sm, until_answer(sm, stop), replaced);
         if (sm->reach < stop || sm->fault.code != OK) return;
         trace_sample(sm);
     }
-    advance(sm, end, replaced);
+    advance(sm, until_answer(sm, end), replaced);
 }
 
 void sm_run(struct sm *sm, uint64_t end, bool replaced) {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smmux import cuda, float32, gpus, smm
+from smmux import benchmarks, cuda, float32, gpus, smm
 from smmux.__main__ import main
 from smmux.result import Result
 from smmux.trace import KINDS, Trace
@@ -128,6 +128,21 @@ def test_a_trace_changes_no_counter(most: Any) -> None:
     plain = run(90, trace=False)
     assert plain.trace is None
     assert run(90, trace=most).counters == plain.counters
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "K20c"])
+def test_intervals_do_not_pass_over_answers_of_the_second_level_of_instructions(gpu: str) -> None:
+    """A long program misses in the first level all the time."""
+    fft = benchmarks.get("FFT")
+    counters = []
+    for trace in (False, 5000):
+        problem = fft.problem({"batch": 60})
+        arguments = problem.arguments()
+        result = fft.kernel().simulate(problem.grid, problem.block, arguments, gpu=gpu, trace=trace)
+        problem.check(arguments)
+        counters.append(result.counters)
+    assert counters[0]["icache2_hits"]
+    assert counters[0] == counters[1]
 
 
 @pytest.mark.parametrize("most", [True, 2, 30, 100])
