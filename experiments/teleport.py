@@ -167,9 +167,9 @@ def caption(records: Sequence[Record]) -> str:
     reads = mean_of(ratios(records, "dram_reads", TELEPORT, BASELINE))
     again = mean_of(ratios(records, "dram_reads", TELEPORT, BASELINE, LOOKUP))
     return (
-        f"TELEPORT on a {GPU}: geometric means over {len(preloaded(records))} programs are {over_base:.2f} times the "
-        f"Baseline's speed and {over_hand:.2f} times the hand-written kernels' (paper 1.56 and 1.32). It reads "
-        f"{reads:.2f} times as much from DRAM, {again:.2f} times when requests are looked up in the L2 first."
+        f"TELEPORT on a {GPU}, geometric means over {len(preloaded(records))} programs: {over_base:.2f} times as fast "
+        f"as the Baseline and {over_hand:.2f} times as fast as kernels written by hand (paper 1.56, 1.32). It reads "
+        f"{reads:.2f} times as much from DRAM, and {again:.2f} times if requests are looked up in the L2 first."
     )
 
 

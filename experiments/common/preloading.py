@@ -43,11 +43,13 @@ CHANGES: dict[str, Record] = {
     "traffic, no waiting": {"preload_policy": "traffic"},
     "lines of 64 bytes": {"preload_line": 64},
     "64 bytes, L2 lookup": {"preload_line": 64, "preload_lookup": 1},
-    "a burst per 100 clk": {"preload_interval": 100},
+    "a request per 8 clk": {"preload_interval": 8},
     "blocks wait for room": {"preload_wait": 1},
     "shared memory of 16 kB": {"smem_bytes": 16384},
 }
 """Machine parameters of each setting."""
+PARAMETER_BYTES = 272
+"""Of shared memory that parameters and built-in variables take at most where they lie there."""
 DYNAMIC = {"dynamic": {"preload_early": 1}, "dynamic, tiles kept": {"preload_early": 0}}
 """Settings under dynamic management of shared memory."""
 
@@ -101,7 +103,8 @@ def simulate(
     kernel = row.kernels[build]
     if form == OURS:
         try:
-            kernel = preload.tile(kernel, problem.grid, problem.block, arguments)
+            room = gpu.smem_bytes - PARAMETER_BYTES
+            kernel = preload.tile(kernel, problem.grid, problem.block, arguments, shared_bytes=room)
         except preload.TileError as error:
             return {"refused": error.msg}
     analysis = preload.analyze(kernel, problem.grid, problem.block, arguments)
