@@ -29,8 +29,9 @@ TOLERANCE = 5e-6
 def jacobi(b, out, n, w0, w1, w2):
     """One step of Jacobi's method: an element, its four neighbours at edges and its four at corners."""
     x, y = cuda.grid(2)
+    last = int32(n - 1)
     x, y = int32(x + 1), int32(y + 1)
-    if x < int32(n - 1) and y < int32(n - 1):
+    if x < last and y < last:
         edges = b[(y - 1) * n + x] + b[(y + 1) * n + x] + b[y * n + x - 1] + b[y * n + x + 1]
         corners = b[(y - 1) * n + x - 1] + b[(y - 1) * n + x + 1] + b[(y + 1) * n + x - 1] + b[(y + 1) * n + x + 1]
         out[y * n + x] = w0 * b[y * n + x] + w1 * edges + w2 * corners
@@ -48,7 +49,8 @@ def jacobi_halo(b, out, n, w0, w1, w2):
                 tile[j, i] = b[(top + j) * n + left + i]
     cuda.syncthreads()
     x, y = int32(left + tx + 1), int32(top + ty + 1)
-    if x < int32(n - 1) and y < int32(n - 1):
+    last = int32(n - 1)
+    if x < last and y < last:
         edges = tile[ty, tx + 1] + tile[ty + 2, tx + 1] + tile[ty + 1, tx] + tile[ty + 1, tx + 2]
         corners = tile[ty, tx] + tile[ty, tx + 2] + tile[ty + 2, tx] + tile[ty + 2, tx + 2]
         out[y * n + x] = w0 * tile[ty + 1, tx + 1] + w1 * edges + w2 * corners
@@ -61,10 +63,11 @@ def jacobi_ghost(b, out, n, w0, w1, w2):
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x = int32((SIDE - 2) * cuda.blockIdx.x + tx)
     y = int32((SIDE - 2) * cuda.blockIdx.y + ty)
+    last = int32(n - 1)
     if x < n and y < n:
         tile[ty, tx] = b[y * n + x]
     cuda.syncthreads()
-    if 0 < tx < SIDE - 1 and 0 < ty < SIDE - 1 and x < int32(n - 1) and y < int32(n - 1):
+    if 0 < tx < SIDE - 1 and 0 < ty < SIDE - 1 and x < last and y < last:
         edges = tile[ty - 1, tx] + tile[ty + 1, tx] + tile[ty, tx - 1] + tile[ty, tx + 1]
         corners = tile[ty - 1, tx - 1] + tile[ty - 1, tx + 1] + tile[ty + 1, tx - 1] + tile[ty + 1, tx + 1]
         out[y * n + x] = w0 * tile[ty, tx] + w1 * edges + w2 * corners
@@ -74,7 +77,8 @@ def jacobi_ghost(b, out, n, w0, w1, w2):
 def sobel(image, out, width, height):
     """Edges along one axis: the columns on either side, weighted."""
     x, y = cuda.grid(2)
-    if 0 < x < int32(width - 1) and 0 < y < int32(height - 1):
+    last_x, last_y = int32(width - 1), int32(height - 1)
+    if 0 < x < last_x and 0 < y < last_y:
         i = y * width + x
         left = image[i - width - 1] + float32(2) * image[i - 1] + image[i + width - 1]
         right = image[i - width + 1] + float32(2) * image[i + 1] + image[i + width + 1]
@@ -86,13 +90,14 @@ def sobel_tiled(image, out, width, height):
     tile = cuda.shared.array((SIDE + 2, SIDE + 2), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x, y = cuda.grid(2)
+    last_x, last_y = int32(width - 1), int32(height - 1)
     left, top = SIDE * cuda.blockIdx.x - 1, SIDE * cuda.blockIdx.y - 1
     for j in range(ty, SIDE + 2, SIDE):
         for i in range(tx, SIDE + 2, SIDE):
             if 0 <= left + i < width and 0 <= top + j < height:
                 tile[j, i] = image[(top + j) * width + left + i]
     cuda.syncthreads()
-    if 0 < x < int32(width - 1) and 0 < y < int32(height - 1):
+    if 0 < x < last_x and 0 < y < last_y:
         before = tile[ty, tx] + float32(2) * tile[ty + 1, tx] + tile[ty + 2, tx]
         behind = tile[ty, tx + 2] + float32(2) * tile[ty + 1, tx + 2] + tile[ty + 2, tx + 2]
         out[y * width + x] = abs(behind - before)
@@ -104,8 +109,9 @@ def hotspot(temperature, power, out, n, step, across, along, sink):
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x = int32((SIDE - 2) * cuda.blockIdx.x + tx)
     y = int32((SIDE - 2) * cuda.blockIdx.y + ty)
+    last = int32(n - 1)
     i = y * n + x
-    if 0 < tx < SIDE - 1 and 0 < ty < SIDE - 1 and x < int32(n - 1) and y < int32(n - 1):
+    if 0 < tx < SIDE - 1 and 0 < ty < SIDE - 1 and x < last and y < last:
         here = temperature[i]
         rows = temperature[i - n] + temperature[i + n] - float32(2) * here
         columns = temperature[i - 1] + temperature[i + 1] - float32(2) * here
@@ -119,11 +125,12 @@ def hotspot_tiled(temperature, power, out, n, step, across, along, sink):
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x = int32((SIDE - 2) * cuda.blockIdx.x + tx)
     y = int32((SIDE - 2) * cuda.blockIdx.y + ty)
+    last = int32(n - 1)
     if x < n and y < n:
         tile[ty, tx] = temperature[y * n + x]
         powers[ty, tx] = power[y * n + x]
     cuda.syncthreads()
-    if 0 < tx < SIDE - 1 and 0 < ty < SIDE - 1 and x < int32(n - 1) and y < int32(n - 1):
+    if 0 < tx < SIDE - 1 and 0 < ty < SIDE - 1 and x < last and y < last:
         here = tile[ty, tx]
         rows = tile[ty - 1, tx] + tile[ty + 1, tx] - float32(2) * here
         columns = tile[ty, tx - 1] + tile[ty, tx + 1] - float32(2) * here
@@ -134,8 +141,9 @@ def hotspot_tiled(temperature, power, out, n, step, across, along, sink):
 def srad1(image, north, south, west, east, coefficient, n, q):
     """Speckle-reducing diffusion, first half: differences to the neighbours, and the coefficient made of them."""
     x, y = cuda.grid(2)
+    last = int32(n - 1)
     i = y * n + x
-    if 0 < y < int32(n - 1) and 0 < x < int32(n - 1):
+    if 0 < y < last and 0 < x < last:
         here = image[i]
         dn, ds = image[i - n] - here, image[i + n] - here
         dw, de = image[i - 1] - here, image[i + 1] - here
@@ -153,13 +161,14 @@ def srad1_tiled(image, north, south, west, east, coefficient, n, q):
     tile = cuda.shared.array((SIDE + 2, SIDE + 2), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x, y = cuda.grid(2)
+    last = int32(n - 1)
     left, top = SIDE * cuda.blockIdx.x - 1, SIDE * cuda.blockIdx.y - 1
     for j in range(ty, SIDE + 2, SIDE):
         for i in range(tx, SIDE + 2, SIDE):
             if 0 <= left + i < n and 0 <= top + j < n:
                 tile[j, i] = image[(top + j) * n + left + i]
     cuda.syncthreads()
-    if 0 < y < int32(n - 1) and 0 < x < int32(n - 1):
+    if 0 < y < last and 0 < x < last:
         here = tile[ty + 1, tx + 1]
         dn, ds = tile[ty, tx + 1] - here, tile[ty + 2, tx + 1] - here
         dw, de = tile[ty + 1, tx] - here, tile[ty + 1, tx + 2] - here
@@ -177,8 +186,9 @@ def srad1_tiled(image, north, south, west, east, coefficient, n, q):
 def srad2(image, north, south, west, east, coefficient, out, n, rate):
     """Speckle-reducing diffusion, second half: what flows to and from the neighbours."""
     x, y = cuda.grid(2)
+    last = int32(n - 1)
     i = y * n + x
-    if y < int32(n - 1) and x < int32(n - 1):
+    if y < last and x < last:
         here = coefficient[i]
         flow = here * (north[i] + west[i]) + coefficient[i + n] * south[i] + coefficient[i + 1] * east[i]
         out[i] = image[i] + rate * flow
@@ -189,15 +199,16 @@ def srad2_tiled(image, north, south, west, east, coefficient, out, n, rate):
     tile = cuda.shared.array((SIDE + 1, SIDE + 1), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x, y = cuda.grid(2)
+    last = int32(n - 1)
     i = y * n + x
     if x < n and y < n:
         tile[ty, tx] = coefficient[i]
-    if ty == SIDE - 1 and y < int32(n - 1) and x < n:
+    if ty == SIDE - 1 and y < last and x < n:
         tile[ty + 1, tx] = coefficient[i + n]
-    if tx == SIDE - 1 and x < int32(n - 1) and y < n:
+    if tx == SIDE - 1 and x < last and y < n:
         tile[ty, tx + 1] = coefficient[i + 1]
     cuda.syncthreads()
-    if y < int32(n - 1) and x < int32(n - 1):
+    if y < last and x < last:
         flow = tile[ty, tx] * (north[i] + west[i]) + tile[ty + 1, tx] * south[i] + tile[ty, tx + 1] * east[i]
         out[i] = image[i] + rate * flow
 
@@ -206,11 +217,12 @@ def srad2_tiled(image, north, south, west, east, coefficient, out, n, rate):
 def laplace(u1, u2, nx, ny, nz):
     """A step of Laplace's equation in three dimensions; each thread goes through all planes."""
     x, y = cuda.grid(2)
+    last_x, last_y = int32(nx - 1), int32(ny - 1)
     step = nx * ny
     index = y * nx + x
     for _ in range(1, int32(nz - 1)):
         index += step
-        if 0 < x < int32(nx - 1) and 0 < y < int32(ny - 1):
+        if 0 < x < last_x and 0 < y < last_y:
             plane = u1[index - 1] + u1[index + 1] + u1[index - nx] + u1[index + nx]
             u2[index] = (plane + u1[index - step] + u1[index + step]) * float32(0.125)
 
@@ -225,6 +237,7 @@ def laplace_tiled(u1, u2, nx, ny, nz):
     tile = cuda.shared.array((LAPLACE_Y + 2, LAPLACE_X + 2), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x, y = cuda.grid(2)
+    last_x, last_y = int32(nx - 1), int32(ny - 1)
     left, top = LAPLACE_X * cuda.blockIdx.x - 1, LAPLACE_Y * cuda.blockIdx.y - 1
     step = nx * ny
     index = y * nx + x
@@ -237,7 +250,7 @@ def laplace_tiled(u1, u2, nx, ny, nz):
                 if 0 <= left + i < nx and 0 <= top + j < ny:
                     tile[j, i] = u1[k * step + (top + j) * nx + left + i]
         cuda.syncthreads()
-        if 0 < x < int32(nx - 1) and 0 < y < int32(ny - 1):
+        if 0 < x < last_x and 0 < y < last_y:
             plane = tile[ty + 1, tx] + tile[ty + 1, tx + 2] + tile[ty, tx + 1] + tile[ty + 2, tx + 1]
             u2[index] = (plane + below + above) * float32(0.125)
         cuda.syncthreads()
