@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import smmux
-from smmux import cuda, preload
+from smmux import benchmarks, cuda, preload
 from smmux.advice.copies import copied
 from smmux.benchmarks import one_pass, stencils
 from tests.preload import paper_kernels as paper
@@ -56,42 +56,17 @@ def test_random_kernels(seed):
     check_tiled(seed)
 
 
-def references(n):
-    """Kernels by name with grid, arguments (None where the output goes) and what NumPy computes of them."""
-    rng = np.random.default_rng(0)
-    a, b = (rng.random((n, n)).astype(np.float32) for _ in range(2))
-    up, down, left, right = a[:-2, 1:-1], a[2:, 1:-1], a[1:-1, :-2], a[1:-1, 2:]
-    corners = a[:-2, :-2], a[:-2, 2:], a[2:, :-2], a[2:, 2:]
-    square = (n // 16, n // 16)
-
-    def inner(value):
-        whole = np.zeros((n, n), np.float32)
-        whole[1:-1, 1:-1] = value
-        return whole
-
-    jacobi = 0.5 * a[1:-1, 1:-1] + 0.3 * (up + down + left + right) + 0.2 * sum(corners)
-    nw, ne, sw, se = corners
-    return {
-        "MMA": (paper.mma, square, (a, b, None, n), a + b),
-        "MMA by columns": (paper.mma_columns, square, (a, b, None, n), a + b),
-        "JAC": (paper.jacobi, square, (a, None, n, 0.5, 0.3, 0.2), inner(jacobi)),
-        "EDS": (paper.sobel, square, (a, None, n, n), inner(np.abs((ne + 2 * right + se) - (nw + 2 * left + sw)))),
-        "HSP": (paper.hotspot, (n // 12 + 1,) * 2, (a, b, None, n, n, 2, 12), a + b),
-        "SRD": (paper.srad1, square, (a, None, n, n), inner(up + down + left + right - 4 * a[1:-1, 1:-1])),
-    }
+TILED = [case.name for case in paper.CASES if case.name in benchmarks.workloads() and case.name not in REFUSED]
 
 
-@pytest.mark.parametrize("name", references(48))
+@pytest.mark.parametrize("name", TILED)
 def test_outputs_are_those_of_numpy(name):
-    kernel, grid, given, value = references(48)[name]
-    args = tuple(
-        a.ravel().copy() if isinstance(a, np.ndarray) else np.zeros(value.size, np.float32) if a is None else a
-        for a in given
-    )
-    tiled = preload.tile(kernel, grid, (16, 16), args)
-    tiled.simulate(grid, (16, 16), args, gpu=GPU)
-    found = args[next(k for k, a in enumerate(given) if a is None)]
-    np.testing.assert_allclose(found.reshape(value.shape), value, rtol=5e-6, atol=1e-6)
+    row = benchmarks.workload(name)
+    problem = row.problem("tiny", "baseline")
+    args = problem.arguments()
+    tiled = preload.tile(row.kernels["baseline"], problem.grid, problem.block, args)
+    tiled.simulate(problem.grid, problem.block, args, gpu=GPU)
+    problem.check(args)
 
 
 N = 96
