@@ -13,6 +13,7 @@ import enum
 import hashlib
 import sys
 import sysconfig
+import threading
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, partial
@@ -25,6 +26,9 @@ from smmux.errors import ConfigError
 from smmux.kernel import Kernel
 
 __all__ = ["fingerprint", "package"]
+
+
+LOCKS = (type(threading.Lock()), type(threading.RLock()))
 
 
 def fingerprint(value: Any) -> str:
@@ -103,6 +107,8 @@ class _Walk:
             yield from self._all(b"sequence", *value)
         elif isinstance(value, range | slice):
             yield from (b"range", repr(value).encode())
+        elif isinstance(value, LOCKS):  # what waits for what changes no result
+            yield b"lock"
         elif isinstance(value, partial):
             yield from self._all(b"partial", value.func, value.args, value.keywords)
         elif isinstance(value, types.BuiltinMethodType) or callable(getattr(value, "cache_clear", None)):

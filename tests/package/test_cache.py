@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -124,6 +125,10 @@ def test_order_of_sets_and_keywords_and_self_reference_do_not_matter() -> None:
 def test_what_nobody_knows_is_refused(unknown: Any, tmp_path: Path) -> None:
     with Cache(tmp_path / "c.sqlite") as cache, pytest.raises(ConfigError, match="nobody knows"):
         sweep(lambda n: {}, [{"n": unknown}], cache=cache)
+
+
+def test_locks_change_no_result() -> None:
+    assert fingerprint(threading.Lock()) == fingerprint(threading.Lock())
 
 
 def test_an_object_may_say_what_it_is_known_by() -> None:
