@@ -46,7 +46,7 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 TEXT_COLUMNS = 120
 """Width at which sentences are wrapped on the terminal; tables are as wide as they are."""
-CAPTION_CHARACTERS, CAPTION_LINE = 22, 0.11
+CAPTION_CHARACTERS, CAPTION_LINE = 21, 0.11
 """Size of the caption's font: characters in an inch, and height of a line in inches."""
 PARTS = ("run", "table", "summary", "check", "caption", "machines", "sizes")
 """Fields of `Experiment` that are the functions of that name in its script, unless the script gives others."""
