@@ -413,6 +413,7 @@ static enum error collect_accesses(const struct gpu *g, struct outcome *out) {
 static enum error collect_events(const struct gpu *g, struct timeline *to) {
     const uint32_t sms = g->l->cfg->sm_count;
     size_t events = 0, samples = 0;
+    assert(sms);
     for (uint32_t i = 0; i < sms; i++) {
         events += g->sms[i].trace->count;
         samples += g->sms[i].trace->sample_count;
