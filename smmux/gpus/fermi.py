@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from smmux.gpus import caches, memory
 from smmux.gpus.machine import Value
-from smmux.gpus.teleport import TELEPORT
+from smmux.gpus.tiles_memory import TELEPORT
 
 __all__ = ["GTX480_16K", "GTX480_48K"]
 

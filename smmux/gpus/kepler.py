@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from smmux.gpus import caches, memory
 from smmux.gpus.machine import Value
-from smmux.gpus.teleport import TELEPORT
+from smmux.gpus.tiles_memory import TELEPORT
 
 __all__ = ["K20C"]
 

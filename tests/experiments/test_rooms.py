@@ -15,7 +15,7 @@ from experiments.common.harness import Experiment
 from experiments.common.verdicts import claims
 
 FOLDER = Path(experiments.__file__).parent
-SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("__init__", "all"))
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("__init__", "all", "gallery"))
 MODULES = sorted(path for path in FOLDER.rglob("*.py") if path.stem not in ("__init__", "__main__"))
 
 
