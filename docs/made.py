@@ -101,7 +101,7 @@ def linked(text: str, folder: Path, of_page: Path) -> str:
 def public_names() -> dict[str, list[str]]:
     """Names of `smmux.__all__`, of the public modules and of what they lead to, by module."""
     submodules = [name for name in smmux.__all__ if isinstance(getattr(smmux, name), types.ModuleType)]
-    modules = ["smmux", *(f"smmux.{name}" for name in [*submodules, "kernel", "policies"])]
+    modules = ["smmux", *(f"smmux.{name}" for name in [*submodules, "kernel", "policies", "trace"])]
     return {
         name: [each for each in importlib.import_module(name).__all__ if each not in submodules] for name in modules
     }

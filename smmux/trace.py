@@ -134,8 +134,8 @@ class Trace:
             kernel=program.name,
             gpu=gpu,
             cycles=cycles,
-            events=events[np.argsort(events["cycle"], kind="stable")],  # SM by SM until then
-            samples=samples[np.argsort(samples["cycle"], kind="stable")],
+            events=_by_cycle(events),
+            samples=_by_cycle(samples),
             channels=_channels(raw["channels"], raw["channel_words"], gpu),
             lost=raw["lost"],
             nbytes=sum(len(part) for part in raw.values() if isinstance(part, bytes)),
@@ -270,6 +270,11 @@ _MEMORY: Final[Mapping[str, int]] = {
     "alloc_release": -1, "tile_close": -1,
 }  # fmt: skip
 """Events that tell what blocks hold, and whether they get or give it."""
+
+
+def _by_cycle(records: NDArray[np.void]) -> NDArray[np.void]:
+    """Records that are SM by SM in the order of (cycle, SM). `take` moves each as a whole, an index field by field."""
+    return records.take(np.argsort(records["cycle"], kind="stable"))
 
 
 def _channels(raw: bytes, words: int, gpu: Gpu) -> NDArray[np.void]:

@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "base/lines.h"
+#include "sm/trace.h"
 
 #define PACKET_BYTES 128u /* the largest one */
 #define MAX_FILLS    8u   /* lines on their way at a time */
@@ -339,14 +340,24 @@ static uint64_t reach_of(const struct second *s) {
     return reach;
 }
 
+/* Where the next interval of a time line may end. All SMs stop there, so that none takes a sample
+ * before it is known what was sent for it till then. */
+static uint64_t next_sample(const struct second *s, uint64_t reach) {
+    uint64_t interval = NEVER;
+    if (!s->sms->trace || s->cfg->icache3_bytes) return NEVER; /* nothing is sent */
+    for (uint32_t i = 0; i < s->count; i++) interval = least(interval, s->sms[i].trace->interval);
+    return (reach / interval + 1) * interval;
+}
+
 void second_run(struct second *s, uint64_t end, bool replaced) {
     take_lines(s);
     for (bool moved = true; moved;) {
+        const uint64_t reach = reach_of(s), stop = least(end, next_sample(s, reach));
         moved = false;
-        advance(s, reach_of(s));
+        advance(s, reach);
         for (uint32_t i = 0; i < s->count; i++) {
             struct sm *sm = &s->sms[i];
-            const uint64_t before = sm->reach, to = bound(s, i, end);
+            const uint64_t before = sm->reach, to = bound(s, i, stop);
             if (before >= to) continue;
             sm_run(sm, to, replaced);
             moved |= sm->reach > before;

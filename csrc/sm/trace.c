@@ -29,6 +29,10 @@ static uint32_t most_samples(const struct sm *sm) {
     return sm->trace->bounded && most < TRACE_SAMPLES ? (uint32_t)most : TRACE_SAMPLES;
 }
 
+static uint64_t round_up(uint64_t cycle, uint32_t interval) {
+    return (cycle + interval - 1) / interval * interval;
+}
+
 static void add_sample(struct sample *into, const struct sample *s) {
 #define TRACED(counter, unit)  into->counter += s->counter;
 #define STATE(name, unit, doc) into->name = s->name;
@@ -43,7 +47,7 @@ static void double_interval(struct trace *trace) {
     trace->interval *= 2;
     for (uint32_t i = 0; i < trace->sample_count; i++) {
         struct sample s = trace->sample[i];
-        s.cycle = (s.cycle + trace->interval - 1) / trace->interval * trace->interval;
+        s.cycle = round_up(s.cycle, trace->interval);
         s.interval = trace->interval;
         if (kept && trace->sample[kept - 1].cycle == s.cycle)
             add_sample(&trace->sample[kept - 1], &s);
@@ -89,7 +93,7 @@ static void keep(const struct sm *sm, struct sample s) {
     while (trace->sample_count >= most_samples(sm)) {
         double_interval(trace);
         s.interval = trace->interval;
-        s.cycle = (s.cycle + s.interval - 1) / s.interval * s.interval;
+        s.cycle = round_up(s.cycle, s.interval);
     }
     struct sample *last = last_of(trace);
     if (last && last->cycle == s.cycle) add_sample(last, &s);
@@ -103,15 +107,20 @@ void trace_sample(struct sm *sm) {
     trace->next = (trace->next / trace->interval + 1) * trace->interval;
 }
 
+/* The last interval ends with the grid, and has what an SM did till the end of its window, too. */
 void trace_close(struct sm *sm, uint64_t end) {
     struct trace *trace = sm->trace;
     const struct sample *sampled = last_of(trace);
-    struct sample s = {.cycle = (end / trace->interval + 1) * trace->interval};
+    struct sample s = {.cycle = round_up(end, trace->interval)};
     const bool more = measure(sm, &s);
-    if (sampled && sampled->cycle > end) s.cycle = sampled->cycle;
+    if (sampled && sampled->cycle > s.cycle) s.cycle = sampled->cycle;
     if (more) keep(sm, s);
     struct sample *last = last_of(trace);
-    if (last && last->cycle > end) last->cycle = end;
+    for (; trace->sample_count > 1 && last[-1].cycle >= end; trace->sample_count--, last--)
+        add_sample(&last[-1], last);
+    if (!last || last->cycle < end) return;
+    last->cycle = end;
+    last->interval = (uint32_t)(end - (end - 1) / trace->interval * trace->interval);
 }
 
 /* ---- events ------------------------------------------------------------------------------ */

@@ -184,9 +184,6 @@ def run_launch(launch: Launch) -> tuple[str, Any]:
     try:
         found: Any = _core.launch(**given)
         del found["host"]
-        # A known fault: how idle time is shared out among samples depends on the window where an SM waits for its
-        # second level of instructions across the end of an interval. Events and counters do not.
-        (found["trace"] or {}).pop("samples", None)
     except REFUSALS as error:
         return _word(error), str(error)
     _check_counters(found["counters"])

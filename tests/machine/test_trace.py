@@ -13,7 +13,9 @@ import pytest
 from smmux import benchmarks, cuda, float32, gpus, smm
 from smmux.__main__ import main
 from smmux.result import Result
-from smmux.trace import KINDS, Trace
+from smmux.trace import KINDS, SAMPLE, Trace
+
+from .assembler import Assembler
 
 ROWS = 24
 
@@ -130,19 +132,51 @@ def test_a_trace_changes_no_counter(most: Any) -> None:
     assert run(90, trace=most).counters == plain.counters
 
 
+def long_program(gpu: str, **options: Any) -> Result:
+    """A run that misses in the first level of instructions all the time; its outputs are checked."""
+    fft = benchmarks.get("FFT")
+    problem = fft.problem({"batch": 60})
+    arguments = problem.arguments()
+    result = fft.kernel().simulate(problem.grid, problem.block, arguments, gpu=gpu, **options)
+    problem.check(arguments)
+    return result
+
+
 @pytest.mark.parametrize("gpu", ["GTX285", "K20c"])
 def test_intervals_do_not_pass_over_answers_of_the_second_level_of_instructions(gpu: str) -> None:
-    """A long program misses in the first level all the time."""
-    fft = benchmarks.get("FFT")
-    counters = []
-    for trace in (False, 5000):
-        problem = fft.problem({"batch": 60})
-        arguments = problem.arguments()
-        result = fft.kernel().simulate(problem.grid, problem.block, arguments, gpu=gpu, trace=trace)
-        problem.check(arguments)
-        counters.append(result.counters)
-    assert counters[0]["icache2_hits"]
-    assert counters[0] == counters[1]
+    plain, traced = (long_program(gpu, trace=trace) for trace in (False, 5000))
+    assert plain["icache2_hits"]
+    assert plain.counters == traced.counters
+
+
+@pytest.mark.parametrize("gpu", ["GTX480-16K", "K20c"])
+def test_samples_have_what_the_second_level_of_instructions_sends_for_the_sm(gpu: str) -> None:
+    """Where there is no third level, lines come through the SM's port when all that share the second have asked."""
+    result = long_program(gpu, trace=50)
+    assert result["icache2_misses"]
+    assert trace_of(result).samples["transactions"].sum() == result["transactions"]
+    for window in (1, 7):
+        assert np.array_equal(trace_of(long_program(gpu, trace=50, window=window)).samples, trace_of(result).samples)
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K"])
+def test_the_last_sample_ends_with_the_grid_and_begins_where_the_one_before_ends(gpu: str) -> None:
+    ends: Counter[bool] = Counter()
+    for count in range(80):
+        program = Assembler()
+        for _ in range(count):
+            program("nop")
+        program("exit")
+        found = program.run(gpu, trace=1)
+        samples, cycles = np.frombuffer(found["trace"]["samples"], SAMPLE), found["counters"]["cycles"]
+        samples = samples[samples["sm"] == 0]
+        begins = samples["cycle"] - samples["interval"]
+        assert (begins % 64 == 0).all()
+        assert (begins[1:] >= samples["cycle"][:-1]).all()
+        assert samples["cycle"][-1] == cycles
+        ends[cycles % 64 == 0] += 1
+    assert ends[True]
+    assert ends[False]
 
 
 @pytest.mark.parametrize("most", [True, 2, 30, 100])
