@@ -19,6 +19,7 @@ from smmux.compiler.backend.legalize import legalize, normalize
 from smmux.compiler.backend.multiply import expand_products
 from smmux.compiler.backend.safe_indices import resolve_indices
 from smmux.compiler.backend.schedule import schedule_blocks
+from smmux.compiler.backend.short_circuits import shorten_circuits
 from smmux.compiler.backend.ssa import construct, destruct
 from smmux.compiler.backend.value_numbering import number_values
 from smmux.compiler.ir import Function, Space
@@ -58,6 +59,7 @@ PREPARE: tuple[Pass, ...] = (
     _plain(remove_dead),
     _plain(simplify_branches),
     _plain(convert_ifs),
+    _plain(shorten_circuits),
     _plain(simplify_branches),
     _plain(number_values),
     _plain(remove_dead),

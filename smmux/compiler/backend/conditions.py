@@ -39,9 +39,9 @@ class Fact:
 
 class Conditions:
     """The conditions of one function. defs: which instruction makes a register. forms: registers as sums of others.
-    graph: to follow conditions that several blocks make, such as those of `a and b`; None not to."""
+    graph: to follow conditions that several blocks make, such as those of `a and b`."""
 
-    def __init__(self, defs: Mapping[Reg, Instr], forms: AddressAnalysis, graph: Graph | None = None) -> None:
+    def __init__(self, defs: Mapping[Reg, Instr], forms: AddressAnalysis, graph: Graph) -> None:
         self.defs, self.forms, self.graph = defs, forms, graph
 
     def on_edge(self, pred: Block, block: Block) -> Iterator[tuple[Terms, Fact]]:
@@ -81,20 +81,22 @@ class Conditions:
         elif instr.op == ("and.pred" if truth else "or.pred"):
             for source in instr.srcs:
                 yield from self.comparisons(source, truth, depth + 1)
-        elif isinstance(instr, Phi) and self.graph is not None:
-            yield from self._merged(instr, truth, self.graph, depth)
+        elif isinstance(instr, Phi):
+            yield from self._merged(instr, truth, depth)
         elif instr.op.startswith("setp.") and not instr.op.endswith(("f32", "f64")):
             _, relation, type = instr.op.split(".")
             yield relation if truth else OPPOSITE[relation], type, instr.srcs
 
-    def _merged(
-        self, phi: Phi, truth: bool, graph: Graph, depth: int
-    ) -> Iterator[tuple[str, str, tuple[Operand, ...]]]:
-        """What holds if a predicate that several blocks may give has a value that one of them alone can give."""
-        giving = []
+    def _merged(self, phi: Phi, truth: bool, depth: int) -> Iterator[tuple[str, str, tuple[Operand, ...]]]:
+        """What holds if a predicate that several blocks may give has a value that one of them alone can give.
+
+        Not of a predicate that a loop carries: what it compared may have changed since.
+        """
+        graph, giving = self.graph, []
+        (home,) = {block for block in phi.preds[0].successors if phi in block.instrs}
         for source, pred in zip(phi.srcs, phi.preds, strict=True):
-            if any(graph.index[before] >= graph.index[pred] for before in graph.preds[pred]):
-                return  # of a loop, whose values may be those of another iteration
+            if graph.index[pred] >= graph.index[home]:
+                return
             if isinstance(source, Imm):
                 if bool(source.bits) == truth:
                     return

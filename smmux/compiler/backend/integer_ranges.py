@@ -48,15 +48,15 @@ MAX_SUM = 4
 
 
 class Ranges:
-    """The ranges of one function, on demand. merged: whether conditions that several blocks make tell of them too."""
+    """The ranges of one function, on demand."""
 
-    def __init__(self, function: Function, facts: Facts, merged: bool = False) -> None:
+    def __init__(self, function: Function, facts: Facts) -> None:
         self.function, self.known = function, facts
         self.graph = Graph(function)
         self.defs = {dst: instr for block in self.graph.order for instr in block.instrs for dst in instr.dsts}
         self.home = {instr: block for block in self.graph.order for instr in block.instrs if isinstance(instr, Phi)}
         self.forms = AddressAnalysis(self.defs)
-        self.conditions = Conditions(self.defs, self.forms, self.graph if merged else None)
+        self.conditions = Conditions(self.defs, self.forms, self.graph)
         self.assumed: dict[Instr, Range] = {}
         self.memo: dict[object, Range] = {}
         self.depth = self.work = 0

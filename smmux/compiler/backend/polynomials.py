@@ -60,7 +60,7 @@ class Polynomials:
         self.ranges, self.function, self.facts = ranges, ranges.function, ranges.known
         self.defs, self.forms = ranges.defs, ranges.forms
         self.loops: dict[Block, NaturalLoop] = {loop.header: loop for loop in ranges.graph.loops}
-        self.places = {i: block for block in ranges.graph.order for i in block.instrs if isinstance(i, Index)}
+        self.blocks = {i: block for block in ranges.graph.order for i in block.instrs}
         self.clamps: dict[Reg, Clamp] = {}
         self._unsure: dict[Reg, Operand] = {}
         self._known: dict[Reg, Polynomial | Opaque] = {}
@@ -146,7 +146,7 @@ class Polynomials:
         source = index.srcs[k]
         made = self.defs.get(source) if isinstance(source, Reg) else None
         word = self._held(made) if made is not None and made.op == "selp.b32" else None
-        return self._bounds(source if word is None else word, self.places[index], PARTS)
+        return self._bounds(source if word is None else word, self.blocks[index], PARTS)
 
     def _bounds(self, operand: Operand, block: Block, parts: int) -> tuple[int, int]:
         """The range of a value, or of the two that it is the sum of, each with what conditions say of it alone."""
@@ -191,6 +191,8 @@ class Polynomials:
             return product.plus(self.raw(instr.srcs[2])) if instr.op == "mad.lo.s32" else product
         if instr.op == "selp.b32" and (word := self._held(instr)) is not None:
             return self.raw(word)
+        if instr.op == "and.b32" and (word := self._unmasked(instr)) is not None:
+            return self.raw(word)
         if instr.op == "selp.b32" and self._python_remainder(instr):
             raise Opaque("a remainder")
         if instr.op in CHOICES and (clamp := clamp_of(self, instr)) is not None:
@@ -221,6 +223,14 @@ class Polynomials:
         if sign is None or sign.op != "shr.s32" or sign.srcs[0] is not word:
             return None
         return word if isinstance(sign.srcs[1], Imm) and sign.srcs[1].bits == 31 else None
+
+    def _unmasked(self, instr: Instr) -> Operand | None:
+        """What a mask of lower bits leaves as it is, since it has no others."""
+        for source, mask in (instr.srcs, instr.srcs[::-1]):
+            bits, (low, high) = self.number(mask), self.ranges.of(source, self.blocks[instr])
+            if bits is not None and bits >= 0 and not bits & (bits + 1) and 0 <= low and high <= bits:
+                return source
+        return None
 
     def opened(self, value: Polynomial) -> Polynomial:
         """A polynomial whose clamps are taken for what they hold at an edge."""
