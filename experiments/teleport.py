@@ -2,7 +2,8 @@
 
 Sums of matrices, stencils, neural networks, reductions and others run as they are written down (Baseline), with tiles
 in shared memory written by hand, with tiles that smmux writes from the Baseline, and as the Baseline on a machine that
-fetches tiles ahead. The upper panel is the paper's Figure 1; effort is lines of code. Below, all programs.
+fetches tiles ahead. The upper panel is the paper's Figure 1; effort is lines of code. Below, all programs, and in the
+last panel, those that were measured on a real card.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments.common import tables
+from experiments.common import measured_tiles, tables
 from experiments.common.effort import bits
 from experiments.common.harness import Experiment
 from experiments.common.preloading import (
@@ -110,9 +111,22 @@ def plot_memory(records: Sequence[Record], ax: Any) -> Any:
     return ax
 
 
+def plot_measured(records: Sequence[Record], ax: Any) -> Any:
+    """Draw what was measured on a real card."""
+    return measured_tiles.plot(measured_tiles.load(), ax)
+
+
+def drawable(records: Sequence[Record], panel: int) -> bool:
+    """Whether there is something to draw: in the last panel only if a real card was measured."""
+    return panel < len(SIMULATED) or bool(measured_tiles.load())
+
+
 def table(records: Sequence[Record]) -> str:
-    """Every program in every form, the classes of indices, the settings, forms that were refused, and the hardware."""
-    return "\n\n".join(part(records) for part in (_forms, _classes, _settings, _refused, _hardware))
+    """Every program in every form, the classes of indices, the settings, forms that were refused, the hardware, and
+    what was measured on a real card."""
+    parts = [part(records) for part in (_forms, _classes, _settings, _refused, _hardware)]
+    on_card = measured_tiles.load()
+    return "\n\n".join([*parts, measured_tiles.table(on_card)] if on_card else parts)
 
 
 def _forms(records: Sequence[Record]) -> str:
@@ -170,6 +184,7 @@ def caption(records: Sequence[Record]) -> str:
         f"TELEPORT on a {GPU}, geometric means over {len(preloaded(records))} programs: {over_base:.2f} times as fast "
         f"as the Baseline and {over_hand:.2f} times as fast as kernels written by hand (paper 1.56, 1.32). It reads "
         f"{reads:.2f} times as much from DRAM, and {again:.2f} times if requests are looked up in the L2 first."
+        + measured_tiles.caption(measured_tiles.load())
     )
 
 
@@ -182,6 +197,7 @@ def summary(records: Sequence[Record]) -> Record:
         "DRAM reads": ratios(records, "dram_reads", TELEPORT, BASELINE),
         "row locality": ratios(records, "row locality", TELEPORT, BASELINE),
         "bits": bits(gpus.get(GPU)),
+        "on a card": measured_tiles.load(),
     }
 
 
@@ -190,12 +206,14 @@ def sizes(quick: bool) -> Record:
     return {name: benchmarks.workload(name).sizes["quick" if quick else "default"] for name in PROGRAMS}
 
 
+SIMULATED = (plot, plot_all, plot_memory)
 EXPERIMENT = Experiment.of(
     globals(),
-    plots=[plot, plot_all, plot_memory],
+    plots=[*SIMULATED, plot_measured],
     machines=machines,
     options={"sensitivities": None},
-    figsize=(3.33, 5.8),
+    figsize=(3.33, 7.2),
+    drawable=drawable,
 )
 main = EXPERIMENT.main
 

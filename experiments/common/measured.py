@@ -1,4 +1,4 @@
-"""Measurements on a real card: medians in `hardware/*.csv`, drawn as the last panel of Figure 11.
+"""Measurements on a real card: medians in `hardware/FORMS_CARD.csv`, of multiplexed kernels drawn in Figure 11.
 
 A row is one kernel under one carve-out: the part of a card's on-chip memory that is shared memory, not L1 cache.
 `hardware/measure.py` takes and explains them. The figure reads the columns gpu, carveout_kb, benchmark, variant (as in
@@ -19,16 +19,16 @@ from experiments.common.variants import APPROACHES
 from smmux.plot import geometric_mean
 from smmux.sweep import Record
 
-__all__ = ["FOLDER", "bars", "caption", "load", "plot", "table"]
+__all__ = ["FOLDER", "bars", "caption", "load", "plot", "short", "table"]
 
 FOLDER = Path(__file__).parents[1] / "hardware"
 MARKERS = ("D", "o", "^", "v")
 
 
-def load(folder: Path = FOLDER) -> list[Record]:
-    """All rows of the files, with numbers converted; none where nothing was measured."""
+def load(forms: str = "multiplex", folder: Path = FOLDER) -> list[Record]:
+    """All rows of a set of forms, with numbers converted; none where nothing was measured."""
     records = []
-    for path in sorted(folder.glob("*.csv")):
+    for path in sorted(folder.glob(f"{forms}_*.csv")):
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         records += [{name: _number(value) for name, value in row.items()} for row in rows]
@@ -105,7 +105,12 @@ def caption(measured: Sequence[Record]) -> str:
 
 def card(measured: Sequence[Record]) -> str:
     """The names of the cards, in short: "H100" for "NVIDIA H100 80GB HBM3"."""
-    return ", ".join(dict.fromkeys(r["gpu"].removeprefix("NVIDIA ").split()[0] for r in measured))
+    return ", ".join(dict.fromkeys(short(r["gpu"]) for r in measured))
+
+
+def short(gpu: str) -> str:
+    """The name of a card, in short."""
+    return gpu.removeprefix("NVIDIA ").split()[0]
 
 
 def table(measured: Sequence[Record]) -> str:

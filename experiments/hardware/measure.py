@@ -1,19 +1,22 @@
-"""Measure baselines and their VTB and VTB_pipe forms on a real card, under small and large shared memory.
+"""Measure forms of programs on a real card: VTB and VTB_pipe, or tiles, beside their Baseline.
 
-    python -m experiments.hardware.measure --out experiments/hardware
+    python -m experiments.hardware.measure multiplex --out experiments/hardware
+    python -m experiments.hardware.measure tiles --out experiments/hardware
 
-This needs Numba with CUDA and a card on which the split between L1 cache and shared memory can be chosen (compute
-capability 7.0 and above). The carve-out, the size of shared memory that is asked for, is a preference
-(`cuFuncSetAttribute`): the driver takes the next larger size that the card has, and a larger one for a kernel that
-needs more. A block costs 1 kB beside its arrays (CUDA programming guide).
+This needs Numba with CUDA and a card. What is measured of each program, and how it is spelled, is in
+`experiments.common.card_sources`; of several spellings the fastest counts.
 
-Every output is checked against the benchmark's reference. The baseline is compiled twice: with the range of its thread
-index stated, as it is in the other sources, and as written; the faster one counts. The time of a launch is taken
-between two events around several launches that wait in the queue behind another kernel, so that it holds no time of the
-host.
+VTB and VTB_pipe are measured under several carve-outs, on cards on which the split between L1 cache and shared memory
+can be chosen (compute capability 7.0 and above). The carve-out, the size of shared memory that is asked for, is a
+preference (`cuFuncSetAttribute`): the driver takes the next larger size that the card has, and a larger one for a
+kernel that needs more. A block costs 1 kB beside its arrays (CUDA programming guide).
 
-The results are NAME.csv, with a row per benchmark, variant and carve-out, and NAME.json, which says where and how they
-were measured. Continuous integration does not run this script.
+Every output is checked against the program's reference. The time of a launch is taken between two events around several
+launches that wait in the queue behind another kernel, so that it holds no time of the host.
+
+The results are FORMS_NAME.csv, with a row per program, variant, spelling and carve-out, and FORMS_NAME.json, which says
+where and how they were measured. A program that fails has no rows: the others are measured, and the exit status is 1.
+Continuous integration does not run this script.
 """
 
 from __future__ import annotations
@@ -25,56 +28,28 @@ import linecache
 import platform
 import statistics
 import sys
+import traceback
 import types
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import smmux
-from experiments.common.speedups import LIMITED
+from experiments.common.card_sources import FORMS, Size, Source
+from experiments.common.measured import short
+from experiments.common.preloading import BASELINE
 from smmux import benchmarks
-from smmux.benchmarks import Benchmark
-from smmux.multiplex import FORMS
-from smmux.multiplex.syntax.listing import listing
 
-BASELINES = ("baseline", "as_written")
-MULTIPLEXED = tuple(form for form in FORMS.values() if form.virtual and not form.declaration)
-"""The forms that are measured: VTB and VTB_pipe, which any card can run and any kernel can have."""
-CARVEOUTS_KB = (16, 48, 228)
 BLOCK_EXTRA_BYTES = 1024  # of each block, reserved by the system on compute capability 8.0 and above
 SAMPLES = 31
 LAUNCHES = 8  # between two events
 COLUMNS = (
-    "benchmark", "variant", "carveout_kb", "median_us", "low_us", "high_us", "speedup", "blocks", "threads",
+    "benchmark", "variant", "spelling", "carveout_kb", "median_us", "low_us", "high_us", "speedup", "blocks", "threads",
     "shared_bytes", "registers", "resident", "samples", "gpu",
 )  # fmt: skip
-
-Size = tuple[int, ...]
-
-
-def variants(benchmark: Benchmark, grid: Size, block: Size) -> Iterator[tuple[str, str, str, Size, Size]]:
-    """The sources to measure: variant, complete source, name of the kernel, grid and block."""
-    kernel = benchmark.kernel()
-    source = listing(kernel.definition)
-    yield "baseline", ranged(source, block), kernel.__name__, grid, block
-    yield "as_written", source, kernel.__name__, grid, block
-    for form in MULTIPLEXED:
-        virtual: Any = form.function(kernel)
-        fitted = virtual.fitted(grid, block)
-        yield form.name, fitted.source, fitted.__name__, *fitted.geometry(grid, block)
-
-
-def ranged(source: str, block: Size) -> str:
-    """A source in which the thread index is masked, as it is in the transformed ones.
-
-    Numba tests every index that may be negative, and its compiler does not know that threadIdx.x never is, but knows it
-    of `threadIdx.x & 63`. The tests cost more instructions than FFT has otherwise. If one kernel had them and the other
-    had not, their comparison would not be one of multiplexing.
-    """
-    return source.replace("cuda.threadIdx.x", f"(cuda.threadIdx.x & {block[0] - 1})")
 
 
 def load(source: str, name: str) -> Any:
@@ -122,6 +97,7 @@ def time_us(cuda: Any, hold: Callable[[], None], launch: Callable[[], None], sam
     return times
 
 
+@cache
 def holder(cuda: Any) -> Callable[[], None]:
     """A function that keeps the card busy for some milliseconds, in which launches are queued."""
 
@@ -142,70 +118,76 @@ def holder(cuda: Any) -> Callable[[], None]:
     return run
 
 
-def measure(names: Sequence[str], carveouts: Sequence[int], samples: int, size: str) -> list[dict[str, Any]]:
-    """Measure all rows; raises `WrongOutputError` where a kernel's output is not the reference."""
-    from numba import cuda
+def measure(
+    cuda: Any, name: str, sources: Iterator[Source], carveouts: Sequence[int | None], samples: int
+) -> list[dict[str, Any]]:
+    """The rows of a program; raises `WrongOutputError` where a kernel's output is not the reference.
 
-    device = cuda.get_current_device()
-    gpu = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
-    hold = holder(cuda)
+    cuda: Numba's module.
+    """
+    device, hold = cuda.get_current_device(), holder(cuda)
     largest = device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR // 1024
     rows = []
-    for name in names:
-        benchmark = benchmarks.get(name)
-        problem = benchmark.problem(size)
-        for variant, source, kernel_name, grid, block in variants(benchmark, problem.grid, problem.block):
-            kernel = load(source, kernel_name)
-            host = problem.arguments()
-            arguments = tuple(on_device(cuda, value) for value in host)
-            launch = kernel[grid, block]
-            launch(*arguments)
-            problem.check(tuple(on_host(value) for value in arguments))
-            compiled, handle = function(kernel)
-            for carveout in carveouts:
-                wanted = min(carveout, largest)
+    for source in sources:
+        kernel = load(source.text, source.kernel)
+        launch = kernel[source.grid, source.block]
+        arguments = checked(cuda, source, launch)
+        compiled, handle = function(kernel)
+        for carveout in carveouts:
+            wanted = None if carveout is None else min(carveout, largest)
+            if wanted is not None:
                 handle.set_shared_memory_carveout(100 * wanted // largest)
-                times = sorted(time_us(cuda, hold, partial(launch, *arguments), samples))
-                median = statistics.median(times)
-                held = compiled.shared_mem_per_block + BLOCK_EXTRA_BYTES
-                row = {
-                    "benchmark": name,
-                    "variant": variant,
-                    "carveout_kb": wanted,
-                    "median_us": round(median, 3),
-                    "low_us": round(times[len(times) // 4], 3),
-                    "high_us": round(times[-1 - len(times) // 4], 3),
-                    "blocks": int(np.prod(grid)),
-                    "threads": int(np.prod(block)),
-                    "shared_bytes": compiled.shared_mem_per_block,
-                    "registers": compiled.regs_per_thread,
-                    "resident": wanted * 1024 // held,
-                    "samples": samples,
-                    "gpu": gpu,
-                }
-                rows.append(row)
-                print(*row.values(), flush=True)
-            again = problem.arguments()
-            final = tuple(on_device(cuda, value) for value in again)
-            launch(*final)
-            problem.check(tuple(on_host(value) for value in final))
+            times = sorted(time_us(cuda, hold, partial(launch, *arguments), samples))
+            held = compiled.shared_mem_per_block + BLOCK_EXTRA_BYTES
+            row = {
+                "benchmark": name,
+                "variant": source.variant,
+                "spelling": source.spelling,
+                "carveout_kb": wanted,
+                "median_us": round(statistics.median(times), 3),
+                "low_us": round(times[len(times) // 4], 3),
+                "high_us": round(times[-1 - len(times) // 4], 3),
+                "blocks": int(np.prod(source.grid)),
+                "threads": int(np.prod(source.block)),
+                "shared_bytes": compiled.shared_mem_per_block,
+                "registers": compiled.regs_per_thread,
+                "resident": None if wanted is None else wanted * 1024 // held,
+                "samples": samples,
+                "gpu": gpu_name(cuda),
+            }
+            rows.append(row)
+            print(*row.values(), flush=True)
+        checked(cuda, source, launch)
     return with_speedups(rows)
 
 
+def checked(cuda: Any, source: Source, launch: Callable[..., None]) -> tuple[Any, ...]:
+    """The arguments on the card after a launch whose outputs are right."""
+    arguments = tuple(on_device(cuda, value) for value in source.problem.arguments())
+    launch(*arguments)
+    source.problem.check(tuple(on_host(value) for value in arguments))
+    return arguments
+
+
 def with_speedups(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with their speedups over the faster of the two baselines under the same carve-out."""
-    best: dict[tuple[str, int], float] = {}
+    """The rows of a program with their speedups over the fastest spelling of the Baseline under the same carve-out."""
+    best: dict[int | None, float] = {}
     for row in rows:
-        if row["variant"] in BASELINES:
-            key = row["benchmark"], row["carveout_kb"]
+        if row["variant"] == BASELINE:
+            key = row["carveout_kb"]
             best[key] = min(best.get(key, row["median_us"]), row["median_us"])
-    return [{**row, "speedup": round(best[row["benchmark"], row["carveout_kb"]] / row["median_us"], 4)} for row in rows]
+    return [{**row, "speedup": round(best[row["carveout_kb"]] / row["median_us"], 4)} for row in rows]
 
 
-def provenance(size: str, names: Sequence[str]) -> dict[str, Any]:
-    """Where and how the rows were measured: card, versions, sizes and method."""
+def gpu_name(cuda: Any) -> str:
+    """The full name of the card."""
+    name = cuda.get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def provenance(cuda: Any, sizes: dict[str, Size]) -> dict[str, Any]:
+    """Where and how the rows were measured: card, versions, sizes by program, and method."""
     import numba
-    from numba import cuda
 
     device = cuda.get_current_device()
     return {
@@ -216,9 +198,15 @@ def provenance(size: str, names: Sequence[str]) -> dict[str, Any]:
         "compute_capability": list(device.compute_capability),
         "multiprocessors": device.MULTIPROCESSOR_COUNT,
         "launches_per_sample": LAUNCHES,
-        "problem_sizes": {name: dict(benchmarks.get(name).sizes[size]) for name in names},
+        "problem_sizes": {name: dict(sizes_of(name, size)) for name, size in sizes.items()},
         "method": "median of samples; a sample is the time between two events around launches queued behind a kernel",
     }
+
+
+def sizes_of(name: str, size: Size) -> Mapping[str, float]:
+    """The sizes of a program's problem as numbers."""
+    row = benchmarks.get(name) if name in benchmarks.names() else benchmarks.workload(name)
+    return row.sizes[size] if isinstance(size, str) else size
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -228,34 +216,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("forms", choices=FORMS, help="what is measured")
     parser.add_argument(
         "--out", type=Path, default=Path("results"), metavar="DIR", help="folder for the files (%(default)s)"
     )
-    parser.add_argument("--name", default="h100", help="name of the files (%(default)s)")
+    parser.add_argument("--name", help="name of the files (the card's)")
+    parser.add_argument("--benchmarks", nargs="+", metavar="NAME", help="programs to measure (all that have the forms)")
     parser.add_argument(
-        "--benchmarks",
-        nargs="+",
-        default=LIMITED,
-        choices=benchmarks.names(),
-        metavar="NAME",
-        help=f"benchmarks to measure ({' '.join(LIMITED)})",
-    )
-    sizes = " ".join(map(str, CARVEOUTS_KB))
-    parser.add_argument(
-        "--carveouts", nargs="+", type=int, default=CARVEOUTS_KB, metavar="KB", help=f"shared memory in kB ({sizes})"
+        "--carveouts", nargs="+", type=int, metavar="KB", help="shared memory in kB (multiplex: 16 48 228; tiles: any)"
     )
     parser.add_argument("--samples", type=int, default=SAMPLES, help="samples of which medians are taken (%(default)s)")
-    parser.add_argument("--size", default="default", help="size of the problems: default, quick or tiny (%(default)s)")
+    parser.add_argument("--size", help="size of the problems: default, quick or tiny (those that fill a card)")
     options = parser.parse_args(argv)
-    rows = measure(options.benchmarks, options.carveouts, options.samples, options.size)
+    from numba import cuda
+
+    forms = FORMS[options.forms]
+    sizes = {name: options.size or forms.sizes.get(name, "default") for name in options.benchmarks or forms.programs}
+    path = options.out / f"{options.forms}_{options.name or short(gpu_name(cuda)).lower()}"
     options.out.mkdir(parents=True, exist_ok=True)
-    with (options.out / f"{options.name}.csv").open("w", newline="") as file:
+    path.with_suffix(".json").write_text(json.dumps(provenance(cuda, sizes), indent=2) + "\n")
+    failed = False
+    with path.with_suffix(".csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
-    where = options.out / f"{options.name}.json"
-    where.write_text(json.dumps(provenance(options.size, options.benchmarks), indent=2) + "\n")
-    return 0
+        for name, size in sizes.items():
+            try:
+                sources = forms.of(name, size)
+                writer.writerows(measure(cuda, name, sources, options.carveouts or forms.carveouts, options.samples))
+                file.flush()
+            except Exception:
+                failed = True
+                traceback.print_exc()
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from smmux.errors import Error
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel, definition_of
 from smmux.launch_options import DEFAULT_MAX_CYCLES
-from smmux.occupancy import Occupancy, registers_for
+from smmux.occupancy import Occupancy, registers_for, static_reserved
 from smmux.placement import flatten
 from smmux.recorded import accesses_of
 from smmux.result import Result
@@ -98,7 +98,8 @@ def advise(
     budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
     timed = Trial("isolated", lambda: (multiplex.isolate(kernel), *own))
     reordered = Trial("reordered", lambda: (kernel, *own), options={"schedule": OTHER[schedule]})
-    tiled = Trial("tiles", lambda: (preload.tile(kernel, *own, args, dynshared=dynshared), *own))
+    room = machine.smem_bytes - static_reserved(baseline.result.program, machine)
+    tiled = Trial("tiles", lambda: (preload.tile(kernel, *own, args, dynshared=dynshared, shared_bytes=room), *own))
     tried = [timed, reordered, *trials(kernel, own, division, budget), tiled]
     simulated = partial(_simulated, args=args, options=patient)
     isolated, other, *others = _run(tried, simulated, jobs, progress)

@@ -19,6 +19,7 @@ from smmux.compiler.ir import Reg
 from smmux.preload.classes import CLASSES, Row
 from smmux.preload.counters import Counters, NoBox
 from smmux.preload.occurrences import Part
+from smmux.preload.strips import Strip
 from smmux.preload.study import Study
 from smmux.preload.tiles import Linear, Tiles
 
@@ -27,12 +28,14 @@ __all__ = ["Box", "Side", "Use", "box"]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One axis of a box: it begins at block . blockIdx + first of the array's axis, and has `extent` elements.
+    """One axis of a box: it begins at block . blockIdx + loop * i + first of the array's axis in the iteration i of the
+    strip's loop, and has `extent` elements.
 
     lowest and highest: its first and last element in any block; length: elements of the array's axis.
     """
 
     block: tuple[int, int, int]
+    loop: int
     first: int
     extent: int
     lowest: int
@@ -43,16 +46,19 @@ class Side:
 @dataclass(frozen=True, slots=True)
 class Use:
     """A read of the source, and its index along each side, counted from the side's first element. written: for a side
-    whose index is held at an edge, the index as it stands in the source, from the axis's first element; else None."""
+    whose index is held at an edge, the index as it stands in the source, from the axis's first element; else None.
+    times: how often a block's threads read it, at most."""
 
     node: ast.Subscript
     indices: tuple[Linear, ...]
     written: tuple[ast.expr | None, ...]
+    times: float
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The box of an array. pitch: the polynomial of a row's elements where the array has one axis and the box two."""
+    """The box of an array. pitch: the polynomial of a row's elements where the array has one axis and the box two.
+    strip: the iterations that it serves; None if it serves the whole block."""
 
     name: str
     sides: tuple[Side, ...]
@@ -60,6 +66,7 @@ class Box:
     itemsize: int
     size: int
     pitch: Polynomial | None = None
+    strip: Strip | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -76,17 +83,30 @@ class Box:
         """Its size in shared memory."""
         return self.elements * self.itemsize
 
+    @property
+    def loads(self) -> int:
+        """Elements that a block loads into it, less what border blocks do not."""
+        return min(self.elements, self.size) * (self.strip.count if self.strip else 1)
 
-def box(study: Study, number: int) -> Box:
-    """The box of what blocks read of an array. Raises NoBox."""
-    rows = [row for row in study.rows if row.found.array == number]
+    @property
+    def replaced(self) -> float:
+        """Loads of a block's threads that it takes the place of, at most."""
+        return sum(use.times for use in self.uses)
+
+
+def box(study: Study, number: int, rows: Sequence[Row], strip: Strip | None = None) -> Box:
+    """The box of some reads of an array, in the whole block or in some iterations of a loop. Raises NoBox."""
     array, name = study.arrays[number], study.names[number]
     parts = [_part(study, row, array) for row in rows]
+    if strip:
+        for row, part in zip(rows, parts, strict=True):
+            if strip.place not in part.loops:
+                raise NoBox(f"a read outside of the loop of line {strip.node.lineno}", row.found.line)
     if array.ndim == 1:
-        return _of_vector(study, name, array, rows, parts)
+        return _of_vector(study, name, array, rows, parts, strip)
     forms = [_by_axis(study.tiles, row, part, array) for row, part in zip(rows, parts, strict=True)]
     held = [_held(study.tiles, row, part, array) for row, part in zip(rows, parts, strict=True)]
-    return _boxed(study, name, array, rows, forms, array.shape, held)
+    return _boxed(study, name, array, rows, forms, array.shape, held, strip)
 
 
 def _part(study: Study, row: Row, array: NDArray[Any]) -> Part:
@@ -149,18 +169,20 @@ def _held(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[ast.
     return tuple(items[k] if stride in clamped else None for k, stride in enumerate(strides))
 
 
-def _of_vector(study: Study, name: str, array: NDArray[Any], rows: Sequence[Row], parts: Sequence[Part]) -> Box:
+def _of_vector(
+    study: Study, name: str, array: NDArray[Any], rows: Sequence[Row], parts: Sequence[Part], strip: Strip | None
+) -> Box:
     """The smallest box of an array of one axis, with rows of any length that its indices name, or without."""
     plain = [study.tiles.unclamped(part.index) for part in parts if isinstance(part.index, Polynomial)]
     linear = [study.tiles.linear(index) for index in plain]
     held = [_held(study.tiles, row, part, array) for row, part in zip(rows, parts, strict=True)]
-    found = _boxed(study, name, array, rows, [(form,) for form in linear], array.shape, held)
+    found = _boxed(study, name, array, rows, [(form,) for form in linear], array.shape, held, strip)
     if any(one is not None for ones in held for one in ones):
         return found
     for pitch, value in _pitches(study.tiles, plain):
         forms = [_split(form, pitch) for form in linear]
         try:
-            other = _boxed(study, name, array, rows, forms, (math.inf, math.inf), [(None, None)] * len(rows))
+            other = _boxed(study, name, array, rows, forms, (math.inf, math.inf), [(None, None)] * len(rows), strip)
         except NoBox:
             continue
         if other.elements < found.elements:
@@ -210,8 +232,9 @@ def _boxed(
     forms: Sequence[tuple[Linear, ...]],
     lengths: Sequence[float],
     held: Sequence[tuple[ast.expr | None, ...]],
+    strip: Strip | None,
 ) -> Box:
-    sides = tuple(_side(study, [form[k] for form in forms], rows, length) for k, length in enumerate(lengths))
+    sides = tuple(_side(study, [form[k] for form in forms], rows, length, strip) for k, length in enumerate(lengths))
     uses, counters = [], Counters(study.source, study.tiles)
     for row, form, written in zip(rows, forms, held, strict=True):
         inner = (
@@ -221,29 +244,48 @@ def _boxed(
         assert row.found.node is not None
         for place in {place for one in form for place, _ in one.loops}:
             counters.of(place, row.found.node)
-        uses.append(Use(row.found.node, tuple(inner), written))
-    return Box(name, sides, tuple(uses), array.itemsize, array.size)
+        uses.append(Use(row.found.node, tuple(inner), written, _times(study.tiles, row)))
+    return Box(name, sides, tuple(uses), array.itemsize, array.size, strip=strip)
 
 
-def _side(study: Study, forms: Sequence[Linear], rows: Sequence[Row], length: float) -> Side:
+def _times(tiles: Tiles, row: Row) -> float:
+    """How often a block's threads make a read: once in each iteration of the loops around it, if these are known."""
+    (part,) = row.found.parts
+    times: float = math.prod(tiles.block)
+    for place in part.loops:
+        try:
+            times *= tiles.trips_of(place)[0].get(place, math.inf)
+        except Opaque:
+            return math.inf
+    return times
+
+
+def _side(study: Study, forms: Sequence[Linear], rows: Sequence[Row], length: float, strip: Strip | None) -> Side:
     if len({form.block for form in forms}) > 1:
         raise NoBox("reads that move differently from block to block", rows[-1].found.line)
-    ends = [_within(study.tiles, form, row.found.line) for form, row in zip(forms, rows, strict=True)]
+    steps = {dict(form.loops).get(strip.place, 0) if strip else 0 for form in forms}
+    if len(steps) > 1:
+        raise NoBox("reads that move differently from iteration to iteration", rows[-1].found.line)
+    (step,) = steps
+    ends = [_within(study.tiles, form, row.found.line, strip) for form, row in zip(forms, rows, strict=True)]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     moves = [c * (n - 1) for c, n in zip(forms[0].block, study.grid, strict=True)]
+    moves += [step * strip.length * (strip.count - 1)] if strip else []
     lowest, highest = low + sum(min(m, 0) for m in moves), high + sum(max(m, 0) for m in moves)
     most = -1 if math.isinf(length) else int(length)
-    return Side(forms[0].block, low, high - low + 1, lowest, highest, most)
+    return Side(forms[0].block, step, low, high - low + 1, lowest, highest, most)
 
 
-def _within(tiles: Tiles, form: Linear, line: int) -> tuple[int, int]:
-    """The smallest and the largest value in a block, without the block's part."""
+def _within(tiles: Tiles, form: Linear, line: int, strip: Strip | None = None) -> tuple[int, int]:
+    """The smallest and the largest value in a block, without the block's part, or in the first iterations of a loop."""
     try:
         fixed, varying = tiles.trips(form)
     except Opaque as error:
         raise NoBox(error.reason, line) from None
     if varying:
         raise NoBox("a trip count that differs from thread to thread", line)
+    if strip and strip.place in fixed:
+        fixed[strip.place] = strip.length
     counts = [(c, n) for c, n in zip(form.thread, tiles.block, strict=True)]
     counts += [(c, fixed[place]) for place, c in form.loops]
     moves = [c * (max(n, 1) - 1) for c, n in counts]

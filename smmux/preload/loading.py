@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from smmux.preload.boxes import Box, Side
+from smmux.preload.strips import Strip
 from smmux.preload.study import Study
 
 __all__ = ["Loading", "summed"]
@@ -39,10 +40,11 @@ class _Turn:
 
 
 class Loading:
-    """Writes what loads the boxes of one kernel.
+    """Writes what loads boxes, at the beginning of a kernel or of a strip.
 
     new: makes names. module: that of the kernel language. threads: names of the thread's index by axis. tiles: names of
-    the shared arrays by array.
+    the shared arrays by array. strip: whose boxes these are. counter: the variable of its first iteration. before: what
+    stands before the loop, once `lines` has gone through.
     """
 
     def __init__(
@@ -52,16 +54,20 @@ class Loading:
         module: str,
         threads: Mapping[int, str],
         tiles: Mapping[str, str],
+        strip: Strip | None = None,
+        counter: str = "",
     ) -> None:
+        self.strip, self.counter = strip, counter
         self.study, self.new, self.module, self.threads, self.tiles = study, new, module, threads, tiles
         self.starts: dict[str, str] = {}
+        self.before: list[str] = []
 
     def lines(self, boxes: Sequence[Box]) -> Iterator[str]:
         """The statements; boxes of the same place and shape are loaded together."""
         groups: dict[tuple[object, ...], list[Box]] = {}
         for one in boxes:
             ends = (one.size, self._pitch(one)) if one.pitch else tuple(side.length for side in one.sides)
-            key = (*((side.block, side.first, side.extent) for side in one.sides), ends)
+            key = (*((side.block, side.loop, side.first, side.extent) for side in one.sides), ends)
             groups.setdefault(key, []).append(one)
         for group in groups.values():
             yield from self._group(group)
@@ -71,9 +77,13 @@ class Loading:
         starts = []
         for wish, side in zip(SIDES[len(sides) - 1], sides, strict=True):
             text = self._begin(side)
-            if any(side.block) and text not in self.starts:
+            if (any(side.block) or side.loop) and text not in self.starts and not text.isidentifier():
                 self.starts[text] = self.new(wish, f"{wish}_side")
-                yield f"{self.starts[text]} = {text}"
+                line = f"{self.starts[text]} = {text}"
+                if self.strip and not side.loop:
+                    self.before.append(line)
+                else:
+                    yield line
             starts.append(self.start(side))
         turns = [self._turns(side, k, len(sides)) for k, side in enumerate(sides)]
         place = self.new("place") if group[0].pitch else ""
@@ -96,7 +106,9 @@ class Loading:
 
     def _begin(self, side: Side) -> str:
         """Where a side begins, computed."""
-        return summed([(c, f"{self.module}.blockIdx.{'xyz'[k]}") for k, c in enumerate(side.block)], side.first)
+        terms = [(c, f"{self.module}.blockIdx.{'xyz'[k]}") for k, c in enumerate(side.block)]
+        start = self.strip.counter.start if self.strip else 0
+        return summed([*terms, (side.loop, self.counter)], side.first - side.loop * start)
 
     def _turns(self, side: Side, k: int, count: int) -> list[_Turn]:
         """How the threads go along a side; the first side has the threads of all axes that are left."""

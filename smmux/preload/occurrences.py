@@ -92,7 +92,7 @@ def lowered(source: FunctionSource, signature: Signature, facts: Facts) -> Funct
 @deep
 def found(source: FunctionSource, function: Function, facts: Facts) -> tuple[Polynomials, list[Found]]:
     """The polynomials of a function that `lowered` gave, and its global accesses in the order of the source."""
-    values = Polynomials(Ranges(function, facts, merged=True))
+    values = Polynomials(Ranges(function, facts))
     subscripts = [node for node in ast.walk(source.node) if isinstance(node, ast.Subscript)]
     rows: dict[tuple[Any, ...], Found] = {}
     for block, instr, mem in _global(values):

@@ -31,8 +31,9 @@ def blur_tiled(a, out):
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
@@ -41,14 +42,18 @@ from smmux.kernel import Kernel
 from smmux.multiplex.syntax.build import at, expression, has_docstring, substitute
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.listing import listing
-from smmux.preload.boxes import Box, Use, box
+from smmux.preload.boxes import Box, Use
+from smmux.preload.choice import chosen, strips
 from smmux.preload.classes import table
 from smmux.preload.counters import Counters, NoBox
 from smmux.preload.loading import Loading, summed
+from smmux.preload.strips import Strip
 from smmux.preload.study import Study, study
 from smmux.tracebacks import brief
 
 __all__ = ["SHARED_BYTES", "TileError", "TiledKernel", "tile"]
+
+Placed = TypeVar("Placed", ast.Subscript, ast.For)
 
 SHARED_BYTES: Final = 48 * 1024
 """Shared memory that a block has at most on Fermi and Kepler ([PG55], Table 12)."""
@@ -79,8 +84,10 @@ def tile(
 ) -> TiledKernel:
     """The kernel with what a block reads of arrays in shared memory, for a launch with this grid, block and arguments.
 
-    Its threads load the tiles together at its beginning, with their halo, and wait for each other. Arrays that the
-    kernel writes, or whose indices are not known before the launch, stay where they are; the docstring says why.
+    Its threads load the tiles together, with their halo, and wait for each other: at its beginning, or before every few
+    iterations of a loop that all of them go through. A tile is filled by no more loads than it takes the place of. Of
+    an array whose reads have no such tile together, those get one that share most. Arrays that the kernel writes, or
+    whose indices are not known before the launch, stay where they are; the docstring says why.
     The form holds for launches of the same grid and block with arguments of the same shapes and values of integers.
     shared_bytes: what all tiles may take together; those come first whose elements are read most often.
 
@@ -89,7 +96,8 @@ def tile(
     if shared_bytes < 0:
         raise ConfigError(f"shared_bytes must not be negative, as {shared_bytes} is")
     studied = study(kernel, grid, block, args, dynshared)
-    boxes, left = _boxes(studied, shared_bytes - studied.tiles.values.function.shared_bytes)
+    function = studied.tiles.values.function
+    boxes, left = _boxes(studied, shared_bytes - function.shared_bytes - function.dynamic_bytes)
     if not boxes:
         raise _refused(studied.source, left)
     return _Writer(studied, boxes).kernel(left)
@@ -100,24 +108,40 @@ def _boxes(studied: Study, room: int) -> tuple[list[Box], dict[str, NoBox]]:
     written = {row.found.array for row in studied.rows if row.found.kind != "load"}
     shared = table("", studied.rows, studied.arrays, studied.names)[1]
     left: dict[str, NoBox] = {}
-    found: list[tuple[int, Box]] = []
+    numbers = []
     for number in dict.fromkeys(row.found.array for row in studied.rows if row.found.kind == "load"):
         name = studied.names[number]
-        try:
-            if number in written or shared.get(name, "").endswith("stores"):
-                raise NoBox(shared[name])
-            found.append((number, box(studied, number)))
-        except NoBox as error:
-            left[name] = error
-    chosen = []
-    for number, one in sorted(found, key=lambda pair: -len(pair[1].uses) / pair[1].elements):
-        if one.nbytes <= room:
-            room -= one.nbytes
-            chosen.append((number, one))
+        if number in written or shared.get(name, "").endswith("stores"):
+            left[name] = NoBox(shared[name])
         else:
-            reason = f"a tile of {one.nbytes} bytes ({' x '.join(map(str, one.shape))}), for which {room} are free"
-            left[one.name] = NoBox(reason, one.uses[0].node.lineno)
-    return [one for _, one in sorted(chosen, key=lambda pair: pair[0])], left
+            numbers.append(number)
+    found: list[tuple[int, Box]] = []
+    common, others = strips(studied, numbers)
+    for number in numbers:
+        try:
+            found.append((number, chosen(studied, number, common, room)))
+        except NoBox as error:
+            left[studied.names[number]] = _with_loops(studied, number, error, others)
+    boxes = []
+    for number, _ in sorted(found, key=lambda pair: -pair[1].replaced / pair[1].elements):
+        try:
+            one = chosen(studied, number, common, room)
+        except NoBox as error:
+            left[studied.names[number]] = error
+            continue
+        room -= one.nbytes
+        boxes.append((number, one))
+    return [one for _, one in sorted(boxes, key=lambda pair: pair[0])], left
+
+
+def _with_loops(studied: Study, number: int, error: NoBox, others: dict[ast.For, str]) -> NoBox:
+    """Why an array has no tile, and why the loops in which it is read load none for some iterations."""
+    nodes = {row.found.node for row in studied.rows if row.found.array == number}
+    around = [loop for loop in others if any(node in nodes for node in ast.walk(loop))]
+    texts = "".join(
+        f"; the loop of line {loop.lineno}, which could load parts of it, {others[loop]}" for loop in around
+    )
+    return NoBox(error.reason + texts, error.line)
 
 
 def _refused(source: FunctionSource, left: dict[str, NoBox]) -> TileError:
@@ -141,32 +165,66 @@ class _Writer:
             k: self.new(f"t{axis}", f"thread_{axis}") for k, axis in enumerate("xyz") if studied.block[k] > 1
         }
         self.tiles = {one.name: self.new(f"{one.name}_tile") for one in boxes}
+        self.loops = {one.strip: self._copy(one.strip.node) for one in boxes if one.strip}
 
     def kernel(self, left: dict[str, NoBox]) -> TiledKernel:
         """The kernel with its tiles."""
+        whole = [one for one in self.boxes if not one.strip]
         loading = Loading(self.studied, self.new, self.cuda, self.threads, self.tiles)
-        loads = list(loading.lines(self.boxes))
-        uses = [(one, use, self._at(one, use, loading)) for one in self.boxes for use in one.uses]
-        for one, use, index in uses:
-            old = self._copy(use.node)
-            substitute(self.draft.tree, old, at(expression(f"{self.tiles[one.name]}[{index}]"), old))
-        lines = [*self._head(), *loads, f"{self.cuda}.syncthreads()"]
-        body = ast.parse("\n".join(lines)).body
+        lines = [*self._head(), *loading.lines(whole), *[f"{self.cuda}.syncthreads()"] * bool(whole)]
+        self._substitute(whole, loading, "")
+        for strip, loop in self.loops.items():
+            lines += self._strip(strip, loop, [one for one in self.boxes if one.strip == strip])
         start = int(has_docstring(self.draft.tree))
         first = self.draft.tree.body[start]
-        self.draft.tree.body[start:start] = [at(statement, first) for statement in body]
+        self.draft.tree.body[start:start] = _at_place(lines, first)
         arrays = ", ".join(one.name for one in self.boxes)
         text = f"{self.draft.source.name}, with what a block reads of {arrays} in shared memory."
         text += "".join(f" {name} stays in global memory, because of {error.reason}." for name, error in left.items())
         self.draft.rename("_tiled", text)
         return TiledKernel(self.draft.finished())
 
-    def _copy(self, node: ast.Subscript) -> ast.Subscript:
+    def _strip(self, strip: Strip, loop: ast.For, boxes: Sequence[Box]) -> list[str]:
+        """Let a loop load tiles before every few of its iterations, and wait before the next ones load theirs. Returns
+        the lines before it."""
+        assert isinstance(loop.target, ast.Name)
+        assert isinstance(loop.iter, ast.Call)
+        if loop.target.id == "_" and strip.length == 1:
+            loop.target.id = self.new("step", "k")
+        name = loop.target.id
+        first = name if strip.length == 1 else self.new(f"{name}_first")
+        loading = Loading(self.studied, self.new, self.cuda, self.threads, self.tiles, strip, first)
+        loads = _at_place([*loading.lines(boxes), f"{self.cuda}.syncthreads()"], loop)
+        self._substitute(boxes, loading, first)
+        after = _at_place([f"{self.cuda}.syncthreads()"], loop)
+        if strip.length == 1:
+            loop.body = [*loads, *loop.body, *after]
+            return loading.before
+        end = f"{first} + {strip.length}"
+        if strip.trips % strip.length:
+            end = f"min({end}, {ast.unparse(strip.stop)})"
+        inner = at(ast.parse(f"for {name} in range({first}, {end}): pass").body[0], loop)
+        assert isinstance(inner, ast.For)
+        inner.body = loop.body
+        loop.target = at(ast.Name(first, ast.Store()), loop)
+        start = at(ast.Constant(strip.counter.start), loop)
+        loop.iter.args = [start, copy.deepcopy(strip.stop), at(ast.Constant(strip.length), loop)]
+        loop.body = [*loads, inner, *after]
+        return loading.before
+
+    def _substitute(self, boxes: Sequence[Box], loading: Loading, first: str) -> None:
+        """Let the reads read the tiles. first: the counter of a strip's first iteration."""
+        uses = [(one, use, self._at(one, use, loading, first)) for one in boxes for use in one.uses]
+        for one, use, index in uses:
+            old = self._copy(use.node)
+            substitute(self.draft.tree, old, at(expression(f"{self.tiles[one.name]}[{index}]"), old))
+
+    def _copy(self, node: Placed) -> Placed:
         """The copy of a node in the draft."""
         place = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
         text = ast.unparse(node)
         for one in ast.walk(self.draft.tree):
-            if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load) and ast.unparse(one) == text:
+            if isinstance(one, type(node)) and ast.unparse(one) == text:
                 if (one.lineno, one.col_offset, one.end_lineno, one.end_col_offset) == place:
                     return one
         raise AssertionError(f"{text} is not in the tree")
@@ -183,7 +241,7 @@ class _Writer:
 
     # -- reads
 
-    def _at(self, one: Box, use: Use, loading: Loading) -> str:
+    def _at(self, one: Box, use: Use, loading: Loading, first: str) -> str:
         """The index of a read in a tile."""
         texts = []
         for form, side, written in zip(use.indices, one.sides, use.written, strict=True):
@@ -194,7 +252,15 @@ class _Writer:
             constant = form.constant
             for place, c in form.loops:
                 found = self.counters.of(place, use.node)
-                terms.append((c, found.name))
-                constant -= c * found.start
+                if one.strip is None or place != one.strip.place:
+                    terms.append((c, found.name))
+                    constant -= c * found.start
+                elif one.strip.length > 1:
+                    terms += [(c, found.name), (-c, first)]
             texts.append(summed(terms, constant))
         return ", ".join(texts)
+
+
+def _at_place(lines: Sequence[str], place: ast.stmt) -> list[ast.stmt]:
+    """Statements from their lines, put where another one is."""
+    return [at(statement, place) for statement in ast.parse("\n".join(lines)).body]

@@ -201,6 +201,10 @@ class Tiles:
             del fixed[place]
         return fixed, sorted(varying)
 
+    def trips_of(self, place: int) -> tuple[dict[int, int], list[int]]:
+        """The iterations of one loop, as of those of an index that depends on it. Raises Opaque."""
+        return self.trips(Linear(0, (0, 0, 0), (0, 0, 0), ((place, 1),)))
+
     def _counted(self, place: int) -> bool:
         """Whether the iterations of a loop, and of those that its count depends on, can be counted."""
         try:

@@ -321,7 +321,7 @@ def test_a_look_at_the_l2_saves_the_dram_what_another_block_has_fetched() -> Non
 def test_preloads_go_in_front_of_what_tpcs_have_sent() -> None:
     """Loads that scatter over the memory fill its queues; tiles come as soon as on an idle machine."""
     x, y = np.zeros(1 << 18, np.int32), np.zeros(4096, np.int32)
-    machine = variant("GTX480-48K", mem_model=1, sm_count=8, max_blocks_sm=2)
+    machine = variant("GTX480-48K", mem_model=1, sm_count=8, max_blocks_sm=2, replay_global=1)
     found = {}
     for loads in (0, 16):
         a = Assembler()

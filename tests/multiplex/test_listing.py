@@ -105,6 +105,25 @@ def test_tables_of_all_types_are_written_down() -> None:
     assert np.array_equal(found, theirs, equal_nan=True)
 
 
+@c.jit
+def of_extents(a, o):
+    s = shared.array((Sizes.TILE // 4, SCALE + 1), smmux.float32)
+    w = c.local.array(shape=2 * Sizes.Steps.FIRST, dtype=smmux.float32)
+    t = c.threadIdx.x
+    w[t & 3], s[t, SCALE] = a[t], t
+    o[t] = s[t, SCALE] + w[t & 3]
+
+
+def test_shapes_are_computed() -> None:
+    """Numba's compiler for cards takes no sum as a shape; its simulator would."""
+    text = listing(of_extents.definition)
+    assert "shared.array((16, 6), float32)" in text
+    assert "local.array(shape=4, dtype=float32)" in text
+    a, o = np.arange(16, dtype=np.float32), np.zeros(16, np.float32)
+    sources.load(f"{text}\nkernel = of_extents\n", "<extents>", "smmux").kernel.simulate(1, 16, (a, o))
+    assert (o == 2 * a).all()
+
+
 def test_two_meanings_of_a_name() -> None:
     text = listing(made(1).definition)
     assert "SCALE = 5\n" in text

@@ -18,7 +18,7 @@ from smmux import benchmarks
 
 
 def check_types(kernels: Iterable[tuple[Path, str, str, str]]) -> None:
-    """Type kernels, each given by its file and name, and by the benchmark and build whose tiny problem it takes."""
+    """Type kernels, each given by its file and name, and by the program and build whose tiny problem it takes."""
     lines = ["\t".join(map(str, kernel)) for kernel in kernels]
     done = subprocess.run(
         [sys.executable, __file__],
@@ -41,8 +41,9 @@ def main() -> None:
     from numba.cuda.cudadrv.error import CudaSupportError
 
     for line in sys.stdin.read().splitlines():
-        path, name, benchmark, build = line.split("\t")
-        arguments = benchmarks.get(benchmark).problem("tiny", build).arguments()
+        path, name, program, build = line.split("\t")
+        row = benchmarks.get(program) if program in benchmarks.names() else benchmarks.workload(program)
+        arguments = row.problem("tiny", build).arguments()
         types = tuple(numba.typeof(argument) for argument in arguments)
         with contextlib.suppress(CudaSupportError):
             compile_cuda(runpy.run_path(path)[name].py_func, numba.void, types, cc=(7, 0))

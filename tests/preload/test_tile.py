@@ -19,9 +19,9 @@ def run(kernel, grid, block, args, gpu=GPU, **options):
     return result, [value for value in args if isinstance(value, np.ndarray)]
 
 
-def compare(kernel, grid, block, args):
+def compare(kernel, grid, block, args, **options):
     """The tiled form, whose outputs are those of the kernel, without races."""
-    tiled = preload.tile(kernel, grid, block, args)
+    tiled = preload.tile(kernel, grid, block, args, **options)
     _, wanted = run(kernel, grid, block, copied(args))
     result, found = run(tiled, grid, block, copied(args), check="races")
     for a, b in zip(wanted, found, strict=True):
@@ -209,13 +209,114 @@ def test_three_axes_and_blocks_of_every_form(block):
 def test_what_does_not_fit_stays_in_global_memory_and_the_text_says_so():
     a, b = numbers(32, 64), numbers(64, 32)
     args = a, b, np.zeros((32, 32), np.float32)
-    both = compare(product, (2, 2), (16, 16), args)
-    assert both.source.count("cuda.shared.array") == 2
-    one = preload.tile(product, (2, 2), (16, 16), args, shared_bytes=4096)
+    one = preload.tile(product, (2, 2), (16, 16), args, shared_bytes=1500)
     assert one.source.count("cuda.shared.array") == 1
     assert "stays in global memory, because of a tile of 4096 bytes" in " ".join(one.source.split())
     with pytest.raises(preload.TileError, match="a tile of 4096 bytes .* for which 100 are free"):
         preload.tile(product, (2, 2), (16, 16), args, shared_bytes=100)
+
+
+# -- loops that load a tile for some of their iterations
+
+
+@pytest.mark.parametrize(("block", "inner", "room"), [((16, 16), 48, 4096), ((8, 4), 40, 999), ((5, 3), 7, 190)])
+def test_a_product_of_matrices_loads_strips_of_its_sum(block, inner, room):
+    grid = -(-48 // block[0]), -(-48 // block[1])
+    rows, columns = grid[1] * block[1], grid[0] * block[0]
+    a, b = numbers(rows, inner), numbers(inner, columns)
+    out = np.zeros((rows, columns), np.float32)
+    tiled = compare(product, grid, block, (a, b, out), shared_bytes=room)
+    assert "for k_first in range(0, a.shape[1], " in tiled.source
+    args = a, b, out
+    tiled.simulate(grid, block, args, gpu=GPU)
+    np.testing.assert_array_equal(out, a @ b)
+
+
+@cuda.jit
+def planes(a, out, n):
+    x = cuda.grid(1)
+    index = x
+    for _ in range(1, a.size // n - 1):
+        index += n
+        if 0 < x < n - 1:
+            out[index] = a[index - n] + a[index - 1] + a[index] + a[index + 1] + a[index + n]
+
+
+def test_only_what_is_read_again_gets_a_tile():
+    a = numbers(12 * 64)
+    args = a, np.zeros_like(a), 64
+    assert "shared.array((12, 34), a.dtype)" in compare(planes, 2, 32, args).source
+    tiled = compare(planes, 2, 32, args, shared_bytes=1000)
+    assert "shared.array(34, a.dtype)" in tiled.source
+    assert "a[index - n] + a_tile[tx] + a_tile[tx + 1] + a_tile[tx + 2] + a[index + n]" in tiled.source
+
+
+@cuda.jit
+def sparse(a, out):
+    i = cuda.grid(1)
+    out[i] = a[17 * i] + a[17 * i + 16]
+
+
+@cuda.jit
+def guarded_product(a, b, out, n):
+    x, y = cuda.grid(2)
+    if x < n and y < n:
+        total = 0
+        for k in range(n):
+            total += a[y * n + k] * b[k * n + x]
+        out[y * n + x] = total
+
+
+@cuda.jit
+def left_early(a, b, out, n):
+    x, y = cuda.grid(2)
+    total = 0
+    for k in range(n):
+        if a[y * n + k] < 0:
+            break
+        total += a[y * n + k] * b[k * n + x]
+    out[y * n + x] = total
+
+
+@cuda.jit
+def behind_a_return(a, b, out, n):
+    x, y = cuda.grid(2)
+    if x >= n:
+        return
+    total = 0
+    for k in range(n):
+        total += a[y * n + k] * b[k * n + x]
+    out[y * n + x] = total
+
+
+def test_a_tile_that_costs_more_loads_than_it_spares_is_refused():
+    with pytest.raises(preload.TileError, match="a tile of 33 x 2 elements, 66 loads in the place of 64"):
+        preload.tile(sparse, 2, 32, (numbers(17 * 64), numbers(64)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "reason"),
+    [
+        (guarded_product, "which could load parts of it, stands in another statement"),
+        (left_early, "may be left before its end"),
+        (behind_a_return, "stands behind a return"),
+    ],
+)
+def test_loops_in_which_threads_may_not_wait_are_refused(kernel, reason):
+    args = numbers(64 * 64), numbers(64 * 64), numbers(64 * 64), 64
+    with pytest.raises(preload.TileError, match=reason):
+        preload.tile(kernel, (4, 4), (16, 16), args, shared_bytes=2500)
+
+
+@pytest.mark.parametrize("stride", [64, 256])
+def test_a_mask_of_all_bits_that_there_are(stride):
+    args = numbers(1024), np.zeros(1024, np.float32), np.int32(stride)
+    found = preload.analyze(one_pass.walsh, 4, 64, args)
+    assert {access.kind for access in found.reads} == {"quasi-static" if stride == 256 else "non-precalculable"}
+    if stride == 256:
+        assert found.reads[1].index == "blockDim.x*bx + tx + stride"
+        assert len(found.table.entries) == 4
+        compare(one_pass.walsh, 4, 64, args)
 
 
 def test_arrays_that_cannot_be_tiled_stay_beside_those_that_can():
@@ -253,8 +354,9 @@ def test_an_index_before_the_last_of_its_row_is_refused():
 
 
 def test_a_row_and_a_column():
-    with pytest.raises(preload.TileError, match="move differently"):
-        preload.tile(shared_row, (2, 2), (8, 8), (numbers(16, 16), numbers(16, 16)))
+    tiled = compare(shared_row, (2, 2), (8, 8), (numbers(16, 16), numbers(16, 16)))
+    assert "shared.array((1, 8), a.dtype)" in tiled.source
+    assert "a[y, 5]" in tiled.source
 
 
 def test_numba_runs_the_text():

@@ -22,7 +22,7 @@ import numpy as np
 from smmux import cuda
 from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.deep import deep
-from smmux.multiplex.syntax.build import at, expression
+from smmux.multiplex.syntax.build import at, expression, names_in
 from smmux.types import Scalar
 
 INDENT = "    "
@@ -186,6 +186,24 @@ class _Flattener(ast.NodeTransformer):
             return self.chain(root, attributes)
         node.value = self.visit(node.value)
         return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        declared = self.source.resolve(node.func) in (cuda.shared.array, cuda.local.array)
+        self.generic_visit(node)
+        if declared:
+            node.args[:1] = map(self.extents, node.args[:1])
+            for keyword in node.keywords:
+                keyword.value = self.extents(keyword.value) if keyword.arg == "shape" else keyword.value
+        return node
+
+    def extents(self, shape: ast.expr) -> ast.expr:
+        """The shape of an array, computed: on a card Numba takes numbers and names of them, and no sums."""
+        if isinstance(shape, ast.Tuple):
+            shape.elts = [self.extents(item) for item in shape.elts]
+        elif isinstance(shape, ast.BinOp) and names_in(shape) <= self.program.names.keys():
+            code = compile(ast.Expression(shape), "<shape>", "eval")
+            return ast.copy_location(ast.Constant(eval(code, {"__builtins__": {}}, self.program.names)), shape)
+        return shape
 
     def chain(self, root: ast.Name, attributes: list[ast.Attribute]) -> ast.expr:
         """A name with attributes: its shortest captured part that the file can name becomes that name."""

@@ -29,9 +29,9 @@ Card,16,HG,vtb,2,9,10.0,9.0,0.8
 
 
 def test_panel_of_a_real_card(tmp_path: Path, as_paper: list[dict[str, Any]]) -> None:
-    assert measured.load(tmp_path) == []
-    (tmp_path / "card.csv").write_text(HARDWARE)
-    rows = measured.load(tmp_path)
+    assert measured.load(folder=tmp_path) == []
+    (tmp_path / "multiplex_card.csv").write_text(HARDWARE)
+    rows = measured.load(folder=tmp_path)
     assert rows[3]["speedup"] == 2.0
     found = {(b["benchmark"], b["series"]): b["speedup"] for b in measured.bars(rows)}
     assert found[MEAN, "VTB"] == pytest.approx(1.0)

@@ -1,0 +1,80 @@
+"""Loops that all threads of a block go through together, so that they may load a tile for every few iterations."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from smmux.compiler.backend.symbolic import Opaque
+from smmux.preload.counters import Counter, Counters, NoBox
+from smmux.preload.study import Study
+
+__all__ = ["Strip", "loops"]
+
+LEAVING = (ast.Break, ast.Continue, ast.Return)
+"""Statements by which some threads may miss a barrier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """So many iterations of a loop as one tile serves, the last ones perhaps fewer.
+
+    place: of the loop's header. node: in the kernel's tree. stop: where its range ends. trips: all of its iterations.
+    """
+
+    place: int
+    node: ast.For
+    counter: Counter
+    stop: ast.expr
+    trips: int
+    length: int = 1
+
+    @property
+    def count(self) -> int:
+        """How many of them the loop has."""
+        return -(-self.trips // self.length)
+
+
+def loops(study: Study) -> tuple[list[Strip], dict[ast.For, str]]:
+    """The loops that may have barriers, and of the others why they may not."""
+    found, refused = [], {}
+    for node in ast.walk(study.source.node):
+        if isinstance(node, ast.For):
+            try:
+                found.append(_strip(study, node))
+            except NoBox as error:
+                refused[node] = error.reason
+    return found, refused
+
+
+def _strip(study: Study, node: ast.For) -> Strip:
+    """A loop, in strips of one iteration. Raises NoBox for one that some threads may leave, or not reach."""
+    body = study.source.node.body
+    if node not in body:
+        raise NoBox("stands in another statement, which some threads may not reach")
+    before = [inner for one in body[: body.index(node)] for inner in ast.walk(one)]
+    if any(isinstance(inner, ast.Return) for inner in before):
+        raise NoBox("stands behind a return")
+    if node.orelse or any(isinstance(inner, LEAVING) for inner in ast.walk(node)):
+        raise NoBox("may be left before its end, or has an else")
+    places = [place for place, loop in study.tiles.loops.items() if loop.line == node.lineno]
+    try:
+        ((fixed, varying),) = [study.tiles.trips_of(place) for place in places]
+        counter = Counters(study.source, study.tiles).of(places[0], node)
+    except Opaque as error:
+        raise NoBox(f"has {error.reason}") from None
+    except (NoBox, ValueError):
+        raise NoBox("has no variable that counts its iterations from a number") from None
+    assert isinstance(node.iter, ast.Call)
+    stop = node.iter.args[min(1, len(node.iter.args) - 1)]
+    if varying or _changed(stop, node):
+        raise NoBox("has a trip count that changes")
+    if fixed[places[0]] < 2:
+        raise NoBox("has no second iteration")
+    return Strip(places[0], node, counter, stop, fixed[places[0]])
+
+
+def _changed(stop: ast.expr, loop: ast.For) -> bool:
+    """Whether a loop changes a name that its range was computed from, which was once."""
+    stored = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(stop))
