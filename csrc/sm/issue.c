@@ -112,8 +112,8 @@ NOINLINE static bool issue_traits(struct sm *sm, uint32_t warp, const struct uop
     return true;
 }
 
-static bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
-                      uint64_t t) {
+static ALWAYS_INLINE bool issue_alu(struct sm *sm, uint32_t warp, const struct uop *u,
+                                    uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
     if (u->traits && !issue_traits(sm, warp, u, &lanes, active, t)) return false;
@@ -224,7 +224,7 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     const struct choice c = s->choice;
     const uint64_t paid = sfu_slots ? sm->paid : s->slot;
     assert(c.t >= s->slot && sched_can_issue(sm, s, c.warp, c.t));
-    sm->stale |= cfg->issue_width < 2 ? contenders(sm, index) : ~0u;
+    sm->stale |= special && cfg->issue_width > 1 ? ~0u : contenders(sm, index);
     pass_turn(sm, index);
     if (c.t > paid) idle_account(sm, c.warp, paid, c.t);
     if (sfu_slots && c.t > paid) sm->paid = c.t;
@@ -239,14 +239,16 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
         if (sfu_slots) spend(sm, s->slot);
         else sm->count.issue_cycles += cfg->issue_interval;
         if (sm->policy->issued) sm->policy->issued(sm, s);
-        if (cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) || sm->fault.code != OK)
+        if (!special || cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) ||
+            sm->fault.code != OK)
             break;
     }
     if (special && holds_warps(cfg)) hold_warp(sm, c.warp, c.t + cfg->warp_interval);
 }
 
-/* Compiled for each case of its own: most machines have no slots of the SFU and let a warp issue in
- * each slot, most runs are not observed, and these are the hottest lines of the simulator. */
+/* Compiled for each case of its own: most machines have no slots of the SFU, issue one instruction
+ * at a time and let a warp issue in each slot, most runs are not observed, and these are the
+ * hottest lines of the simulator. */
 static void plain(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false, false); }
 static void watched(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, true, false); }
 static void special(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false, true); }
@@ -256,6 +258,7 @@ static void special_watched(struct sm *sm, uint32_t scheduler) {
 
 issue_slot *issue_of(const struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
-    if (cfg->sfu_slots || holds_warps(cfg)) return sm->observed ? special_watched : special;
+    if (cfg->sfu_slots || cfg->issue_width > 1 || holds_warps(cfg))
+        return sm->observed ? special_watched : special;
     return sm->observed ? watched : plain;
 }

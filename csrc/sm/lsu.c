@@ -26,29 +26,43 @@ bool lsu_fault(struct memop *op, uint32_t lane, enum error code, int64_t address
     return false;
 }
 
-/* to = from + imm + shift; a bit per lane where from + imm is misaligned or outside
- * [base, base + room). */
-static ALWAYS_INLINE uint32_t add_and_check(uint32_t to[32], const uint32_t *from, uint32_t imm,
-                                            uint32_t base, uint32_t room, uint32_t width,
-                                            uint32_t shift) {
+/* Where a warp's lanes may go: aligned, and inside [base, base + room). */
+struct bounds {
+    uint32_t base, room, width;
+};
+
+/* to = from + imm + shift; are all 32 addresses from + imm allowed? */
+static ALWAYS_INLINE bool add_and_check(uint32_t to[32], const uint32_t *from, uint32_t imm,
+                                        uint32_t shift, struct bounds in) {
     uint32_t bad = 0;
     for (uint32_t lane = 0; lane < 32; lane++) {
-        const uint32_t address = from[lane] + imm;
+        const uint32_t address = from[lane] + imm, offset = address - in.base;
         to[lane] = address + shift;
-        bad |= (address - base >= room || (address & (width - 1))) ? 1u << lane : 0;
+        bad |= (offset >= in.room ? ~0u : 0) | (address & (in.width - 1));
     }
-    return bad;
+    return !bad;
+}
+
+/* Does an active lane go where it may not, if some lane does? The first one has faulted then. */
+NOINLINE static bool strays(struct memop *op, uint32_t shift, struct bounds in, enum error code) {
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left), address = op->addr[lane] - shift,
+                       offset = address - in.base;
+        if (offset < in.room && !(address & (in.width - 1))) continue;
+        lsu_fault(op, lane, offset >= in.room ? code : ERROR_MISALIGNED, (int32_t)offset);
+        return true;
+    }
+    return false;
 }
 
 static ALWAYS_INLINE bool addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,
                                     enum error code) {
-    const uint32_t width = op->u->width, room = bytes >= width ? bytes - width + 1 : 0;
+    const uint32_t width = op->u->width;
+    const struct bounds in = {base, bytes >= width ? bytes - width + 1 : 0, width};
     const struct lanes lanes = memop_lanes(op);
-    const uint32_t bad = op->active & add_and_check(op->addr, operand_row(&lanes, op->u->a),
-                                                    (uint32_t)op->u->imm, base, room, width, shift);
-    if (!bad) return true;
-    const uint32_t lane = bits_lowest(bad), offset = op->addr[lane] - shift - base;
-    return lsu_fault(op, lane, offset >= room ? code : ERROR_MISALIGNED, (int32_t)offset);
+    return add_and_check(op->addr, operand_row(&lanes, op->u->a), (uint32_t)op->u->imm, shift,
+                         in) ||
+           !strays(op, shift, in, code);
 }
 
 CLONES static bool cloned_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shift,

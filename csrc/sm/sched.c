@@ -18,7 +18,7 @@ static uint64_t first_unit(const struct sm *sm, const struct scheduler *s, uint6
 NOINLINE uint64_t sched_after_slot(const struct sm *sm, const struct scheduler *s, uint64_t *t) {
     uint64_t ready = s->ready, waiting = s->waiting, wake = s->wake, able = 0;
     while (!able && (ready | waiting)) {
-        *t = min64(wake, first_unit(sm, s, ready));
+        *t = ready ? min64(wake, first_unit(sm, s, ready)) : wake;
         const uint64_t woken = wake <= *t ? sched_ready_by(sm, waiting, *t, &wake) : 0;
         ready |= woken;
         waiting &= ~woken;

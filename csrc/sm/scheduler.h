@@ -82,7 +82,7 @@ static ALWAYS_INLINE uint64_t sched_able_now(struct sm *sm, struct scheduler *s)
         s->ready |= woken;
         s->waiting &= ~woken;
     }
-    return sched_with_unit(sm, s, s->ready, s->slot);
+    return s->ready ? sched_with_unit(sm, s, s->ready, s->slot) : 0;
 }
 
 /* The warps that can issue earliest after a slot in which nobody can, and when (*t). */

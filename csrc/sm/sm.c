@@ -133,9 +133,13 @@ void sm_free(struct sm *sm) {
 
 /* ---- replies ----------------------------------------------------------------------------- */
 
-/* Replies have a total order, so that it does not matter in which order those of one cycle came. */
+/* Replies have a total order, so that it does not matter in which order those of one cycle came:
+ * lines of the program, which may replace each other, by their addresses, and then the rest. */
 static bool earlier(struct reply a, struct reply b) {
-    return a.cycle != b.cycle ? a.cycle < b.cycle : a.access < b.access;
+    if (a.cycle != b.cycle) return a.cycle < b.cycle;
+    const bool code = a.access->cache == CACHE_CODE, other = b.access->cache == CACHE_CODE;
+    if (code != other) return code;
+    return code ? a.access->addr[0] < b.access->addr[0] : a.access < b.access;
 }
 
 /* Put a reply in its place, looked for from the back: nearly all come in order. */

@@ -30,65 +30,95 @@ static ALWAYS_INLINE struct geometry geometry_of(const struct config *cfg) {
     return g;
 }
 
-/* How many half-warps have a lane that takes part. */
-static uint32_t half_warps(uint32_t mask) {
-    return (mask & 0xffffu ? 1u : 0u) + (mask & 0xffff0000u ? 1u : 0u);
-}
-
-/* What a glance at the addresses shows, half-warp by half-warp. */
-struct glance {
-    uint32_t apart; /* lanes that address another word than the lowest lane of their half-warp */
-    uint32_t bent;  /* lanes that are not as many words further as they are lanes further */
+/* What is found for each half-warp. */
+struct pair {
+    uint32_t half[2];
 };
 
-/* Compare the addresses with those of a half-warp that asks for one word, or for consecutive ones.
- * base: where lane 0 of each half-warp were in the latter case. */
-static ALWAYS_INLINE struct glance compare(const uint32_t addr[32], const uint32_t first[2],
-                                           const uint32_t base[2]) {
-    const uint32_t first0 = first[0], first1 = first[1], base0 = base[0], base1 = base[1];
-    struct glance seen = {0, 0};
+/* The address bits in which lanes differ from addresses that begin with `first` and lie `step`
+ * bytes apart, in each half-warp. With `all` known at compile time no lane is masked. */
+static ALWAYS_INLINE struct pair differing(const uint32_t addr[32], uint32_t lanes, bool all,
+                                           struct pair first, uint32_t step) {
+    const uint32_t low = first.half[0], high = first.half[1];
+    struct pair bits = {{0, 0}};
 
     for (uint32_t lane = 0; lane < 32; lane++) {
-        const uint32_t word = lane < 16 ? first0 : first1;
-        const uint32_t straight = (lane < 16 ? base0 : base1) + 4 * lane;
+        const uint32_t expected = (lane < 16 ? low : high) + step * (lane & 15);
+        const uint32_t found = all || lanes >> lane & 1 ? addr[lane] ^ expected : 0;
 
-        seen.apart |= (addr[lane] ^ word) > 3 ? 1u << lane : 0;
-        seen.bent |= addr[lane] != straight ? 1u << lane : 0;
+        bits.half[0] |= lane < 16 ? found : 0;
+        bits.half[1] |= lane < 16 ? 0 : found;
+    }
+    return bits;
+}
+
+/* `ones` shifted to the bank of each lane's word, for at most 32 banks. */
+static ALWAYS_INLINE struct pair shifted(const struct geometry *g, const uint32_t addr[32],
+                                         uint32_t lanes, bool all, uint32_t ones) {
+    const uint32_t shift = g->bank_shift, mask = g->bank_mask & 31;
+    struct pair banks = {{0, 0}};
+
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t bits = (all || lanes >> lane & 1 ? ones : 0) << (addr[lane] >> shift & mask);
+
+        banks.half[0] |= lane < 16 ? bits : 0;
+        banks.half[1] |= lane < 16 ? 0 : bits;
+    }
+    return banks;
+}
+
+/* What the lanes of a warp that take part ask for, half-warp by half-warp. */
+struct glance {
+    uint32_t lanes;
+    struct pair first; /* address of the lowest lane */
+    struct pair apart; /* address bits in which others differ from it */
+    uint8_t shape[2];  /* enum half_shape */
+};
+
+static ALWAYS_INLINE struct glance glance_at(const uint32_t addr[32], uint32_t mask) {
+    const uint32_t lead[2] = {bits_lowest(mask | 1u << 15), bits_lowest(mask >> 16 | 1u << 15)};
+    struct glance seen = {.lanes = mask, .first = {{addr[lead[0]], addr[16 + lead[1]]}}};
+
+    if (mask == 0xffffffffu) seen.apart = differing(addr, mask, true, seen.first, 0);
+    else seen.apart = differing(addr, mask, false, seen.first, 0);
+    for (uint32_t half = 0; half < 2; half++) {
+        if ((mask >> 16 * half & 0xffffu) != 0xffffu) continue;
+        if (seen.apart.half[half] <= 3) seen.shape[half] = HALF_UNIFORM;
+        else if (addr[16 * half + 15] == seen.first.half[half] + 60 &&
+                 !differing(addr, mask, true, seen.first, 4).half[half])
+            seen.shape[half] = HALF_LINEAR;
     }
     return seen;
 }
 
-static ALWAYS_INLINE struct glance glance_at(const uint32_t addr[32], uint32_t mask) {
-    const uint32_t lead0 = bits_lowest(mask | 1u << 15),
-                   lead1 = bits_lowest(mask >> 16 | 1u << 15) + 16;
-    const uint32_t first[2] = {addr[lead0], addr[lead1]};
-    const uint32_t base[2] = {first[0] - 4 * lead0, first[1] - 4 * lead1};
-    const struct glance seen = compare(addr, first, base);
-
-    return (struct glance){seen.apart & mask, seen.bent & mask};
+/* Do all lanes of a half-warp that take part ask for one word? */
+static ALWAYS_INLINE bool is_uniform(const struct glance *seen, uint32_t half) {
+    return seen->apart.half[half] <= 3;
 }
 
-/* What a request asks for, if a lane's words lie in one row and in `ones` banks side by side. */
-struct survey {
-    uint32_t banks[2]; /* of each half-warp, a bit each, of at most 32 */
-    uint32_t strayed;  /* address bits in which a lane differs from the lowest one */
-};
+/* The lanes without those that ask for the word of a lower one, in a half-warp that asks for one.
+ */
+static ALWAYS_INLINE uint32_t without_copies(const struct glance *seen, uint32_t lanes) {
+    const uint32_t low = lanes & 0xffffu, high = lanes & 0xffff0000u;
 
-/* Look at the lanes of a request, half-warp by half-warp. */
-static ALWAYS_INLINE struct survey survey_of(const uint32_t addr[32], uint32_t lanes,
-                                             const struct geometry *g, uint32_t ones) {
-    const uint32_t shift = g->bank_shift, mask = g->bank_mask & 31,
-                   first = addr[bits_lowest(lanes)];
-    struct survey found = {{0, 0}, 0};
+    return (is_uniform(seen, 0) ? low & (0u - low) : low) |
+           (is_uniform(seen, 1) ? high & (0u - high) : high);
+}
 
-    for (uint32_t half = 0; half < 2; half++)
-        for (uint32_t i = 0; i < 16; i++) {
-            const uint32_t lane = 16 * half + i, on = lanes >> lane & 1 ? ~0u : 0;
+/* The banks that lanes address, each one `each` of them side by side; copies of an address count
+ * once. */
+static ALWAYS_INLINE struct pair banks_of(const struct geometry *g, const uint32_t addr[32],
+                                          uint32_t lanes, uint32_t each) {
+    const uint32_t ones = (1u << each) - 1;
 
-            found.banks[half] |= (on & ones) << (addr[lane] >> shift & mask);
-            found.strayed |= on & (addr[lane] ^ first);
-        }
-    return found;
+    if (lanes == 0xffffffffu) return shifted(g, addr, lanes, true, ones);
+    return shifted(g, addr, lanes, false, ones);
+}
+
+/* Do so many lanes address banks of their own? */
+static ALWAYS_INLINE bool are_distinct(const struct geometry *g, uint32_t banks, uint32_t lanes,
+                                       uint32_t each) {
+    return g->bank_mask <= 31 && bits_count(banks) == each * bits_count(lanes);
 }
 
 /* How many bank words a lane's access takes. */
@@ -96,70 +126,26 @@ static ALWAYS_INLINE uint32_t bank_words(const struct geometry *g, uint32_t widt
     return width >> g->bank_shift ? width >> g->bank_shift : 1;
 }
 
-/* Do the lanes address banks of their own? */
-static ALWAYS_INLINE bool distinct_banks(const struct geometry *g, uint32_t banks, uint32_t lanes,
-                                         uint32_t each) {
-    return g->bank_mask <= 31 && bits_count(banks) == each * bits_count(lanes);
-}
-
-/* Does a half-warp ask for one word, or for consecutive ones? */
-static ALWAYS_INLINE bool one_pass(const struct geometry *g, const struct glance *seen,
-                                   uint32_t half) {
-    const uint32_t lanes = 0xffffu << 16 * half;
-
-    return (seen->apart & lanes) == 0 || ((seen->bent & lanes) == 0 && g->bank_mask >= 15);
-}
-
-/* The lanes without those that ask for the word of a lower one, in a half-warp that asks for one.
- */
-static ALWAYS_INLINE uint32_t without_copies(const struct glance *seen, uint32_t mask) {
-    const uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
-
-    return (seen->apart & 0xffffu ? low : low & (0u - low)) |
-           (seen->apart & 0xffff0000u ? high : high & (0u - high));
-}
-
 /* The passes of one 32-bit request of a half-warp on CC 1.x. Each pass picks one word for broadcast
  * and serves all lanes within it, and one lane of each other bank. The machine's choice of word and
  * lane is not documented; here both are the lowest lane still waiting. */
 NOINLINE static uint32_t broadcast_passes(const struct geometry *g, const uint32_t addr[32],
                                           uint32_t lanes) {
-    uint32_t waiting[SMEM_MAX_BANKS]; /* lanes per bank, valid where `banks` has a bit */
-    uint64_t banks = 0;
     uint32_t passes = 0;
 
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        uint32_t lane = bits_lowest(rest);
-        uint32_t bank = addr[lane] >> 2 & g->bank_mask;
-
-        waiting[bank] = (banks >> bank & 1 ? waiting[bank] : 0) | 1u << lane;
-        banks |= 1ull << bank;
-    }
-    while (lanes != 0) {
-        uint32_t lead = bits_lowest(lanes);
-        uint32_t word = addr[lead] >> 2;
-        uint64_t pending = banks;
+    for (; lanes != 0; passes++) {
+        const uint32_t broadcast = addr[bits_lowest(lanes)] >> 2;
+        uint64_t taken = 0; /* bit per bank */
         uint32_t served = 0;
 
-        for (uint32_t rest = waiting[word & g->bank_mask]; rest != 0; rest &= rest - 1) {
-            uint32_t lane = bits_lowest(rest);
+        for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+            const uint32_t lane = bits_lowest(rest), word = addr[lane] >> 2;
+            const uint64_t bank = 1ull << (word & g->bank_mask);
 
-            served |= addr[lane] >> 2 == word ? 1u << lane : 0;
-        }
-        pending &= ~(1ull << (word & g->bank_mask));
-        for (; pending != 0; pending &= pending - 1) {
-            uint32_t first = waiting[__builtin_ctzll(pending)];
-
-            served |= first & (0u - first);
-        }
-        for (pending = banks; pending != 0; pending &= pending - 1) {
-            uint32_t bank = (uint32_t)__builtin_ctzll(pending);
-
-            waiting[bank] &= ~served;
-            if (waiting[bank] == 0) banks &= ~(1ull << bank);
+            served |= !(taken & bank) || word == broadcast ? 1u << lane : 0;
+            taken |= bank;
         }
         lanes &= ~served;
-        passes++;
     }
     return passes;
 }
@@ -167,19 +153,21 @@ NOINLINE static uint32_t broadcast_passes(const struct geometry *g, const uint32
 /* The cost on CC 1.x. Wider accesses are split into 32-bit ones, word k of every lane together,
  * which shifts all lanes by k banks and changes nothing else. */
 static ALWAYS_INLINE struct smem_cost cost_cc1(const struct geometry *g, const struct glance *seen,
-                                               const uint32_t addr[32], uint32_t mask,
-                                               uint32_t width) {
+                                               const uint32_t addr[32], uint32_t width) {
     const uint32_t words = width > 4 ? width >> 2 : 1;
     struct smem_cost cost = {.passes = 0};
-    struct survey found = {{0, 0}, 0};
+    struct pair banks = {{0, 0}};
+    bool one_pass[2];
 
-    if (!one_pass(g, seen, 0) || !one_pass(g, seen, 1)) found = survey_of(addr, mask, g, 1);
+    for (uint32_t half = 0; half < 2; half++)
+        one_pass[half] =
+            is_uniform(seen, half) || (seen->shape[half] == HALF_LINEAR && g->bank_mask >= 15);
+    if (!one_pass[0] || !one_pass[1]) banks = banks_of(g, addr, seen->lanes, 1);
     for (uint32_t half = 0; half < 2; half++) {
-        const uint32_t lanes = mask & 0xffffu << 16 * half;
+        const uint32_t lanes = seen->lanes & 0xffffu << 16 * half;
 
         if (lanes == 0) continue;
-        if (one_pass(g, seen, half) || distinct_banks(g, found.banks[half], lanes, 1))
-            cost.passes += words;
+        if (one_pass[half] || are_distinct(g, banks.half[half], lanes, 1)) cost.passes += words;
         else cost.passes += words * broadcast_passes(g, addr, lanes);
         cost.ideal += words;
     }
@@ -203,21 +191,30 @@ static ALWAYS_INLINE bool is_whole(const struct geometry *g, uint32_t first, uin
     return bank_words(g, width) <= g->bank_mask + 1 && (first & (width - 1)) == 0;
 }
 
+/* The address bits in which lanes of a request may differ: it has some of each half-warp, or of
+ * one. */
+static ALWAYS_INLINE uint32_t strayed(const struct glance *seen, uint32_t lanes) {
+    const uint32_t *apart = seen->apart.half, *first = seen->first.half;
+
+    if (lanes <= 0xffffu) return apart[0];
+    return (lanes & 0xffffu ? apart[0] | (first[0] ^ first[1]) : 0) | apart[1];
+}
+
 /* The passes of a request that lies in one row, or whose half-warps take one each, as where a
  * kernel was laid out for the 16 banks of CC 1.x; 0: look closer. */
-static ALWAYS_INLINE uint32_t few_passes(const struct geometry *g, const uint32_t addr[32],
-                                         uint32_t lanes, uint32_t width) {
-    const uint32_t each = bank_words(g, width), low = lanes & 0xffffu;
+static ALWAYS_INLINE uint32_t few_passes(const struct geometry *g, const struct glance *seen,
+                                         const uint32_t addr[32], uint32_t lanes, uint32_t width) {
+    const uint32_t each = bank_words(g, width), single = without_copies(seen, lanes),
+                   low = single & 0xffffu;
 
     if (!is_whole(g, addr[bits_lowest(lanes)], width)) return 0;
-    const struct survey found = survey_of(addr, lanes, g, (1u << each) - 1);
-    const uint32_t shared = found.banks[0] & found.banks[1];
-
-    if (found.strayed >> g->row_shift == 0) return 1;
-    if (!distinct_banks(g, found.banks[0], low, each)) return 0;
-    if (!distinct_banks(g, found.banks[1], lanes ^ low, each)) return 0;
+    if (strayed(seen, lanes) >> g->row_shift == 0) return 1;
+    const struct pair banks = banks_of(g, addr, lanes, each);
+    const uint32_t shared = banks.half[0] & banks.half[1];
+    if (!are_distinct(g, banks.half[0], low, each)) return 0;
+    if (!are_distinct(g, banks.half[1], single ^ low, each)) return 0;
     if (!shared) return 1;
-    const uint32_t both = lanes_in_bank(g, addr, lanes, bits_lowest(shared)); /* a lane of each */
+    const uint32_t both = lanes_in_bank(g, addr, single, bits_lowest(shared)); /* a lane of each */
     const uint32_t apart = addr[bits_lowest(both)] ^ addr[31 - (uint32_t)__builtin_clz(both)];
     return apart >> g->row_shift ? 2 : 0;
 }
@@ -258,41 +255,30 @@ NOINLINE static uint32_t count_rows(const struct geometry *g, const uint32_t add
 }
 
 /* The passes of a request on CC 2.x and 3.x. */
-static ALWAYS_INLINE uint32_t row_passes(const struct geometry *g, const uint32_t addr[32],
-                                         uint32_t lanes, uint32_t width) {
-    const uint32_t quick = few_passes(g, addr, lanes, width);
+static ALWAYS_INLINE uint32_t row_passes(const struct geometry *g, const struct glance *seen,
+                                         const uint32_t addr[32], uint32_t lanes, uint32_t width) {
+    const uint32_t quick = few_passes(g, seen, addr, lanes, width);
 
-    return quick ? quick : count_rows(g, addr, lanes, width);
+    return quick ? quick : count_rows(g, addr, without_copies(seen, lanes), width);
 }
 
-/* Do both half-warps show a shape, and lie in one row? Their ends tell. */
-static ALWAYS_INLINE bool in_one_row(const struct geometry *g, const uint8_t shape[2],
-                                     const uint32_t addr[32], uint32_t width) {
-    const uint32_t strayed = (addr[0] ^ addr[15]) | (addr[0] ^ addr[16]) | (addr[0] ^ addr[31]);
-
-    return shape[0] != HALF_ANY && shape[1] != HALF_ANY && strayed >> g->row_shift == 0 &&
-           is_whole(g, addr[0], width);
-}
-
-/* The cost on CC 2.x: a warp's 32-bit access is one request, 64-bit two half-warps, 128-bit four
- * quarter-warps. For 128 bits "one must add 1" [PG55 G.4.3]; adding it per half-warp gives
- * 6 passes = 12 clk for a linear access, as measured (12.1 clk [GMB]). */
-static ALWAYS_INLINE struct smem_cost cost_cc2(const struct geometry *g, const struct glance *seen,
-                                               const uint32_t addr[32], uint32_t mask,
-                                               uint32_t width, bool one_row) {
-    uint32_t lanes_per_request = width <= 4 ? 32 : width == 8 ? 16 : 8;
-    uint32_t group = 0xffffffffu >> (32 - lanes_per_request);
+/* The cost on CC 2.x and 3.x, where so many lanes' words of 32 bits make a request, and those of
+ * 128 bits may cost half-warps a further pass. */
+static ALWAYS_INLINE struct smem_cost cost_rows(const struct geometry *g, const struct glance *seen,
+                                                const uint32_t addr[32], uint32_t width,
+                                                uint32_t lanes_per_request, bool further) {
+    const uint32_t group = 0xffffffffu >> (32 - lanes_per_request);
     struct smem_cost cost = {.passes = 0};
 
     for (uint32_t lane = 0; lane < 32; lane += lanes_per_request) {
-        const uint32_t lanes = without_copies(seen, mask & group << lane);
+        const uint32_t lanes = seen->lanes & group << lane;
 
         if (lanes == 0) continue;
-        cost.passes += one_row ? 1 : row_passes(g, addr, lanes, width);
+        cost.passes += row_passes(g, seen, addr, lanes, width);
         cost.ideal++;
     }
-    if (width == 16) {
-        uint32_t halves = half_warps(mask);
+    if (further) {
+        const uint32_t halves = (seen->lanes & 0xffffu ? 1u : 0u) + (seen->lanes >> 16 ? 1u : 0u);
 
         cost.passes += halves;
         cost.ideal += halves;
@@ -300,55 +286,37 @@ static ALWAYS_INLINE struct smem_cost cost_cc2(const struct geometry *g, const s
     return cost;
 }
 
-/* The cost on CC 3.x: up to 64 bits an access is one request, of 128 bits two half-warps (256 bytes
- * a pass). */
-static ALWAYS_INLINE struct smem_cost cost_cc3(const struct geometry *g, const struct glance *seen,
-                                               const uint32_t addr[32], uint32_t mask,
-                                               uint32_t width, bool one_row) {
-    const uint32_t lanes = without_copies(seen, mask);
-    const uint32_t request[2] = {width == 16 ? lanes & 0xffffu : lanes,
-                                 width == 16 ? lanes & 0xffff0000u : 0};
-    struct smem_cost cost = {.passes = 0};
-
-    for (uint32_t r = 0; r < 2; r++) {
-        if (request[r] == 0) continue;
-        cost.passes += one_row ? 1 : row_passes(g, addr, request[r], width);
-        cost.ideal++;
-    }
-    return cost;
+/* On CC 2.x a warp's 32-bit access is one request, 64-bit two half-warps, 128-bit four
+ * quarter-warps. For 128 bits "one must add 1" [PG55 G.4.3]; adding it per half-warp gives
+ * 6 passes = 12 clk for a linear access, as measured (12.1 clk [GMB]). */
+static ALWAYS_INLINE struct smem_cost cost_cc2(const struct geometry *g, const struct glance *seen,
+                                               const uint32_t addr[32], uint32_t width) {
+    if (width <= 4) return cost_rows(g, seen, addr, width, 32, false);
+    return cost_rows(g, seen, addr, width, width == 8 ? 16 : 8, width == 16);
 }
 
-/* What the lanes of a half-warp address, if all take part. */
-static ALWAYS_INLINE uint8_t shape_of(const struct glance *seen, uint32_t mask, uint32_t half) {
-    const uint32_t lanes = 0xffffu << 16 * half;
-
-    if ((mask & lanes) != lanes) return HALF_ANY;
-    if ((seen->apart & lanes) == 0) return HALF_UNIFORM;
-    return (seen->bent & lanes) == 0 ? HALF_LINEAR : HALF_ANY;
+/* On CC 3.x an access of up to 64 bits is one request, of 128 bits two half-warps (256 bytes a
+ * pass). */
+static ALWAYS_INLINE struct smem_cost cost_cc3(const struct geometry *g, const struct glance *seen,
+                                               const uint32_t addr[32], uint32_t width) {
+    return cost_rows(g, seen, addr, width, width <= 8 ? 32 : 16, false);
 }
 
 CLONES static struct smem_cost cloned_passes(const struct config *cfg, const uint32_t addr[32],
                                              uint32_t mask, uint32_t width) {
     const struct geometry g = geometry_of(cfg);
     struct smem_cost cost;
-    struct glance seen;
 
     assert(width != 0 && width <= 16 && (width & (width - 1)) == 0);
     assert(bits_is_power_of_two(cfg->smem_banks) && cfg->smem_banks <= SMEM_MAX_BANKS);
-    if (mask == 0) return (struct smem_cost){.passes = 0};
-    seen = glance_at(addr, mask);
-    const uint8_t shape[2] = {shape_of(&seen, mask, 0), shape_of(&seen, mask, 1)};
+    const struct glance seen = glance_at(addr, mask);
     switch (cfg->smem_rule) {
-    case 1: cost = cost_cc1(&g, &seen, addr, mask, width); break;
-    case 2:
-        cost = cost_cc2(&g, &seen, addr, mask, width, in_one_row(&g, shape, addr, width));
-        break;
-    default:
-        cost = cost_cc3(&g, &seen, addr, mask, width, in_one_row(&g, shape, addr, width));
-        break;
+    case 1: cost = cost_cc1(&g, &seen, addr, width); break;
+    case 2: cost = cost_cc2(&g, &seen, addr, width); break;
+    default: cost = cost_cc3(&g, &seen, addr, width); break;
     }
-    cost.shape[0] = shape[0];
-    cost.shape[1] = shape[1];
+    cost.shape[0] = seen.shape[0];
+    cost.shape[1] = seen.shape[1];
     return cost;
 }
 

@@ -64,10 +64,11 @@ _MEMORY: dict[str, Value] = {
     # Little: 37 x 128 bytes hide the idle latency at full speed; under load it is two to three times as long.
     "credits": (128, "SHOC; MERPSYS T4.2; DER"),
     "coalesce_rule": (20, "PG55 G.4.2"),
-    # Strided reads, a line for each lane that mostly hits the L1. The best of SHOC's versions takes 4.29 clk a line on
-    # a C2050 (15.0 GB/s, 14 SMs, 1150 MHz) and 4.57 on a GTX480 (OpenCL, 18.4 GB/s): misses included, so more than 4
-    # it cannot be. CUDA 3.2 takes 5.7 on GTX480 and GTX580, which the unit cannot explain if OpenCL is faster.
-    "replay_global": (4, "SHOC; DER"),
+    # Strided reads, a line for each lane, mostly L1 hits. SHOC's rates mean 4.3 clk a line on a C2050 (15.0 GB/s,
+    # 14 SMs, 1150 MHz), 4.6 on a GTX480 under OpenCL (18.4 GB/s), and 5.7 under CUDA 3.2 on GTX480 (14.8 GB/s) and
+    # GTX580 (17.3 GB/s, 16 SMs, 1544 MHz): 5.0 in the geometric mean. The faster two are then out of reach: with 4, the
+    # most that they leave, the others come out 43 % too fast.
+    "replay_global": (5, "SHOC; DER"),
     "coalesce_l1": (1, "PG55 G.4.2"),
     "mem_model": (1, "MODEL"),
     # Idle latency 650 clk, between 600 and the 685 of a GF106 [MERPSYS T4.2] = lat_global + flat_latency.

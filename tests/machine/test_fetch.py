@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from smmux import gpus
@@ -179,6 +179,7 @@ def levels(rng: Random, name: str) -> gpus.Gpu:
 
 
 @settings(max_examples=25)
+@example(524289, "K20c").via("lines of one set that come in the same clock")
 @given(st.integers(0, 1 << 32), st.sampled_from(REAL))
 def test_lines_come_as_the_definition_says(seed: int, name: str) -> None:
     rng = Random(seed)
