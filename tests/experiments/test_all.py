@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from experiments import all as every
 from experiments.claims.__main__ import main as print_board
-from experiments.common import scoreboard
+from experiments.common import scoreboard, standing
+from experiments.common.harness import CACHE
 from experiments.common.verdicts import claims
+from smmux.sweep import Cache
 
 HERE = Path(every.__file__).parent
 
@@ -21,16 +26,105 @@ def test_every_script_with_an_experiment_is_made_but_the_one_that_measures_time(
     assert set(every.names()) == scripts - {"speed"}
 
 
-def test_a_second_run_reads_what_the_first_has_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = []
-    for _ in range(2):
+def test_a_second_run_leaves_what_stands_and_draws_what_does_not_from_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run() -> str:
         assert every.main(["fig12", "--quick", "--out", str(tmp_path)]) == 0
-        printed = capsys.readouterr().out
-        rows.append(json.loads((tmp_path / "fig12.json").read_text())["rows"])
-    assert rows[0] == rows[1]
-    assert "fig12" in printed
+        return capsys.readouterr().out
+
+    def files() -> dict[str, bytes]:
+        return {suffix: (tmp_path / f"fig12{suffix}").read_bytes() for suffix in standing.SUFFIXES}
+
+    assert "up to date" not in run()
+    first = files()
+    assert b"P36" in first[".txt"]
+    printed = run()
+    assert "fig12            up to date" in printed
     assert "P36 not judged" in printed
-    assert (tmp_path / "fig12.txt").read_text().count("P36")
+    assert files() == first
+    (tmp_path / "fig12.png").unlink()
+    with Cache(tmp_path / CACHE) as cache:
+        records = len(cache)
+    assert "up to date" not in run()
+    again = files()
+    assert all(again[suffix] == first[suffix] for suffix in (".csv", ".png", ".pdf", ".txt"))
+    with Cache(tmp_path / CACHE) as cache:
+        assert len(cache) == records + 1  # nothing simulated; the files are known, which differ in their seconds
+    assert "up to date" in run()
+
+
+def test_files_stand_as_long_as_nothing_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [tmp_path / f"a{suffix}" for suffix in standing.SUFFIXES]
+    for path in paths:
+        path.write_text("made")
+    with Cache(tmp_path / CACHE) as kept:
+
+        def stands(*options: object, folder: Path = tmp_path, name: str = "a") -> bool:
+            return standing.stands(kept, folder, name, *options)
+
+        assert not stands(True)
+        standing.keep(kept, tmp_path, "a", True)
+        assert stands(True)
+        assert not stands(False)
+        shutil.copytree(tmp_path, tmp_path / "copy")
+        assert stands(True, folder=tmp_path / "copy")
+        for path in (tmp_path / "copy").glob("a.*"):
+            path.rename(path.with_stem("b"))
+        assert not stands(True, folder=tmp_path / "copy", name="b")
+        for path in paths:
+            path.write_text("edited")
+            assert not stands(True)
+            path.unlink()
+            assert not stands(True)
+            path.write_text("made")
+            assert stands(True)
+        monkeypatch.setattr(standing, "code", lambda: "other")
+        assert not stands(True)
+
+
+def test_all_files_of_a_folder_count_but_those_that_python_makes(tmp_path: Path) -> None:
+    (tmp_path / "inner" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "inner" / "data.csv").write_text("1")
+    seen = [standing.contents(tmp_path)]
+    (tmp_path / "inner" / "__pycache__" / "a.pyc").write_text("1")
+    assert standing.contents(tmp_path) == seen[0]
+    (tmp_path / "inner" / "data.csv").write_text("2")
+    seen.append(standing.contents(tmp_path))
+    (tmp_path / "inner" / "data.csv").rename(tmp_path / "inner" / "other.csv")
+    seen.append(standing.contents(tmp_path))
+    (tmp_path / "new.mplstyle").touch()
+    seen.append(standing.contents(tmp_path))
+    assert all(one != other for one, other in itertools.combinations(seen, 2))
+
+
+def test_code_is_that_of_smmux_and_of_the_experiments() -> None:
+    """What scripts read lies in one of the two folders."""
+    names = {name for folder in standing.folders() for name, _ in standing.contents(folder)}
+    assert {"plot.py", "smmux.mplstyle", "fig12.py", "claims/claims.toml", "common/published.csv"} <= names
+    assert any(name.startswith("_core") for name in names)
+
+
+def test_a_failed_script_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files do not stand, even where they are complete."""
+
+    class Failing:
+        def main(self, arguments: Sequence[str]) -> int:
+            for suffix in standing.SUFFIXES[:-1]:
+                (tmp_path / f"table1{suffix}").touch()
+            return 3
+
+    monkeypatch.setattr(every, "_experiment", lambda name: Failing())
+    for _ in range(2):
+        [(name, status, took)] = every.made(["table1"], tmp_path, tmp_path / CACHE, False, [])
+        assert (name, status) == ("table1", 3)
+        assert took != "up to date"
+
+
+def test_a_file_that_is_no_cache_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / CACHE).write_text("no database, but long enough to look at " * 20)
+    assert every.main(["table1", "--out", str(tmp_path)]) == 2
+    assert "is no cache of records" in capsys.readouterr().err
 
 
 def test_unknown_names_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
