@@ -12,6 +12,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from experiments.common.verdicts import claims
+
 __all__ = ["main", "page", "small"]
 
 BYTES = 60_000
@@ -40,10 +42,9 @@ def small(picture: Path, limit: int = BYTES) -> bytes:
 def page(results: Path, docs: Path) -> str:
     """Write `docs/figures/NAME.png` for every picture of a folder; the page that shows them, in Markdown."""
     (docs / "figures").mkdir(exist_ok=True)
-    parts, claims = [], 0
+    parts = []
     for picture in sorted(results.glob("*.png")):
-        content = json.loads(picture.with_suffix(".json").read_text(encoding="utf-8"))
-        caption, claims = content["caption"], claims + len(content["claims"])
+        caption = json.loads(picture.with_suffix(".json").read_text(encoding="utf-8"))["caption"]
         (docs / "figures" / picture.name).write_bytes(small(picture))
         numbered = re.match(r"(Figure|Table) \d+", caption)
         parts += [
@@ -51,7 +52,7 @@ def page(results: Path, docs: Path) -> str:
             f"`python -m experiments.{picture.stem}`",
             f"![{caption}](figures/{picture.name})",
         ]
-    return "\n\n".join([HEAD.format(claims=claims), *parts]) + "\n"
+    return "\n\n".join([HEAD.format(claims=len(claims())), *parts]) + "\n"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

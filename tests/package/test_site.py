@@ -14,6 +14,7 @@ from PIL import Image
 
 import smmux
 from experiments import gallery
+from experiments.common.verdicts import claims
 from tests.dead_links import dead
 
 pytest.importorskip("sphinx")
@@ -81,11 +82,11 @@ def test_the_gallery_is_made_from_the_files_of_runs(tmp_path: Path) -> None:
     tiles = np.random.default_rng(1).integers(0, 2, (40, 50, 3), np.uint8) * 255  # eight colours
     for name, caption in (("fig14", "Figure 14. Speedup."), ("vtb_n", "VTB of 2.")):
         Image.fromarray(tiles.repeat(10, 0).repeat(10, 1)).save(tmp_path / f"{name}.png")
-        (tmp_path / f"{name}.json").write_text(json.dumps({"caption": caption, "claims": [{}]}))
+        (tmp_path / f"{name}.json").write_text(json.dumps({"caption": caption}))
     (tmp_path / "docs").mkdir()
     assert gallery.main(["--out", str(tmp_path), "--docs", str(tmp_path / "docs")]) == 0
     text = (tmp_path / "docs/gallery.md").read_text()
-    assert "2 sentences" in text
+    assert f"{len(claims())} sentences" in text
     assert (
         text.index("## Figure 14\n") < text.index("![Figure 14. Speedup.](figures/fig14.png)") < text.index("## vtb_n")
     )
@@ -100,3 +101,8 @@ def test_pictures_of_the_gallery_are_small() -> None:
     pictures = set(re.findall(r"\]\(figures/(\S+\.png)\)", (DOCS / "gallery.md").read_text()))
     assert pictures == {path.name for path in (DOCS / "figures").glob("*.png")}
     assert all((DOCS / "figures" / name).stat().st_size <= gallery.BYTES for name in pictures)
+
+
+def test_pages_count_the_claims_alike() -> None:
+    for page, words in (("gallery", "sentences with"), ("claims", "claims: ")):
+        assert f"{len(claims())} {words}" in (DOCS / f"{page}.md").read_text()
