@@ -21,6 +21,7 @@ from smmux import types
 from smmux.conversions import best
 from smmux.errors import ConfigError, did_you_mean
 from smmux.numba_types import of_smmux
+from smmux.parsing import expression
 from smmux.types import TYPES, ArrayAnnotation, FunctionType, Record, Scalar, TupleAnnotation, Void
 
 __all__ = ["Mismatch", "Signatures", "as_declared", "is_signature", "signatures_of"]
@@ -74,10 +75,10 @@ class _Reader:
     def signature(self) -> Any:
         """The value of the whole text."""
         try:
-            tree = ast.parse(self.text.strip(), mode="eval")
+            tree = expression(self.text.strip())
         except (SyntaxError, ValueError):
             raise self.error("is not written like 'void(float32[:], int32)'") from None
-        return self.read(tree.body)
+        return self.read(tree)
 
     def read(self, node: ast.AST) -> Any:
         """The value of a part of the text."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from experiments.common.preloading import BASELINE, GHOST, HAND, OURS, PROGRAMS
 from experiments.common.speedups import LIMITED
-from smmux import benchmarks, multiplex, preload
+from smmux import benchmarks, multiplex, parsing, preload
 from smmux.benchmarks import Problem
 from smmux.multiplex.syntax.listing import listing
 
@@ -106,7 +106,7 @@ def unsigned(text: str) -> str:
     from numba import uint64
     o[uint64(i - 1), 0] = s[-1]
     """
-    tree = _Unsigned().visit(ast.parse(text))
+    tree = _Unsigned().visit(parsing.module(text))
     return f"from numba import uint64\n{ast.unparse(ast.fix_missing_locations(tree))}\n"
 
 

@@ -7,6 +7,7 @@ import io
 import tokenize
 from typing import Any
 
+from smmux import parsing
 from smmux.gpus import Gpu
 
 __all__ = ["LAUNCH", "bits", "effort", "lines_of_code"]
@@ -31,7 +32,7 @@ def lines_of_code(text: str) -> int:
     """
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     code = {line for t in tokens if t.type not in NOTHING for line in range(t.start[0], t.end[0] + 1)}
-    statements = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr))
+    statements = (node for node in ast.walk(parsing.module(text)) if isinstance(node, ast.Expr))
     texts = [n for n in statements if isinstance(n.value, ast.Constant) and isinstance(n.value.value, str)]
     return len(code.difference(*(range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in texts)))
 

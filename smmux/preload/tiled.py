@@ -39,9 +39,10 @@ from smmux import cuda
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.errors import CompileError, ConfigError
 from smmux.kernel import Kernel
-from smmux.multiplex.syntax.build import at, expression, has_docstring, substitute
+from smmux.multiplex.syntax.build import at, has_docstring, substitute
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.listing import listing
+from smmux.parsing import expression, module, statement
 from smmux.preload.boxes import Box, Use
 from smmux.preload.choice import chosen, strips
 from smmux.preload.classes import table
@@ -203,7 +204,7 @@ class _Writer:
         end = f"{first} + {strip.length}"
         if strip.trips % strip.length:
             end = f"min({end}, {ast.unparse(strip.stop)})"
-        inner = at(ast.parse(f"for {name} in range({first}, {end}): pass").body[0], loop)
+        inner = at(statement(f"for {name} in range({first}, {end}): pass"), loop)
         assert isinstance(inner, ast.For)
         inner.body = loop.body
         loop.target = at(ast.Name(first, ast.Store()), loop)
@@ -263,4 +264,4 @@ class _Writer:
 
 def _at_place(lines: Sequence[str], place: ast.stmt) -> list[ast.stmt]:
     """Statements from their lines, put where another one is."""
-    return [at(statement, place) for statement in ast.parse("\n".join(lines)).body]
+    return [at(statement, place) for statement in module("\n".join(lines)).body]

@@ -1,10 +1,13 @@
 """Python threads simulate at once, with the same bits as one after the other; the core keeps no state between runs."""
 
+import ast
+import gc
 import os
 import subprocess
 import sys
 import sysconfig
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +16,7 @@ import numpy as np
 import pytest
 
 import smmux
-from smmux import _core, cuda, float32, smm
+from smmux import _core, cuda, float32, parsing, smm
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,3 +89,22 @@ def test_free_threaded_interpreters_keep_the_gil_off():
     command = [sys.executable, "-W", "error", "-c", "import sys, smmux._core; print(sys._is_gil_enabled())"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
     assert subprocess.check_output(command, cwd=ROOT, text=True, env=environment).strip() == "False"
+
+
+def test_threads_parse_at_once() -> None:
+    """Python 3.11 fails if another thread parses while the garbage collector lets it go on in the midst of a tree."""
+
+    def let_others_run(phase: str, details: dict[str, int]) -> None:
+        time.sleep(0)
+
+    text = "\n".join(f"x_{i} = (a + {i}) * (b - {i})" for i in range(50))
+    gc.callbacks.append(let_others_run)
+    threshold = gc.get_threshold()
+    gc.set_threshold(10)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            trees = list(pool.map(parsing.module, [text] * 40))
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(let_others_run)
+    assert {ast.dump(tree) for tree in trees} == {ast.dump(parsing.module(text))}

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from smmux import texts
+from smmux import parsing, texts
 from smmux.deep import deep
 from smmux.errors import CompileError
 from smmux.hints import overlap
@@ -220,7 +220,7 @@ def _definition(function: types.FunctionType) -> tuple[ast.FunctionDef, str, tup
             code.co_firstlineno,
         )
     filename, text, inner = found
-    return _function_of(inner, ast.parse(text, filename)), filename, tuple(text.splitlines())
+    return _function_of(inner, parsing.module(text, filename)), filename, tuple(text.splitlines())
 
 
 def _function_of(code: types.CodeType, tree: ast.AST) -> ast.FunctionDef:
@@ -250,7 +250,7 @@ def _lambda_of(code: types.CodeType, tree: ast.AST) -> ast.Lambda:
 
 def _named(node: ast.Lambda) -> ast.FunctionDef:
     """A lambda as a function statement."""
-    [function] = ast.parse("def lambda_(): return").body
+    function = parsing.statement("def lambda_(): return")
     assert isinstance(function, ast.FunctionDef)
     function.args, function.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
     return ast.copy_location(function, node)
@@ -268,7 +268,7 @@ def from_text(
 ) -> FunctionSource:
     """A function from source text: the one called `name`, or the first."""
     try:
-        tree = ast.parse(text, filename)
+        tree = parsing.module(text, filename)
     except MemoryError:  # the parser's stack
         raise CompileError("the source is nested too deeply for Python itself; split it up", filename, 1, 1) from None
     for node in ast.walk(tree):
@@ -302,7 +302,7 @@ class _Captured(Mapping[str, Any]):
 def _parse(text: str, first: int, name: str, filename: str) -> ast.FunctionDef:
     """The function's node, with the lines and columns of its file (an indented one is parsed under an `if`)."""
     indented = text[:1].isspace()
-    tree = ast.parse("if True:\n" + text if indented else text, filename)
+    tree = parsing.module("if True:\n" + text if indented else text, filename)
     ast.increment_lineno(tree, first - 1 - indented)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == name:

@@ -15,7 +15,8 @@ from functools import cached_property
 from typing import Any
 
 from smmux.compiler.frontend.source import MISSING, FunctionSource
-from smmux.multiplex.syntax.build import expression, names_in
+from smmux.multiplex.syntax.build import names_in
+from smmux.parsing import expression
 
 CONSTANT_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

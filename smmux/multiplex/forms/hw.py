@@ -13,8 +13,9 @@ from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Border, find
 from smmux.multiplex.regions.loads import REGISTERS, stage
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.syntax.build import at, call, expression
+from smmux.multiplex.syntax.build import at, call
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
+from smmux.parsing import expression
 from smmux.tracebacks import brief
 
 Shape = int | tuple[int, ...]

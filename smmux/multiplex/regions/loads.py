@@ -26,19 +26,10 @@ from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.scalars import assigned, exposed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, Usage, find, synchronises
-from smmux.multiplex.syntax.build import (
-    at,
-    behind,
-    call,
-    element,
-    expression,
-    has_docstring,
-    names_in,
-    shell,
-    statement,
-)
+from smmux.multiplex.syntax.build import at, behind, call, element, has_docstring, names_in, shell
 from smmux.multiplex.syntax.draft import Draft, Names
 from smmux.multiplex.syntax.vocabulary import device_function
+from smmux.parsing import expression, statement
 
 REGISTERS = 64
 """Words per thread that staging may use: as many as the registers of a thread in a block of 1,024 threads, the largest,

@@ -7,6 +7,8 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from smmux.parsing import expression
+
 Node = TypeVar("Node", bound=ast.AST)
 Compound = TypeVar("Compound", ast.If, ast.For, ast.While, ast.If | ast.For | ast.While)
 
@@ -31,16 +33,6 @@ def has_docstring(function: ast.FunctionDef) -> bool:
 
 
 # -- new trees
-
-
-def expression(text: str) -> ast.expr:
-    """An expression from its text."""
-    return ast.parse(text, mode="eval").body
-
-
-def statement(text: str) -> ast.stmt:
-    """A statement from its text."""
-    return ast.parse(text).body[0]
 
 
 def call(function: str, *arguments: ast.expr) -> ast.Call:

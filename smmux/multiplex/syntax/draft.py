@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from smmux.compiler.frontend.source import MISSING, FunctionSource, is_overlap
 from smmux.kernel import Kernel
-from smmux.multiplex.syntax.build import at, has_docstring, lists, names_in, statement
+from smmux.multiplex.syntax.build import at, has_docstring, lists, names_in
 from smmux.multiplex.syntax.refusals import refuse
+from smmux.parsing import statement
 
 Answer = TypeVar("Answer")
 

@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from smmux import cuda
+from smmux import cuda, parsing
 from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.deep import deep
-from smmux.multiplex.syntax.build import at, expression, names_in
+from smmux.multiplex.syntax.build import at, names_in
+from smmux.parsing import expression
 from smmux.types import Scalar
 
 INDENT = "    "
@@ -321,7 +322,7 @@ class Printer:
         lines[0] = lines[0][node.col_offset :]
         text = b"\n".join(lines).decode(errors="replace")
         try:
-            parsed = ast.parse(text).body if isinstance(node, ast.stmt) else [expression(f"({text})")]
+            parsed = parsing.module(text).body if isinstance(node, ast.stmt) else [expression(f"({text})")]
         except (SyntaxError, ValueError):
             return None
         if [_plain(part) for part in parsed] != [_plain(node)]:

@@ -34,10 +34,11 @@ from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged
 from smmux.multiplex.regions.find import Span, find, is_barrier
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.syntax.build import at, behind, call, expression, names_in, statement
+from smmux.multiplex.syntax.build import at, behind, call, names_in
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses, inline_barriers
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
+from smmux.parsing import expression, statement
 from smmux.tracebacks import brief
 from smmux.types import Scalar
 

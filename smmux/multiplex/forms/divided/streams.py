@@ -24,8 +24,9 @@ from smmux.multiplex.forms.divided.mixed import Mixed
 from smmux.multiplex.forms.divided.parts import NotDivisibleError, Parts
 from smmux.multiplex.forms.divided.waiting import NotDeferredError, Waiting
 from smmux.multiplex.regions.find import Span, is_barrier
-from smmux.multiplex.syntax.build import at, names_in, statement
+from smmux.multiplex.syntax.build import at, names_in
 from smmux.multiplex.syntax.vocabulary import calls, prints
+from smmux.parsing import statement
 
 BEFORE, WRONG = -1, -2  # versions of a variable: its value from before the region; one that nothing may need
 

@@ -19,10 +19,11 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.facts import Linear, assignments, linear, single_values, value_of
 from smmux.multiplex.analysis.threads import UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import Analysis
-from smmux.multiplex.syntax.build import at, behind, element, expression, lists, names_in, renamed, substitute
+from smmux.multiplex.syntax.build import at, behind, element, lists, names_in, renamed, substitute
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import ATOMICS, acts
+from smmux.parsing import expression
 
 Node = TypeVar("Node", bound=ast.AST)
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from smmux.multiplex.analysis.scalars import leaving
 from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
-from smmux.multiplex.syntax.build import at, names_in, shell, statement
+from smmux.multiplex.syntax.build import at, names_in, shell
+from smmux.parsing import statement
 
 MAX_ROWS = 4096  # of combinations of loop variables that are looked at
 

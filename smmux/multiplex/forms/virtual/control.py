@@ -23,10 +23,11 @@ from smmux.multiplex.analysis.scalars import Flow, closure, exposed, needed_afte
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.regions.find import Usage, synchronises
-from smmux.multiplex.syntax.build import expression, names_in, statement, surrounding
+from smmux.multiplex.syntax.build import names_in, surrounding
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import BARRIERS, COUNTING, calls
+from smmux.parsing import expression, statement
 
 ASSIGNMENTS = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr
 DECLARATIONS = (cuda.shared.array, cuda.local.array, cuda.const.array_like)

@@ -17,10 +17,11 @@ from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.language import Attribute, Dim3
 from smmux.multiplex.forms.virtual.geometry import AXES, Merge
-from smmux.multiplex.syntax.build import at, expression, statement
+from smmux.multiplex.syntax.build import at
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import functions
+from smmux.parsing import expression, statement
 
 WARP_FUNCTIONS = (
     cuda.shfl_sync, cuda.shfl_up_sync, cuda.shfl_down_sync, cuda.shfl_xor_sync, cuda.all_sync, cuda.any_sync,

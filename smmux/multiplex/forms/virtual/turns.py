@@ -21,10 +21,11 @@ from smmux.multiplex.forms.virtual.control import Conditions, Control, Uneven, h
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.regions.find import is_barrier, synchronises
 from smmux.multiplex.regions.loads import works
-from smmux.multiplex.syntax.build import at, expression, names_in, shell, statement, surrounding
+from smmux.multiplex.syntax.build import at, names_in, shell, surrounding
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.multiplex.syntax.vocabulary import COUNTING, calls
+from smmux.parsing import expression, statement
 
 Write = Callable[[Block, Conditions], list[ast.stmt]]
 """What writes a statement list anew for the virtual blocks that take part: outside regions or in one."""
