@@ -218,9 +218,7 @@ class Kernel:
                 with restored(values):
                     launch(self._compile(signature, checked, machine), values, grid, block, machine, **rest)
             wanted = self._options(machine, schedule, max_registers, chosen)
-            if schedule == "list":
-                wanted = self._sparing(signature, wanted, machine, block, rest)
-            program = self._compile(signature, wanted, machine)
+            program = self._for_launch(signature, wanted, machine, block, rest)
             result = launch(program, values, grid, block, machine, **rest)
         device_time.advance(result.time_us)
         return result
@@ -228,15 +226,18 @@ class Kernel:
     @brief
     def compile(
         self, args: Sequence[Any], gpu: str | Gpu | None = None,
-        *, schedule: str = "source", max_registers: int | None = None, dynshared: int = 0, **options: Any,
+        *, grid: int | Sequence[int] | None = None, block: int | Sequence[int] | None = None,
+        schedule: str = "source", max_registers: int | None = None, dynshared: int = 0, **options: Any,
     ) -> Program:  # fmt: skip
-        """The compiled program for arguments (or a Signature), as `simulate` would run it."""
+        """The compiled program for arguments (or a Signature): the one that `simulate` runs if grid, block and options
+        are those of its call. Without grid and block it is for all that are not uncommonly large."""
         from smmux import gpus
 
         machine = gpus.current() if gpu is None else gpus.get(gpu)
         signature = self.signature(args, dynshared)
-        options = {"facts": _facts(args), **options}
-        return self._compile(signature, self._options(machine, schedule, max_registers, options), machine)
+        chosen, rest = _split(options)
+        wanted = self._options(machine, schedule, max_registers, {"facts": _facts(args, grid, block), **chosen})
+        return self._for_launch(signature, wanted, machine, block, rest)
 
     @brief
     def signature(self, args: Sequence[Any] | Signature, dynshared: int = 0) -> Signature:
@@ -303,6 +304,14 @@ class Kernel:
         program = compile(self.definition, signature, options)
         self.overloads.add(signature, Overload(program, machine))
         return program
+
+    def _for_launch(
+        self, signature: Signature, options: Options, machine: Gpu, block: Any, run: Mapping[str, Any]
+    ) -> Program:
+        """The program of a launch, or of any if there is no block."""
+        if options.schedule == "list" and block is not None:
+            options = self._sparing(signature, options, machine, block, run)
+        return self._compile(signature, options, machine)
 
     def _sparing(
         self, signature: Signature, options: Options, machine: Gpu, block: int | Sequence[int], run: Mapping[str, Any]

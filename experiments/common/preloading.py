@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.common.effort import effort
-from experiments.common.runs import PROBLEMS
+from experiments.common.runs import problem_of
 from experiments.common.schedules import IN_SIMULATION
 from smmux import benchmarks, gpus, preload
 from smmux.gpus import Gpu
@@ -98,7 +98,7 @@ def simulate(
     """
     row = benchmarks.workload(workload)
     build = form if form in row.builds else BASELINE
-    problem = PROBLEMS.get(row, size, build)
+    problem = problem_of(row, size, build)
     arguments = problem.arguments()
     kernel = row.kernels[build]
     if form == OURS:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from smmux import benchmarks, gpus, occupancy
 from smmux.benchmarks import Benchmark, Problem, Workload
 from smmux.compiler.program import Program
+from smmux.fingerprint import fingerprint
 from smmux.gpus import Gpu
 from smmux.management import Maker
 from smmux.sweep import Record, sweep
 
-__all__ = ["by_key", "program", "register_budget", "simulate", "simulate_all", "size", "sizes"]
+__all__ = ["by_key", "problem_of", "program", "register_budget", "simulate", "simulate_all", "size", "sizes"]
+
+T = TypeVar("T")
 
 
 def size(quick: bool) -> str:
@@ -65,7 +68,7 @@ def simulate(
     """
     machine = gpus.get(gpu)
     row = benchmarks.get(benchmark)
-    problem = PROBLEMS.get(row, size, build)
+    problem = problem_of(row, size, build)
     arguments = problem.arguments()
     kernel, grid, block = row.launch(problem, variant, build, n)
     budgeted = gpus.get(registers_of or machine)
@@ -73,29 +76,27 @@ def simulate(
         budget = occupancy.register_budget(kernel.compile(arguments), budgeted, block, extra=0)
     else:
         budget = register_budget(row, budgeted, build)
-    result = kernel.simulate(
-        grid,
-        block,
-        arguments,
-        gpu=machine,
-        schedule=schedule,
-        management=management,
-        extra_blocks=extra_blocks,
-        max_registers=budget,
-        host_threads=host_threads,
-    )
-    problem.check(arguments)
-    return {
-        "threads": math.prod(block),
-        "time_us": result.time_us,
-        "residency": result.residency,
-        "static_residency": result.static_residency,
-        "limiter": result.limiter,
-        "registers": result.program.nregs,
-        "local_bytes": result.program.local_bytes,
-        "code": len(result.program),
-        **result.counters,
-    }
+    how = {"management": management, "extra_blocks": extra_blocks}
+    options: Any = {"gpu": machine, "schedule": schedule, "max_registers": budget, **how}
+
+    def run() -> Record:
+        result = kernel.simulate(grid, block, arguments, host_threads=host_threads, **options)
+        problem.check(arguments)
+        return {
+            "threads": math.prod(block),
+            "time_us": result.time_us,
+            "residency": result.residency,
+            "static_residency": result.static_residency,
+            "limiter": result.limiter,
+            "registers": result.program.nregs,
+            "local_bytes": result.program.local_bytes,
+            "code": len(result.program),
+            **result.counters,
+        }
+
+    executed = kernel.compile(arguments, grid=grid, block=block, **options)
+    made_of = [executed, grid, block, row.name, build, row.sizes_of(size), machine.replace(name=""), how]
+    return dict(RUNS.get(fingerprint(made_of), run))
 
 
 def simulate_all(points: Sequence[Record], jobs: int | None, description: str) -> list[Record]:
@@ -108,23 +109,21 @@ def by_key(records: Iterable[Record], *names: str) -> dict[tuple[Any, ...], Reco
     return {tuple(record[name] for name in names): record for record in records}
 
 
-class Problems:
-    """The problems in use: each is made once, by the thread that asks first, and the least recently used is dropped."""
+class Once(Generic[T]):
+    """Values by key: each is made once, by the thread that asks first; of more than `kept` the least recently used is
+    dropped. What fails is tried again when somebody asks again."""
 
-    def __init__(self, kept: int) -> None:
+    def __init__(self, kept: float = math.inf) -> None:
         self._kept = kept
-        self._made: OrderedDict[tuple[str, str, str], Future[Problem]] = OrderedDict()
+        self._made: OrderedDict[Hashable, Future[T]] = OrderedDict()
         self._lock = threading.Lock()
 
     def fingerprint(self) -> str:
-        """What results depend on: not on which problems are kept."""
-        return "problems"
+        """What results depend on: not on which values are kept."""
+        return "once"
 
-    def get(self, benchmark: Workload, size: str | Mapping[str, float], build: str) -> Problem:
-        """The problem of a benchmark's build at a size."""
-        return self._get((benchmark.name, str(size), build), lambda: benchmark.problem(size, build))
-
-    def _get(self, key: tuple[str, str, str], make: Callable[[], Problem]) -> Problem:
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value of a key, which `make` makes if there is none."""
         with self._lock:
             future = self._made.get(key)
             mine = future is None
@@ -138,8 +137,19 @@ class Problems:
                 future.set_result(make())
             except BaseException as error:
                 future.set_exception(error)
+                with self._lock:
+                    self._made.pop(key, None)
                 raise
         return future.result()
 
 
-PROBLEMS = Problems(kept=2)
+PROBLEMS: Once[Problem] = Once(kept=2)
+RUNS: Once[Record] = Once()
+"""What was simulated by the contents of program, problem and machine: figures repeat runs under other names, as where
+the schedules order a kernel alike, or a machine's other registers leave a program as it is."""
+
+
+def problem_of(benchmark: Workload, size: str | Mapping[str, float], build: str) -> Problem:
+    """The problem of a benchmark's build at a size; of those made last it is not made again."""
+    sizes = benchmark.sizes_of(size)
+    return PROBLEMS.get((benchmark.name, build, *sizes.items()), lambda: benchmark.problem(sizes, build))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.common.runs import PROBLEMS, register_budget
+from experiments.common.runs import problem_of, register_budget
 from experiments.common.tables import table
 from smmux import benchmarks, gpus
 from smmux.gpus import Gpu
@@ -46,7 +46,7 @@ def simulate(
 ) -> Record:
     """Run a benchmark's kernel with a time line, check its outputs, and return the record of one SM."""
     row = benchmarks.get(benchmark)
-    problem = PROBLEMS.get(row, size, row.builds[0])
+    problem = problem_of(row, size, row.builds[0])
     arguments = problem.arguments()
     kernel, grid, block = row.launch(problem, variant, row.builds[0], n)
     result = kernel.simulate(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from experiments.common.runs import PROBLEMS
+from experiments.common.runs import problem_of
 from smmux import Result, _core, benchmarks
 from smmux.gpus import Gpu
 from smmux.sweep import Record, sweep
@@ -37,7 +37,7 @@ def simulate(
     `smmux.benchmarks.WrongOutputError` when the outputs differ from the reference.
     """
     row = benchmarks.workload(workload)
-    problem = PROBLEMS.get(row, size, build)
+    problem = problem_of(row, size, build)
     arguments = problem.arguments()
     result = row.kernels[build].simulate(
         problem.grid, problem.block, arguments, gpu=gpu, schedule=schedule, profile=True, **options

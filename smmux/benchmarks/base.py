@@ -105,16 +105,19 @@ class Workload:
 
         Raises KeyError for unknown names, ValueError for sizes that the kernel cannot take.
         """
-        if isinstance(size, str):
-            sizes = self._one_of(self.sizes, "size", size)
-        else:
-            known = {name: None for named in self.sizes.values() for name in named}
-            for name in size:
-                self._one_of(known, "size", name)
-            sizes = {**self.sizes["default"], **size}
         build = build or self.builds[0]
         self._one_of(self.kernels, "build", build)
-        return self.problems(build=build, **sizes)
+        return self.problems(build=build, **self.sizes_of(size))
+
+    def sizes_of(self, size: str | Mapping[str, float]) -> dict[str, float]:
+        """The keywords of a named size, or those given, with the default ones where there are none. Raises KeyError for
+        unknown names."""
+        if isinstance(size, str):
+            return dict(self._one_of(self.sizes, "size", size))
+        known = {name: None for named in self.sizes.values() for name in named}
+        for name in size:
+            self._one_of(known, "size", name)
+        return {**self.sizes["default"], **size}
 
     def _one_of(self, known: Mapping[str, Any], what: str, name: str) -> Any:
         if name not in known:

@@ -1,13 +1,17 @@
-"""Budgets of registers for the runs of experiments."""
+"""Runs of experiments: their budgets of registers, and that none is made twice."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from experiments import fig14
 from experiments.common import cards, runs
 from experiments.common.schedules import ON_CARDS
-from smmux import benchmarks
+from smmux import benchmarks, gpus
+from smmux.gpus import Gpu
+from smmux.kernel import Kernel
 
 
 def test_own_registers_are_for_the_residency_of_the_variant() -> None:
@@ -24,3 +28,48 @@ def test_register_budget_lets_the_blocks_reside() -> None:
         n: runs.register_budget(benchmarks.get(n), cards.card(), benchmarks.get(n).builds[0]) for n in fig14.LIMITED
     }
     assert budgets == {"MV": 84, "FFT": 64, "MC": 124, "STO": 32, "SP": 40, "HG": 64, "CV": 32}
+
+
+def test_a_run_that_another_name_has_made_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    launched: list[str] = []
+    simulate = Kernel.simulate
+
+    def counted(self: Kernel, *args: Any, **options: Any) -> Any:
+        launched.append(options["gpu"].name)
+        return simulate(self, *args, **options)
+
+    monkeypatch.setattr(Kernel, "simulate", counted)
+    monkeypatch.setattr(runs, "RUNS", runs.Once())
+    common = {"benchmark": "RD", "variant": "baseline"}
+    common["build"] = benchmarks.get("RD").builds[0]
+    own = gpus.get("GTX285")
+
+    def record(gpu: Gpu = own, size: Any = "tiny", schedule: str = "source") -> Any:
+        return runs.simulate(**common, gpu=gpu, size=size, schedule=schedule)
+
+    first = record()
+    renamed = record(own.replace(name="another"))
+    spelled = record(size=benchmarks.get("RD").sizes["tiny"])
+    assert first == renamed == spelled
+    assert first is not renamed
+    assert launched == ["GTX285"]
+    record(own.replace(name="slower", smem_clk_per_way=own.smem_clk_per_way + 1))
+    record(size="quick")
+    record(gpus.get("GTX480-16K"))
+    assert len(launched) == 4
+
+
+def test_what_fails_is_tried_again() -> None:
+    once: runs.Once[int] = runs.Once()
+    with pytest.raises(ZeroDivisionError):
+        once.get("key", lambda: 1 // 0)
+    assert once.get("key", lambda: 2) == 2
+    assert once.get("key", lambda: 3) == 2
+
+
+def test_values_used_last_are_kept() -> None:
+    once: runs.Once[str] = runs.Once(kept=2)
+    for key in ("a", "b", "a", "c"):
+        once.get(key, key.upper)
+    assert once.get("a", lambda: "again") == "A"
+    assert once.get("b", lambda: "again") == "again"
