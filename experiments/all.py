@@ -14,16 +14,20 @@ import pkgutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 from tqdm import tqdm
 
 import experiments
 from experiments.common import scoreboard, standing
-from experiments.common.harness import CACHE, Experiment
+from experiments.common.harness import CACHE, INTERRUPTED, Experiment, Made
 from smmux.errors import ConfigError
-from smmux.sweep import Cache
+from smmux.sweep import Cache, at_a_time, count_of_jobs, sweeping
 
+THREADS = "threads"
+AHEAD = 2
+"""Scripts that simulate at a time, on as many threads as one alone: the second fills those that the first leaves."""
 TIMED = ("speed",)
 """Scripts whose numbers are seconds of this host, which nothing else may disturb."""
 
@@ -31,57 +35,71 @@ TIMED = ("speed",)
 def names() -> list[str]:
     """Scripts that make a figure or table, in the order of their names."""
     found = (module.name for module in pkgutil.iter_modules(experiments.__path__) if not module.ispkg)
-    return [name for name in found if name not in TIMED and _experiment(name)]
+    scripts = (name for name in found if name not in (*TIMED, "all"))
+    return [name for name in scripts if hasattr(importlib.import_module(f"experiments.{name}"), "EXPERIMENT")]
 
 
-def _experiment(name: str) -> Experiment | None:
-    return getattr(importlib.import_module(f"experiments.{name}"), "EXPERIMENT", None) if name != "all" else None
+def _experiment(name: str) -> Experiment:
+    experiment: Experiment = importlib.import_module(f"experiments.{name}").EXPERIMENT
+    return experiment
 
 
 def made(
-    wanted: Sequence[str], out: Path, cache: Path, quick: bool, how: Sequence[str]
-) -> Iterator[tuple[str, int, str]]:
-    """Run scripts one after the other, but those whose files stand: the name, the exit status, and what took how long.
+    wanted: Sequence[str], out: Path, cache: Path, quick: bool = False, executor: str = THREADS, jobs: int | None = None
+) -> Iterator[tuple[str, str]]:
+    """Make those of the scripts whose files do not stand: the name, and how long it took after the one before.
 
-    how: options that change no result.
+    While a script draws, and while its last runs leave processors idle, the next one simulates.
     """
     out.mkdir(parents=True, exist_ok=True)
-    arguments = ["--out", str(out), "--cache", str(cache), *["--quick"] * quick, *how]
-    with Cache(cache) as kept:
-        for name in tqdm(wanted, desc="experiments", disable=None, leave=False):
-            if standing.stands(kept, out, name, quick):
-                yield name, 0, "up to date"
-                continue
-            experiment = _experiment(name)
-            assert experiment is not None
-            started = time.perf_counter()
-            with (out / f"{name}.txt").open("w", encoding="utf-8") as file, contextlib.redirect_stdout(file):
-                status = experiment.main(arguments)
-            if not status:
-                standing.keep(kept, out, name, quick)
-            yield name, status, f"{time.perf_counter() - started:7.1f} s"
+    arguments = ["--out", str(out), "--cache", str(cache), "--executor", executor, *["--quick"] * quick]
+    arguments += ["--jobs", str(at_a_time(jobs))]
+    shared = ThreadPoolExecutor(at_a_time(jobs)) if executor == THREADS else None
+    with Cache(cache) as kept, ThreadPoolExecutor(AHEAD if shared else 1) as ahead:
+        stand = {name for name in wanted if standing.stands(kept, out, name, quick)}
+        found = {name: ahead.submit(_simulated, name, arguments, shared) for name in wanted if name not in stand}
+        try:
+            for name in tqdm(wanted, desc="experiments", disable=None, leave=False):
+                started = time.perf_counter()
+                if name not in stand:
+                    simulated = found.pop(name).result()
+                    with (out / f"{name}.txt").open("w", encoding="utf-8") as file, contextlib.redirect_stdout(file):
+                        _experiment(name).publish(simulated)
+                    standing.keep(kept, out, name, quick)
+                yield name, "up to date" if name in stand else f"{time.perf_counter() - started:7.1f} s"
+        finally:
+            for pool in filter(None, (ahead, shared)):
+                pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _simulated(name: str, arguments: Sequence[str], shared: Executor | None) -> Made:
+    """The records of a script, whose runs are executed by a pool that all scripts share."""
+    experiment = _experiment(name)
+    with sweeping(executor=shared):
+        return experiment.simulated(experiment.options_of(arguments))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit status is that of the first script that failed."""
+    """Run the command; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m experiments.all", description=(__doc__ or "").partition("\n\n")[0])
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help=f"only these: {', '.join(names())}")
     add("--out", type=Path, default=Path("results"), metavar="DIR", help="folder for the files (%(default)s)")
     add("--cache", type=Path, metavar="FILE", help=f"where records are kept (DIR/{CACHE})")
     add("--quick", action="store_true", help="run smaller grids, which do not judge claims")
-    add("--executor", default="threads", metavar="WHERE", help="threads, processes or dask:ADDRESS (%(default)s)")
-    add("--jobs", metavar="N", help="simulations that run at a time (default: one per processor)")
+    add("--executor", default=THREADS, metavar="WHERE", help="threads, processes or dask:ADDRESS (%(default)s)")
+    jobs = "simulations that run at a time (default: one per processor)"
+    add("--jobs", type=count_of_jobs, metavar="N", help=jobs)
     given = parser.parse_args(argv)
     if unknown := sorted(set(given.names) - set(names())):
         parser.error(f"no experiment {', '.join(unknown)}; there are {', '.join(names())}")
     cache = given.cache or given.out / CACHE
-    how = ["--executor", given.executor, *(["--jobs", given.jobs] if given.jobs else [])]
     try:
-        for name, status, took in made(given.names or names(), given.out, cache, given.quick, how):
-            print(f"{name:16s} {took}" + (f"  exit status {status}" if status else ""), flush=True)
-            if status:
-                return status
+        for name, took in made(given.names or names(), given.out, cache, given.quick, given.executor, given.jobs):
+            print(f"{name:16s} {took}", flush=True)
+    except KeyboardInterrupt:
+        print(f"interrupted; the same command goes on with what {cache} holds", file=sys.stderr)
+        return INTERRUPTED
     except ConfigError as error:
         print(f"all: {error}", file=sys.stderr)
         return 2

@@ -52,8 +52,10 @@ _SETTING: ContextVar[_Setting] = ContextVar("sweeping", default=_NONE)
 
 @contextlib.contextmanager
 def sweeping(*, cache: Cache | None = None, executor: Executor | None = None) -> Iterator[None]:
-    """Inside this context, the cache and the executor of every `sweep` of this thread that is not given its own."""
-    token = _SETTING.set(_Setting(cache, executor))
+    """Inside this context, the cache and the executor of every `sweep` of this thread that is not given its own. Of two
+    contexts the inner one counts, and the outer one for what the inner one is not given."""
+    outer = _SETTING.get()
+    token = _SETTING.set(_Setting(outer.cache if cache is None else cache, executor or outer.executor))
     try:
         yield
     finally:

@@ -29,7 +29,7 @@ from smmux.errors import ConfigError
 from smmux.gpus import Gpu
 from smmux.sweep import Cache, Record, available_processors, count_of_jobs, executing, sweeping
 
-__all__ = ["Experiment", "Plot", "name_of_machine"]
+__all__ = ["Experiment", "Made", "Plot", "name_of_machine"]
 
 Plot = Callable[[Sequence[Record], Any], Any]
 
@@ -48,6 +48,8 @@ TEXT_COLUMNS = 120
 """Width at which sentences are wrapped on the terminal; tables are as wide as they are."""
 CAPTION_CHARACTERS, CAPTION_LINE = 21, 0.11
 """Size of the caption's font: characters in an inch, and height of a line in inches."""
+ELSEWHERE = ("out", "page", "cache", "resume", "executor")
+"""Options that change no result."""
 PARTS = ("run", "table", "summary", "check", "caption", "machines", "sizes")
 """Fields of `Experiment` that are the functions of that name in its script, unless the script gives others."""
 
@@ -105,31 +107,46 @@ class Experiment:
 
     def main(self, argv: Sequence[str] | None = None) -> int:
         """Run the command: print tables and verdicts, write NAME.json, .csv, .png and .pdf; the exit status."""
-        given = vars(_parser(self).parse_args(argv))
-        out: Path = given.pop("out")
-        page: Path | None = given.pop("page", None)
-        quick = bool(given["quick"]) and _has_quick_size(self)
-        resume, executor = given.pop("resume"), given.pop("executor")
-        cache: Path | None = given.pop("cache") or (out / CACHE if resume else None)
-        started = time.perf_counter()
+        given = self.options_of(argv)
         try:
-            with _sweeping(cache, executor, given["jobs"]):
-                records = _call(self.run, given)
-                verdicts = [_unjudged(v) if quick else v for v in self.check(records)]  # some of which run a few blocks
+            made = self.simulated(given)
         except KeyboardInterrupt:
+            cache = _cache_of(given)
             kept = f"; the same command goes on with what {cache} holds" if cache else ""
             print(f"interrupted, nothing written{kept}", file=sys.stderr)
             return INTERRUPTED
         except ConfigError as error:
             print(f"{self.name}: {error}", file=sys.stderr)
             return 2
-        caption = self.caption(records) + (" Quick run: smaller grids." if quick else "")
+        self.publish(made)
+        return 0
+
+    def options_of(self, argv: Sequence[str] | None = None) -> dict[str, Any]:
+        """The values of the command's options by name. Exits with a message for words that it does not know."""
+        return vars(_parser(self).parse_args(argv))
+
+    def simulated(self, given: Mapping[str, Any]) -> Made:
+        """Simulate and judge; nothing is written but the cache of records. Raises what the runs raise."""
+        started = time.perf_counter()
+        quick = bool(given["quick"]) and _has_quick_size(self)
+        with _sweeping(_cache_of(given), given["executor"], given["jobs"]):
+            records = _call(self.run, given)
+            verdicts = [_unjudged(v) if quick else v for v in self.check(records)]  # some of which run a few blocks
+        return Made(given, quick, records, verdicts, time.perf_counter() - started)
+
+    def publish(self, made: Made) -> None:
+        """Write the files, and print tables and verdicts."""
+        given = {name: value for name, value in made.given.items() if name not in ELSEWHERE}
+        out: Path = made.given["out"]
+        page: Path | None = made.given.get("page")
+        records, verdicts = made.records, made.verdicts
+        caption = self.caption(records) + (" Quick run: smaller grids." if made.quick else "")
         content = {
             "caption": caption,
             "rows": records,
             "summary": dict(self.summary(records)),
             "claims": [asdict(v) for v in verdicts],
-            "provenance": _provenance(self, given, time.perf_counter() - started),
+            "provenance": _provenance(self, given, made.seconds),
         }
         _write(out, self, content)
         if page and self.page:
@@ -137,7 +154,24 @@ class Experiment:
             shutil.copyfile((out / self.name).with_suffix(".png"), page.with_suffix(".png"))
         _print(self, given, content, verdicts)
         print(f"\n{out / self.name}.json .csv .png .pdf", file=sys.stderr)
-        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What an experiment found. given: the values of its command's options; quick: whether its grids were smaller;
+    seconds: how long it took."""
+
+    given: Mapping[str, Any]
+    quick: bool
+    records: list[Record]
+    verdicts: list[Verdict]
+    seconds: float
+
+
+def _cache_of(given: Mapping[str, Any]) -> Path | None:
+    """The file of records that the options ask for."""
+    path: Path | None = given["cache"] or (given["out"] / CACHE if given["resume"] else None)
+    return path
 
 
 @contextlib.contextmanager

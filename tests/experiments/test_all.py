@@ -6,8 +6,10 @@ import itertools
 import json
 import re
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from experiments.claims.__main__ import main as print_board
 from experiments.common import scoreboard, standing
 from experiments.common.harness import CACHE
 from experiments.common.verdicts import claims
-from smmux.sweep import Cache
+from smmux.sweep import Cache, sweep
 
 HERE = Path(every.__file__).parent
 
@@ -109,16 +111,47 @@ def test_a_failed_script_is_run_again(tmp_path: Path, monkeypatch: pytest.Monkey
     """Its files do not stand, even where they are complete."""
 
     class Failing:
-        def main(self, arguments: Sequence[str]) -> int:
+        def options_of(self, arguments: Sequence[str]) -> dict[str, Any]:
+            return {}
+
+        def simulated(self, given: dict[str, Any]) -> None:
             for suffix in standing.SUFFIXES[:-1]:
                 (tmp_path / f"table1{suffix}").touch()
-            return 3
+
+        def publish(self, made: None) -> None:
+            raise ZeroDivisionError
 
     monkeypatch.setattr(every, "_experiment", lambda name: Failing())
     for _ in range(2):
-        [(name, status, took)] = every.made(["table1"], tmp_path, tmp_path / CACHE, False, [])
-        assert (name, status) == ("table1", 3)
-        assert took != "up to date"
+        with pytest.raises(ZeroDivisionError):
+            next(every.made(["table1"], tmp_path, tmp_path / CACHE))
+
+
+def test_a_failure_ends_what_other_scripts_simulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = []
+
+    class Script:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def options_of(self, arguments: Sequence[str]) -> dict[str, Any]:
+            return {}
+
+        def simulated(self, given: dict[str, Any]) -> None:
+            if self.name == "failing":
+                raise ZeroDivisionError
+
+            def run(i: int) -> dict[str, int]:
+                ran.append(i)
+                time.sleep(0.01)
+                return {}
+
+            sweep(run, [{"i": i} for i in range(1000)])
+
+    monkeypatch.setattr(every, "_experiment", Script)
+    with pytest.raises(ZeroDivisionError):
+        list(every.made(["failing", "long"], tmp_path, tmp_path / CACHE, jobs=2))
+    assert len(ran) < 900
 
 
 def test_a_file_that_is_no_cache_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
