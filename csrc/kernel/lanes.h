@@ -39,6 +39,12 @@ static inline void lane_store(uint8_t *at, uint32_t width, uint32_t value) {
  * `base` on. Other lanes of the row are written too, with what they hold. */
 static ALWAYS_INLINE void gather_words(uint32_t *row, const uint8_t *from, uint32_t base,
                                        const uint32_t addr[32], uint32_t lanes) {
+    if (lanes == 0xffffffffu) { /* by fours, which compilers unroll */
+        for (uint32_t four = 0; four < 32; four += 4)
+            for (uint32_t lane = four; lane < four + 4; lane++)
+                row[lane] = *(const loose_word *)(from + (addr[lane] - base));
+        return;
+    }
     for (uint32_t lane = 0; lane < 32; lane++) {
         const bool on = lanes >> lane & 1;
         const uint32_t value = *(const loose_word *)(from + (on ? addr[lane] - base : 0));

@@ -10,14 +10,23 @@ static uint8_t *host_of(const struct access *a, uint32_t lane) {
     return a->buffer->host + (a->addr[lane] - a->buffer->address);
 }
 
-/* Neighbouring lanes on consecutive words, the common case: how many, 0 if they are not. */
-CLONES static uint32_t consecutive_words(const uint32_t addr[32], uint32_t lanes) {
+/* How many neighbouring lanes, whose addresses lie `step` bytes apart, these are; 0 if they are not
+ * such ones. */
+static ALWAYS_INLINE uint32_t run_of(const uint32_t addr[32], uint32_t lanes, uint32_t step) {
     const uint32_t first = bits_lowest(lanes), run = lanes >> first;
-    const uint32_t base = addr[first] - 4 * first;
+    const uint32_t base = addr[first] - step * first;
     uint32_t differ = run & (run + 1);
     for (uint32_t lane = 0; lane < 32; lane++)
-        differ |= (addr[lane] ^ (base + 4 * lane)) & (0u - (lanes >> lane & 1));
+        differ |= (addr[lane] ^ (base + step * lane)) & (0u - (lanes >> lane & 1));
     return differ ? 0 : bits_count(lanes);
+}
+
+CLONES static uint32_t consecutive_words(const uint32_t addr[32], uint32_t lanes) {
+    return run_of(addr, lanes, 4);
+}
+
+CLONES static uint32_t equal_addresses(const uint32_t addr[32], uint32_t lanes) {
+    return run_of(addr, lanes, 0);
 }
 
 /* A line may hold words of several views, and reach beyond them; what lies there is nobody's. */
@@ -47,8 +56,21 @@ static bool read_run(const struct access *a, uint32_t lanes, const uint8_t *from
     return true;
 }
 
+/* Words at one address for all lanes; false: they ask for several. */
+static bool read_equal(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
+    const uint32_t count = a->width >= 4 ? equal_addresses(a->addr, lanes) : 0,
+                   first = bits_lowest(lanes);
+    for (uint32_t i = 0; count && i < a->width / 4u; i++) {
+        uint32_t *row = access_row(a, i) + first;
+        const uint32_t word = *(const loose_word *)(from + (a->addr[first] - base) + 4 * i);
+        for (uint32_t lane = 0; lane < count; lane++) row[lane] = word;
+    }
+    return count;
+}
+
 static void read_lanes(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
     const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
+    if (read_equal(a, lanes, from, base)) return;
     for (uint32_t left = lanes; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         const uint8_t *at = from + (a->addr[lane] - base);
