@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/hints.h"
 #include "memory/dram_policy.h"
 
 static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -81,7 +82,7 @@ static void double_intervals(struct dram_trace *trace) {
 }
 
 /* The interval of the time line with that clock. */
-static struct dram_sample *sample_at(struct dram *d, uint64_t clock) {
+NOINLINE static struct dram_sample *sample_at(struct dram *d, uint64_t clock) {
     struct dram_trace *trace = d->trace;
     while (clock >> trace->shift >= DRAM_SAMPLES) double_intervals(trace);
     const uint32_t i = (uint32_t)(clock >> trace->shift);
@@ -160,7 +161,7 @@ static uint32_t window_take(struct dram *d, uint32_t b) {
 }
 
 /* Note in the time line whether a request finds its row. */
-static void sample_request(struct dram *d, uint32_t b, uint32_t row) {
+NOINLINE static void sample_request(struct dram *d, uint32_t b, uint32_t row) {
     struct dram_sample *s = sample_at(d, d->now);
     if (!dram_is_open(d, b)) s->misses++;
     else if (d->bank[b].row == row) s->hits++;
@@ -273,6 +274,14 @@ static void close_row(struct dram *d, uint32_t b) {
     d->stats.precharges++;
 }
 
+/* Apart, so that nothing is looked up for a log that there is not. */
+NOINLINE static void record_column(struct dram *d, uint32_t b, uint64_t at, bool write,
+                                   bool closing) {
+    const enum dram_command_kind open = write ? DRAM_WRITE : DRAM_READ;
+    const enum dram_command_kind close = write ? DRAM_WRITE_CLOSING : DRAM_READ_CLOSING;
+    record(d, at, closing ? close : open, b, d->pool[d->bank[b].entry].tag);
+}
+
 static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     const struct dram_timing *t = &d->t;
     struct dram_bank *k = &d->bank[b];
@@ -297,9 +306,7 @@ static void issue_column(struct dram *d, uint32_t b, uint64_t at) {
     d->stats.busy += t->burst;
     if (d->trace) *(write ? &sample_at(d, at)->writes : &sample_at(d, at)->reads) += 1;
     const bool last = !--k->bursts, closing = last && d->page->closes(d, b);
-    const enum dram_command_kind open = write ? DRAM_WRITE : DRAM_READ;
-    const enum dram_command_kind close = write ? DRAM_WRITE_CLOSING : DRAM_READ_CLOSING;
-    record(d, at, closing ? close : open, b, d->pool[k->entry].tag);
+    if (d->log) record_column(d, b, at, write, closing);
     if (!last) return;
     if (closing) close_row(d, b);
     d->column &= ~(1u << b);
@@ -346,7 +353,7 @@ static void issue(struct dram *d, uint32_t b, uint64_t at) {
 }
 
 /* Precharge all open banks, refresh, and plan the serving banks again. */
-static void refresh(struct dram *d) {
+NOINLINE static void refresh(struct dram *d) {
     const uint32_t all = d->banks == 32 ? UINT32_MAX : (1u << d->banks) - 1;
     uint64_t at = later(d->refresh_due, d->command_free);
     if (d->closed != all) {
@@ -375,7 +382,7 @@ static void refresh(struct dram *d) {
 
 /* Refreshes of a channel that has nothing else to do come when they are due, all alike: count
  * all but the last ones. */
-static void skip_refreshes(struct dram *d) {
+NOINLINE static void skip_refreshes(struct dram *d) {
     const uint32_t all = d->banks == 32 ? UINT32_MAX : (1u << d->banks) - 1;
     if (d->refresh_due > d->now || (d->now - d->refresh_due) / 4 < d->t.refi || d->closed != all ||
         (d->column | d->row) || d->command_free > d->refresh_due ||
