@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/clones.h"
+#include "base/hints.h"
 #include "kernel/lanes.h"
 #include "memory/memsys.h"
 
@@ -30,7 +31,7 @@ CLONES static uint32_t equal_addresses(const uint32_t addr[32], uint32_t lanes) 
 }
 
 /* A line may hold words of several views, and reach beyond them; what lies there is nobody's. */
-static void fill(struct access *a) {
+NOINLINE static void fill(struct access *a) {
     const uint64_t line = a->addr[0], end = line + sizeof a->data[0];
     const struct buffer *b = a->buffer;
     uint8_t *into = (uint8_t *)a->data[0];
@@ -68,7 +69,8 @@ static bool read_equal(const struct access *a, uint32_t lanes, const uint8_t *fr
     return count;
 }
 
-static void read_lanes(const struct access *a, uint32_t lanes, const uint8_t *from, uint32_t base) {
+NOINLINE static void read_lanes(const struct access *a, uint32_t lanes, const uint8_t *from,
+                                uint32_t base) {
     const uint32_t words = a->width <= 4 ? 1 : a->width / 4;
     if (read_equal(a, lanes, from, base)) return;
     for (uint32_t left = lanes; left; left &= left - 1) {
@@ -112,7 +114,7 @@ static void store(struct access *a, uint32_t lanes) {
     }
 }
 
-static void atomic(struct access *a, uint32_t lanes) {
+NOINLINE static void atomic(struct access *a, uint32_t lanes) {
     for (uint32_t left = lanes; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         const uint32_t old =
@@ -121,7 +123,7 @@ static void atomic(struct access *a, uint32_t lanes) {
     }
 }
 
-static void wide_atomic(struct access *a, uint32_t lanes) {
+NOINLINE static void wide_atomic(struct access *a, uint32_t lanes) {
     for (uint32_t left = lanes; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         const uint64_t old = lane_wide_atomic(host_of(a, lane), (enum atom_op)a->sub,

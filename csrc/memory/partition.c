@@ -197,7 +197,7 @@ static inline uint32_t last_lock(const struct request *r) {
 }
 
 /* When the atomics before are done with the sectors of this one. */
-static uint64_t atom_unlocked(const struct slice *s, const struct request *r) {
+NOINLINE static uint64_t atom_unlocked(const struct slice *s, const struct request *r) {
     uint64_t tick = 0;
     for (uint32_t i = first_lock(r); i <= last_lock(r); i++)
         if (s->unlocked[i % ATOM_LOCKS] > tick) tick = s->unlocked[i % ATOM_LOCKS];
@@ -205,7 +205,7 @@ static uint64_t atom_unlocked(const struct slice *s, const struct request *r) {
 }
 
 /* Lock the atomic's sectors; returns when it is done. */
-static uint64_t atom_lock(struct partition *p, struct slice *s, const struct request *r,
+NOINLINE static uint64_t atom_lock(struct partition *p, struct slice *s, const struct request *r,
                           uint64_t tick) {
     const uint64_t done = tick + (uint64_t)p->atom_interval * contention(r->access, r->lanes);
     for (uint32_t i = first_lock(r); i <= last_lock(r); i++) s->unlocked[i % ATOM_LOCKS] = done;

@@ -16,7 +16,7 @@ static bool is_store(uint32_t op) { return op == OP_ST_GLOBAL || op == OP_ST_LOC
 
 /* Fill in the device addresses of a local access. The words of the 32 lanes lie side by side, so
  * that equal offsets coalesce. */
-static bool local_addresses(struct memop *op) {
+NOINLINE static bool local_addresses(struct memop *op) {
     const struct machine *m = op->sm->m;
     const uint32_t bytes = m->program->meta.local_bytes;
     if (!lsu_addresses(op, 0, bytes, 0, ERROR_LOCAL_BOUNDS)) return false;

@@ -305,7 +305,7 @@ static void load_constants(const struct memop *op) {
         }
 }
 
-static bool issue_const(struct memop *op) {
+NOINLINE static bool issue_const(struct memop *op) {
     const struct machine *m = op->sm->m;
     uint32_t busy = m->cfg->issue_const, late = 0;
     if (op->active) {
