@@ -7,17 +7,14 @@
 /* The runs of adjacent bits of a mask, and where each goes. */
 static struct bit_field bit_field(uint32_t mask) {
     struct bit_field f = {0};
-    uint32_t left = 0;
+    uint32_t count = 0, gathered = 0;
     while (mask) {
-        assert(f.count < ADDRMAP_RUNS);
+        assert(count < ADDRMAP_RUNS);
         uint32_t low = bits_lowest(mask), length = 0;
         while (low + length < 32 && (mask >> (low + length) & 1u)) length++;
         uint32_t bits = length == 32 ? UINT32_MAX : ((1u << length) - 1) << low;
-        f.run[f.count].mask = bits;
-        f.run[f.count].right = low;
-        f.run[f.count].left = left;
-        f.count++;
-        left += length;
+        f.run[count++] = (struct bit_run){.mask = bits, .shift = low - gathered};
+        gathered += length;
         mask &= ~bits;
     }
     return f;

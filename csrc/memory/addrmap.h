@@ -23,12 +23,12 @@
 #define ADDRMAP_TABLE 4096u
 #define ADDRMAP_RUNS  16u /* of adjacent bits: a mask has no more */
 
-/* How to gather the bits of a mask, lowest first: one shift per run of adjacent bits. */
+/* How to gather the bits of a mask, lowest first: one shift to the right per run of adjacent bits,
+ * up to a run without any. */
 struct bit_field {
-    uint32_t count;
-    struct {
-        uint32_t mask, right, left;
-    } run[ADDRMAP_RUNS];
+    struct bit_run {
+        uint32_t mask, shift;
+    } run[ADDRMAP_RUNS + 1];
 };
 
 struct addrmap {
@@ -46,8 +46,8 @@ void addrmap_init(struct addrmap *m, const struct config *cfg);
 /* The bits of the mask in an address, as a number. */
 static inline uint32_t bit_field_of(const struct bit_field *f, uint32_t addr) {
     uint32_t value = 0;
-    for (uint32_t i = 0; i < f->count; i++)
-        value |= (addr & f->run[i].mask) >> f->run[i].right << f->run[i].left;
+    for (const struct bit_run *run = f->run; run->mask; run++)
+        value |= (addr & run->mask) >> run->shift;
     return value;
 }
 
