@@ -65,9 +65,8 @@ void partition_free(struct partition *p) {
 /* How many clocks a request holds the slice's input port: its flits cross in that time, and the
  * data of a store may take longer. */
 static uint32_t input_clocks(const struct partition *p, const struct request *r) {
-    const uint32_t flits = xbar_request_flits(p->xbar, r),
-                   data = access_carries_data(r->kind) ? (uint32_t)r->bytes >> p->write_shift : 0;
-    return data > flits ? data : flits;
+    const uint32_t data = access_carries_data(r->kind) ? (uint32_t)r->bytes >> p->write_shift : 0;
+    return data > r->flits ? data : r->flits;
 }
 
 /* Let the slice take its first preload next, if that can leave the ROP no later than the request
@@ -121,11 +120,11 @@ static void dram_access(struct partition *p, uint32_t slice, uint32_t addr, uint
 static void reply(struct partition *p, struct slice *s, uint32_t node, uint64_t tick) {
     struct xbar *x = p->xbar;
     struct request *r = &x->pool[node];
-    uint32_t flits = xbar_reply_flits(x, r);
-    assert(flits);
     uint64_t start = tick > s->out_free ? tick : s->out_free;
-    s->out_free = start + flits;
-    p->stats.reply_flits += flits;
+    r->flits = (uint16_t)xbar_reply_flits(x, r);
+    assert(r->flits);
+    s->out_free = start + r->flits;
+    p->stats.reply_flits += r->flits;
     r->tick = start + x->latency;
     xbar_return(x, s->number, node);
 }
@@ -206,7 +205,7 @@ NOINLINE static uint64_t atom_unlocked(const struct slice *s, const struct reque
 
 /* Lock the atomic's sectors; returns when it is done. */
 NOINLINE static uint64_t atom_lock(struct partition *p, struct slice *s, const struct request *r,
-                          uint64_t tick) {
+                                   uint64_t tick) {
     const uint64_t done = tick + (uint64_t)p->atom_interval * contention(r->access, r->lanes);
     for (uint32_t i = first_lock(r); i <= last_lock(r); i++) s->unlocked[i % ATOM_LOCKS] = done;
     p->stats.atomics++;
@@ -293,7 +292,7 @@ static void serve(struct partition *p, uint32_t n, uint64_t arrivals) {
     }
     streams_set(s->requests, s->tpc, x->pool, next);
     s->in_free = (arrived > s->in_free ? arrived : s->in_free) + input_clocks(p, r);
-    p->stats.request_flits += xbar_request_flits(x, r);
+    p->stats.request_flits += r->flits;
     s->free = tick + occupancy(p, r);
     const uint64_t done = atomic ? atom_lock(p, s, r, tick) : tick;
     if (r->access->buffer && r->kind <= ACCESS_ATOM) access_perform(r->access, r->lanes);

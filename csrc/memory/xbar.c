@@ -300,6 +300,7 @@ static ALWAYS_INLINE uint32_t take_node(struct xbar *x, struct xbar_tpc *tpc,
     r->tpc = (uint16_t)(tpc - x->tpc);
     r->bytes = p->bytes;
     r->kind = p->access->kind;
+    r->flits = (uint16_t)xbar_request_flits(x, r);
     return node;
 }
 
@@ -312,7 +313,7 @@ static bool send(struct xbar *x, struct xbar_tpc *tpc, const struct packet *p) {
     const uint32_t node = take_node(x, tpc, p, in_slice);
     struct request *r = &x->pool[node];
     const uint64_t start = leave_port(x, tpc, p->cycle, from);
-    tpc->request_free = start + xbar_request_flits(x, r);
+    tpc->request_free = start + r->flits;
     r->tick = start + x->latency;
     put(&tpc->sent, marks_of(&x->to_slice, tpc->sent.side, slice) + r->tpc, slice, x->pool, node);
     return true;
@@ -371,7 +372,7 @@ static void deliver(struct xbar *x, struct xbar_tpc *tpc, struct port *ports, ui
     struct request *r = &x->pool[node];
     uint64_t start = r->tick;
     if (start < tpc->reply_free) start = tpc->reply_free;
-    const uint64_t end = start + xbar_reply_flits(x, r);
+    const uint64_t end = start + r->flits;
     assert(tpc->in_flight);
     tpc->reply_free = end;
     struct port *port = &ports[r->sm];

@@ -47,8 +47,9 @@ struct request {
     uint32_t lanes;
     uint32_t next;
     uint16_t sm, tpc, bytes;
-    uint8_t kind; /* enum access_kind */
-    uint8_t want; /* L2 sectors it waits for */
+    uint16_t flits; /* of the packet: the request, then the reply */
+    uint8_t kind;   /* enum access_kind */
+    uint8_t want;   /* L2 sectors it waits for */
 };
 
 /* Ask the host for what serving a request will read, and for the request behind it. All that lies
