@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import os
 import pkgutil
 import sys
 import time
@@ -23,11 +24,12 @@ import experiments
 from experiments.common import scoreboard, standing
 from experiments.common.harness import CACHE, INTERRUPTED, Experiment, Made
 from smmux.errors import ConfigError
-from smmux.sweep import Cache, at_a_time, count_of_jobs, sweeping
+from smmux.sweep import Cache, at_a_time, count_of_jobs, executing, sweeping
 
-THREADS = "threads"
+PROCESSES = "processes"
+"""The executor: threads would wait for one another's Python, as compiling takes a quarter of the time."""
 AHEAD = 2
-"""Scripts that simulate at a time, on as many threads as one alone: the second fills those that the first leaves."""
+"""Scripts that simulate at a time, on as many processes as one alone: the second fills those that the first leaves."""
 TIMED = ("speed",)
 """Scripts whose numbers are seconds of this host, which nothing else may disturb."""
 
@@ -45,17 +47,20 @@ def _experiment(name: str) -> Experiment:
 
 
 def made(
-    wanted: Sequence[str], out: Path, cache: Path, quick: bool = False, executor: str = THREADS, jobs: int | None = None
+    wanted: Sequence[str],
+    out: Path,
+    cache: Path,
+    quick: bool = False,
+    executor: str = PROCESSES,
+    jobs: int | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Make those of the scripts whose files do not stand: the name, and how long it took after the one before.
 
     While a script draws, and while its last runs leave processors idle, the next one simulates.
     """
     out.mkdir(parents=True, exist_ok=True)
-    arguments = ["--out", str(out), "--cache", str(cache), "--executor", executor, *["--quick"] * quick]
-    arguments += ["--jobs", str(at_a_time(jobs))]
-    shared = ThreadPoolExecutor(at_a_time(jobs)) if executor == THREADS else None
-    with Cache(cache) as kept, ThreadPoolExecutor(AHEAD if shared else 1) as ahead:
+    arguments = ["--out", str(out), "--cache", str(cache), "--jobs", str(at_a_time(jobs)), *["--quick"] * quick]
+    with Cache(cache) as kept, _executing(executor, jobs) as shared, ThreadPoolExecutor(AHEAD) as ahead:
         stand = {name for name in wanted if standing.stands(kept, out, name, quick)}
         found = {name: ahead.submit(_simulated, name, arguments, shared) for name in wanted if name not in stand}
         try:
@@ -68,11 +73,22 @@ def made(
                     standing.keep(kept, out, name, quick)
                 yield name, "up to date" if name in stand else f"{time.perf_counter() - started:7.1f} s"
         finally:
-            for pool in filter(None, (ahead, shared)):
+            for pool in (ahead, shared):
                 pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _simulated(name: str, arguments: Sequence[str], shared: Executor | None) -> Made:
+@contextlib.contextmanager
+def _executing(name: str, jobs: int | None) -> Iterator[Executor]:
+    """The executor of a name, which all scripts share."""
+    with executing(name, jobs) as pool:
+        if pool is not None:
+            yield pool
+        else:
+            with ThreadPoolExecutor(at_a_time(jobs)) as threads:
+                yield threads
+
+
+def _simulated(name: str, arguments: Sequence[str], shared: Executor) -> Made:
     """The records of a script, whose runs are executed by a pool that all scripts share."""
     experiment = _experiment(name)
     with sweeping(executor=shared):
@@ -87,13 +103,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--out", type=Path, default=Path("results"), metavar="DIR", help="folder for the files (%(default)s)")
     add("--cache", type=Path, metavar="FILE", help=f"where records are kept (DIR/{CACHE})")
     add("--quick", action="store_true", help="run smaller grids, which do not judge claims")
-    add("--executor", default=THREADS, metavar="WHERE", help="threads, processes or dask:ADDRESS (%(default)s)")
+    add("--executor", default=PROCESSES, metavar="WHERE", help="threads, processes or dask:ADDRESS (%(default)s)")
     jobs = "simulations that run at a time (default: one per processor)"
     add("--jobs", type=count_of_jobs, metavar="N", help=jobs)
     given = parser.parse_args(argv)
     if unknown := sorted(set(given.names) - set(names())):
         parser.error(f"no experiment {', '.join(unknown)}; there are {', '.join(names())}")
     cache = given.cache or given.out / CACHE
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of each process: there is one process for each processor
     try:
         for name, took in made(given.names or names(), given.out, cache, given.quick, given.executor, given.jobs):
             print(f"{name:16s} {took}", flush=True)

@@ -1,5 +1,7 @@
 """Figure 12: throughput of MV on GTX480, baseline and VTB_pipe with 16 and 48 kB, over the height of the matrix.
 
+With --sensitivities all is run with perfect instruction fetch, too.
+
 The width is 1024. The paper also draws CUBLAS, which is not modelled. It says that CUBLAS is as fast as its baseline
 with 48 kB and its VTB_pipe with 16 kB, so that ratios to that baseline stand for ratios to CUBLAS.
 """
@@ -28,9 +30,10 @@ def sizes(quick: bool = False) -> dict[int, dict[str, int]]:
     return {height: {"width": WIDTH, "height": height} for height in (QUICK_HEIGHTS if quick else HEIGHTS)}
 
 
-def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
+def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = False) -> list[Record]:
     """Simulate; every record has `size`, the height."""
-    return throughput.run("MV", sizes(quick), lambda height: 2 * WIDTH * height, jobs, "fig12")
+    settings = [*SETTINGS] if sensitivities else [*ON_CARDS]
+    return throughput.run("MV", sizes(quick), lambda height: 2 * WIDTH * height, jobs, "fig12", settings)
 
 
 def plot(records: Sequence[Record], ax: Any, setting: str) -> Any:
@@ -54,8 +57,9 @@ EXPERIMENT = Experiment.of(
     summary=throughput.summary,
     plots=[partial(plot, setting=setting) for setting in SETTINGS],
     machines=throughput.machines,
-    options={"stalls": throughput.stall_table},
+    options={"stalls": throughput.stall_table, "sensitivities": None},
     figsize=(3.33, 4.6),
+    drawable=lambda records, panel: [*SETTINGS][panel] in throughput.ran(records),
 )
 main = EXPERIMENT.main
 

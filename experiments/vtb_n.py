@@ -1,7 +1,7 @@
 """How many thread blocks VTB should combine: N = 2, 3 and 4 on the cards of Figure 11 (claim P23).
 
-All benchmarks that shared memory limits run in both schedules; `list` is drawn as bars, `source` as marks. The grids
-fill a card eight times with the largest N.
+All benchmarks that shared memory limits run in schedule `list`, and with --everything in `source`, too, which is drawn
+as marks over the bars. The grids fill a card eight times with the largest N.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def size(name: str, gpu: str, quick: bool = False) -> str:
     return "large" if name in LARGE.get(gpu, ()) and not quick else runs.size(quick)
 
 
-def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
+def run(quick: bool = False, jobs: int | None = None, everything: bool = False) -> list[Record]:
     """Simulate; every record has its speedup over the baseline.
 
-    quick: some benchmarks on GTX480-16K alone, in schedule `list`.
+    quick: some benchmarks on GTX480-16K alone. everything: run both schedules.
     """
     todo: list[Record] = []
-    places = [(MEASURED[1], HEAD)] if quick else product(MEASURED, ON_CARDS)
+    places = product(MEASURED[1:2] if quick else MEASURED, ON_CARDS if everything else [HEAD])
     for (gpu, schedule), name in product(places, SOME if quick else LIMITED):
         common = {"benchmark": name, "build": benchmarks.get(name).builds[0], "schedule": schedule, "gpu": gpu}
         common |= {"size": size(name, gpu, quick)}
@@ -51,14 +51,15 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
 
 
 def plot(records: Sequence[Record], ax: Any, gpu: str) -> Any:
-    """Draw the bars of one card, with the other schedule as marks."""
+    """Draw the bars of one card, with the other schedule as marks if it ran."""
     other = by_number(records, gpu, OTHER)
     shown = [
         {"benchmark": name, "series": f"N = {n}", "speedup": value, OTHER: other.get(name, {}).get(n)}
         for name, row in by_number(records, gpu).items()
         for n, value in row.items()
     ]
-    approaches.plot_bars(ax, shown, gpu, {OTHER: approaches.MARK}, series=[f"N = {n}" for n in COMBINED])
+    marks = {OTHER: approaches.MARK} if other else {}
+    approaches.plot_bars(ax, shown, gpu, marks, series=[f"N = {n}" for n in COMBINED])
     if gpu == next(name for name in MEASURED if by_number(records, name)):
         figures.legend(ax, ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=6)
     return ax
@@ -68,15 +69,15 @@ def table(records: Sequence[Record]) -> str:
     """Tables of speedups, resident blocks and registers, card by card."""
     parts = []
     for gpu in MEASURED:
-        both = [by_number(records, gpu, schedule) for schedule in ON_CARDS]
+        ran = {schedule: found for schedule in ON_CARDS if (found := by_number(records, gpu, schedule))}
         held = {(r["benchmark"], r["n"]): r for r in records if (r["gpu"], r["schedule"]) == (gpu, HEAD)}
         rows = []
-        for name in both[0]:
+        for name in ran.get(HEAD, {}):
             own = [held[name, n] for n in (1, *COMBINED)] if name != MEAN else []
             virtual = " ".join(str(r["n"] * r["residency"]) for r in own)
             registers = " ".join(str(r["registers"]) for r in own)
-            rows.append((name, *(s.get(name, {}).get(n) for s in both for n in COMBINED), virtual, registers))
-        columns = [f"{schedule} N={n}" for schedule, n in product(ON_CARDS, COMBINED)]
+            rows.append((name, *(s.get(name, {}).get(n) for s in ran.values() for n in COMBINED), virtual, registers))
+        columns = [f"{schedule} N={n}" for schedule, n in product(ran, COMBINED)]
         if rows:
             parts.append(tables.table((gpu, *columns, "virtual blocks of an SM, N=1..4", "registers"), rows))
     return "\n\n".join(parts)
@@ -107,7 +108,7 @@ EXPERIMENT = Experiment.of(
     globals(),
     plots=[partial(plot, gpu=gpu) for gpu in MEASURED],
     machines=cards.measured,
-    options={"stalls": approaches.stall_table},
+    options={"stalls": approaches.stall_table, "everything": None},
     figsize=(3.33, 4.2),
     drawable=lambda records, panel: bool(by_number(records, MEASURED[panel])),
 )

@@ -14,11 +14,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import multiprocessing
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
@@ -28,6 +27,7 @@ from tqdm import tqdm
 from smmux.cache import Cache
 from smmux.errors import ConfigError, did_you_mean
 from smmux.record_list import Record, Records
+from smmux.workers import Workers
 
 __all__ = ["Cache", "Record", "Records", "executing", "product", "sweep", "sweeping"]
 
@@ -112,7 +112,7 @@ def sweep(
 @contextlib.contextmanager
 def executing(name: str, jobs: int | None = None) -> Iterator[Executor | None]:
     """The executor of a name of the command line, until the context ends: "threads" (None, as `sweep` has its own),
-    "processes", or "dask:ADDRESS", a scheduler of `distributed`.
+    "processes" (`smmux.workers`), or "dask:ADDRESS", a scheduler of `distributed`.
 
     Raises ConfigError for other names, and where `distributed` or the scheduler are missing.
     """
@@ -120,8 +120,7 @@ def executing(name: str, jobs: int | None = None) -> Iterator[Executor | None]:
     if name == "threads":
         yield None
     elif name == "processes":
-        spawn = multiprocessing.get_context("spawn")  # other threads may hold locks, which a fork would copy
-        with ProcessPoolExecutor(at_a_time(jobs), mp_context=spawn) as pool:
+        with Workers(at_a_time(jobs)) as pool:
             yield pool
     elif kind == "dask" and address:
         with _dask(address) as client:

@@ -17,8 +17,8 @@ from smmux.gpus import Gpu
 from smmux.sweep import Record
 
 __all__ = [
-    "BATCHES", "FETCHED", "HEIGHTS", "SERIES", "SETTINGS", "curve", "machines", "mean", "mean_ratio", "plot", "ratios",
-    "run", "stall_table", "summary", "table",
+    "BATCHES", "FETCHED", "HEIGHTS", "SERIES", "SETTINGS", "curve", "machines", "mean", "mean_ratio", "plot", "ran",
+    "ratios", "run", "stall_table", "summary", "table",
 ]  # fmt: skip
 
 HEIGHTS = tuple(1024 * k for k in (8, 16, 32, 64, 128))
@@ -50,13 +50,14 @@ def run(
     operations: Callable[[int], float],
     jobs: int | None,
     figure: str,
+    settings: Sequence[str] = tuple(SETTINGS),
 ) -> list[Record]:
-    """Run both variants on both cards in all settings; a record also has `size`, a key of sizes, `gflops`, `speedup`.
+    """Run both variants on both cards in the settings; a record also has `size`, a key of sizes, `gflops`, `speedup`.
 
     operations: floating-point operations of the problem of a size.
     """
     build = benchmarks.get(name).builds[0]
-    places = list(product(sizes, SETTINGS.values(), SERIES.values()))
+    places = list(product(sizes, [SETTINGS[setting] for setting in settings], SERIES.values()))
     todo = [
         {
             "benchmark": name,
@@ -81,6 +82,11 @@ def curve(records: Sequence[Record], series: str, setting: str = HEAD) -> dict[i
     schedule, fetched = SETTINGS[setting]
     wanted = (cards.perfect_fetch(gpu).name if fetched else gpu, variant, schedule)
     return {r["size"]: r["gflops"] for r in records if (r["gpu"], r["variant"], r["schedule"]) == wanted}
+
+
+def ran(records: Sequence[Record]) -> list[str]:
+    """The settings of which there are records."""
+    return [setting for setting in SETTINGS if curve(records, next(iter(SERIES)), setting)]
 
 
 def mean(records: Sequence[Record], series: str, setting: str = HEAD) -> float:
@@ -131,9 +137,9 @@ def plot(
 
 
 def table(records: Sequence[Record], label: str) -> str:
-    """Tables of GFLOPS and gains by size, one for each setting."""
+    """Tables of GFLOPS and gains by size, one for each setting that ran."""
     parts = []
-    for setting in SETTINGS:
+    for setting in ran(records):
         columns = [curve(records, series, setting) for series in SERIES]
         columns += [ratios(records, f"{kb}_VTB_pipe", f"{kb}_BL", setting) for kb in ("16K", "48K")]
         rows = [(f"{size}", *(column[size] for column in columns)) for size in columns[0]]
@@ -144,7 +150,7 @@ def table(records: Sequence[Record], label: str) -> str:
 
 def summary(records: Sequence[Record]) -> Record:
     """The rates by setting, series and size."""
-    return {s: {name: curve(records, name, s) for name in SERIES} for s in SETTINGS}
+    return {s: {name: curve(records, name, s) for name in SERIES} for s in ran(records)}
 
 
 def stall_table(records: Sequence[Record]) -> str:
