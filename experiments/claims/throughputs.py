@@ -23,13 +23,12 @@ def mv_gains(claim: Claim, records: Sequence[Record]) -> Verdict:
     fetched = ""
     if FETCHED in ran(records):
         ratio, other = (mean_ratio(records, f"{kb}_VTB_pipe", "48K_BL", FETCHED) for kb in ("16K", "48K"))
-        fetched = f"With perfect fetch VTB_pipe with 16 and 48 kB reaches {ratio:.3f} and {other:.3f} "
+        fetched = f". With perfect fetch VTB_pipe with 16 and 48 kB reaches {ratio:.3f} and {other:.3f}"
     return claim.verdict(
         [round(value, 3) for value in ours],
         as_paper and exceeds(1, below) if len(gains) == len(HEIGHTS) else None,
         f"maximum and mean over the 48K baseline. VTB_pipe with 16 kB reaches {small:.3f} of it (in the paper both are "
-        f"as fast as CUBLAS), the 16K baseline {below:.3f}: {note}. "
-        f"{fetched}(DEVIATIONS D16)",
+        f"as fast as CUBLAS), the 16K baseline {below:.3f}: {note}{fetched} (DEVIATIONS D16)",
     )
 
 
