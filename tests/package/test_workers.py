@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import CancelledError
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +67,28 @@ def test_ctrl_c_ends_a_task_and_not_the_process() -> None:
             workers.submit(interrupted, "a").result()
         [after] = sweep(whose, [{"kind": "a", "i": 1}], executor=workers)
     assert before["process"] == after["process"]
+
+
+KILLED = """
+import os, time
+from smmux.workers import Workers
+if __name__ == "__main__":
+    workers = Workers(1)
+    print(workers.submit(os.getpid).result(), flush=True)
+    workers.submit(time.sleep, 60).result()
+"""
+
+
+def test_processes_end_with_the_one_that_they_work_for(tmp_path: Path) -> None:
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED)
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert int(parent.stdout.readline()) != parent.pid
+        parent.kill()
+        started = time.monotonic()
+        parent.stdout.read()  # ends when nobody holds the pipe any more, and the worker has it, too
+    assert time.monotonic() - started < 30
 
 
 def test_shutdown_cancels_what_waits_and_refuses_more() -> None:
