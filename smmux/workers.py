@@ -115,7 +115,7 @@ def _start() -> None:
     """Prepare a process: while it waits, Ctrl-C is the business of the process that it works for, and it ends with that
     one, even if that is killed.
 
-    Programs stay once they are compiled: looking for garbage less often makes compiling faster by a seventh.
+    Programs stay once they are compiled: looking for garbage less often makes compiling faster.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
