@@ -27,7 +27,7 @@ from smmux.errors import ConfigError
 from smmux.sweep import Cache, at_a_time, count_of_jobs, executing, sweeping
 
 PROCESSES = "processes"
-"""The executor: threads would wait for one another's Python, as compiling takes a quarter of the time."""
+"""The executor: threads would wait for one another's Python, most of which is compiling."""
 AHEAD = 2
 """Scripts that simulate at a time, on as many processes as one alone: the second fills those that the first leaves."""
 TIMED = ("speed",)
