@@ -7,6 +7,10 @@
 #include "sm/management.h"
 #include "sm/occupancy.h"
 
+_Static_assert(MAX_LINE >= MOST_l1_line && MAX_LINE >= MOST_tex_line && MAX_LINE >= MOST_l2_line &&
+                   MAX_LINE >= MOST_preload_line,
+               "arrays of a launcher share no line");
+
 static enum error refuse(struct fault *f, enum error code, const char *form, ...) {
     va_list values;
     va_start(values, form);
@@ -98,7 +102,7 @@ static enum error admit(const struct launch *l, struct machine *m, struct outcom
     return out->fault.code = ERROR_BAD_LAUNCH;
 }
 
-/* Are both views of one array? Then host and device addresses are as far apart in both. */
+/* Does the host keep both in one place? Then host and device addresses are as far apart in both. */
 static bool same_memory(const struct buffer *a, const struct buffer *b) {
     return (uintptr_t)a->host - a->address == (uintptr_t)b->host - b->address;
 }
@@ -110,18 +114,35 @@ static bool torn(const struct buffer *a, const struct buffer *b) {
            at_b < at_a + a->bytes;
 }
 
-/* Put each view into the ring of the first one of its memory. */
+/* Do lines hold bytes of both? Device addresses say so: the host's distance alone may be that of
+ * the device addresses by chance, in arrays that have nothing to do with each other. */
+static bool share_lines(const struct buffer *a, const struct buffer *b) {
+    const uint64_t first_a = a->address / MAX_LINE, first_b = b->address / MAX_LINE;
+    const uint64_t end_a = ((uint64_t)a->address + a->bytes + MAX_LINE - 1) / MAX_LINE,
+                   end_b = ((uint64_t)b->address + b->bytes + MAX_LINE - 1) / MAX_LINE;
+    return same_memory(a, b) && first_a < end_b && first_b < end_a;
+}
+
+static bool in_one_ring(const struct buffer *a, const struct buffer *b) {
+    const struct buffer *view = a->next_view;
+    while (view != a && view != b) view = view->next_view;
+    return view == b;
+}
+
+/* Make rings of the views that share lines. */
 static enum error join_views(struct buffer *buffers, uint32_t count, struct fault *f) {
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t first = i;
-        for (uint32_t other = i; other-- > 0;) {
-            if (same_memory(&buffers[other], &buffers[i])) first = other;
-            if (torn(&buffers[other], &buffers[i]))
+        struct buffer *view = &buffers[i];
+        view->next_view = view;
+        for (struct buffer *other = buffers; other < view; other++) {
+            if (torn(other, view))
                 return refuse(f, ERROR_BAD_LAUNCH,
                               "array %u has memory of another at other addresses", i);
+            if (!share_lines(other, view) || in_one_ring(other, view)) continue;
+            const struct buffer *next = view->next_view; /* two rings become one */
+            view->next_view = other->next_view;
+            other->next_view = next;
         }
-        buffers[i].next_view = first == i ? &buffers[i] : buffers[first].next_view;
-        buffers[first].next_view = &buffers[i];
     }
     return OK;
 }

@@ -35,13 +35,15 @@ enum access_kind {
     ACCESS_PRELOAD
 };
 
-/* One device array. Device addresses come from the launcher, never from the host. */
+#define MAX_LINE 256u /* bytes of the largest line that holds data; arrays begin at multiples */
+
+/* One device array, or a view of one. Device addresses come from the launcher, never from the host.
+ */
 struct buffer {
     uint8_t *host;
-    uint32_t address; /* multiple of 256 */
-    uint32_t bytes;
+    uint32_t address, bytes;
     bool writable;
-    /* Views of the same memory form a ring, since they share lines; launch.c joins it. */
+    /* Views that share lines form a ring; launch.c joins it. */
     const struct buffer *next_view;
 };
 

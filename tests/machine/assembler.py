@@ -77,9 +77,13 @@ class Assembler:
         preload: Any = None,
         **options: int,
     ) -> dict[str, Any]:
-        """Run on a machine; `buffers` are NumPy arrays, whose device addresses become the first parameter words."""
+        """Run on a machine; `buffers` are NumPy arrays, whose device addresses become the first parameter words.
+
+        An array may come with its address; the others follow each other.
+        """
         address, words, views = 0x1000, [], []
-        for array in buffers:
+        for buffer in buffers:
+            array, address = buffer if isinstance(buffer, tuple) else (buffer, address)
             views.append((array.reshape(-1).view(np.uint8), address, array.nbytes, bool(array.flags.writeable)))
             words.append(address)
             address += -(-array.nbytes // 256) * 256

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -193,12 +194,27 @@ def test_textures_lie_in_memory_that_nobody_writes() -> None:
     a("tex.1d", d=0, a=a.param(0), width=4, aux=0)
     a("exit")
     words = np.arange(128, dtype=np.uint32)
-    frozen = words[:64]
+    frozen = words[:40]
     frozen.flags.writeable = False
     a.run(buffers=(np.frombuffer(bytes(128), np.uint32),))
-    for buffers in ((words,), (frozen, words[64:])):  # to be written, itself or a view of the same array
+    for buffers in ((words,), (frozen, (words[40:], 0x10A0))):  # to be written, itself or what shares its line
         with pytest.raises(errors.LaunchError, match="texture 0 lies in memory that may be written"):
             a.run(buffers=buffers)
+    a.run(buffers=(frozen, words[64:]))
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_views_that_share_lines_through_a_third_one_are_of_one_memory(order: tuple[int, ...]) -> None:
+    """The texture shares its line with the middle view alone, and that one shares another with what may be written."""
+    words = np.arange(256, dtype=np.uint32)
+    middle, texture = words[32:160], words[:32]
+    middle.flags.writeable = texture.flags.writeable = False
+    views = [(texture, 0x1000), (middle, 0x1080), (words[160:], 0x1280)]
+    a = Assembler()
+    a("tex.1d", d=0, a=a.param(order.index(0)), width=4, aux=order.index(0))
+    a("exit")
+    with pytest.raises(errors.LaunchError, match="lies in memory that may be written"):
+        a.run(buffers=[views[i] for i in order])
 
 
 def test_memory_has_one_device_address() -> None:

@@ -196,6 +196,16 @@ def test_an_array_that_the_kernel_writes_is_not_preloaded() -> None:
         assert (found["preload_refused"], found["preload_lines"]) == (1, 0)
 
 
+@pytest.mark.parametrize("gap", [0, 16, 240, 256])
+def test_it_does_not_matter_how_far_apart_the_host_keeps_arrays(gap: int) -> None:
+    """At 240 bytes, by chance, that is as far as their device addresses; they are no views of each other."""
+    host = np.zeros(4096, np.uint8)
+    x, y = host[:1040], host[1040 + gap : 2064 + gap]
+    views = [(x, FIRST, x.nbytes, True), (y, FIRST + 1280, y.nbytes, True)]
+    found = launch(reader([(0, 0, 4, 0)]), views, [[0, 0, 0, 0, 0, 0, 0, 0, 500]])
+    assert (found["preload_refused"], found["preload_lines"]) == (0, 4)
+
+
 def launch(a: Assembler, views: Any, table: Any) -> dict[str, Any]:
     """Counters of one block, with arrays at given addresses."""
     meta = {"nregs": 8, "npreds": 2, "shared_bytes": 0, "dynamic_bytes": 0, "local_bytes": 0, "static_reserved": 0}
