@@ -88,14 +88,17 @@ static struct sample *last_of(struct trace *trace) {
     return trace->sample_count ? &trace->sample[trace->sample_count - 1] : NULL;
 }
 
+/* Keep a sample: as part of the last one if that ends with it, else where there is room, which has
+ * to be made only then. */
 static void keep(const struct sm *sm, struct sample s) {
     struct trace *trace = sm->trace;
-    while (trace->sample_count >= most_samples(sm)) {
+    struct sample *last = last_of(trace);
+    while ((!last || last->cycle != s.cycle) && trace->sample_count >= most_samples(sm)) {
         double_interval(trace);
         s.interval = trace->interval;
         s.cycle = round_up(s.cycle, s.interval);
+        last = last_of(trace);
     }
-    struct sample *last = last_of(trace);
     if (last && last->cycle == s.cycle) add_sample(last, &s);
     else trace->sample[trace->sample_count++] = s;
 }

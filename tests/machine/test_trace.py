@@ -160,6 +160,21 @@ def test_samples_have_what_the_second_level_of_instructions_sends_for_the_sm(gpu
 
 
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K"])
+def test_an_interval_that_the_grid_ends_in_has_room_whatever_the_window(gpu: str) -> None:
+    """Programs of which some fill a bounded time line with their last interval; windows may reach beyond the end."""
+    intervals = set()
+    for count in range(80, 130):
+        program = Assembler()
+        for _ in range(count):
+            program("add.s32", d=0, a=0, b=program.imm(1))
+        program("exit")
+        first, *others = (program.run(gpu, trace=1, window=window)["trace"]["samples"] for window in (0, 1, 20))
+        assert others == [first, first], count
+        intervals.add(int(np.frombuffer(first, SAMPLE)["interval"][0]))
+    assert intervals == {64, 128}, "no time line was full"
+
+
+@pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K"])
 def test_the_last_sample_ends_with_the_grid_and_begins_where_the_one_before_ends(gpu: str) -> None:
     ends: Counter[bool] = Counter()
     for count in range(80):
