@@ -123,10 +123,13 @@ static bool share_lines(const struct buffer *a, const struct buffer *b) {
     return same_memory(a, b) && first_a < end_b && first_b < end_a;
 }
 
-static bool in_one_ring(const struct buffer *a, const struct buffer *b) {
-    const struct buffer *view = a->next_view;
-    while (view != a && view != b) view = view->next_view;
-    return view == b;
+/* Make one ring of those of both. */
+static void join_rings(struct buffer *a, struct buffer *b) {
+    struct buffer *next = a->next_view;
+    for (struct buffer *view = b; view->ring != a->ring; view = view->next_view)
+        view->ring = a->ring;
+    a->next_view = b->next_view;
+    b->next_view = next;
 }
 
 /* Make rings of the views that share lines. */
@@ -134,14 +137,12 @@ static enum error join_views(struct buffer *buffers, uint32_t count, struct faul
     for (uint32_t i = 0; i < count; i++) {
         struct buffer *view = &buffers[i];
         view->next_view = view;
+        view->ring = i;
         for (struct buffer *other = buffers; other < view; other++) {
             if (torn(other, view))
                 return refuse(f, ERROR_BAD_LAUNCH,
                               "array %u has memory of another at other addresses", i);
-            if (!share_lines(other, view) || in_one_ring(other, view)) continue;
-            const struct buffer *next = view->next_view; /* two rings become one */
-            view->next_view = other->next_view;
-            other->next_view = next;
+            if (other->ring != view->ring && share_lines(other, view)) join_rings(other, view);
         }
     }
     return OK;

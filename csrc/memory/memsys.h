@@ -43,8 +43,9 @@ struct buffer {
     uint8_t *host;
     uint32_t address, bytes;
     bool writable;
-    /* Views that share lines form a ring; launch.c joins it. */
-    const struct buffer *next_view;
+    /* Views that share lines form a ring, which has a number; launch.c joins it. */
+    uint32_t ring;
+    struct buffer *next_view;
 };
 
 /* Where the host keeps a device address. NULL if that lies outside the array: a segment, which is
