@@ -17,8 +17,8 @@ from smmux.gpus import Gpu
 from smmux.sweep import Record
 
 __all__ = [
-    "BATCHES", "BUDGETED", "DRAWN", "FETCHED", "HEIGHTS", "SERIES", "SETTINGS", "curve", "machines", "mean", "mean_ratio", "plot",
-       "ratios", "run", "stall_table", "summary", "table",
+    "BATCHES", "BUDGETED", "DRAWN", "FETCHED", "HEIGHTS", "SERIES", "SETTINGS", "curve", "machines", "mean",
+    "mean_ratio", "plot", "ran", "ratios", "run", "stall_table", "summary", "table",
 ]  # fmt: skip
 
 HEIGHTS = tuple(1024 * k for k in (8, 16, 32, 64, 128))
