@@ -124,7 +124,8 @@ def table(records: Sequence[Record]) -> str:
 def caption(records: Sequence[Record]) -> str:
     """A sentence with time and machine."""
     [r] = records
-    return f"{_name(r)} on {r['gpu']}, schedule {r['schedule']}: {r['time_us']:.1f} us; SM {r['sm']}, with up to {r['residency']} blocks at a time."
+    line = f"SM {r['sm']}, with up to {r['residency']} blocks at a time."
+    return f"{_name(r)} on {r['gpu']}, schedule {r['schedule']}: {r['time_us']:.1f} us; {line}"
 
 
 def summary(records: Sequence[Record]) -> Record:
