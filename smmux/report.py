@@ -26,11 +26,10 @@ _SORTED = ("issued", "idle", "transactions", "passes")
 def result_html(result: Result) -> str:
     """A page section about one run."""
     head = (
-        f"<b>{html.escape(result.kernel)}</b> on {html.escape(result.gpu.name)}, schedule "
-        f"{html.escape(result.schedule)}: {result.cycles:,} cycles, "
+        f"<b>{html.escape(result.kernel)}</b> on {html.escape(result.gpu.name)}: {result.cycles:,} cycles, "
         f"{result.time_us:,.2f} &micro;s; {result.residency} blocks per SM (limited by {html.escape(result.limiter)}, "
         f"{result.static_residency} with static management), {result.achieved_residency:.2f} on average; "
-        f"grid {result.grid}, block {result.block}"
+        f"grid {result.grid}, block {result.block}, schedule {html.escape(result.schedule)}"
     )
     bars = pictures.stall_bars([("schedulers", result.stalls, 1.0)])
     parts = [f"<p>{head}</p>", _limits(result), bars, _heat_map(result)]

@@ -310,8 +310,8 @@ class Result(Mapping[str, int]):
     def __repr__(self) -> str:
         checked = "" if self.findings is None else f", check {self.check}: {self.findings.summary()}"
         return (
-            f"<Result {self.kernel} on {self.gpu.name}, schedule {self.schedule}: {self.cycles} cycles, "
-            f"{self.time_us:.2f} us, {self.residency} blocks per SM ({self.limiter}){checked}>"
+            f"<Result {self.kernel} on {self.gpu.name}: {self.cycles} cycles, {self.time_us:.2f} us, "
+            f"{self.residency} blocks per SM ({self.limiter}), schedule {self.schedule}{checked}>"
         )
 
     def _repr_html_(self) -> str:
