@@ -25,11 +25,12 @@ _SORTED = ("issued", "idle", "transactions", "passes")
 
 def result_html(result: Result) -> str:
     """A page section about one run."""
+    ordered = f", schedule {html.escape(result.schedule)}" if result.schedule else ""
     head = (
         f"<b>{html.escape(result.kernel)}</b> on {html.escape(result.gpu.name)}: {result.cycles:,} cycles, "
         f"{result.time_us:,.2f} &micro;s; {result.residency} blocks per SM (limited by {html.escape(result.limiter)}, "
         f"{result.static_residency} with static management), {result.achieved_residency:.2f} on average; "
-        f"grid {result.grid}, block {result.block}, schedule {html.escape(result.schedule)}"
+        f"grid {result.grid}, block {result.block}{ordered}"
     )
     bars = pictures.stall_bars([("schedulers", result.stalls, 1.0)])
     parts = [f"<p>{head}</p>", _limits(result), bars, _heat_map(result)]

@@ -147,7 +147,7 @@ class Result(Mapping[str, int]):
 
     @property
     def schedule(self) -> str:
-        """The compiler's schedule of the kernel that ran: "source" or "list"."""
+        """The compiler's schedule of the kernel that ran, "source" or "list"; empty where no compiler ordered it."""
         return self.program.schedule
 
     @property
@@ -308,10 +308,11 @@ class Result(Mapping[str, int]):
     # ---- as text
 
     def __repr__(self) -> str:
+        ordered = f", schedule {self.schedule}" if self.schedule else ""
         checked = "" if self.findings is None else f", check {self.check}: {self.findings.summary()}"
         return (
             f"<Result {self.kernel} on {self.gpu.name}: {self.cycles} cycles, {self.time_us:.2f} us, "
-            f"{self.residency} blocks per SM ({self.limiter}), schedule {self.schedule}{checked}>"
+            f"{self.residency} blocks per SM ({self.limiter}){ordered}{checked}>"
         )
 
     def _repr_html_(self) -> str:
