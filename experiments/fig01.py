@@ -53,8 +53,9 @@ def run(quick: bool = False, jobs: int | None = None, sensitivities: bool = Fals
     todo: list[Record] = []
 
     def add(name: str, variant: str, gpu: Gpu, schedules: Sequence[str], build: str | None = None) -> None:
-        common = {"benchmark": name, "build": build or benchmarks.get(name).builds[0], "variant": variant}
-        todo.extend({**common, "gpu": gpu, "schedule": schedule, "size": size} for schedule in schedules)
+        common: Record = {"benchmark": name, "build": build or benchmarks.get(name).builds[0], "variant": variant}
+        common |= {"gpu": gpu, "size": size, "budgeted": True}
+        todo.extend({**common, "schedule": schedule} for schedule in schedules)
 
     for name in benchmarks.names():
         add(name, "isolated", card, IN_SIMULATION)

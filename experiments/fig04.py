@@ -46,7 +46,7 @@ def sizes() -> Record:
 def run(jobs: int | None = None) -> list[Record]:
     """Simulate the variants."""
     [gpu] = machines()
-    common = {"benchmark": "FFT", "gpu": gpu, "schedule": HEAD, "size": SIZE}
+    common = {"benchmark": "FFT", "gpu": gpu, "schedule": HEAD, "size": SIZE, "budgeted": True}
     points = [common | {"variant": variant} | options for variant, options in VARIANTS.items()]
     return sweep(timelines.simulate, points, jobs=jobs, description="fig04")
 

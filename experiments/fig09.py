@@ -37,7 +37,7 @@ def sizes() -> Record:
 def run(jobs: int | None = None) -> list[Record]:
     """Simulate one more block than fits with static management."""
     [gpu] = machines()
-    point = {"benchmark": "FFT", "variant": "hw", "gpu": gpu, "schedule": HEAD, "size": SIZE}
+    point = {"benchmark": "FFT", "variant": "hw", "gpu": gpu, "schedule": HEAD, "size": SIZE, "budgeted": True}
     options = {"management": "dynamic", "extra_blocks": 1}
     return sweep(timelines.simulate, [point | options], jobs=jobs, description="fig09")
 

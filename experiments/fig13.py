@@ -13,7 +13,7 @@ from typing import Any
 from experiments.common import throughput
 from experiments.common.harness import Experiment
 from experiments.common.schedules import ON_CARDS
-from experiments.common.throughput import BATCHES, FETCHED, SETTINGS, mean
+from experiments.common.throughput import BATCHES, DRAWN, FETCHED, mean
 from experiments.common.verdicts import judged, paper
 from smmux.sweep import Record
 
@@ -64,7 +64,7 @@ def summary(records: Sequence[Record]) -> Record:
 EXPERIMENT = Experiment.of(
     globals(),
     table=partial(throughput.table, label="batch"),
-    plots=[partial(plot, setting=setting) for setting in SETTINGS],
+    plots=[partial(plot, setting=setting) for setting in DRAWN],
     machines=throughput.machines,
     options={"stalls": throughput.stall_table},
     figsize=(3.33, 4.8),

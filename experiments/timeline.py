@@ -14,7 +14,6 @@ from typing import Any
 
 from experiments.common import cards, timelines
 from experiments.common.harness import Experiment, name_of_machine
-from experiments.common.schedules import IN_SIMULATION
 from experiments.common.variants import LABELS, MANAGED
 from experiments.common.verdicts import judged
 from smmux import benchmarks, gpus
@@ -23,7 +22,6 @@ from smmux.errors import ConfigError
 from smmux.gpus import Gpu
 from smmux.sweep import Record, sweep
 
-HEAD, _ = IN_SIMULATION
 SIZE = "quick"
 DEFAULT = "FFT"
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -60,7 +58,7 @@ def simulate(*, kernel: str, gpu: Gpu, grid: str, block: str, arguments: str) ->
     except (ValueError, OSError) as error:
         raise ConfigError(f"{error}; benchmarks are {', '.join(benchmarks.names())}") from None
     result = made.simulate(dimensions(grid), dimensions(block), values, gpu=gpu, trace=timelines.EVENTS)
-    return timelines.record_of(result)
+    return {"schedule": result.schedule, **timelines.record_of(result)}
 
 
 def run(
@@ -78,7 +76,7 @@ def run(
         point = {"kernel": kernel, "gpu": machine, "arguments": " ".join(arguments)}
         point |= {"grid": ",".join(map(str, grid)), "block": ",".join(map(str, block))}
         return sweep(simulate, [point], jobs=jobs, description="timeline")
-    point = {"benchmark": kernel, "variant": variant, "gpu": machine, "schedule": HEAD, "size": SIZE}
+    point = {"benchmark": kernel, "variant": variant, "gpu": machine, "schedule": machine.schedule, "size": SIZE}
     if variant in MANAGED:
         point |= {"management": "dynamic", "extra_blocks": 1}
     return sweep(timelines.simulate, [point], jobs=jobs, description="timeline")
@@ -126,9 +124,8 @@ def table(records: Sequence[Record]) -> str:
 def caption(records: Sequence[Record]) -> str:
     """A sentence with time and machine."""
     [r] = records
-    return (
-        f"{_name(r)} on {r['gpu']}: {r['time_us']:.1f} us; SM {r['sm']}, with up to {r['residency']} blocks at a time."
-    )
+    line = f"SM {r['sm']}, with up to {r['residency']} blocks at a time."
+    return f"{_name(r)} on {r['gpu']}, schedule {r['schedule']}: {r['time_us']:.1f} us; {line}"
 
 
 def summary(records: Sequence[Record]) -> Record:

@@ -26,7 +26,7 @@ from smmux.sweep import Record
 
 HEAD, OTHER = ON_CARDS
 check = partial(judged, "vtb_n")
-LARGE = {"GTX285": ("MV", "SP"), "GTX480-48K": ("MC", "SP", "HG")}
+LARGE = {"GTX285": ("SP",), "GTX480-48K": ("MC", "SP", "HG")}
 """Benchmarks by card whose default size does not fill the card eight times with N = 4."""
 
 

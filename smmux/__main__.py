@@ -117,12 +117,13 @@ def _add_kernel(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON alone")
 
 
-def _add_launch(parser: argparse.ArgumentParser, name: str, schedule: str, options: Iterable[str]) -> None:
+def _add_launch(parser: argparse.ArgumentParser, name: str, options: Iterable[str]) -> None:
     """Options of the commands that launch a kernel of a file; options: those of a run that the command has."""
     _add_kernel(parser, name)
     parser.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")
+    parser.add_argument("--schedule", help="order of instructions: source or list (default: the machine's own)")
     parser.add_argument(
-        "--schedule", default=schedule, help="order of instructions: source or list (default: %(default)s)"
+        "--max-registers", type=int, metavar="N", help="most registers of a thread (default: what the kernel needs)"
     )
     for option in options:
         _add_option(parser, option)
@@ -135,7 +136,7 @@ def _add_preload(preload: argparse.ArgumentParser) -> None:
 
 
 def _add_advise(advise: argparse.ArgumentParser) -> None:
-    _add_launch(advise, "advise", "list", ["max_cycles"])
+    _add_launch(advise, "advise", ["max_cycles"])
     advise.add_argument(
         "--private",
         type=private,
@@ -157,7 +158,10 @@ def _options_of_run() -> list[str]:
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
-    _add_launch(run, "run", "source", _options_of_run())
+    _add_launch(run, "run", _options_of_run())
+    run.add_argument(
+        "--min-blocks", type=int, metavar="N", help="blocks for which an SM is to have registers, by fewer of a thread"
+    )
     run.add_argument(
         "--html", type=Path, metavar="PAGE.html", help="write the result there as a notebook would show it"
     )
@@ -244,6 +248,8 @@ def _run(options: argparse.Namespace) -> None:
         tuple(argument(text) for text in options.arguments),
         gpu=options.gpu,
         schedule=options.schedule,
+        max_registers=options.max_registers,
+        min_blocks=options.min_blocks,
         dynshared=options.dynshared,
         profile=options.lines or options.html is not None,
         trace=options.trace is not None,
@@ -274,6 +280,7 @@ def _advise(options: argparse.Namespace) -> None:
         tuple(argument(text) for text in options.arguments),
         gpu=options.gpu,
         schedule=options.schedule,
+        max_registers=options.max_registers,
         dynshared=options.dynshared,
         divided=options.private,
         max_cycles=options.max_cycles,

@@ -18,7 +18,7 @@ from smmux.device import device_time
 from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer
 from smmux.host import passed
 from smmux.language import KernelOnlyError
-from smmux.launch_options import OPTIONS, LaunchOptions, documented
+from smmux.launch_options import MAX_BLOCKS, OPTIONS, LaunchOptions, documented
 from smmux.overloads import Overload, Overloads
 from smmux.signatures import Mismatch, as_declared
 from smmux.tracebacks import brief
@@ -183,18 +183,21 @@ class Kernel:
         args: Sequence[Any],
         gpu: str | Gpu | None = None,
         *,
-        schedule: str = "source",
+        schedule: str | None = None,
         max_registers: int | None = None,
+        min_blocks: int | None = None,
         dynshared: int = 0,
         narrow: bool = False,
         **options: Unpack[SimulateOptions],
     ) -> Result:
         """Run the kernel on a machine and return the Result; arrays are written in place.
 
-        schedule: "source" keeps the program's order, "list" orders instructions for the machine's latencies, with no
-        more registers than leave room for as many blocks on an SM. Neither moves what one thread of a warp stores past
-        what another one may load or store there. max_registers: 32-bit registers per thread, None for the machine's
-        limit. dynshared: bytes of shared memory for arrays of shape 0.
+        schedule: "source" keeps the program's order, "list" orders instructions for the machine's latencies; None for
+        the machine's own (`gpu.schedule`). Neither moves what one thread of a warp stores past what another one may
+        load or store there. max_registers: the most 32-bit registers of a thread; values beyond them go to local
+        memory. None for the machine's limit, so that the kernel has what it needs. min_blocks: blocks for which an SM
+        is to have registers, as the second number of CUDA's __launch_bounds__: a thread has so many less, if need be.
+        dynshared: bytes of shared memory for arrays of shape 0.
         narrow: arguments of 64 bits have 32 on the machine, which is faster; results are widened, and a warning names
         them. Other keywords are options of the run, listed below, and of the compiler
         (`smmux.compiler.options.Options`: join, unroll_limit, ...).
@@ -214,11 +217,14 @@ class Kernel:
             values, signature = self.typed(passed, dynshared)
             chosen["facts"] = _facts(values, grid, block)
             if rest.get("check") == "bounds":
-                checked = self._options(machine, schedule, None, {**chosen, "bounds": True})
+                most = self._most_registers(machine, block, None, None)
+                checked = self._options(machine, schedule, most, {**chosen, "bounds": True})
                 with restored(values):
-                    launch(self._compile(signature, checked, machine), values, grid, block, machine, **rest)
-            wanted = self._options(machine, schedule, max_registers, chosen)
-            program = self._for_launch(signature, wanted, machine, block, rest)
+                    program = self._for_launch(signature, checked, machine, block)
+                    launch(program, values, grid, block, machine, **rest)
+            most = self._most_registers(machine, block, max_registers, min_blocks)
+            wanted = self._options(machine, schedule, most, chosen)
+            program = self._for_launch(signature, wanted, machine, block)
             result = launch(program, values, grid, block, machine, **rest)
         device_time.advance(result.time_us)
         return result
@@ -227,7 +233,8 @@ class Kernel:
     def compile(
         self, args: Sequence[Any], gpu: str | Gpu | None = None,
         *, grid: int | Sequence[int] | None = None, block: int | Sequence[int] | None = None,
-        schedule: str = "source", max_registers: int | None = None, dynshared: int = 0, **options: Any,
+        schedule: str | None = None, max_registers: int | None = None, min_blocks: int | None = None,
+        dynshared: int = 0, **options: Any,
     ) -> Program:  # fmt: skip
         """The compiled program for arguments (or a Signature): the one that `simulate` runs if grid, block and options
         are those of its call. Without grid and block it is for all that are not uncommonly large."""
@@ -235,9 +242,10 @@ class Kernel:
 
         machine = gpus.current() if gpu is None else gpus.get(gpu)
         signature = self.signature(args, dynshared)
-        chosen, rest = _split(options)
-        wanted = self._options(machine, schedule, max_registers, {"facts": _facts(args, grid, block), **chosen})
-        return self._for_launch(signature, wanted, machine, block, rest)
+        chosen, _ = _split(options)
+        most = self._most_registers(machine, block, max_registers, min_blocks)
+        wanted = self._options(machine, schedule, most, {"facts": _facts(args, grid, block), **chosen})
+        return self._for_launch(signature, wanted, machine, block)
 
     @brief
     def signature(self, args: Sequence[Any] | Signature, dynshared: int = 0) -> Signature:
@@ -284,9 +292,10 @@ class Kernel:
         return tuple(known[name] for name in names[: max(last + 1, len(args))]) + tuple(args[len(names) :])
 
     @brief
-    def ir(self, *args: Any, gpu: str | Gpu | None = None, schedule: str = "source", **options: Any) -> str:
-        """The compiled program as text, with source lines; args are arguments, or one Signature."""
-        return self.compile(_arguments(args), gpu, schedule=schedule, **options).listing()
+    def ir(self, *args: Any, gpu: str | Gpu | None = None, **options: Any) -> str:
+        """The compiled program as text, with source lines; args are arguments, or one Signature, options those of
+        `compile`."""
+        return self.compile(_arguments(args), gpu, **options).listing()
 
     @brief
     def portability(self, *args: Any) -> list[Note]:
@@ -305,36 +314,37 @@ class Kernel:
         self.overloads.add(signature, Overload(program, machine))
         return program
 
-    def _for_launch(
-        self, signature: Signature, options: Options, machine: Gpu, block: Any, run: Mapping[str, Any]
-    ) -> Program:
-        """The program of a launch, or of any if there is no block."""
-        if options.schedule == "list" and block is not None:
-            options = self._sparing(signature, options, machine, block, run)
-        return self._compile(signature, options, machine)
+    def _for_launch(self, signature: Signature, options: Options, machine: Gpu, block: Any) -> Program:
+        """The program of a launch, or of any if there is no block.
 
-    def _sparing(
-        self, signature: Signature, options: Options, machine: Gpu, block: int | Sequence[int], run: Mapping[str, Any]
-    ) -> Options:
-        """The options of the list schedule, without registers that cost a block which resides in program order."""
+        The list schedule takes no registers with which a block has no room on an SM, if it has in program order.
+        """
         from smmux.compiler import compile
-        from smmux.launch import registers_free
 
-        ordered = compile(self.definition, signature, replace(options, schedule="source", latencies=()))
-        most = registers_free(ordered, machine, block, run)
-        return replace(options, max_registers=min(options.max_registers, most))
+        program = self._compile(signature, options, machine)
+        if options.schedule != "source" and program.nregs > (most := _room(machine, block, 1)):
+            ordered = compile(self.definition, signature, replace(options, schedule="source", latencies=()))
+            if ordered.nregs <= most:
+                return self._compile(signature, replace(options, max_registers=most), machine)
+        return program
 
-    def _options(self, machine: Gpu, schedule: str, max_registers: int | None, chosen: Mapping[str, Any]) -> Options:
-        """Compiler options for a machine; latencies matter to the list schedule alone."""
+    def _most_registers(self, machine: Gpu, block: Any, max_registers: int | None, min_blocks: int | None) -> int:
+        """The most registers of a thread: what the launch says, else what the kernel says, else the machine's limit."""
+        most = machine.max_regs_thread
+        if max_registers is not None:
+            most = max_registers
+        elif self.definition.max_registers is not None:
+            most = min(self.definition.max_registers, most)
+        return most if min_blocks is None else min(most, _enough(machine, block, min_blocks))
+
+    def _options(self, machine: Gpu, schedule: str | None, most: int, chosen: Mapping[str, Any]) -> Options:
+        """Compiler options for a machine, whose schedule is the default; latencies matter to the list schedule alone.
+        most: registers of a thread."""
         from smmux.compiler.options import Options
 
-        most = getattr(machine, "max_regs_thread", 124)
-        wanted = self.definition.max_registers
-        values: dict[str, Any] = {"schedule": schedule, "fused_mad": bool(getattr(machine, "fused_mad", 0))}
+        schedule = machine.schedule if schedule is None else schedule
+        values: dict[str, Any] = {"schedule": schedule, "fused_mad": bool(machine.fused_mad), "max_registers": most}
         values["float64"] = machine.compute_capability >= FIRST_WITH_FLOAT64
-        values["max_registers"] = max_registers
-        if max_registers is None:
-            values["max_registers"] = most if wanted is None else min(wanted, most)
         if schedule == "list":
             from smmux import _core
 
@@ -350,6 +360,33 @@ class Kernel:
         place = f"{html.escape(self.definition.filename)}:{first}"
         name, text = html.escape(self.__name__), html.escape(self.source)
         return f"<div><b>{name}</b> <small>{place}</small><pre>{text}</pre></div>"
+
+
+def _room(machine: Gpu, block: Any, blocks: int) -> int:
+    """The most registers of a thread with which an SM has room for so many blocks: the machine's limit where there is
+    no block, or one of a size that no machine takes, as the launch will say."""
+    from smmux.occupancy import registers_for
+
+    if block is not None:
+        with suppress(LaunchError):
+            return registers_for(machine, block, blocks)
+    return machine.max_regs_thread
+
+
+def _enough(machine: Gpu, block: Any, min_blocks: int) -> int:
+    """The registers of a thread that the option min_blocks leaves. Raises ConfigError where it has no meaning."""
+    from smmux.compiler.options import FEWEST_REGISTERS
+
+    integer("min_blocks", min_blocks, 1, MAX_BLOCKS)
+    if block is None:
+        raise ConfigError("min_blocks needs the block of a launch: compile(..., grid=..., block=..., min_blocks=...)")
+    most = _room(machine, block, min_blocks)
+    if most < FEWEST_REGISTERS:
+        raise ConfigError(
+            f"min_blocks={min_blocks}: {machine.name} has {machine.regs_sm} registers on an SM, "
+            f"too few for so many blocks of {block} threads"
+        )
+    return most
 
 
 def _facts(args: Sequence[Any] | Signature, grid: Any = None, block: Any = None) -> Facts:

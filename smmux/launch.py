@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -14,7 +14,7 @@ from smmux.dimensions import Dim3, dim3, largest
 from smmux.errors import KernelError, LaunchError
 from smmux.gpus import Gpu
 from smmux.launch_options import LaunchOptions, complete, documented, for_core
-from smmux.occupancy import registers_for, registers_kept, static_reserved
+from smmux.occupancy import registers_for, static_reserved
 from smmux.placement import flatten
 from smmux.progress import Progress
 from smmux.result import Result
@@ -23,7 +23,7 @@ from smmux.tracebacks import brief
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
 
-__all__ = ["launch", "registers_free"]
+__all__ = ["launch"]
 
 
 @brief
@@ -82,19 +82,6 @@ def launch(
     except KernelError as error:
         raise faults.of_run(error, program, arguments, grid3, block3, check) from error.__cause__
     return Result.from_core(outcome, program, machine, grid3, block3, chosen)
-
-
-def registers_free(program: Program, gpu: Gpu, block: int | Sequence[int], options: Mapping[str, Any]) -> int:
-    """The most registers per thread with which a launch has as many blocks on an SM as with those of the program.
-
-    Raises ConfigError for an option without meaning.
-    """
-    chosen = complete(options)
-    numbers, name = for_core(chosen), management.name_of(chosen["management"])
-    try:
-        return registers_kept(program, gpu, block, _core.MANAGEMENTS.get(name, True), numbers["extra_blocks"])
-    except LaunchError:  # no launch has blocks of that size, as `launch` will say
-        return gpu.max_regs_thread
 
 
 def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:

@@ -26,6 +26,7 @@ from smmux.management import Maker, name_of
 __all__ = [
     "CHECKS",
     "DEFAULT_MAX_CYCLES",
+    "MAX_BLOCKS",
     "OPTIONS",
     "LaunchOptions",
     "Option",

@@ -25,11 +25,12 @@ _SORTED = ("issued", "idle", "transactions", "passes")
 
 def result_html(result: Result) -> str:
     """A page section about one run."""
+    ordered = f", schedule {html.escape(result.schedule)}" if result.schedule else ""
     head = (
         f"<b>{html.escape(result.kernel)}</b> on {html.escape(result.gpu.name)}: {result.cycles:,} cycles, "
         f"{result.time_us:,.2f} &micro;s; {result.residency} blocks per SM (limited by {html.escape(result.limiter)}, "
         f"{result.static_residency} with static management), {result.achieved_residency:.2f} on average; "
-        f"grid {result.grid}, block {result.block}"
+        f"grid {result.grid}, block {result.block}{ordered}"
     )
     bars = stall_bars([("schedulers", result.stalls, 1.0)])
     parts = [f"<p>{head}</p>", _limits(result), bars, _heat_map(result)]
@@ -66,6 +67,7 @@ def comparison_html(comparison: Comparison) -> str:
     facts = [
         ("kernel", *(run.kernel for run in both)),
         ("machine", *(run.gpu.name for run in both)),
+        ("schedule", *(run.schedule for run in both)),
         ("time", *(f"{run.time_us:,.2f} \N{MICRO SIGN}s, {run.cycles:,} cycles" for run in both)),
         ("blocks per SM", *(f"{run.residency}, limited by {run.limiter}" for run in both)),
         ("on average", *(f"{run.achieved_residency:.2f}" for run in both)),

@@ -146,6 +146,11 @@ class Result(Mapping[str, int]):
         return x * y * z
 
     @property
+    def schedule(self) -> str:
+        """The compiler's schedule of the kernel that ran, "source" or "list"; empty where no compiler ordered it."""
+        return self.program.schedule
+
+    @property
     def cycles(self) -> int:
         """Shader clocks from launch to the last acknowledgement of the grid."""
         return self.counters["cycles"]
@@ -263,6 +268,7 @@ class Result(Mapping[str, int]):
             "static_residency": self.static_residency,
             "achieved_residency": self.achieved_residency,
             "limiter": self.limiter,
+            "schedule": self.schedule,
             "registers": self.program.nregs,
             "shared_bytes": self.program.shared_bytes,
             "dynamic_bytes": self.program.dynamic_bytes,
@@ -302,10 +308,11 @@ class Result(Mapping[str, int]):
     # ---- as text
 
     def __repr__(self) -> str:
+        ordered = f", schedule {self.schedule}" if self.schedule else ""
         checked = "" if self.findings is None else f", check {self.check}: {self.findings.summary()}"
         return (
             f"<Result {self.kernel} on {self.gpu.name}: {self.cycles} cycles, {self.time_us:.2f} us, "
-            f"{self.residency} blocks per SM ({self.limiter}){checked}>"
+            f"{self.residency} blocks per SM ({self.limiter}){ordered}{checked}>"
         )
 
     def _repr_html_(self) -> str:

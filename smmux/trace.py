@@ -111,6 +111,7 @@ class Trace:
 
     kernel: str
     gpu: Gpu
+    schedule: str
     cycles: int
     events: NDArray[np.void]
     samples: NDArray[np.void]
@@ -133,6 +134,7 @@ class Trace:
         return cls(
             kernel=program.name,
             gpu=gpu,
+            schedule=program.schedule,
             cycles=cycles,
             events=_by_cycle(events),
             samples=_by_cycle(samples),

@@ -27,7 +27,8 @@ STATES = ("resident", "queued", "outstanding")
 def write(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Write the file."""
     events = sorted(_all(trace), key=_order)
-    about = {"kernel": trace.kernel, "gpu": trace.gpu.name, "cycles": trace.cycles, "events_left_out": trace.lost}
+    about = {"kernel": trace.kernel, "gpu": trace.gpu.name, "schedule": trace.schedule, "cycles": trace.cycles}
+    about["events_left_out"] = trace.lost
     whole = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": about}
     Path(path).write_text(json.dumps(whole, separators=(",", ":")), encoding="utf-8")
 

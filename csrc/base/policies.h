@@ -32,4 +32,10 @@ enum {
     PRELOAD_COUNT
 };
 
+enum {
+#define POLICY_schedule(name, doc) SCHEDULE_##name,
+#include "tables/policies.def"
+    SCHEDULE_COUNT
+};
+
 #endif

@@ -34,6 +34,9 @@ def best_means(claim: Claim, records: Sequence[Record]) -> Verdict:
     """The means of the best approach, card by card."""
     ours = [means(records, gpu)[BEST] for gpu in MEASURED]
     as_paper, note = close(ours, claim.numbers)
+    beside = [means(records, cards.budgeted(gpu).name).get(BEST) for gpu in MEASURED]
+    if all(beside):
+        note += f"; with the registers that K+3 blocks leave {', '.join(f'{mean:.3f}' for mean in beside)}"
     reproduced = as_paper if _complete(records) else None
     return claim.verdict([round(v, 3) for v in ours], reproduced, note + " (DEVIATIONS D4, D14, D15, D20)")
 

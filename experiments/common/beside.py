@@ -37,7 +37,7 @@ def points(size: str, names: Iterable[str] = (*LIMITED, *OTHERS)) -> list[Record
         for gpu in (cards.card(), cards.hashed()) if name in CAMPING else (cards.card(),):
             extras = [doubling(name)] if name in LIMITED else []
             todo += baseline_and(extras, gpu=gpu, **common)
-            alone = {"gpu": gpu, "management": "static", "extra_blocks": 0, "n": 2}
+            alone = {"gpu": gpu, "management": "static", "extra_blocks": 0, "n": 2, "budgeted": True}
             todo += [{**common, **alone, "variant": v} for v in APPROACHES if v in benchmark.variants]
     return todo
 

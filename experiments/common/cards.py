@@ -6,8 +6,8 @@ from smmux import gpus
 from smmux.gpus import Gpu
 
 __all__ = [
-    "CAMPING", "GPU", "HASHED", "MEASURED", "PERFECT_FETCH", "ROOMY", "card", "half_lanes", "hashed", "measured",
-    "own_registers", "perfect_fetch", "roomy", "sensitivities", "table1_bytes",
+    "CAMPING", "GPU", "HASHED", "MEASURED", "PERFECT_FETCH", "ROOMY", "budgeted", "card", "half_lanes", "hashed",
+    "measured", "perfect_fetch", "roomy", "sensitivities", "table1_bytes",
 ]  # fmt: skip
 
 GPU = "GTX285-1100"
@@ -47,9 +47,9 @@ def hashed(gpu: str = GPU) -> Gpu:
     return gpus.get(gpu).replace(name=f"{gpu}, hashed partitions", partition_hash=1)
 
 
-def own_registers(gpu: str) -> Gpu:
-    """A card under another name, for runs whose registers are budgeted for the variant's own residency."""
-    return gpus.get(gpu).replace(name=f"{gpu}, own registers")
+def budgeted(gpu: str) -> Gpu:
+    """A card under another name, for kernels with the registers that K+3 blocks of the baseline leave."""
+    return gpus.get(gpu).replace(name=f"{gpu}, K+3 registers")
 
 
 def roomy() -> Gpu:

@@ -33,8 +33,9 @@ def sizes(names: Iterable[str], quick: bool = False) -> dict[str, Mapping[str, f
 
 
 def program(benchmark: Benchmark, variant: str = "baseline", build: str | None = None) -> Program:
-    """A benchmark's kernel, compiled for arguments of its smallest problem."""
-    compiled: Program = benchmark.kernel(variant, build).compile(benchmark.problem("tiny", build).arguments())
+    """A benchmark's kernel in program order, compiled for arguments of its smallest problem."""
+    arguments = benchmark.problem("tiny", build).arguments()
+    compiled: Program = benchmark.kernel(variant, build).compile(arguments, schedule="source")
     return compiled
 
 
@@ -55,15 +56,16 @@ def simulate(
     extra_blocks: int = 0,
     n: int | None = None,
     size: str | Mapping[str, float] = "default",
+    budgeted: bool = False,
     registers_of: str | Gpu | None = None,
-    own_registers: bool = False,
     host_threads: int = 1,
 ) -> Record:
     """Run one kernel, check its outputs, and return a flat record of what it took, with all counters.
 
     n: blocks that "vtb" combines. size: a name of `Benchmark.sizes`, or what such a name stands for.
-    registers_of: the machine for which registers are budgeted, by default the one that runs. own_registers: budget them
-    for as many blocks as the variant's own shared memory allows, not for K+3 of the baseline (K: as many as fit).
+    budgeted: whether a thread has at most the registers of `register_budget`, as where the paper simulates, or what its
+    kernel needs up to the machine's limit, as nvcc gives them. registers_of: the machine for which they are budgeted,
+    by default the one that runs.
     Raises `smmux.benchmarks.WrongOutputError` when the outputs differ from the reference.
     """
     machine = gpus.get(gpu)
@@ -71,11 +73,7 @@ def simulate(
     problem = problem_of(row, size, build)
     arguments = problem.arguments()
     kernel, grid, block = row.launch(problem, variant, build, n)
-    budgeted = gpus.get(registers_of or machine)
-    if own_registers:
-        budget = occupancy.register_budget(kernel.compile(arguments), budgeted, block, extra=0)
-    else:
-        budget = register_budget(row, budgeted, build)
+    budget = register_budget(row, gpus.get(registers_of or machine), build) if budgeted else None
     how = {"management": management, "extra_blocks": extra_blocks}
     options: Any = {"gpu": machine, "schedule": schedule, "max_registers": budget, **how}
 

@@ -1,4 +1,9 @@
-"""Which of the compiler's schedules gives an experiment its numbers; the other one is shown beside it."""
+"""Which of the compiler's schedules gives an experiment its numbers; the other one is shown beside it.
+
+Every run states its own, so that what a figure says does not depend on the machine's default. Where the paper simulates
+kernels have the registers that leave room for K+3 blocks of the baseline (`runs.register_budget`), where it measures on
+cards those that they need.
+"""
 
 from __future__ import annotations
 

@@ -45,8 +45,9 @@ SAME = ("benchmark", "build", "schedule", "gpu")
 def baseline_and(
     extras: Sequence[int], *, benchmark: str, build: str, schedule: str, gpu: Gpu, variant: str = "hw", **rest: Any
 ) -> list[Record]:
-    """The baseline under static management, and a variant under dynamic management with each number of extra blocks."""
-    common = {"benchmark": benchmark, "build": build, "schedule": schedule, "gpu": gpu, **rest}
+    """The baseline under static management, and a variant under dynamic management with each number of extra blocks,
+    all with the registers that leave room for K+3 blocks."""
+    common = {"benchmark": benchmark, "build": build, "schedule": schedule, "gpu": gpu, "budgeted": True, **rest}
     baseline = {**common, "variant": "baseline", "management": "static", "extra_blocks": 0}
     return [baseline, *({**common, "variant": variant, "management": "dynamic", "extra_blocks": n} for n in extras)]
 

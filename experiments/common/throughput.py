@@ -17,8 +17,8 @@ from smmux.gpus import Gpu
 from smmux.sweep import Record
 
 __all__ = [
-    "BATCHES", "FETCHED", "HEIGHTS", "SERIES", "SETTINGS", "curve", "machines", "mean", "mean_ratio", "plot", "ran",
-    "ratios", "run", "stall_table", "summary", "table",
+    "BATCHES", "BUDGETED", "DRAWN", "FETCHED", "HEIGHTS", "SERIES", "SETTINGS", "curve", "machines", "mean",
+    "mean_ratio", "plot", "ran", "ratios", "run", "stall_table", "summary", "table",
 ]  # fmt: skip
 
 HEIGHTS = tuple(1024 * k for k in (8, 16, 32, 64, 128))
@@ -34,14 +34,21 @@ SERIES = {
 }
 """Card and variant by the paper's label: BL is the baseline."""
 FETCHED = f"{HEAD}, perfect fetch"
-SETTINGS = {**{schedule: (schedule, False) for schedule in ON_CARDS}, FETCHED: (HEAD, True)}
-"""What is drawn in a panel: a schedule, and whether the card fetches instructions in no time."""
+BUDGETED = f"{HEAD}, K+3 registers"
+SETTINGS: dict[str, tuple[str, Callable[[str], Gpu]]] = {
+    **{schedule: (schedule, gpus.get) for schedule in ON_CARDS},
+    FETCHED: (HEAD, cards.perfect_fetch),
+    BUDGETED: (HEAD, cards.budgeted),
+}
+"""What is printed in a table: a schedule, and the card or what becomes of it."""
+DRAWN = (*ON_CARDS, FETCHED)
+"""The settings that have a panel, too."""
 LOOKS = dict(zip(SERIES, ("o--", "s--", "o-", "s-"), strict=True))
 
 
 def machines(sensitivities: bool = True) -> list[Gpu]:
-    """The two cards, and with sensitivities the same with perfect fetch."""
-    makers = (gpus.get, cards.perfect_fetch) if sensitivities else (gpus.get,)
+    """The two cards, with sensitivities the same with perfect fetch, and for kernels of other registers."""
+    makers: list[Callable[[str], Gpu]] = [gpus.get, *[cards.perfect_fetch] * sensitivities, cards.budgeted]
     return [make(name) for make in makers for name in MEASURED[1:]]
 
 
@@ -64,11 +71,12 @@ def run(
             "benchmark": name,
             "build": build,
             "variant": variant,
-            "gpu": cards.perfect_fetch(gpu) if fetched else gpus.get(gpu),
+            "gpu": card(gpu),
             "schedule": schedule,
             "size": sizes[key],
+            "budgeted": card is cards.budgeted,
         }
-        for key, (schedule, fetched), (gpu, variant) in places
+        for key, (schedule, card), (gpu, variant) in places
     ]
     records = [
         {**record, "size": key, "gflops": operations(key) / record["time_us"] / 1e3}
@@ -80,8 +88,8 @@ def run(
 def curve(records: Sequence[Record], series: str, setting: str = HEAD) -> dict[int, float]:
     """GFLOPS by size, in one of `SETTINGS`."""
     gpu, variant = SERIES[series]
-    schedule, fetched = SETTINGS[setting]
-    wanted = (cards.perfect_fetch(gpu).name if fetched else gpu, variant, schedule)
+    schedule, card = SETTINGS[setting]
+    wanted = (card(gpu).name, variant, schedule)
     return {r["size"]: r["gflops"] for r in records if (r["gpu"], r["variant"], r["schedule"]) == wanted}
 
 

@@ -43,8 +43,12 @@ def simulate(
     management: str = "static",
     extra_blocks: int = 0,
     n: int | None = None,
+    budgeted: bool = False,
 ) -> Record:
-    """Run a benchmark's kernel with a time line, check its outputs, and return the record of one SM."""
+    """Run a benchmark's kernel with a time line, check its outputs, and return the record of one SM.
+
+    budgeted: whether a thread has at most the registers of `register_budget`.
+    """
     row = benchmarks.get(benchmark)
     problem = problem_of(row, size, row.builds[0])
     arguments = problem.arguments()
@@ -57,7 +61,7 @@ def simulate(
         schedule=schedule,
         management=management,
         extra_blocks=extra_blocks,
-        max_registers=register_budget(row, gpus.get(gpu), row.builds[0]),
+        max_registers=register_budget(row, gpus.get(gpu), row.builds[0]) if budgeted else None,
         trace=EVENTS,
     )
     problem.check(arguments)

@@ -27,8 +27,8 @@ def simulate(
     workload: str,
     build: str,
     gpu: str | Gpu,
+    schedule: str,
     size: str | Mapping[str, float] = "default",
-    schedule: str = "list",
     **options: Any,
 ) -> Record:
     """Run one kernel, check its outputs, and return a flat record of what it took, with all counters.

@@ -49,7 +49,7 @@ def advise(
     gpu: str | Gpu | None = None,
     *,
     divided: Mapping[str, Any] | None = None,
-    schedule: str = "list",
+    schedule: str | None = None,
     max_registers: int | None = None,
     dynshared: int = 0,
     max_cycles: int | None = DEFAULT_MAX_CYCLES,
@@ -61,8 +61,8 @@ def advise(
     The arguments are left as they are.
 
     divided: arguments of `multiplex.co_vtb` and `co_hw` that say which part of shared memory is private ("array",
-    "private", ...); without them the collaborative schemes do not apply. schedule: as for `simulate`; "list" does as a
-    card's assembler would. max_registers: registers per thread in all runs; by default each kernel has as many as it
+    "private", ...); without them the collaborative schemes do not apply. schedule: as for `simulate`, the machine's own
+    by default. max_registers: registers per thread in all runs; by default each kernel has as many as it
     takes, as when it is launched without that option. Then only the kernels for the paper's hardware get fewer, where
     K + n blocks of them would not find room otherwise, and the advice says so; speedups refer to the kernel as it is.
     dynshared, max_cycles: as for `simulate`; a scheme that takes a hundred times as long as the kernel itself is given
@@ -97,7 +97,7 @@ def advise(
     fits = occupancy_of(baseline.result)
     budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
     timed = Trial("isolated", lambda: (multiplex.isolate(kernel), *own))
-    reordered = Trial("reordered", lambda: (kernel, *own), options={"schedule": OTHER[schedule]})
+    reordered = Trial("reordered", lambda: (kernel, *own), options={"schedule": OTHER[baseline.result.schedule]})
     room = machine.smem_bytes - static_reserved(baseline.result.program, machine)
     tiled = Trial("tiles", lambda: (preload.tile(kernel, *own, args, dynshared=dynshared, shared_bytes=room), *own))
     tried = [timed, reordered, *trials(kernel, own, division, budget), tiled]
@@ -119,7 +119,7 @@ def advise(
         unshared=reason(isolated.error),
         reordered=_difference(other, baseline),
         schemes=tuple(_scheme(outcome, baseline) for outcome in others),
-        schedule=schedule,
+        schedule=baseline.result.schedule,
         max_registers=max_registers,
         dynshared=dynshared,
     )
@@ -151,7 +151,7 @@ def _simulated(trial: Trial, args: Sequence[Any], options: Mapping[str, Any]) ->
     mine = copied(args)
     try:
         launch = trial.make()
-        most = _limit(trial, launch[0], mine, options)
+        most = _limit(trial, launch, mine, options)
         result = launch[0].simulate(launch[1], launch[2], mine, **{**options, **trial.options, "max_registers": most})
     except Error as error:
         return _Outcome(trial, error=error)
@@ -165,16 +165,15 @@ def _budget(fits: Occupancy, gpu: Gpu, block: Dim3, extra: int) -> int:
     return registers_for(gpu, block, min(fits.blocks + extra, *others))
 
 
-def _limit(trial: Trial, kernel: Kernel, args: Sequence[Any], options: Mapping[str, Any]) -> int | None:
-    """The limit of registers for a trial: its budget if it would take more, else what `advise` was told.
-
-    What it would take is asked in program order: the list schedule takes no registers that cost a block.
-    """
+def _limit(trial: Trial, launch: Launch, args: Sequence[Any], options: Mapping[str, Any]) -> int | None:
+    """The limit of registers for a trial: its budget if it would take more, else what `advise` was told."""
     told: int | None = options["max_registers"]
     if trial.budget is None:
         return told
-    same = {name: options[name] for name in ("gpu", "dynshared")}
-    return trial.budget if kernel.compile(args, **same).nregs > trial.budget else told
+    kernel, grid, block = launch
+    same = {name: options[name] for name in ("gpu", "schedule", "dynshared")}
+    taken = kernel.compile(args, grid=grid, block=block, **same).nregs
+    return trial.budget if taken > trial.budget else told
 
 
 def _difference(outcome: _Outcome, baseline: _Outcome) -> float | None:

@@ -49,6 +49,7 @@ def verdict(scheme: Scheme) -> str:
 def diagnosis(advice: Advice) -> list[str]:
     """Sentences about the kernel as it is: its time, its occupancy, its stalls and its use of shared memory."""
     run = advice.baseline
+    taken = f"{run.time_us:,.2f} us, {run.cycles:,} cycles, schedule {run.schedule}"
     registers = _registers(run, advice.max_registers)
     errors = misuses(run)
     misused = f"the kernel misuses shared memory ({_places(errors)})"
@@ -58,7 +59,7 @@ def diagnosis(advice: Advice) -> list[str]:
     )
     hint = f"the grid fills the card {waves:.2g} times: a larger one says more of long runs"
     return [
-        f"{advice.kernel.__name__} on {run.gpu.name}: {run.time_us:,.2f} us, {run.cycles:,} cycles",
+        f"{advice.kernel.__name__} on {run.gpu.name}: {taken}",
         _residency(advice),
         *([f"compiled, as all schemes are, for {registers}"] if registers else []),
         f"schedulers issue for {100 * run.stalls['issue']:.0f} % of the time, else wait: {_stalls(run)}",

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from smmux import _core
 from smmux.compiler.launch_facts import Facts
 from smmux.errors import ConfigError, integer
 
-__all__ = ["SCHEDULES", "TYPINGS", "Options"]
+__all__ = ["FEWEST_REGISTERS", "SCHEDULES", "TYPINGS", "Options"]
 
-SCHEDULES = ("source", "list")
+SCHEDULES = tuple(name for kind, name, _ in _core.POLICIES if kind == "schedule")
 TYPINGS = ("numpy", "numba")
+FEWEST_REGISTERS = 4
+"""The smallest limit of registers that a thread can have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """Compiler options; they are part of the key under which compiled kernels are cached.
 
-    schedule: "source" keeps program order, "list" orders each block by critical path. max_registers: 32-bit registers
+    schedule: "source" keeps program order, "list" orders each block by critical path; a kernel that is launched has
+    its machine's, and options that name no machine keep program order. max_registers: 32-bit registers
     per thread; values beyond them go to local memory. fused_mad: whether multiply-add becomes `fma.rn` (CC 2.x and
     later) rather than `mad` with a rounded product (CC 1.x). latencies: pairs of a class of `classes.def` and its
     clocks; issue_interval: clocks from one instruction of a warp to its next; "list" alone reads them. join: whether
@@ -49,5 +53,9 @@ class Options:
             raise ConfigError(f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}")
         if self.typing not in TYPINGS:
             raise ConfigError(f"typing must be one of {', '.join(TYPINGS)}, not {self.typing!r}")
-        for name, low, high in (("max_registers", 4, 255), ("issue_interval", 1, 8), ("unroll_limit", 0, 1 << 20)):
+        for name, low, high in (
+            ("max_registers", FEWEST_REGISTERS, 255),
+            ("issue_interval", 1, 8),
+            ("unroll_limit", 0, 1 << 20),
+        ):
             integer(name, getattr(self, name), low, high)

@@ -95,7 +95,7 @@ class Program:
     is no source. joined: the source line of each word of a joined access, by pc. traps: what trap instructions tell.
     texts: what stands around the values that are printed. facts: what must hold of a launch, None if any may be.
     guarded: whether indices have operations that make them safe. outside: places whose index is always outside of an
-    axis, which is told in words.
+    axis, which is told in words. schedule: that of the compiler, empty where no compiler ordered the code.
     """
 
     name: str
@@ -117,6 +117,7 @@ class Program:
     facts: Facts | None = None
     guarded: bool = False
     outside: tuple[tuple[Loc, str], ...] = ()
+    schedule: str = field(default="", compare=False)  # the code says all that results depend on
 
     def __len__(self) -> int:
         return len(self.code)

@@ -46,6 +46,7 @@ _CORE: dict[str, Value] = {
     "lsu_units": (1, "GS-480"),
     "sfu_slots": (0, "PG55 G.4.1"),
     "fmul_on_sfu": (0, "GS-480"),
+    "schedule": ("list", "MEM ptxas; MODEL"),
     "fused_mad": (1, "MEM"),
 }
 

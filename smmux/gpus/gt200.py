@@ -45,6 +45,7 @@ _CORE: dict[str, Value] = {
     "sfu_slots": (1, "TB200 p.15; MEM Lindholm et al., IEEE Micro 2008"),
     # Each of the two SFUs multiplies about twice per clock: 11.2 multiplications per clock on SP and SFU together.
     "fmul_on_sfu": (8, "PG55 G.3.1; MEM Wong; DER"),
+    "schedule": ("list", "MEM ptxas; MODEL"),  # the assembler hides latencies; how is ours
     "fused_mad": (0, "MEM"),
 }
 
@@ -153,6 +154,7 @@ GTX285_1100: dict[str, Value] = {
     "issue_width": (2, "GS302"),  # two instructions of one warp per core cycle, to different pipes
     "sfu_slots": (0, "GS302"),
     "fmul_on_sfu": (4, "GS302"),  # a core cycle, as on the SP
+    "schedule": ("source", "GS302"),  # it runs PTX, which no assembler has put in another order
     "lat_bar": (4, "GS302"),  # released in the core cycle of the last arrival
     "flat_bytes_per_kclk": (95_393, "P000; DER"),  # 140.8 GB/s at 1100 MHz
 }

@@ -47,6 +47,7 @@ _CORE: dict[str, Value] = {
     "lsu_units": (1, "PPT; DER"),
     "sfu_slots": (0, "PG55 G.5.1"),
     "fmul_on_sfu": (0, "GS-KEP"),
+    "schedule": ("list", "MEM ptxas; MODEL"),
     "fused_mad": (1, "MEM"),
 }
 

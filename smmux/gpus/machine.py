@@ -52,6 +52,8 @@ if TYPE_CHECKING:
         sched_policy: str
         dram_policy: str
         dram_page: str
+        preload_policy: str
+        schedule: str
 
         def __getattr__(self, name: str) -> int: ...
 

@@ -158,10 +158,15 @@ def rates(rates: dict[str, float], sizes: tuple[int, ...]) -> list[dict[str, Any
     """The same rate for all sizes, by series."""
     made = []
     for size in sizes:
-        for schedule, fetched in throughput.SETTINGS.values():
+        for schedule, card in throughput.SETTINGS.values():
             for series, (gpu, variant) in throughput.SERIES.items():
-                name = cards.perfect_fetch(gpu).name if fetched else gpu
-                common = {"gpu": name, "variant": variant, "schedule": schedule, "size": size, "blocks": size // 32}
+                common = {
+                    "gpu": card(gpu).name,
+                    "variant": variant,
+                    "schedule": schedule,
+                    "size": size,
+                    "blocks": size // 32,
+                }
                 made.append({**common, "gflops": rates[series]})
     return made
 

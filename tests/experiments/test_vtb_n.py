@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from experiments import vtb_n
-from experiments.common import approaches, runs
+from experiments.common import approaches
 from experiments.common.approaches import COMBINED, by_number
 from experiments.common.cards import MEASURED
 from experiments.common.schedules import ON_CARDS
@@ -54,8 +54,7 @@ def test_grids_hold_eight_waves(name: str, gpu: str) -> None:
     """Virtual blocks of the largest residency; registers as the baseline needs them."""
     benchmark, card = benchmarks.get(name), gpus.get(gpu)
     problem = benchmark.problem("tiny")
-    budget = runs.register_budget(benchmark, card, benchmark.builds[0])
-    program = benchmark.kernel().compile(problem.arguments(), gpu=gpu, schedule=ON_CARDS.head, max_registers=budget)
+    program = benchmark.kernel().compile(problem.arguments(), gpu=gpu, schedule=ON_CARDS.head)
     parameters = program.param_bytes(benchmark.pointer_bytes) if card.param_in_smem else 0
 
     def wave(n: int) -> int:

@@ -79,7 +79,7 @@ def test_schemes_are_those_of_the_passes(fft: Advice) -> None:
     made = multiplex.vtb(benchmark.kernel())
     grid, block = made.geometry(problem.grid, problem.block)
     arguments = problem.arguments()
-    run = made.simulate(grid, block, arguments, gpu=CARD, schedule="list")
+    run = made.simulate(grid, block, arguments, gpu=CARD)
     problem.check(arguments)
     assert scheme.result is not None
     assert scheme.result.counters == run.counters

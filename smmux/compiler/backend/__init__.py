@@ -139,6 +139,7 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
         facts=options.facts if function.indexed else None,
         guarded=bool(function.guarded),
         outside=tuple(place for place, always in function.axes.items() if always),
+        schedule=options.schedule,
     )
 
 

@@ -51,6 +51,7 @@ def test_room_alone_changes_nothing(name: str) -> None:
             "schedule": "source",
             "gpu": gpu,
             "size": "tiny",
+            "budgeted": True,
         }
         run = runs.simulate(variant="hw", management="dynamic", extra_blocks=3, registers_of=cards.card(), **common)
         found.append(run)
