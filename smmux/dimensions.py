@@ -14,9 +14,13 @@ from typing import Any, Protocol
 
 from smmux.errors import LaunchError
 
-__all__ = ["Dim3", "coordinates", "dim3", "largest"]
+__all__ = ["MAX_BLOCKS", "Dim3", "coordinates", "dim3", "largest"]
 
 Dim3 = tuple[int, int, int]
+
+MAX_BLOCKS = 255
+"""Largest number of blocks in an option: more than any machine lets reside on an SM (32), so that a larger one, which
+would change nothing, is taken for a mistake."""
 
 
 class Limits(Protocol):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["held_curve"]
 
+
 def held_curve(trace: Trace, sm: int) -> str:
     """The bytes of shared memory that the recorded blocks of an SM hold over time, below its capacity.
 
