@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from functools import wraps
 
 from smmux import interrupt
 from smmux.compiler.backend.addresses import lower_addresses
@@ -22,6 +24,7 @@ from smmux.compiler.backend.schedule import schedule_blocks
 from smmux.compiler.backend.short_circuits import shorten_circuits
 from smmux.compiler.backend.ssa import construct, destruct
 from smmux.compiler.backend.value_numbering import number_values
+from smmux.compiler.backend.verify import Stage, verify
 from smmux.compiler.ir import Function, Space
 from smmux.compiler.options import Options
 from smmux.compiler.program import ParamWord, Program
@@ -33,7 +36,12 @@ Pass = Callable[[Function, Options], None]
 
 def _plain(function: Callable[[Function], None]) -> Pass:
     """A pass that no option concerns."""
-    return lambda ir, options: function(ir)
+
+    @wraps(function)
+    def run(ir: Function, options: Options) -> None:
+        function(ir)
+
+    return run
 
 
 def _join(function: Function, options: Options) -> None:
@@ -50,9 +58,11 @@ def _contract(function: Function, options: Options) -> None:
     contract(function, options.fused_mad)
 
 
+CONSTRUCT, LOWER_ADDRESSES = _plain(construct), _plain(lower_addresses)
+
 PREPARE: tuple[Pass, ...] = (
     _plain(normalize),
-    _plain(construct),
+    CONSTRUCT,
     resolve_indices,
     _plain(simplify_branches),
     _plain(number_values),
@@ -70,7 +80,7 @@ PREPARE: tuple[Pass, ...] = (
 
 LOWER: tuple[Pass, ...] = (
     _plain(reduce_strength),
-    _plain(lower_addresses),
+    LOWER_ADDRESSES,
     _plain(number_values),
     _plain(remove_dead),
     _expand,
@@ -82,11 +92,25 @@ LOWER: tuple[Pass, ...] = (
 """Passes between the two motions of invariants: of what the kernel computes, and of its addresses."""
 
 
+LEADS_TO = {CONSTRUCT: Stage.SSA, LOWER_ADDRESSES: Stage.LOWERED}
+"""The passes that lead to another stage."""
+
+
+def _after(function: Function, run: Pass, stage: Stage) -> Stage:
+    """The stage behind a pass; under SMMUX_CHECK the function's form is verified there."""
+    stage = max(stage, LEADS_TO.get(run, stage))
+    if os.environ.get("SMMUX_CHECK"):
+        verify(function, stage, getattr(run, "__name__", "a pass"))
+    return stage
+
+
 def prepare(function: Function, options: Options) -> Function:
     """Run the passes that depend on the option `join` alone on a function, which is changed and returned."""
+    stage = Stage.FRONT
     for run in PREPARE:
         interrupt.poll()
         run(function, options)
+        stage = _after(function, run, stage)
     return function
 
 
@@ -103,10 +127,11 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
     """Compile a function that `prepare` returned; it stays as it is, for other budgets and schedules."""
 
     def lower(function: Function, live: int) -> int:
-        most = hoist_invariants(function, live)
+        most, stage = hoist_invariants(function, live), Stage.SSA
         for run in LOWER:
             interrupt.poll()
             run(function, options)
+            stage = _after(function, run, stage)
         return max(most, hoist_invariants(function, live))
 
     def finish(function: Function, live: int) -> None:
@@ -115,6 +140,8 @@ def compile_prepared(prepared: Function, options: Options) -> Program:
             schedule_blocks(function, dict(options.latencies), options.issue_interval, live)
         destruct(function)
         legalize(function)
+        if os.environ.get("SMMUX_CHECK"):
+            verify(function, Stage.MACHINE, "legalize")
 
     best = Search(prepared, lower, finish, options).run()
     function, assignment = best.function, best.assignment

@@ -185,7 +185,7 @@ class _Reader:
         self.result.params.append(Param(len(self.result.params), type, name, wide))
 
     def _storage(self, line: _Line) -> None:
-        space, index, name = line.one_of("space", Space), line.number_(0, 1 << 30), line.quoted()
+        space, index, name = line.one_of("space", Space), line.number_(-1, 1 << 30), line.quoted()
         element, elements, offset = line.number_(1, 16), line.number_(0), line.number_(0, 1 << 32)
         param, align = line.number_(-1, len(self.result.params) - 1), line.number_(1, 1 << 30)
         signed, dynamic = line.skip("signed"), line.skip("dynamic")
@@ -293,7 +293,7 @@ class _Reader:
         return {"array": array, "offset": offset, "size": size, "final": final, "axes": tuple(axes)}
 
     def _mem(self, line: _Line) -> Mem:
-        array = None if line.skip("-") else self._named(line)
+        array = self._named(line)
         line.need("+")
         offset = line.number_(-(1 << 32), 1 << 32)
         line.need(",")

@@ -109,10 +109,9 @@ class _Writer:
         return (f"B{self.blocks[b]}" for b in (instr.target, instr.other) if b is not None)
 
     def _mem(self, mem: Mem) -> str:
-        where = "-" if mem.array is None else f"s{self.storages[mem.array]}"
         flags = f" {mem.atom}" * bool(mem.atom) + " lowered" * mem.lowered + " signed" * mem.signed
         lines = f" lines {' '.join(map(str, mem.lines))}" if mem.lines else ""
-        return f"[{where} + {mem.offset}, {mem.width}{flags}{lines}]"
+        return f"[s{self.storages[mem.array]} + {mem.offset}, {mem.width}{flags}{lines}]"
 
     def _axes(self, index: Index) -> str:
         assert index.array is not None
