@@ -90,7 +90,7 @@ def read_twice(x: Any, y: Any) -> None:
 def test_merged_misses_deliver_every_lane() -> None:
     x = np.arange(500, dtype=np.int32)
     y = np.zeros(256, np.int32)
-    found = read_twice.simulate(4, 64, (x, y), gpu="GTX480-16K")
+    found = read_twice.simulate(4, 64, (x, y), gpu="GTX480-16K", schedule="source")
     assert (y == x.sum()).all()
     assert found.counters["l1_hits"] > 10 * found.counters["l1_misses"]
 
