@@ -120,7 +120,8 @@ class Storage:
     another. element: bytes per element (1 to 16). elements: their number. offset: first byte in the shared, local or
     constant segment. param: parameter word with the address of a global array. dynamic: whether a shared array lies in
     the part that `smm.alloc` allocates and `smm.release` frees; its offset then counts from that part's start. align:
-    bytes to which the first element of a global array is aligned. Views of one array (`.view(dtype)`) share its space,
+    bytes to which the first element of a global array is aligned. before: bytes of a global array that lie before its
+    first element, which has some where an axis runs backwards. Views of one array (`.view(dtype)`) share its space,
     index and offset, and differ in the size of an element.
     """
 
@@ -134,6 +135,7 @@ class Storage:
     signed: bool = False
     dynamic: bool = False
     align: int = 256
+    before: int = 0
     loc: Loc | None = None
 
     @property

@@ -56,6 +56,11 @@ class ArrayType:
             return 0
         return 1 + sum((n - 1) * abs(s) for n, s in zip(self.shape, self.strides, strict=True))
 
+    @property
+    def before(self) -> int:
+        """Elements before the first one, gaps included: those of axes that run backwards."""
+        return sum((n - 1) * -s for n, s in zip(self.shape, self.strides, strict=True) if s < 0) if self.span else 0
+
 
 @dataclass(frozen=True, slots=True)
 class TupleType:

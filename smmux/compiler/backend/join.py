@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from smmux.compiler.backend.affine import AddressAnalysis, Affine, base_alignment, signed
-from smmux.compiler.backend.lanes import WarpOrder, may_share
+from smmux.compiler.backend.affine import MASK, AddressAnalysis, Affine, Atom, base_alignment, signed
+from smmux.compiler.backend.lanes import WarpOrder, may_share, varies
 from smmux.compiler.backend.ops import FENCES, is_load, is_memory, is_store
 from smmux.compiler.ir import Function, Instr, Reg, Space, Storage
 
@@ -43,6 +43,7 @@ class _Group:
 
     load: bool
     array: Storage
+    terms: tuple[tuple[Atom, int], ...]
     width: int
     alignment: int
     members: dict[int, Instr] = field(default_factory=dict)
@@ -80,7 +81,7 @@ def _groups(instrs: list[Instr], warp: WarpOrder) -> list[_Group]:
             continue
         mem = instr.mem
         assert mem is not None
-        form = warp.analysis.byte_offset(instr)
+        form = warp.offset(instr)
         key: Hashable = None
         if mem.width == mem.array.element in ELEMENTS and mem.array.space in JOINED_SPACES and not mem.atom:
             key = (instr.op, mem.array, form.terms, instr.guard, instr.guard_not)
@@ -94,7 +95,9 @@ def _groups(instrs: list[Instr], warp: WarpOrder) -> list[_Group]:
         if key not in groups:
             if len(groups) >= OPEN_GROUPS:
                 closed.append(groups.pop(next(iter(groups))))
-            groups[key] = _Group(is_load(instr), mem.array, mem.width, _alignment(instr, form, warp.analysis))
+            groups[key] = _Group(
+                is_load(instr), mem.array, form.terms, mem.width, _alignment(instr, form, warp.analysis)
+            )
         groups[key].members[offset] = instr
     return [*closed, *groups.values()]
 
@@ -108,9 +111,21 @@ def _conflicts(instr: Instr, group: _Group, warp: WarpOrder) -> bool:
     if len(group.passed) > OPEN_GROUPS:
         return True
     assert instr.mem is not None
-    return may_share(instr.mem.array, group.array) and any(
-        warp.matters(instr, member) for member in group.members.values()
-    )
+    return may_share(instr.mem.array, group.array) and _touches(instr, group, warp)
+
+
+def _touches(instr: Instr, group: _Group, warp: WarpOrder) -> bool:
+    """Whether an access may touch what a member of a group touches, in any two threads of a warp.
+
+    Where all threads have one address, and it differs from those of the members by constants, these are looked up.
+    """
+    mem, form = instr.mem, warp.offset(instr)
+    assert mem is not None
+    same = mem.array.space is not Space.GLOBAL or mem.array.index == group.array.index
+    if same and form.terms == group.terms and not any(varies(atom) for atom, _ in form.terms):
+        near = range(form.constant - group.width + 1, form.constant + mem.width)
+        return any(signed(place & MASK) in group.members for place in near)
+    return any(warp.matters(instr, member) for member in group.members.values())
 
 
 def _accepts(group: _Group, instr: Instr, offset: int, warp: WarpOrder) -> bool:

@@ -9,12 +9,12 @@ threads of a warp may have any two values of `threadIdx.x`, or the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
 from smmux.compiler.backend.affine import UNKNOWN, AddressAnalysis, Affine, Atom, overlap, signed
 from smmux.compiler.ir import Instr, Reg, Space, Special, SpecialName, Storage
 
-__all__ = ["WarpOrder", "may_share"]
+__all__ = ["WarpOrder", "may_share", "varies"]
 
 OWN = frozenset({SpecialName.TID_X, SpecialName.TID_Y, SpecialName.TID_Z, SpecialName.LANEID})
 """Special registers in which the threads of a warp differ."""
@@ -38,19 +38,25 @@ class WarpOrder:
     def __init__(self, analysis: AddressAnalysis) -> None:
         self.analysis = analysis
         self._known: dict[Hashable, bool] = {}
+        self._offsets: dict[Instr, Affine] = {}
 
-    def matters(self, first: Instr, second: Instr, offset: Callable[[Instr], Affine] | None = None) -> bool:
-        """Whether threads of one warp may touch the same byte in two accesses. offset: `byte_offset` of the analysis,
-        or a cached form of it."""
-        offset = offset or self.analysis.byte_offset
-        if self.analysis.may_alias(first, second, offset):
+    def offset(self, instr: Instr) -> Affine:
+        """The `byte_offset` of an access, whose address does not change from the first question on."""
+        found = self._offsets.get(instr)
+        if found is None:
+            found = self._offsets[instr] = self.analysis.byte_offset(instr)
+        return found
+
+    def matters(self, first: Instr, second: Instr) -> bool:
+        """Whether threads of one warp may touch the same byte in two accesses."""
+        if self.analysis.may_alias(first, second, self.offset):
             return True
         a, b = first.mem, second.mem
         assert a is not None
         assert b is not None
         if a.array.space not in (Space.SHARED, Space.GLOBAL) or not may_share(a.array, b.array):
             return False
-        one, other = offset(first), offset(second)
+        one, other = self.offset(first), self.offset(second)
         key = (one.terms, other.terms, one.constant - other.constant, a.width, b.width)
         known = self._known.get(key)
         if known is None:
@@ -61,7 +67,7 @@ class WarpOrder:
         """Whether what two addresses differ by in one thread, and the second in two threads, may add up to less than
         the widths of the accesses."""
         terms, step = list[Term](), 1 << 32
-        varying = [term for term in second.terms if _varies(term[0])]
+        varying = [term for term in second.terms if varies(term[0])]
         for spread, (atom, coefficient) in [
             *((0, term) for term in difference.terms),
             *((1, term) for term in varying),
@@ -81,7 +87,7 @@ def may_share(a: Storage, b: Storage) -> bool:
     return a.dynamic == b.dynamic and overlap(a, b)
 
 
-def _varies(atom: Atom) -> bool:
+def varies(atom: Atom) -> bool:
     """Whether an atom may have different values in two threads of a warp at one time."""
     return isinstance(atom, Reg) or (isinstance(atom, Special) and atom.name in OWN)
 

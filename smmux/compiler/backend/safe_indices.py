@@ -8,7 +8,7 @@ the indices show that it cannot happen.
 from __future__ import annotations
 
 from smmux.compiler.backend.integer_ranges import Ranges
-from smmux.compiler.backend.operation_ranges import Range, hull
+from smmux.compiler.backend.operation_ranges import MAX, Range, hull
 from smmux.compiler.index import FAR, WRAP, Index, reach, start
 from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Space, Type
 from smmux.compiler.options import Options
@@ -93,7 +93,8 @@ class _Resolver:
             value = self._counted(instr, k, found[k], out)
             self._define(instr, k, self._clamped(instr, value, held.get(k), out), out)
         for k, base in enumerate(instr.bases, len(instr.axes)):
-            self._define(instr, k, self._clamped(instr, base, held.get(k), out), out)
+            clamped = self._clamped if self._ahead(instr, base, block) else self._clamped_both_ways
+            self._define(instr, k, clamped(instr, base, held.get(k), out), out)
         return out
 
     def _wrapped(self, index: Index, k: int, found: Range, block: Block) -> Range:
@@ -141,6 +142,20 @@ class _Resolver:
 
     def _clamped(self, index: Index, value: Operand, most: int | None, out: list[Instr]) -> Operand:
         return value if most is None else self._emit("min.u32", (value, Imm(most, Type.U32)), index, out)
+
+    def _ahead(self, index: Index, base: Operand, block: Block) -> bool:
+        """Whether a row of its array begins at its constant offset or behind that. Along an axis that runs backwards
+        rows begin before it, down to the array's first byte."""
+        assert index.array is not None
+        backwards = index.offset * index.size + index.array.before > 0
+        return not backwards or self.ranges.of(base, block)[0] >= 0
+
+    def _clamped_both_ways(self, index: Index, value: Operand, most: int | None, out: list[Instr]) -> Operand:
+        if most is None:
+            return value
+        most = min(most, MAX)
+        above = self._emit("max.s32", (value, Imm(-most & (WRAP - 1), Type.S32)), index, out)
+        return self._emit("min.s32", (above, Imm(most, Type.S32)), index, out)
 
     def _emit(self, op: str, srcs: tuple[Operand, ...], like: Instr, out: list[Instr]) -> Reg:
         reg = self.function.reg(Type.S32)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from functools import cache
 
 from smmux.compiler.backend.affine import AddressAnalysis
 from smmux.compiler.backend.graph import Graph
@@ -98,7 +97,6 @@ class _Dag:
             self.before[then] += 1
 
     def _memory_order(self) -> None:
-        offset = cache(self.warp.analysis.byte_offset)
         fence: int | None = None
         gate: int | None = None  # an access that stands for all before it
         since: list[int] = []  # everything after the fence
@@ -118,7 +116,7 @@ class _Dag:
                 self._edge(gate, i)
             for j in recent:
                 other = self.body[j]
-                if not (is_load(instr) and is_load(other)) and self.warp.matters(instr, other, offset):
+                if not (is_load(instr) and is_load(other)) and self.warp.matters(instr, other):
                     self._edge(j, i)
             recent.append(i)
             if len(recent) > REMEMBERED_ACCESSES:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import Any
 
 from smmux.compiler import ir
+from smmux.compiler.constants import compute
 from smmux.compiler.frontend import floor_division, words
-from smmux.compiler.frontend.captured import MOST_BITS, TOO_LONG
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import (
     cast_to,
@@ -24,7 +23,6 @@ from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.integer_arithmetic import integer_limits, integer_operation, negate_integer, shift
 from smmux.compiler.frontend.mathlib64 import powers
 from smmux.compiler.frontend.promotion import Typing, one_of_two, promoted, together
-from smmux.compiler.frontend.python_operators import PYTHON
 from smmux.compiler.frontend.typed_values import DTYPES, MACHINE_TYPE, RANGE, Kind, Value, constant, unknown, weak
 from smmux.types import Scalar
 
@@ -62,25 +60,12 @@ def _literal(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     if not (a.known and b.known):  # types are being inferred
         return unknown(Kind.WEAK_FLOAT if op == "Div" or Kind.WEAK_FLOAT in (a.kind, b.kind) else Kind.WEAK_INT)
     try:
-        if _bits(op, a.const, b.const) > MOST_BITS:
-            raise OverflowError(TOO_LONG)
-        value = PYTHON[op](a.const, b.const)
-        if isinstance(value, int) and value.bit_length() > MOST_BITS:
-            raise OverflowError(TOO_LONG)
+        value = compute(op, a.const, b.const)
     except (ArithmeticError, TypeError, ValueError) as reason:
         raise f.error(node, f"constant expression: {reason}") from None
     if isinstance(value, complex):
         raise f.error(node, "complex numbers are not supported")
     return weak(value)
-
-
-def _bits(op: str, a: Any, b: Any) -> int:
-    """At least the bits of the result of an operation on Python integers, before it is computed."""
-    if not (isinstance(a, int) and isinstance(b, int)) or b < 0:
-        return 0
-    if op == "LShift":
-        return a.bit_length() + b if a else 0
-    return (a.bit_length() - 1) * b if op == "Pow" and abs(a) > 1 else 0
 
 
 def _power(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:

@@ -41,7 +41,7 @@ def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
     """The indices between the brackets, as integers."""
     index_values = []
     for item in value.items if isinstance(value, Tuple) else (value,):
-        if isinstance(item, Static) and item.object in (None, Ellipsis):
+        if isinstance(item, Static) and (item.object is None or item.object is Ellipsis):
             raise f.error(node, "None and ... are not supported in an index")
         index = number(f, node, item)
         if index.kind.floating:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler import ir
+from smmux.compiler.constants import refused_shape
 from smmux.compiler.frontend import memory64, records
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import element_type, number
@@ -29,9 +30,6 @@ from smmux.types import Record, Scalar
 MAX_REGISTER_ARRAY = 512
 """Elements of a local array that may lie in registers [EST]; longer ones go to memory at once. No machine has more than
 255 registers per thread, but an array whose elements are not all alive at a time needs fewer than it has."""
-
-MOST_ELEMENTS = 2**24
-"""Elements of a declared array: beyond all shared and local memories, and far from where 32 bits end."""
 
 
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -101,8 +99,8 @@ def shape_of(f: Frame, node: ast.AST, value: Anything) -> tuple[int, ...]:
 def _declared_shape(f: Frame, node: ast.AST, value: Anything) -> tuple[int, ...]:
     """A constant shape that some memory holds."""
     shape = shape_of(f, node, value)
-    if math.prod(shape) > MOST_ELEMENTS:
-        raise f.error(node, f"no memory of a card holds arrays of {math.prod(shape)} elements; pass an array")
+    if reason := refused_shape(shape):
+        raise f.error(node, reason)
     return shape
 
 

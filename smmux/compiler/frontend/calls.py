@@ -18,6 +18,7 @@ from smmux.compiler.frontend import (
     unsupported,
     vectors,
 )
+from smmux.compiler.frontend.attributes import peek, trusted
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast_to
 from smmux.compiler.frontend.inlining import inline, library_source
@@ -68,7 +69,7 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
             ):
                 raise f.error(node, unsupported.wrong_arguments(_name(function), str(reason), own=2)) from None
             raise
-    definition = getattr(function, "definition", None)
+    definition = peek(function, "definition")
     if f.source.library and definition is None and isinstance(function, FunctionType):
         definition = library_source(function)
     if isinstance(definition, FunctionSource):
@@ -85,10 +86,10 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
 
 
 def _name(function: Any) -> str:
-    module = getattr(function, "__module__", None)
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    module = peek(function, "__module__")
+    name = peek(function, "__qualname__") or peek(function, "__name__")
     if name is None:
-        return repr(function)
+        return repr(function) if trusted(type(function)) else f"a {type(function).__name__}"
     return f"{module.removeprefix('_')}.{name}" if module and module != "builtins" else str(name)
 
 

@@ -8,23 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from smmux.compiler.constants import MOST_BITS, TooLong, plain
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.typed_values import DTYPES, Anything, Complex, Kind, Static, Tuple, Value, constant, weak
-
-MOST_BITS = 1000
-"""Bits that an integer may have on the way to a constant [EST]: all that a float has room for. More take time and
-memory, and no number of a kernel's is that large."""
-
-TOO_LONG = f"an integer of more than {MOST_BITS} bits; numbers of kernels have at most 64"
 
 
 def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
     """A captured Python object as a compile-time value."""
-    if isinstance(value, enum.Enum) and isinstance(value.value, int):
-        return weak(int(value.value))
+    if isinstance(value, enum.Enum) and isinstance(value._value_, int):
+        value = int(plain(value._value_))
+    if not isinstance(value, np.generic):
+        value = plain(value)
     if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
         if isinstance(value, int) and value.bit_length() > MOST_BITS:
-            raise f.error(node, TOO_LONG)
+            raise f.error(node, str(TooLong()))
         return weak(value)
     if isinstance(value, complex) and not isinstance(value, np.generic):
         return Complex(weak(value.real), weak(value.imag))

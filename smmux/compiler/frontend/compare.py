@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from smmux.compiler import ir
+from smmux.compiler.constants import COMPARISONS
 from smmux.compiler.frontend import floats, words
 from smmux.compiler.frontend.arith import logical_not
+from smmux.compiler.frontend.attributes import trusted
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import as_complex, exact_in_float32, number, operand, result, settle, to_kind
 from smmux.compiler.frontend.float_arithmetic import to_float
@@ -29,14 +28,6 @@ from smmux.compiler.frontend.typed_values import (
     weak,
 )
 
-PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "Eq": operator.eq,
-    "NotEq": operator.ne,
-    "Lt": operator.lt,
-    "LtE": operator.le,
-    "Gt": operator.gt,
-    "GtE": operator.ge,
-}
 PTX = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
 MIRRORED = {"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
 
@@ -45,7 +36,7 @@ def compare(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -
     """left op right."""
     if op in ("Is", "IsNot") or isinstance(left, Static) or isinstance(right, Static):
         return _static(f, node, op, left, right)
-    if op not in PYTHON:
+    if op not in COMPARISONS:
         raise f.error(node, f"comparison {op} is not supported; use ==, !=, <, <=, > or >=")
     if isinstance(left, Tuple) and isinstance(right, Tuple) and op in ("Eq", "NotEq"):
         equal = _tuples_equal(f, node, left, right)
@@ -67,7 +58,7 @@ def _complex(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) 
 def numbers(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     """a op b for numbers."""
     if a.known and b.known:
-        return weak(bool(PYTHON[op](a.const, b.const)))
+        return weak(bool(COMPARISONS[op](a.const, b.const)))
     a, b = settle(f, node, a, "comparison"), settle(f, node, b, "comparison")
     kind = Kind.INT32 if a.kind is b.kind is Kind.BOOL else together(f, a, b)
     if kind.wide or kind is Kind.FLOAT16 or _out_of_range(a, kind) or _out_of_range(b, kind):
@@ -188,7 +179,8 @@ def _static(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) -
             return weak(op == "IsNot")
         raise f.error(node, "only numbers can be compared in a kernel, and compile-time objects with each other")
     x, y = left.object, right.object
-    table = {"Is": x is y, "IsNot": x is not y, "Eq": x == y, "NotEq": x != y}
-    if op not in table:
+    if op in ("Is", "IsNot"):
+        return weak((x is y) == (op == "Is"))
+    if op not in ("Eq", "NotEq") or not (trusted(type(x)) and trusted(type(y))):
         raise f.error(node, f"comparison {op} of compile-time objects is not supported")
-    return weak(bool(table[op]))
+    return weak(bool(COMPARISONS[op](x, y)))

@@ -10,6 +10,7 @@ from smmux.compiler.frontend import (
     arith,
     array_access,
     array_attributes,
+    attributes,
     complex_numbers,
     environment,
     iteration,
@@ -72,7 +73,7 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
         if node.attr not in ("x", "y", "z"):
             raise f.error(node, f"{owner.object.name} has x, y and z, not {node.attr!r}")
         return special(f, owner.object.register, node.attr)
-    value = _captured_attribute(owner.object, node.attr)
+    value = _captured_attribute(f, node, owner.object, node.attr)
     if value is MISSING:
         raise f.error(node, unsupported.of_attribute(owner.object, node.attr))
     if isinstance(value, Attribute):
@@ -81,9 +82,11 @@ def attribute(f: Frame, node: ast.Attribute) -> Anything:
     return lift(f, node, value)
 
 
-def _captured_attribute(owner: Any, name: str) -> Any:
+def _captured_attribute(f: Frame, node: ast.AST, owner: Any, name: str) -> Any:
     try:
-        return adopted(getattr(owner, name))
+        return adopted(attributes.attribute(owner, name))
+    except attributes.ComputedError:
+        raise f.error(node, unsupported.of_computed(name)) from None
     except AttributeError:
         return MISSING
 

@@ -7,12 +7,13 @@ import math
 from dataclasses import replace
 
 from smmux.compiler import ir
+from smmux.compiler.constants import OPERATORS
 from smmux.compiler.frontend import floats
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import float64_in_numba, operand, result, to_kind
 from smmux.compiler.frontend.inlining import library_number
 from smmux.compiler.frontend.promotion import quotient_kind, together
-from smmux.compiler.frontend.python_operators import PYTHON, needs_integers
+from smmux.compiler.frontend.python_operators import needs_integers
 from smmux.compiler.frontend.typed_values import Kind, Value, constant
 
 FLOAT = {"Add": "add.f32", "Sub": "sub.f32", "Mult": "mul.f32"}
@@ -31,7 +32,7 @@ def float_operation(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: 
     drift = float64_in_numba(f, node, a, b)
     x, y = to_float(f, node, a), to_float(f, node, b)
     if x.known and y.known:
-        return constant(Kind.FLOAT32, PYTHON[op](x.const, y.const), drift)
+        return constant(Kind.FLOAT32, OPERATORS[op](x.const, y.const), drift)
     if op == "Mult" and (x.const == 1.0 or y.const == 1.0):
         return replace(y if x.known else x, drift=drift)
     return result(Kind.FLOAT32, f.b.op(FLOAT[op], ir.Type.F32, operand(f, x), operand(f, y)), drift=drift)
@@ -43,7 +44,7 @@ def _other_float(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind: Kin
         raise needs_integers(f, node, op, a, b)
     x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
     if op in FLOAT and x.known and y.known:
-        return constant(kind, PYTHON[op](x.const, y.const))
+        return constant(kind, OPERATORS[op](x.const, y.const))
     if kind is Kind.FLOAT16:
         wide = float_operation(f, node, op, *as_float32(f, node, x, y), Kind.FLOAT32)
         return to_kind(f, node, wide, kind)

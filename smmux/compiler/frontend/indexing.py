@@ -65,11 +65,14 @@ def _note(f: Frame, node: ast.AST, array: ArrayRef, index: list[Value], offset: 
     """
     storage = array_choices.memory(f, array) or array.storage
     first, last = _span(array, index, offset)
-    count = storage.nbytes // array.unit if isinstance(storage, ir.Storage) else getattr(storage, "elements", 0)
+    if isinstance(storage, ir.Storage):
+        start, end = -storage.before // array.unit, (storage.nbytes - storage.before) // array.unit
+    else:
+        start, end = 0, getattr(storage, "elements", 0)
     for k, (i, extent) in enumerate(zip(index, array.shape, strict=False)):
         if isinstance(extent, int) and extent > 0:
             low, high = (int(i.const),) * 2 if i.known else (i.lo, i.hi)
-            outside = (low >= extent or high < -extent) and first < count and last >= 0
+            outside = (low >= extent or high < -extent) and first < end and last >= start
             place = f.loc(node), f"axis {k} of {array.name!r}, whose extent is {extent}"
             f.ctx.function.axes[place] = f.ctx.function.axes.get(place, True) and outside
 

@@ -6,11 +6,12 @@ import ast
 from dataclasses import replace
 
 from smmux.compiler import ir
+from smmux.compiler.constants import OPERATORS
 from smmux.compiler.frontend import words
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import operand, result, settle, to_kind
 from smmux.compiler.frontend.promotion import Typing, together
-from smmux.compiler.frontend.python_operators import PYTHON, needs_integers
+from smmux.compiler.frontend.python_operators import needs_integers
 from smmux.compiler.frontend.typed_values import MACHINE_TYPE, RANGE, Kind, Value, constant
 
 INTEGER = {
@@ -49,7 +50,7 @@ def integer_operation(f: Frame, node: ast.AST, op: str, a: Value, b: Value, kind
     limits, drift = integer_limits(op, a, b, kind)
     x, y = to_kind(f, node, a, kind), to_kind(f, node, b, kind)
     if x.known and y.known:
-        return constant(kind, PYTHON[op](x.const, y.const), drift)
+        return constant(kind, OPERATORS[op](x.const, y.const), drift)
     simple = _identity(op, x, y, kind)
     if simple is not None:
         return replace(simple, kind=kind, drift=drift)
@@ -138,7 +139,7 @@ def shift(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
     x, count = to_kind(f, node, a, kind), _shift_count(f, node, b)
     limits, drift = _shift_limits(op, a, b, kind)
     if x.known and count.known:
-        return constant(kind, PYTHON[op](x.const, min(count.const, ALL_BITS)), drift)
+        return constant(kind, OPERATORS[op](x.const, min(count.const, ALL_BITS)), drift)
     if count.const == 0:
         return replace(x, drift=drift)
     if kind.wide:

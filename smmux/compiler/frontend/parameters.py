@@ -61,6 +61,7 @@ class _Words:
             param=self.word,
             signed=signed,
             align=type.align,
+            before=type.before * type.dtype.dtype.itemsize,
             loc=self.f.loc(self.f.source.node),
         )
         function.arrays.append(array)

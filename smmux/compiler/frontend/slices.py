@@ -72,7 +72,11 @@ def is_view(value: Anything) -> bool:
 
 
 def _special(item: Static) -> bool:
-    return item.object is None or item.object is Ellipsis or isinstance(item.object, Slice)
+    return _no_axis(item) or isinstance(item.object, Slice)
+
+
+def _no_axis(item: Static) -> bool:
+    return item.object is None or item.object is Ellipsis
 
 
 def view(f: Frame, node: ast.AST, array: ArrayRef, value: Anything) -> ArrayRef:
@@ -103,7 +107,7 @@ def _expanded(f: Frame, node: ast.AST, array: ArrayRef, value: Anything) -> list
     dots = [i for i, item in enumerate(items) if isinstance(item, Static) and item.object is Ellipsis]
     if len(dots) > 1:
         raise f.error(node, "an index can only have one ...")
-    count = sum(not (isinstance(item, Static) and item.object in (None, Ellipsis)) for item in items)
+    count = sum(not (isinstance(item, Static) and _no_axis(item)) for item in items)
     missing = len(array.shape) - count
     if missing < 0:
         raise f.error(node, f"{array.name!r} has {len(array.shape)} dimensions, but {count} indices are given")

@@ -20,6 +20,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from smmux import parsing, texts
+from smmux.compiler.constants import MOST_BITS, TooLong, number, plain
+from smmux.compiler.frontend.attributes import attribute, peek
 from smmux.deep import deep
 from smmux.errors import CompileError
 from smmux.hints import overlap
@@ -122,7 +124,7 @@ class FunctionSource:
         if isinstance(node, ast.Attribute):
             owner = self.resolve(node.value)
             try:
-                return MISSING if owner is MISSING else adopted(getattr(owner, node.attr))
+                return MISSING if owner is MISSING else adopted(attribute(owner, node.attr))
             except Exception:  # a property of the kernel language, such as cuda.threadIdx.x, outside a kernel
                 return MISSING
         return MISSING
@@ -187,7 +189,7 @@ def from_function(
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     values = function.__defaults__ or ()
     defaults = dict(zip(names[len(names) - len(values) :], values, strict=True)) | (function.__kwdefaults__ or {})
-    return FunctionSource(
+    source = FunctionSource(
         node,
         filename,
         _Captured(function),
@@ -198,6 +200,15 @@ def from_function(
         defaults=defaults,
         **rest,
     )
+    return _short(source)
+
+
+def _short(source: FunctionSource) -> FunctionSource:
+    """The source, whose integers are of a length that all passes can write down. Raises CompileError."""
+    for node in ast.walk(source.node):
+        if isinstance(node, ast.Constant) and type(node.value) is int and node.value.bit_length() > MOST_BITS:
+            raise source.error(node, str(TooLong()))
+    return source
 
 
 def _definition(function: types.FunctionType) -> tuple[ast.FunctionDef, str, tuple[str, ...]]:
@@ -271,9 +282,13 @@ def from_text(
         tree = parsing.module(text, filename)
     except MemoryError:  # the parser's stack
         raise CompileError("the source is nested too deeply for Python itself; split it up", filename, 1, 1) from None
+    except SyntaxError as error:
+        if "digits" not in error.msg:  # of an integer: Python has a limit too
+            raise
+        raise CompileError(str(TooLong()), filename, error.lineno, error.offset, error.text) from None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and name in ("", node.name):
-            return FunctionSource(node, filename, captured, tuple(text.splitlines()), device, fastmath)
+            return _short(FunctionSource(node, filename, captured, tuple(text.splitlines()), device, fastmath))
     raise CompileError(f"no function {name!r} in the source" if name else "no function in the source", filename, 1, 1)
 
 
@@ -376,13 +391,17 @@ def _free(body: list[ast.stmt], local: frozenset[str]) -> Iterator[ast.expr]:
 
 def _key(value: Any, seen: frozenset[int]) -> Any:
     """A hashable stand-in for a captured object."""
-    if isinstance(value, enum.Enum | bool | int | float | str | np.generic | type(None)):
+    if isinstance(value, enum.Enum):
+        return (type(value), value._name_, _key(value._value_, seen))
+    if isinstance(value, str | np.generic | type(None)):
         return (type(value), repr(value))
+    if number(plain(value)):
+        return (type(value), repr(plain(value)))
     if isinstance(value, tuple | list):
         return (type(value), *(_key(item, seen) for item in value))
     if isinstance(value, np.ndarray):
         return (value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest())
-    definition = getattr(value, "definition", None)
+    definition = peek(value, "definition")
     if isinstance(definition, FunctionSource):
         return definition._fingerprint(seen)
-    return (type(value), getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or id(value))
+    return (type(value), peek(value, "__qualname__") or peek(value, "__name__") or id(value))

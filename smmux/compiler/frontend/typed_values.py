@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler import ir
+from smmux.compiler.frontend.attributes import peek, trusted
 from smmux.types import Record, Scalar
 
 INT32_MIN, INT32_MAX, UINT32_MAX = -(2**31), 2**31 - 1, 2**32 - 1
@@ -364,7 +365,7 @@ def object_name(value: Any) -> str:
         return "None"
     if isinstance(value, str):
         return f"the text {value[:40]!r}"
-    name = getattr(value, "__name__", None)
+    name = peek(value, "__name__")
     kinds = {FunctionType: "function", BuiltinFunctionType: "function", ModuleType: "module", type: "type"}
     kind = next((word for of, word in kinds.items() if isinstance(value, of)), "object")
-    return f"the {kind} {value if name is None else name}"
+    return f"the {kind} {name or (value if trusted(type(value)) else f'of class {type(value).__name__}')}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from smmux.compiler.frontend.attributes import listed, peek, trusted
 from smmux.errors import did_you_mean
 from smmux.language import absent
 
@@ -98,10 +99,16 @@ def of_syntax(node: ast.AST) -> str:
 
 def of_attribute(owner: Any, name: str) -> str:
     """The refusal of an attribute that a module or another object does not have."""
-    known = [other for other in dir(owner) if not other.startswith("_")]
-    module: Any = getattr(owner, "__module__", None) if isinstance(owner, type) else None
-    title = getattr(owner, "__name__", None) or str(owner)
+    known = [other for other in listed(owner) if not other.startswith("_")]
+    module: Any = owner.__module__ if isinstance(owner, type) else None
+    named = isinstance(owner, type | ModuleType)
+    title = owner.__name__ if named else str(owner) if trusted(type(owner)) else f"a {type(owner).__name__}"
     return absent(f"{module}.{title}" if module else title, name, known)
+
+
+def of_computed(name: str) -> str:
+    """The refusal of an attribute that code of its owner would have to compute."""
+    return f"attribute {name!r} is computed by Python, which no kernel runs; give its value a name outside the kernel"
 
 
 ARRAY_METHODS = {
@@ -151,7 +158,7 @@ def wrong_arguments(function: str, reason: str, own: int) -> str:
 
 def of_function(function: Any) -> str:
     """A function to call instead of one that kernels cannot call, behind a semicolon; empty if none is known."""
-    module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
+    module, name = peek(function, "__module__"), peek(function, "__name__") or ""
     if name in MAKERS and module == "numpy":
         return "; declare a cuda.local.array or cuda.shared.array, or pass an array"
     if module == "numpy" and name in ITERATORS:
@@ -167,7 +174,7 @@ def of_function(function: Any) -> str:
         return f"; {BUILTINS[name]}"
     if str(module).startswith("smmux."):
         return "; call it on the host, outside kernels"
-    if str(module).startswith(("numpy.random", "random")) or type(getattr(function, "__self__", None)).__name__ in (
+    if str(module).startswith(("numpy.random", "random")) or type(peek(function, "__self__")).__name__ in (
         "RandomState",
         "Generator",
         "Random",

@@ -7,26 +7,16 @@ business there: a function `constant` gives the value of a compile-time constant
 from __future__ import annotations
 
 import ast
-import operator
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from smmux.compiler.constants import number
 from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.multiplex.syntax.build import names_in
 from smmux.parsing import expression
-
-CONSTANT_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
-    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}  # fmt: skip
-"""How operators of the syntax tree compute with constants."""
 
 Constant = Callable[[ast.expr], int | None]
 
@@ -41,7 +31,7 @@ class Array:
     source: FunctionSource
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fact:
     """What an expression can be."""
 
@@ -50,6 +40,15 @@ class Fact:
     const: Any = MISSING  # its value, or the captured object that it is
     items: tuple[Fact, ...] | None = None  # of a tuple
     rank: int | None = None  # of an array, 0 for an element; None if it is not known
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two facts say the same; objects are the same if they are one, whatever they think of each other."""
+        return isinstance(other, Fact) and (
+            (self.uniform, self.arrays, self.items, self.rank) == (other.uniform, other.arrays, other.items, other.rank)
+            and same(self.const, other.const)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def array(self) -> bool:
@@ -66,6 +65,11 @@ UNIFORM = Fact(True)
 VARYING = Fact(False)
 
 
+def same(a: Any, b: Any) -> bool:
+    """Whether two constants are one object, or the same number or text."""
+    return a is b or (type(a) is type(b) and (number(a) or type(a) is str) and repr(a) == repr(b))
+
+
 def known(value: Any) -> Fact:
     """A compile-time constant."""
     items = tuple(known(item) for item in value) if isinstance(value, tuple) else None
@@ -76,13 +80,13 @@ def join(a: Fact | None, b: Fact) -> Fact:
     """What covers both."""
     if a is None or a == b:
         return b
-    comparable = type(a.const) is type(b.const) and isinstance(a.const, int | float | str)
-    same = a.const is b.const or comparable and a.const == b.const
     items = None
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):
         items = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
     rank = a.rank if a.rank == b.rank or not b.arrays else b.rank if not a.arrays else None
-    return Fact(a.uniform and b.uniform, a.arrays | b.arrays, a.const if same else MISSING, items, rank)
+    return Fact(
+        a.uniform and b.uniform, a.arrays | b.arrays, a.const if same(a.const, b.const) else MISSING, items, rank
+    )
 
 
 # -- places in a program

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import cuda
+from smmux.compiler.constants import OPERATORS, SIGNS
 from smmux.compiler.frontend.source import assigned_names
 from smmux.multiplex.analysis.accesses import Jump, flat
-from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS, Array, Scope, Site, value_of
+from smmux.multiplex.analysis.facts import Array, Scope, Site, value_of
 from smmux.multiplex.analysis.frames import Analysis
 from smmux.multiplex.syntax.vocabulary import device_function
-from smmux.types import int32, int64, uint32, uint64
+from smmux.types import Scalar, int32, int64, uint32, uint64
 
 THREADS = 1024
 """Threads that a block can have at most."""
@@ -52,17 +53,16 @@ class Values:
 
     def of(self, scope: Scope, node: ast.expr) -> Numbers:
         """The values of an expression of a function."""
-        compute = CONSTANT_OPERATIONS.get(type(getattr(node, "op", None)))  # type: ignore[arg-type]
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd | ast.Invert) and compute:
-            return np.asarray(compute(self.of(scope, node.operand)))
-        if not isinstance(node, ast.BinOp) or compute is None or isinstance(node.op, ast.Div | ast.Pow):
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd | ast.Invert):
+            return np.asarray(SIGNS[type(node.op).__name__](self.of(scope, node.operand)))
+        if not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Div | ast.Pow | ast.MatMult):
             return self.leaf(scope, node)
         left, right = self.of(scope, node.left), self.of(scope, node.right)
         if isinstance(node.op, ast.FloorDiv | ast.Mod) and (right <= 0).any():
             raise UnknownError(f"{ast.unparse(node)} divides by what is not positive")
         if isinstance(node.op, ast.LShift | ast.RShift) and ((right < 0) | (right > 31)).any():
             raise UnknownError(f"{ast.unparse(node)} shifts by less than 0 or more than 31")
-        found: Numbers = np.asarray(compute(left, right))
+        found: Numbers = np.asarray(OPERATORS[type(node.op).__name__](left, right))
         if found.size > MAX_ELEMENTS or (np.abs(found) > MAX_INTEGER).any():
             raise UnknownError(f"{ast.unparse(node)} is too large")
         return found
@@ -89,7 +89,8 @@ class Values:
 
     def called(self, scope: Scope, node: ast.Call) -> Numbers:
         """The values that a device function without branches returns, or a conversion that changes none."""
-        if scope.source.resolve(node.func) in INTEGERS and len(node.args) == 1:
+        cast = scope.source.resolve(node.func)
+        if isinstance(cast, Scalar) and cast in INTEGERS and len(node.args) == 1:
             found = self.of(scope, node.args[0])
             if (found >= 0).all():
                 return found

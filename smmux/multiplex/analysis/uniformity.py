@@ -13,11 +13,12 @@ from dataclasses import replace
 from numbers import Integral
 
 from smmux import cuda, smm
+from smmux.compiler import constants
+from smmux.compiler.frontend.attributes import peek
 from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.language import Attribute, Dim3
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Jump, Loop, Piece, barriers, touches
 from smmux.multiplex.analysis.facts import (
-    CONSTANT_OPERATIONS,
     UNIFORM,
     VARYING,
     Array,
@@ -148,11 +149,12 @@ def operation(frame: Frame, node: ast.expr) -> Fact:
     """Operators: constants are computed, all else is uniform if the operands are."""
     operands = [frame.eval(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
     operators = node.ops if isinstance(node, ast.Compare) else [getattr(node, "op", None)]
-    compute = CONSTANT_OPERATIONS.get(type(operators[0])) if len(operators) == 1 else None  # type: ignore[arg-type]
-    values = [o.const for o in operands]
-    if compute is not None and all(isinstance(v, int | float) for v in values):
+    values = [constants.plain(o.const) for o in operands]
+    if len(operators) == 1 and operators[0] is not None and all(map(constants.number, values)):
         try:
-            return known(compute(*values))
+            return known(constants.compute(type(operators[0]).__name__, *values))
+        except constants.TooLong as reason:
+            raise refuse(frame.source, node, f"constant expression: {reason}") from None
         except (ArithmeticError, TypeError, ValueError):
             return UNIFORM
     return Fact(all(o.uniform for o in operands))
@@ -198,7 +200,7 @@ def call_of(frame: Frame, node: ast.Call) -> Fact:
         raise refuse(
             frame.source, node, f"the kernel manages shared memory itself: {MANAGED[id(function)]} stands here"
         )
-    definition = getattr(function, "definition", None)
+    definition = peek(function, "definition")
     if isinstance(definition, FunctionSource):
         return device_call(frame, node, definition)
     arguments = [frame.eval(a.value if isinstance(a, ast.Starred) else a) for a in node.args]

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from smmux.compiler.constants import COMPARISONS
 from smmux.multiplex.analysis.accesses import Barrier, Touch
 from smmux.multiplex.analysis.dataflow import Forward
-from smmux.multiplex.analysis.facts import CONSTANT_OPERATIONS
 from smmux.multiplex.analysis.frames import Analysis
 from smmux.multiplex.analysis.threads import THREADS, Numbers, UnknownError, Values
 
@@ -81,7 +81,7 @@ def _elements(analysis: Analysis, touch: Touch) -> Numbers:
 def _truth(values: Values, scope: Any, test: ast.expr) -> Numbers:
     """Whether a comparison holds in each thread."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        compute = CONSTANT_OPERATIONS.get(type(test.ops[0]))
+        compute = COMPARISONS.get(type(test.ops[0]).__name__)
         if compute is not None:
             return np.asarray(compute(values.of(scope, test.left), values.of(scope, test.comparators[0])))
     return np.asarray(values.of(scope, test) != 0)

@@ -20,9 +20,12 @@ from typing import Any
 import numpy as np
 
 from smmux import cuda, parsing
+from smmux.compiler import constants
+from smmux.compiler.frontend.attributes import peek
 from smmux.compiler.frontend.source import MISSING, FunctionSource
 from smmux.deep import deep
-from smmux.multiplex.syntax.build import at, names_in
+from smmux.multiplex.syntax.build import at
+from smmux.multiplex.syntax.vocabulary import calls
 from smmux.parsing import expression
 from smmux.types import Scalar
 
@@ -142,7 +145,9 @@ def same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and bool((a == b).all())
-    return isinstance(a, bool | int | float | str | tuple | np.generic) and repr(a) == repr(b)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return (constants.number(a) or type(a) is str or isinstance(a, np.generic)) and repr(a) == repr(b)
 
 
 def _of_cuda() -> Iterator[tuple[str, Any]]:
@@ -189,7 +194,7 @@ class _Flattener(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        declared = self.source.resolve(node.func) in (cuda.shared.array, cuda.local.array)
+        declared = calls(self.source, node, (cuda.shared.array, cuda.local.array))
         self.generic_visit(node)
         if declared:
             node.args[:1] = map(self.extents, node.args[:1])
@@ -201,10 +206,18 @@ class _Flattener(ast.NodeTransformer):
         """The shape of an array, computed: on a card Numba takes numbers and names of them, and no sums."""
         if isinstance(shape, ast.Tuple):
             shape.elts = [self.extents(item) for item in shape.elts]
-        elif isinstance(shape, ast.BinOp) and names_in(shape) <= self.program.names.keys():
-            code = compile(ast.Expression(shape), "<shape>", "eval")
-            return ast.copy_location(ast.Constant(eval(code, {"__builtins__": {}}, self.program.names)), shape)
+        elif isinstance(shape, ast.BinOp):
+            try:
+                value = constants.evaluate(shape, self.constant)
+            except (ArithmeticError, TypeError, ValueError) as reason:
+                raise self.source.error(shape, f"constant expression: {reason}") from None
+            return ast.copy_location(ast.Constant(value), shape) if value is not None else shape
         return shape
+
+    def constant(self, name: str) -> Any:
+        """The number that a name of the file stands for, or some other object, or None."""
+        value = self.program.names.get(name)
+        return value.item() if isinstance(value, np.integer) else value
 
     def chain(self, root: ast.Name, attributes: list[ast.Attribute]) -> ast.expr:
         """A name with attributes: its shortest captured part that the file can name becomes that name."""
@@ -238,7 +251,7 @@ class _Flattener(ast.NodeTransformer):
         if isinstance(value, types.ModuleType):
             known = value is cuda or value.__name__ in ("math", "numpy")
             return program.module(last, value) if known or whole else None
-        if isinstance(definition := getattr(value, "definition", None), FunctionSource):
+        if isinstance(definition := peek(value, "definition"), FunctionSource):
             return program.function(definition)
         if isinstance(value, Scalar):
             numba = "numba.types" if value.name == "float16" else "numba"  # which has all names but this one
@@ -251,8 +264,8 @@ class _Flattener(ast.NodeTransformer):
             return f"{program.module('cuda', cuda)}.{found}"  # the simulator knows no other spelling
         if (found := next((n for n, v in vars(np).items() if v is value and not n.startswith("_")), None)) is not None:
             return program.member("numpy", found, last, value)
-        module = getattr(value, "__module__", None)
-        if whole and isinstance(module, str) and hasattr(value, "__name__") and not module.startswith("smmux"):
+        module = peek(value, "__module__")
+        if whole and isinstance(module, str) and peek(value, "__name__") and not module.startswith("smmux"):
             return program.member(module, value.__name__, last, value)
         return None
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from smmux import cuda
+from smmux.compiler.frontend.attributes import peek
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.syntax.refusals import refuse
 
@@ -22,7 +23,7 @@ def calls(source: FunctionSource, node: ast.AST, functions: tuple[object, ...]) 
 
 def device_function(source: FunctionSource, node: ast.Call) -> FunctionSource | None:
     """The device function that a call is of."""
-    found = getattr(source.resolve(node.func), "definition", None)
+    found = peek(source.resolve(node.func), "definition")
     return found if isinstance(found, FunctionSource) else None
 
 

@@ -19,6 +19,7 @@ from functools import partial
 import numpy as np
 
 from smmux import cuda, smm
+from smmux.compiler.constants import refused_shape
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.multiplex.analysis.facts import single_values
@@ -192,6 +193,8 @@ class Division:
         found = tuple(i.const for i in value.items) if value.items is not None else (value.const,)
         if not all(isinstance(n, int) for n in found):
             raise self.refused("the shape has to be a compile-time constant")
+        if reason := refused_shape(found):
+            raise self.refused(reason)
         return found
 
     def written_shape(self) -> ast.expr:

@@ -15,6 +15,7 @@ from smmux.multiplex.forms.divided.parts import PRIVATE, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
 from smmux.multiplex.syntax.build import at
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
+from smmux.multiplex.syntax.vocabulary import calls
 from smmux.types import Scalar
 
 
@@ -167,7 +168,7 @@ def weak(source: FunctionSource, node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp):
         return weak(source, node.operand)
     if isinstance(node, ast.Call):
-        simple = source.resolve(node.func) in (min, max, abs, int, float, round)
+        simple = calls(source, node, (min, max, abs, int, float, round))
         return simple and all(weak(source, argument) for argument in node.args)
     return False
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from smmux import cuda
+from smmux.compiler.frontend.attributes import peek
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.language import Attribute, Dim3
@@ -20,7 +21,7 @@ from smmux.multiplex.forms.virtual.geometry import AXES, Merge
 from smmux.multiplex.syntax.build import at
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import functions
+from smmux.multiplex.syntax.vocabulary import calls, functions
 from smmux.parsing import expression, statement
 
 WARP_FUNCTIONS = (
@@ -37,7 +38,7 @@ def thread_axis(source: FunctionSource) -> int:
             place = function.resolve(node.value)
             if isinstance(place, Dim3) and place.name in ("threadIdx", "blockDim"):
                 axes.add(AXES.index(node.attr))
-        elif isinstance(node, ast.Call) and function.resolve(node.func) in (cuda.grid, cuda.gridsize):
+        elif calls(function, node, (cuda.grid, cuda.gridsize)):
             axes.add(_dimensions(function, node) - 1)
     return max(axes)
 
@@ -204,7 +205,7 @@ class _Rewriter(ast.NodeTransformer):
         function = self.source.resolve(node.func)
         if function is cuda.grid or function is cuda.gridsize:
             return at(expression(self.position(node, function is cuda.grid)), node)
-        definition = getattr(function, "definition", None)
+        definition = peek(function, "definition")
         if isinstance(definition, FunctionSource) and (changed := self.indices.function(definition)):
             self.redirect(node, definition, *changed)
         return node
