@@ -114,7 +114,7 @@ def test_geometry() -> None:
         fitted.geometry(6, 64)
     with pytest.raises(LaunchError, match="made to be launched"):
         fitted.simulate(2, 192, (a,))
-    assert "if block_id >= 7:" in fitted.source
+    assert "block_id < 7:" in fitted.source
 
 
 def test_text_of_the_kernel() -> None:

@@ -10,6 +10,7 @@ from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import barriers, touches
 from smmux.multiplex.analysis.dataflow import places
 from smmux.multiplex.analysis.uniformity import analysed
+from smmux.multiplex.syntax.direct import direct
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_accesses
 from smmux.multiplex.syntax.refusals import refuse
@@ -22,7 +23,7 @@ def outline(kernel: Kernel, *, held: bool = True) -> Draft:
     Arrays are declared by position, in the kernel itself: device functions that declare shared arrays are written out.
     In the last region, behind its barriers, `if a: return` becomes a condition on what follows.
     """
-    source = definition_of(kernel)
+    source = direct(definition_of(kernel))
     if kernel.device:
         raise refuse(source, None, f"{kernel.__name__} is a device function; passes work on kernels")
     if held:

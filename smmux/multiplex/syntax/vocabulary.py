@@ -27,8 +27,15 @@ def device_function(source: FunctionSource, node: ast.Call) -> FunctionSource | 
     return found if isinstance(found, FunctionSource) else None
 
 
+def from_outside(source: FunctionSource, node: ast.expr) -> bool:
+    """True for a name that a function captures, and for attributes of it."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id not in source.locals
+
+
 def functions(source: FunctionSource) -> Iterator[FunctionSource]:
-    """A kernel or device function, and all device functions that are called by it or by those."""
+    """A kernel or device function, and all device functions that it or those call or have at hand."""
     seen: set[FunctionSource] = set()
     waiting = [source]
     while waiting:
@@ -36,8 +43,18 @@ def functions(source: FunctionSource) -> Iterator[FunctionSource]:
         if function not in seen:
             seen.add(function)
             yield function
-            called = (device_function(function, n) for n in ast.walk(function.node) if isinstance(n, ast.Call))
-            waiting += [inner for inner in called if inner is not None]
+            named = [n for n in ast.walk(function.node) if isinstance(n, ast.Name | ast.Attribute)]
+            at_hand = [function.resolve(n) for n in named if from_outside(function, n)]
+            waiting += held_functions((*at_hand, *function.defaults.values()))
+
+
+def held_functions(value: object) -> Iterator[FunctionSource]:
+    """The device function that an object from outside is, or those of a tuple, a list or a dict."""
+    if isinstance(definition := getattr(value, "definition", None), FunctionSource):
+        yield definition
+    elif isinstance(value, tuple | list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from held_functions(item)
 
 
 def acts(source: FunctionSource, node: ast.AST) -> bool:

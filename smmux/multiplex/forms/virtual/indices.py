@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from smmux import cuda
-from smmux.compiler.frontend.attributes import peek
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.language import Attribute, Dim3
@@ -21,13 +20,15 @@ from smmux.multiplex.forms.virtual.geometry import AXES, Merge
 from smmux.multiplex.syntax.build import at
 from smmux.multiplex.syntax.draft import Names
 from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import calls, functions
+from smmux.multiplex.syntax.vocabulary import calls, from_outside, functions, held_functions
 from smmux.parsing import expression, statement
 
 WARP_FUNCTIONS = (
     cuda.shfl_sync, cuda.shfl_up_sync, cuda.shfl_down_sync, cuda.shfl_xor_sync, cuda.all_sync, cuda.any_sync,
     cuda.eq_sync, cuda.ballot_sync, cuda.activemask, cuda.syncwarp,
 )  # fmt: skip
+
+POSITIONS = (cuda.grid, cuda.gridsize)
 
 
 def thread_axis(source: FunctionSource) -> int:
@@ -38,7 +39,7 @@ def thread_axis(source: FunctionSource) -> int:
             place = function.resolve(node.value)
             if isinstance(place, Dim3) and place.name in ("threadIdx", "blockDim"):
                 axes.add(AXES.index(node.attr))
-        elif calls(function, node, (cuda.grid, cuda.gridsize)):
+        elif calls(function, node, POSITIONS):
             axes.add(_dimensions(function, node) - 1)
     return max(axes)
 
@@ -55,7 +56,8 @@ def _nodes(source: FunctionSource) -> Iterator[tuple[FunctionSource, ast.AST]]:
     return ((function, node) for function in functions(source) for node in ast.walk(function.node))
 
 
-def _dimensions(source: FunctionSource, call: ast.Call) -> int:
+def _dimensions(source: FunctionSource, call: ast.AST) -> int:
+    assert isinstance(call, ast.Call)
     value = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
     if value not in (1, 2, 3):
         raise refuse(source, call, "the number of dimensions has to be the literal 1, 2 or 3")
@@ -104,13 +106,16 @@ class Indices:
 
         names: where changed functions become known.
         """
+        return self._rewritten(source, tree, names).used
+
+    def _rewritten(self, source: FunctionSource, tree: ast.FunctionDef, names: Names) -> _Rewriter:
         rewriter = _Rewriter(self, source, names)
         rewriter.visit(tree)
         names.added |= rewriter.redirected
-        return rewriter.used
+        return rewriter
 
     def function(self, source: FunctionSource) -> tuple[Kernel, list[str]] | None:
-        """A device function that takes virtual indices, and which; None if it needs none."""
+        """A device function that sees virtual blocks, and the virtual indices that it takes; None if it can stay."""
         if source not in self.functions:
             self.functions[source] = None  # recursion is refused elsewhere
             self.functions[source] = self._function(source)
@@ -119,10 +124,10 @@ class Indices:
     def _function(self, source: FunctionSource) -> tuple[Kernel, list[str]] | None:
         tree = copy.deepcopy(source.node)
         names = Names(source, tree)
-        used = self.rewrite(source, tree, names)
-        extra = [name for name in self.all if name in used]
-        if not extra and not names.added:
+        rewriter = self._rewritten(source, tree, names)
+        if not rewriter.changed:
             return None
+        extra = [name for name in self.all if name in rewriter.used]
         for name in extra:
             if name in names.taken or name in source.locals:
                 raise refuse(source, None, f"{source.name!r} has a variable {name!r} of its own")
@@ -131,13 +136,18 @@ class Indices:
         captured = {**source.captured, **names.added}
         return Kernel(replace(source, node=ast.fix_missing_locations(tree), captured=captured)), extra
 
+    def in_grid(self) -> tuple[str, ...]:
+        """What is true for the virtual blocks that the grid has, if there are others too: those of the last block."""
+        if not self.merge.excess:
+            return ()
+        assert self.merge.grid
+        self.used.add(self.block_index)
+        return (f"{self.block_index} < {self.merge.grid[self.merge.grid_axis]}",)
+
     # -- definitions
 
     def define(self, tree: ast.FunctionDef) -> None:
-        """Put the definitions of the virtual indices behind the docstring of a kernel's tree.
-
-        There too is the guard against virtual blocks that the grid does not have.
-        """
+        """Put the definitions of the virtual indices behind the docstring of a kernel's tree."""
         uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == self.virtual_thread]
         other = [s for s in tree.body if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)]
         alias = next((s for s in other if uses == [s.value]), None)  # `t = cuda.threadIdx.x` defines it
@@ -152,11 +162,8 @@ class Indices:
             alias.value = at(expression(within), alias)
         elif self.virtual_thread in self.used:
             lines.append(f"{self.virtual_thread} = {within}")
-        if self.block_index in self.used or self.merge.excess:
+        if self.block_index in self.used:
             lines.append(f"{self.block_index} = {n} * {self.module}.blockIdx.{self.grid_axis} + {self.virtual_block}")
-        if self.merge.excess:
-            assert self.merge.grid
-            lines.append(f"if {self.block_index} >= {self.merge.grid[self.merge.grid_axis]}:\n    return")
         tree.body[1:1] = [at(statement(line), tree.body[0]) for line in lines]
 
 
@@ -166,48 +173,62 @@ def _modulo(size: int) -> str:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Rewrites the indices of one function; names: where changed functions become known."""
+    """Rewrites the indices of one direct function; names: where changed functions become known.
+
+    changed: whether there was anything to rewrite, if only the size of a grid. used: virtual indices that it needs.
+    redirected: changed functions by the names that this one calls them by.
+    """
 
     def __init__(self, indices: Indices, source: FunctionSource, names: Names) -> None:
         self.indices, self.source, self.names = indices, source, names
-        self.used: set[str] = set()  # of the virtual indices
-        self.redirected: dict[str, Kernel] = {}  # changed functions by the names that this one calls them by
+        self.changed = False
+        self.used: set[str] = set()
+        self.redirected: dict[str, Kernel] = {}
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if not from_outside(self.source, node):
+            node.value = self.visit(node.value)
+            return node
         place = self.source.resolve(node.value)
-        if isinstance(place, Dim3) and node.attr in AXES and self.captured(node.value):
+        if isinstance(place, Dim3) and node.attr in AXES:
             text = self.virtual(place, node.attr)
             return node if text is None else at(expression(text), node)
-        self.refuse_whole(node)
-        if not self.captured(node):
-            node.value = self.visit(node.value)
-        return node
+        return self.mentioned(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        self.refuse_whole(node)
-        return node
-
-    def captured(self, node: ast.expr) -> bool:
-        """True for a name from outside, and for attributes of it."""
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        return isinstance(node, ast.Name) and node.id not in self.source.locals
-
-    def refuse_whole(self, node: ast.expr) -> None:
-        """An index without its component cannot be followed."""
-        if self.captured(node) and isinstance(self.source.resolve(node), Dim3):
-            raise refuse(self.source, node, f"write {ast.unparse(node)} with its component: .x, .y or .z")
+        return self.mentioned(node) if from_outside(self.source, node) else node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        if not self.captured(node.func):
+        if not from_outside(self.source, node.func):
+            self.generic_visit(node)
             return node
+        node.args = [self.visit(argument) for argument in node.args]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
         function = self.source.resolve(node.func)
-        if function is cuda.grid or function is cuda.gridsize:
+        if any(function is each for each in POSITIONS):
             return at(expression(self.position(node, function is cuda.grid)), node)
-        definition = peek(function, "definition")
+        definition = getattr(function, "definition", None)
         if isinstance(definition, FunctionSource) and (changed := self.indices.function(definition)):
             self.redirect(node, definition, *changed)
+        return node
+
+    def mentioned(self, node: ast.Name | ast.Attribute) -> ast.expr:
+        """An object from outside that is not called here; refused if virtual blocks must have another one."""
+        found, text = self.source.resolve(node), ast.unparse(node)
+        if isinstance(found, Dim3):
+            raise refuse(self.source, node, f"write {text} with its component: .x, .y or .z")
+        if found is cuda or any(found is each for each in POSITIONS):
+            raise refuse(
+                self.source, node, f"virtual blocks have indices of their own: use {text} only by its own name"
+            )
+        changed = [(function, self.indices.function(function)) for function in held_functions(found)]
+        for function, kernel in changed:
+            if kernel is None:
+                continue
+            if kernel[1] or getattr(found, "definition", None) is not function:
+                why = "reads the place of a thread or the size of the grid, which virtual blocks have of their own"
+                raise refuse(self.source, node, f"{function.name!r} {why}: call it by its own name")
+            return at(ast.Name(self.known_as(function, kernel[0], node), ast.Load()), node)
         return node
 
     def position(self, node: ast.Call, grid: bool) -> str:
@@ -228,6 +249,7 @@ class _Rewriter(ast.NodeTransformer):
     def virtual(self, place: Dim3, axis: str) -> str | None:
         """The text of a virtual component, None for a real one."""
         text = self.indices.component(place, axis)
+        self.changed |= text is not None
         if text in self.indices.all:
             self.used.add(text)
         return text
@@ -236,11 +258,7 @@ class _Rewriter(ast.NodeTransformer):
         """Call the changed function, with the indices it takes."""
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             raise refuse(self.source, node, f"{before.name!r} uses thread or block indices: call it without * or **")
-        name = next((name for name, value in self.redirected.items() if value is function), "")
-        if not name and isinstance(node.func, ast.Name) and node.func.id not in self.redirected:
-            name = node.func.id
-        name = name or self.names.new(before.name, f"virtual_{before.name}")
-        self.redirected[name] = function
+        name = self.known_as(before, function, node.func)
         self.used |= set(extra)
         node.func = at(ast.Name(name, ast.Load()), node.func)
         required = len(before.node.args.args) - len(before.node.args.defaults)
@@ -248,3 +266,13 @@ class _Rewriter(ast.NodeTransformer):
             node.args[required:required] = [at(ast.Name(name, ast.Load()), node) for name in extra]
         else:
             node.keywords += [at(ast.keyword(name, ast.Name(name, ast.Load())), node) for name in extra]
+
+    def known_as(self, before: FunctionSource, function: Kernel, node: ast.expr) -> str:
+        """What this function calls a changed one: by the name that it had here, if it had a simple one."""
+        self.changed = True
+        name = next((name for name, value in self.redirected.items() if value is function), "")
+        if not name and isinstance(node, ast.Name) and node.id not in self.redirected:
+            name = node.id
+        name = name or self.names.new(before.name, f"virtual_{before.name}")
+        self.redirected[name] = function
+        return name

@@ -18,6 +18,7 @@ from smmux.compiler.frontend.source import assigned_names
 from smmux.multiplex.analysis.accesses import Block, Loop, Piece, escaping, touches
 from smmux.multiplex.analysis.scalars import exposed
 from smmux.multiplex.forms.virtual.control import Conditions, Control, Uneven, heads, segments
+from smmux.multiplex.forms.virtual.in_use import InUse
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.regions.find import is_barrier, synchronises
 from smmux.multiplex.regions.loads import works
@@ -43,9 +44,7 @@ class Turns:
         self.uneven = Uneven(draft, indices, control)
         self.n = indices.merge.n
         self.barrier = f"{indices.module}.syncthreads()"
-        self.pending = False  # shared memory may still be in use by the virtual block that was last
-        self.left = False  # it may be where the loop around is left, or its trip cut short
-        self.first = True  # no region has been met yet, nor a loop around one
+        self.in_use = InUse()
 
     # -- outside regions
 
@@ -73,7 +72,7 @@ class Turns:
         call = self.counts(piece.node)
         if not is_barrier(piece) and call is None:
             return self.compound(piece, conditions, self.outside)
-        self.pending = False
+        self.in_use.barrier()
         if call is None:
             return [piece.node]
         turns = (self.in_turn(str(turn), conditions) for turn in range(self.n))
@@ -81,7 +80,8 @@ class Turns:
 
     def guarded(self, pieces: Sequence[Piece], conditions: Conditions) -> list[ast.stmt]:
         """Statements for the virtual blocks that take part, but for those that all threads have to execute."""
-        self.left |= self.pending and any(escaping(pieces))
+        if any(escaping(pieces)):
+            self.in_use.jump()
         if not conditions:
             return [piece.node for piece in pieces]
         for piece in pieces:
@@ -114,33 +114,32 @@ class Turns:
         if any(calls(self.source, n, COUNTING) for head in heads(node) for n in ast.walk(head)):
             why = "a condition on threads of the block counts those of all virtual blocks; assign it to a variable"
             raise refuse(self.source, node, why)
+        regions = self.usage.within(piece)
         if isinstance(node, ast.For | ast.While):
             if node.orelse:
                 raise refuse(self.source, node, "else after a loop with barriers is not supported")
-            self.first = self.first and not self.usage.within(piece)
+            if regions:
+                self.in_use.region()  # of the trip before
         if self.control.differs(node):
             return self.shared(piece, conditions, write)
         made = shell(node)
-        entered, left = self.pending, self.left
-        self.left = left and not piece.loops
-        before = self.pending = self.pending or piece.loops and self.usage.within(piece)
-        made.body = write(piece.blocks[0], conditions) or [at(ast.Pass(), node)]
-        if not piece.loops:
-            after, self.pending = self.pending, before
-            made.orelse = write(piece.blocks[1], conditions)
-            self.pending |= after
+        if isinstance(node, ast.If):
+            with self.in_use.branch() as other_side:
+                made.body = write(piece.blocks[0], conditions) or [at(ast.Pass(), node)]
+                other_side()
+                made.orelse = write(piece.blocks[1], conditions)
             return [made]
-        always = any(isinstance(event, Loop) and event.always for event in piece.events)  # it makes a trip
-        self.pending, self.left = self.pending or self.left or entered and not always, left
+        always = any(isinstance(event, Loop) and event.always for event in piece.events)
+        with self.in_use.loop(regions, always):
+            made.body = write(piece.blocks[0], conditions) or [at(ast.Pass(), node)]
         return [made]
 
     def shared(self, piece: Piece, conditions: Conditions, write: Write) -> list[ast.stmt]:
         """A loop or condition that differs between virtual blocks: all go through it."""
         made: list[ast.stmt] = []
         for way in self.uneven.ways(piece, conditions):
-            self.pending = (self.pending or way.loop is not None) and not way.synchronised
-            body = [*way.head, *write(way.block, (way.active,)), *way.tail]
-            self.pending = self.pending and not way.synchronised
+            with self.in_use.shared(way.loop is not None, way.synchronised):
+                body = [*way.head, *write(way.block, (way.active,)), *way.tail]
             made += way.front
             if way.loop is None:
                 made += body
@@ -157,14 +156,14 @@ class Turns:
         """A region behind what has been made, by one virtual block after the other, and the statements before it."""
         declarations = [p.node for p in pieces if self.control.declares(p)]
         pieces = [p for p in pieces if not self.control.declares(p)]
-        task = self.overlap.task(before, pieces, self.first) if self.overlap else None
-        self.first = False
+        first = self.in_use.region()
+        task = self.overlap.task(before, pieces, first) if self.overlap else None
         made += self.guarded(before[: task.start] if task else before, conditions)
         if task is not None:
             self.alone(made, "0", copy.deepcopy(task.run), conditions)
         front = pieces[0].node
         made += declarations
-        if self.pending:
+        if self.in_use.now:
             made.append(at(statement(self.barrier), front))
         clobbered = sorted(self.control.clobbered(pieces) & exposed(self.source, [p.node for p in pieces]))
         saved = {name: self.names.new(f"{name}_before") for name in clobbered}
@@ -178,20 +177,19 @@ class Turns:
         """All turns of a region: one after the other for two, as a loop for more."""
         barrier = at(statement(self.barrier), pieces[-1].node)
         if self.n == 2:
-            self.pending = True
-            first, second = self.turn_of("0", pieces, conditions, task), self.turn_of("1", pieces, conditions, None)
-            self.pending = self.pending or not self.met(pieces)
+            with self.in_use.two_turns(self.met(pieces)):
+                first, second = self.turn_of("0", pieces, conditions, task), self.turn_of("1", pieces, conditions, None)
             return [*first, barrier, *restored, *second]
         name = self.names.new("turn", "v_turn")
         loop = at(statement(f"for {name} in range({self.n}):\n    pass"), pieces[0].node)
         assert isinstance(loop, ast.For)
         loop.body = [*restored, *self.turn_of(name, pieces, conditions, None), barrier]
         self.names.taken.discard(name)  # free for the next region
-        self.pending = False
+        self.in_use.barrier()
         return [loop]
 
     def met(self, pieces: Sequence[Piece]) -> bool:
-        """Whether a barrier is the last thing in a turn, or a loop that differs, which has seen to `pending` itself."""
+        """Whether a barrier is the last thing in a turn, or a loop that differs, which has said what is in use."""
         last = pieces[-1]
         if not synchronises(last) or self.control.differs(last.node):
             return synchronises(last)

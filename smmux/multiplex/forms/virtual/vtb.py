@@ -18,6 +18,7 @@ from smmux.multiplex.forms.virtual.turns import Overlap, Turns
 from smmux.multiplex.regions.find import find
 from smmux.multiplex.regions.loads import REGISTERS, peel, stage
 from smmux.multiplex.regions.outline import outline
+from smmux.multiplex.syntax.direct import direct
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_barriers
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
@@ -79,7 +80,7 @@ def vtb_pipe(
 
 def merged(kernel: Kernel, n: int, grid: Size | None, block: Size | None) -> Merge:
     """How blocks of a kernel are put together."""
-    source = definition_of(kernel)
+    source = direct(definition_of(kernel))
     if type(n) is not int or not 2 <= n <= MOST_THREADS:
         why = f"n, the number of virtual blocks in a thread block, is 2 to {MOST_THREADS}, not {n!r}"
         raise refuse(source, None, why)
@@ -114,7 +115,7 @@ def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), ov
     if shared := control.deciding & {array.name for array in analysis.arrays.values() if array.space in OF_BLOCKS}:
         control = Control(analysis, usage, tainted(draft.source, draft.tree, seeds | shared))
     overlap = Overlap(draft, control) if overlapping else None
-    draft.tree.body[:] = Turns(draft, indices, control, overlap).outside(analysis.body, ())
+    draft.tree.body[:] = Turns(draft, indices, control, overlap).outside(analysis.body, indices.in_grid())
     draft.changed()
     return indices
 
