@@ -266,7 +266,7 @@ static void sync_grid(struct gpu *g) {
     for (uint32_t i = 0; i < cfg->sm_count; i++) {
         if (!g->sms[i].grid_arrived) continue;
         g->sms[i].grid_arrived = 0;
-        sm_add_block(&g->sms[i], GRID_RELEASE, last + cfg->grid_sync);
+        block_add(&g->sms[i], GRID_RELEASE, last + cfg->grid_sync);
     }
     for (uint32_t group = 0; group < g->groups; group++) report(g, group);
 }

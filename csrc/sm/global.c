@@ -1,12 +1,14 @@
-/* Global, local and texture accesses: coalescing, caches, packets out and replies in. */
+#include "sm/global.h"
+
 #include <assert.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/hints.h"
-#include "sm/memop.h"
+#include "sm/lsu.h"
 #include "sm/preload.h"
 #include "sm/record.h"
+#include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
 /* ---- global and local memory ------------------------------------------------------------- */

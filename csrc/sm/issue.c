@@ -1,10 +1,13 @@
-/* One instruction of one warp: guard, unit, effect, scoreboard. */
+#include "sm/issue.h"
+
 #include <assert.h>
 
 #include "base/bits.h"
 #include "base/hints.h"
 #include "sm/check.h"
 #include "sm/exec.h"
+#include "sm/idle.h"
+#include "sm/lsu.h"
 #include "sm/print.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"

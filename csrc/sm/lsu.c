@@ -1,5 +1,4 @@
-/* The load/store unit: addresses, checks, shared-memory banks, constants. */
-#include "sm/memop.h"
+#include "sm/lsu.h"
 
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "base/hints.h"
 #include "kernel/lanes.h"
 #include "sm/check.h"
+#include "sm/global.h"
 #include "sm/record.h"
 #include "sm/scoreboard.h"
 #include "sm/smem.h"

@@ -27,6 +27,17 @@ struct scheduler_policy {
 #define POLICY_scheduler(name, doc) extern const struct scheduler_policy scheduler_##name;
 #include "tables/policies.def"
 
+/* What the scheduler would issue next. */
+struct choice sched_pick(struct sm *sm, struct scheduler *s);
+/* The warps that can issue in the scheduler's slot. */
+uint64_t sched_able(struct sm *sm, struct scheduler *s);
+/* Those of some warps that could take the slot whose turn comes before that of any others that
+ * could. */
+uint64_t sched_before(const struct sm *sm, const struct scheduler *s, uint64_t warps,
+                      uint64_t others);
+/* Are the warp's operands and its unit ready at cycle t? */
+bool sched_can_issue(const struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t);
+
 /* The policy of that number. */
 const struct scheduler_policy *scheduler_policy(uint32_t number);
 

@@ -7,6 +7,8 @@
 #include "base/hints.h"
 #include "base/lines.h"
 #include "sm/check.h"
+#include "sm/global.h"
+#include "sm/issue.h"
 #include "sm/preload.h"
 #include "sm/print.h"
 #include "sm/record.h"
