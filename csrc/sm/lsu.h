@@ -4,9 +4,10 @@
 
 #include "sm/memop.h"
 
-/* Issue a memory instruction, and hold its unit; false if it has to wait, or faulted. */
-bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
-               uint64_t t);
+/* Issue a memory instruction of a warp of that sub-core, and hold its unit; false if it has to
+ * wait, or faulted. */
+bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const struct uop *u,
+               uint32_t active, uint64_t t);
 
 /* ---- for all accesses --------------------------------------------------------------------- */
 

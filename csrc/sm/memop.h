@@ -9,9 +9,10 @@
 /* The warp's instruction at cycle t, and for whom it is done. */
 struct memop {
     struct sm *sm;
+    const struct subcore *core;
     struct warp *w;
     const struct uop *u;
-    uint32_t warp, pc, active, unit;
+    uint32_t warp, pc, active;
     uint64_t t;
     uint32_t addr[32]; /* per lane; inactive lanes hold an arbitrary value */
 };

@@ -1,4 +1,4 @@
-/* One streaming multiprocessor: scoreboard, schedulers, units, barriers, shared memory.
+/* One streaming multiprocessor: scoreboard, sub-cores, barriers, shared memory.
  * It touches the rest of the chip only through its port and its lists of blocks. */
 #ifndef SMMUX_SM_H
 #define SMMUX_SM_H
@@ -9,16 +9,16 @@
 #include "sm/block.h"
 #include "sm/smcache.h"
 #include "sm/smm.h"
+#include "sm/subcore.h"
 #include "sm/warp.h"
 
-#define MAX_WARPS      64u
-#define MAX_BLOCKS     32u
-#define MAX_SCHEDULERS 4u
-#define LOCAL_BASE     0xc0000000u /* device address of local memory; arrays lie below */
-#define CONST_BASE     0xfe000000u /* device address of constant memory */
-#define CODE_BASE      0xff000000u /* device address of the program */
-#define NEVER          UINT64_MAX
-#define READY_PENDING  UINT64_MAX /* a register that a memory reply will write */
+#define MAX_WARPS     64u
+#define MAX_BLOCKS    32u
+#define LOCAL_BASE    0xc0000000u /* device address of local memory; arrays lie below */
+#define CONST_BASE    0xfe000000u /* device address of constant memory */
+#define CODE_BASE     0xff000000u /* device address of the program */
+#define NEVER         UINT64_MAX
+#define READY_PENDING UINT64_MAX /* a register that a memory reply will write */
 
 /* Why a warp cannot issue, generated from waits.def. */
 enum wait {
@@ -67,29 +67,10 @@ struct machine {
     uint32_t check;    /* enum check_mode */
 };
 
-/* What a scheduler would issue next, and when. */
-struct choice {
-    uint64_t t;
-    uint32_t warp;
-    uint32_t units; /* bit per unit_free that it may take */
-};
-
-/* A warp scheduler. Its warps are bits of masks: ready ones want an issue slot and their unit,
- * waiting ones are ready at ready_at, all others sleep until something happens. */
-struct scheduler {
-    uint64_t slot; /* earliest next issue */
-    uint64_t ready, waiting;
-    uint64_t wake;              /* no waiting warp is ready before */
-    struct choice choice;       /* valid unless the SM's stale bit says otherwise */
-    uint32_t last;              /* warp slot that issued last */
-    uint8_t unit[4];            /* index into unit_free for enum unit SP, SFU, LSU */
-    uint16_t units[UNIT_COUNT]; /* bits of those that an enum unit may take */
-};
-
 struct sm {
     /* hot: scanned at every issue */
-    _Alignas(64) struct scheduler sched[MAX_SCHEDULERS];
-    uint64_t unit_free[16];
+    _Alignas(64) struct subcore subcores[MAX_SUBCORES];
+    struct units units;
     uint64_t users[UNIT_COUNT];   /* warps whose next instruction takes such a unit */
     uint64_t ready_at[MAX_WARPS]; /* scoreboard and waits, not units; NEVER for a sleeping warp */
     uint64_t held[MAX_WARPS];     /* a warp issues not before, having issued (warp_interval) */
@@ -98,19 +79,18 @@ struct sm {
     uint32_t fetch_mask;         /* which of the next row a warp looks at: its own, or the first */
     uint32_t fetched[MAX_WARPS]; /* piece of the program in a warp's buffer; without buffers the one
                                     most recently used in [0]; or CACHE_NONE */
-    uint32_t stale;              /* bit per scheduler: its choice must be made again */
-    uint32_t common_units;       /* bits of unit_free that several schedulers take */
+    uint32_t stale;              /* bit per sub-core: its choice must be made again */
     uint32_t turn;               /* the scheduler that is first of those that issue at one time */
     uint32_t warp_limit;         /* warp slots in use are below */
     uint32_t order_count;
     uint64_t order[MAX_BLOCKS]; /* warp slots of the blocks that have started, oldest first */
-    uint8_t scheduler_of[MAX_WARPS];
+    uint8_t subcore_of[MAX_WARPS];
     const struct machine *m;
     const struct scheduler_policy *policy; /* scheduler.h */
     struct counters count;
-    struct pc_counters *pc_count;              /* per instruction, NULL if not wanted */
-    struct check *check;                       /* NULL if not wanted */
-    uint64_t policy_memory[MAX_SCHEDULERS][2]; /* what it keeps per scheduler, 0 at first */
+    struct pc_counters *pc_count;            /* per instruction, NULL if not wanted */
+    struct check *check;                     /* NULL if not wanted */
+    uint64_t policy_memory[MAX_SUBCORES][2]; /* what it keeps per scheduler, 0 at first */
     /* warm */
     struct warp warps[MAX_WARPS];
     struct port *port;

@@ -127,7 +127,7 @@ DECLARED_ELSEWHERE = {
     "tiles": "preload",
     "sched": "scheduler",
 }
-"""Files of the machine that have no header of their own, or a second one, and the header that declares what they define."""
+"""Files of the machine that have no header of their own, or a second one, and which one declares what they define."""
 
 
 def test_a_header_of_the_machine_declares_what_its_file_defines():
