@@ -14,8 +14,12 @@ BUILD: Final[str]
 
 # Tables, generated from csrc/tables/*.def.
 
-OPS: Final[dict[str, tuple[int, str, str, str]]]
-"""PTX name -> (code, unit, latency class, operands)."""
+OPS: Final[dict[str, tuple[int, tuple[str, ...], str, str]]]
+"""PTX name -> (code, traits, latency class, operands)."""
+TRAITS: Final[dict[str, str]]
+"""What is known of an operation: trait -> what it says."""
+UNITS: Final[list[tuple[str, str]]]
+"""Kinds of execution units in the order of their numbers: (name, what they are)."""
 CLASSES: Final[dict[str, tuple[int, str]]]
 """Latency class -> (code, what it holds)."""
 CONFIG: Final[list[tuple[str, str, int, int, str]]]

@@ -119,7 +119,7 @@ def _operations(seed: int) -> str:
     for operand in operands:
         chosen = rng.random(256) < 0.5
         operand[chosen] = rng.choice(np.array(SPECIAL, np.uint32), int(chosen.sum()))
-    rows = [(name, row[3].split(",")) for name, row in _core.OPS.items() if row[1] not in ("LSU", "CTRL") and row[3]]
+    rows = [(name, row[3].split(",")) for name, row in _core.OPS.items() if set(row[1]) <= {"cross"} and row[3]]
     out = np.zeros((2 * len(rows), 256), np.uint32)
     a = Assembler()
     a("shl.b32", d=0, a=TID_X, b=a.imm(2))

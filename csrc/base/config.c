@@ -15,6 +15,8 @@ struct range {
 static const struct range ranges[] = {
 #define PARAM(name, unit, min, max, doc) {#name, min, max},
 #include "tables/config.def"
+#define CLASS(id, name, doc) {"unit_" #name, 0, UNIT_KINDS - 1},
+#include "tables/classes.def"
 #define CLASS(id, name, doc) {"lat_" #name, 1, 60000},
 #include "tables/classes.def"
 #define CLASS(id, name, doc) {"issue_" #name, 1, 60000},
@@ -41,6 +43,22 @@ static bool is_whole(uint32_t bytes, uint32_t unit) { return bytes % unit == 0; 
 
 static uint32_t slice_bytes(const struct config *c) {
     return c->l2_bytes / (c->partitions * c->l2_slices);
+}
+
+uint32_t config_units(const struct config *c, enum unit kind) {
+    const uint32_t counts[UNIT_KINDS] = {
+#define UNIT(id, name, least, most, doc) c->name##_units,
+#include "tables/units.def"
+    };
+    return counts[kind];
+}
+
+static const char *unit_name(uint32_t kind) {
+    static const char *const names[UNIT_KINDS] = {
+#define UNIT(id, name, least, most, doc) #name,
+#include "tables/units.def"
+    };
+    return names[kind];
 }
 
 static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }

@@ -7,10 +7,19 @@
 #include "base/errors.h"
 #include "base/policies.h"
 
+/* Kinds of execution units, in the order of units.def. */
+enum unit {
+#define UNIT(id, name, least, most, doc) UNIT_##id,
+#include "tables/units.def"
+    UNIT_KINDS
+};
+
 /* All parameters, as many uint32_t side by side. */
 struct config {
 #define PARAM(name, unit, min, max, doc) uint32_t name;
 #include "tables/config.def"
+#define CLASS(id, name, doc) uint32_t unit_##name;
+#include "tables/classes.def"
 #define CLASS(id, name, doc) uint32_t lat_##name;
 #include "tables/classes.def"
 #define CLASS(id, name, doc) uint32_t issue_##name;
@@ -23,6 +32,8 @@ enum config_most {
 #include "tables/config.def"
 };
 
+/* How many units of a kind an SM has. */
+uint32_t config_units(const struct config *c, enum unit kind);
 /* Refuse parameters outside the ranges of config.def, and those that break a rule of rules.def. */
 enum error config_check(const struct config *c, struct fault *f);
 /* Refuse what breaks a rule of detailed memory, whichever memory the machine has. */

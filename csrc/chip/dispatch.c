@@ -10,7 +10,7 @@ void dispatch_fill(struct dispatch *d, struct sm *sms) {
         for (uint32_t tpc = 0; tpc < tpcs && d->next < d->total; tpc++) {
             const uint32_t sm = tpc * cfg->sms_per_tpc + round % cfg->sms_per_tpc;
             if (sm < cfg->sm_count)
-                sm_add_block(&sms[sm], d->next++, (uint64_t)round * cfg->dispatch_interval);
+                block_add(&sms[sm], d->next++, (uint64_t)round * cfg->dispatch_interval);
         }
 }
 
@@ -40,6 +40,6 @@ void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end) {
         const uint64_t finished = take_finished(sm);
         d->finished++;
         assert(d->finished <= d->next);
-        if (d->next < d->total) sm_add_block(sm, d->next++, finished + d->cfg->block_start);
+        if (d->next < d->total) block_add(sm, d->next++, finished + d->cfg->block_start);
     }
 }

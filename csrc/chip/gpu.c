@@ -91,7 +91,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
         if ((e = sm_init(&g->sms[i], i, &g->machine, &g->ports[i]))) return e;
     if (cfg->icache2_bytes && (e = create_supply(g))) return e;
     if ((e = memsys_create(&g->mem, cfg, cfg->sm_count, preloads))) return e;
-    if (l->trace && (e = memsys_trace(g->mem))) return e;
+    if (l->trace && (e = g->mem->model->trace(g->mem))) return e;
     g->dispatch = (struct dispatch){.cfg = cfg,
                                     .residency = out->residency,
                                     .total = l->dims.grid[0] * l->dims.grid[1] * l->dims.grid[2]};
@@ -101,7 +101,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
 static void destroy(struct gpu *g) {
     watch_free(&g->watch);
     pool_destroy(g->pool);
-    memsys_destroy(g->mem);
+    if (g->mem) g->mem->model->destroy(g->mem);
     for (uint32_t i = 0; i < g->second_count; i++) second_destroy(g->seconds[i]);
     third_destroy(g->third);
     free(g->seconds);
@@ -170,7 +170,7 @@ static void run_group(void *context, uint32_t group) {
     report(g, group);
     if (g->reports[group].reach < g->window_end) return;
     for (uint32_t i = 0; i < tpcs_of(g, group); i++)
-        memsys_send(g->mem, group * g->group_tpcs + i, g->ports, g->window_end);
+        g->mem->model->send(g->mem, group * g->group_tpcs + i, g->ports, g->window_end);
 }
 
 /* One item of a pass. Partitions come first: where all transactions go to one of them, it is the
@@ -178,12 +178,12 @@ static void run_group(void *context, uint32_t group) {
 static void run_item(void *context, uint32_t item) {
     struct gpu *g = context;
     if (item < g->partitions) {
-        memsys_partition(g->mem, item);
+        g->mem->model->partition(g->mem, item);
         return;
     }
     const uint32_t group = item - g->partitions;
     for (uint32_t i = 0; i < tpcs_of(g, group); i++)
-        memsys_receive(g->mem, group * g->group_tpcs + i, g->ports);
+        g->mem->model->receive(g->mem, group * g->group_tpcs + i, g->ports);
     run_group(g, group);
 }
 
@@ -191,7 +191,7 @@ static void run_item(void *context, uint32_t item) {
  * touches all SMs. */
 static uint32_t window_of(const struct gpu *g, bool lag) {
     const struct launch *l = g->l;
-    uint32_t w = memsys_min_reply(g->mem);
+    uint32_t w = g->mem->model->min_reply(g->mem);
     if (lag && w > 1) w /= 2;
     if (w > MAX_WINDOW) w = MAX_WINDOW;
     return l->window && l->window < w ? l->window : w;
@@ -212,7 +212,7 @@ static bool first_fault(const struct gpu *g, struct fault *out) {
 
 /* A cycle before which nothing happens, as far as SMs and memory know. */
 static uint64_t next_cycle(const struct gpu *g) {
-    uint64_t at = memsys_next_reply(g->mem);
+    uint64_t at = g->mem->model->next_reply(g->mem);
     for (uint32_t group = 0; group < g->groups; group++)
         if (g->reports[group].next < at) at = g->reports[group].next;
     return at;
@@ -221,7 +221,7 @@ static uint64_t next_cycle(const struct gpu *g) {
 /* The end of the window that begins at t: W cycles after the first event, as far as replies are
  * known. NEVER: nothing will happen any more. */
 static uint64_t window_end(const struct gpu *g, uint64_t t, uint32_t window) {
-    const uint64_t next = next_cycle(g), known = memsys_known(g->mem, t);
+    const uint64_t next = next_cycle(g), known = g->mem->model->known(g->mem, t);
     if (next == NEVER) return known;
     const uint64_t end = (next > t ? next : t) + window;
     return end < known ? end : known;
@@ -266,7 +266,7 @@ static void sync_grid(struct gpu *g) {
     for (uint32_t i = 0; i < cfg->sm_count; i++) {
         if (!g->sms[i].grid_arrived) continue;
         g->sms[i].grid_arrived = 0;
-        sm_add_block(&g->sms[i], GRID_RELEASE, last + cfg->grid_sync);
+        block_add(&g->sms[i], GRID_RELEASE, last + cfg->grid_sync);
     }
     for (uint32_t group = 0; group < g->groups; group++) report(g, group);
 }
@@ -274,11 +274,11 @@ static void sync_grid(struct gpu *g) {
 /* Let all SMs run to the end of the window, and memory from where it is to the window's begin, t.
  * An SM that waits for the next block goes on when those behind it have caught up. */
 static void run_window(struct gpu *g, uint64_t t) {
-    g->partitions = memsys_begin(g->mem, t);
+    g->partitions = g->mem->model->begin(g->mem, t, true);
     pool_run(g->pool, run_item, g, g->partitions + g->groups);
     g->host.passes++;
     for (; !answer(g); g->host.passes++) pool_run(g->pool, run_group, g, g->groups);
-    if (g->machine.preload) memsys_preload(g->mem, g->ports);
+    if (g->machine.preload) g->mem->model->preload(g->mem, g->ports);
     g->host.windows++;
     if (g->program.syncs_grid) sync_grid(g);
 }
@@ -311,13 +311,13 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
     dispatch_fill(&g->dispatch, g->sms);
     for (uint32_t group = 0; group < g->groups; group++) report(g, group);
     for (uint32_t windows = 1; !over(g); windows++) {
-        const bool lag = l->threads > 1 && memsys_is_camped(g->mem, l->threads);
+        const bool lag = l->threads > 1 && g->mem->model->is_camped(g->mem, l->threads);
         const uint32_t window = window_of(g, lag);
         uint64_t end = window_end(g, t, window);
         const bool limited = l->max_cycles && !ended(g), last = limited && t >= l->max_cycles;
         /* Memory does not lag where that would cut this window short, either. */
-        if (memsys_lags(g->mem, t) && (!lag || last || end < t + window)) {
-            memsys_catch_up(g->mem, g->ports, t, g->pool);
+        if (g->mem->model->lags(g->mem, t) && (!lag || last || end < t + window)) {
+            g->mem->model->catch_up(g->mem, g->ports, t, g->pool);
             g->host.passes++;
             end = window_end(g, t, window);
         }
@@ -442,7 +442,7 @@ static enum error collect_channels(const struct gpu *g, struct timeline *to) {
                           to->channel_words * sizeof *to->channels);
     if (!to->channels) return ERROR_NO_MEMORY;
     for (uint32_t p = 0; p < cfg->partitions; p++) {
-        const struct dram *d = memsys_dram(g->mem, p);
+        const struct dram *d = g->mem->model->dram(g->mem, p);
         for (uint32_t i = 0; d && i < d->trace->count; i++) {
             const struct dram_sample *s = &d->trace->sample[i];
             uint32_t *row = to->channels + (size_t)to->channel_count * to->channel_words;
@@ -484,7 +484,7 @@ static void collect(struct gpu *g, struct outcome *out) {
         out->counters.preload_refused = g->machine.preload->refused;
     }
     out->host = g->host;
-    memsys_finish(g->mem, &out->counters);
+    g->mem->model->finish(g->mem, &out->counters);
 }
 
 enum error gpu_run(const struct launch *l, struct outcome *out) {

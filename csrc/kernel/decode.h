@@ -15,10 +15,21 @@
 #define MAX_ROWS    0x7fffu /* of each */
 
 /* What few arithmetic operations need beside their effect. */
-enum trait {
-    TRAIT_DIVIDES = 1, /* integers: the divisor, in rows b and bh, must not be 0 */
-    TRAIT_WIDE = 2,    /* row dh is written, too */
+enum need {
+    NEED_DIVISOR = 1, /* integers: the divisor, in rows b and bh, must not be 0 */
+    NEED_HIGH = 2,    /* row dh is written, too */
 };
+
+/* Who executes an instruction. */
+enum path {
+    PATH_ALU,
+    PATH_LANES, /* arithmetic, too; its result comes as data of shared memory do */
+    PATH_MEMORY,
+    PATH_CONTROL
+};
+
+/* Of an instruction that takes a unit of its class or, where that is busy, an SFU. */
+enum { UNIT_EITHER = UNIT_KINDS, UNIT_COUNT };
 
 /* A decoded instruction. */
 struct uop {
@@ -26,13 +37,13 @@ struct uop {
     uint8_t guard; /* as in struct insn */
     uint8_t sub;
     union {
-        uint8_t width;  /* of a memory access */
-        uint8_t traits; /* of arithmetic: enum trait */
+        uint8_t width; /* of a memory access */
+        uint8_t needs; /* of arithmetic: enum need */
     };
     uint8_t flags;
-    uint8_t unit;      /* enum unit */
+    uint8_t unit;      /* of struct program, or UNIT_EITHER */
     uint8_t dst_count; /* registers written */
-    uint8_t cls;       /* enum latency_class */
+    uint8_t path;      /* enum path */
     uint16_t a;        /* rows, or numbers of predicates */
     union {
         struct {
@@ -92,6 +103,9 @@ struct program {
     uint32_t ready_count; /* entries of a warp's ready[] */
     bool syncs_grid;      /* has a barrier of all blocks */
     bool prints;
+    uint32_t kind_count, unit_count; /* kinds of units that it takes; the same, or UNIT_COUNT */
+    uint8_t kind[UNIT_KINDS];        /* enum unit of each */
+    uint8_t either[2];               /* those two of an UNIT_EITHER */
     uint32_t row_count; /* rows of a warp's register file, special registers included */
 };
 

@@ -5,15 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/traits.h"
+
 /* A row of ops.def. */
 struct op_info {
     const char *name;
-    uint8_t unit, cls;
+    uint8_t cls, traits;
     const char *operands;
 };
 
 static const struct op_info ops[OP_COUNT] = {
-#define OP(id, name, unit, cls, operands) {name, UNIT_##unit, CLASS_##cls, operands},
+#define OP(id, name, cls, traits, operands) {name, CLASS_##cls, traits, operands},
 #include "tables/ops.def"
 };
 
@@ -190,7 +192,7 @@ static enum error high_word(struct decoder *dec, char letter, const struct insn 
     const enum error e = destination(dec, in->dh, &u->dh);
     u->dst = u->d;
     u->dst_count = 2;
-    u->traits |= TRAIT_WIDE;
+    u->needs |= NEED_HIGH;
     return e;
 }
 
@@ -199,7 +201,7 @@ static enum error operands(struct decoder *dec, const struct insn *in, struct uo
     enum error e = OK;
     const uint16_t zeros = (uint16_t)(ROW_UNIFORM | dec->p->uniform_count);
     u->ah = u->bh = u->ch = zeros;
-    u->traits = divides(u->cls) ? TRAIT_DIVIDES : 0;
+    u->needs = divides(ops[in->op].cls) ? NEED_DIVISOR : 0;
     for (const char *s = ops[in->op].operands; *s && !e; s++) {
         if (s[0] != ',' && s[1] == 'h') {
             e = high_word(dec, *s++, in, u);
@@ -233,18 +235,48 @@ static enum error operands(struct decoder *dec, const struct insn *in, struct uo
     return e;
 }
 
-/* Latency and unit time of every class on this machine. */
+/* Latency, unit time and unit of every class on this machine. */
 struct times {
     uint16_t latency[CLASS_COUNT], interval[CLASS_COUNT];
+    uint8_t unit[CLASS_COUNT];
 };
 
 static struct times class_times(const struct config *cfg) {
     struct times found;
 #define CLASS(id, name, doc)                                                                       \
     found.latency[CLASS_##id] = (uint16_t)cfg->lat_##name;                                         \
-    found.interval[CLASS_##id] = (uint16_t)cfg->issue_##name;
+    found.interval[CLASS_##id] = (uint16_t)cfg->issue_##name;                                      \
+    found.unit[CLASS_##id] = (uint8_t)cfg->unit_##name;
 #include "tables/classes.def"
     return found;
+}
+
+static enum path path_of(const struct op_info *info) {
+    if (info->traits & (LOAD | STORE | ATOM)) return PATH_MEMORY;
+    if (info->traits & CONTROL) return PATH_CONTROL;
+    return info->cls == CLASS_SHFL ? PATH_LANES : PATH_ALU;
+}
+
+/* The program's number of a kind of units, which it takes. */
+static uint8_t number_of(struct program *p, uint32_t kind) {
+    uint32_t unit = 0;
+    while (unit < p->kind_count && p->kind[unit] != kind) unit++;
+    if (unit == p->kind_count) p->kind[p->kind_count++] = (uint8_t)kind;
+    if (p->unit_count < p->kind_count) p->unit_count = p->kind_count;
+    return (uint8_t)unit;
+}
+
+/* Say which unit an instruction of that class takes. */
+static uint8_t unit_of(struct program *p, const struct config *cfg, const struct times *times,
+                       const struct insn *in) {
+    const uint8_t cls = ops[in->op].cls;
+    if (in->op == OP_TEX) return number_of(p, cfg->unit_tex);
+    if (cls != CLASS_FMUL || !cfg->fmul_on_sfu || cfg->unit_fmul == UNIT_SFU)
+        return number_of(p, times->unit[cls]);
+    p->either[0] = number_of(p, cfg->unit_fmul);
+    p->either[1] = number_of(p, UNIT_SFU);
+    p->unit_count = UNIT_COUNT;
+    return UNIT_EITHER;
 }
 
 /* Decode the instruction at hand. */
@@ -261,8 +293,8 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg,
                       .sub = in->sub,
                       .width = in->width,
                       .flags = in->flags,
-                      .unit = info->unit,
-                      .cls = info->cls,
+                      .unit = unit_of(p, cfg, times, in),
+                      .path = (uint8_t)path_of(info),
                       .d = ROW_NONE,
                       .a = ROW_NONE,
                       .b = ROW_NONE,
@@ -272,38 +304,15 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg,
                       .interval = times->interval[info->cls],
                       .imm = in->imm,
                       .aux = in->aux};
-    if (u->unit == UNIT_EITHER && !cfg->fmul_on_sfu) u->unit = UNIT_SP;
     if (in->guard) {
         uint16_t number;
         if ((e = predicate(dec, (uint16_t)((in->guard & ~GUARD_NOT) - 1), &number))) return e;
     }
-    switch (in->op) {
-    case OP_LD_GLOBAL:
-    case OP_LD_SHARED:
-    case OP_LD_LOCAL:
-    case OP_LD_CONST:
-    case OP_TEX:
-        if ((e = address(dec, in, u))) return e;
-        return data_registers(dec, in, u, true);
-    case OP_ST_GLOBAL:
-    case OP_ST_SHARED:
-    case OP_ST_LOCAL:
-        if ((e = address(dec, in, u))) return e;
-        return data_registers(dec, in, u, false);
-    case OP_ATOM_GLOBAL:
-    case OP_ATOM_SHARED:
-        if ((e = address(dec, in, u))) return e;
-        return atomic(dec, in, u);
-    case OP_BRA:
-    case OP_BAR_SYNC:
-    case OP_MEMBAR:
-    case OP_EXIT:
-    case OP_TRAP:
-    case OP_PRINT:
-        u->unit = UNIT_SP; /* control goes down the arithmetic pipeline (GS302) */
-        return control(dec, in, u);
-    default: return operands(dec, in, u);
-    }
+    if (u->path == PATH_CONTROL) return control(dec, in, u);
+    if (u->path != PATH_MEMORY) return operands(dec, in, u);
+    if ((e = address(dec, in, u))) return e;
+    if (info->traits & ATOM) return atomic(dec, in, u);
+    return data_registers(dec, in, u, info->traits & LOAD);
 }
 
 /* Compute the rows of values that are the same for every thread of the launch. */

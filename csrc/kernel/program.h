@@ -8,13 +8,10 @@
 
 /* Operations, in the order of ops.def. */
 enum op {
-#define OP(id, name, unit, cls, operands) OP_##id,
+#define OP(id, name, cls, traits, operands) OP_##id,
 #include "tables/ops.def"
     OP_COUNT
 };
-
-/* What an instruction occupies; an UNIT_EITHER takes the SP or the SFU. */
-enum unit { UNIT_SP, UNIT_SFU, UNIT_LSU, UNIT_CTRL, UNIT_EITHER, UNIT_COUNT };
 
 /* Instructions that take equally long, in the order of classes.def. */
 enum latency_class {

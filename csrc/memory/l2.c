@@ -124,18 +124,26 @@ static void clean(struct l2 *l, const struct page *p, struct l2_work *work) {
     }
 }
 
-/* Serve a store: nothing is fetched, and its sectors become dirty. */
-static enum l2_answer store(struct l2 *l, uint32_t line, uint32_t index, uint32_t want, bool covers,
-                            uint32_t bank, uint32_t row, struct l2_work *work) {
+/* What a request asks for, and what the cache has of that. */
+struct lookup {
+    uint32_t line, index; /* number; place in the cache, CACHE_NONE: it lacks the line */
+    uint32_t want;        /* sectors */
+    struct l2_place place;
+};
+
+/* Serve a store: nothing is fetched, and its sectors become dirty. `covers` as in l2_access. */
+static enum l2_answer store(struct l2 *l, const struct lookup *at, bool covers,
+                            struct l2_work *work) {
+    uint32_t index = at->index;
     struct page *page = NULL;
     bool due = false;
     if (l->cleaner.per_bank && (index == CACHE_NONE || !l->cache.lines[index].dirty)) {
-        page = cleaner_place(&l->cleaner, bank, row);
-        due = cleaner_is_due(&l->cleaner, page, row);
+        page = cleaner_place(&l->cleaner, at->place.bank, at->place.row);
+        due = cleaner_is_due(&l->cleaner, page, at->place.row);
         if (due && l->writebacks <= most_cleaned(l, page)) return L2_BLOCKED;
     }
     if (index == CACHE_NONE) {
-        index = allocate(l, line, work);
+        index = allocate(l, at->line, work);
         if (index == CACHE_NONE) return L2_BLOCKED;
         l->stats.misses++;
     } else {
@@ -143,18 +151,18 @@ static enum l2_answer store(struct l2 *l, uint32_t line, uint32_t index, uint32_
         l->stats.hits++;
     }
     if (due) clean(l, page, work);
-    if (page) cleaner_note(&l->cleaner, page, row, line);
+    if (page) cleaner_note(&l->cleaner, page, at->place.row, at->line);
     struct cache_line *c = &l->cache.lines[index];
-    c->dirty |= (uint8_t)want;
-    if (covers) c->valid |= (uint8_t)want;
+    c->dirty |= (uint8_t)at->want;
+    if (covers) c->valid |= (uint8_t)at->want;
     return L2_HIT;
 }
 
 /* Serve a load or an atomic that needs sectors which are not valid: join the line's pending miss,
  * or start one. */
-static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node, uint32_t line,
-                           uint32_t index, struct l2_work *work) {
-    struct request *r = &pool[node];
+static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
+                           const struct lookup *at, struct l2_work *work) {
+    uint32_t index = at->index;
     struct l2_mshr *m;
     if (index != CACHE_NONE && l->cache.lines[index].mshr != CACHE_NO_MSHR) {
         m = &l->mshrs[l->cache.lines[index].mshr];
@@ -162,20 +170,20 @@ static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node, ui
         cache_touch(&l->cache, index);
     } else {
         if (l->mshr_free == CACHE_NO_MSHR) return L2_BLOCKED;
-        if (index == CACHE_NONE) index = allocate(l, line, work);
+        if (index == CACHE_NONE) index = allocate(l, at->line, work);
         else cache_touch(&l->cache, index);
         if (index == CACHE_NONE) return L2_BLOCKED;
         m = &l->mshrs[l->mshr_free];
         l->cache.lines[index].mshr = (uint16_t)l->mshr_free;
         l->mshr_free = m->next_free;
-        *m = (struct l2_mshr){.line = line, .index = index};
+        *m = (struct l2_mshr){.line = at->line, .index = index};
     }
     mshr_wait(m, pool, node);
     struct cache_line *c = &l->cache.lines[index];
-    uint32_t missing = r->want & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
+    uint32_t missing = at->want & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
     if (missing) {
         missing = fetch_sectors(l, missing) & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
-        work->fetch = sector_span(&l->cache, line, missing);
+        work->fetch = sector_span(&l->cache, at->line, missing);
         work->fetch_mshr = (uint32_t)(m - l->mshrs);
         work->fetch_sectors = missing;
         m->requested |= (uint8_t)missing;
@@ -183,28 +191,31 @@ static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node, ui
     } else {
         l->stats.merges++;
     }
-    if (r->kind == ACCESS_ATOM) c->dirty |= r->want;
+    if (pool[node].kind == ACCESS_ATOM) c->dirty |= (uint8_t)at->want;
     return L2_MISS;
 }
 
-enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, uint32_t bank,
-                         uint32_t row, bool covers, struct l2_work *work) {
+enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, struct l2_place place,
+                         bool covers, struct l2_work *work) {
     struct request *r = &pool[node];
-    uint32_t line = r->addr >> l->cache.line_shift;
-    uint32_t want = cache_sectors(&l->cache, r->addr, r->bytes);
-    uint32_t index = cache_find(&l->cache, line);
+    const uint32_t line = r->addr >> l->cache.line_shift;
+    const struct lookup at = {.line = line,
+                              .index = cache_find(&l->cache, line),
+                              .want = cache_sectors(&l->cache, r->addr, r->bytes),
+                              .place = place};
+    struct cache_line *c = at.index == CACHE_NONE ? NULL : &l->cache.lines[at.index];
     enum l2_answer answer;
     work->fetch.bytes = work->writes = 0;
-    r->want = (uint8_t)want;
+    r->want = (uint8_t)at.want;
     if (r->kind == ACCESS_STORE) {
-        answer = store(l, line, index, want, covers, bank, row, work);
-    } else if (index != CACHE_NONE && (l->cache.lines[index].valid & want) == want) {
-        cache_touch(&l->cache, index);
-        if (r->kind == ACCESS_ATOM) l->cache.lines[index].dirty |= (uint8_t)want;
+        answer = store(l, &at, covers, work);
+    } else if (c && (c->valid & at.want) == at.want) {
+        cache_touch(&l->cache, at.index);
+        if (r->kind == ACCESS_ATOM) c->dirty |= (uint8_t)at.want;
         l->stats.hits++;
         answer = L2_HIT;
     } else {
-        answer = miss(l, pool, node, line, index, work);
+        answer = miss(l, pool, node, &at, work);
     }
     l->stats.accesses += answer != L2_BLOCKED;
     return answer;

@@ -53,6 +53,11 @@ struct l2_span {
     uint32_t addr, bytes; /* the slice's address */
 };
 
+/* Where a line lies in DRAM. */
+struct l2_place {
+    uint32_t bank, row;
+};
+
 /* What DRAM has to do for a request; no bytes: no fetch. */
 struct l2_work {
     struct l2_span fetch;
@@ -70,11 +75,11 @@ void l2_check(const struct l2 *l);
 static inline void l2_check(const struct l2 *l) { (void)l; }
 #endif
 
-/* Look the request up, whose line lies in that row of the bank. L2_HIT: answer it now. L2_MISS: it
+/* Look the request up, whose line lies at that place. L2_HIT: answer it now. L2_MISS: it
  * waits in the cache. L2_BLOCKED: nothing changed, ask again after the next completion. `covers`: a
  * store writes every byte of its segment. */
-enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, uint32_t bank,
-                         uint32_t row, bool covers, struct l2_work *work);
+enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, struct l2_place place,
+                         bool covers, struct l2_work *work);
 
 /* The fetched sectors of an MSHR are back: unlink the requests that are now complete and
  * return them as a list through request.next, oldest first (XBAR_NONE: none). */

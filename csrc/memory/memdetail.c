@@ -15,6 +15,7 @@ _Static_assert(1 << XBAR_INDEX_BITS >= MOST_sm_count &&
 
 /* The memory side of the chip. */
 struct memdetail {
+    struct memsys memsys;
     struct xbar xbar;
     uint32_t count, rop_latency;
     uint64_t target;   /* the partitions have been, or in this pass are, simulated to this cycle */
@@ -24,26 +25,13 @@ struct memdetail {
 
 static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-enum error memdetail_create(struct memdetail **out, const struct config *cfg, uint32_t preloads) {
-    *out = NULL;
-    struct memdetail *m = lines_alloc(sizeof *m + cfg->partitions * sizeof m->partition[0]);
-    if (!m) return ERROR_NO_MEMORY;
-    m->rop_latency = cfg->rop_latency;
-    enum error e = xbar_init(&m->xbar, cfg, preloads);
-    while (!e && m->count < cfg->partitions) {
-        e = partition_init(&m->partition[m->count], &m->xbar, cfg, m->count, preloads);
-        m->count++;
-    }
-    if (e) {
-        memdetail_destroy(m);
-        return e;
-    }
-    *out = m;
-    return OK;
+static struct memdetail *own(struct memsys *m) { return (struct memdetail *)m; }
+static const struct memdetail *own_const(const struct memsys *m) {
+    return (const struct memdetail *)m;
 }
 
-void memdetail_destroy(struct memdetail *m) {
-    if (!m) return;
+static void destroy(struct memsys *memsys) {
+    struct memdetail *m = own(memsys);
     for (uint32_t p = 0; p < m->count; p++) partition_free(&m->partition[p]);
     xbar_free(&m->xbar);
     free(m);
@@ -62,12 +50,14 @@ static uint64_t horizon(const struct memdetail *m, uint64_t t) {
 }
 
 /* There and back each take the crossbar's latency and a flit. */
-uint32_t memdetail_min_reply(const struct memdetail *m) {
+static uint32_t min_reply(const struct memsys *memsys) {
+    const struct memdetail *m = own_const(memsys);
     uint64_t ticks = 2ull * m->xbar.latency + m->rop_latency + 2;
     return (uint32_t)clock_convert(&m->xbar.to_shader, ticks) + m->xbar.pipeline;
 }
 
-uint32_t memdetail_begin(struct memdetail *m, uint64_t t, bool tpcs) {
+static uint32_t begin(struct memsys *memsys, uint64_t t, bool tpcs) {
+    struct memdetail *m = own(memsys);
     const bool partitions = t > m->target;
     assert(t >= m->target);
     m->complete = m->target;
@@ -76,31 +66,26 @@ uint32_t memdetail_begin(struct memdetail *m, uint64_t t, bool tpcs) {
     return partitions ? m->count : 0;
 }
 
-uint64_t memdetail_reached(const struct memdetail *m) { return m->target; }
-
-void memdetail_partition(struct memdetail *m, uint32_t partition) {
-    partition_run(&m->partition[partition], arrivals(m, m->target), horizon(m, m->target));
+static void partition(struct memsys *memsys, uint32_t number) {
+    struct memdetail *m = own(memsys);
+    partition_run(&m->partition[number], arrivals(m, m->target), horizon(m, m->target));
 }
 
-void memdetail_receive(struct memdetail *m, uint32_t tpc, struct port *ports) {
+static void receive(struct memsys *memsys, uint32_t tpc, struct port *ports) {
+    struct memdetail *m = own(memsys);
     xbar_receive(&m->xbar, tpc, ports, horizon(m, m->complete) + m->xbar.latency);
 }
 
-void memdetail_send(struct memdetail *m, uint32_t tpc, struct port *ports, uint64_t t1) {
-    xbar_send(&m->xbar, tpc, ports, t1);
+static void send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1) {
+    xbar_send(&own(m)->xbar, tpc, ports, t1);
 }
 
-void memdetail_preload(struct memdetail *m, struct port *ports) { xbar_preload(&m->xbar, ports); }
+static void preload(struct memsys *m, struct port *ports) { xbar_preload(&own(m)->xbar, ports); }
 
-void memdetail_advance(struct memdetail *m, struct port *ports, uint64_t t1) {
-    for (uint32_t tpc = 0; tpc < m->xbar.tpcs; tpc++) memdetail_send(m, tpc, ports, t1);
-    const uint32_t partitions = memdetail_begin(m, t1, false);
-    for (uint32_t p = 0; p < partitions; p++) memdetail_partition(m, p);
-    memdetail_begin(m, t1, true);
-    for (uint32_t tpc = 0; tpc < m->xbar.tpcs; tpc++) memdetail_receive(m, tpc, ports);
-}
+/* ---- between passes ----------------------------------------------------------------------- */
 
-bool memdetail_is_camped(const struct memdetail *m, uint32_t threads) {
+static bool is_camped(const struct memsys *memsys, uint32_t threads) {
+    const struct memdetail *m = own_const(memsys);
     uint64_t all = 0;
     uint32_t longest = 0;
     for (uint32_t p = 0; p < m->count; p++) {
@@ -110,7 +95,18 @@ bool memdetail_is_camped(const struct memdetail *m, uint32_t threads) {
     return (uint64_t)longest * threads > all;
 }
 
-uint64_t memdetail_known(const struct memdetail *m) {
+static bool lags(const struct memsys *m, uint64_t t) { return own_const(m)->target < t; }
+
+static void run_partition(void *context, uint32_t item) { partition(context, item); }
+
+static void catch_up(struct memsys *m, struct port *ports, uint64_t t, struct pool *pool) {
+    (void)ports;
+    pool_run(pool, run_partition, m, begin(m, t, false));
+}
+
+static uint64_t known(const struct memsys *memsys, uint64_t t) {
+    const struct memdetail *m = own_const(memsys);
+    (void)t;
     const struct xbar *x = &m->xbar;
     uint64_t from = UINT64_MAX;
     for (uint32_t tpc = 0; tpc < x->tpcs; tpc++) {
@@ -119,27 +115,30 @@ uint64_t memdetail_known(const struct memdetail *m) {
         const uint64_t sent = x->tpc[tpc].in_flight ? m->target : held;
         if (sent < from) from = sent;
     }
-    return from == UINT64_MAX ? from : from + memdetail_min_reply(m);
+    return from == UINT64_MAX ? from : from + min_reply(memsys);
 }
 
-uint64_t memdetail_next_reply(const struct memdetail *m) {
-    const uint64_t known = memdetail_known(m), tick = xbar_earliest(&m->xbar);
-    if (tick == XBAR_NEVER) return known;
+static uint64_t next_reply(const struct memsys *memsys) {
+    const struct memdetail *m = own_const(memsys);
+    const uint64_t certain = known(memsys, m->target), tick = xbar_earliest(&m->xbar);
+    if (tick == XBAR_NEVER) return certain;
     const uint64_t cycle = clock_convert(&m->xbar.to_shader, tick + 1) + m->xbar.pipeline;
-    return cycle < known ? cycle : known;
+    return cycle < certain ? cycle : certain;
 }
 
-enum error memdetail_trace(struct memdetail *m) {
+static enum error trace(struct memsys *memsys) {
+    struct memdetail *m = own(memsys);
     enum error e = OK;
     for (uint32_t p = 0; p < m->count && !e; p++) e = dram_trace(&m->partition[p].dram);
     return e;
 }
 
-const struct dram *memdetail_dram(const struct memdetail *m, uint32_t partition) {
-    return &m->partition[partition].dram;
+static const struct dram *dram(const struct memsys *m, uint32_t number) {
+    return &own_const(m)->partition[number].dram;
 }
 
-void memdetail_drain(struct memdetail *m) {
+/* Finish the writes that are on their way to DRAM. */
+static void drain(struct memdetail *m) {
     xbar_begin(&m->xbar, true, false);
     for (uint32_t p = 0; p < m->count; p++) {
         partition_run(&m->partition[p], XBAR_NEVER, XBAR_NEVER);
@@ -147,7 +146,9 @@ void memdetail_drain(struct memdetail *m) {
     }
 }
 
-void memdetail_counters(const struct memdetail *m, struct counters *into) {
+static void finish(struct memsys *memsys, struct counters *into) {
+    struct memdetail *m = own(memsys);
+    drain(m);
     for (uint32_t t = 0; t < m->xbar.tpcs; t++) into->port_blocked += m->xbar.tpc[t].blocked;
     for (uint32_t i = 0; i < m->count; i++) {
         const struct partition *p = &m->partition[i];
@@ -174,4 +175,51 @@ void memdetail_counters(const struct memdetail *m, struct counters *into) {
             into->l2_writebacks += l->writebacks;
         }
     }
+}
+
+/* ---- the model ---------------------------------------------------------------------------- */
+
+static const struct memory_model detailed = {
+    .destroy = destroy,
+    .min_reply = min_reply,
+    .trace = trace,
+    .dram = dram,
+    .begin = begin,
+    .partition = partition,
+    .receive = receive,
+    .send = send,
+    .preload = preload,
+    .is_camped = is_camped,
+    .lags = lags,
+    .catch_up = catch_up,
+    .known = known,
+    .next_reply = next_reply,
+    .finish = finish,
+};
+
+enum error memdetail_create(struct memsys **out, const struct config *cfg, uint32_t preloads) {
+    *out = NULL;
+    struct memdetail *m = lines_alloc(sizeof *m + cfg->partitions * sizeof m->partition[0]);
+    if (!m) return ERROR_NO_MEMORY;
+    m->memsys.model = &detailed;
+    m->rop_latency = cfg->rop_latency;
+    enum error e = xbar_init(&m->xbar, cfg, preloads);
+    while (!e && m->count < cfg->partitions) {
+        e = partition_init(&m->partition[m->count], &m->xbar, cfg, m->count, preloads);
+        m->count++;
+    }
+    if (e) {
+        destroy(&m->memsys);
+        return e;
+    }
+    *out = &m->memsys;
+    return OK;
+}
+
+void memdetail_advance(struct memsys *m, struct port *ports, uint64_t t1) {
+    for (uint32_t tpc = 0; tpc < own(m)->xbar.tpcs; tpc++) send(m, tpc, ports, t1);
+    const uint32_t partitions = begin(m, t1, false);
+    for (uint32_t p = 0; p < partitions; p++) partition(m, p);
+    begin(m, t1, true);
+    for (uint32_t tpc = 0; tpc < own(m)->xbar.tpcs; tpc++) receive(m, tpc, ports);
 }

@@ -1,11 +1,11 @@
 /* The timestamped port between the SMs and the rest of the chip.
  *
  * The clockwork (gpu.c) advances every SM alone through a window [t, t1). A packet sent at
- * cycle s never causes a reply before s + memsys_min_reply(), so the memory system, advanced to t0,
- * knows every reply before t0 + memsys_min_reply(). It may lag: while SMs run from t to t1, the
- * partitions serve what was sent before t, if t1 <= t0 + memsys_min_reply(). One pass does both,
- * TPC by TPC and partition by partition on any thread: memsys_begin, then for each TPC
- * memsys_receive, its SMs, memsys_send, and for each partition memsys_partition.
+ * cycle s never causes a reply before s + min_reply(), so the memory system, advanced to t0, knows
+ * every reply before t0 + min_reply(). It may lag: while SMs run from t to t1, the partitions serve
+ * what was sent before t, if t1 <= t0 + min_reply(). One pass does both, TPC by TPC and partition
+ * by partition on any thread: begin, then for each TPC receive, its SMs, send, and for each
+ * partition partition.
  *
  * Values: a partition reads and writes memory in order of arrival (cycle, SM, sequence);
  * loads put their lanes into the registers at that moment, where the scoreboard keeps
@@ -130,48 +130,57 @@ void port_trim(struct port *port);
 struct dram;
 struct memsys;
 
-/* Memory as the machine has it, flat or detailed, for so many SMs, each with so many preloads under
- * way at most. */
+/* What a model of memory does for the clockwork. */
+struct memory_model {
+    void (*destroy)(struct memsys *m);
+    /* The least time from packet.cycle to reply.cycle. */
+    uint32_t (*min_reply)(const struct memsys *m);
+    /* Keep a time line of each DRAM channel, if there are any. */
+    enum error (*trace)(struct memsys *m);
+    /* The DRAM channel of a partition; NULL: there are none. */
+    const struct dram *(*dram)(const struct memsys *m, uint32_t partition);
+
+    /* Begin a pass to cycle t, before which all packets have been sent, in which SMs go on from
+     * there if `tpcs`; returns how many partitions take part, 0 if the memory is there already. */
+    uint32_t (*begin)(struct memsys *m, uint64_t t, bool tpcs);
+    /* Let a partition that takes part in the pass serve what was sent to it before the pass. */
+    void (*partition)(struct memsys *m, uint32_t partition);
+    /* Put every reply with cycle < t + min_reply into the ports of a TPC, in order of time, before
+     * its SMs run; t is that of the last pass. */
+    void (*receive)(struct memsys *m, uint32_t tpc, struct port *ports);
+    /* Take the packets of a TPC's SMs with cycle < t1, after they have run; later packets stay in
+     * their port, in order, for the next window. */
+    void (*send)(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1);
+    /* Take the preloads of all SMs, after all have run to the end of the window. */
+    void (*preload)(struct memsys *m, struct port *ports);
+
+    /* ---- between passes, while the SMs are at cycle t ---- */
+
+    /* Did one partition alone have more than one of so many threads' share of the last pass? That
+     * is partition camping. */
+    bool (*is_camped)(const struct memsys *m, uint32_t threads);
+    /* Has the memory yet to be advanced to t? */
+    bool (*lags)(const struct memsys *m, uint64_t t);
+    /* Advance a memory that lags to t, in a pass of its own. */
+    void (*catch_up)(struct memsys *m, struct port *ports, uint64_t t, struct pool *pool);
+    /* The cycle before which every reply is known; UINT64_MAX when nothing is in flight. */
+    uint64_t (*known)(const struct memsys *m, uint64_t t);
+    /* A cycle before which no reply comes that the SMs do not have yet; replies to packets that are
+     * still in ports count. */
+    uint64_t (*next_reply)(const struct memsys *m);
+    /* Let what is still on its way to DRAM after the last reply arrive, so that counters do not
+     * depend on windows, and add the counters. */
+    void (*finish)(struct memsys *m, struct counters *into);
+};
+
+/* Memory as the machine has it: the head of a struct memflat or a struct memdetail. */
+struct memsys {
+    const struct memory_model *model;
+};
+
+/* Memory for so many SMs, each with so many preloads under way at most. */
 enum error memsys_create(struct memsys **out, const struct config *cfg, uint32_t ports,
                          uint32_t preloads);
-void memsys_destroy(struct memsys *m);
-/* The least time from packet.cycle to reply.cycle. */
-uint32_t memsys_min_reply(const struct memsys *m);
-
-/* Begin a pass in which the SMs go on from cycle t; returns how many partitions take part, 0 if the
- * memory system is there already. */
-uint32_t memsys_begin(struct memsys *m, uint64_t t);
-/* Let a partition that takes part in the pass serve what was sent to it before the pass. */
-void memsys_partition(struct memsys *m, uint32_t partition);
-/* Put replies into the ports of a TPC, before its SMs run. */
-void memsys_receive(struct memsys *m, uint32_t tpc, struct port *ports);
-/* Take the packets of a TPC's SMs with cycle < t1, after they have run; later packets stay in their
- * port, in order, for the next window. */
-void memsys_send(struct memsys *m, uint32_t tpc, struct port *ports, uint64_t t1);
-/* Take the preloads of all SMs, after all have run to the end of the window. */
-void memsys_preload(struct memsys *m, struct port *ports);
-
-/* Keep a time line of each DRAM channel, if there are any. */
-enum error memsys_trace(struct memsys *m);
-/* The DRAM channel of a partition; NULL: memory is flat. */
-const struct dram *memsys_dram(const struct memsys *m, uint32_t partition);
-
-/* ---- between passes, while the SMs are at cycle t ------------------------------------------ */
-
-/* Did one partition alone have more than one of so many threads' share of the last pass? That is
- * partition camping. */
-bool memsys_is_camped(const struct memsys *m, uint32_t threads);
-/* Has the memory system yet to be advanced to t? */
-bool memsys_lags(const struct memsys *m, uint64_t t);
-/* Advance a memory system that lags to t, in a pass of its own. */
-void memsys_catch_up(struct memsys *m, struct port *ports, uint64_t t, struct pool *pool);
-/* The cycle before which every reply is known; UINT64_MAX when nothing is in flight. */
-uint64_t memsys_known(const struct memsys *m, uint64_t t);
-/* A cycle before which no reply comes that the SMs do not have yet; replies to packets that are
- * still in ports count. */
-uint64_t memsys_next_reply(const struct memsys *m);
-/* Let what is still on its way to DRAM after the last reply arrive, and add the counters. */
-void memsys_finish(struct memsys *m, struct counters *into);
 
 /* ---- what an access does to memory (access.c) ----------------------------------------------- */
 

@@ -217,16 +217,16 @@ static enum l2_answer serve_cached(struct partition *p, uint32_t n, uint32_t nod
     struct slice *s = &p->slice[n];
     struct request *pool = p->xbar->pool;
     struct l2_work work;
-    uint32_t bank = 0, row = 0;
+    struct l2_place place = {0, 0};
     bool full = false;
     if (pool[node].kind == ACCESS_STORE) { /* atomics give no notice of dirty lines */
         const struct addrmap *map = &p->xbar->map;
         const uint32_t local = addrmap_local(map, pool[node].addr, n);
-        row = addrmap_row(map, local);
-        bank = addrmap_bank(map, local, row);
+        place.row = addrmap_row(map, local);
+        place.bank = addrmap_bank(map, local, place.row);
         full = covers(&pool[node]);
     }
-    enum l2_answer answer = l2_access(&s->l2, pool, node, bank, row, full, &work);
+    enum l2_answer answer = l2_access(&s->l2, pool, node, place, full, &work);
     if (answer == L2_BLOCKED) return answer;
     for (uint32_t i = 0; i < work.writes; i++)
         dram_access(p, n, work.write[i].addr, work.write[i].bytes, true,

@@ -143,12 +143,12 @@ struct replay {
     struct port *ports;
     struct packet *out;
     struct reply *in;
-    struct memdetail *memory;
+    struct memsys *memory;
     uint64_t n, left;
 };
 
 static void replay_free(struct replay *r) {
-    memdetail_destroy(r->memory);
+    if (r->memory) r->memory->model->destroy(r->memory);
     free(r->next);
     free(r->index);
     free(r->accesses);
@@ -291,8 +291,8 @@ static uint64_t next_packet(const struct replay *r, const struct config *cfg) {
 /* The end of the window that begins at t, as gpu.c has it. */
 static uint64_t window_end(const struct replay *r, const struct config *cfg, uint64_t t,
                            uint32_t window) {
-    const uint64_t packet = next_packet(r, cfg), reply = memdetail_next_reply(r->memory),
-                   known = memdetail_known(r->memory);
+    const uint64_t packet = next_packet(r, cfg), reply = r->memory->model->next_reply(r->memory),
+                   known = r->memory->model->known(r->memory, t);
     const uint64_t next = packet < reply ? packet : reply;
     const uint64_t end = (next > t ? next : t) + window;
     return end < known ? end : known;
@@ -302,7 +302,7 @@ static uint64_t window_end(const struct replay *r, const struct config *cfg, uin
 static enum error replay_run(struct replay *r, const struct config *cfg,
                              const struct replay_watch *watch) {
     enum error e = OK;
-    const uint32_t widest = memdetail_min_reply(r->memory);
+    const uint32_t widest = r->memory->model->min_reply(r->memory);
     const uint32_t window = r->how->window && r->how->window < widest ? r->how->window : widest;
     uint32_t *seen = calloc(cfg->sm_count, sizeof *seen);
     if (!seen) return ERROR_NO_MEMORY;
@@ -336,10 +336,7 @@ enum error memory_replay(const struct config *cfg, const struct memory_replay *h
     enum error e = check_packets(cfg, packets, n, refused);
     if (!e) e = replay_init(&r, cfg);
     if (!e) e = replay_run(&r, cfg, watch);
-    if (!e) {
-        memdetail_drain(r.memory);
-        memdetail_counters(r.memory, counters);
-    }
+    if (!e) r.memory->model->finish(r.memory, counters);
     replay_free(&r);
     return e;
 }

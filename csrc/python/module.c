@@ -2,16 +2,19 @@
 #include "python/bind.h"
 
 #include "kernel/program.h"
+#include "kernel/traits.h"
 #include "sm/management.h"
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
 struct op_row {
-    const char *name, *unit, *cls, *operands;
+    const char *name, *cls;
+    uint32_t traits;
+    const char *operands;
 };
 
 static const struct op_row op_rows[] = {
-#define OP(id, name, unit, cls, operands) {name, #unit, #cls, operands},
+#define OP(id, name, cls, traits, operands) {name, #cls, traits, operands},
 #include "tables/ops.def"
 };
 
@@ -21,11 +24,39 @@ static int add_steal(PyObject *module, const char *name, PyObject *value) {
     return status;
 }
 
+/* The names of the traits of an operation. */
+static PyObject *traits_of(uint32_t traits) {
+    PyObject *list = PyList_New(0);
+#define TRAIT(id, name, doc)                                                                       \
+    if (list && (traits & id) && bind_append(list, PyUnicode_FromString(name)) < 0) Py_CLEAR(list);
+#include "tables/traits.def"
+    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
+}
+
+static PyObject *traits_table(void) {
+    PyObject *dict = PyDict_New();
+#define TRAIT(id, name, doc)                                                                       \
+    if (dict && bind_set(dict, name, PyUnicode_FromString(doc)) < 0) Py_CLEAR(dict);
+#include "tables/traits.def"
+    return dict;
+}
+
+static PyObject *units_table(void) {
+    PyObject *list = PyList_New(0);
+#define UNIT(id, name, least, most, doc)                                                           \
+    if (list && bind_append(list, Py_BuildValue("(ss)", #name, doc)) < 0) Py_CLEAR(list);
+#include "tables/units.def"
+    return list;
+}
+
 static PyObject *ops_table(void) {
     PyObject *dict = PyDict_New();
     for (int i = 0; dict && i < (int)OP_COUNT; i++) {
         const struct op_row *row = &op_rows[i];
-        PyObject *item = Py_BuildValue("(isss)", i, row->unit, row->cls, row->operands);
+        PyObject *item =
+            Py_BuildValue("(iNss)", i, traits_of(row->traits), row->cls, row->operands);
         if (bind_set(dict, row->name, item) < 0) Py_CLEAR(dict);
     }
     return dict;
@@ -48,6 +79,8 @@ static PyObject *config_table(void) {
         Py_CLEAR(list);
 #define PARAM(name, unit, min, max, doc) ROW(#name, unit, min, max, doc)
 #include "tables/config.def"
+#define CLASS(id, name, doc) ROW("unit_" #name, "unit", 0, UNIT_KINDS - 1, "the units of: " doc)
+#include "tables/classes.def"
 #define CLASS(id, name, doc) ROW("lat_" #name, "clk", 1, 60000, "latency: " doc)
 #include "tables/classes.def"
 #define CLASS(id, name, doc) ROW("issue_" #name, "clk", 1, 60000, "issue interval: " doc)
@@ -247,6 +280,8 @@ static PyMethodDef core_methods[] = {
 
 static int module_exec(PyObject *module) {
     if (add_steal(module, "OPS", ops_table()) < 0) return -1;
+    if (add_steal(module, "TRAITS", traits_table()) < 0) return -1;
+    if (add_steal(module, "UNITS", units_table()) < 0) return -1;
     if (add_steal(module, "CLASSES", classes_table()) < 0) return -1;
     if (add_steal(module, "CONFIG", config_table()) < 0) return -1;
     if (add_steal(module, "COUNTERS", counters_table()) < 0) return -1;

@@ -1,4 +1,5 @@
-/* Blocks on an SM: start, barriers, dynamic shared memory, end. */
+#include "sm/block.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static uint64_t reserve_warps(const struct sm *sm, uint32_t count) {
     return slots;
 }
 
-void sm_add_block(struct sm *sm, uint32_t block, uint64_t cycle) {
+void block_add(struct sm *sm, uint32_t block, uint64_t cycle) {
     assert(sm->pending_count < MAX_BLOCKS);
     uint32_t i = sm->pending_count++; /* the first blocks, given out one by one, may start later */
     for (; i && sm->pending[i - 1].cycle > cycle; i--) sm->pending[i] = sm->pending[i - 1];

@@ -36,7 +36,7 @@ static inline uint64_t bits_W(W value) { return value; }
 static inline uint64_t bits_L(L value) { return (uint64_t)value; }
 static inline uint64_t bits_D(D value) { return f64_result(value); }
 
-#define ALU(id, name, unit, cls, operands, R, T, expr)                                             \
+#define ALU(id, name, cls, traits, operands, R, T, expr)                                           \
     CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
         uint32_t *d = destination_row(w, u->d);                                                    \
         const uint32_t *ra = operand_row(w, u->a), *rb = operand_row(w, u->b),                     \
@@ -56,7 +56,7 @@ static inline uint64_t bits_D(D value) { return f64_result(value); }
             }                                                                                      \
         }                                                                                          \
     }
-#define SETP(id, name, unit, cls, T, expr)                                                         \
+#define SETP(id, name, cls, traits, T, expr)                                                       \
     CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
         const uint32_t *ra = operand_row(w, u->a), *rb = operand_row(w, u->b);                     \
         uint32_t result = 0;                                                                       \
@@ -74,7 +74,7 @@ static inline uint64_t bits_D(D value) { return f64_result(value); }
     const uint32_t *ra = operand_row(w, u->a), *rah = operand_row(w, u->ah),                       \
                    *rb = operand_row(w, u->b), *rbh = operand_row(w, u->bh),                       \
                    *rc = operand_row(w, u->c), *rch = operand_row(w, u->ch);
-#define WIDE(id, name, unit, cls, operands, R, T, expr)                                            \
+#define WIDE(id, name, cls, traits, operands, R, T, expr)                                          \
     CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
         uint32_t *d = destination_row(w, u->d), *dh = destination_row(w, u->dh);                   \
         SOURCE_ROWS                                                                                \
@@ -85,7 +85,7 @@ static inline uint64_t bits_D(D value) { return f64_result(value); }
             dh[lane] = mask >> lane & 1 ? (uint32_t)(value >> 32) : dh[lane];                      \
         }                                                                                          \
     }
-#define LOW(id, name, unit, cls, operands, R, T, expr)                                             \
+#define LOW(id, name, cls, traits, operands, R, T, expr)                                           \
     CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
         uint32_t *d = destination_row(w, u->d);                                                    \
         SOURCE_ROWS                                                                                \
@@ -95,7 +95,7 @@ static inline uint64_t bits_D(D value) { return f64_result(value); }
             d[lane] = mask >> lane & 1 ? value : d[lane];                                          \
         }                                                                                          \
     }
-#define SETP_WIDE(id, name, unit, cls, T, expr)                                                    \
+#define SETP_WIDE(id, name, cls, traits, T, expr)                                                  \
     CLONES static void exec_##id(const struct uop *u, const struct lanes *w, uint32_t mask) {      \
         uint32_t result = 0;                                                                       \
         SOURCE_ROWS                                                                                \
@@ -105,7 +105,7 @@ static inline uint64_t bits_D(D value) { return f64_result(value); }
         }                                                                                          \
         write_pred(w, u->d, result, mask);                                                         \
     }
-#define OP(id, name, unit, cls, operands)
+#define OP(id, name, cls, traits, operands)
 
 static inline void write_pred(const struct lanes *w, uint32_t number, uint32_t value,
                               uint32_t mask) {
@@ -175,12 +175,12 @@ static void exec_nothing(const struct uop *u, const struct lanes *w, uint32_t ma
 }
 
 exec_fn *const exec_table[OP_COUNT] = {
-#define ALU(id, name, unit, cls, operands, R, T, expr)  [OP_##id] = exec_##id,
-#define SETP(id, name, unit, cls, T, expr)              [OP_##id] = exec_##id,
-#define WIDE(id, name, unit, cls, operands, R, T, expr) [OP_##id] = exec_##id,
-#define LOW(id, name, unit, cls, operands, R, T, expr)  [OP_##id] = exec_##id,
-#define SETP_WIDE(id, name, unit, cls, T, expr)         [OP_##id] = exec_##id,
-#define OP(id, name, unit, cls, operands)
+#define ALU(id, name, cls, traits, operands, R, T, expr)  [OP_##id] = exec_##id,
+#define SETP(id, name, cls, traits, T, expr)              [OP_##id] = exec_##id,
+#define WIDE(id, name, cls, traits, operands, R, T, expr) [OP_##id] = exec_##id,
+#define LOW(id, name, cls, traits, operands, R, T, expr)  [OP_##id] = exec_##id,
+#define SETP_WIDE(id, name, cls, traits, T, expr)         [OP_##id] = exec_##id,
+#define OP(id, name, cls, traits, operands)
 #include "tables/ops.def"
     [OP_SELP_B32] = exec_selp,      [OP_SHFL_B32] = exec_shfl,      [OP_VOTE_BALLOT] = exec_ballot,
     [OP_AND_PRED] = exec_predicate, [OP_OR_PRED] = exec_predicate,  [OP_XOR_PRED] = exec_predicate,

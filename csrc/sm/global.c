@@ -1,12 +1,14 @@
-/* Global, local and texture accesses: coalescing, caches, packets out and replies in. */
+#include "sm/global.h"
+
 #include <assert.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/hints.h"
-#include "sm/memop.h"
+#include "sm/lsu.h"
 #include "sm/preload.h"
 #include "sm/record.h"
+#include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
 /* ---- global and local memory ------------------------------------------------------------- */
@@ -228,7 +230,7 @@ static bool can_serve(const struct sm *sm, struct claim *c) {
 
 /* Let the warps whose turn comes next sleep at once if there is no room for their claims, either:
  * one after the other would take the slot only to find that. */
-static void starve_next(struct sm *sm, struct scheduler *s) {
+static void starve_next(struct sm *sm, struct subcore *s) {
     const uint64_t able = sched_able(sm, s);
     uint64_t hungry = 0;
     for (uint64_t left = able & sm->claiming; left; left &= left - 1)
@@ -239,7 +241,7 @@ static void starve_next(struct sm *sm, struct scheduler *s) {
 }
 
 bool global_starves(struct sm *sm, uint32_t warp, uint64_t t) {
-    struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
+    struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
     if (can_serve(sm, &sm->claims[warp])) {
         sm->claiming &= ~(1ull << warp);
         return false;

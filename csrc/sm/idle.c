@@ -1,8 +1,7 @@
-/* What a scheduler's idle clocks waited for: every one of them is accounted for. */
+#include "sm/idle.h"
+
 #include <assert.h>
 #include <stddef.h>
-
-#include "sm/sm.h"
 
 /* Where the counter of a reason lies. */
 static const uint16_t counter_of[WAIT_COUNT] = {

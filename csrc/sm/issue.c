@@ -1,10 +1,13 @@
-/* One instruction of one warp: guard, unit, effect, scoreboard. */
+#include "sm/issue.h"
+
 #include <assert.h>
 
 #include "base/bits.h"
 #include "base/hints.h"
 #include "sm/check.h"
 #include "sm/exec.h"
+#include "sm/idle.h"
+#include "sm/lsu.h"
 #include "sm/print.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
@@ -96,16 +99,16 @@ NOINLINE static bool issue_control(struct sm *sm, uint32_t warp, const struct uo
     return sm->fault.code == OK;
 }
 
-/* Do what traits ask for; false for a division by zero. */
-NOINLINE static bool issue_traits(struct sm *sm, uint32_t warp, const struct uop *u,
-                                  const struct lanes *lanes, uint32_t active, uint64_t t) {
+/* Do what few operations need; false for a division by zero. */
+NOINLINE static bool issue_needs(struct sm *sm, uint32_t warp, const struct uop *u,
+                                 const struct lanes *lanes, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     uint32_t lane;
-    if ((u->traits & TRAIT_DIVIDES) && divides_by_zero(u, lanes, active, &lane)) {
+    if ((u->needs & NEED_DIVISOR) && divides_by_zero(u, lanes, active, &lane)) {
         sm_fault(sm, warp, lane, t, ERROR_DIVISION_BY_ZERO);
         return false;
     }
-    if (u->traits & TRAIT_WIDE) {
+    if (u->needs & NEED_HIGH) {
         w->ready[u->dh] = t + u->latency;
         w->producer[u->dh] = WAIT_ALU;
     }
@@ -116,33 +119,35 @@ static ALWAYS_INLINE bool issue_alu(struct sm *sm, uint32_t warp, const struct u
                                     uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
-    if (u->traits && !issue_traits(sm, warp, u, &lanes, active, t)) return false;
+    if (u->needs && !issue_needs(sm, warp, u, &lanes, active, t)) return false;
     assert(exec_table[u->op]);
     if (active) exec_table[u->op](u, &lanes, active);
     if (u->dst_count) {
         w->ready[u->dst] = t + u->latency;
-        w->producer[u->dst] = u->unit == UNIT_LSU ? WAIT_SHARED : WAIT_ALU;
+        w->producer[u->dst] = u->path == PATH_LANES ? WAIT_SHARED : WAIT_ALU;
     }
     warp_goto(w, w->pc + 1);
     warp_refresh(sm, warp, t, WAIT_ALU);
     return true;
 }
 
-/* Hold the SP or, if that is busy, the SFU for a multiplication; return which. */
-static ALWAYS_INLINE uint32_t take_either(struct sm *sm, const struct scheduler *s,
-                                          uint32_t interval, uint64_t t) {
-    const bool busy = sm->unit_free[s->unit[UNIT_SP]] > t;
-    const uint32_t kind = busy ? UNIT_SFU : UNIT_SP;
-    sm->unit_free[s->unit[kind]] = t + (busy ? sm->m->cfg->fmul_on_sfu : interval);
-    return kind;
+/* Hold the unit that an instruction takes, and return which one that is. */
+static ALWAYS_INLINE uint32_t take_unit(struct sm *sm, const struct subcore *s, const struct uop *u,
+                                        uint64_t t) {
+    uint32_t unit = u->unit, interval = u->interval;
+    if (unit == UNIT_EITHER) {
+        const uint8_t *either = sm->m->program->either;
+        const bool busy = sm->units.free[s->unit[either[0]]] > t;
+        unit = either[busy];
+        if (busy) interval = sm->m->cfg->fmul_on_sfu;
+    }
+    subcore_take(sm, s, unit, t + interval);
+    return unit;
 }
 
-/* Hold the unit that an instruction takes, and return which kind it is. */
-static ALWAYS_INLINE uint32_t take_unit(struct sm *sm, const struct scheduler *s,
-                                        const struct uop *u, uint64_t t) {
-    if (u->unit == UNIT_EITHER) return take_either(sm, s, u->interval, t);
-    sm->unit_free[s->unit[u->unit]] = t + u->interval;
-    return u->unit;
+/* Is that unit of the program an SFU? */
+static bool is_sfu(const struct sm *sm, uint32_t unit) {
+    return sm->m->program->kind[unit] == UNIT_SFU;
 }
 
 /* The scheduler spends its time up to there on issuing. */
@@ -153,55 +158,50 @@ static void spend(struct sm *sm, uint64_t until) {
 }
 
 /* Leave the slot halfway to the next one to the SFU. */
-NOINLINE static void keep_slot(struct sm *sm, const struct scheduler *s, uint64_t t) {
+NOINLINE static void keep_slot(struct sm *sm, const struct subcore *s, uint64_t t) {
     const uint64_t next = t + sm->m->cfg->issue_interval;
-    uint64_t *sp = &sm->unit_free[s->unit[UNIT_SP]], *lsu = &sm->unit_free[s->unit[UNIT_LSU]];
-    if (*sp < next) *sp = next;
-    if (*lsu < next) *lsu = next;
+    for (uint32_t unit = 0; unit < sm->m->program->kind_count; unit++)
+        if (!is_sfu(sm, unit)) subcore_hold(sm, s, unit, next);
     spend(sm, next);
 }
 
-/* Rows of ops.def stand in this order. */
-static bool is_memory(uint32_t op) { return op >= OP_LD_GLOBAL && op <= OP_TEX; }
-static bool is_control(uint32_t op) { return op >= OP_BRA && op <= OP_MEMBAR; }
-
 /* Issue the warp's next instruction; false if it has to wait after all, for credits, or faulted. */
-static ALWAYS_INLINE bool issue(struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t,
+static ALWAYS_INLINE bool issue(struct sm *sm, const struct subcore *s, uint32_t warp, uint64_t t,
                                 const bool observed, const bool sfu_slots) {
     const struct warp *w = &sm->warps[warp];
     const uint32_t pc = w->pc;
     const struct uop *u = &sm->m->program->code[pc];
     const uint32_t active = guarded(w, u), mask = w->mask;
     if (observed && u->flags & INSN_SYNCWARP && sm->check) check_syncwarp(sm, warp, mask);
-    if (is_memory(u->op)) {
-        if (!lsu_issue(sm, warp, u, active, s->unit[UNIT_LSU], t)) return false;
+    if (u->path == PATH_MEMORY) {
+        if (!lsu_issue(sm, s, warp, u, active, t)) return false;
         if (sfu_slots) keep_slot(sm, s, t);
         count_issue(sm, active);
         if (observed) note_issue(sm, warp, pc, active, mask);
         return true;
     }
     const uint32_t unit = take_unit(sm, s, u, t);
-    if (sfu_slots && unit == UNIT_SP) keep_slot(sm, s, t);
+    if (sfu_slots && !is_sfu(sm, unit) && u->path != PATH_LANES) keep_slot(sm, s, t);
     count_issue(sm, active);
     if (observed) note_issue(sm, warp, pc, active, mask);
-    if (is_control(u->op)) return issue_control(sm, warp, u, active, t);
+    if (u->path == PATH_CONTROL) return issue_control(sm, warp, u, active, t);
     return issue_alu(sm, warp, u, active, t);
 }
 
 /* The schedulers that must choose again now that this one takes a unit: itself, and those whose
  * choice wants that unit. Others lose nothing but warps that they did not choose. */
 static uint32_t contenders(const struct sm *sm, uint32_t index) {
-    const uint32_t taken = sm->common_units & sm->sched[index].choice.units;
+    const uint32_t taken = sm->subcores[index].choice.shared;
     uint32_t bits = 1u << index;
     for (uint32_t s = 0; taken && s < sm->m->cfg->schedulers; s++)
-        if (sm->sched[s].choice.units & taken) bits |= 1u << s;
+        if (sm->subcores[s].choice.shared & taken) bits |= 1u << s;
     return bits;
 }
 
 /* Schedulers take a unit that they share in turn, as in GPGPU-Sim 4, whose order of schedulers
  * changes from cycle to cycle: the next one after that which had such a unit last comes first. */
 static ALWAYS_INLINE void pass_turn(struct sm *sm, uint32_t index) {
-    if (!(sm->common_units & sm->sched[index].choice.units)) return;
+    if (!sm->subcores[index].choice.shared) return;
     sm->turn = index + 1 == sm->m->cfg->schedulers ? 0 : index + 1;
 }
 
@@ -220,7 +220,7 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
                                     const bool special) {
     const struct config *cfg = sm->m->cfg;
     const bool sfu_slots = special && cfg->sfu_slots;
-    struct scheduler *s = &sm->sched[index];
+    struct subcore *s = &sm->subcores[index];
     const struct choice c = s->choice;
     const uint64_t paid = sfu_slots ? sm->paid : s->slot;
     assert(c.t >= s->slot && sched_can_issue(sm, s, c.warp, c.t));

@@ -1,5 +1,4 @@
-/* The load/store unit: addresses, checks, shared-memory banks, constants. */
-#include "sm/memop.h"
+#include "sm/lsu.h"
 
 #include <string.h>
 
@@ -8,7 +7,9 @@
 #include "base/hints.h"
 #include "kernel/lanes.h"
 #include "sm/check.h"
+#include "sm/global.h"
 #include "sm/record.h"
+#include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 #include "sm/smem.h"
 
@@ -77,7 +78,10 @@ bool lsu_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shi
 
 /* ---- completion -------------------------------------------------------------------------- */
 
-void lsu_charge(struct memop *op, uint32_t busy) { op->sm->unit_free[op->unit] = op->t + busy; }
+void lsu_charge(struct memop *op, uint32_t busy) {
+
+    subcore_take(op->sm, op->core, op->u->unit, op->t + busy);
+}
 
 void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind) {
     for (uint32_t i = 0; i < op->u->dst_count; i++) {
@@ -331,17 +335,17 @@ NOINLINE static bool issue_const(struct memop *op) {
     return true;
 }
 
-bool lsu_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint32_t unit,
-               uint64_t t) {
+bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const struct uop *u,
+               uint32_t active, uint64_t t) {
     if ((sm->claiming >> warp & 1) && global_starves(sm, warp, t)) return false;
     struct memop op; /* not initialised as a whole: the addresses need no zeros */
     op.sm = sm;
+    op.core = core;
     op.w = &sm->warps[warp];
     op.u = u;
     op.warp = warp;
     op.pc = op.w->pc;
     op.active = active;
-    op.unit = unit;
     op.t = t;
     switch (u->op) {
     case OP_LD_SHARED:

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clones.h"
+#include "sm/lsu.h"
 #include "sm/shadow.h"
 #include "sm/smem.h"
 

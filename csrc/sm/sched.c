@@ -2,20 +2,19 @@
 #include "base/hints.h"
 #include "sm/scheduler.h"
 
-bool sched_can_issue(const struct sm *sm, const struct scheduler *s, uint32_t warp, uint64_t t) {
+bool sched_can_issue(const struct sm *sm, const struct subcore *s, uint32_t warp, uint64_t t) {
     return sm->ready_at[warp] <= t && sched_unit_free(sm, s, sm->next_unit[warp]) <= t;
 }
 
 /* When the first of the ready warps can have its unit. */
-static uint64_t first_unit(const struct sm *sm, const struct scheduler *s, uint64_t ready) {
-    static const uint8_t kinds[] = {UNIT_SP, UNIT_SFU, UNIT_LSU, UNIT_EITHER};
+static uint64_t first_unit(const struct sm *sm, const struct subcore *s, uint64_t ready) {
     uint64_t first = NEVER;
-    for (uint32_t i = 0; i < sizeof kinds; i++)
-        if (ready & sm->users[kinds[i]]) first = min64(first, sched_unit_free(sm, s, kinds[i]));
+    for (uint32_t unit = 0; unit < sm->m->program->unit_count; unit++)
+        if (ready & sm->users[unit]) first = min64(first, sched_unit_free(sm, s, unit));
     return first;
 }
 
-NOINLINE uint64_t sched_after_slot(const struct sm *sm, const struct scheduler *s, uint64_t *t) {
+NOINLINE uint64_t sched_after_slot(const struct sm *sm, const struct subcore *s, uint64_t *t) {
     uint64_t ready = s->ready, waiting = s->waiting, wake = s->wake, able = 0;
     while (!able && (ready | waiting)) {
         *t = ready ? min64(wake, first_unit(sm, s, ready)) : wake;
@@ -27,14 +26,14 @@ NOINLINE uint64_t sched_after_slot(const struct sm *sm, const struct scheduler *
     return able;
 }
 
-struct choice sched_pick(struct sm *sm, struct scheduler *s) {
+struct choice sched_pick(struct sm *sm, struct subcore *s) {
     return sm->policy->pick(sm, s);
 }
 
-uint64_t sched_able(struct sm *sm, struct scheduler *s) { return sched_able_now(sm, s); }
+uint64_t sched_able(struct sm *sm, struct subcore *s) { return sched_able_now(sm, s); }
 
 /* Warps are taken away one after the other: none that is left would come sooner for that. */
-uint64_t sched_before(const struct sm *sm, const struct scheduler *s, uint64_t warps,
+uint64_t sched_before(const struct sm *sm, const struct subcore *s, uint64_t warps,
                       uint64_t others) {
     if (!others) return warps;
     uint64_t before = 0;

@@ -13,19 +13,30 @@
 #include "sm/sm.h"
 
 /* The first warp, by the policy, of those in `able`, of which there is at least one. */
-typedef uint32_t scheduler_first(const struct sm *sm, const struct scheduler *s, uint64_t able);
+typedef uint32_t scheduler_first(const struct sm *sm, const struct subcore *s, uint64_t able);
 
 struct scheduler_policy {
     scheduler_first *first;
     /* What the scheduler would issue next, and when: sched_choose with `first` built in. */
-    struct choice (*pick)(struct sm *sm, struct scheduler *s);
+    struct choice (*pick)(struct sm *sm, struct subcore *s);
     /* Warp s->last has issued: may change sm->policy_memory of the scheduler, on which the order of
      * the warps may depend. NULL: the policy remembers nothing. */
-    void (*issued)(struct sm *sm, const struct scheduler *s);
+    void (*issued)(struct sm *sm, const struct subcore *s);
 };
 
 #define POLICY_scheduler(name, doc) extern const struct scheduler_policy scheduler_##name;
 #include "tables/policies.def"
+
+/* What the scheduler would issue next. */
+struct choice sched_pick(struct sm *sm, struct subcore *s);
+/* The warps that can issue in the scheduler's slot. */
+uint64_t sched_able(struct sm *sm, struct subcore *s);
+/* Those of some warps that could take the slot whose turn comes before that of any others that
+ * could. */
+uint64_t sched_before(const struct sm *sm, const struct subcore *s, uint64_t warps,
+                      uint64_t others);
+/* Are the warp's operands and its unit ready at cycle t? */
+bool sched_can_issue(const struct sm *sm, const struct subcore *s, uint32_t warp, uint64_t t);
 
 /* The policy of that number. */
 const struct scheduler_policy *scheduler_policy(uint32_t number);
@@ -43,11 +54,21 @@ static inline uint32_t oldest_warp(const struct sm *sm, uint64_t able) {
 
 static inline uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* When a unit of that kind is free; a multiplication takes the SFU if the SP is busy. */
-static inline uint64_t sched_unit_free(const struct sm *sm, const struct scheduler *s,
+/* When the sub-core has a unit free for an instruction; one that takes either of two takes the
+ * second where the first is busy. */
+static inline uint64_t sched_unit_free(const struct sm *sm, const struct subcore *s,
                                        uint32_t unit) {
-    if (unit != UNIT_EITHER) return sm->unit_free[s->unit[unit]];
-    return min64(sm->unit_free[s->unit[UNIT_SP]], sm->unit_free[s->unit[UNIT_SFU]]);
+    const uint64_t *free = sm->units.free;
+    const uint8_t *either = sm->m->program->either;
+    if (unit != UNIT_EITHER) return free[s->unit[unit]];
+    return min64(free[s->unit[either[0]]], free[s->unit[either[1]]]);
+}
+
+/* The sub-core takes a unit of that kind until that cycle. */
+static ALWAYS_INLINE void subcore_take(struct sm *sm, const struct subcore *s, uint32_t unit,
+                                       uint64_t until) {
+    if (sm->units.several >> unit & 1) subcore_take_one(sm, s, unit, until);
+    else sm->units.free[s->unit[unit]] = until;
 }
 
 /* The waiting warps that are ready at cycle t; *wake is when the first of the others is. */
@@ -64,19 +85,23 @@ static inline uint64_t sched_ready_by(const struct sm *sm, uint64_t waiting, uin
     return found;
 }
 
+/* Most programs take no more kinds of units: these are looked at without a loop, which costs
+ * nothing where nobody takes them. */
+#define USUAL_UNITS 3u
+
 /* The ready warps whose unit is free at cycle t. */
-static inline uint64_t sched_with_unit(const struct sm *sm, const struct scheduler *s,
-                                       uint64_t ready, uint64_t t) {
-    const uint64_t sp = sched_unit_free(sm, s, UNIT_SP) <= t ? ~0ull : 0;
-    const uint64_t sfu = sched_unit_free(sm, s, UNIT_SFU) <= t ? ~0ull : 0;
-    const uint64_t lsu = sched_unit_free(sm, s, UNIT_LSU) <= t ? ~0ull : 0;
-    const uint64_t *users = sm->users;
-    return ready & ((sp & users[UNIT_SP]) | (sfu & users[UNIT_SFU]) | (lsu & users[UNIT_LSU]) |
-                    ((sp | sfu) & users[UNIT_EITHER]));
+static inline uint64_t sched_with_unit(const struct sm *sm, const struct subcore *s, uint64_t ready,
+                                       uint64_t t) {
+    uint64_t able = 0;
+    for (uint32_t unit = 0; unit < USUAL_UNITS; unit++)
+        able |= sm->units.free[s->unit[unit]] <= t ? sm->users[unit] : 0;
+    for (uint32_t unit = USUAL_UNITS; unit < sm->m->program->unit_count; unit++)
+        able |= sched_unit_free(sm, s, unit) <= t ? sm->users[unit] : 0;
+    return ready & able;
 }
 
 /* The warps that can issue in the scheduler's slot. */
-static ALWAYS_INLINE uint64_t sched_able_now(struct sm *sm, struct scheduler *s) {
+static ALWAYS_INLINE uint64_t sched_able_now(struct sm *sm, struct subcore *s) {
     if (s->wake <= s->slot) { /* for good: slots never go back */
         const uint64_t woken = sched_ready_by(sm, s->waiting, s->slot, &s->wake);
         s->ready |= woken;
@@ -86,17 +111,17 @@ static ALWAYS_INLINE uint64_t sched_able_now(struct sm *sm, struct scheduler *s)
 }
 
 /* The warps that can issue earliest after a slot in which nobody can, and when (*t). */
-uint64_t sched_after_slot(const struct sm *sm, const struct scheduler *s, uint64_t *t);
+uint64_t sched_after_slot(const struct sm *sm, const struct subcore *s, uint64_t *t);
 
 /* What the scheduler would issue next, and when. */
-static ALWAYS_INLINE struct choice sched_choose(struct sm *sm, struct scheduler *s,
+static ALWAYS_INLINE struct choice sched_choose(struct sm *sm, struct subcore *s,
                                                 scheduler_first *first) {
     uint64_t t = s->slot, able = sched_able_now(sm, s);
     if (!able) able = sched_after_slot(sm, s, &t);
     if (!able) return (struct choice){.t = NEVER};
     const uint32_t warp = first(sm, s, able);
     assert(able >> warp & 1);
-    return (struct choice){t, warp, s->units[sm->next_unit[warp]]};
+    return (struct choice){t, warp, s->shared[sm->next_unit[warp]]};
 }
 
 #endif

@@ -12,7 +12,7 @@
 /* A warp sleeps, waits until a cycle that its scheduler knows, or is ready; only running ones do
  * not sleep. */
 static void check_wait(const struct sm *sm, uint32_t warp) {
-    const struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
+    const struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
     const bool ready = s->ready >> warp & 1, waiting = s->waiting >> warp & 1;
     assert(!(ready && waiting));
     assert((ready || waiting) == (sm->ready_at[warp] != NEVER));

@@ -15,10 +15,10 @@ static inline void scoreboard_check(const struct sm *sm) { (void)sm; }
 
 /* Let a warp sleep until something happens of which nobody knows when. */
 static inline void warp_sleep(struct sm *sm, uint32_t warp, enum wait kind) {
-    struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
+    struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
     s->ready &= ~(1ull << warp);
     s->waiting &= ~(1ull << warp);
-    sm->stale |= 1u << sm->scheduler_of[warp];
+    sm->stale |= 1u << sm->subcore_of[warp];
     sm->ready_at[warp] = NEVER;
     sm->wait[warp] = (uint8_t)kind;
 }
@@ -26,10 +26,10 @@ static inline void warp_sleep(struct sm *sm, uint32_t warp, enum wait kind) {
 /* Let a warp wait until that cycle, at which it can issue, for the reason given. */
 static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wait kind) {
     assert(at != NEVER && sm->warps[warp].state == WARP_RUNNING);
-    struct scheduler *s = &sm->sched[sm->scheduler_of[warp]];
+    struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
     const uint64_t bit = 1ull << warp;
     if (at < sm->held[warp]) at = sm->held[warp];
-    sm->stale |= 1u << sm->scheduler_of[warp];
+    sm->stale |= 1u << sm->subcore_of[warp];
     sm->ready_at[warp] = at;
     sm->wait[warp] = (uint8_t)kind;
     if (at <= s->slot) {

@@ -7,6 +7,8 @@
 #include "base/hints.h"
 #include "base/lines.h"
 #include "sm/check.h"
+#include "sm/global.h"
+#include "sm/issue.h"
 #include "sm/preload.h"
 #include "sm/print.h"
 #include "sm/record.h"
@@ -21,7 +23,7 @@
 _Static_assert(sizeof(struct sm) + 32 * (64 + 8) * (sizeof(uint64_t) + 1) < 65536,
                "hot state of an SM");
 _Static_assert(MAX_WARPS == MOST_max_warps_sm && MAX_BLOCKS == MOST_max_blocks_sm &&
-                   MAX_SCHEDULERS == MOST_schedulers && MAX_MISSES == MOST_l1_mshrs &&
+                   MAX_SUBCORES == MOST_schedulers && MAX_MISSES == MOST_l1_mshrs &&
                    MAX_MISSES == MOST_tex_mshrs,
                "arrays of an SM hold what config.def allows");
 _Static_assert(PORT_EXTRA == COALESCE_MAX_SEGMENTS + 4 * MAX_MISSES + SUPPLY_PACKETS,
@@ -67,32 +69,6 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     return used;
 }
 
-/* Write down which units a scheduler uses, and which of them others use too. */
-static void note_units(struct sm *sm, struct scheduler *s, uint32_t *taken) {
-    uint32_t all = 0;
-    for (uint32_t kind = UNIT_SP; kind <= UNIT_LSU; kind++) {
-        s->units[kind] = (uint16_t)(1u << s->unit[kind]);
-        all |= s->units[kind];
-    }
-    s->units[UNIT_EITHER] = s->units[UNIT_SP] | s->units[UNIT_SFU];
-    sm->common_units |= *taken & all;
-    *taken |= all;
-}
-
-static void start_schedulers(struct sm *sm) {
-    const struct config *cfg = sm->m->cfg;
-    uint32_t taken = 0;
-    sm->policy = scheduler_policy(cfg->sched_policy);
-    for (uint32_t w = 0; w < MAX_WARPS; w++) sm->scheduler_of[w] = (uint8_t)(w % cfg->schedulers);
-    for (uint32_t s = 0; s < cfg->schedulers; s++) {
-        sm->sched[s].unit[UNIT_SP] = (uint8_t)(s % cfg->sp_units);
-        sm->sched[s].unit[UNIT_SFU] = (uint8_t)(4 + s % cfg->sfu_units);
-        sm->sched[s].unit[UNIT_LSU] = (uint8_t)(8 + s % cfg->lsu_units);
-        note_units(sm, &sm->sched[s], &taken);
-        sm->sched[s].last = s + MAX_WARPS * cfg->schedulers; /* so that the first warp is first */
-    }
-}
-
 /* One arena per SM: nothing is allocated while it runs. */
 enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct port *port) {
     const struct config *cfg = m->cfg;
@@ -117,7 +93,7 @@ enum error sm_init(struct sm *sm, uint32_t id, const struct machine *m, struct p
     sm->credits = (int32_t)cfg->credits;
     smm_init(&sm->smm, cfg->smem_bytes, cfg->smm_unit);
     if (m->dynamic) smm_reserve(&sm->smm, m->program->meta.dynamic_bytes);
-    start_schedulers(sm);
+    subcores_start(sm);
     return smcache_init(sm);
 }
 
@@ -231,12 +207,12 @@ static void advance(struct sm *sm, uint64_t end, bool replaced) {
         /* The next to issue: of those that are first in time, the first from the turn on. */
         uint32_t index = 0;
         for (uint32_t s = 0; s < schedulers; s++) {
-            if (sm->stale >> s & 1) sm->sched[s].choice = sched_pick(sm, &sm->sched[s]);
-            const uint64_t at = sm->sched[s].choice.t, first = sm->sched[index].choice.t;
+            if (sm->stale >> s & 1) sm->subcores[s].choice = sched_pick(sm, &sm->subcores[s]);
+            const uint64_t at = sm->subcores[s].choice.t, first = sm->subcores[index].choice.t;
             if (at < first || (at == first && index < sm->turn && sm->turn <= s)) index = s;
         }
         sm->stale = 0;
-        const uint64_t t = sm->sched[index].choice.t, event = next_event(sm);
+        const uint64_t t = sm->subcores[index].choice.t, event = next_event(sm);
         if (event < sm->reach && event <= t) {
             event_due(sm, event);
         } else if (t < sm->reach) {
@@ -285,7 +261,7 @@ void sm_close(struct sm *sm, uint64_t end) {
         if (sm->caches[id].present) cache_check(&sm->caches[id].cache);
     sm->count.scheduler_cycles = end * schedulers;
     for (uint32_t i = 0; i < schedulers; i++) {
-        const uint64_t slot = sm->sched[i].slot, paid = slot > sm->paid ? slot : sm->paid;
+        const uint64_t slot = sm->subcores[i].slot, paid = slot > sm->paid ? slot : sm->paid;
         if (paid < end) sm->count.idle_no_block += end - paid;
         else sm->count.issue_cycles -= paid - end;
     }

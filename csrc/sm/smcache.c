@@ -1,13 +1,11 @@
-/* The caches of an SM: L1 with data, texture, instructions, constants.
- *
- * Lines come in when their reply does. L1 values are those of the partition when the line
- * was read there, whatever happens to the line afterwards; texture and constant values are
- * those at launch, so that their caches need tags alone. */
+#include "sm/smcache.h"
+
 #include <assert.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "kernel/lanes.h"
+#include "sm/global.h"
 #include "sm/scoreboard.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
@@ -52,6 +50,10 @@ enum error smcache_init(struct sm *sm) {
 
 void smcache_free(struct sm *sm) {
     for (int id = CACHE_DATA; id < CACHE_COUNT; id++) cache_free(&sm->caches[id].cache);
+}
+
+void smcache_begin_warp(struct sm *sm, uint32_t warp) {
+    if (sm->fetch_mask) sm->fetched[warp] = CACHE_NONE;
 }
 
 /* ---- pending misses ---------------------------------------------------------------------- */

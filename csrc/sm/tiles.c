@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "sm/global.h"
 #include "sm/preload.h"
 #include "sm/trace.h"
 

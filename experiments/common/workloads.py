@@ -70,8 +70,9 @@ def busy(result: Result) -> dict[str, float]:
     clocks = result.cycles * gpu.sm_count
     lanes = asked = 0.0
     for row in result.instructions():
-        _, unit, kind, _ = _core.OPS[row["op"]]
-        if unit == "SP":
+        _, traits, kind, _ = _core.OPS[row["op"]]
+        # A multiplication may be the special-function units', and counts for neither.
+        if getattr(gpu, f"unit_{kind.lower()}") == "sp" and "control" not in traits and kind != "FMUL":
             lanes += row["issued"] * getattr(gpu, f"issue_{kind.lower()}")
         elif row["op"] in GLOBAL:
             asked += _clocks_of_requests(gpu, row)

@@ -7,13 +7,14 @@ instruction holds its group for 2 clocks while the SM sustains one warp instruct
 
 from __future__ import annotations
 
-from smmux.gpus import caches, memory
+from smmux.gpus import caches, memory, units
 from smmux.gpus.machine import Value
 from smmux.gpus.tiles_memory import TELEPORT
 
 __all__ = ["GTX480_16K", "GTX480_48K"]
 
 _CORE: dict[str, Value] = {
+    **units.ONE_KIND_OF_LANES,
     "shader_khz": (1_401_000, "DQ480"),
     "compute_capability": (20, "PG55 G.4; DQ480"),
     "sm_count": (15, "DQ480; GS-480"),

@@ -6,13 +6,14 @@ comment says what else is known.
 
 from __future__ import annotations
 
-from smmux.gpus import caches, memory
+from smmux.gpus import caches, memory, units
 from smmux.gpus.machine import Value
 from smmux.gpus.tiles_memory import TELEPORT
 
 __all__ = ["GTX285", "GTX285_1100"]
 
 _CORE: dict[str, Value] = {
+    **units.ONE_KIND_OF_LANES,
     "shader_khz": (1_476_000, "REV285; DQ285"),
     "compute_capability": (13, "PG55 G.3; DQ285"),
     "sm_count": (30, "DQ285"),

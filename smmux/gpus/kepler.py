@@ -9,13 +9,14 @@ group, 32 per clock is 4.
 
 from __future__ import annotations
 
-from smmux.gpus import caches, memory
+from smmux.gpus import caches, memory, units
 from smmux.gpus.machine import Value
 from smmux.gpus.tiles_memory import TELEPORT
 
 __all__ = ["K20C"]
 
 _CORE: dict[str, Value] = {
+    **units.ONE_KIND_OF_LANES,
     "shader_khz": (706_000, "BD-K20; SHOC"),
     "compute_capability": (35, "PG55 G.5"),
     "sm_count": (13, "BD-K20"),

@@ -24,7 +24,7 @@ _KINDS = {kind.option: kind.name for kind in policies.KINDS.values()}
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A machine parameter: its unit, range and meaning; that of a policy has the range of the policies' numbers."""
+    """A machine parameter: its unit, range and meaning; one whose values have names has the range of their numbers."""
 
     name: str
     unit: str
@@ -37,10 +37,23 @@ class Parameter:
         """The kind of policies that the parameter chooses from."""
         return _KINDS.get(self.name)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its values in the order of their numbers: policies, or units; none if they are numbers."""
+        if self.kind:
+            return policies.names(self.kind)
+        return tuple(name for name, _ in _core.UNITS) if self.unit == "unit" else ()
+
     def checked(self, name: str, value: Any) -> int | str:
         """The value, if the parameter can have it; ConfigError, which calls the parameter by `name`, if not."""
         if self.kind:
             return policies.chosen(self.kind, name, value)
+        if self.names:
+            if value in self.names:
+                return str(value)
+            raise ConfigError(
+                f"{name} must be one of {', '.join(self.names)}, not {value!r}{did_you_mean(str(value), self.names)}"
+            )
         return integer(name, value, self.min, self.max, self.unit, self.doc)
 
 
@@ -60,7 +73,7 @@ if TYPE_CHECKING:
 else:
     _Parameters = dataclasses.make_dataclass(
         "_Parameters",
-        [(name, str if parameter.kind else int) for name, parameter in PARAMETERS.items()],
+        [(name, str if parameter.names else int) for name, parameter in PARAMETERS.items()],
         frozen=True,
         kw_only=True,
         namespace={"__module__": __name__},
@@ -71,7 +84,7 @@ else:
 class Gpu(_Parameters):
     """A machine: every parameter of the C core, by name, checked when it is made.
 
-    Parameters are integers, but for the names of policies (`python -m smmux policies` lists them);
+    Parameters are integers, but for the names of policies (`python -m smmux policies` lists them) and of units;
     `smmux.gpus.PARAMETERS` gives unit, range and meaning of each. A variant is made with
     `dataclasses.replace(gpu, smem_bytes=32768)` or `gpu.replace(...)`; `sources` then says that the value was changed.
     Raises ConfigError for a value out of range or for values that break a rule of `csrc/tables/rules.def`.
@@ -150,9 +163,9 @@ class Gpu(_Parameters):
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """Parameter values in the order of `smmux._core.CONFIG`, policies by their numbers."""
-        values = ((name, getattr(self, name)) for name in PARAMETERS)
-        return tuple(policies.number(_KINDS[name], value) if name in _KINDS else value for name, value in values)
+        """Parameter values in the order of `smmux._core.CONFIG`, names by their numbers."""
+        values = ((parameter.names, getattr(self, name)) for name, parameter in PARAMETERS.items())
+        return tuple(names.index(value) if names else value for names, value in values)
 
 
 def build(name: str, description: str, values: Mapping[str, Value]) -> Gpu:

@@ -93,6 +93,10 @@ def _make_fit(rng: Random, config: list[int]) -> None:
         put("schedulers", 1)
         put("issue_width", 1)
         put("issue_interval", config[INDEX["issue_interval"]] // 2 * 2 or 2)
+    kinds = [i for i, (name, _) in enumerate(_core.UNITS) if config[INDEX[f"{name}_units"]]]
+    for name in NAMES:
+        if name.startswith("unit_"):
+            put(name, rng.choice(kinds))
     put("smem_reserved", min(config[INDEX["smem_reserved"]], config[INDEX["smem_bytes"]] - 1))
     power("pointer_bytes")
     banks = power("dram_banks")

@@ -58,14 +58,14 @@ class Kernel:
     def add(self, op: str, needs: tuple[int, ...], guard: int | None = None, **fields: int) -> int:
         """One more instruction, which needs results of these; returns its number, which is its register too."""
         number = len(self.steps)
-        _, unit, latency_class, operands = _core.OPS[op]
+        _, _, latency_class, operands = _core.OPS[op]
         name = latency_class.lower()
         memory = name == "global"
         answer = self.gpu.flat_latency if memory else 0
         self.steps.append(
             (
                 Step(
-                    unit if unit in ("LSU", "SFU") else "SP",
+                    getattr(self.gpu, f"unit_{name}"),
                     getattr(self.gpu, f"issue_{name}"),
                     getattr(self.gpu, f"lat_{name}") + answer,
                     needs if guard is None else (*needs, self.set_by[guard]),
@@ -128,7 +128,7 @@ def compare(gpu: gpus.Gpu, seed: int, blocks: int, warps: int) -> dict[str, int]
             gpu.max_warps_sm,
             gpu.dispatch_interval,
             gpu.block_start,
-            {"SP": gpu.sp_units, "SFU": gpu.sfu_units, "LSU": gpu.lsu_units},
+            {name: getattr(gpu, f"{name}_units") for name, _ in _core.UNITS},
         ),
         [[kernel.of(block * warps + warp) for warp in range(warps)] for block in range(blocks)],
     ).run()

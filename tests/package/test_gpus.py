@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from smmux import ConfigError, _core, gpus, policies
+from smmux import ConfigError, _core, gpus
 from smmux.gpus.sources import keys
 
 
@@ -22,15 +22,15 @@ def test_fields_are_the_parameters_of_the_core(gpu):
     values = {f.name: getattr(gpu, f.name) for f in dataclasses.fields(gpu)}
     assert [row[0] for row in _core.CONFIG] == [name for name in values if name in gpus.PARAMETERS]
     for number, row in zip(gpus.as_tuple(gpu), _core.CONFIG, strict=True):
-        kind = gpus.PARAMETERS[row[0]].kind
-        assert values[row[0]] == (policies.names(kind)[number] if kind else number)
+        names = gpus.PARAMETERS[row[0]].names
+        assert values[row[0]] == (names[number] if names else number)
 
 
 def test_every_value_is_in_range_and_has_a_known_source(gpu):
     assert set(gpu.sources) == {row[0] for row in _core.CONFIG}
     for name, unit, low, high, doc in _core.CONFIG:
         value = getattr(gpu, name)
-        assert value in policies.names(gpus.PARAMETERS[name].kind) if unit == "policy" else low <= value <= high
+        assert value in gpus.PARAMETERS[name].names if unit in ("policy", "unit") else low <= value <= high
         assert unit
         assert doc
         assert all(key in gpus.TITLES and key != gpus.CHANGED for key in keys(gpu.sources[name])), name

@@ -117,6 +117,38 @@ def test_the_map_of_the_core_has_every_file():
     assert {stem for stem in files if not stem.startswith("bind")} == named - {"bind*", "*"}
 
 
+DECLARED_ELSEWHERE = {
+    "program": "decode",
+    "dram_timing": "dram",
+    "dram_check": "dram",
+    "access": "memsys",
+    "races": "check",
+    "check": "shadow",
+    "tiles": "preload",
+    "sched": "scheduler",
+}
+"""Files of the machine that have no header of their own, or a second one, and which one declares what they define."""
+
+
+def test_a_header_of_the_machine_declares_what_its_file_defines():
+    head = r"^(?!static|typedef|extern|CLONES|[A-Z_]+\()\w[\w ]*?[ \*]+(\w+)\([^;{}]*\)"
+    defined = {
+        (name, path.stem)
+        for path in C_FILES
+        if path.suffix == ".c"
+        for name in re.findall(head + r"\s*\{", code_of(path), re.M)
+    }
+    for path in (p for p in C_FILES if p.suffix == ".h" and p not in BINDING):
+        for name in re.findall(head + ";", code_of(path), re.M):
+            files = [stem for found, stem in defined if found == name]
+            homes = [stem for stem in files if path.stem in (stem, DECLARED_ELSEWHERE.get(stem))]
+            assert homes or name == "_Static_assert", f"{path.name} declares {name}, which {files} define"
+
+
+def test_the_state_of_an_sm_can_be_read_at_a_glance():
+    assert len((ROOT / "csrc" / "sm" / "sm.h").read_text().splitlines()) < 250
+
+
 def floor(path):
     """The folder of the core in which a file stands, policies too."""
     return path.relative_to(ROOT / "csrc").parts[0]

@@ -32,6 +32,8 @@ def test_latency_and_issue_rows_exist_for_every_class():
     names = [row[0] for row in _core.CONFIG]
     count = len(_core.CLASSES)
     assert names[-2 * count :] == [f"{kind}_{name}" for kind in ("lat", "issue") for name in _core.CLASSES]
+    assert names[-3 * count : -2 * count] == [f"unit_{name}" for name in _core.CLASSES]
+    assert {f"{name}_units" for name, _ in _core.UNITS} <= set(names)
 
 
 def test_class_descriptions_are_unique():
@@ -51,10 +53,10 @@ def test_records_of_a_program_have_no_padding_and_flags_are_bits_of_their_own():
     assert list(_core.FLAGS.values()) == [1 << bit for bit in range(len(_core.FLAGS))]
 
 
-def test_operations_name_known_units_and_classes():
+def test_operations_name_known_traits_and_classes():
     classes = {name.upper() for name in _core.CLASSES}
-    for name, (_, unit, latency, operands) in _core.OPS.items():
-        assert unit in {"SP", "SFU", "EITHER", "LSU", "CTRL"}, name
+    for name, (_, traits, latency, operands) in _core.OPS.items():
+        assert set(traits) <= set(_core.TRAITS), name
         assert latency in classes, name
         low, high = {"", "d", "p", "a", "b", "c", "q", "qa", "qb", "v", "t"}, {"dh", "ah", "bh", "ch"}
         assert set(operands.split(",")) <= low | high, name

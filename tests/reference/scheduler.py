@@ -1,8 +1,9 @@
 """Warp schedulers by definition: an SM clock by clock, without caches, on a memory that answers after a fixed time.
 
 Warps run straight-line programs; a step may need results of earlier ones. Each scheduler issues at most one step per
-issue interval, that of the warp which its policy puts first among those that can issue. Of several schedulers that
-share a unit the one behind that which had it last comes first.
+issue interval, that of the warp which its policy puts first among those that can issue. Units of a kind are dealt out
+to the schedulers in turn: of fewer units than schedulers several share one, of more a scheduler has several, any of
+which will do. Of several schedulers that share a unit the one behind that which had it last comes first.
 """
 
 from __future__ import annotations
@@ -207,24 +208,34 @@ class Sm:
         able = [
             w
             for w in mine
-            if w.next < len(w.program)
-            and w.ready(clock)
-            and self.unit_free.get(self.unit(scheduler, w.program[w.next]), 0) <= clock
+            if w.next < len(w.program) and w.ready(clock) and self.free(scheduler, w.program[w.next]) <= clock
         ]
         if not able:
             return
         warp = self.policies[scheduler].choose(able)
         step = warp.program[warp.next]
         self.log.append((clock, warp.block, warp.index, warp.next))
-        self.unit_free[self.unit(scheduler, step)] = clock + step.busy
+        self.unit_free[min(self.units(scheduler, step), key=self.when)] = clock + step.busy
         self.slot_free[scheduler] = clock + self.machine.interval
         warp.results[warp.next] = clock + step.latency
         warp.issued = clock
         warp.next += 1
         self.policies[scheduler].note(warp, mine, clock)
-        if [self.unit(s, step) for s in range(self.machine.schedulers)].count(self.unit(scheduler, step)) > 1:
+        others = [self.units(s, step) for s in range(self.machine.schedulers) if s != scheduler]
+        if self.units(scheduler, step) in others:
             self.turn = (scheduler + 1) % self.machine.schedulers
 
-    def unit(self, scheduler: int, step: Step) -> tuple[str, int]:
-        """The unit of a kind that a scheduler uses."""
-        return step.unit, scheduler % self.machine.units[step.unit]
+    def units(self, scheduler: int, step: Step) -> list[tuple[str, int]]:
+        """The units of a kind that a scheduler uses."""
+        count, schedulers = self.machine.units[step.unit], self.machine.schedulers
+        if count <= schedulers:
+            return [(step.unit, scheduler % count)]
+        return [(step.unit, number) for number in range(count) if number % schedulers == scheduler]
+
+    def when(self, unit: tuple[str, int]) -> int:
+        """When a unit is free."""
+        return self.unit_free.get(unit, 0)
+
+    def free(self, scheduler: int, step: Step) -> int:
+        """When the first of the units that a step may take is free."""
+        return min(map(self.when, self.units(scheduler, step)))

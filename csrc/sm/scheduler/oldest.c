@@ -1,11 +1,11 @@
 /* Oldest first: whoever can issue in the oldest block, which so ends soonest. */
 #include "sm/scheduler.h"
 
-static uint32_t first(const struct sm *sm, const struct scheduler *s, uint64_t able) {
+static uint32_t first(const struct sm *sm, const struct subcore *s, uint64_t able) {
     (void)s;
     return oldest_warp(sm, able);
 }
 
-static struct choice pick(struct sm *sm, struct scheduler *s) { return sched_choose(sm, s, first); }
+static struct choice pick(struct sm *sm, struct subcore *s) { return sched_choose(sm, s, first); }
 
 const struct scheduler_policy scheduler_oldest = {.first = first, .pick = pick};

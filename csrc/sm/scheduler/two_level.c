@@ -25,17 +25,17 @@ static uint32_t next_group(const struct sm *sm, uint32_t start, uint64_t warps) 
     return group_start(sm, bits_lowest64(behind ? behind : warps));
 }
 
-static uint32_t first(const struct sm *sm, const struct scheduler *s, uint64_t able) {
-    const uint64_t *memory = sm->policy_memory[s - sm->sched];
+static uint32_t first(const struct sm *sm, const struct subcore *s, uint64_t able) {
+    const uint64_t *memory = sm->policy_memory[s - sm->subcores];
     const uint32_t start = next_group(sm, (uint32_t)memory[AHEAD], able);
     const uint64_t mine = able & group_slots(sm, start), left = mine & ~memory[PASSED];
     return bits_lowest64(left ? left : mine);
 }
 
-static struct choice pick(struct sm *sm, struct scheduler *s) { return sched_choose(sm, s, first); }
+static struct choice pick(struct sm *sm, struct subcore *s) { return sched_choose(sm, s, first); }
 
-static void issued(struct sm *sm, const struct scheduler *s) {
-    uint64_t *memory = sm->policy_memory[s - sm->sched];
+static void issued(struct sm *sm, const struct subcore *s) {
+    uint64_t *memory = sm->policy_memory[s - sm->subcores];
     const uint64_t awake = s->ready | s->waiting, slots = group_slots(sm, group_start(sm, s->last));
     memory[PASSED] = (memory[PASSED] & ~slots) | (slots & ((2ull << s->last) - 1));
     if (awake) memory[AHEAD] = next_group(sm, (uint32_t)memory[AHEAD], awake);

@@ -1,0 +1,64 @@
+/* Blocks on an SM: start, barriers, dynamic shared memory, end. */
+#ifndef SMMUX_BLOCK_H
+#define SMMUX_BLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/errors.h"
+
+struct sm;
+struct uop;
+
+/* A slot for a block that is resident: what its warps have in common. */
+struct block {
+    bool used, started;     /* used but not started: waits for its static part */
+    bool holds;             /* dynamic shared memory */
+    bool region;            /* between an opening and a closing barrier (Figure 1) */
+    bool isolating;         /* the barrier being assembled bears INSN_ISOLATE */
+    bool synced;            /* has completed a barrier */
+    bool released;          /* all blocks have arrived at the barrier of the grid */
+    bool held;              /* has all its resources, but waits for its tile */
+    uint32_t dynamic_bytes; /* asked for by its last allocation */
+    uint8_t barrier;        /* enum bar_option of the barrier being assembled */
+    uint32_t id;
+    uint32_t warps_live, arrived;
+    uint32_t accesses_pending;
+    uint32_t static_base, dynamic_base; /* in the SM's shared memory */
+    uint64_t start;                     /* cycle */
+    uint64_t arrival;                   /* cycle at which it last began to wait for shared memory */
+    uint64_t opened;                    /* cycle at which its region began */
+    uint64_t arrivals;                  /* sum of the cycles at which warps reached the barrier */
+    uint64_t first_define, last_use;    /* cycles of shared-memory accesses, NEVER and 0: none */
+    uint64_t warp_slots;                /* bit per warp slot */
+    uint32_t barrier_pc;
+    uint32_t tile_lines; /* of its tile, or of what it wants before it starts; 0: none */
+    uint32_t tile_base, tile_pending; /* in shared memory; lines on their way */
+    uint64_t tile_users;              /* bit per warp slot: the warp may still load from the tile */
+};
+
+/* A block that is to start, and when; or the end of a barrier of the whole grid. */
+#define GRID_RELEASE UINT32_MAX
+struct coming_block {
+    uint64_t cycle;
+    uint32_t block;
+};
+
+/* Let a block start at that cycle, to which the SM has yet to run. */
+void block_add(struct sm *sm, uint32_t block, uint64_t cycle);
+/* Start those that are due, or end a barrier of the grid. */
+void block_start_due(struct sm *sm);
+/* The SM stops, at the barrier where the block waits or before its first instruction. */
+void block_fault(struct sm *sm, const struct block *b, enum error code);
+/* A block ended at cycle `end`: the SM runs no further than to where the next one may start. */
+void block_await_next(struct sm *sm, uint64_t end);
+/* A warp has come to a barrier. */
+void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t);
+/* The last lanes of a warp have exited. */
+void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
+/* An access of the block's has been answered. */
+void block_access_done(struct sm *sm, uint32_t block, uint64_t t);
+/* A line of the block's tile has come, or nobody will use the tile any more. */
+void block_tile_moved(struct sm *sm, uint32_t block, uint64_t t);
+
+#endif

@@ -1,0 +1,57 @@
+#include "sm/subcore.h"
+
+#include "sm/scheduler.h"
+#include "sm/sm.h"
+
+#define UNIT(id, name, least, most, doc)                                                           \
+    _Static_assert((most) <= MAX_UNITS, "the units of a kind have a place each");
+#include "tables/units.def"
+_Static_assert(UNIT_KINDS <= 32 / MAX_SUBCORES, "a bit per unit that may be shared");
+
+/* How many units there are of a kind that the program numbers. */
+static uint32_t count_of(const struct sm *sm, uint32_t unit) {
+    return config_units(sm->m->cfg, (enum unit)sm->m->program->kind[unit]);
+}
+
+/* Sub-core s has the units s, s + S, ... of a kind, where S is the number of sub-cores, if there
+ * are as many units or more; of fewer it takes one in turn. */
+static void deal(struct sm *sm, uint32_t number, uint32_t unit) {
+    const uint32_t count = count_of(sm, unit), subcores = sm->m->cfg->schedulers;
+    const uint32_t sets = count < subcores ? count : subcores;
+    const uint32_t place = unit * MAX_SUBCORES + number % sets;
+    sm->subcores[number].unit[unit] = (uint8_t)place;
+    if (number % sets + sets < subcores || number >= sets)
+        sm->subcores[number].shared[unit] = 1u << place;
+    if (count > subcores) sm->units.several |= 1u << unit;
+}
+
+void subcores_start(struct sm *sm) {
+    const struct config *cfg = sm->m->cfg;
+    const struct program *p = sm->m->program;
+    sm->policy = scheduler_policy(cfg->sched_policy);
+    for (uint32_t w = 0; w < MAX_WARPS; w++) sm->subcore_of[w] = (uint8_t)(w % cfg->schedulers);
+    for (uint32_t number = 0; number < cfg->schedulers; number++) {
+        struct subcore *s = &sm->subcores[number];
+        for (uint32_t unit = 0; unit < p->kind_count; unit++) deal(sm, number, unit);
+        s->shared[UNIT_EITHER] = s->shared[p->either[0]] | s->shared[p->either[1]];
+        s->last = number + MAX_WARPS * cfg->schedulers; /* so that the first warp is first */
+    }
+}
+
+/* The first of a sub-core's several units of a kind to be free. */
+static uint64_t *first_free(struct sm *sm, const struct subcore *s, uint32_t unit) {
+    const uint32_t count = count_of(sm, unit), number = (uint32_t)(s - sm->subcores);
+    uint64_t *each = sm->units.each[unit], *first = &each[number];
+    for (uint32_t i = number; i < count; i += sm->m->cfg->schedulers)
+        if (each[i] < *first) first = &each[i];
+    return first;
+}
+
+void subcore_take_one(struct sm *sm, const struct subcore *s, uint32_t unit, uint64_t until) {
+    *first_free(sm, s, unit) = until;
+    sm->units.free[s->unit[unit]] = *first_free(sm, s, unit);
+}
+
+void subcore_hold(struct sm *sm, const struct subcore *s, uint32_t unit, uint64_t until) {
+    while (sm->units.free[s->unit[unit]] < until) subcore_take(sm, s, unit, until);
+}

@@ -1,0 +1,50 @@
+/* A sub-core of an SM: a warp scheduler, the state of its warps as masks, and its units. */
+#ifndef SMMUX_SUBCORE_H
+#define SMMUX_SUBCORE_H
+
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/hints.h"
+#include "kernel/decode.h"
+
+#define MAX_SUBCORES 4u
+#define MAX_UNITS    8u /* of one kind, on an SM */
+
+struct sm;
+
+/* What a scheduler would issue next, and when. */
+struct choice {
+    uint64_t t;
+    uint32_t warp;
+    uint32_t shared; /* bits of units that it may take, and other sub-cores too */
+};
+
+/* Warps are bits of masks: ready ones want an issue slot and their unit, waiting ones are ready at
+ * ready_at, all others sleep until something happens. */
+struct subcore {
+    uint64_t slot; /* earliest next issue */
+    uint64_t ready, waiting;
+    uint64_t wake;               /* no waiting warp is ready before */
+    struct choice choice;        /* valid unless the SM's stale bit says otherwise */
+    uint32_t last;               /* warp slot that issued last */
+    uint8_t unit[UNIT_COUNT];    /* per `unit` of an instruction: where units.free has its own */
+    uint32_t shared[UNIT_COUNT]; /* a bit for it, if other sub-cores take the same one */
+};
+
+/* The units of an SM. Instructions number the kinds of units that their program takes (decode.h).
+ */
+struct units {
+    uint64_t free[UNIT_KINDS * MAX_SUBCORES]; /* when it is: a unit, or the first of several */
+    uint32_t several;                     /* bits of kinds of which there are more than sub-cores */
+    uint64_t each[UNIT_KINDS][MAX_UNITS]; /* when each unit of those kinds is free */
+};
+
+/* Give the sub-cores of an SM their warps and units. */
+void subcores_start(struct sm *sm);
+/* A sub-core takes a unit of a kind of which it has several until that cycle. */
+void subcore_take_one(struct sm *sm, const struct subcore *s, uint32_t unit, uint64_t until);
+/* A sub-core takes all its units of a kind until that cycle at least. */
+void subcore_hold(struct sm *sm, const struct subcore *s, uint32_t unit, uint64_t until);
+
+#endif

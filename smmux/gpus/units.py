@@ -1,0 +1,46 @@
+"""Execution units: which kind of them each class of instructions takes.
+
+How many of each kind an SM has stands with the machine. On all cards here one kind of lanes computes everything but
+special functions; that it takes float64 too, which on some of them has lanes of its own, is a choice of the model: no
+card here issues float64 at a rate at which it matters.
+"""
+
+from __future__ import annotations
+
+from smmux.gpus.machine import Value
+
+__all__ = ["ONE_KIND_OF_LANES"]
+
+ONE_KIND_OF_LANES: dict[str, Value] = {
+    "int_units": (0, "NA"),
+    "fp64_units": (0, "MODEL"),
+    "tex_units": (0, "GS302; MODEL"),
+    "tensor_units": (0, "NA"),
+    "unit_alu": ("sp", "PG55 G.3.1"),
+    "unit_shift": ("sp", "PG55 G.3.1"),
+    "unit_cvt": ("sp", "PG55 G.3.1"),
+    "unit_imul": ("sp", "PG55 G.3.1"),
+    "unit_imad": ("sp", "PG55 G.3.1"),
+    "unit_idiv": ("sp", "GS302"),
+    "unit_irem": ("sp", "GS302"),
+    "unit_fadd": ("sp", "PG55 G.3.1"),
+    "unit_fmul": ("sp", "PG55 G.3.1"),  # beside it the SFU, where fmul_on_sfu says so
+    "unit_fmad": ("sp", "PG55 G.3.1"),
+    "unit_fdiv": ("sfu", "GS302"),
+    "unit_fsqrt": ("sfu", "GS302"),
+    "unit_f64": ("sp", "MODEL"),
+    "unit_f64div": ("sp", "MODEL"),
+    "unit_f64sqrt": ("sp", "MODEL"),
+    "unit_cvt64": ("sp", "MODEL"),
+    "unit_cmp64": ("sp", "MODEL"),
+    "unit_idiv64": ("sp", "MODEL"),
+    "unit_irem64": ("sp", "MODEL"),
+    "unit_sfu": ("sfu", "PG55 G.3.1"),
+    "unit_shfl": ("lsu", "GS-KEP"),
+    "unit_shared": ("lsu", "GS302"),
+    "unit_const": ("lsu", "GS302"),
+    "unit_global": ("lsu", "GS302"),
+    "unit_tex": ("lsu", "GS302; MODEL"),
+    "unit_bra": ("sp", "GS302"),
+    "unit_bar": ("sp", "GS302"),
+}
