@@ -53,7 +53,7 @@ class Body(Writer):
         if self.arrays:
             forms += [(6, self.store), (4, self.alias), (2, self.tuples)]
         if depth > 0:
-            forms += [(4, lambda: self.branch(depth - 1))]
+            forms += [(2, self.changing), (4, lambda: self.branch(depth - 1))]
             if self.loops < 2:
                 forms += [(3, lambda: self.counted(depth - 1)), (2, lambda: self.over_items(depth - 1))]
                 forms += [(2, lambda: self.looping(depth - 1))]
@@ -147,6 +147,17 @@ class Body(Writer):
         self.line(f"{name} = ({self.leaf(kind)}, ({self.leaf('i')}, {self.leaf(kind)}))")
         self.line(f"{kind}{self.rng.randrange(3)} = {name}[{self.pick('0', '-2', '1][1')}]")
         self.line(f"i{self.rng.randrange(3)} = {name}[1][0] + len({name})")
+
+    def changing(self) -> None:
+        """A name that is of one type after another, or a local array."""
+        name = self.fresh("v")
+        for kind in [self.one(self.features.kinds) for _ in range(self.rng.randrange(2, 4))]:
+            if self.arrays and self.chance(20):
+                self.line(f"{name} = {self.pick('la', '(lb, 3)')}")
+            self.line(f"{name} = {self.stored(kind, 2)}")
+            self.scope[kind].append(name)
+            self.statements(0, 2)
+            self.scope[kind].pop()
 
     def perhaps_unassigned(self) -> None:
         """A variable that some path does not assign."""
@@ -333,6 +344,11 @@ def device_function(rng: Random, features: Features, name: str, taken: str, resu
     if body.chance(60):
         body.block(f"if {body.condition(1)}:", leave)
     body.statements(1, 3)
+    if taken and body.chance(30):  # a parameter of another type
+        kind = body.one(features.kinds)
+        body.line(f"p0 = {body.stored(kind, 1)}")
+        body.scope[kind].append("p0")
+        body.statements(0, 2)
     if body.chance(30):
         body.loops += 1
         body.block(

@@ -110,9 +110,9 @@ STATEMENTS = [
     ),
     ("cuda.atomic.inc(c, 0, 7)", 1, r"works on uint32, uint64, not on int32"),
     (
-        "x = c[0]\nx = a[0]",
-        2,
-        r"variable 'x' is int32 \(line \d+\) and float32 here; cast one of them or use two names",
+        "x = c[0]\nif x > 2:\n    x = a\nb[0] = x",
+        1,
+        r"variable 'x' is a 1-d array of float32 \(line \d+\) and int32 here, depending on the path; use two names",
     ),
 ]
 

@@ -35,6 +35,7 @@ from smmux.compiler.frontend.parameters import parameters
 from smmux.compiler.frontend.promotion import Typing
 from smmux.compiler.frontend.rules import execute
 from smmux.compiler.frontend.source import FunctionSource, from_function, from_text
+from smmux.compiler.frontend.versions import Mixed
 from smmux.compiler.options import Options
 from smmux.compiler.signature import Signature
 from smmux.deep import deep
@@ -94,6 +95,10 @@ def _lower(source: FunctionSource, signature: Signature, options: Options) -> Co
         except Restart as restart:
             chosen = chosen.next(restart.variables)
             continue
+        except Mixed as mixed:
+            assert source.remade is not None
+            source = source.remade(mixed.names)
+            continue
         except CompileError:
             if not ctx.wide_data or ctx.typing is not Typing.NARROW:
                 raise
@@ -119,7 +124,7 @@ def _lower_once(ctx: Context, signature: Signature) -> None:
     for name, value in bound.items():
         f.at(ctx.source.node)
         environment.write(f, ctx.source.node, name, value)
-    execute(f, ctx.source.node.body)
+    execute(f, f.source.node.body)
     if f.b.block is not None:
         f.b.exit()
     if ctx.dynshared:

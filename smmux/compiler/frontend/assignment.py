@@ -15,6 +15,7 @@ from smmux.compiler.frontend.context import Env, Frame, Key
 from smmux.compiler.frontend.convert import operand
 from smmux.compiler.frontend.identity import same
 from smmux.compiler.frontend.typed_values import Kind, Value, constant, weak
+from smmux.compiler.frontend.versions import written
 from smmux.errors import CompileError
 
 MAYBE = Value(Kind.BOOL)
@@ -98,6 +99,19 @@ def assign(f: Frame, name: str) -> None:
     f.ctx.env.pop(flag(f.key(name)), None)
 
 
+def copy(f: Frame, target: str, source: str) -> None:
+    """Let a variable be assigned where another one is."""
+    state = f.ctx.env.get(flag(f.key(source)))
+    if state is not None:
+        f.ctx.env[flag(f.key(target))] = state
+
+
+def forget(f: Frame, name: str) -> None:
+    """Let a variable be one that is not assigned."""
+    f.ctx.env.pop(f.key(name), None)
+    f.ctx.env.pop(flag(f.key(name)), None)
+
+
 def check(f: Frame, node: ast.AST, name: str) -> None:
     """Let the kernel end with an error here in threads that have not assigned a variable."""
     told = f.ctx.env.pop(flag(f.key(name)), None)
@@ -122,12 +136,12 @@ def missing(f: Frame, node: ast.AST, name: str) -> Value:
 
 def unassigned(f: Frame, node: ast.AST, name: str) -> CompileError:
     """The refusal of a variable that is read before all its definitions."""
-    return f.error(node, f"variable {name!r} is used before it is assigned")
+    return f.error(node, f"variable {written(name)!r} is used before it is assigned")
 
 
 def _trap(f: Frame, node: ast.AST, name: str, condition: ir.Operand) -> None:
     f.at(node)
-    f.b.trap(condition, ir.Trap("variable", name))
+    f.b.trap(condition, ir.Trap("variable", written(name)))
 
 
 def sure(f: Frame, node: ast.expr) -> bool:

@@ -53,6 +53,7 @@ class Inference:
     errors: dict[str, CompileError]
     failed: dict[str, CompileError]
     forks: dict[str, CompileError]
+    parted: frozenset[str]  # names that have to be taken apart first, since their types change (`versions`)
 
 
 @dataclass(slots=True, eq=False)
@@ -142,6 +143,7 @@ class Frame:
         self.failed: dict[str, CompileError] = {}  # variables whose definition is in error
         self.forks: dict[str, CompileError] = {}  # variables that stand for several arrays: refused where paths join
         self.used: set[str] = set()  # variables read while inferring
+        self.parted: set[str] = set()  # names found to change their types
         self.targets: dict[ast.AST, str] = {}  # calls and the variable that each is assigned to
         self.unused: set[ast.AST] = set()  # calls whose result nobody takes
         self.probed: dict[ast.AST, Anything] | None = (
@@ -193,7 +195,9 @@ class Frame:
 
     def active(self, source: FunctionSource) -> bool:
         """True if a function is being inlined already."""
-        return self.source.node is source.node or (self.caller is not None and self.caller.active(source))
+        return (self.source.original or self.source).node is (source.original or source).node or (
+            self.caller is not None and self.caller.active(source)
+        )
 
     @contextmanager
     def inferring(self) -> Iterator[None]:

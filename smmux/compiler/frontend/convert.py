@@ -9,7 +9,7 @@ from smmux.compiler import ir
 from smmux.compiler.frontend import floats, words
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.identity import describe, same_view
-from smmux.compiler.frontend.promotion import LASTING, Typing, one_of_two
+from smmux.compiler.frontend.promotion import LASTING, Typing, one_of_two, together
 from smmux.compiler.frontend.typed_values import (
     DTYPES,
     INT32_MAX,
@@ -288,8 +288,22 @@ class Conflict(Exception):
     """Two definitions of a variable have types that do not join."""
 
 
+def differ(f: Frame, a: Anything, b: Anything) -> bool:
+    """Whether definitions of two types make a name two variables.
+
+    Where Python's numbers are narrow, a variable may be a literal once and a number of one type elsewhere."""
+    if isinstance(a, Value) and isinstance(b, Value) and not f.narrow:
+        x, y = (LASTING.get(v.kind, v.kind) if f.typing is Typing.NUMBA else v.kind for v in (a, b))
+        return x is not y or a.small is not b.small
+    try:
+        join(a, b)
+    except Conflict:
+        return True
+    return False
+
+
 def join(a: Anything, b: Anything, f: Frame | None = None) -> Anything:
-    """The type of a variable with two definitions; f: the function, where it may have Numba's rules."""
+    """The type of a variable with two definitions in a function; where there is none, of types that fit."""
     if describe(a) == describe(b):
         return a
     if f is not None and f.typing is Typing.NUMBA and isinstance(a, Value) and isinstance(b, Value):
@@ -298,7 +312,12 @@ def join(a: Anything, b: Anything, f: Frame | None = None) -> Anything:
             wanted = unknown(kind)
             return a if describe(a) == describe(wanted) else wanted
     if isinstance(a, Value) and isinstance(b, Value):
-        joined = _join_numbers(a, b)
+        try:
+            joined = _join_numbers(a, b)
+        except Conflict:
+            if f is None:
+                raise
+            joined = unknown(together(f, a, b))
         return (
             a if describe(joined) == describe(a) else joined
         )  # the same object: inference is over when nothing changes

@@ -9,7 +9,17 @@ from dataclasses import replace
 from smmux.compiler import ir
 from smmux.compiler.frontend import array_choices, assignment, words
 from smmux.compiler.frontend.context import Edge, Env, Frame, Key, Unknown
-from smmux.compiler.frontend.convert import Conflict, as_complex, cast, complex_of, join, lasting_kind, operand, result
+from smmux.compiler.frontend.convert import (
+    Conflict,
+    as_complex,
+    cast,
+    complex_of,
+    differ,
+    join,
+    lasting_kind,
+    operand,
+    result,
+)
 from smmux.compiler.frontend.identity import describe, same, same_view
 from smmux.compiler.frontend.typed_values import (
     MACHINE_TYPE,
@@ -25,6 +35,7 @@ from smmux.compiler.frontend.typed_values import (
     type_name,
     weak,
 )
+from smmux.compiler.frontend.versions import written
 from smmux.errors import CompileError
 
 
@@ -64,10 +75,16 @@ def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
     """Join a definition's type to the variable's, while types are inferred."""
     value = array_choices.typed(f, name, abstract(value))
     before = f.types.get(name)
+    if before is None and name in f.source.unread and isinstance(value, Value):
+        parameter = f.types.get(written(name)) if written(name) in f.source.parameters else None
+        if isinstance(parameter, ArrayRef):
+            f.errors[name] = f.error(node, f"nothing reads this; write {written(name)}[...] = to store an element")
     if before is None:
         f.types[name] = value
         f.first[name] = node
         return
+    if written(name) not in f.source.apart and differ(f, before, value):
+        f.parted.add(name)
     try:
         f.types[name] = joined = join(before, value, f)
         f.stale |= joined is not before and name in f.used
@@ -81,12 +98,8 @@ def _widen(f: Frame, node: ast.AST, name: str, value: Anything) -> None:
             if arrays
             else f.error(
                 node,
-                f"variable {name!r} is {type_name(before)} (line {line}) and {type_name(value)} here; "
-                + (
-                    f"write {name}[...] = to store an element"
-                    if isinstance(before, ArrayRef)
-                    else "cast one of them or use two names"
-                ),
+                f"variable {written(name)!r} is {type_name(before)} (line {line}) and {type_name(value)} here, "
+                "depending on the path; use two names",
             )
         )
 
@@ -95,7 +108,7 @@ def _forked(f: Frame, node: ast.AST, name: str) -> CompileError:
     line = getattr(f.first[name], "lineno", "?")
     return f.error(
         node,
-        f"variable {name!r} stands for one array (line {line}) and for one of another kind here; "
+        f"variable {written(name)!r} stands for one array (line {line}) and for one of another kind here; "
         "give both one element type, number of axes and strides, or use two names",
     )
 
@@ -292,7 +305,7 @@ def _differing(f: Frame, node: ast.AST, envs: list[Env]) -> tuple[Env, list[Key]
             if key[0] == f.id and key[1] in f.forks:
                 raise f.forks[key[1]]
             kinds = " or ".join(sorted({type_name(v) for v in values}))
-            what = f"what {f.source.name!r} returns" if key[1] == ".return" else f"variable {label(key)!r}"
+            what = f"what {f.source.name!r} returns" if key[1] == ".return" else f"variable {written(label(key))!r}"
             if all(isinstance(v, ArrayRef) for v in values):
                 kinds += " with other strides"
             raise f.error(node, f"{what} is {kinds} here, depending on the path; give it one type on every path")

@@ -11,6 +11,7 @@ from smmux.compiler.frontend.convert import Conflict, join
 from smmux.compiler.frontend.identity import describe
 from smmux.compiler.frontend.rules import INFERENCES, execute
 from smmux.compiler.frontend.typed_values import Anything, Value
+from smmux.compiler.frontend.versions import Mixed, apart
 from smmux.errors import CompileError
 
 MAX_PASSES = 40
@@ -22,7 +23,16 @@ than a kernel needs, some variable has too narrow a type, and the assignment tha
 
 
 def infer(f: Frame, arguments: dict[str, Anything]) -> Inference:
-    """Infer the types of the frame's function; remembered by function and types of arguments."""
+    """Infer the types of the frame's function, whose names are taken apart if their types change."""
+    while (inference := _remembered(f, arguments)).parted:
+        if f.source.remade is not None:
+            raise Mixed(inference.parted)
+        f.source = apart(f.source, inference.parted)
+    return inference
+
+
+def _remembered(f: Frame, arguments: dict[str, Anything]) -> Inference:
+    """The types of a function as it is, found once for the types of its arguments."""
     key = (f.source, f.fastmath, *((name, describe(value)) for name, value in arguments.items()))
     inference = f.ctx.inferred.get(key)
     if inference is None:
@@ -45,7 +55,7 @@ def _fixpoint(f: Frame, arguments: dict[str, Anything]) -> Inference:
         _share(walker)
         if not walker.stale:
             break
-    return Inference(walker.types, walker.result, walker.errors, walker.failed, walker.forks)
+    return Inference(walker.types, walker.result, walker.errors, walker.failed, walker.forks, frozenset(walker.parted))
 
 
 def _share(f: Frame) -> None:

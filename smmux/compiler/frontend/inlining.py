@@ -54,7 +54,7 @@ def inline(
     frame.result = inference.result
     for name, value in bound.items():
         environment.write(frame, node, name, value)
-    execute(frame, source.node.body)
+    execute(frame, frame.source.node.body)
     value = _return(frame, node)
     for key in [k for k in f.ctx.env if k[0] == frame.id]:
         del f.ctx.env[key]

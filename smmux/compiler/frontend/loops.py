@@ -40,6 +40,7 @@ from smmux.compiler.frontend.typed_values import (
     weak,
 )
 from smmux.compiler.frontend.unroll import edges_so_far, forget_edges, unroll, unroll_while, worth_unrolling
+from smmux.compiler.frontend.versions import written
 from smmux.errors import CompileError
 
 Item = Callable[[Value], Anything]
@@ -342,13 +343,13 @@ def _keeps_arrays(f: Frame, node: ast.For | ast.While, before: Env) -> None:
     for name in _targets(node):
         old, new = before.get(f.key(name)), f.ctx.env.get(f.key(name))
         if new is not None and name not in f.types:
-            raise f.failed.get(name) or f.error(node, f"the type of {name!r} cannot be inferred")
+            raise f.failed.get(name) or f.error(node, f"the type of {written(name)!r} cannot be inferred")
         if old is not None and new is not None and not environment.alike(old, new):
             if array_choices.possible(old, new) and (f.source, name) not in f.ctx.choices.expected:
                 chosen.append((f.source, name))
                 continue
             raise f.forks.get(name) or f.error(
-                node, f"{name!r} is {type_name(old)} before this loop and {type_name(new)} in it"
+                node, f"{written(name)!r} is {type_name(old)} before this loop and {type_name(new)} in it"
             )
     environment.again(f, chosen)
 

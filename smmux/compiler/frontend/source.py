@@ -11,7 +11,7 @@ import importlib
 import inspect
 import linecache
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -51,6 +51,10 @@ class FunctionSource:
     webs: Mapping[str, str] = field(default_factory=dict)  # variables that were others, whose types they share
     declared: tuple[FunctionType, ...] = ()  # its signatures, if it has any
     max_registers: int | None = None  # that its author asks for
+    original: FunctionSource | None = None  # the function before its names were taken apart (`versions`)
+    apart: frozenset[str] = frozenset()  # names whose versions are variables of their own
+    unread: frozenset[str] = frozenset()  # versions that nothing reads
+    remade: Callable[[frozenset[str]], FunctionSource] | None = None  # what the pass makes if the types of names change
 
     @property
     def name(self) -> str:
@@ -76,6 +80,11 @@ class FunctionSource:
                 self.node, f"a {'device function' if self.device else 'kernel'} takes parameters by name: {what}"
             )
         return tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args))
+
+    @cached_property
+    def versions(self) -> dict[frozenset[str], FunctionSource]:
+        """This function with names apart, by these names."""
+        return {}
 
     @cached_property
     def locals(self) -> frozenset[str]:

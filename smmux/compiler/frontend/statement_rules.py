@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 
 from smmux.compiler import ir
-from smmux.compiler.frontend import array_access, array_choices, environment, iteration, records, slices, unsupported
+from smmux.compiler.frontend import (
+    array_access,
+    array_choices,
+    assignment,
+    environment,
+    iteration,
+    records,
+    slices,
+    unsupported,
+)
 from smmux.compiler.frontend.choices import harmless
 from smmux.compiler.frontend.context import Edge, Frame, Unknown
 from smmux.compiler.frontend.convert import Conflict, join, operand, truth
@@ -14,6 +23,7 @@ from smmux.compiler.frontend.infer import infer_statements
 from smmux.compiler.frontend.rules import evaluate, execute, inference, statement
 from smmux.compiler.frontend.source import is_overlap
 from smmux.compiler.frontend.typed_values import Anything, ArrayRef, Static, Tuple, type_name, weak
+from smmux.compiler.frontend.versions import Copy, Next
 from smmux.errors import CompileError
 
 MAX_UNPACKED = 64
@@ -154,11 +164,27 @@ def _field(f: Frame, target: ast.Attribute) -> ArrayRef:
     return records.field(f, target, owner, target.attr)
 
 
-@statement(ast.AugAssign)
+@statement(Copy)
+def copy(f: Frame, node: Copy) -> None:
+    """One version of a name becomes another one at the end of a path, unless it is not assigned there."""
+    target, source = (n.id for n in (*node.targets, node.value) if isinstance(n, ast.Name))
+    if f.ctx.dry:
+        if source in f.failed:
+            f.failed.setdefault(target, f.failed[source])
+        environment.write(f, node, target, environment.read(f, node, source))
+    elif (value := f.ctx.env.get(f.key(source))) is None:
+        assignment.forget(f, target)
+    else:
+        environment.write(f, node, target, value)
+        assignment.copy(f, target, source)
+
+
+@statement(ast.AugAssign, Next)
 def augment(f: Frame, node: ast.AugAssign) -> None:
     """target op= value; index expressions are computed once."""
     if isinstance(node.target, ast.Name):
-        current = environment.read(f, node.target, node.target.id)
+        before = node.before if isinstance(node, Next) else node.target
+        current = environment.read(f, before, before.id)
         environment.write(f, node, node.target.id, augmented(f, node, current))
         return
     array, between = (

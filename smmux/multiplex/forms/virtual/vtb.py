@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
+from smmux.compiler.frontend.source import FunctionSource
+from smmux.compiler.frontend.versions import spelled_out
 from smmux.dimensions import dim3
 from smmux.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, Piece, barriers
@@ -135,7 +138,16 @@ def finished(draft: Draft, indices: Indices, again: partial[VirtualKernel]) -> V
         if jump.divergent:  # the other threads would meet the later barriers alone
             why = "this return ends some virtual blocks between barriers; put what follows under a condition"
             raise refuse(draft.source, jump.node, f"{joined} {why}")
-    return VirtualKernel(draft.finished(), indices.merge, again)
+    remade = partial(_remade, partial(again, grid=indices.merge.grid, block=indices.merge.block))
+    return VirtualKernel(replace(draft.finished(), remade=remade), indices.merge, again)
+
+
+def _remade(again: partial[VirtualKernel], names: frozenset[str]) -> FunctionSource:
+    """The transformed kernel, made of one in which these names have each one type: virtual blocks that stand at
+    different places of the kernel would hold values of different types in one variable."""
+    kernel, *rest = again.args
+    made = Kernel(spelled_out(definition_of(kernel), names))
+    return replace(again.func(made, *rest, **again.keywords).definition, remade=None)
 
 
 def _returns(events: Sequence[Event], before: bool, after: bool) -> Iterator[Jump]:
