@@ -3,7 +3,7 @@
 `Words` knows the forms in `words.json`; an instruction is a word of 128 bits in which registers and control bits are
 replaced. Bits: 12-15 guard, 16-23 destination, 24-31, 32-39 and 64-71 sources, 40-63 offset of an address, 105-108 stall
 count, 109 yield (0: another warp is preferred), 110-112 and 113-115 counters of write and read, 116-121 counters that are
-waited for, 122-125 reuse.
+waited for, 122-125 reuse. A counter counts one clock after the issue: what waits for it comes two clocks behind at least.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def program(
         length = len(head) + len(body) + len(tail) + 1
         tail += [branch(-16 * length, guard=0)]
     end = [ins("STG", a=2, b=FIRST + i, offset=128 * i, rd=0, stall=4) for i in stores]
-    return [*nops(15, wait=63), immediate("MOV.I", 4, repeats, stall=15), *head, *body, *tail, *end, *nops(15, wait=63)]
+    return [*nops(15), *nops(15, wait=63), immediate("MOV.I", 4, repeats, stall=15), *head, *body, *tail, *end, *nops(15, wait=63)]
 
 
 class Machine:

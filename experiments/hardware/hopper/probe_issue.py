@@ -46,12 +46,12 @@ def stream(name: str, index: int) -> int:
         d = 24 + index * (4 if name in MATRIX else widths[0]) % 16
     offset = {"offset": SHARED} if name.startswith(("LDS", "STS", "ATOMS")) else {}
     counter = (
-        {"wr": 0}
-        if name in COUNTED or name in ("LDC.IMM", "REDUX.SUM", "REDUX.MAX", "REDUX.XOR", "R2UR", "FCHK", "ULDC")
+        {"wr": index % 6}
+        if name in COUNTED or name in ("LDC.IMM", "REDUX.SUM", "REDUX.MAX", "REDUX.XOR", "R2UR", "FCHK")
         else {}
     )
     if name.startswith("STS"):
-        counter = {"rd": 0}
+        counter = {"rd": index % 6}
     return ins(name, d=d, **sources, **offset, **counter, stall=1)
 
 

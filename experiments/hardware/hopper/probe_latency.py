@@ -233,10 +233,10 @@ def _user(consumer: str, d: int) -> list[int]:
 
 
 def chains(bench: Bench) -> Iterator[Row]:
-    """Clocks per link of a chain through a counter, with the stall that ptxas puts behind it (2), and with 1."""
+    """Clocks per link of a chain through a counter, with the stall count that ptxas puts behind it (2), and with 4."""
     memory = ("LDS", "LDSM", "ATOMS")
     for name, (_, _, slot) in COUNTED.items():
-        for stall in (1, 2, 4):
+        for stall in (2, 4):
             link = {slot: 8} if slot else {}
             if name.startswith("ATOMS"):  # they leave the memory as it is
                 link |= {"b": 8 if "EXCH" in name else RZ, "c": RZ}

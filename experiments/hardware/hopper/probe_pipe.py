@@ -48,7 +48,7 @@ def patterns(words: int) -> dict[str, np.ndarray]:
     return of
 
 
-def _operation(name: str, index: int, guard: int) -> int:
+def _operation(name: str, index: int, guard: int, stall: int = 1) -> int:
     """One of a stream of accesses at the address in R8."""
     stores = name.startswith(("STS", "STG"))
     d = None if stores or "INC" in name else 24 + 4 * (index % 4)
@@ -56,16 +56,16 @@ def _operation(name: str, index: int, guard: int) -> int:
     c = 20 if name == "ATOMS.CAS" else None
     offset = 0 if name.startswith(("LDG", "STG")) else SHARED
     a = 8
-    control = {"rd": 1} if stores or "INC" in name else {"wr": 0}
-    return ins(name, d=d, a=a, b=b, c=c, offset=offset, guard=guard, **control)
+    control = {"rd" if stores or "INC" in name else "wr": index % 6}
+    return ins(name, d=d, a=a, b=b, c=c, offset=offset, guard=guard, stall=stall, **control)
 
 
 def _throughput(bench: Bench, name: str) -> tuple[Loaded, Loaded]:
     """Programs for a form: a stream for its interval, and one access for its latency. R10 = 0 takes a lane out (P2)."""
     lanes = [ins("ISETP", a=10, b=RZ, pd=2, stall=15) & ~(7 << 76) | 5 << 76, *nops(30)]
     some = [_operation(name, i, 2) for i in range(24)]
-    body = [*lanes, clock(44), *some, clock(45), *some, *some, clock(46, wait=3)]
-    one = [*lanes, *some[:1], *nops(120, wait=3), clock(44), *some[:1], clock(45, wait=3)]
+    body = [*lanes, clock(44), *some, clock(45), *some, *some, ins("NOP"), clock(46, wait=63)]
+    one = [*lanes, *some[:1], *nops(300), *nops(15, wait=63), clock(44), _operation(name, 0, 2, stall=2), clock(45, wait=63)]
     return bench.load(program(body, switch=True), 64 << 10), bench.load(program(one, switch=True), 64 << 10)
 
 
@@ -183,7 +183,7 @@ def release(bench: Bench) -> Iterator[Row]:
             for what, counter in (("release", {"rd": 1}), ("result", {"wr": 0})):
                 if what == "result" and (name.startswith(("STS", "STG", "STSM", "REDG", "LDGSTS")) or "INC" in name):
                     continue
-                one = ins(name, **operands, **counter)
+                one = ins(name, **operands, **counter, stall=2)
                 body = []
                 for i in range(4):
                     body += [*nops(600, wait=63), clock(40 + 2 * i), one, clock(41 + 2 * i, wait=3)]
