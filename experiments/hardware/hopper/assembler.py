@@ -128,7 +128,16 @@ def program(
         length = len(head) + len(body) + len(tail) + 1
         tail += [branch(-16 * length, guard=0)]
     end = [ins("STG", a=2, b=FIRST + i, offset=128 * i, rd=0, stall=4) for i in stores]
-    return [*nops(15), *nops(15, wait=63), immediate("MOV.I", 4, repeats, stall=15), *head, *body, *tail, *end, *nops(15, wait=63)]
+    return [
+        *nops(15),
+        *nops(15, wait=63),
+        immediate("MOV.I", 4, repeats, stall=15),
+        *head,
+        *body,
+        *tail,
+        *end,
+        *nops(15, wait=63),
+    ]
 
 
 class Machine:
@@ -143,10 +152,7 @@ class Machine:
         for i, operation in ((self.first - 1, "LDG.W"), (self.last, "STG")):
             if words[i] >> 24 & 255 != 2:
                 raise ValueError(f"{operation} of machine.cubin does not use R2")
-        kept = [word for word in words[self.first : self.last] if word & 0xFFF == 0xC0C]
-        if len(kept) != 1:
-            raise ValueError("machine.cubin: the body holds more than one comparison of a uniform register")
-        self.kept = field(field(kept[0], 105, 4, 15), 109, 1, 0)
+        self.kept = field(ins("ISETP", a=RZ, b=RZ, pd=0, stall=15), 76, 3, 5)  # P0 = false: the branch is not taken
         self.store = field(field(words[self.last], 32, 8, FIRST), 116, 6, 63)
 
     @property

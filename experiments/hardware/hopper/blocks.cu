@@ -28,30 +28,21 @@ extern "C" __global__ void blocks(int base, int extra, int step, unsigned long l
 }
 
 // Blocks of one cluster lie in one GPC.
-extern "C" __global__ void __cluster_dims__(16, 1, 1) cluster16(unsigned *out) {
-    extern __shared__ char unused[];
-    if (out == nullptr) unused[0] = 1;
-    long long begin = clock64();
-    while (clock64() - begin < 20000) {
+#define CLUSTER(size)                                                                                                   \
+    extern "C" __global__ void __cluster_dims__(size, 1, 1) cluster##size(unsigned *out) {                              \
+        extern __shared__ char unused[];                                                                                \
+        if (out == nullptr) unused[0] = 1;                                                                              \
+        long long begin = clock64();                                                                                    \
+        while (clock64() - begin < 20000) {                                                                             \
+        }                                                                                                               \
+        if (threadIdx.x == 0) out[blockIdx.x] = multiprocessor();                                                       \
     }
-    if (threadIdx.x == 0) out[blockIdx.x] = multiprocessor();
-}
-extern "C" __global__ void __cluster_dims__(8, 1, 1) cluster8(unsigned *out) {
-    extern __shared__ char unused[];
-    if (out == nullptr) unused[0] = 1;
-    long long begin = clock64();
-    while (clock64() - begin < 20000) {
-    }
-    if (threadIdx.x == 0) out[blockIdx.x] = multiprocessor();
-}
-extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster2(unsigned *out) {
-    extern __shared__ char unused[];
-    if (out == nullptr) unused[0] = 1;
-    long long begin = clock64();
-    while (clock64() - begin < 20000) {
-    }
-    if (threadIdx.x == 0) out[blockIdx.x] = multiprocessor();
-}
+CLUSTER(16)
+CLUSTER(12)
+CLUSTER(8)
+CLUSTER(6)
+CLUSTER(4)
+CLUSTER(2)
 
 extern "C" __global__ void empty() {}
 

@@ -54,7 +54,7 @@ extern "C" __global__ void bulk(const char *from, unsigned bytes, int count, int
             issued = clock64() - begin;
             unsigned done = 0;
             while (!done)
-                asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+                asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
                              : "=r"(done)
                              : "r"(bar), "r"(round & 1)
                              : "memory");
@@ -65,7 +65,7 @@ extern "C" __global__ void bulk(const char *from, unsigned bytes, int count, int
     if (threadIdx.x == 0) out[2 * blockIdx.x] = issued, out[2 * blockIdx.x + 1] = come;
 }
 
-// mbarrier operations of one thread: clocks of arrive, of a successful try_wait, of arrive and wait together.
+// mbarrier operations of one thread: clocks of arrive, of a successful test_wait, of arrive and wait together.
 extern "C" __global__ void mbarrier(unsigned long long *out) {
     __shared__ unsigned long long barrier;
     unsigned bar = (unsigned)__cvta_generic_to_shared(&barrier);
@@ -77,7 +77,7 @@ extern "C" __global__ void mbarrier(unsigned long long *out) {
         asm volatile("{.reg .b64 s; mbarrier.arrive.shared.b64 s, [%0];}" ::"r"(bar) : "memory");
         long long b = clock64();
         while (!done)
-            asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+            asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
                          : "=r"(done)
                          : "r"(bar), "r"(round & 1)
                          : "memory");

@@ -64,22 +64,27 @@ extern "C" __global__ void script(const unsigned long long *list, int count, uns
     if (sum == 1) out[0] = 0;
 }
 
-// The latency of each line of a region from one multiprocessor: it is loaded (to L2), then loaded again and timed.
-extern "C" __global__ void lines(const char *base, int count, int step, unsigned wanted, unsigned short *out) {
+// The latency of each line of a region from one multiprocessor: it is loaded twice (to L2), then thrice and timed:
+// the shortest counts. With an atomic instead, which goes to the half of the L2 that the line belongs to. A trap that never comes makes the second clock wait for the load.
+extern "C" __global__ void lines(const char *base, int count, int step, int atomic, unsigned wanted, unsigned short *out) {
     unsigned here;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(here));
     if (here != wanted) return;
     for (int i = 0; i < count; i++) {
         unsigned long long address = (unsigned long long)(base + (long long)i * step), best = 65535;
         unsigned long long at = address;
-        for (int round = 0; round < 4; round++) {
+        for (int round = 0; round < 5; round++) {
             long long begin = clock64();
-            at = address + (load<1>(at) & 1);
-            unsigned long long value = load<1>(at) & 1;
-            long long end = clock64() + (long long)(value & 2);
-            if (round && (unsigned long long)(end - begin) < best) best = end - begin;
+            unsigned long long value;
+            if (atomic)
+                asm volatile("atom.relaxed.gpu.global.or.b64 %0, [%1], 0;" : "=l"(value) : "l"(at) : "memory");
+            else
+                value = load<1>(at);
+            asm volatile("{.reg .pred p; setp.eq.u64 p, %0, 12345; @p trap;}" ::"l"(value) : "memory"); // waits for it
+            long long end = clock64();
+            if (round > 1 && (unsigned long long)(end - begin) < best) best = end - begin;
         }
-        out[i] = best / 2;
+        out[i] = best;
     }
 }
 
@@ -101,8 +106,8 @@ extern "C" __global__ void hammer(const char *a, const char *b, int rounds, cons
     if (value == 12345) out[0] = 0;
 }
 
-// Streams through a region by chosen multiprocessors; each thread moves 16 bytes at a time. WHAT 0: read, 1: write, 2: copy
-// from the first to the second half. `first` and `last` clocks go out, so that only the kernel's own time counts.
+// Streams round and round through a region by chosen multiprocessors; each thread moves 64 bytes a round. WHAT 0: read,
+// 1: write, 2: copy from the first to the second half. Times of begin and end go out for each multiprocessor.
 template <int WHAT> __device__ void stream(int4 *base, unsigned long long count, int rounds, const unsigned short *rank,
                                             unsigned parts, unsigned long long *out) {
     unsigned here;
@@ -112,28 +117,29 @@ template <int WHAT> __device__ void stream(int4 *base, unsigned long long count,
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
     long long clocks = clock64();
     int4 sum = {0, 0, 0, 0};
-    for (int round = 0; round < rounds; round++) {
-        for (unsigned long long i = rank[here] * blockDim.x + threadIdx.x; i < (WHAT == 2 ? half : count); i += 4 * step) {
-            int4 value[4];
+    unsigned long long at[4], size = WHAT == 2 ? half : count, wrap = step % size;
+    at[0] = (rank[here] * blockDim.x + threadIdx.x) % size;
 #pragma unroll
-            for (int k = 0; k < 4; k++) {
-                unsigned long long at = i + k * step;
-                if (at >= (WHAT == 2 ? half : count)) at = i;
-                if (WHAT != 1)
-                    asm volatile("ld.relaxed.gpu.global.v4.b32 {%0,%1,%2,%3}, [%4];"
-                                 : "=r"(value[k].x), "=r"(value[k].y), "=r"(value[k].z), "=r"(value[k].w)
-                                 : "l"(base + at));
-                else
-                    value[k] = make_int4(round, k, 2, 3);
-            }
+    for (int k = 1; k < 4; k++) at[k] = (at[k - 1] + wrap) % size;
+    wrap = 4 * step % size;
+    for (unsigned long long done = 0; done < rounds; done++) {
+        int4 value[4];
 #pragma unroll
-            for (int k = 0; k < 4; k++) {
-                unsigned long long at = i + k * step;
-                if (at >= (WHAT == 2 ? half : count)) at = i;
-                if (WHAT == 0) sum.x ^= value[k].x ^ value[k].y ^ value[k].z ^ value[k].w;
-                if (WHAT == 1) base[at] = value[k];
-                if (WHAT == 2) base[half + at] = value[k];
-            }
+        for (int k = 0; k < 4; k++) {
+            if (WHAT != 1)
+                asm volatile("ld.relaxed.gpu.global.v4.b32 {%0,%1,%2,%3}, [%4];"
+                             : "=r"(value[k].x), "=r"(value[k].y), "=r"(value[k].z), "=r"(value[k].w)
+                             : "l"(base + at[k]));
+            else
+                value[k] = make_int4(done, threadIdx.x * 77, here + k, clocks);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            if (WHAT == 0) sum.x ^= value[k].x ^ value[k].y ^ value[k].z ^ value[k].w;
+            if (WHAT == 1) base[at[k]] = value[k];
+            if (WHAT == 2) base[half + at[k]] = value[k];
+            at[k] += wrap;
+            if (at[k] >= size) at[k] -= size;
         }
     }
     __syncthreads();
@@ -156,41 +162,45 @@ extern "C" __global__ void stream_copy(int4 *b, unsigned long long n, int r, con
 }
 
 // Accesses of `size` bytes (4 bytes a lane) in DRAM. Access i of all goes to `i * stride` (or to a random multiple of
-// size), modulo the region; every `period` accesses, `writes` of them write.
-extern "C" __global__ void scatter(char *base, unsigned long long region, unsigned size, unsigned long long stride, int random,
-                                   int writes, int period, int each, unsigned *out) {
+// size) in a region of 2^bits bytes; of each `period` accesses, a power of two, `writes` write.
+extern "C" __global__ void scatter(char *base, int bits, unsigned size, unsigned long long stride, int random, int writes,
+                                   int period, int each, unsigned *out) {
     unsigned lanes = size / 4, per_warp = 32 / lanes, warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    unsigned long long warps = (unsigned long long)gridDim.x * blockDim.x / 32;
-    unsigned sum = 0;
-    for (int i = 0; i < each; i += 4) {
-        unsigned value[4];
-        char *at[4];
-        bool write[4];
+    unsigned warps = gridDim.x * blockDim.x / 32, sum = 0;
+    unsigned long long mask = (1ull << bits) - 1, within = ~(unsigned long long)(size - 1) & mask;
+    for (int i = 0; i < each; i += 8) {
+        unsigned value[8];
+        char *at[8];
 #pragma unroll
-        for (int k = 0; k < 4; k++) {
-            unsigned long long access = ((unsigned long long)(i + k) * warps + warp) * per_warp + lane / lanes, place;
+        for (int k = 0; k < 8; k++) {
+            unsigned long long access = (unsigned long long)((i + k) * warps + warp) * per_warp + lane / lanes, place = access * stride;
             if (random) {
                 unsigned long long x = access * 0x9E3779B97F4A7C15ull;
-                x ^= x >> 29;
-                x *= 0xBF58476D1CE4E5B9ull;
-                x ^= x >> 32;
-                place = x % (region / size) * size;
+                place = (x ^ x >> 29) * 0xBF58476D1CE4E5B9ull >> 20;
             } else
-                place = access * stride % region + access * stride / region * size % stride;
-            at[k] = base + place + lane % lanes * 4;
-            write[k] = (int)(((unsigned long long)(i + k) * warps + warp) % period) < writes;
-            value[k] = 0;
-            if (!write[k]) asm volatile("ld.relaxed.gpu.global.b32 %0, [%1];" : "=r"(value[k]) : "l"(at[k]));
+                place += (place >> bits) * size; // the next time round lies beside
+            at[k] = base + (place & within) + lane % lanes * 4;
+            value[k] = i;
+            if ((int)(((i + k) * warps + warp) & (period - 1)) >= writes)
+                asm volatile("ld.relaxed.gpu.global.b32 %0, [%1];" : "=r"(value[k]) : "l"(at[k]));
         }
 #pragma unroll
-        for (int k = 0; k < 4; k++) {
-            if (write[k])
+        for (int k = 0; k < 8; k++) {
+            if ((int)(((i + k) * warps + warp) & (period - 1)) < writes)
                 asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(at[k]), "r"(i) : "memory");
             else
                 sum ^= value[k];
         }
     }
     if (sum == 12345) out[0] = sum;
+}
+
+// Words without a pattern: results do not hang on zeros.
+extern "C" __global__ void fill(unsigned *base, unsigned long long count) {
+    for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (unsigned long long)gridDim.x * blockDim.x) {
+        unsigned x = (unsigned)i * 0x9E3779B9u;
+        base[i] = (x ^ x >> 15) * 0x85EBCA6Bu;
+    }
 }
 
 // Touches every sector once: brings a region to L2 as far as it fits.

@@ -256,18 +256,9 @@ def l2_chase(bench: Bench) -> Iterator[Row]:
         192,
         256,
     ):
-        count = min(int(size * MB) // 128, 65536)
-        slots = np.random.default_rng(5).choice(int(size * MB) // 128, count, replace=False).astype(np.int64) * 128
-        touch(bench, module, base, int(size * MB))
-        hops = min(20000, 4 * count)
-        yield {
-            "kind": "footprint",
-            "megabytes": size,
-            "lines": count,
-            "clocks": chase(
-                bench, module, "chase_l2", base, slots, hops=hops, warm=min(count, 65536) if size <= 64 else 2000
-            ),
-        }
+        slots = shuffled(int(size * MB) // 128, 128)
+        clocks = chase(bench, module, "chase_l2", base, slots, hops=20000)
+        yield {"kind": "footprint", "megabytes": size, "lines": len(slots), "clocks": clocks}
     for pages in (
         1,
         2,
@@ -309,18 +300,16 @@ def l2_chase(bench: Bench) -> Iterator[Row]:
     bench.card.free(base)
 
 
-def touch(bench: Bench, module: Module, base: int, count: int) -> None:
-    """Load a region once, so that it lies in the L2 as far as it fits."""
-    module["touch"](264, 512, base, count // 16, base)
-
-
-def line_map(bench: Bench, base: int, count: int, step: int, multiprocessors: Sequence[int]) -> np.ndarray:
+def line_map(
+    bench: Bench, base: int, count: int, step: int, multiprocessors: Sequence[int], atomic: bool = False
+) -> np.ndarray:
     """Clocks of an L2 hit per line, from each of the given multiprocessors: shape (multiprocessors, lines)."""
     module = bench.module("memory")
     out = bench.card.alloc(2 * count)
     rows = []
     for here in multiprocessors:
-        module["lines"](bench.card.multiprocessors, 1, base, np.int32(count), np.int32(step), np.uint32(here), out)
+        places = (base, np.int32(count), np.int32(step), np.int32(atomic), np.uint32(here), out)
+        module["lines"](bench.card.multiprocessors, 1, *places)
         rows.append(bench.card.get(out, count, np.uint16))
     bench.card.free(out)
     return np.array(rows)

@@ -58,7 +58,7 @@ def block_order(bench: Bench) -> Iterator[Row]:
     shared: kilobytes a block asks for, so that 1, 2, or 8 fit; long blocks: every third one takes four times as long.
     """
     card, module = bench.card, bench.module("blocks")
-    out = card.alloc(32 * 8192)
+    out = card.alloc(32 * 16384)
     function = module["blocks"].set(MAX_DYNAMIC_SHARED, 200 * KB)
     cases = [("one per multiprocessor", 32, 200, 0), ("two", 32, 100, 0), ("eight", 32, 25, 0), ("thirty-two", 32, 0, 0),
              ("two of 1024 threads", 1024, 0, 0), ("eight of 256 threads", 256, 0, 0), ("eight, unequal", 32, 25, 30000), ("one, unequal", 32, 200, 30000)]  # fmt: skip

@@ -28,7 +28,7 @@ PAIRED = (
 def stream(name: str, index: int) -> int:
     """One of a stream of independent instructions of a form: destinations go round, sources stay."""
     if name in NO_RESULT:
-        sources: dict[str, int] = dict(zip(NO_RESULT[name], (8, 12, 16), strict=False))
+        sources: dict[str, int] = dict(zip(NO_RESULT[name], (8, 8, 8) if name[0] != "S" else (8, 12, 16), strict=False))
         width = 2 if name in ("CS2R", "CS2R.Z") else 1
         d = 24 + index * width % 16 if name[:4] in ("P2R", "VOTE", "CS2R", "LDC.", "MOV.", "FFMA", "FADD") else None
         if name == "VOTE.ALL":
@@ -42,7 +42,8 @@ def stream(name: str, index: int) -> int:
         d = 24 + index * width % 16
     else:
         widths = {**FIXED, **MATRIX}[name]
-        sources = {slot: 8 + 4 * i for i, (slot, width) in enumerate(zip("abc", widths[1:], strict=True)) if width}
+        places = (8, 12, 16) if name in MATRIX else (8, 8, 8)  # one register is one read, whatever it is for
+        sources = {slot: at for at, slot, width in zip(places, "abc", widths[1:], strict=True) if width}
         d = 24 + index * (4 if name in MATRIX else widths[0]) % 16
     offset = {"offset": SHARED} if name.startswith(("LDS", "STS", "ATOMS")) else {}
     counter = (
@@ -58,24 +59,24 @@ def stream(name: str, index: int) -> int:
 def interval(bench: Bench, names: Sequence[str], partitions: int, warps: int) -> float:
     """Clocks per instruction and partition in a stream of the forms in turn.
 
-    partitions: how many of the four run warps: `warps` each. The time runs from the first to the last issue of the
-    middle part of the stream; with several warps it is that of all of them together.
+    partitions: how many of the four run warps: `warps` each. One warp: the second part of its stream is twice as long as
+    the first, and the difference counts; several: from the first issue of all to the last one's end. All sources of an
+    instruction are one register, so that it reads once: what different ones cost is `register_banks`.
     """
     length = 32 * len(names)
     first = [stream(names[i % len(names)], i) for i in range(length)]
     body = [clock(44), *first, clock(45), *first, *first, clock(46, wait=0)]
     # At the end all counters are waited for, before results are stored: program() does that.
     values = bench.floats(4 * warps)
-    values[:, register(8)] = 16 * np.arange(32)
-    values[:, register(55)] = (np.arange(4 * warps) % 4 < partitions)[:, None]
-    after = bench.run(program(body, switch=True), values, shared=4096)
+    values[:, register(8)] = 4 * np.arange(32) * (4 if any("128" in name or "LDSM" in name for name in names) else 2)
     active = np.arange(4 * warps) % 4 < partitions
+    values[:, register(55)] = active[:, None]
+    after = bench.run(program(body, switch=True), values, shared=4096)[active]
     if warps == 1:
-        short, long = difference(after, 44, 45)[active], difference(after, 45, 46)[active]
-        return float(np.median(long.astype(int) - short.astype(int))) / length
-    begin = after[active, register(45), 0].astype(np.int64)
-    end = after[active, register(46), 0].astype(np.int64)
-    return float(np.median(end - begin)) / (2 * length) / warps
+        short, long = difference(after, 44, 45).astype(int), difference(after, 45, 46).astype(int)
+        return float(np.median(long - short)) / length
+    begin, end = (after[:, register(number), 0].astype(np.int64) for number in (44, 46))
+    return float(end.max() - begin.min()) / (3 * length * warps)
 
 
 def intervals(bench: Bench) -> Iterator[Row]:

@@ -61,6 +61,8 @@ def pair(bench: Bench, producer: str, consumer: str, slot: str) -> dict[int, int
     )
     right: dict[int, int] = {}
     values = bench.floats() if producer[0] in "FHD" and producer[1] != "2" else bench.values()
+    if consumer in ("BMSK", "SGXT"):
+        values = bench.values() & 15
     if long:
         values = (bench.floats() & 0x3C003C00) | (bench.values() & 0x01FF01FF)
     expected = None
@@ -121,8 +123,7 @@ def predicates(bench: Bench) -> Iterator[Row]:
     """From an instruction that sets a predicate to one that reads it: as operand, as guard, for a branch."""
     for producer in PREDICATES:
         for consumer in ("SEL", "FSEL", "guard", "guard of LDS", "branch", "P2R"):
-            right = {}
-            expected = None
+            right, expected, values = {}, None, bench.floats()
             for group in ((15,), STALLS[:7], STALLS[7:]):
                 body = [ins("STS", a=20, b=21, offset=SHARED, stall=15), *nops(60)]
                 for index, stall in enumerate(group):
@@ -133,8 +134,7 @@ def predicates(bench: Bench) -> Iterator[Row]:
                     body += [ins(producer, a=a, b=b, pd=0, ps=7, stall=stall)]
                     body += _reader(consumer, 40 + index)
                     body += nops(60, wait=63)
-                values = bench.floats()
-                values[0, register(8), ::2] += np.uint32(1 << 22)
+                values[0, register(8), ::2] |= np.uint32(1 << 22)
                 values[0, register(20)] = 4 * np.arange(32)
                 after = bench.run(program(body, repeats=2), values, shared=1024)[0]
                 if expected is None:
@@ -183,7 +183,11 @@ def memory_operands(bench: Bench) -> Iterator[Row]:
             "POPC data",
             "ATOMS address",
         ):
-            right, expected = {}, None
+            right, expected, values = {}, None, bench.values()
+            values[0, register(20)], values[0, register(21)] = 4 * np.arange(32), 4 * np.arange(32) + 128
+            if consumer.startswith("MUFU"):
+                values[0, register(20) : register(22)] = bench.floats()[0, :2]
+            values[0, register(22)] = 1
             for group in ((15,), STALLS[:7], STALLS[7:]):
                 body = []
                 for index, stall in enumerate(group):
@@ -198,9 +202,6 @@ def memory_operands(bench: Bench) -> Iterator[Row]:
                     if consumer.startswith("STG"):
                         body += [ins("LDG.GPU", d=26, a=2, offset=128 * 40, wr=3, stall=2)]
                     body += [ins("MOV", d=40 + index, b=26, stall=15, wait=63)]
-                values = bench.values()
-                values[0, register(20)], values[0, register(21)] = 4 * np.arange(32), 4 * np.arange(32) + 128
-                values[0, register(22)] = 1
                 after = bench.run(program(body, repeats=2), values, shared=1024)[0]
                 if expected is None:
                     expected = after[register(40)]

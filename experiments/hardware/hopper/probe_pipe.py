@@ -65,7 +65,15 @@ def _throughput(bench: Bench, name: str) -> tuple[Loaded, Loaded]:
     lanes = [ins("ISETP", a=10, b=RZ, pd=2, stall=15) & ~(7 << 76) | 5 << 76, *nops(30)]
     some = [_operation(name, i, 2) for i in range(24)]
     body = [*lanes, clock(44), *some, clock(45), *some, *some, ins("NOP"), clock(46, wait=63)]
-    one = [*lanes, *some[:1], *nops(300), *nops(15, wait=63), clock(44), _operation(name, 0, 2, stall=2), clock(45, wait=63)]
+    one = [
+        *lanes,
+        *some[:1],
+        *nops(300),
+        *nops(15, wait=63),
+        clock(44),
+        _operation(name, 0, 2, stall=2),
+        clock(45, wait=63),
+    ]
     return bench.load(program(body, switch=True), 64 << 10), bench.load(program(one, switch=True), 64 << 10)
 
 
@@ -151,6 +159,46 @@ def queue(bench: Bench) -> Iterator[Row]:
                             "form": name, "partitions": partitions, "warps": warps, "warp": warp,
                             "clocks": " ".join(map(str, (clocks - clocks[0]).tolist())),
                         }  # fmt: skip
+
+
+def queue_depth(bench: Bench) -> Iterator[Row]:
+    """Clocks until n accesses behind each other have issued, without anything between them."""
+    base = bench.card.alloc(1 << 20)
+    forms = (
+        "LDS",
+        "LDS conflict",
+        "LDS.128",
+        "STS",
+        "STS.128",
+        "LDG.W",
+        "LDG.128",
+        "STG",
+        "STG.128",
+        "ATOMS.ADD",
+        "SHFL.BFLY",
+        "MUFU.RCP",
+        "S2R.TID",
+        "LDC.IMM",
+    )
+    for name in forms:
+        form = name.split(" ")[0]
+        for partitions in (1, 4):
+            row: Row = {"form": name, "partitions": partitions}
+            for count in (*range(1, 17), 20, 24, 28, 32):
+                if form in ("SHFL.BFLY", "MUFU.RCP", "S2R.TID", "LDC.IMM"):
+                    slot = {"SHFL.BFLY": {"a": 8}, "MUFU.RCP": {"b": 8}}.get(form, {})
+                    words = [ins(form, d=24 + i % 8, **slot, wr=i % 6) for i in range(count)]
+                else:
+                    words = [_operation(form, i, 7) for i in range(count)]
+                values = bench.values(4)
+                lanes = LANES * (32 if "conflict" in name else words_of(form)) * 4
+                values[:, register(8)] = lanes + (base & 0xFFFFFFFF if form[2:3] == "G" else 0)
+                values[:, register(9)] = base >> 32
+                values[:, register(55)] = (np.arange(4) < partitions)[:, None]
+                body = [clock(44), *words, clock(45)]
+                after = bench.run(program(body, switch=True, loads=range(20)), values, shared=16 << 10)[:partitions]
+                row[f"n{count}"] = int(difference(after, 44, 45).max())
+            yield row
 
 
 def release(bench: Bench) -> Iterator[Row]:
@@ -312,6 +360,6 @@ def fences(bench: Bench) -> Iterator[Row]:
 
 
 PROBES = {
-    "shared_phases": shared_phases, "l1_phases": l1_phases, "pipe_queue": queue, "release": release, "pending_misses": misses,
+    "shared_phases": shared_phases, "l1_phases": l1_phases, "pipe_queue": queue, "queue_depth": queue_depth, "release": release, "pending_misses": misses,
     "merged_misses": merges, "barriers": barriers, "fences": fences,
 }  # fmt: skip

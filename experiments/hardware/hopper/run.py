@@ -81,7 +81,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--cubins", type=Path, default=FOLDER.parents[2] / "build" / "hopper", metavar="FOLDER")
     parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="of one probe (%(default)s)")
-    parser.add_argument("--patience", type=int, default=3, metavar="N", help="stop after N that took too long (%(default)s)")
+    parser.add_argument(
+        "--patience", type=int, default=3, metavar="N", help="stop after N that took too long (%(default)s)"
+    )
     parser.add_argument("--here", action="store_true", help="run the one probe in this process")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)

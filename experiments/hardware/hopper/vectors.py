@@ -1,10 +1,12 @@
 """Vectors: what single instructions make of special and random operands, bit for bit; the special function unit.
 
 Arrays: `inputs_KIND` (cases, 3 sources, 2 words), `predicates` (cases: bit 0 is P0, bit 1 is P1) and, for each form,
-`FORM` (cases, 3): two words of the result (0 where it has one), and P0-P6 as bits after it.
+`FORM` (cases, words): the result (no words where it has none), and `FORM predicates`: P0-P6 as bits after it.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
@@ -177,8 +179,11 @@ def forms(bench: Bench) -> dict[str, np.ndarray]:
             body += [field(ins("ISETP", a=20 + i, b=RZ, pd=i, stall=15), 76, 3, 5) for i in (0, 1)]
             body += [*nops(30), word_of(name, slots), *nops(60, wait=63), ins("P2R", d=28, stall=15)]
             after = bench.run(program(body, repeats=1), values, blocks=warps)
-            rows = [after[:, register(r)].reshape(-1) for r in (24, 25, 28)]
-            arrays[name] = np.stack(rows, axis=1)
+            low, high, bits = (after[:, register(r)].reshape(-1) for r in (24, 25, 28))
+            if bits.tobytes() != predicates.tobytes():  # else the form leaves predicates alone
+                arrays[f"{name} predicates"] = bits.astype(np.uint8)
+            if low.any() or high.any():
+                arrays[name] = np.stack([low, high] if high.any() else [low], axis=1)
     return arrays
 
 
@@ -234,6 +239,41 @@ def matrix(bench: Bench) -> dict[str, np.ndarray]:
     return arrays
 
 
+def warp_forms(bench: Bench) -> dict[str, np.ndarray]:
+    """Instructions across a warp: `inputs` (warps, sources a b c, lanes), `lanes`: those with a true guard; results under
+    that guard (`FORM`) and predicate P0 (`FORM predicates`), of lanes whose guard is false 0 and 0."""
+    warps = 64
+    values = bench.values(warps)
+    rng = np.random.default_rng(13)
+    values[:, register(8)] = np.where(
+        rng.random((warps, 32)) < 0.5, values[:, register(8)], rng.integers(0, 4, (warps, 1))
+    )
+    values[:, register(12)] &= 63
+    values[:, register(16)] &= 0x1F1F
+    lanes = rng.random((warps, 32)) < np.repeat([1, 0.7, 0.3, 0.1], warps // 4)[:, None]
+    lanes[:, 5] = True
+    values[:, register(10)] = lanes
+    values[:, register(24) : register(30)] = 0
+    arrays = {"inputs": values[:, [register(r) for r in (8, 12, 16)]], "lanes": lanes}
+    for name, slots in {"SHFL.IDX": "ab", "SHFL.UP": "abc", "SHFL.DOWN": "abc", "SHFL.BFLY": "a", "VOTE.ANY": "", "VOTE.ALL": "", "MATCH.ANY": "a", "MATCH.ALL": "a",
+                        "R2UR": "a", "REDUX.SUM": "a", "REDUX.MAX": "a", "REDUX.XOR": "a"}.items():  # fmt: skip
+        uniform = name.startswith(("R2UR", "REDUX"))
+        sources = {slot: 8 + 4 * "abc".index(slot) for slot in slots}
+        body = [ins("R2P", a=29, stall=15), field(ins("ISETP", a=10, b=RZ, pd=2, stall=15), 76, 3, 5)]
+        body += [field(ins("ISETP", a=8, b=12, pd=0, stall=15), 76, 3, 1), *nops(30)]
+        d = None if name == "VOTE.ALL" else 8 if uniform else 24
+        body += [
+            ins(name, d=d, **sources, guard=2, stall=15, **({} if name.startswith("VOTE") else {"wr": 0})),
+            *nops(60, wait=63),
+        ]
+        body += [ins("MOV.UR", b=8, d=24, stall=15)] if uniform else []
+        body += [*nops(30), ins("P2R", d=28, stall=15)]
+        after = bench.run(program(body, repeats=1), values, blocks=warps)
+        arrays[name] = after[:, register(24)]
+        arrays[f"{name} predicates"] = after[:, register(28)].astype(np.uint8)
+    return arrays
+
+
 FUNCTIONS = ("rcp", "rsq", "sqrt", "sin", "cos", "lg2", "ex2", "tanh")
 SWEPT = {
     "rcp": (127,),
@@ -279,21 +319,21 @@ def special_functions(bench: Bench) -> dict[str, np.ndarray]:
     return arrays
 
 
-def special_functions_whole(bench: Bench) -> dict[str, np.ndarray]:
+def whole(bench: Bench, number: int) -> dict[str, np.ndarray]:
     """Results at every pattern of the swept binades, as second differences (too large to keep in the repository)."""
     arrays = {}
-    for number, name in enumerate(FUNCTIONS):
-        for exponent in SWEPT[name]:
-            values = _values(bench, number, exponent << 23, 1, 1 << 23).astype(np.int64)
-            second = np.diff(values, 2, prepend=[0, 0])
-            arrays[f"{name}_{exponent}"] = second.astype(np.int8 if np.abs(second[2:]).max() < 128 else np.int32)
-            arrays[f"{name}_{exponent}_first"] = values[:4]
+    for exponent in SWEPT[FUNCTIONS[number]]:
+        values = _values(bench, number, exponent << 23, 1, 1 << 23).astype(np.int64)
+        second = np.diff(values, 2)
+        arrays[f"{exponent}"] = second.astype(np.int8 if np.abs(second).max() < 128 else np.int32)
+        arrays[f"{exponent}_first"] = values[:2]
     return arrays
 
 
 ARRAYS = {
     "vectors": forms,
+    "vectors_warp": warp_forms,
     "vectors_matrix": matrix,
     "vectors_mufu": special_functions,
-    "mufu_whole": special_functions_whole,
+    **{f"whole_{name}": partial(whole, number=i) for i, name in enumerate(FUNCTIONS)},
 }
