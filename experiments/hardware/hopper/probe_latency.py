@@ -191,10 +191,9 @@ def memory_operands(bench: Bench) -> Iterator[Row]:
             for group in ((15,), STALLS[:7], STALLS[7:]):
                 body = []
                 for index, stall in enumerate(group):
-                    body += [
-                        ins("STS", a=20, b=23, offset=SHARED, stall=15),
-                        ins("STS", a=21, b=25, offset=SHARED, stall=15),
-                    ]
+                    if consumer.split(" ")[0] in ("LDS", "STS", "ATOMS"):
+                        body += [ins("STS", a=20, b=23, offset=SHARED, stall=15)]
+                        body += [ins("STS", a=21, b=25, offset=SHARED, stall=15)]
                     body += [ins("MOV", d=24, b=21, stall=15), *nops(60)]
                     body += [ins(producer, d=24, a=a, b=b, c=c, stall=stall)]
                     body += _user(consumer, 26) + nops(90, wait=63)

@@ -203,9 +203,9 @@ def dram_patterns(bench: Bench) -> Iterator[Row]:
     fill(bench, base, 8 << 30)
     scatter = module["scatter"]
 
-    def rate(size: int, stride: int, random: int, writes: int, period: int, bits: int = 33, each: int = 128) -> Row:
+    def rate(size: int, stride: int, random: int, writes: int, period: int, bits: int = 33, each: int = 48) -> Row:
         blocks, threads = 132 * 8, 256
-        moved = blocks * threads * 4 * each
+        moved = blocks * threads * 16 * each
 
         def run() -> None:
             numbers = [np.int32(value) for value in (random, writes, period, each)]
@@ -217,10 +217,10 @@ def dram_patterns(bench: Bench) -> Iterator[Row]:
         values = (size, stride, random, writes, period, (1 << bits) // MB)
         return {**dict(zip(names, values, strict=True)), "bytes_per_ns": moved / 1000 / us, "us": us}
 
-    for size in (32, 64, 128):
+    for size in (32, 64, 128, 256, 512):
         for writes in (0, 4):
             yield rate(size, size, 1, writes, 4)
-    for size in (32, 64, 128):
+    for size in (32, 64, 128, 512):
         for shift in range(5, 24):
             if 1 << shift >= size:
                 yield rate(size, 1 << shift, 0, 0, 4)

@@ -246,28 +246,32 @@ def release(bench: Bench) -> Iterator[Row]:
 
 
 def misses(bench: Bench) -> Iterator[Row]:
-    """Independent loads that miss the L1 and hit the L2: when the last has issued, and when all have come.
+    """Independent loads that miss the L1, and hit the L2 or miss it too: when the last has issued, and when all have come.
 
     `lines`: lines that one instruction of a warp touches, each with so many `sectors`. CCTL.IVALL empties the L1 first.
     """
-    base = bench.card.alloc(64 << 20)
-    for lines, sectors in ((1, 1), (1, 2), (1, 4), (2, 4), (4, 1), (4, 4), (8, 1), (8, 4), (16, 1), (16, 2), (32, 1)):
+    near, far = bench.card.alloc(64 << 20), bench.card.alloc(4 << 30)
+    used = 0
+    cases = [(1, 1), (1, 2), (1, 4), (2, 4), (4, 1), (4, 4), (8, 1), (8, 4), (16, 1), (16, 2), (32, 1)]
+    for where, lines, sectors in [("L2", *case) for case in cases] + [("DRAM", *case) for case in cases]:
         for loads in (1, 2, 4, 6, 8, 12, 16, 20):
             for warps in (1, 2, 4, 8, 16, 32):
                 span = 128 * lines * loads * warps
+                base = near if where == "L2" else far + used
+                used += span if where == "DRAM" else 0
                 per_line = 32 // lines
                 lane = LANES // per_line * 128 + (LANES % per_line) * sectors * 8 // per_line * 4
                 address = base + np.arange(warps)[:, None] * 128 * lines * loads + lane
                 body = [ins("CCTL.IVALL", stall=15), *nops(900), ins("BAR.SYNC", stall=15), *nops(30), clock(44)]
-                body += [ins("LDG.W", d=24 + i % 16, a=8, offset=128 * lines * i, wr=0) for i in range(loads)]
-                body += [clock(45), clock(46, wait=1)]
+                body += [ins("LDG.W", d=24 + i % 16, a=8, offset=128 * lines * i, wr=i % 6) for i in range(loads)]
+                body += [clock(45), clock(46, wait=63)]
                 values = bench.values(warps)
                 values[:, register(8)], values[:, register(9)] = address & 0xFFFFFFFF, address >> 32
-                after = bench.run(program(body, loads=range(4)), values)
-                clocks = after[:, [register(r) for r in (44, 45, 46)], 0].astype(np.int64)
+                words = program(body, loads=range(4), repeats=3 if where == "L2" else 1)
+                clocks = bench.run(words, values)[:, [register(r) for r in (44, 45, 46)], 0].astype(np.int64)
                 begin = clocks[:, 0].min()
                 yield {
-                    "lines": lines, "sectors": sectors, "loads": loads, "warps": warps, "bytes": span,
+                    "where": where, "lines": lines, "sectors": sectors, "loads": loads, "warps": warps,
                     "issued": int(clocks[:, 1].max() - begin), "come": int(clocks[:, 2].max() - begin),
                     "first_warp": int(clocks[0, 2] - clocks[0, 0]),
                 }  # fmt: skip
