@@ -1,9 +1,9 @@
 """Programs of single machine instructions, put into the kernel of `machine.cu`.
 
-`Words` knows the forms in `words.json`; an instruction is a word of 128 bits in which registers and control bits are
-replaced. Bits: 12-15 guard, 16-23 destination, 24-31, 32-39 and 64-71 sources, 40-63 offset of an address, 105-108 stall
-count, 109 yield (0: another warp is preferred), 110-112 and 113-115 counters of write and read, 116-121 counters that are
-waited for, 122-125 reuse. A counter counts one clock after the issue: what waits for it comes two clocks behind at least.
+The forms stand in `words.json`; an instruction is a word of 128 bits in which registers and control bits are replaced.
+Bits: 12-15 guard, 16-23 destination, 24-31, 32-39 and 64-71 sources, 40-63 offset of an address, 105-108 stall count,
+109 yield (0: another warp is preferred), 110-112 and 113-115 counters of write and read, 116-121 counters to wait
+for, 122-125 reuse. A counter counts one clock after the issue: what waits for it comes two clocks behind at least.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def ins(
         word = field(word, 87, 3, ps)
     yields = (stall < 12) if keep is None else keep
     for low, bits, value in (
-        (12, 4, guard), (105, 4, stall), (109, 1, int(yields)), (110, 3, wr), (113, 3, rd), (116, 6, wait), (122, 4, reuse)
+        (12, 4, guard), (105, 4, stall), (109, 1, int(yields)), (110, 3, wr), (113, 3, rd), (116, 6, wait), (122, 4,
+            reuse)
     ):  # fmt: skip
         word = field(word, low, bits, value)
     return word

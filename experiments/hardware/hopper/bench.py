@@ -78,6 +78,7 @@ class Loaded:
             self.function.set(MAX_DYNAMIC_SHARED, shared)
 
     def __call__(self, values: np.ndarray, blocks: int = 1) -> np.ndarray:
+        """The registers R8 and up after a run of so many blocks, as `values` has them before."""
         card, warps = self.bench.card, len(values)
         card.put(self.bench.data, values)
         self.function(blocks, 32 * warps // blocks, self.bench.data, np.int32(0), shared=self.shared)
@@ -91,4 +92,5 @@ def register(number: int) -> int:
 
 def difference(after: np.ndarray, begin: int, end: int) -> np.ndarray:
     """Clocks between two clock readings in registers, per warp (lane 0)."""
-    return (after[:, register(end), 0] - after[:, register(begin), 0]).astype(np.uint32)
+    clocks: np.ndarray = (after[:, register(end), 0] - after[:, register(begin), 0]).astype(np.uint32)
+    return clocks

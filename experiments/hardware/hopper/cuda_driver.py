@@ -165,6 +165,7 @@ class Function:
         return self
 
     def __call__(self, grid: int, block: int, *arguments: Any, shared: int = 0, stream: c_void_p | None = None) -> None:
+        """Launch so many blocks of so many threads."""
         held = [np.array(value, np.uint64) if isinstance(value, int) else np.array(value) for value in arguments]
         pointers = (c_void_p * len(held))(*[value.ctypes.data for value in held])
         sizes = [c_uint(size) for size in (grid, 1, 1, block, 1, 1, shared)]

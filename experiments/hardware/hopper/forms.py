@@ -1,4 +1,6 @@
-"""Words of machine code, one per form of instruction, as ptxas encodes them: `python -m experiments.hardware.hopper.forms`.
+"""Words of machine code, one per form of instruction, as ptxas encodes them.
+
+    python -m experiments.hardware.hopper.forms
 
 Every form is a line of PTX in a kernel of its own. ptxas compiles it, nvdisasm names what came out, and the first
 instruction whose text begins as said is kept in `words.json`. `assembler.py` puts other registers and control bits in.
@@ -174,7 +176,7 @@ FORMS: dict[str, tuple[str, str]] = {
     "DMUL": ("DMUL", "mul.f64 %u, %v, %w; mov.b64 %s4, %u;"),
     "DFMA": ("DFMA", "fma.rn.f64 %u, %u, %v, %w; mov.b64 %s4, %u;"),
     "DSETP": ("DSETP", "setp.lt.f64 %k, %u, %v; " + SEL),
-    "SHFL.IDX": ("SHFL.IDX", f"shfl.sync.idx.b32 %r1|%k, %a, %b, 31, -1; selp.b32 %r2,%a,%b,%k;"),
+    "SHFL.IDX": ("SHFL.IDX", "shfl.sync.idx.b32 %r1|%k, %a, %b, 31, -1; selp.b32 %r2,%a,%b,%k;"),
     "SHFL.BFLY": ("SHFL.BFLY", "shfl.sync.bfly.b32 %r1|%k, %a, 1, 31, -1; selp.b32 %r2,%a,%b,%k;"),
     "SHFL.UP": ("SHFL.UP", "shfl.sync.up.b32 %r1|%k, %a, %b, %c, -1; selp.b32 %r2,%a,%b,%k;"),
     "SHFL.DOWN": ("SHFL.DOWN", "shfl.sync.down.b32 %r1|%k, %a, %b, %c, -1; selp.b32 %r2,%a,%b,%k;"),
@@ -185,13 +187,16 @@ FORMS: dict[str, tuple[str, str]] = {
     "REDUX.SUM": ("REDUX.SUM", "redux.sync.add.u32 %r1, %a, -1;"),
     "REDUX.MAX": ("REDUX.MAX.S32", "redux.sync.max.s32 %r1, %a, -1;"),
     "REDUX.XOR": ("REDUX.XOR", "redux.sync.xor.b32 %r1, %a, -1;"),
-    "MOV.UR": ("MOV R\\d+, UR|IMAD.U32 R\\d+, RZ, RZ, UR|IMAD.MOV.U32 R\\d+, RZ, RZ, UR", "redux.sync.add.u32 %r1, %a, -1;"),
+    "MOV.UR": ("MOV R\\d+, UR|IMAD.U32 R\\d+, RZ, RZ, UR|IMAD.MOV.U32 R\\d+, RZ, RZ, UR",
+        "redux.sync.add.u32 %r1, %a, -1;"),
     "S2R.TID": ("S2R R\\d+, SR_TID.X", "mov.u32 %r1, %tid.x;"),
     "S2R.LANE": ("S2R R\\d+, SR_LANEID", "mov.u32 %r1, %laneid;"),
     "S2R.SM": ("S2R R\\d+, SR_VIRTUALSMID", "mov.u32 %r1, %smid;"),
     "CS2R.32": ("CS2R.32 R\\d+, SR_CLOCKLO|S2R R\\d+, SR_CLOCKLO|S2UR UR\\d+, SR_CLOCKLO", "mov.u32 %r1, %clock;"),
     "CS2R": ("CS2R R\\d+, SR_CLOCKLO", "mov.u64 %s4, %clock64;"),
-    "LDC": ("LDC R\\d+, c\\[0x0\\]\\[R", ".reg .b64 %g; cvt.u64.u32 %g, %a; and.b64 %g, %g, 12; .reg .b64 %j; mov.b64 %j, from; add.u64 %g, %g, %j; ld.param.b32 %r1, [%g];"),
+    "LDC": ("LDC R\\d+, c\\[0x0\\]\\[R",
+        (".reg .b64 %g; cvt.u64.u32 %g, %a; and.b64 %g, %g, 12; .reg .b64 %j; mov.b64 %j, from; "
+        "add.u64 %g, %g, %j; ld.param.b32 %r1, [%g];")),
     "LDC.IMM": ("LDC R\\d+, c\\[0x0\\]\\[0x", ""),
     "LDS": ("LDS R", "ld.shared.b32 %r1, [%a+16];"),
     "LDS.U8": ("LDS.U8 R", "ld.shared.u8 %r1, [%a+16];"),
@@ -239,10 +244,15 @@ FORMS: dict[str, tuple[str, str]] = {
     "HMMA.1688.F32": ("HMMA.1688.F32 R", _mma("m16n8k8", "f32.f16.f16.f32", _A2, "{%m4}")),
     "HMMA.16816.F32": ("HMMA.16816.F32 R", _mma("m16n8k16", "f32.f16.f16.f32", _A4, _B2)),
     "HMMA.16816.BF16": ("HMMA.16816.F32.BF16 R", _mma("m16n8k16", "f32.bf16.bf16.f32", _A4, _B2)),
-    "HMMA.16816.F16": ("HMMA.16816.F16 R", _MMA + "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%m6,%m7}, {%m0,%m1,%m2,%m3}, {%m4,%m5}, {%m6,%m7};" + _OUT),
+    "HMMA.16816.F16": ("HMMA.16816.F16 R",
+        _MMA + "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%m6,%m7}, {%m0,%m1,%m2,%m3}, {%m4,%m5}, "
+        "{%m6,%m7};" + _OUT),
     "HMMA.1688.TF32": ("HMMA.1688.F32.TF32 R", _mma("m16n8k8", "f32.tf32.tf32.f32", _A4, _B2)),
     "IMMA.16832.S8": ("IMMA.16832.S8.S8 R", _mma("m16n8k32", "s32.s8.s8.s32", _A4, _B2)),
-    "DMMA.884": ("DMMA", ".reg .f64 %g<4>; mov.f64 %g0,%u; mov.f64 %g1,%v; mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%g0,%g1}, {%w}, {%u}, {%g0,%g1}; mov.b64 %s4,%g0; mov.b64 %s5,%g1;"),
+    "DMMA.884": ("DMMA",
+        (".reg .f64 %g<4>; mov.f64 %g0,%u; mov.f64 %g1,%v; "
+        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%g0,%g1}, {%w}, {%u}, {%g0,%g1}; "
+        "mov.b64 %s4,%g0; mov.b64 %s5,%g1;")),
     "BAR.SYNC": ("BAR.SYNC", "bar.sync 0;"),
     "MEMBAR.CTA": ("MEMBAR.SC.CTA|MEMBAR.ALL.CTA", "fence.acq_rel.cta;"),
     "MEMBAR.GPU": ("MEMBAR.ALL.GPU", "fence.acq_rel.gpu;"),
@@ -309,7 +319,7 @@ def check(words: dict[str, dict[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "words")
         path.write_bytes(b"".join(int(form["word"], 16).to_bytes(16, "little") for form in words.values()))
-        command = ["nvdisasm", "-b", "SM90", "-hex", path]
+        command = ["nvdisasm", "-b", "SM90", "-hex", str(path)]
         listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     for (name, form), (text, _) in zip(words.items(), instructions(listing), strict=True):
         if text.split(" ")[0] != form["text"].split(" ")[0] or (name not in ("BRA", "BSSY") and text != form["text"]):

@@ -1,4 +1,4 @@
-"""Caches: pointer chases by carve-out and footprint, scripts of single accesses, constants, lines of the L2 one by one."""
+"""Caches: pointer chases by carve-out and footprint, scripts of single accesses, constants, lines of the L2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instruction supply: loops over straight code of growing size, and jumps from line to line, in the first and last round."""
+"""Instruction supply: loops over straight code of growing size, and jumps from line to line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from .assembler import RZ, Machine, branch, clock, field, immediate, ins, nops, 
 from .bench import Bench, Row, register
 
 KILOBYTES = (
-    1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 30, 32, 34, 36, 40, 48, 56, 64, 72, 80, 96, 112, 120, 128, 136, 144, 160, 192, 224, 256, 320,
+    1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 30, 32, 34, 36, 40, 48, 56, 64, 72, 80, 96, 112, 120, 128, 136, 144,
+        160, 192, 224, 256, 320,
     384, 448, 512, 640, 768, 1024, 1536, 2000,
 )  # fmt: skip
 LINE = 128
@@ -104,9 +105,10 @@ def cold_lines(bench: Bench) -> Iterator[Row]:
 
 
 def branches(bench: Bench) -> Iterator[Row]:
-    """Clocks of a taken branch to the next instruction, to the next line, back over some lines; not taken; BSSY, BSYNC."""
+    """Clocks of a taken branch to the next instruction, the next line, over some lines; not taken; BSSY and BSYNC."""
     cases = {
-        "taken, next": [branch(0)], "taken, next line": [branch(112), *[ins("NOP")] * 7], "not taken": [branch(0, guard=15)],
+        "taken, next": [branch(0)], "taken, next line": [branch(112), *[ins("NOP")] * 7], "not taken": [branch(0,
+        guard=15)],
         "taken over 32": [branch(32 * 16), *[ins("NOP")] * 32], "nop, stall 5": [ins("NOP", stall=5)],
         "bssy and bsync": [ins("BSSY", stall=5), ins("BSYNC", stall=5)], "yield": [ins("YIELD", stall=1)],
     }  # fmt: skip

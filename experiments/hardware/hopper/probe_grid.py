@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from .bench import Bench, Row
-from .cuda_driver import CARVEOUT, MAX_DYNAMIC_SHARED, NON_PORTABLE_CLUSTER
+from .cuda_driver import MAX_DYNAMIC_SHARED, NON_PORTABLE_CLUSTER
 from .probe_caches import KB, MB
 
 GLOBAL = (
@@ -35,6 +36,14 @@ SHARED = (
 PATTERNS = ("one word", "a word per lane, two lines", "a line per lane", "a word per thread", "a word per warp")
 
 
+# name, blocks that fit on a multiprocessor, threads, kilobytes of shared memory, clocks more of every third one
+BLOCK_CASES = (
+    ("one", 1, 32, 200, 0), ("two", 2, 32, 100, 0), ("eight", 8, 32, 25, 0), ("thirty-two", 32, 32, 0, 0),
+    ("two of 1024 threads", 2, 1024, 0, 0), ("eight of 256 threads", 8, 256, 0, 0),
+    ("eight, unequal", 8, 32, 25, 30000), ("one, unequal", 1, 32, 200, 30000),
+)  # fmt: skip
+
+
 def atomics(bench: Bench) -> Iterator[Row]:
     """Clocks per atomic instruction of a warp, by address pattern and number of warps and blocks."""
     card, module = bench.card, bench.module("atomics")
@@ -52,74 +61,69 @@ def atomics(bench: Bench) -> Iterator[Row]:
                 yield {"form": name, "pattern": what, "blocks": blocks, "threads": threads, "clocks_per_round": each}
 
 
-def block_order(bench: Bench) -> Iterator[Row]:
-    """Where each block of a grid ran, and when it began and ended (clocks since the first began on its multiprocessor).
-
-    shared: kilobytes a block asks for, so that 1, 2, or 8 fit; long blocks: every third one takes four times as long.
+def block_order(bench: Bench) -> dict[str, np.ndarray]:
+    """By case, a row per block: its multiprocessor, when it began and ended (clocks since the first began there), and
+    nanoseconds since the grid's first one began. Blocks take 10,000 clocks; where they are unequal,
+        every third one 40,000.
     """
     card, module = bench.card, bench.module("blocks")
     out = card.alloc(32 * 16384)
     function = module["blocks"].set(MAX_DYNAMIC_SHARED, 200 * KB)
-    cases = [("one per multiprocessor", 32, 200, 0), ("two", 32, 100, 0), ("eight", 32, 25, 0), ("thirty-two", 32, 0, 0),
-             ("two of 1024 threads", 1024, 0, 0), ("eight of 256 threads", 256, 0, 0), ("eight, unequal", 32, 25, 30000), ("one, unequal", 32, 200, 30000)]  # fmt: skip
-    for name, threads, shared, extra in cases:
-        per = {"one": 1, "two": 2, "eight": 8, "thirty-two": 32}[name.split(",")[0].split(" ")[0]]
-        for repeat in range(2):
-            grid = 132 * per * 3
+    arrays = {}
+    for name, per, threads, shared, extra in BLOCK_CASES:
+        grid = 132 * per * 3
+        for _ in range(2):
             function(grid, threads, np.int32(10000), np.int32(extra), np.int32(3), out, shared=shared * KB)
             rows = card.get(out, 4 * grid, np.uint64).reshape(-1, 4).astype(np.int64)
-        first = rows[:, 3].min()
-        for block, (here, begin, end, at) in enumerate(rows.tolist()):
-            start = int(rows[rows[:, 0] == here, 1].min())
-            yield {
-                "case": name,
-                "block": block,
-                "multiprocessor": here,
-                "begin": begin - start,
-                "end": end - start,
-                "ns": at - first,
-            }
+        start = np.full(card.multiprocessors, np.iinfo(np.int64).max)
+        np.minimum.at(start, rows[:, 0], rows[:, 1])
+        rows[:, 1:3] -= start[rows[:, 0], None]
+        rows[:, 3] -= rows[:, 3].min()
+        arrays[name] = rows.astype(np.int32)
+    return arrays
 
 
 def launches(bench: Bench) -> Iterator[Row]:
-    """Microseconds per launch: alone, in a row, in a graph; clocks between kernels on one multiprocessor."""
+    """Microseconds per launch: alone, in a row (with the time of the host, which is this program), in a graph; and what
+    lies between the first blocks of two kernels in a graph."""
     card, module = bench.card, bench.module("blocks")
-    stream, out = card.stream(), card.alloc(16 * 4096)
-    for name, grid, threads in (
-        ("empty", 1, 32),
-        ("empty", 132, 32),
-        ("empty", 132, 1024),
-        ("empty", 1056, 256),
-        ("empty", 16896, 128),
-    ):
+    stream, out = card.stream(), card.alloc(24 * 100)
 
-        def run(count: int, grid: int = grid, threads: int = threads) -> None:
-            for _ in range(count):
-                module["empty"](grid, threads, stream=stream)
+    def empties_in_a_row(count: int, grid: int, threads: int) -> None:
+        for _ in range(count):
+            module["empty"](grid, threads, stream=stream)
 
-        run(10)
-        card.sync()
-        alone = sorted(card.time_us(lambda: run(1), stream) for _ in range(31))[15]  # noqa: B023
-        row = sorted(card.time_us(lambda: run(200), stream) for _ in range(7))[3] / 200  # noqa: B023
-        graph = card.graph(stream, lambda: run(200))  # noqa: B023
+    def median(run: Callable[[], None], samples: int) -> float:
+        return sorted(card.time_us(run, stream) for _ in range(samples))[samples // 2]
 
-        def replay(graph: object = graph) -> None:
-            card.call("cuGraphLaunch", graph, stream)
-
+    for grid, threads in ((1, 32), (132, 32), (132, 1024), (1056, 256), (16896, 128)):
+        many = partial(empties_in_a_row, 200, grid, threads)
+        many()
+        replay = partial(card.call, "cuGraphLaunch", card.graph(stream, many), stream)
         replay()
-        replayed = sorted(card.time_us(replay, stream) for _ in range(7))[3] / 200
-        yield {"kernel": name, "grid": grid, "threads": threads, "alone_us": alone, "row_us": row, "graph_us": replayed}
+        yield {
+            "kernel": "empty", "grid": grid, "threads": threads,
+            "alone_us": median(partial(empties_in_a_row, 1, grid, threads), 31),
+            "row_us": median(many, 7) / 200, "graph_us": median(replay, 7) / 200,
+        }  # fmt: skip
     marks = module["mark"]
+
+    def marked(grid: int, threads: int) -> None:
+        for i in range(100):
+            marks(grid, threads, out + 24 * i, stream=stream)
+
     for grid, threads in ((1, 32), (132, 32), (1056, 256), (16896, 128)):
-        graph = card.graph(stream, lambda: [marks(grid, threads, out + 24 * i, stream=stream) for i in range(100)])  # noqa: B023
+        graph = card.graph(stream, partial(marked, grid, threads))
         for _ in range(3):
             card.call("cuGraphLaunch", graph, stream)
         card.sync()
         seen = card.get(out, 300, np.uint64).reshape(-1, 3).astype(np.int64)
         same = np.diff(seen[:, 2]) == 0  # clocks of one multiprocessor are compared
-        row: Row = {"kernel": "mark in a graph", "grid": grid, "threads": threads}
-        row["clocks_between"] = float(np.median(np.diff(seen[:, 0])[same])) if same.any() else None
-        yield {**row, "ns_between": float(np.median(np.diff(seen[:, 1])))}
+        yield {
+            "kernel": "mark in a graph", "grid": grid, "threads": threads,
+            "clocks_between": float(np.median(np.diff(seen[:, 0])[same])) if same.any() else None,
+            "ns_between": float(np.median(np.diff(seen[:, 1]))),
+        }  # fmt: skip
 
 
 def clock_rate(bench: Bench) -> Iterator[Row]:
@@ -193,38 +197,25 @@ def bulk_copies(bench: Bench) -> Iterator[Row]:
 
 
 def start_of_blocks(bench: Bench) -> Iterator[Row]:
-    """Nanoseconds for grids of blocks that do nothing, so many of them: clocks per block and multiprocessor."""
-    card, module = bench.card, bench.module("blocks")
+    """Nanoseconds per block of grids of empty blocks: 544 for each multiprocessor against 32."""
+    card, function = bench.card, bench.module("blocks")["empty"]
     for threads in (32, 64, 128, 256, 512, 1024):
         for shared in (0, 48):
-            function = module["empty"].set(CARVEOUT, -1 & 0xFFFFFFFF)
             times = {}
             for blocks in (132 * 32, 132 * 32, 132 * 544):
-                times[blocks] = sorted(
-                    card.time_us(lambda: function(blocks, threads, shared=shared * KB)) for _ in range(5)
-                )[2]  # noqa: B023
-            yield {
-                "threads": threads,
-                "shared_kb": shared,
-                "ns_per_block": 1000 * (times[132 * 544] - times[132 * 32]) / (132 * 512),
-            }
+                run = partial(function, blocks, threads, shared=shared * KB)
+                times[blocks] = sorted(card.time_us(run) for _ in range(5))[2]
+            each = 1000 * (times[132 * 544] - times[132 * 32]) / (132 * 512)
+            yield {"threads": threads, "shared_kb": shared, "ns_per_block": each}
 
 
 def empties(bench: Bench) -> Iterator[Row]:
     """Empty kernels, for a profiler that counts their cycles: shapes, and shared memory that is asked for."""
     function = bench.module("blocks")["empty"].set(MAX_DYNAMIC_SHARED, 200 * KB)
-    shapes = (
-        (1, 32, 0),
-        (1, 1024, 0),
-        (132, 32, 0),
-        (132, 1024, 0),
-        (264, 1024, 0),
-        (1056, 256, 0),
-        (4224, 256, 0),
-        (16896, 128, 0),
-    )
-    shapes += tuple((132, 256, kilobytes) for kilobytes in (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 200))
-    for grid, threads, kilobytes in shapes:
+    shapes = [(1, 32), (1, 1024), (132, 32), (132, 1024), (264, 1024), (1056, 256), (4224, 256), (16896, 128)]
+    cases = [(*shape, 0) for shape in shapes]
+    cases += [(132, 256, kilobytes) for kilobytes in (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 200)]
+    for grid, threads, kilobytes in cases:
         for _ in range(2):
             function(grid, threads, shared=kilobytes * KB)
         bench.card.sync()
@@ -232,6 +223,7 @@ def empties(bench: Bench) -> Iterator[Row]:
 
 
 PROBES = {
-    "empties": empties, "clock_rate": clock_rate, "atomics": atomics, "block_order": block_order, "block_start": start_of_blocks, "launches": launches,
-    "grid_barriers": grid_barriers, "remote_shared": remote_shared, "bulk_copies": bulk_copies,
+    "empties": empties, "clock_rate": clock_rate, "atomics": atomics, "block_start": start_of_blocks,
+    "launches": launches, "grid_barriers": grid_barriers, "remote_shared": remote_shared, "bulk_copies": bulk_copies,
 }  # fmt: skip
+ARRAYS = {"block_order": block_order}

@@ -12,15 +12,20 @@ from .bench import SHARED, Bench, Row, difference, register
 from .probe_latency import COUNTED, FIXED, MATRIX
 
 NO_RESULT = {
-    "ISETP": "ab", "FSETP": "ab", "DSETP": "ab", "HSETP2": "ab", "FCHK": "ab", "PLOP3": "", "NOP": "", "VOTE.ANY": "", "VOTE.ALL": "",
-    "REDUX.SUM": "a", "REDUX.MAX": "a", "REDUX.XOR": "a", "R2UR": "a", "UIADD3": "", "ULOP3": "", "UMOV": "", "P2R": "", "LDC.IMM": "",
-    "R2P": "a", "CS2R.32": "", "CS2R": "", "CS2R.Z": "", "MOV.UR": "", "WARPSYNC.ALL": "", "STS": "ab", "STS.64": "ab", "STS.128": "ab",
+    "ISETP": "ab", "FSETP": "ab", "DSETP": "ab", "HSETP2": "ab", "FCHK": "ab", "PLOP3": "", "NOP": "",
+    "VOTE.ANY": "", "VOTE.ALL": "",
+    "REDUX.SUM": "a", "REDUX.MAX": "a", "REDUX.XOR": "a", "R2UR": "a", "UIADD3": "", "ULOP3": "", "UMOV": "",
+    "P2R": "", "LDC.IMM": "",
+    "R2P": "a", "CS2R.32": "", "CS2R": "", "CS2R.Z": "", "MOV.UR": "", "WARPSYNC.ALL": "", "STS": "ab",
+    "STS.64": "ab", "STS.128": "ab",
     "FFMA.C": "ac", "FADD.C": "a", "ULDC": "",
 }  # fmt: skip
 UNIFORM = ("REDUX.SUM", "REDUX.MAX", "REDUX.XOR", "R2UR", "UIADD3", "ULOP3", "UMOV", "ULDC")  # they write UR8
 PAIRED = (
-    "FFMA", "FADD", "IADD3", "IMAD", "IMAD.WIDE", "LOP3.LUT", "SHF.L.W.U32.HI", "PRMT", "ISETP", "FSETP", "SEL", "MOV", "IMAD.MOV.U32",
-    "FMNMX", "HFMA2", "HFMA2.MMA", "HADD2", "DFMA", "MUFU.RCP", "POPC", "F2I", "I2FP.F32.S32", "I2F.U8", "SHFL.BFLY", "LDS", "F2FP.F16",
+    "FFMA", "FADD", "IADD3", "IMAD", "IMAD.WIDE", "LOP3.LUT", "SHF.L.W.U32.HI", "PRMT", "ISETP", "FSETP", "SEL",
+    "MOV", "IMAD.MOV.U32",
+    "FMNMX", "HFMA2", "HFMA2.MMA", "HADD2", "DFMA", "MUFU.RCP", "POPC", "F2I", "I2FP.F32.S32", "I2F.U8", "SHFL.BFLY",
+    "LDS", "F2FP.F16",
     "HMMA.16816.F32", "VOTE.ANY", "UIADD3", "IDP.4A",
 )  # fmt: skip
 
@@ -59,9 +64,9 @@ def stream(name: str, index: int) -> int:
 def interval(bench: Bench, names: Sequence[str], partitions: int, warps: int) -> float:
     """Clocks per instruction and partition in a stream of the forms in turn.
 
-    partitions: how many of the four run warps: `warps` each. One warp: the second part of its stream is twice as long as
-    the first, and the difference counts; several: from the first issue of all to the last one's end. All sources of an
-    instruction are one register, so that it reads once: what different ones cost is `register_banks`.
+    partitions: how many of the four run warps: `warps` each. One warp: the second part of its stream is twice as long
+    as the first, and the difference counts; several: from the first issue of all to the last one's end. All sources of
+    an instruction are one register, so that it reads once: what different ones cost is `register_banks`.
     """
     length = 32 * len(names)
     first = [stream(names[i % len(names)], i) for i in range(length)]
@@ -137,15 +142,18 @@ def choice(bench: Bench) -> Iterator[Row]:
                 if kind == "FADD":
                     body += [ins("FADD", d=24 + j % 2, a=8, b=12, stall=stall, keep=keep) for j in range(between)]
                 else:
-                    body += [ins(kind if kind == "LDS" else "MUFU.RCP", d=24, **{"a" if kind == "LDS" else "b": 8}, wr=1, stall=2,
-                                 **({"offset": SHARED} if kind == "LDS" else {})), ins("FADD", d=25, a=24, b=12, wait=2, stall=4)]  # fmt: skip
+                    body += [ins(kind if kind == "LDS" else "MUFU.RCP", d=24, **{"a" if kind == "LDS" else "b": 8},
+                        wr=1, stall=2,
+                                 **({"offset": SHARED} if kind == "LDS" else {})), ins("FADD", d=25, a=24, b=12,
+                                     wait=2, stall=4)]  # fmt: skip
             values = bench.floats(4 * warps)
             values[:, register(8)] = 4 * np.arange(32)
             values[:, register(55)] = (np.arange(4 * warps) % 4 == 0)[:, None]
             after = bench.run(program(body, switch=True), values, shared=1024)[::4, register(28) : register(48), 0]
             for warp, clocks in enumerate((after - after.min()).tolist()):
                 yield {
-                    "between": f"{between} {kind}", "stall": stall, "yield_bit": int(keep), "warps": warps, "warp": warp,
+                    "between": f"{between} {kind}", "stall": stall, "yield_bit": int(keep), "warps": warps,
+                    "warp": warp,
                     "clocks": " ".join(map(str, clocks)),
                 }  # fmt: skip
 
@@ -229,6 +237,7 @@ def mixed_banks(bench: Bench) -> Iterator[Row]:
 
 
 PROBES = {
-    "intervals": intervals, "interval_pairs": pairs, "stall_and_yield": stalls, "warp_choice": choice, "register_banks": banks,
+    "intervals": intervals, "interval_pairs": pairs, "stall_and_yield": stalls, "warp_choice": choice,
+    "register_banks": banks,
     "mixed_banks": mixed_banks,
 }  # fmt: skip

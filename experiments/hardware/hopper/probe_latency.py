@@ -12,7 +12,8 @@ from .bench import SHARED, Bench, Row, difference, register
 # Fixed latency. Value: number of registers of the result, of each source (a, b, c; 0: not there).
 FIXED: dict[str, tuple[int, int, int, int]] = {
     "FADD": (1, 1, 1, 0), "FMUL": (1, 1, 1, 0), "FFMA": (1, 1, 1, 1), "FMNMX": (1, 1, 1, 0), "FSEL": (1, 1, 1, 0),
-    "IADD3": (1, 1, 1, 1), "VIADD": (1, 1, 1, 0), "IMAD": (1, 1, 1, 1), "IMAD.MOV.U32": (1, 0, 0, 1), "MOV": (1, 0, 1, 0),
+    "IADD3": (1, 1, 1, 1), "VIADD": (1, 1, 1, 0), "IMAD": (1, 1, 1, 1), "IMAD.MOV.U32": (1, 0, 0, 1), "MOV": (1, 0,
+        1, 0),
     "IMAD.HI": (1, 1, 1, 2), "IMAD.WIDE": (2, 1, 1, 2), "LOP3.LUT": (1, 1, 1, 1), "SHF.L.W.U32.HI": (1, 1, 1, 1),
     "PRMT": (1, 1, 1, 1), "SEL": (1, 1, 1, 0), "LEA": (1, 1, 1, 0), "VIMNMX": (1, 1, 1, 0), "VIMNMX3": (1, 1, 1, 1),
     "VIADDMNMX": (1, 1, 1, 1), "VABSDIFF": (1, 1, 1, 1), "VABSDIFF4.U8": (1, 1, 1, 1), "IABS": (1, 0, 1, 0),
@@ -23,18 +24,22 @@ FIXED: dict[str, tuple[int, int, int, int]] = {
 }  # fmt: skip
 MATRIX: dict[str, tuple[int, int, int, int]] = {
     "HMMA.1688.F32": (4, 2, 1, 4), "HMMA.16816.F32": (4, 4, 2, 4), "HMMA.16816.BF16": (4, 4, 2, 4),
-    "HMMA.16816.F16": (2, 4, 2, 2), "HMMA.1688.TF32": (4, 4, 2, 4), "IMMA.16832.S8": (4, 4, 2, 4), "DMMA.884": (4, 2, 2, 4),
+    "HMMA.16816.F16": (2, 4, 2, 2), "HMMA.1688.TF32": (4, 4, 2, 4), "IMMA.16832.S8": (4, 4, 2, 4), "DMMA.884": (4, 2,
+        2, 4),
 }  # fmt: skip
 PREDICATES = ("ISETP", "FSETP", "DSETP", "HSETP2")
 # Variable latency: result registers, source registers, in which slot the chain goes on.
 COUNTED: dict[str, tuple[int, int, str]] = {
-    **{name: (1, 1, "b") for name in (
-        "MUFU.RCP", "MUFU.RSQ", "MUFU.SQRT", "MUFU.SIN", "MUFU.COS", "MUFU.LG2", "MUFU.EX2", "MUFU.TANH", "MUFU.EX2.F16",
+    **dict.fromkeys((
+        "MUFU.RCP", "MUFU.RSQ", "MUFU.SQRT", "MUFU.SIN", "MUFU.COS", "MUFU.LG2", "MUFU.EX2", "MUFU.TANH",
+        "MUFU.EX2.F16",
         "MUFU.RCP64H", "POPC", "FLO.U32", "BREV", "F2I", "F2I.TRUNC", "I2F.RP", "I2F.U8", "FRND",
-    )},
-    "F2I.S64": (2, 1, "b"), "F2I.S64.F64": (2, 2, "b"), "F2I.F64": (1, 2, "b"), "I2F.S64": (1, 2, "b"), "I2F.F64": (2, 1, "b"),
+    ), (1, 1, "b")),
+    "F2I.S64": (2, 1, "b"), "F2I.S64.F64": (2, 2, "b"), "F2I.F64": (1, 2, "b"), "I2F.S64": (1, 2, "b"),
+        "I2F.F64": (2, 1, "b"),
     "F2F.F32.F64": (1, 2, "b"), "F2F.F64.F32": (2, 1, "b"), "FRND.F64": (2, 2, "b"),
-    "SHFL.IDX": (1, 1, "a"), "SHFL.BFLY": (1, 1, "a"), "MATCH.ANY": (1, 1, "a"), "MATCH.ALL": (1, 1, "a"), "MOVM": (1, 1, "a"),
+    "SHFL.IDX": (1, 1, "a"), "SHFL.BFLY": (1, 1, "a"), "MATCH.ANY": (1, 1, "a"), "MATCH.ALL": (1, 1, "a"),
+        "MOVM": (1, 1, "a"),
     "S2R.TID": (1, 0, ""), "S2R.LANE": (1, 0, ""), "S2R.SM": (1, 0, ""), "LDS": (1, 1, "a"), "LDS.U8": (1, 1, "a"),
     "LDS.64": (2, 1, "a"), "LDS.128": (4, 1, "a"), "LDSM": (1, 1, "a"), "LDSM.2": (2, 1, "a"), "LDSM.4": (4, 1, "a"),
     "ATOMS.ADD": (1, 1, "a"), "ATOMS.MAX": (1, 1, "a"), "ATOMS.CAS": (1, 1, "a"), "ATOMS.EXCH": (1, 1, "a"),
@@ -83,7 +88,7 @@ def pair(bench: Bench, producer: str, consumer: str, slot: str) -> dict[int, int
 
 
 def stall_counts(bench: Bench) -> Iterator[Row]:
-    """Every producer with every consumer: the smallest sum of stall counts at which all lanes are right from there on."""
+    """Every producer with every consumer: the smallest sum of stall counts from which on all lanes are right."""
     pairs = [(p, c, s) for p in FIXED for c in FIXED for s in "abc"]
     pairs += [(m, m, s) for m in MATRIX for s in "abc"] + [(m, c, "a") for m in MATRIX for c in ("FADD", "IADD3")]
     for producer, consumer, slot in pairs:
@@ -123,7 +128,8 @@ def predicates(bench: Bench) -> Iterator[Row]:
     """From an instruction that sets a predicate to one that reads it: as operand, as guard, for a branch."""
     for producer in PREDICATES:
         for consumer in ("SEL", "FSEL", "guard", "guard of LDS", "branch", "P2R"):
-            right, expected, values = {}, None, bench.floats()
+            right: dict[int, int] = {}
+            expected, values = None, bench.floats()
             for group in ((15,), STALLS[:7], STALLS[7:]):
                 body = [ins("STS", a=20, b=21, offset=SHARED, stall=15), *nops(60)]
                 for index, stall in enumerate(group):
@@ -183,7 +189,8 @@ def memory_operands(bench: Bench) -> Iterator[Row]:
             "POPC data",
             "ATOMS address",
         ):
-            right, expected, values = {}, None, bench.values()
+            right: dict[int, int] = {}
+            expected, values = None, bench.values()
             values[0, register(20)], values[0, register(21)] = 4 * np.arange(32), 4 * np.arange(32) + 128
             if consumer.startswith("MUFU"):
                 values[0, register(20) : register(22)] = bench.floats()[0, :2]

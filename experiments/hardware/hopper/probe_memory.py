@@ -110,7 +110,7 @@ def slices(bench: Bench) -> dict[str, np.ndarray]:
 
 
 def contention(bench: Bench) -> Iterator[Row]:
-    """Clocks of two lines that are loaded at once, for one line against the 1,024 next, by whom: what the above rests on."""
+    """Clocks of two lines that are loaded at once, one against the 1,024 next, by whom: what the above rests on."""
     card, module = bench.card, bench.module("memory")
     base, out, chosen = card.alloc(64 * MB), card.alloc(4 * 256), card.alloc(256)
     for who, some in (
@@ -156,8 +156,10 @@ def l2_rates(bench: Bench) -> Iterator[Row]:
     """Bytes per clock from and to the L2 by footprint and by who asks: one multiprocessor, a TPC, a CPC, a GPC, all."""
     groups = gpcs(bench)
     largest = max(groups, key=len)
-    who = {"1": [0], "TPC": [0, 1], "2 in different GPCs": [0, 2], "6 of a GPC": largest[:6], "GPC": largest, "2 GPCs": groups[0] + groups[1],
-           "one of each TPC": list(range(0, bench.card.multiprocessors, 2)), "one of each GPC": [group[0] for group in groups],
+    who = {"1": [0], "TPC": [0, 1], "2 in different GPCs": [0, 2], "6 of a GPC": largest[:6], "GPC": largest,
+        "2 GPCs": groups[0] + groups[1],
+           "one of each TPC": list(range(0, bench.card.multiprocessors, 2)),
+           "one of each GPC": [group[0] for group in groups],
            "all": list(range(bench.card.multiprocessors))}  # fmt: skip
     base = bench.card.alloc(256 * MB)
     fill(bench, base, 256 * MB)
@@ -203,8 +205,8 @@ def dram_patterns(bench: Bench) -> Iterator[Row]:
     fill(bench, base, 8 << 30)
     scatter = module["scatter"]
 
-    def rate(size: int, stride: int, random: int, writes: int, period: int, bits: int = 33, each: int = 48) -> Row:
-        blocks, threads = 132 * 8, 256
+    def rate(size: int, stride: int, random: int, writes: int, period: int, bits: int = 33, each: int = 384) -> Row:
+        blocks, threads = 132 * 4, 256
         moved = blocks * threads * 16 * each
 
         def run() -> None:

@@ -11,7 +11,8 @@ from .bench import SHARED, Bench, Loaded, Row, difference, register
 
 LANES = np.arange(32)
 SIZES = {"": 1, "U8": 1, "64": 2, "128": 4}  # words
-SHARED_FORMS = ("LDS", "LDS.U8", "LDS.64", "LDS.128", "STS", "STS.U8", "STS.64", "STS.128", "LDSM", "LDSM.2", "LDSM.4", "STSM.4",
+SHARED_FORMS = ("LDS", "LDS.U8", "LDS.64", "LDS.128", "STS", "STS.U8", "STS.64", "STS.128", "LDSM", "LDSM.2",
+    "LDSM.4", "STSM.4",
                 "ATOMS.ADD", "ATOMS.MAX", "ATOMS.EXCH", "ATOMS.CAS", "ATOMS.POPC.INC")  # fmt: skip
 GLOBAL_FORMS = ("LDG.W", "LDG.U8", "LDG.64", "LDG.128", "STG", "STG.64", "STG.128")
 
@@ -64,21 +65,17 @@ def _throughput(bench: Bench, name: str) -> tuple[Loaded, Loaded]:
     """Programs for a form: a stream for its interval, and one access for its latency. R10 = 0 takes a lane out (P2)."""
     lanes = [ins("ISETP", a=10, b=RZ, pd=2, stall=15) & ~(7 << 76) | 5 << 76, *nops(30)]
     some = [_operation(name, i, 2) for i in range(24)]
-    body = [*lanes, clock(44), *some, clock(45), *some, *some, ins("NOP"), clock(46, wait=63)]
-    one = [
-        *lanes,
-        *some[:1],
-        *nops(300),
-        *nops(15, wait=63),
-        clock(44),
-        _operation(name, 0, 2, stall=2),
-        clock(45, wait=63),
-    ]
+    done = ins("NOP")  # what waits for a counter comes two clocks behind
+    body = [*lanes, clock(44), *some, done, clock(45, wait=63), *some, *some, done, clock(46, wait=63)]
+    one = list(lanes)
+    for i in range(4):
+        one += [*nops(600, wait=63), clock(44 + 2 * i), _operation(name, 0, 2, stall=2), clock(45 + 2 * i, wait=63)]
     return bench.load(program(body, switch=True), 64 << 10), bench.load(program(one, switch=True), 64 << 10)
 
 
 def phases(bench: Bench, forms: tuple[str, ...], space: str) -> Iterator[Row]:
-    """Clocks per access of a warp by pattern: one warp alone, and one in each partition; latency of one access."""
+    """Clocks per access of a warp by pattern: one warp alone, and one in each partition; latency of one access:
+    the least of four. Of stores it is the time until their sources may be written."""
     base = bench.card.alloc(1 << 20) if space == "global" else 0
     for name in forms:
         stream, single = _throughput(bench, name)
@@ -95,13 +92,12 @@ def phases(bench: Bench, forms: tuple[str, ...], space: str) -> Iterator[Row]:
             for partitions in (1, 4):
                 values[:, register(55)] = (np.arange(4) < partitions)[:, None]
                 after = stream(values)[:partitions]
-                if partitions == 1:
-                    row["alone"] = (int(difference(after, 45, 46)[0]) - int(difference(after, 44, 45)[0])) / 24
-                else:
-                    begin, end = after[:, register(45), 0].astype(np.int64), after[:, register(46), 0].astype(np.int64)
-                    row["per_multiprocessor"] = float((end.max() - begin.min()) / (48 * 4))
+                start, middle, end = (after[:, register(r), 0].astype(np.int64) for r in (44, 45, 46))
+                twice, once = end.max() - middle.min(), middle.max() - start.min()
+                row["alone" if partitions == 1 else "per_multiprocessor"] = float(twice - once) / (24 * partitions)
             values[:, register(55)] = (np.arange(4) < 1)[:, None]
-            row["latency"] = int(difference(single(values), 44, 45)[0])
+            after = single(values)
+            row["latency"] = min(int(difference(after, 44 + 2 * i, 45 + 2 * i)[0]) for i in range(4))
             yield row
         stream.module.unload()
         single.module.unload()
@@ -118,7 +114,7 @@ def l1_phases(bench: Bench) -> Iterator[Row]:
 
 
 def queue(bench: Bench) -> Iterator[Row]:
-    """When each of a row of accesses issues, from the first on: the depth of the queue, and its rate when it is full."""
+    """When each of a row of accesses issues, from the first on: the depth of the queue, its rate when it is full."""
     base = bench.card.alloc(1 << 20)
     for name in (
         "LDS",
@@ -246,7 +242,7 @@ def release(bench: Bench) -> Iterator[Row]:
 
 
 def misses(bench: Bench) -> Iterator[Row]:
-    """Independent loads that miss the L1, and hit the L2 or miss it too: when the last has issued, and when all have come.
+    """Independent loads that miss the L1, and hit the L2 or miss it too: when the last issued, when all have come.
 
     `lines`: lines that one instruction of a warp touches, each with so many `sectors`. CCTL.IVALL empties the L1 first.
     """
@@ -292,7 +288,8 @@ def merges(bench: Bench) -> Iterator[Row]:
                     :, [register(r) for r in (44, 45, 46)], 0
                 ].astype(np.int64)
                 yield {
-                    "sectors": distinct, "loads": loads, "warps": warps, "issued": int((clocks[:, 1] - clocks[:, 0].min()).max()),
+                    "sectors": distinct, "loads": loads, "warps": warps, "issued": int((clocks[:, 1] - clocks[:,
+                    0].min()).max()),
                     "come": int((clocks[:, 2] - clocks[:, 0].min()).max()),
                 }  # fmt: skip
 
@@ -333,7 +330,8 @@ def fences(bench: Bench) -> Iterator[Row]:
         "__threadfence": [membar["MEMBAR.SC.GPU"][0], *errors, ins("CCTL.IVALL", stall=4)],
         "fence.acq_rel.gpu": [membar["MEMBAR.GPU"][0], *errors, ins("CCTL.IVALL", stall=4)],
         "__threadfence_system": [ins("MEMBAR.SYS", stall=6), *errors, ins("CCTL.IVALL", stall=4)],
-        "CCTL.IVALL": [ins("CCTL.IVALL", stall=4)], "ERRBAR": errors[:1], "WARPSYNC.ALL": [ins("WARPSYNC.ALL", stall=1)],
+        "CCTL.IVALL": [ins("CCTL.IVALL", stall=4)], "ERRBAR": errors[:1], "WARPSYNC.ALL": [ins("WARPSYNC.ALL",
+        stall=1)],
         "NANOSLEEP 100": [ins("NANOSLEEP", stall=5)], "YIELD": [ins("YIELD", stall=1)], "NOP": [ins("NOP", stall=2)],
     }  # fmt: skip
     before = {
@@ -364,6 +362,7 @@ def fences(bench: Bench) -> Iterator[Row]:
 
 
 PROBES = {
-    "shared_phases": shared_phases, "l1_phases": l1_phases, "pipe_queue": queue, "queue_depth": queue_depth, "release": release, "pending_misses": misses,
+    "shared_phases": shared_phases, "l1_phases": l1_phases, "pipe_queue": queue, "queue_depth": queue_depth,
+    "release": release, "pending_misses": misses,
     "merged_misses": merges, "barriers": barriers, "fences": fences,
 }  # fmt: skip

@@ -20,13 +20,28 @@ from typing import Any
 
 import numpy as np
 
-from . import probe_caches, probe_code, probe_grid, probe_issue, probe_latency, probe_memory, probe_pipe, vectors
-from .bench import FOLDER, Bench
+from . import (
+    instruction_vectors,
+    probe_caches,
+    probe_code,
+    probe_grid,
+    probe_issue,
+    probe_latency,
+    probe_memory,
+    probe_pipe,
+    special_functions,
+)
+from .bench import FOLDER, Bench, Row
 from .cuda_driver import Card
 
 MODULES = (probe_grid, probe_latency, probe_issue, probe_code, probe_pipe, probe_caches, probe_memory)
 PROBES: dict[str, Any] = {name: probe for module in MODULES for name, probe in module.PROBES.items()}
-ARRAYS: dict[str, Any] = {**probe_memory.ARRAYS, **vectors.ARRAYS}
+ARRAYS: dict[str, Any] = {
+    **probe_grid.ARRAYS,
+    **probe_memory.ARRAYS,
+    **instruction_vectors.ARRAYS,
+    **special_functions.ARRAYS,
+}
 
 
 def rounded(value: Any) -> Any:
@@ -40,7 +55,9 @@ def measure(name: str, bench: Bench, out: Path) -> None:
         result = ARRAYS[name](bench)
         np.savez_compressed(out / f"{name}.npz", **(result if isinstance(result, dict) else {name: result}))
         return
-    path, rows, columns = out / f"{name}.csv", [], {}
+    path = out / f"{name}.csv"
+    rows: list[Row] = []
+    columns: dict[str, None] = {}
     try:
         for row in PROBES[name](bench):
             rows.append({key: rounded(value) for key, value in row.items()})
@@ -63,13 +80,16 @@ def output_of(*command: str) -> str:
 
 def provenance(card: Card) -> dict[str, Any]:
     """Card, driver and compiler, date."""
-    fields = "name,driver_version,vbios_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,clocks.applications.graphics,clocks.default_applications.graphics,power.limit,temperature.gpu,ecc.mode.current,mig.mode.current"
+    fields = (
+        "name,driver_version,vbios_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,clocks.applications.graphics,"
+        "clocks.default_applications.graphics,power.limit,temperature.gpu,ecc.mode.current,mig.mode.current"
+    )
     values = output_of("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", "-i", "0").split(", ")
     compiler = output_of("nvcc", "--version").splitlines()
     return {
         "card": card.name(), "driver_cuda": card.driver(), "compiler": compiler[-1] if compiler else "",
         "command": "nvcc -arch=sm_90 -cubin; python -m experiments.hardware.hopper.run",
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
         "attributes": card.attributes(), "nvidia_smi": dict(zip(fields.split(","), values, strict=False)),
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Vectors: what single instructions make of special and random operands, bit for bit; the special function unit.
+"""Vectors: what single instructions make of special and random operands, bit for bit.
 
 Arrays: `inputs_KIND` (cases, 3 sources, 2 words), `predicates` (cases: bit 0 is P0, bit 1 is P1) and, for each form,
 `FORM` (cases, words): the result (no words where it has none), and `FORM predicates`: P0-P6 as bits after it.
@@ -6,13 +6,11 @@ Arrays: `inputs_KIND` (cases, 3 sources, 2 words), `predicates` (cases: bit 0 is
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from .assembler import RZ, field, ins, nops, program
 from .bench import Bench, register
-from .cuda_driver import Module
+from .probe_latency import MATRIX
 
 CASES = 4096
 SPECIAL32 = (
@@ -33,8 +31,10 @@ SPECIAL32 = (
     33,
     0x00010000,
 )
-FLOATS = (0, 0x80000000, 1, 0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x3F800000, 0xBF800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000,
-          0xFF800000, 0x7FC00000, 0xFFC00001, 0x7F800001, 0xFFBFFFFF, 0x7FFFFFFF, 0x4F000000, 0xCF000000, 0x4EFFFFFF, 0x4F800000, 0x3F000000, 0x40490FDB,
+FLOATS = (0, 0x80000000, 1, 0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x3F800000, 0xBF800000, 0x7F7FFFFF,
+    0xFF7FFFFF, 0x7F800000,
+          0xFF800000, 0x7FC00000, 0xFFC00001, 0x7F800001, 0xFFBFFFFF, 0x7FFFFFFF, 0x4F000000, 0xCF000000, 0x4EFFFFFF,
+              0x4F800000, 0x3F000000, 0x40490FDB,
           0x5F000000, 0xDF000000, 0x3FC00000, 0xC0200000)  # fmt: skip
 HALVES = (
     0,
@@ -56,34 +56,47 @@ HALVES = (
     0x3555,
     0x1400,
 )
-DOUBLES = (0, 1 << 63, 1, 0xFFFFFFFFFFFFF, 0x0010000000000000, 0x3FF0000000000000, 0xBFF0000000000000, 0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000,
-           0xFFF0000000000000, 0x7FF8000000000000, 0xFFF8000000000001, 0x7FF0000000000001, 0x41DFFFFFFFC00000, 0xC1E0000000000000, 0x41E0000000000000,
-           0x43E0000000000000, 0xC3E0000000000000, 0x43F0000000000000, 0x3FE0000000000000, 0x36A0000000000000, 0x380FFFFFE0000000, 0x47EFFFFFF0000000)  # fmt: skip
+DOUBLES = (0, 1 << 63, 1, 0xFFFFFFFFFFFFF, 0x0010000000000000, 0x3FF0000000000000, 0xBFF0000000000000,
+    0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000,
+           0xFFF0000000000000, 0x7FF8000000000000, 0xFFF8000000000001, 0x7FF0000000000001, 0x41DFFFFFFFC00000,
+               0xC1E0000000000000, 0x41E0000000000000,
+           0x43E0000000000000, 0xC3E0000000000000, 0x43F0000000000000, 0x3FE0000000000000, 0x36A0000000000000,
+               0x380FFFFFE0000000, 0x47EFFFFFF0000000)  # fmt: skip
 
 # form: sources. A name with an arrow is a form of `words.json` with bits set: see `VARIANTS`.
 FORMS: dict[str, dict[str, str]] = {
     "integer": {
-        **dict.fromkeys(("IADD3", "IADD3.P", "IADD3.P-a", "IADD3.P-b", "IADD3.P-c", "IADD3.P-b-c", "IADD3.X", "IADD3.X~b", "IMAD", "IMAD.HI", "IMAD.HI.U32",
-                         "IMAD.WIDE", "IMAD.WIDE.U32", "IMAD.WIDE.P", "LOP3.LUT", "LOP3.LUT.P", "SHF.L.W.U32.HI", "SHF.R.W.U32", "SHF.R.U32", "PRMT", "PRMT.F4E",
-                         "PRMT.B4E", "PRMT.RC8", "PRMT.ECL", "PRMT.ECR", "PRMT.RC16", "VABSDIFF", "VABSDIFF.U32", "VABSDIFF4.U8", "IDP.4A", "IDP.4A.U8",
+        **dict.fromkeys(("IADD3", "IADD3.P", "IADD3.P-a", "IADD3.P-b", "IADD3.P-c", "IADD3.P-b-c", "IADD3.X",
+            "IADD3.X~b", "IMAD", "IMAD.HI", "IMAD.HI.U32",
+                         "IMAD.WIDE", "IMAD.WIDE.U32", "IMAD.WIDE.P", "LOP3.LUT", "LOP3.LUT.P", "SHF.L.W.U32.HI",
+                         "SHF.R.W.U32", "SHF.R.U32", "PRMT", "PRMT.F4E",
+                         "PRMT.B4E", "PRMT.RC8", "PRMT.ECL", "PRMT.ECR", "PRMT.RC16", "VABSDIFF", "VABSDIFF.U32",
+                         "VABSDIFF4.U8", "IDP.4A", "IDP.4A.U8",
                          "IDP.2A", "VIMNMX3", "VIADDMNMX"), "abc"),
-        **dict.fromkeys(("SHF.L.U32", "SEL", "LEA", "SGXT", "BMSK", "VIMNMX", "VIMNMX.U32", "ISETP", "ISETP.U32", "VIADD"), "ab"),
+        **dict.fromkeys(("SHF.L.U32", "SEL", "LEA", "SGXT", "BMSK", "VIMNMX", "VIMNMX.U32", "ISETP", "ISETP.U32",
+            "VIADD"), "ab"),
         **dict.fromkeys(("SHF.R.U32.HI", "SHF.R.S32.HI"), "bc"),
-        **dict.fromkeys(("IABS", "POPC", "FLO.U32", "FLO.S32", "FLO.SH", "BREV", "I2FP.F32.S32", "I2FP.F32.U32", "I2F.RP", "I2F.U8", "I2F.F64",
+        **dict.fromkeys(("IABS", "POPC", "FLO.U32", "FLO.S32", "FLO.SH", "BREV", "I2FP.F32.S32", "I2FP.F32.U32",
+            "I2F.RP", "I2F.U8", "I2F.F64",
                          "I2F.S64", "I2F.F64.S64", "MOV"), "b"),
         "R2P": "a", "P2R": "", "PLOP3": "",
     },
     "float": {
         **dict.fromkeys(("FFMA", "FFMA.FTZ", "FFMA.SAT", "FFMA.RM", "FFMA.RP", "FFMA.RZ"), "abc"),
-        **dict.fromkeys(("FADD", "FADD.FTZ", "FADD.RM", "FADD.RP", "FADD.RZ", "FADD.SAT", "FADD-a", "FADD|a|", "FMUL", "FMUL.FTZ", "FMUL.RZ", "FMNMX", "FMNMX.MAX",
-                         "FMNMX.NAN", "FMNMX.FTZ", "FMNMX.XORSIGN", "FSEL", "FSEL-a", "FSEL|a|", "FSETP", "FSETP.NAN", "FCHK", "F2FP.F16", "F2FP.BF16",
+        **dict.fromkeys(("FADD", "FADD.FTZ", "FADD.RM", "FADD.RP", "FADD.RZ", "FADD.SAT", "FADD-a", "FADD|a|",
+            "FMUL", "FMUL.FTZ", "FMUL.RZ", "FMNMX", "FMNMX.MAX",
+                         "FMNMX.NAN", "FMNMX.FTZ", "FMNMX.XORSIGN", "FSEL", "FSEL-a", "FSEL|a|", "FSETP",
+                         "FSETP.NAN", "FCHK", "F2FP.F16", "F2FP.BF16",
                          "F2FP.F16.RZ", "F2FP.E4M3", "F2FP.E5M2"), "ab"),
-        **dict.fromkeys(("MUFU.RCP", "MUFU.RSQ", "MUFU.SQRT", "MUFU.SIN", "MUFU.COS", "MUFU.LG2", "MUFU.EX2", "MUFU.TANH", "F2I", "F2I.TRUNC", "F2I.U32.TRUNC",
-                         "F2I.FLOOR", "F2I.CEIL", "F2I.S64", "F2I.U64", "FRND", "FRND.FLOOR", "FRND.TRUNC", "F2F.F64.F32"), "b"),
+        **dict.fromkeys(("MUFU.RCP", "MUFU.RSQ", "MUFU.SQRT", "MUFU.SIN", "MUFU.COS", "MUFU.LG2", "MUFU.EX2",
+            "MUFU.TANH", "F2I", "F2I.TRUNC", "F2I.U32.TRUNC",
+                         "F2I.FLOOR", "F2I.CEIL", "F2I.S64", "F2I.U64", "FRND", "FRND.FLOOR", "FRND.TRUNC",
+                         "F2F.F64.F32"), "b"),
     },
     "double": {
         "DFMA": "abc", "DADD": "ac", "DMUL": "ab", "DSETP": "ab",
-        **dict.fromkeys(("F2I.F64", "F2I.U32.F64", "F2I.S64.F64", "F2F.F32.F64", "FRND.F64", "MUFU.RCP64H", "MUFU.RSQ64H"), "b"),
+        **dict.fromkeys(("F2I.F64", "F2I.U32.F64", "F2I.S64.F64", "F2F.F32.F64", "FRND.F64", "MUFU.RCP64H",
+            "MUFU.RSQ64H"), "b"),
     },
     "half": {
         **dict.fromkeys(("HFMA2", "HFMA2.MMA", "HFMA2.BF16", "HFMA2.RELU"), "abc"),
@@ -93,8 +106,10 @@ FORMS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 # A negation bit of sources: of the first 72, of the second 63, of the third 75; |first| 73.
 VARIANTS = {
-    "IADD3.P-a": ("IADD3.P", (72,)), "IADD3.P-b": ("IADD3.P", (63,)), "IADD3.P-c": ("IADD3.P", (75,)), "IADD3.P-b-c": ("IADD3.P", (63, 75)),
-    "IADD3.X~b": ("IADD3.X", (63,)), "FADD-a": ("FADD", (72,)), "FADD|a|": ("FADD", (73,)), "FSEL-a": ("FSEL", (72,)), "FSEL|a|": ("FSEL", (73,)),
+    "IADD3.P-a": ("IADD3.P", (72,)), "IADD3.P-b": ("IADD3.P", (63,)), "IADD3.P-c": ("IADD3.P", (75,)),
+        "IADD3.P-b-c": ("IADD3.P", (63, 75)),
+    "IADD3.X~b": ("IADD3.X", (63,)), "FADD-a": ("FADD", (72,)), "FADD|a|": ("FADD", (73,)), "FSEL-a": ("FSEL",
+        (72,)), "FSEL|a|": ("FSEL", (73,)),
     "IMAD.WIDE.P": ("IMAD.WIDE.U32", ()),
 }  # fmt: skip
 LANEWISE = ("MUFU", "POPC", "FLO", "BREV", "F2I", "I2F.", "F2F.", "FRND", "FCHK")  # they take a counter
@@ -189,8 +204,6 @@ def forms(bench: Bench) -> dict[str, np.ndarray]:
 
 def matrix(bench: Bench) -> dict[str, np.ndarray]:
     """Products of small matrices in the registers' own order: (warps, registers a b c d, lanes)."""
-    from .probe_latency import MATRIX
-
     rng, arrays, warps = np.random.default_rng(12), {}, 32
     for name, (d, *_) in MATRIX.items():
         values = bench.values(warps)
@@ -240,8 +253,8 @@ def matrix(bench: Bench) -> dict[str, np.ndarray]:
 
 
 def warp_forms(bench: Bench) -> dict[str, np.ndarray]:
-    """Instructions across a warp: `inputs` (warps, sources a b c, lanes), `lanes`: those with a true guard; results under
-    that guard (`FORM`) and predicate P0 (`FORM predicates`), of lanes whose guard is false 0 and 0."""
+    """Instructions across a warp: `inputs` (warps, sources a b c, lanes); `lanes`: those with a true guard; results
+    under that guard (`FORM`, 0 where it is false), and P0-P6 after it (`FORM predicates`)."""
     warps = 64
     values = bench.values(warps)
     rng = np.random.default_rng(13)
@@ -255,7 +268,8 @@ def warp_forms(bench: Bench) -> dict[str, np.ndarray]:
     values[:, register(10)] = lanes
     values[:, register(24) : register(30)] = 0
     arrays = {"inputs": values[:, [register(r) for r in (8, 12, 16)]], "lanes": lanes}
-    for name, slots in {"SHFL.IDX": "ab", "SHFL.UP": "abc", "SHFL.DOWN": "abc", "SHFL.BFLY": "a", "VOTE.ANY": "", "VOTE.ALL": "", "MATCH.ANY": "a", "MATCH.ALL": "a",
+    for name, slots in {"SHFL.IDX": "ab", "SHFL.UP": "abc", "SHFL.DOWN": "abc", "SHFL.BFLY": "a", "VOTE.ANY": "",
+        "VOTE.ALL": "", "MATCH.ANY": "a", "MATCH.ALL": "a",
                         "R2UR": "a", "REDUX.SUM": "a", "REDUX.MAX": "a", "REDUX.XOR": "a"}.items():  # fmt: skip
         uniform = name.startswith(("R2UR", "REDUX"))
         sources = {slot: 8 + 4 * "abc".index(slot) for slot in slots}
@@ -274,66 +288,4 @@ def warp_forms(bench: Bench) -> dict[str, np.ndarray]:
     return arrays
 
 
-FUNCTIONS = ("rcp", "rsq", "sqrt", "sin", "cos", "lg2", "ex2", "tanh")
-SWEPT = {
-    "rcp": (127,),
-    "rsq": (127, 128),
-    "sqrt": (127, 128),
-    "lg2": (126, 127),
-    "ex2": (127, 126),
-    "sin": (126, 125),
-    "cos": (126, 125),
-    "tanh": (126, 127),
-}
-
-
-def raw(bench: Bench) -> Module:
-    """mufu.cu with the factor 1 / (2 pi), by which ptxas multiplies before MUFU.SIN and MUFU.COS, replaced by 1."""
-    return bench.card.load(bench.cubin("mufu").replace(bytes.fromhex("83f9223e"), bytes.fromhex("0000803f")))
-
-
-def _values(bench: Bench, function: int, first: int, step: int, count: int) -> np.ndarray:
-    out = bench.card.alloc(4 * count)
-    module = raw(bench)
-    module["values"](
-        -(-count // 256), 256, np.int32(function), np.uint32(first), np.uint32(step), np.uint32(count), out
-    )
-    result = bench.card.get(out, count, np.uint32)
-    bench.card.free(out)
-    module.unload()
-    return result
-
-
-def special_functions(bench: Bench) -> dict[str, np.ndarray]:
-    """`NAME`: results at every 2^18-th of all patterns; `NAME_EXPONENT`: at every 2^10-th of a binade; `NAME_digests`:
-    over 2^20 patterns each, the sum of (2 i + 1) * result modulo 2^64."""
-    arrays = {}
-    out = bench.card.alloc(8 * 4096)
-    for number, name in enumerate(FUNCTIONS):
-        arrays[name] = _values(bench, number, 1, 1 << 18, 1 << 14)
-        for exponent in SWEPT[name]:
-            arrays[f"{name}_{exponent}"] = _values(bench, number, exponent << 23, 1 << 10, 1 << 13)
-        bench.card.put(out, np.zeros(4096, np.uint64))
-        raw(bench)["digests"](4096, 256, np.int32(number), out)
-        arrays[f"{name}_digests"] = bench.card.get(out, 4096, np.uint64)
-    return arrays
-
-
-def whole(bench: Bench, number: int) -> dict[str, np.ndarray]:
-    """Results at every pattern of the swept binades, as second differences (too large to keep in the repository)."""
-    arrays = {}
-    for exponent in SWEPT[FUNCTIONS[number]]:
-        values = _values(bench, number, exponent << 23, 1, 1 << 23).astype(np.int64)
-        second = np.diff(values, 2)
-        arrays[f"{exponent}"] = second.astype(np.int8 if np.abs(second).max() < 128 else np.int32)
-        arrays[f"{exponent}_first"] = values[:2]
-    return arrays
-
-
-ARRAYS = {
-    "vectors": forms,
-    "vectors_warp": warp_forms,
-    "vectors_matrix": matrix,
-    "vectors_mufu": special_functions,
-    **{f"whole_{name}": partial(whole, number=i) for i, name in enumerate(FUNCTIONS)},
-}
+ARRAYS = {"vectors": forms, "vectors_warp": warp_forms, "vectors_matrix": matrix}
