@@ -97,7 +97,7 @@ def test_a_kernel_given_as_text_runs() -> None:
 TEXT = """.entry twice "k.py" 1
 .bytes 0 0 0
 .param u32 "a" ""
-.storage global 0 "a" 4 8 0 0 256
+.storage global 0 "a" 4 8 0 0 256 0
 .array 0
 .reg %0 s32
 .reg %1 s32

@@ -188,9 +188,12 @@ class _Reader:
         space, index, name = line.one_of("space", Space), line.number_(-1, 1 << 30), line.quoted()
         element, elements, offset = line.number_(1, 16), line.number_(0), line.number_(0, 1 << 32)
         param, align = line.number_(-1, len(self.result.params) - 1), line.number_(1, 1 << 30)
+        before = line.number_(0, 1 << 32)
         signed, dynamic = line.skip("signed"), line.skip("dynamic")
         loc = self._place(line) if line.tokens else None
-        self.storages.append(Storage(space, index, name, element, elements, offset, param, signed, dynamic, align, loc))
+        self.storages.append(
+            Storage(space, index, name, element, elements, offset, param, signed, dynamic, align, before, loc)
+        )
 
     def _array(self, line: _Line) -> None:
         self.result.arrays.append(self.storages[line.number_(0, len(self.storages) - 1)])

@@ -2,7 +2,7 @@
 
     .entry scale "kernels.py" 3
     .param u32 "a" ""
-    .storage global 0 "a" 4 1024 0 0 256
+    .storage global 0 "a" 4 1024 0 0 256 0
     .array 0
     .reg %0 s32
     B0:
@@ -11,7 +11,7 @@
       exit
 
 A storage has its space, its position, its name, the size of an element, the number of elements, its first byte, its
-parameter word, its alignment, and what else is true of it. A memory operation names a storage, an offset and a width;
+parameter word, its alignment, the bytes before its first element, and what else is true of it. A memory operation names a storage, an offset and a width;
 an `index` the storage, an offset, the size of an element and the stride of each axis. Behind `//` stand file, line and
 column of the source.
 """
@@ -80,7 +80,7 @@ class _Writer:
     def _storage(self, s: Storage) -> str:
         flags = "".join(f" {name}" for name in ("signed", "dynamic") if getattr(s, name))
         place = f" {self._place(s.loc)}" if s.loc else ""
-        numbers = f"{s.element} {s.elements} {s.offset} {s.param} {s.align}"
+        numbers = f"{s.element} {s.elements} {s.offset} {s.param} {s.align} {s.before}"
         return f".storage {s.space.value} {s.index} {_quoted(s.name)} {numbers}{flags}{place}"
 
     def _place(self, at: Loc) -> str:

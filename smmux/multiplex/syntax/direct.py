@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from smmux.compiler.frontend.attributes import peek
 from smmux.compiler.frontend.source import MISSING, FunctionSource, assigned_names
 from smmux.kernel import Kernel
 from smmux.language import Dim3
@@ -44,7 +45,7 @@ def _is_object(value: Any) -> bool:
     if isinstance(value, type):
         return not issubclass(value, NUMBERS)
     known = isinstance(value, ModuleType | FunctionType | Dim3)
-    return known or isinstance(getattr(value, "definition", None), FunctionSource)
+    return known or isinstance(peek(value, "definition"), FunctionSource)
 
 
 class _Copies:

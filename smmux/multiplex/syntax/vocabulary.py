@@ -50,7 +50,7 @@ def functions(source: FunctionSource) -> Iterator[FunctionSource]:
 
 def held_functions(value: object) -> Iterator[FunctionSource]:
     """The device function that an object from outside is, or those of a tuple, a list or a dict."""
-    if isinstance(definition := getattr(value, "definition", None), FunctionSource):
+    if isinstance(definition := peek(value, "definition"), FunctionSource):
         yield definition
     elif isinstance(value, tuple | list | dict):
         for item in value.values() if isinstance(value, dict) else value:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from smmux import cuda
+from smmux.compiler.frontend.attributes import peek
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.kernel import Kernel
 from smmux.language import Attribute, Dim3
@@ -207,7 +208,7 @@ class _Rewriter(ast.NodeTransformer):
         function = self.source.resolve(node.func)
         if any(function is each for each in POSITIONS):
             return at(expression(self.position(node, function is cuda.grid)), node)
-        definition = getattr(function, "definition", None)
+        definition = peek(function, "definition")
         if isinstance(definition, FunctionSource) and (changed := self.indices.function(definition)):
             self.redirect(node, definition, *changed)
         return node
@@ -225,7 +226,7 @@ class _Rewriter(ast.NodeTransformer):
         for function, kernel in changed:
             if kernel is None:
                 continue
-            if kernel[1] or getattr(found, "definition", None) is not function:
+            if kernel[1] or peek(found, "definition") is not function:
                 why = "reads the place of a thread or the size of the grid, which virtual blocks have of their own"
                 raise refuse(self.source, node, f"{function.name!r} {why}: call it by its own name")
             return at(ast.Name(self.known_as(function, kernel[0], node), ast.Load()), node)
