@@ -68,7 +68,8 @@ def bank(card: str, *cases: tuple[str, str, int]) -> str:
     """Clocks per instruction by registers and reuse bits."""
     return number(
         *(
-            round(float(next(row["clocks"] for row in rows(card, "register_banks") if (row["form"], row["registers"], row["reuse"]) == (form, registers, str(reuse)))))
+            round(float(next(row["clocks"] for row in rows(card, "register_banks") if (row["form"], row["registers"],
+                row["reuse"]) == (form, registers, str(reuse)))))
             for form, registers, reuse in cases
         )
     )  # fmt: skip
@@ -80,11 +81,11 @@ def code(card: str, kind: str, *kilobytes: int) -> str:
     return number(*(round(one(card, "code_ladder", "last", kilobytes=size, **where), 1) for size in kilobytes))
 
 
-def without_miss(card: str, *carveouts: int) -> str:
-    """The largest footprint in kilobytes up to which every load hits the L1."""
+def without_miss(card: str, *percent: int) -> str:
+    """The largest footprint in kilobytes up to which every load hits the L1, by what was asked for."""
     answers = []
-    for carveout in carveouts:
-        ladder = [row for row in rows(card, "l1_size") if row["carveout_kb"] == str(carveout)]
+    for asked in percent:
+        ladder = [row for row in rows(card, "l1_size") if row["asked_percent"] == str(asked)]
         answers.append(max(int(row["footprint_kb"]) for row in ladder if float(row["stride_128"]) < 33.5))
     return number(*answers)
 
@@ -210,52 +211,89 @@ def block_gap(card: str) -> str:
 FMA, ALU = "FFMA", "IADD3"
 NUMBERS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("clock of the multiprocessors, MHz", lambda c: number(one(c, "clock_rate", "mhz", blocks=1))),
-    ("stall FFMA to FFMA, IMAD to FFMA, IADD3 to IADD3", lambda c: stall(c, (FMA, FMA, "a"), ("IMAD", FMA, "a"), (ALU, ALU, "a"))),
+    ("stall FFMA to FFMA, IMAD to FFMA, IADD3 to IADD3", lambda c: stall(c, (FMA, FMA, "a"), ("IMAD", FMA, "a"),
+        (ALU, ALU, "a"))),
     ("stall FFMA to IADD3, IADD3 to FFMA", lambda c: stall(c, (FMA, ALU, "a"), (ALU, FMA, "a"))),
-    ("stall HFMA2 to HFMA2, HFMA2 to FFMA, HFMA2.MMA to any", lambda c: stall(c, ("HFMA2", "HFMA2", "a"), ("HFMA2", FMA, "a"), ("HFMA2.MMA", FMA, "a"))),
-    ("stall DFMA to DFMA, DFMA to IADD3, FFMA to DFMA", lambda c: stall(c, ("DFMA", "DFMA", "a"), ("DFMA", ALU, "a"), (FMA, "DFMA", "a"))),
-    ("stall HMMA.16816.F32 to its C, B, A, to FADD", lambda c: stall(c, *(("HMMA.16816.F32", "HMMA.16816.F32", s) for s in "cba"), ("HMMA.16816.F32", "FADD", "a"))),
-    ("stall ISETP to SEL, to a guard, to a branch; DSETP to SEL, to a guard", lambda c: number(*(one(c, "predicates", "stall", producer=p, consumer=u) for p, u in (("ISETP", "SEL"), ("ISETP", "guard"), ("ISETP", "branch"), ("DSETP", "SEL"), ("DSETP", "guard"))))),
-    ("stall IADD3 to address of LDS, address of STS, data of STS", lambda c: number(*(one(c, "memory_operands", "stall", producer=ALU, consumer=u) for u in ("LDS address", "STS address", "STS data")))),
+    ("stall HFMA2 to HFMA2, HFMA2 to FFMA, HFMA2.MMA to any", lambda c: stall(c, ("HFMA2", "HFMA2", "a"), ("HFMA2",
+        FMA, "a"), ("HFMA2.MMA", FMA, "a"))),
+    ("stall DFMA to DFMA, DFMA to IADD3, FFMA to DFMA", lambda c: stall(c, ("DFMA", "DFMA", "a"), ("DFMA", ALU, "a"),
+        (FMA, "DFMA", "a"))),
+    ("stall HMMA.16816.F32 to its C, B, A, to FADD", lambda c: stall(c, *(("HMMA.16816.F32", "HMMA.16816.F32",
+        s) for s in "cba"), ("HMMA.16816.F32", "FADD", "a"))),
+    ("stall ISETP to SEL, to a guard, to a branch; DSETP to SEL, to a guard", lambda c: number(*(one(c, "predicates",
+        "stall", producer=p, consumer=u) for p, u in (("ISETP", "SEL"), ("ISETP", "guard"), ("ISETP", "branch"),
+        ("DSETP", "SEL"), ("DSETP", "guard"))))),
+    ("stall IADD3 to address of LDS, address of STS, data of STS", lambda c: number(*(one(c, "memory_operands",
+        "stall", producer=ALU, consumer=u) for u in ("LDS address", "STS address", "STS data")))),
     ("chain MUFU, POPC, F2I, I2F.S64", lambda c: chain(c, "MUFU.EX2", "POPC", "F2I", "I2F.S64")),
-    ("chain LDS, LDS.64, LDS.128, LDSM.4, ATOMS.ADD, ATOMS.CAS", lambda c: chain(c, "LDS", "LDS.64", "LDS.128", "LDSM.4", "ATOMS.ADD", "ATOMS.CAS")),
+    ("chain LDS, LDS.64, LDS.128, LDSM.4, ATOMS.ADD, ATOMS.CAS", lambda c: chain(c, "LDS", "LDS.64", "LDS.128",
+        "LDSM.4", "ATOMS.ADD", "ATOMS.CAS")),
     ("chain SHFL, MATCH.ALL, S2R tid", lambda c: chain(c, "SHFL.BFLY", "MATCH.ALL", "S2R.TID")),
-    ("interval FFMA, IADD3, IMAD, IMAD.WIDE, HFMA2, DFMA", lambda c: interval(c, FMA, ALU, "IMAD", "IMAD.WIDE", "HFMA2", "DFMA")),
-    ("interval MUFU, F2I.F64, HMMA.1688, HMMA.16816, DMMA", lambda c: interval(c, "MUFU.RCP", "F2I.F64", "HMMA.1688.F32", "HMMA.16816.F32", "DMMA.884")),
-    ("pairs FFMA+IADD3, FFMA+IMAD, IADD3+IMAD, IADD3+LOP3, FFMA+HFMA2, FFMA+DFMA", lambda c: pair(c, (FMA, ALU), (FMA, "IMAD"), (ALU, "IMAD"), (ALU, "LOP3.LUT"), (FMA, "HFMA2"), (FMA, "DFMA"))),
-    ("FFMA with sources in one bank, two banks, one register; with reuse of two", lambda c: bank(c, (FMA, "8 12 16", 0), (FMA, "8 13 16", 0), (FMA, "8 8 8", 0), (FMA, "8 12 16", 3))),
-    ("straight code of 16, 30, 64, 128, 160, 2000 kB, clocks per instruction", lambda c: code(c, "straight", 16, 30, 64, 120, 160, 2000)),
-    ("jumps through 4, 16, 30, 64, 120, 160, 2000 kB, clocks each", lambda c: code(c, "jumps", 4, 16, 30, 64, 120, 160, 2000)),
-    ("constants, LDC chain with stride 64: 2 kB, 2.5 kB, 64 kB", lambda c: number(*(one(c, "constants", "later", stride=64, footprint=f) for f in (2048, 2560, 65536)))),
-    ("LDS of one word a lane, 2 ways, 32 ways: clocks per access, a warp in each partition", lambda c: shared(c, "per_multiprocessor", ("LDS", "stride 1"), ("LDS", "stride 2"), ("LDS", "stride 32"))),
-    ("LDS.64, LDS.128, STS, STS.128, ATOMS.ADD, without conflict", lambda c: shared(c, "per_multiprocessor", *((f, "stride 1") for f in ("LDS.64", "LDS.128", "STS", "STS.128", "ATOMS.ADD")))),
-    ("accesses that issue back to back: LDS, LDG, STS, STG, SHFL", lambda c: queued(c, "LDS", "LDG.W", "STS", "STG", "SHFL.BFLY")),
-    ("sources free after LDS, LDG, STS, STS.128, STG, STG.128", lambda c: released(c, "release", "LDS", "LDG.W", "STS", "STS.128", "STG", "STG.128")),
-    ("result after LDS, LDS.128, LDG, LDG.64, LDG.128 (L1 hits), LDC", lambda c: released(c, "result", "LDS", "LDS.128", "LDG.W", "LDG.64", "LDG.128", "LDC.IMM")),
-    ("L1 without a miss up to kB, with 0, 16, 32, 64, 100, 132, 164, 228 kB shared", lambda c: without_miss(c, 0, 16, 32, 64, 100, 132, 164, 228)),
+    ("interval FFMA, IADD3, IMAD, IMAD.WIDE, HFMA2, DFMA", lambda c: interval(c, FMA, ALU, "IMAD", "IMAD.WIDE",
+        "HFMA2", "DFMA")),
+    ("interval MUFU, F2I.F64, HMMA.1688, HMMA.16816, DMMA", lambda c: interval(c, "MUFU.RCP", "F2I.F64",
+        "HMMA.1688.F32", "HMMA.16816.F32", "DMMA.884")),
+    ("pairs FFMA+IADD3, FFMA+IMAD, IADD3+IMAD, IADD3+LOP3, FFMA+HFMA2, FFMA+DFMA", lambda c: pair(c, (FMA, ALU),
+        (FMA, "IMAD"), (ALU, "IMAD"), (ALU, "LOP3.LUT"), (FMA, "HFMA2"), (FMA, "DFMA"))),
+    ("FFMA with sources in one bank, two banks, one register; with reuse of two", lambda c: bank(c, (FMA, "8 12 16",
+        0), (FMA, "8 13 16", 0), (FMA, "8 8 8", 0), (FMA, "8 12 16", 3))),
+    ("straight code of 16, 30, 64, 120, 160, 2000 kB, clocks per instruction", lambda c: code(c, "straight", 16, 30,
+        64, 120, 160, 2000)),
+    ("jumps through 4, 16, 30, 64, 120, 160, 2000 kB, clocks each", lambda c: code(c, "jumps", 4, 16, 30, 64, 120,
+        160, 2000)),
+    ("constants, LDC chain with stride 64: 2 kB, 2.5 kB, 64 kB", lambda c: number(*(one(c, "constants", "later",
+        stride=64, footprint=f) for f in (2048, 2560, 65536)))),
+    ("LDS of one word a lane, 2 ways, 32 ways: clocks per access, a warp in each partition", lambda c: shared(c,
+        "per_multiprocessor", ("LDS", "stride 1"), ("LDS", "stride 2"), ("LDS", "stride 32"))),
+    ("LDS.64, LDS.128, STS, STS.128, ATOMS.ADD, without conflict", lambda c: shared(c, "per_multiprocessor", *((f,
+        "stride 1") for f in ("LDS.64", "LDS.128", "STS", "STS.128", "ATOMS.ADD")))),
+    ("accesses that issue back to back: LDS, LDG, STS, STG, SHFL", lambda c: queued(c, "LDS", "LDG.W", "STS", "STG",
+        "SHFL.BFLY")),
+    ("sources free after LDS, LDG, STS, STS.128, STG, STG.128", lambda c: released(c, "release", "LDS", "LDG.W",
+        "STS", "STS.128", "STG", "STG.128")),
+    ("result after LDS, LDS.128, LDG, LDG.64, LDG.128 (L1 hits), LDC", lambda c: released(c, "result", "LDS",
+        "LDS.128", "LDG.W", "LDG.64", "LDG.128", "LDC.IMM")),
+    ("L1 without a miss up to kB, with 32, 64, 100, 132, 164, 196, 228 kB shared",
+        lambda c: without_miss(c, 8, 15, 29, 44, 58, 72, 86)),
     ("chase through 8, 16, 24, 32, 40, 48, 64, 256 MB", lambda c: chased(c, 8, 16, 24, 32, 40, 48, 64, 256)),
     ("L2 atomics, near and far half", halves),
-    ("pairs of slices by contention; slices and channels by counters", lambda c: f"{slice_pairs(c)}; {counted_slices(c)}"),
-    ("L2 read B/clk: 1, TPC, GPC, all (16 MB)", lambda c: ", ".join(rate(c, "read", who, 16) for who in ("1", "TPC", "GPC", "all"))),
-    ("L2 write B/clk: 1, TPC, GPC, all (16 MB)", lambda c: ", ".join(rate(c, "write", who, 16) for who in ("1", "TPC", "GPC", "all"))),
+    ("pairs of slices by contention; slices and channels by counters",
+        lambda c: f"{slice_pairs(c)}; {counted_slices(c)}"),
+    ("L2 read B/clk: 1, TPC, GPC, all (16 MB)", lambda c: ", ".join(rate(c, "read", who, 16) for who in ("1", "TPC",
+        "GPC", "all"))),
+    ("L2 write B/clk: 1, TPC, GPC, all (16 MB)", lambda c: ", ".join(rate(c, "write", who, 16) for who in ("1",
+        "TPC", "GPC", "all"))),
     ("DRAM read, write, copy, GB/s", lambda c: ", ".join(dram(c, what) for what in ("read", "write", "copy"))),
     ("DRAM, random reads of 32, 64, 128, 512 bytes, GB/s", lambda c: scattered(c, 32, 64, 128, 512)),
-    ("red.u32 of a warp to one word: clocks alone; by 132 warps", lambda c: atomic(c, ("red_u32", "one word", 1, 32), ("red_u32", "one word", 132, 32))),
-    ("red.f32 of a warp to one word: clocks alone; by 132 warps", lambda c: atomic(c, ("red_f32", "one word", 1, 32), ("red_f32", "one word", 132, 32))),
+    ("red.u32 of a warp to one word: clocks alone; by 132 warps", lambda c: atomic(c, ("red_u32", "one word", 1, 32),
+        ("red_u32", "one word", 132, 32))),
+    ("red.f32 of a warp to one word: clocks alone; by 132 warps", lambda c: atomic(c, ("red_f32", "one word", 1, 32),
+        ("red_f32", "one word", 132, 32))),
     ("bar.sync of 1, 4, 8, 16, 32 warps: last release", lambda c: barrier(c, 1, 4, 8, 16, 32)),
-    ("fences behind a store: cta, gpu, __threadfence, system", lambda c: fence(c, "MEMBAR.CTA counted", "MEMBAR.SC.GPU", "__threadfence", "__threadfence_system")),
-    ("barrier of a grid of 132 blocks of 256", lambda c: number(one(c, "grid_barriers", "clocks", blocks=132, threads=256))),
+    ("fences behind a store: cta, gpu, __threadfence, system", lambda c: fence(c, "MEMBAR.CTA counted",
+        "MEMBAR.SC.GPU", "__threadfence", "__threadfence_system")),
+    ("barrier of a grid of 132 blocks of 256", lambda c: number(one(c, "grid_barriers", "clocks", blocks=132,
+        threads=256))),
     ("groups of multiprocessors", groups),
     ("clocks between starts of blocks on a multiprocessor; from end to next start", block_gap),
-    ("microseconds per empty kernel in a graph: 1 block, 132", lambda c: f"{launch(c, 'graph_us', 1)}, {launch(c, 'graph_us', 132)}"),
-    ("cycles of an empty kernel of 1 block, 132 blocks of 1024 (ncu, caches flushed)", lambda c: f"{floor(c, 1, 32, 'all')}, {floor(c, 132, 1024, 'all')}"),
+    ("microseconds per empty kernel in a graph: 1 block, 132",
+        lambda c: f"{launch(c, 'graph_us', 1)}, {launch(c, 'graph_us', 132)}"),
+    ("cycles of an empty kernel of 1 block, 132 blocks of 1024 (ncu, caches flushed)",
+        lambda c: f"{floor(c, 1, 32, 'all')}, {floor(c, 132, 1024, 'all')}"),
 )  # fmt: skip
 
 
 def table() -> str:
-    """The table of all numbers, a column per card."""
-    lines = ["| | H100 | H200 |", "|---|---|---|"]
-    lines += [f"| {what} | {' | '.join(find(card) for card in CARDS)} |" for what, find in NUMBERS]
+    """The table of all numbers, a column per card: "-" where it was not measured on one."""
+    lines = [f"| | {' | '.join(CARDS.values())} |", "|---|---|---|"]
+    for what, find in NUMBERS:
+        cells = []
+        for card in CARDS:
+            try:
+                cells.append(find(card))
+            except FileNotFoundError:
+                cells.append("-")
+        lines.append(f"| {what} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

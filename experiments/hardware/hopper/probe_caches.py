@@ -64,11 +64,11 @@ def l1_size(bench: Bench) -> Iterator[Row]:
     """Clocks per load by footprint under each carve-out, in lines of 128 bytes and in sectors of 32."""
     module, base = bench.module("memory"), bench.card.alloc(8 * MB)
     for carveout in (0, 8, 16, 32, 64, 100, 132, 164, 196, 228):
-        percent = -(-100 * carveout // 228)
+        percent = -(-100 * carveout // 228)  # rounded up, which the driver takes for the next step if it is not exact
         left = 256 - carveout
         sizes = sorted({*range(8, 260, 12), *range(max(4, left - 36), left + 8, 2)})
         for size in sizes:
-            row: Row = {"carveout_kb": carveout, "footprint_kb": size}
+            row: Row = {"asked_percent": percent, "footprint_kb": size}
             for stride in (128, 32):
                 row[f"stride_{stride}"] = chase(
                     bench, module, "chase_l1", base, shuffled(size * KB // stride, stride), carveout=percent
@@ -80,7 +80,7 @@ def l1_size(bench: Bench) -> Iterator[Row]:
             value = chase(
                 bench, module, "chase_l1", base, shuffled(size * KB // 128, 128), carveout=2**32 - 1, shared=shared * KB
             )
-            yield {"carveout_kb": -1, "shared_kb": shared, "footprint_kb": size, "stride_128": value}
+            yield {"asked_percent": -1, "shared_kb": shared, "footprint_kb": size, "stride_128": value}
 
 
 def l1_ways(bench: Bench) -> Iterator[Row]:
