@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
+from smmux import typings
 from smmux.bound_kernel import BoundKernel
 from smmux.device import device_time
 from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer
@@ -332,6 +333,7 @@ class Kernel:
         wanted = self.definition.max_registers
         values: dict[str, Any] = {"schedule": schedule, "fused_mad": bool(getattr(machine, "fused_mad", 0))}
         values["float64"] = machine.compute_capability >= FIRST_WITH_FLOAT64
+        values["typing"] = self.definition.typing or typings.current()
         values["max_registers"] = max_registers
         if max_registers is None:
             values["max_registers"] = most if wanted is None else min(wanted, most)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from smmux.compiler.launch_facts import Facts
 from smmux.errors import ConfigError, integer
+from smmux.typings import checked
 
-__all__ = ["SCHEDULES", "TYPINGS", "Options"]
+__all__ = ["SCHEDULES", "Options"]
 
 SCHEDULES = ("source", "list")
-TYPINGS = ("numpy", "numba")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,6 @@ class Options:
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
             raise ConfigError(f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}")
-        if self.typing not in TYPINGS:
-            raise ConfigError(f"typing must be one of {', '.join(TYPINGS)}, not {self.typing!r}")
+        checked(self.typing, "typing")
         for name, low, high in (("max_registers", 4, 255), ("issue_interval", 1, 8), ("unroll_limit", 0, 1 << 20)):
             integer(name, getattr(self, name), low, high)
