@@ -29,6 +29,7 @@ from smmux.errors import (
     Error,
     KernelAssertionError,
     KernelError,
+    KernelRaisedError,
     KernelUnboundLocalError,
     KernelZeroDivisionError,
     LaunchError,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
         uintp,
         void,
     )
+    from smmux.typings import typing
 
     from . import benchmarks, cuda, errors, gpus, models, multiplex, plot, preload, smm, sweep, types
 
@@ -99,6 +101,7 @@ __all__ = [
     "Gpu",
     "KernelAssertionError",
     "KernelError",
+    "KernelRaisedError",
     "KernelUnboundLocalError",
     "KernelZeroDivisionError",
     "LaunchError",
@@ -147,6 +150,7 @@ __all__ = [
     "sweep",
     "texture",
     "types",
+    "typing",
     "u1",
     "u2",
     "u4",
@@ -174,6 +178,7 @@ _MEMBERS = {
     "narrow": "smmux.narrowing",
     "overlap": "smmux.hints",
     "texture": "smmux.textures",
+    "typing": "smmux.typings",
 }
 
 

@@ -31,7 +31,7 @@ def check_options(given: Mapping[str, Any]) -> None:
         if name in REFUSED and (value or name in ("argtypes", "restype")):
             raise ConfigError(f"jit(..., {name}=...) is not supported: {REFUSED[name]}")
         if name not in IGNORED and name not in REFUSED:
-            known = ("device", "fastmath", "max_registers", *IGNORED)
+            known = ("device", "fastmath", "max_registers", "typing", *IGNORED)
             raise ConfigError(f"jit has no option {name!r}{did_you_mean(name, known)}")
 
 

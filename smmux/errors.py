@@ -23,6 +23,7 @@ __all__ = [
     "Error",
     "KernelAssertionError",
     "KernelError",
+    "KernelRaisedError",
     "KernelUnboundLocalError",
     "KernelZeroDivisionError",
     "LaunchError",
@@ -188,6 +189,10 @@ class KernelUnboundLocalError(KernelError, UnboundLocalError):
 
 class KernelAssertionError(KernelError, AssertionError):
     """An `assert` of a kernel that does not hold in some thread, found under `check="bounds"`."""
+
+
+class KernelRaisedError(KernelError):
+    """A `raise` of a kernel that some thread has reached; the message begins with the name of the exception."""
 
 
 class RaceError(KernelError):

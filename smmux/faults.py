@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from smmux.checks import Findings, from_core
 from smmux.dimensions import Dim3
-from smmux.errors import KernelAssertionError, KernelError, KernelUnboundLocalError, LaunchError, OutOfBoundsError
+from smmux.errors import (
+    KernelAssertionError,
+    KernelError,
+    KernelRaisedError,
+    KernelUnboundLocalError,
+    LaunchError,
+    OutOfBoundsError,
+)
 from smmux.placement import extent
 from smmux.printed import text_of
 
@@ -61,6 +68,8 @@ def _trapped(caught: KernelError, trap: Trap) -> KernelError:
         made = OutOfBoundsError(f"index outside {trap.text}")
     elif trap.kind == "assert":
         made = KernelAssertionError(f"assert {trap.text} does not hold")
+    elif trap.kind == "raise":
+        made = KernelRaisedError(trap.text)
     else:
         made = KernelUnboundLocalError(f"variable {trap.text!r} is used before it is assigned")
     made.__dict__.update({**vars(caught), "message": made.message, "array": trap.array or None, "address": None})

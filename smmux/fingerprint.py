@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from smmux import typings
 from smmux.errors import ConfigError
 from smmux.kernel import Kernel
 
@@ -135,6 +136,7 @@ class _Walk:
 
         source = kernel.definition
         options = source.device, source.fastmath, source.max_registers, repr(source.declared), dict(source.webs)
+        options = (*options, source.typing or typings.current())  # type: ignore[assignment]
         resolved = [source.resolve(name) for name in source.free]  # cuda.threadIdx.x means nothing outside a kernel
         captured = [b"unresolved" if value is MISSING else self.digest(value) for value in resolved]
         yield from (b"kernel", source.text.encode(), self.digest((*options, dict(source.defaults))), *captured)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
+from smmux import typings
 from smmux.bound_kernel import BoundKernel
 from smmux.device import device_time
 from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer
@@ -212,7 +213,7 @@ class Kernel:
         with for_launch(narrow, args, self.definition.parameters) as passed:
             values, signature = self.typed(passed, dynshared)
             prepared = Prepared.of(machine, grid, block, values)
-            chosen = {"facts": prepared.facts, **chosen}
+            chosen = {"facts": prepared.facts, "typing": self._typing(), **chosen}
             request = Request(machine, block, schedule, max_registers, min_blocks, chosen)
             if rest.get("check") == "bounds":
                 with restored(prepared.values):
@@ -240,7 +241,7 @@ class Kernel:
         signature = self.signature(args, dynshared)
         chosen, _ = split(options, OPTIONS)
         values = () if isinstance(args, Signature) else tuple(flatten(args))
-        chosen = {"facts": facts_of(values, grid, block), **chosen}
+        chosen = {"facts": facts_of(values, grid, block), "typing": self._typing(), **chosen}
         return self._program(signature, Request(machine, block, schedule, max_registers, min_blocks, chosen))
 
     @brief
@@ -300,6 +301,10 @@ class Kernel:
         from smmux.compiler.options import Options
 
         return frontend.portability(self.definition, self.signature(_arguments(args)), Options())
+
+    def _typing(self) -> str:
+        """The rules of types: those that the decorator names, else those of the context."""
+        return self.definition.typing or typings.current()
 
     def _program(self, signature: Signature, request: Request) -> Program:
         from smmux.compiler.frontend.python_unit import PythonUnit

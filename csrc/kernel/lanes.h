@@ -72,6 +72,8 @@ static inline uint32_t atomic_result(enum atom_op op, uint32_t old, uint32_t a, 
     case ATOM_CAS: return old == a ? b : old;
     case ATOM_INC: return old >= a ? 0 : old + 1;
     case ATOM_DEC: return old == 0 || old > a ? a : old - 1;
+    case ATOM_MIN_NAN_F32: return bits_to_f32(a) < bits_to_f32(old) ? a : old;
+    case ATOM_MAX_NAN_F32: return bits_to_f32(a) > bits_to_f32(old) ? a : old;
     default: return old;
     }
 }
@@ -96,6 +98,8 @@ static inline uint64_t wide_atomic_result(enum atom_op op, uint64_t old, uint64_
     case ATOM_CAS64: return old == a ? b : old;
     case ATOM_INC64: return old >= a ? 0 : old + 1;
     case ATOM_DEC64: return old == 0 || old > a ? a : old - 1;
+    case ATOM_MIN_NAN_F64: return y < x ? a : old;
+    case ATOM_MAX_NAN_F64: return y > x ? a : old;
     default: return old;
     }
 }

@@ -203,8 +203,9 @@ class Instr:
 class Trap:
     """What a trap instruction tells when it ends a launch.
 
-    kind: "variable" that is read without having been assigned, "axis" that an index is outside of, or "assert". text:
-    the variable's name, the axis in words, or the condition as written. array: the name of the axis's array.
+    kind: "variable" that is read without having been assigned, "axis" that an index is outside of, "assert" or "raise".
+    text: the variable's name, the axis in words, the condition as written, or the exception and its message. array: the
+    name of the axis's array.
     """
 
     kind: str

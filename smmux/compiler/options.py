@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from smmux import _core
 from smmux.compiler.launch_facts import Facts
 from smmux.errors import ConfigError, integer
+from smmux.typings import checked
 
-__all__ = ["FEWEST_REGISTERS", "SCHEDULES", "TYPINGS", "Options"]
+__all__ = ["FEWEST_REGISTERS", "SCHEDULES", "Options"]
 
 SCHEDULES = tuple(name for kind, name, _ in _core.POLICIES if kind == "schedule")
-TYPINGS = ("numpy", "numba")
 FEWEST_REGISTERS = 4
 """The smallest limit of registers that a thread can have."""
 
@@ -51,8 +51,7 @@ class Options:
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
             raise ConfigError(f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}")
-        if self.typing not in TYPINGS:
-            raise ConfigError(f"typing must be one of {', '.join(TYPINGS)}, not {self.typing!r}")
+        checked(self.typing, "typing")
         for name, low, high in (
             ("max_registers", FEWEST_REGISTERS, 255),
             ("issue_interval", 1, 8),

@@ -70,6 +70,7 @@ from smmux.language import absent
 from smmux.signatures import Signatures, is_signature, signatures_of
 from smmux.texts import watch
 from smmux.tracebacks import brief
+from smmux.typings import checked
 from smmux.vector_types import *  # noqa: F403
 
 __all__ = [
@@ -145,6 +146,7 @@ def jit(
     *,
     fastmath: bool = False,
     max_registers: int | None = None,
+    typing: str = "",
     **ignored: Any,
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 @brief
@@ -154,6 +156,7 @@ def jit(
     *,
     fastmath: bool = False,
     max_registers: int | None = None,
+    typing: str = "",
     **ignored: Any,
 ) -> Any:
     """Make a kernel of a function, or with `device=True` a function that kernels can call.
@@ -161,11 +164,13 @@ def jit(
     Used as `@cuda.jit` or `@cuda.jit(...)`. signature: the types of arguments, "void(float32[:], int32)" or a list of
     such; numbers are converted to them, and other arrays are refused. Without one a kernel is compiled for the types of
     the arguments it is called with. fastmath: approximate division, square root and transcendental functions.
-    max_registers: the most 32-bit registers per thread. The options that steer only Numba's own compiler (inline,
-    debug, opt, lineinfo, cache, ...) are accepted and change nothing.
+    max_registers: the most 32-bit registers per thread. typing: the rules by which numbers of two types meet, "numpy"
+    or "numba" (see `smmux.typing`); the kernel's hold in the functions that it calls. The options that steer only
+    Numba's own compiler (inline, debug, opt, lineinfo, cache, ...) are accepted and change nothing.
     """
     check_options(ignored)
     options: dict[str, Any] = {"device": device, "fastmath": fastmath, "max_registers": max_registers}
+    options["typing"] = typing and checked(typing, "typing")
     if signature is None or is_signature(signature):
         declared = () if signature is None else signatures_of(signature)
         return brief(lambda function: declare(function, declared=declared, **options))

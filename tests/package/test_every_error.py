@@ -91,6 +91,14 @@ def false_promise(a, n):
 
 
 @cuda.jit
+def raising(a, n):
+    i = cuda.grid(1)
+    if i == 41:
+        raise ValueError("41 is too large")  # here
+    a[i] = n
+
+
+@cuda.jit
 def divergent_barrier(a, n):
     i = cuda.grid(1)
     if i == n:
@@ -204,6 +212,7 @@ TABLE = [
     (remainder, smmux.KernelZeroDivisionError, "integer division by zero", PLACE, {}),
     (unassigned, smmux.KernelUnboundLocalError, "variable 'x' is used before it is assigned", PLACE, {}),
     (false_promise, smmux.KernelAssertionError, "assert i < 41 does not hold", PLACE, {"check": "bounds"}),
+    (raising, smmux.KernelRaisedError, "ValueError: 41 is too large", PLACE, {}),
     (divergent_barrier, smmux.BarrierError, "barrier under a divergent mask", PLACE, {}),
     (nested, smmux.AllocationError, "allocation while the block already holds", ANYWHERE, DYNAMIC),
     (unmatched, smmux.AllocationError, "release without an allocation", ANYWHERE, DYNAMIC),

@@ -195,6 +195,8 @@ def atomic(name: str, old: int, a: int, b: int) -> int:
             "CAS": lambda: np.where(x == y, z, x),
             "INC": lambda: np.where(x >= y, np.uint32(0), x + np.uint32(1)),
             "DEC": lambda: np.where((x == 0) | (x > y), y, x - np.uint32(1)),
+            "MIN_NAN_F32": lambda: np.where(f(y) < f(x), y, x),
+            "MAX_NAN_F32": lambda: np.where(f(y) > f(x), y, x),
         }
         return int(table[name]()[0])
 
@@ -202,6 +204,9 @@ def atomic(name: str, old: int, a: int, b: int) -> int:
 def wide_atomic(name: str, old: int, a: int, b: int) -> int:
     """The 64 bits that an atomic on 64 bits leaves where `old` was."""
     name = name.removesuffix("64")
+    if name.endswith("_NAN_F"):
+        first, second = (np.uint64(v).view(np.float64) for v in (old, a))
+        return a if (second < first if name.startswith("MIN") else second > first) else old
     if name.endswith("_F"):
         x, y = (np.array([v & 0xFFFFFFFF, v >> 32], np.uint32).reshape(2, 1) for v in (old, a))
         op = {"ADD_F": "add.f64", "MIN_F": "min.f64", "MAX_F": "max.f64"}[name]

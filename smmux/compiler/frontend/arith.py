@@ -26,6 +26,8 @@ from smmux.compiler.frontend.promotion import Typing, one_of_two, promoted, toge
 from smmux.compiler.frontend.typed_values import DTYPES, MACHINE_TYPE, RANGE, Kind, Value, constant, unknown, weak
 from smmux.types import Scalar
 
+WHOLE = ("Add", "Sub", "Mult")
+"""Operators that make integers of integers."""
 PREDICATE = {"BitAnd": "and.pred", "BitOr": "or.pred", "BitXor": "xor.pred"}
 
 
@@ -47,7 +49,9 @@ def binary(f: Frame, node: ast.AST, op: str, a: Value, b: Value) -> Value:
         return _power(f, node, a, b)
     kind = together(f, a, b)
     if kind.floating:
-        return float_operation(f, node, op, a, b, kind)
+        value = float_operation(f, node, op, a, b, kind)
+        whole = kind is Kind.FLOAT64 and op in WHOLE and all(v.kind.integral or v.whole for v in (a, b))
+        return replace(value, whole=True) if whole else value
     if op in ("FloorDiv", "Mod"):
         return floor_division.floor_divide(f, node, a, b) if op == "FloorDiv" else floor_division.modulo(f, node, a, b)
     if op in ("LShift", "RShift"):

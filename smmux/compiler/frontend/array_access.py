@@ -44,8 +44,11 @@ def indices(f: Frame, node: ast.AST, value: Anything) -> list[Value]:
         if isinstance(item, Static) and (item.object is None or item.object is Ellipsis):
             raise f.error(node, "None and ... are not supported in an index")
         index = number(f, node, item)
+        if index.whole:  # an index that a float64 does not hold is outside of any array
+            index = cast(f, node, index, Kind.INT64)
         if index.kind.floating:
-            raise f.error(node, "an array index has to be an integer, not a float; write int(...) or use //")
+            hint = ", or typing='numba', where uint64 with int64 is int64" if index.kind is Kind.FLOAT64 else ""
+            raise f.error(node, f"an array index has to be an integer, not a float; write int(...) or use //{hint}")
         index_values.append(_index(f, node, replace(index, drift=False)))
     return index_values
 

@@ -47,9 +47,34 @@ def attribute(f: Frame, node: ast.Attribute, array: ArrayRef) -> Anything:
         "dtype": lambda: Static(_type(array)),
         "T": lambda: replace(array, shape=array.shape[::-1], strides=array.strides[::-1]),
     }
+    if node.attr in ("real", "imag") and _of_numbers(array):
+        return part(f, node, array, node.attr)
     if node.attr not in attributes:
         raise f.error(node, unsupported.of_array(node.attr, (*attributes, "view()")))
     return attributes[node.attr]()  # type: ignore[no-any-return]
+
+
+def _of_numbers(array: ArrayRef) -> bool:
+    return not isinstance(array.dtype, Structure | Packed)
+
+
+def part(f: Frame, node: ast.AST, array: ArrayRef, name: str) -> ArrayRef:
+    """The real or the imaginary parts of an array of complex numbers, as an array; a real one is its own real part."""
+    dtype = DTYPES[array.dtype.name]
+    if not dtype.complex:
+        if name == "imag":
+            raise f.error(node, f"the imaginary part of an array of {array.dtype} is 0")
+        return array
+    array_choices.refuse_choice(f, node, array, f"take .{name} of")
+    element = Scalar(dtype.kind.value)
+    storage = array.storage
+    if isinstance(storage, LocalArray):
+        storage = _local_view(f, storage, element)
+    elif isinstance(storage, ir.Storage):
+        storage = _viewed(storage, element)
+    base = array.base and replace(arith.binary(f, node, "Mult", array.base, constant(Kind.INT32, 2)), drift=False)
+    offset, strides = 2 * array.offset + (name == "imag"), tuple(2 * stride for stride in array.strides)
+    return replace(array, storage=storage, dtype=element, strides=strides, base=base, offset=offset)
 
 
 def member(f: Frame, node: ast.AST, array: ArrayRef, name: str) -> Anything:

@@ -166,8 +166,12 @@ def whole_integer(f: Frame, node: ast.AST, x: Value, kind: Kind) -> Value:
 
 def _round_to(f: Frame, node: ast.AST, x: Value, digits: Value) -> Value:
     """round(x, n): the type of x remains."""
-    if not digits.known or digits.kind.floating:
-        raise f.error(node, "the number of digits in round(x, n) has to be an integer known at compile time")
+    if not digits.kind.integral:
+        raise f.error(node, "the number of digits in round(x, n) has to be an integer")
+    if not digits.known:
+        x = settle(f, node, cast(f, node, x, Kind.WEAK_FLOAT) if not x.kind.floating else x, "round")
+        x = strong(f, node, x)
+        return library_number(f, node, "round_to", x, cast(f, node, digits, Kind.INT32), constant(x.kind, 1.0))
     count = int(digits.const)
     if x.known and x.kind.weak:
         return weak(round(x.const, count))
@@ -182,8 +186,10 @@ def _round_to(f: Frame, node: ast.AST, x: Value, digits: Value) -> Value:
 
 
 @call(pow)
-def power(f: Frame, node: ast.AST, base: Anything, exponent: Anything) -> Value:
+def power(f: Frame, node: ast.AST, base: Anything, exponent: Anything) -> Value | Complex:
     """pow(x, y)."""
+    if complex_numbers.either_complex(base, exponent):
+        return complex_numbers.binary(f, node, "Pow", base, exponent)
     return arith.binary(f, node, "Pow", number(f, node, base), number(f, node, exponent))
 
 

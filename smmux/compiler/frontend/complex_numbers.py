@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from dataclasses import replace
 from typing import Any
 
 from smmux.compiler.frontend import arith
@@ -11,6 +12,7 @@ from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import as_complex, cast, complex_of, number, to_kind
 from smmux.compiler.frontend.inlining import library
 from smmux.compiler.frontend.mathematics64 import apply_double, float_kind
+from smmux.compiler.frontend.mathlib_complex import complex_power
 from smmux.compiler.frontend.promotion import UINT8_MAX, Typing, quotient_kind, together
 from smmux.compiler.frontend.typed_values import Anything, Complex, Kind, Tuple, Value, constant, type_name, weak
 
@@ -77,19 +79,31 @@ def folded(f: Frame, node: ast.AST, function: Any) -> Complex:
 
 def _power(f: Frame, node: ast.AST, left: Anything, right: Anything) -> Complex:
     n = _whole_exponent(f, node, right)
-    kind, (base, _) = _common(f, node, left, right)
+    kind, (base, exponent) = _common(f, node, left, right)
+    if n is None:
+        return _any_power(f, node, kind, base, exponent)
     one = Complex(constant(kind, 1.0), constant(kind, 0.0))
     power = one if n == 0 else _positive_power(f, node, base, abs(n))
     return _quotient(f, node, one, power) if n < 0 else power
 
 
-def _whole_exponent(f: Frame, node: ast.AST, exponent: Anything) -> int:
-    if isinstance(exponent, Value | Complex):
-        parts = as_complex(exponent)
-        n = parts.re.const
-        if parts.re.known and parts.im.const == 0 and n == int(n) and abs(n) < MOST_FACTORS:
-            return int(n)
-    raise f.error(node, f"** of complex numbers has a constant whole exponent below {MOST_FACTORS}")
+def _whole_exponent(f: Frame, node: ast.AST, exponent: Anything) -> int | None:
+    """A constant whole exponent that is small enough for products."""
+    parts = as_complex(exponent if isinstance(exponent, Complex) else number(f, node, exponent))
+    n = parts.re.const
+    whole = parts.re.known and parts.im.const == 0 and abs(n) < MOST_FACTORS and n == int(n)
+    return int(n) if whole else None
+
+
+def _any_power(f: Frame, node: ast.AST, kind: Kind, base: Complex, exponent: Complex) -> Complex:
+    """A power whose exponent is known at run time, or not whole."""
+    parts = (base.re, base.im, exponent.re, exponent.im)
+    if kind.double:
+        f.needs_double(node)
+    computed = Kind.FLOAT64 if kind.double else Kind.FLOAT32
+    pair = library(f, node, complex_power, *(replace(to_kind(f, node, v, computed), kind=computed) for v in parts))
+    assert isinstance(pair, Tuple)
+    return Complex(*(replace(to_kind(f, node, number(f, node, v), computed), kind=kind) for v in pair.items))
 
 
 def _positive_power(f: Frame, node: ast.AST, base: Complex, n: int) -> Complex:

@@ -58,7 +58,8 @@ def describe(value: Anything) -> Any:
     """A hashable key of everything about a value that can influence types."""
     if isinstance(value, Value):
         bounds = (value.lo, value.hi) if value.kind.integral else None
-        return (value.kind, bits_of(value) if value.known else None, value.drift, bounds, value.small)
+        known = bits_of(value) if value.known else None
+        return (value.kind, known, value.drift, bounds, value.small, value.whole)
     if isinstance(value, Complex):
         return ("complex", describe(value.re), describe(value.im))
     if isinstance(value, Tuple):

@@ -196,8 +196,8 @@ ATOMICS = (
     (cuda.atomic.inc, None, "INC", None),
     (cuda.atomic.dec, None, "DEC", None),
     (cuda.atomic.exch, "EXCH", "EXCH", "EXCH"),
-    (cuda.atomic.max, "MAX_S32", "MAX_U32", "MAX_F32"),
-    (cuda.atomic.min, "MIN_S32", "MIN_U32", "MIN_F32"),
+    (cuda.atomic.max, "MAX_S32", "MAX_U32", "MAX_NAN_F32"),
+    (cuda.atomic.min, "MIN_S32", "MIN_U32", "MIN_NAN_F32"),
     (cuda.atomic.nanmax, "MAX_S32", "MAX_U32", "MAX_F32"),
     (cuda.atomic.nanmin, "MIN_S32", "MIN_U32", "MIN_F32"),
 )

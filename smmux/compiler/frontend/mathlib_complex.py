@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from math import asinh, atan2, copysign, cos, cosh, exp, hypot, log, log1p, sin, sinh, sqrt, tan, tanh
 
+from smmux.compiler.frontend.machine_operations import truncated
+from smmux.compiler.frontend.mathlib_floats import complex_quotient
+
 INFINITY = float("inf")
 LOG_10 = 2.302585092994046
 EXP_3 = 20.085536923187668
@@ -54,6 +57,30 @@ def log_of_size(x, y):
 def complex_log(x, y):
     """Natural logarithm."""
     return log_of_size(x, y), atan2(y, x)
+
+
+def complex_power(x, y, u, v):
+    """z ** w as NumPy has it: a product where w is a small integer."""
+    if u == 0.0 and v == 0.0:
+        return 1.0, 0.0
+    if x == 0.0 and y == 0.0:
+        zero = 0.0 if u > 0.0 and v == 0.0 else u * INFINITY - u * INFINITY
+        return zero, zero
+    if v == 0.0 and abs(u) < 100.0 and truncated(u) == u:
+        return complex_product(x, y, u)
+    size, angle = log_of_size(x, y), atan2(y, x)
+    return complex_exp(u * size - v * angle, v * size + u * angle)
+
+
+def complex_product(x, y, n):
+    """z ** n of an integer n, by squaring."""
+    re, im, rest = 1.0, 0.0, abs(n)
+    while rest > 0.0:
+        half = truncated(rest * 0.5)
+        if rest != half * 2.0:
+            re, im = re * x - im * y, re * y + im * x
+        x, y, rest = x * x - y * y, 2.0 * x * y, half
+    return complex_quotient(1.0, 0.0, re, im) if n < 0.0 else (re, im)
 
 
 def complex_log10(x, y):

@@ -88,6 +88,16 @@ def round_to_tens(x, factor):
     return nearest(x / factor) * factor
 
 
+def round_to(x, digits, factor):
+    """x rounded to a number of decimals known only at run time, or of digits before the point; factor: 1."""
+    for _ in range(min(abs(digits), 308)):
+        factor = factor * 10.0
+    if digits < 0:
+        return nearest(x / factor) * factor
+    scaled = x * factor
+    return nearest(scaled) / factor if abs(scaled) < INFINITY else x
+
+
 def isclose(x, y, relative, absolute):
     """Whether two numbers are equal or differ by a small part of the larger one, or by little."""
     if x == y:

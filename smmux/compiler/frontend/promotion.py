@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING
 
-from smmux.compiler.frontend.typed_values import Kind, Value
+from smmux.compiler.frontend.typed_values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, Kind, Value
 
 if TYPE_CHECKING:
     from smmux.compiler.frontend.context import Frame
@@ -61,7 +61,18 @@ def together(f: Frame, a: Value, b: Value) -> Kind:
             return Kind.UINT64 if f.typing is Typing.NUMBA else other.kind
     if a.small and b.small and f.typing is Typing.NUMBA:
         return Kind.UINT64 if a.lo >= 0 and b.lo >= 0 else Kind.INT64
-    return promoted(f, a.kind, b.kind)
+    kind = promoted(f, a.kind, b.kind)
+    if kind is Kind.INT32 and a.kind is not b.kind and _beyond(a, b):
+        return Kind.INT64
+    return kind
+
+
+def _beyond(a: Value, b: Value) -> bool:
+    """Whether one of two is an integer literal that an int32 does not hold and an int64 does, such as 0xFFFFFFFF."""
+    literal = a if a.kind is Kind.WEAK_INT else b
+    if literal.kind is not Kind.WEAK_INT or not literal.known:
+        return False
+    return not INT32_MIN <= literal.const <= INT32_MAX and INT64_MIN <= literal.const <= INT64_MAX
 
 
 def _with_float(a: Kind, b: Kind, typing: Typing) -> Kind:

@@ -51,6 +51,7 @@ class FunctionSource:
     webs: Mapping[str, str] = field(default_factory=dict)  # variables that were others, whose types they share
     declared: tuple[FunctionType, ...] = ()  # its signatures, if it has any
     max_registers: int | None = None  # that its author asks for
+    typing: str = ""  # the rules of typing that its author asks for
     original: FunctionSource | None = None  # the function before its names were taken apart (`versions`)
     apart: frozenset[str] = frozenset()  # names whose versions are variables of their own
     unread: frozenset[str] = frozenset()  # versions that nothing reads

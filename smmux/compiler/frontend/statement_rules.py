@@ -59,6 +59,33 @@ def assertion(f: Frame, node: ast.Assert) -> None:
     f.b.emitted = mark.emitted
 
 
+@statement(ast.Raise)
+def raised(f: Frame, node: ast.Raise) -> None:
+    """raise: the launch ends with an error that has the exception's name and its constant arguments."""
+    if not f.ctx.dry:
+        f.b.trap(operand(f, weak(True)), ir.Trap("raise", _exception(f, node)))
+        f.b.exit()
+
+
+def _exception(f: Frame, node: ast.Raise) -> str:
+    """The exception of a raise in words: `ValueError: text`."""
+    made = node.exc
+    kind = made.func if isinstance(made, ast.Call) else made
+    if kind is None or not (isinstance(exception := f.source.resolve(kind), type) and issubclass(exception, Exception)):
+        raise f.error(node, "raise needs an exception here, such as ValueError('text')")
+    told = [_told(f, argument) for argument in made.args] if isinstance(made, ast.Call) else []
+    return exception.__name__ + (": " + ", ".join(told) if told else "")
+
+
+def _told(f: Frame, argument: ast.expr) -> str:
+    """What an exception is given, if it is constant; else how it is written."""
+    if isinstance(argument, ast.Constant):
+        return str(argument.value)
+    local = any(isinstance(inner, ast.Name) and inner.id in f.source.locals for inner in ast.walk(argument))
+    captured = None if local else f.source.resolve(argument)
+    return str(captured) if isinstance(captured, str | int | float) else ast.unparse(argument)
+
+
 @statement(ast.Expr)
 def expression_statement(f: Frame, node: ast.Expr) -> None:
     """A call for its effect, or a docstring."""

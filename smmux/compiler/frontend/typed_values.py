@@ -93,7 +93,8 @@ class Value:
     high: the upper word of a number of two words, whose lower one is operand; None for an integer whose bounds fit 32
     bits, where it follows from the lower one. lo, hi: bounds of an integer. drift: Numba's int64 or float64 result,
     reduced to 32 bits, is this one, but Numba goes on computing with the wide one (see `portability`). small: an int32
-    that an element or a cast of 8 or 16 bits gave, and that takes another type's side as such.
+    that an element or a cast of 8 or 16 bits gave, and that takes another type's side as such. whole: a float64 that is
+    the sum, difference or product of integers, one of them a uint64, and that may be an index.
     """
 
     kind: Kind
@@ -104,6 +105,7 @@ class Value:
     drift: bool = False
     high: ir.Operand | None = None
     small: bool = False
+    whole: bool = False
 
     @property
     def known(self) -> bool:

@@ -22,7 +22,6 @@ SYNTAX = {
     "Global": ("global", "store results in an array"),
     "Nonlocal": ("nonlocal", "store results in an array"),
     "Delete": ("del", "leave it out: a variable costs nothing once it is not used"),
-    "Raise": ("raise", "kernels have no exceptions: store an error code in an array"),
     "Import": ("import", "import at the top of the file"),
     "ImportFrom": ("import", "import at the top of the file"),
     "ListComp": ("a comprehension", "use a for loop and cuda.local.array"),
