@@ -117,6 +117,13 @@ def test_geometry() -> None:
     assert "block_id < 7:" in fitted.source
 
 
+@pytest.mark.parametrize(("n", "threads", "what"), [(3, 512, "n = 2 fits"), (2, 1024, "no two of them fit")])
+def test_blocks_of_too_many_threads(n: int, threads: int, what: str) -> None:
+    made = multiplex.vtb(kernel(REVERSE), n)
+    with pytest.raises(LaunchError, match=f"{n} blocks of {threads} threads into one.*: {what}"):
+        made.geometry(6, threads)
+
+
 def test_text_of_the_kernel() -> None:
     assert (
         "\n".join(body_of(multiplex.vtb(kernel(REVERSE), block=64).source))

@@ -432,7 +432,7 @@ def push(tile, t, x, n):
         (("k = 2\ns[t] = a[i]\ncuda.syncthreads()\nif a[cuda.blockIdx.x] > 3:\n    cuda.syncthreads()\n    k = n\n"
          "    cuda.syncthreads()\nx = s[t ^ 1]\nfor j in range(k):\n    cuda.syncthreads()\n    o[i] += x"), 9,
          "k decides how often barriers are met, is used later"),
-        ("T = cuda.threadIdx\ns[T.x] = a[i]\ncuda.syncthreads()\no[i] = s[t]", 6, "with its component"),
+        ("T = (cuda.threadIdx,)\ns[t] = a[i]\ncuda.syncthreads()\no[i] = s[t]", 6, "with its component"),
     ],
 )  # fmt: skip
 def test_refused(body: str, line: int, why: str) -> None:

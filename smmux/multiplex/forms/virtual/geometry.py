@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 AXES = "xyz"
 WARP = 32
+MOST_THREADS = 1024
 Size = int | Sequence[int]
 
 
@@ -59,6 +60,12 @@ class Merge:
                 f"guard: ask for it with .fitted(grid, block), or give grid={_short(old_grid)} to the pass"
             )
         threads = old_block[0] * old_block[1] * old_block[2]
+        if threads * self.n > MOST_THREADS >= threads:
+            fit = f"n = {MOST_THREADS // threads} fits" if threads * 2 <= MOST_THREADS else "no two of them fit"
+            raise LaunchError(
+                f"{name} puts {self.n} blocks of {threads} threads into one, and no card has blocks of more than "
+                f"{MOST_THREADS} threads: {fit}"
+            )
         flat = all(size == 1 for size in old_block[self.block_axis + 1 :])
         if self.warps and (threads % WARP or not flat):
             why = f"the {threads} threads of a block are no multiple of {WARP}"

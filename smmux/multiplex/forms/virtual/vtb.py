@@ -15,7 +15,7 @@ from smmux.multiplex.analysis.quiet import OF_BLOCKS
 from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.forms.virtual.control import Control, tainted
-from smmux.multiplex.forms.virtual.geometry import Merge, Size, VirtualKernel
+from smmux.multiplex.forms.virtual.geometry import MOST_THREADS, Merge, Size, VirtualKernel
 from smmux.multiplex.forms.virtual.indices import Indices, thread_axis, uses_warps
 from smmux.multiplex.forms.virtual.turns import Overlap, Turns
 from smmux.multiplex.regions.find import find
@@ -26,8 +26,6 @@ from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.inline import inline_barriers
 from smmux.multiplex.syntax.refusals import MultiplexError, refuse
 from smmux.tracebacks import brief
-
-MOST_THREADS = 1024
 
 
 @brief
