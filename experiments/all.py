@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import io
 import os
 import pkgutil
 import sys
@@ -23,6 +24,7 @@ from tqdm import tqdm
 import experiments
 from experiments.common import scoreboard, standing
 from experiments.common.harness import CACHE, INTERRUPTED, Experiment, Made
+from smmux import interrupt, whole_files
 from smmux.errors import ConfigError
 from smmux.sweep import Cache, at_a_time, count_of_jobs, executing, sweeping
 
@@ -59,6 +61,7 @@ def made(
     While a script draws, and while its last runs leave processors idle, the next one simulates.
     """
     out.mkdir(parents=True, exist_ok=True)
+    whole_files.finish(out)
     arguments = ["--out", str(out), "--cache", str(cache), "--jobs", str(at_a_time(jobs)), *["--quick"] * quick]
     with Cache(cache) as kept, _executing(executor, jobs) as shared, ThreadPoolExecutor(AHEAD) as ahead:
         stand = {name for name in wanted if standing.stands(kept, out, name, quick)}
@@ -68,8 +71,9 @@ def made(
                 started = time.perf_counter()
                 if name not in stand:
                     simulated = found.pop(name).result()
-                    with (out / f"{name}.txt").open("w", encoding="utf-8") as file, contextlib.redirect_stdout(file):
+                    with contextlib.redirect_stdout(io.StringIO()) as printed:
                         _experiment(name).publish(simulated)
+                    whole_files.write_text(out / f"{name}.txt", printed.getvalue())
                     standing.keep(kept, out, name, quick)
                 yield name, "up to date" if name in stand else f"{time.perf_counter() - started:7.1f} s"
         finally:
@@ -112,12 +116,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     cache = given.cache or given.out / CACHE
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of each process: there is one process for each processor
     try:
+        interrupt.end_of_start()
         for name, took in made(given.names or names(), given.out, cache, given.quick, given.executor, given.jobs):
             print(f"{name:16s} {took}", flush=True)
     except KeyboardInterrupt:
         print(f"interrupted; the same command goes on with what {cache} holds", file=sys.stderr)
         return INTERRUPTED
-    except ConfigError as error:
+    except (ConfigError, OSError) as error:
         print(f"all: {error}", file=sys.stderr)
         return 2
     rows = scoreboard.board(given.out)

@@ -13,6 +13,7 @@ from pathlib import Path
 from PIL import Image
 
 from experiments.common.verdicts import claims
+from smmux.whole_files import finish, write_bytes, write_text
 
 __all__ = ["main", "page", "small"]
 
@@ -42,10 +43,11 @@ def small(picture: Path, limit: int = BYTES) -> bytes:
 def page(results: Path, docs: Path) -> str:
     """Write `docs/figures/NAME.png` for every picture of a folder; the page that shows them, in Markdown."""
     (docs / "figures").mkdir(exist_ok=True)
+    finish(results)
     parts = []
     for picture in sorted(results.glob("*.png")):
         caption = json.loads(picture.with_suffix(".json").read_text(encoding="utf-8"))["caption"]
-        (docs / "figures" / picture.name).write_bytes(small(picture))
+        write_bytes(docs / "figures" / picture.name, small(picture))
         numbered = re.match(r"(Figure|Table) \d+", caption)
         parts += [
             f"## {numbered[0] if numbered else picture.stem}",
@@ -63,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--docs", type=Path, default=Path("docs"), metavar="DIR", help="folder of the page (%(default)s)")
     options = parser.parse_args(argv)
     text = page(options.out, options.docs)
-    (options.docs / "gallery.md").write_text(text, encoding="utf-8")
+    write_text(options.docs / "gallery.md", text)
     print(f"{options.docs / 'gallery.md'}: {text.count('](figures/')} pictures")
     return 0
 

@@ -19,7 +19,11 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from smmux.errors import (
+from smmux import interrupt
+
+interrupt.start()  # before the imports that take their time
+
+from smmux.errors import (  # noqa: E402
     AllocationError,
     BarrierError,
     CompileError,

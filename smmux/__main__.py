@@ -31,13 +31,14 @@ from typing import Any
 import numpy as np
 
 import smmux
-from smmux import _core, gpus, policies
+from smmux import _core, gpus, interrupt, policies
 from smmux.advice import Advice
 from smmux.command_words import argument, dimensions, kernel_of, private
 from smmux.launch_options import OPTIONS
 from smmux.report import counters_page
 from smmux.result import Result, counter_info, line_counters
 from smmux.sweep import count_of_jobs
+from smmux.whole_files import write_text
 
 __all__ = ["main"]
 
@@ -62,6 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.arguments = words
     try:
+        interrupt.end_of_start()
         options.status = 0
         options.action(options)
         sys.stdout.flush()
@@ -260,7 +262,7 @@ def _run(options: argparse.Namespace) -> None:
     options.status = int(bool(result.findings and result.findings.errors))
     if options.html:
         head = "<!DOCTYPE html><meta charset='utf-8'><meta name='color-scheme' content='light dark'>"
-        options.html.write_text(head + result._repr_html_(), encoding="utf-8")
+        write_text(options.html, head + result._repr_html_())
     if options.json:
         print(result.to_json(indent=2))
         return
@@ -287,7 +289,7 @@ def _advise(options: argparse.Namespace) -> None:
         jobs=options.jobs,
     )
     if options.source and advice.best:
-        options.source.write_text(_commented(advice), encoding="utf-8")
+        write_text(options.source, _commented(advice))
     elif options.source:
         print(f"{options.source} is not written: no scheme gains 2 %", file=sys.stderr)
     if options.json:
@@ -313,7 +315,10 @@ def _check_place(path: Path) -> None:
     """Refuse a file that cannot be written before the simulations rather than behind them."""
     if path.is_dir() or not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: {'is a' if path.is_dir() else 'has no'} directory")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    beside = not path.exists() or path.is_file()  # a device is written to directly
+    if not os.access(path if path.exists() else path.parent, os.W_OK) or (
+        beside and not os.access(path.parent, os.W_OK)
+    ):
         raise ValueError(f"{path} cannot be written: permission denied")
 
 

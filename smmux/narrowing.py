@@ -18,7 +18,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 
 from smmux.errors import LaunchError
 from smmux.placement import extent, root
+from smmux.settings import setting
 from smmux.tracebacks import frames_to_caller
 from smmux.types import ArrayAnnotation, FunctionType, Scalar, TupleAnnotation
 
@@ -33,7 +33,7 @@ __all__ = ["NarrowWarning", "for_launch", "narrow", "narrowed_signatures"]
 
 NARROWER = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 
-_active: ContextVar[bool] = ContextVar("narrow", default=False)
+_active = setting(__name__, "narrow", False)
 
 
 class NarrowWarning(UserWarning):

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from smmux.errors import ConfigError
+from smmux.whole_files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +41,8 @@ class Records(list[Record]):
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the records into a Parquet file (needs pandas and pyarrow)."""
-        self.to_pandas().to_parquet(path, index=False)
+        with replacing(path) as (draft,):
+            self.to_pandas().to_parquet(draft, index=False)
 
     def _repr_html_(self) -> str:
         """The records as a table, in a notebook that has pandas."""

@@ -18,18 +18,24 @@ import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeVar
 
 from tqdm import tqdm
 
-from smmux.cache import Cache
+from smmux import settings
+from smmux.cache import Cache, CacheWarning
 from smmux.errors import ConfigError, did_you_mean
+from smmux.lookup import Lookup
+from smmux.program_state import Witness, before, process, witness
 from smmux.record_list import Record, Records
 from smmux.workers import Workers
 
-__all__ = ["Cache", "Record", "Records", "executing", "product", "sweep", "sweeping"]
+__all__ = ["Cache", "CacheWarning", "Record", "Records", "executing", "product", "sweep", "sweeping"]
+
+
+T = TypeVar("T")
 
 
 def product(**axes: Iterable[Any]) -> list[Record]:
@@ -47,6 +53,8 @@ class _Setting:
 
 
 _NONE = _Setting()
+PLAIN: dict[type, Callable[[Any], Any]] = {int: int.__int__, float: float.__float__, str: str.__str__}
+"""What the value of a subclass is without it, as a file of records would give it back."""
 _SETTING: ContextVar[_Setting] = ContextVar("sweeping", default=_NONE)
 
 
@@ -71,14 +79,16 @@ def sweep(
     progress: bool | None = None,
     cache: Cache | None = None,
     executor: Executor | None = None,
+    version: str | int | None = None,
 ) -> Records:
     """Call `run(**point)` for every point; a record is the point and what `run` returned, in the points' order.
 
     jobs: how many run at a time (default: one per processor), on threads. progress: whether to show a bar (default: on
     a terminal). executor: what runs the points instead of threads, such as a `ProcessPoolExecutor` or, for a Dask
-    cluster, `distributed.Client.get_executor()`; `run` and the points are pickled on their way. cache: where records
-    are looked for and kept, by the contents of `run`, whatever it refers to, the point, and the versions of smmux and
-    Python; a record is on disk as soon as its point has ended.
+    cluster, `distributed.Client.get_executor()`; `run` and the points are pickled on their way. Points run under the
+    settings of the caller, such as `gpus.set_current` and `narrow`. cache: where records are looked for and kept, by
+    the point, the files of all modules of the program, and what is installed; a record is on disk as soon as its point
+    has ended. version: what records are kept for in place of the program: whoever names one says when it changes.
     A value that is neither number nor text becomes text in the record, its name if it has one, as machines and classes
     have. The first exception ends the sweep, with a note that says which point it was. Raises ConfigError for fewer
     than one job.
@@ -88,20 +98,22 @@ def sweep(
     setting = _SETTING.get()
     cache = setting.cache if cache is None else cache
     executor = executor or setting.executor
-    keys = cache.keys(run, points) if cache is not None else []
-    known = {i: record for i, key in enumerate(keys) if cache is not None and (record := cache.get(key))}
+    lookup = Lookup(cache, run, points, version) if cache is not None else None
+    known = lookup.known() if lookup else {}
+    asking = process() if lookup and lookup.watched else None
+    values = settings.current()
     bar = tqdm(total=len(points), desc=description, disable=None if progress is None else not progress, leave=False)
     pool = executor or ThreadPoolExecutor(jobs, thread_name_prefix="sweep")
     with bar, pool if executor is None else contextlib.nullcontext():
         bar.update(len(known))
-        futures: dict[Future[Record], int] = {
-            pool.submit(_run, run, point): i for i, point in enumerate(points) if i not in known
-        }
+        missing = [i for i in range(len(points)) if i not in known]
+        futures = {_submit(pool, _run, run, values, asking, points[i]): i for i in missing}
         try:
             for future in as_completed(futures):
-                known[futures[future]] = record = future.result()
-                if cache is not None:
-                    cache.put(keys[futures[future]], record)
+                number = futures[future]
+                known[number], seen = future.result()
+                if lookup:
+                    lookup.keep(number, known[number], seen)
                 bar.update()
         finally:
             for future in futures:
@@ -170,18 +182,37 @@ def count_of_jobs(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on") from None
 
 
-def _run(run: Callable[..., Mapping[str, Any]], point: Mapping[str, Any]) -> Record:
+def _submit(pool: Executor, function: Callable[..., T], *arguments: Any) -> Future[T]:
+    """Submit a call; a thread gets all context variables, as the caller has them."""
+    if isinstance(pool, ThreadPoolExecutor):
+        return pool.submit(copy_context().run, function, *arguments)
+    return pool.submit(function, *arguments)
+
+
+def _run(
+    run: Callable[..., Mapping[str, Any]], values: Mapping[str, Any], asking: str | None, point: Mapping[str, Any]
+) -> tuple[Record, Witness | None]:
+    """The record of a point under settings; and what this process is, for a process that asks."""
+    if asking:
+        before(asking)
+    token = _SETTING.set(_NONE)  # an executor that waits for points of its own points would wait for ever
     try:
-        record = {**point, **run(**point)}
+        with settings.under(values):
+            record = {**point, **run(**point)}
     except Exception as error:
         error.add_note("at " + ", ".join(f"{name}={_plain(value)!r}" for name, value in point.items()))
         raise
-    return {name: _plain(value) for name, value in record.items()}
+    finally:
+        _SETTING.reset(token)
+    return {name: _plain(value) for name, value in record.items()}, witness(asking) if asking else None
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or type(value) in (bool, int, float, str):
         return value
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return value.item()
+    for kind, plain in PLAIN.items():
+        if isinstance(value, kind):
+            return plain(value)
     return str(getattr(value, "name", getattr(value, "__name__", value)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from smmux import _core
+from smmux.whole_files import write_text
 
 if TYPE_CHECKING:
     from smmux.trace import Residence, Trace
@@ -30,7 +30,7 @@ def write(trace: Trace, path: str | os.PathLike[str]) -> None:
     about = {"kernel": trace.kernel, "gpu": trace.gpu.name, "schedule": trace.schedule, "cycles": trace.cycles}
     about["events_left_out"] = trace.lost
     whole = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": about}
-    Path(path).write_text(json.dumps(whole, separators=(",", ":")), encoding="utf-8")
+    write_text(path, json.dumps(whole, separators=(",", ":")))
 
 
 def _order(event: Event) -> tuple[float, int]:

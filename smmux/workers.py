@@ -72,6 +72,7 @@ class Workers(Executor):
 
     def _serve(self, worker: int) -> None:
         """Pass tasks on to one process, one at a time."""
+        _mask("SIG_BLOCK")  # which the process inherits, so that Ctrl-C does not meet its imports
         spawn = multiprocessing.get_context("spawn")  # other threads may hold locks, which a fork would copy
         with ProcessPoolExecutor(1, mp_context=spawn, initializer=_start) as process:
             while task := self._next(worker):
@@ -118,8 +119,15 @@ def _start() -> None:
     Programs stay once they are compiled: looking for garbage less often makes compiling faster.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _mask("SIG_UNBLOCK")
     threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(100_000)
+
+
+def _mask(how: str) -> None:
+    """Block or unblock Ctrl-C in this thread, where the system knows such."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(getattr(signal, how), {signal.SIGINT})
 
 
 def _end_with_parent() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.common import scoreboard
+from smmux.whole_files import write_text
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = scoreboard.board(options.out)
     print(scoreboard.text(rows))
     if options.page:
-        options.page.write_text(scoreboard.page(rows), encoding="utf-8")
+        write_text(options.page, scoreboard.page(rows))
     return 0
 
 

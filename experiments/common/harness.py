@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import csv
 import inspect
+import io
 import json
 import os
 import platform
@@ -22,8 +23,8 @@ import numpy as np
 
 import smmux
 from experiments.common.tables import spelled
-from experiments.common.verdicts import Verdict
-from smmux import gpus
+from experiments.common.verdicts import Verdict, load_judges
+from smmux import gpus, interrupt, whole_files
 from smmux import plot as figures
 from smmux.errors import ConfigError
 from smmux.gpus import Gpu
@@ -50,6 +51,8 @@ CAPTION_CHARACTERS, CAPTION_LINE = 21, 0.11
 """Size of the caption's font: characters in an inch, and height of a line in inches."""
 ELSEWHERE = ("out", "page", "cache", "resume", "executor")
 """Options that change no result."""
+SUFFIXES = (".json", ".csv", ".png", ".pdf")
+"""The files of an experiment."""
 PARTS = ("run", "table", "summary", "check", "caption", "machines", "sizes")
 """Fields of `Experiment` that are the functions of that name in its script, unless the script gives others."""
 
@@ -109,16 +112,16 @@ class Experiment:
         """Run the command: print tables and verdicts, write NAME.json, .csv, .png and .pdf; the exit status."""
         given = self.options_of(argv)
         try:
-            made = self.simulated(given)
+            interrupt.end_of_start()
+            self.publish(self.simulated(given))
         except KeyboardInterrupt:
             cache = _cache_of(given)
             kept = f"; the same command goes on with what {cache} holds" if cache else ""
             print(f"interrupted, nothing written{kept}", file=sys.stderr)
             return INTERRUPTED
-        except ConfigError as error:
+        except (ConfigError, OSError) as error:
             print(f"{self.name}: {error}", file=sys.stderr)
             return 2
-        self.publish(made)
         return 0
 
     def options_of(self, argv: Sequence[str] | None = None) -> dict[str, Any]:
@@ -128,6 +131,7 @@ class Experiment:
     def simulated(self, given: Mapping[str, Any]) -> Made:
         """Simulate and judge; nothing is written but the cache of records. Raises what the runs raise."""
         started = time.perf_counter()
+        load_judges()  # before records get keys, which depend on the modules that are loaded
         quick = bool(given["quick"]) and _has_quick_size(self)
         with _sweeping(_cache_of(given), given["executor"], given["jobs"]):
             records = _call(self.run, given)
@@ -150,8 +154,9 @@ class Experiment:
         }
         _write(out, self, content)
         if page and self.page:
-            page.write_text(self.page(records), encoding="utf-8")
-            shutil.copyfile((out / self.name).with_suffix(".png"), page.with_suffix(".png"))
+            with whole_files.replacing(page, page.with_suffix(".png")) as (text, picture):
+                text.write_text(self.page(records), encoding="utf-8")
+                shutil.copyfile((out / self.name).with_suffix(".png"), picture)
         _print(self, given, content, verdicts)
         print(f"\n{out / self.name}.json .csv .png .pdf", file=sys.stderr)
 
@@ -274,12 +279,16 @@ def _call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
 
 
 def _write(out: Path, experiment: Experiment, content: Mapping[str, Any]) -> None:
-    """The four files of an experiment."""
+    """The four files of an experiment, which change together."""
     out.mkdir(parents=True, exist_ok=True)
-    path = out / experiment.name
-    path.with_suffix(".json").write_text(json.dumps(content, indent=1, default=_as_json) + "\n", encoding="utf-8")
-    _write_csv(path.with_suffix(".csv"), content["rows"])
-    _write_figure(path, content["rows"], experiment, content["caption"])
+    text = json.dumps(content, indent=1, default=_as_json) + "\n"
+    pictures = _pictures(content["rows"], experiment, content["caption"])
+    paths = (out / f"{experiment.name}{suffix}" for suffix in SUFFIXES)
+    with whole_files.replacing(*paths) as (path, table, *drafts):
+        path.write_text(text, encoding="utf-8")
+        _write_csv(table, content["rows"])
+        for draft, picture in zip(drafts, pictures, strict=True):
+            draft.write_bytes(picture)
 
 
 def name_of_machine(text: str) -> str:
@@ -308,7 +317,8 @@ def _write_csv(path: Path, records: Sequence[Record]) -> None:
         writer.writerows(records)
 
 
-def _write_figure(path: Path, records: Sequence[Record], experiment: Experiment, caption: str) -> None:
+def _pictures(records: Sequence[Record], experiment: Experiment, caption: str) -> tuple[bytes, bytes]:
+    """The figure as PNG and as PDF."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -323,5 +333,7 @@ def _write_figure(path: Path, records: Sequence[Record], experiment: Experiment,
         for i, plot in enumerate(plots):
             plot(records, figure.add_subplot(len(plots), 1, i + 1))
         figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=6, linespacing=1.3)
-        figure.savefig(path.with_suffix(".png"))
-        figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
+        image, document = io.BytesIO(), io.BytesIO()
+        figure.savefig(image, format="png")
+        figure.savefig(document, format="pdf", metadata={"CreationDate": None})
+    return image.getvalue(), document.getvalue()

@@ -93,7 +93,16 @@ def simulate(
         }
 
     executed = kernel.compile(arguments, grid=grid, block=block, **options)
-    made_of = [executed, grid, block, row.name, build, row.sizes_of(size), machine.replace(name=""), how]
+    made_of = [
+        executed,
+        grid,
+        block,
+        row.name,
+        build,
+        row.sizes_of(size),
+        machine.replace(name="", description="", origin=()),
+        how,
+    ]
     return dict(RUNS.get(fingerprint(made_of), run))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from experiments.common.tables import listed, spelled
 from experiments.common.verdicts import Claim, claims, word_of
+from smmux.whole_files import finish
 
 __all__ = ["Row", "board", "counts", "page", "text"]
 
@@ -48,6 +49,7 @@ class Row:
 
 def board(folder: Path) -> list[Row]:
     """All claims in the order of their table, with the verdicts that the files of a folder hold."""
+    finish(folder)
     verdicts = {
         verdict["id"]: verdict
         for script in dict.fromkeys(claim.script for claim in claims().values())

@@ -16,12 +16,13 @@ from typing import Any
 
 import experiments
 import smmux
+from experiments.common import harness
 from smmux.fingerprint import fingerprint
 from smmux.sweep import Cache
 
 __all__ = ["SUFFIXES", "keep", "stands"]
 
-SUFFIXES = (".json", ".csv", ".png", ".pdf", ".txt")
+SUFFIXES = (*harness.SUFFIXES, ".txt")
 """The files of an experiment: what its script writes, and what it prints."""
 PACKAGES = ("matplotlib", "numpy")
 """What computes and draws, besides smmux and Python."""

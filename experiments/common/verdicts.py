@@ -18,6 +18,7 @@ from smmux.sweep import Record
 
 __all__ = [
     "MARGIN", "TOLERANCE", "Claim", "Judge", "Verdict", "claims", "close", "exceeds", "judge", "judge_of", "judged",
+    "load_judges",
     "paper", "word_of",
 ]  # fmt: skip
 
@@ -98,6 +99,12 @@ def judge_of(claim: Claim) -> Judge:
     """The function that judges a claim."""
     judge: Judge = pkgutil.resolve_name(f"experiments.claims.{claim.judge}")
     return judge
+
+
+def load_judges() -> None:
+    """Import the modules of all judges."""
+    for claim in claims().values():
+        judge_of(claim)
 
 
 def judge(claim: str, records: Sequence[Record]) -> Verdict | None:

@@ -41,7 +41,7 @@ import smmux
 from experiments.common.card_sources import FORMS, Size, Source
 from experiments.common.measured import short
 from experiments.common.preloading import BASELINE
-from smmux import benchmarks
+from smmux import benchmarks, whole_files
 
 BLOCK_EXTRA_BYTES = 1024  # of each block, reserved by the system on compute capability 8.0 and above
 SAMPLES = 31
@@ -234,19 +234,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     sizes = {name: options.size or forms.sizes.get(name, "default") for name in options.benchmarks or forms.programs}
     path = options.out / f"{options.forms}_{options.name or short(gpu_name(cuda)).lower()}"
     options.out.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".json").write_text(json.dumps(provenance(cuda, sizes), indent=2) + "\n")
     failed = False
-    with path.with_suffix(".csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for name, size in sizes.items():
-            try:
-                sources = forms.of(name, size)
-                writer.writerows(measure(cuda, name, sources, options.carveouts or forms.carveouts, options.samples))
-                file.flush()
-            except Exception:
-                failed = True
-                traceback.print_exc()
+    with whole_files.replacing(path.with_suffix(".json"), path.with_suffix(".csv")) as (about, table):
+        about.write_text(json.dumps(provenance(cuda, sizes), indent=2) + "\n")
+        with table.open("w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            for name, size in sizes.items():
+                try:
+                    sources = forms.of(name, size)
+                    carveouts = options.carveouts or forms.carveouts
+                    writer.writerows(measure(cuda, name, sources, carveouts, options.samples))
+                    file.flush()
+                except Exception:
+                    failed = True
+                    traceback.print_exc()
     return int(failed)
 
 

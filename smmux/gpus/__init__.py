@@ -21,6 +21,7 @@ from smmux.errors import ConfigError, did_you_mean
 from smmux.gpus import fermi, gt200, kepler
 from smmux.gpus.machine import PARAMETERS, Gpu, Parameter, Value, as_tuple, build
 from smmux.gpus.sources import CHANGED, TITLES, keys
+from smmux.settings import setting
 
 __all__ = [
     "CHANGED",
@@ -51,7 +52,8 @@ _MACHINES: dict[str, tuple[str, dict[str, Value]]] = {
     "K20c": ("Tesla K20c, 48 kB shared memory", kepler.K20C),
 }
 
-_current: ContextVar[Gpu | None] = ContextVar("smmux_current_gpu", default=None)
+
+_current: ContextVar[Gpu | None] = setting(__name__, "current", None)
 
 
 def names() -> tuple[str, ...]:
