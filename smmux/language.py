@@ -67,13 +67,11 @@ class Attribute:
 
 # Attributes of numba.cuda that smmux.cuda does not have.
 ABSENT: dict[str, str] = {
-    "libdevice": "write math.sqrt for libdevice.sqrt, and so on; cuda.fma and the fastmath option are there too",
     "compile_ptx": "kernel.ir(*args) is the listing of a kernel",
     "compile": "kernel.ir(*args) is the listing of a kernel",
     "compile_for_current_device": "kernel.ir(*args) is the listing of a kernel",
     "open_ipc_array": "arrays are NumPy arrays; pass them to other processes as such",
     "cudadecl": "a program needs nothing of Numba's compiler here",
-    "fp16": "use the operators on numbers of float16",
     "random": "import it: from smmux.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32",
     "nanosleep": "nothing is gained by sleeping; leave it out",
     "match_any_sync": "warps have shfl, ballot_sync, any_sync and all_sync",

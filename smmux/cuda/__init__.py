@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 from smmux import vector_types
-from smmux.cuda import cg, cudadrv, kernel_names
+from smmux.cuda import cg, cudadrv, fp16, kernel_names, libdevice
 from smmux.cuda.cudadrv.error import CudaSupportError
 from smmux.cuda.kernel_names import *  # noqa: F403
 from smmux.declaration import check_options, declare
@@ -93,6 +93,7 @@ __all__ = [
     "event",
     "event_elapsed_time",
     "external_stream",
+    "fp16",
     "from_cuda_array_interface",
     "get_current_device",
     "gpus",
@@ -102,6 +103,7 @@ __all__ = [
     "is_supported_version",
     "jit",
     "legacy_default_stream",
+    "libdevice",
     "list_devices",
     "managed_array",
     "mapped",
