@@ -1,7 +1,9 @@
-"""Findings: errors and warnings about the use of shared memory, from runs with `check="races"`.
+"""Findings: errors, warnings and notes about the use of shared and global memory, from runs with `check="races"`.
 
-A race is a pair of accesses to the same bytes by different threads of a block, in one interval between barriers, at
-least one of them a write. Two atomics do not race, nor do two stores of which one leaves the value as it is. On the
+A race is a pair of accesses to the same bytes by different threads that nothing orders, at least one of them a write:
+in shared memory by threads of a block in one interval between barriers, in global memory by any threads of the grid
+(csrc/chip/order.h says what orders them). Two atomics do not race. Two stores of which one leaves the value as it is
+are a note. On the
 modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep, on which warp-synchronous code
 counts, and the compiler moves no access past another one in which a thread of the warp may touch the same bytes. So
 "races" reports a pair within a warp that no `cuda.syncwarp` orders as a warning, of kind "lockstep"; threads of compute
@@ -22,7 +24,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from smmux import _core
-from smmux.compiler.ir import Space
 from smmux.dimensions import Dim3, coordinates
 
 if TYPE_CHECKING:
@@ -35,9 +36,10 @@ RECORD = np.dtype(
         ("kind", "<u4"),
         ("pc", "<u4", 2),
         ("thread", "<u4", 2),
-        ("block", "<u4"),
+        ("block", "<u4", 2),
         ("address", "<u4"),
         ("sm", "<u4"),
+        ("pad", "<u4"),
         ("cycle", "<u8"),
         ("count", "<u8"),
     ]
@@ -47,11 +49,15 @@ RECORD = np.dtype(
 BARRIER_KINDS = ("divergence", "early-exit")
 """Kinds of findings about barriers, which have no place in memory."""
 
-ACTIONS = {"ld.shared": "load", "st.shared": "store", "atom.shared": "atomic", "bar.sync": "barrier", "exit": "exit"}
+LONE_KINDS = ("uninitialised", "released")
+"""Kinds of findings about one access alone."""
+
+ACTIONS = {"ld": "load", "st": "store", "atom": "atomic", "bar": "barrier", "exit": "exit"}
+"""What instructions do, by the first part of their names."""
 
 
 class FindingInfo(NamedTuple):
-    """A kind of finding: its severity, "error" or "warning", its definition, and a remedy."""
+    """A kind of finding: its severity, "error", "warning" or "note", its definition, and a remedy."""
 
     severity: str
     doc: str
@@ -66,7 +72,7 @@ def finding_info() -> Mapping[str, FindingInfo]:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One side of a finding: an instruction, its place in the source, and the thread (x, y, z) that executed it.
+    """One side of a finding: an instruction, its place in the source, and the thread and block (x, y, z) of who did it.
 
     action: "load", "store", "atomic", "barrier" or "exit".
     """
@@ -75,6 +81,7 @@ class Access:
     filename: str
     line: int
     thread: Dim3
+    block: Dim3
     pc: int
 
     @property
@@ -90,10 +97,10 @@ class Access:
 class Finding:
     """One kind of finding at one pair of source lines: the example seen first, and how often it was seen.
 
-    kind: a name of `finding_info`. first, second: the two accesses, in the order of time; an uninitialised load stands
-    for both. block: that of the example. array, index: name and flat index of the element, None where no memory is
-    accessed or it has no name. address: byte offset in the block's static or dynamic shared memory. count: how many
-    accesses of single threads gave this finding.
+    kind: a name of `finding_info`. first, second: the two accesses, in the order of time; what is wrong by itself
+    stands for both. block: that of the example, of two blocks the second's. array, index: name and flat index of the
+    element, None where no memory is accessed or it has no name. address: byte offset in the block's static or dynamic
+    shared memory, or from the first byte of the array. count: how many accesses of single threads gave this finding.
     """
 
     kind: str
@@ -108,7 +115,7 @@ class Finding:
 
     @property
     def severity(self) -> str:
-        """The severity: "error", or "warning" for code that may be meant so."""
+        """The severity: "error", "warning" for code that may be meant so, or "note" for what is harmless."""
         return finding_info()[self.kind].severity
 
     @property
@@ -123,16 +130,18 @@ class Finding:
 
     @property
     def element(self) -> str:
-        """The element of shared memory, in words; empty for a finding about barriers."""
+        """The element of memory, in words; empty for a finding about barriers."""
         if self.array is not None:
             return f"{self.array}[{self.index}]"
         return "" if self.kind in BARRIER_KINDS else f"byte {self.address}"
 
     def __str__(self) -> str:
-        sides = str(self.second) if self.kind == "uninitialised" else f"{self.first} and {self.second}"
-        where = f", {self.element}" if self.element else ""
-        kind = self.kind if self.severity == "error" else f"{self.kind} (warning)"
-        return f"{kind}: {sides}{where}, block {self.block}, {self.count} time{'s' * (self.count != 1)}"
+        one, other = self.first.block, self.second.block
+        apart = [f"{side} of block {side.block}" if one != other else str(side) for side in (self.first, self.second)]
+        sides = apart[1] if self.kind in LONE_KINDS else " and ".join(apart)
+        where = (f", {self.element}" if self.element else "") + (f", block {other}" if one == other else "")
+        kind = self.kind if self.severity == "error" else f"{self.kind} ({self.severity})"
+        return f"{kind}: {sides}{where}, {self.count} time{'s' * (self.count != 1)}"
 
     def explain(self) -> str:
         """The finding with the text of its source lines and the remedy."""
@@ -143,7 +152,14 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         sides = {
-            name: {"action": a.action, "filename": a.filename, "line": a.line, "thread": list(a.thread), "pc": a.pc}
+            name: {
+                "action": a.action,
+                "filename": a.filename,
+                "line": a.line,
+                "thread": list(a.thread),
+                "block": list(a.block),
+                "pc": a.pc,
+            }
             for name, a in (("first", self.first), ("second", self.second))
         }
         rest = {"block": list(self.block), "array": self.array, "index": self.index, "address": self.address}
@@ -152,15 +168,22 @@ class Finding:
 
 
 class Findings(tuple[Finding, ...]):
-    """All findings of a run, errors first, then by source line; printing it explains each."""
+    """The errors and warnings of a run, errors first, then by source line; printing it explains each, and says its
+    notes.
 
-    def __new__(cls, findings: Iterable[Finding] = (), lost: int = 0) -> Findings:
-        """The findings; lost: further accesses of which the core, out of room, kept only the number."""
+    notes: what is harmless, and said only so that one knows: `bool`, `len` and iteration leave them out.
+    lost: further accesses of which the core, out of room, kept only the number.
+    """
+
+    def __new__(cls, findings: Iterable[Finding] = (), lost: int = 0, notes: Iterable[Finding] = ()) -> Findings:
+        """The findings; lost, notes: see the class."""
         self = super().__new__(cls, findings)
         self.lost = lost
+        self.notes = tuple(notes)
         return self
 
     lost: int
+    notes: tuple[Finding, ...]
 
     def of(self, *kinds: str) -> Findings:
         """The findings of some kinds."""
@@ -173,6 +196,7 @@ class Findings(tuple[Finding, ...]):
 
     def __str__(self) -> str:
         lines = [finding.explain() for finding in self]
+        lines += [str(note) for note in self.notes]
         if self.lost:
             lines.append(f"and {self.lost} more at further pairs of lines")
         return "\n".join(lines) or "no findings"
@@ -187,14 +211,14 @@ class Findings(tuple[Finding, ...]):
     def _repr_html_(self) -> str:
         head = ("finding", "first", "second", "place", "block", "count", "to do")
         rows = []
-        for f in self:
+        for f in (*self, *self.notes):
             sides = [
                 f"{a.action} at {html.escape(Path(a.filename).name)}:{a.line} by {a.thread}<br>"
                 f"<code>{html.escape(a.source)}</code>"
                 for a in (f.first, f.second)
             ]
             kind = f"<span title='{html.escape(finding_info()[f.kind].doc)}'>{f.kind}</span> ({f.severity})"
-            cells = [kind, *sides, html.escape(f.element), str(f.block), f"{f.count:,}", html.escape(f.remedy)]
+            cells = [kind, *sides, html.escape(f.element), " and ".join(dict.fromkeys((str(f.first.block), str(f.block)))), f"{f.count:,}", html.escape(f.remedy)]
             rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         if self.lost:
             rows.append(f"<tr><td colspan='{len(head)}'>and {self.lost} more at further pairs of lines</td></tr>")
@@ -219,20 +243,24 @@ def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) 
     worse = {lines for kind, lines in merged if kind in ("race", "conflict")}
     told = [finding for (kind, lines), finding in merged.items() if kind != "lockstep" or lines not in worse]
     ordered = sorted(told, key=lambda f: (f.severity != "error", sorted(f.lines), f.kind, f.first.action))
-    return Findings(ordered, lost)
+    notes = [finding for finding in ordered if finding.severity == "note"]
+    return Findings((finding for finding in ordered if finding.severity != "note"), lost, notes)
 
 
 def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
     address = int(record["address"])
     first, second = (
         Access(
-            action=ACTIONS.get(program.ops[pc], program.ops[pc]),
+            action=ACTIONS.get(program.ops[pc].split(".")[0], program.ops[pc]),
             filename=program.filename,
             line=program.line_of(pc, address),
             thread=coordinates(thread, block),
+            block=coordinates(number, grid),
             pc=pc,
         )
-        for pc, thread in zip(record["pc"].tolist(), record["thread"].tolist(), strict=True)
+        for pc, thread, number in zip(
+            record["pc"].tolist(), record["thread"].tolist(), record["block"].tolist(), strict=True
+        )
     )
     kind = _core.FINDINGS[record["kind"]][0]
     array, index = (None, None) if kind in BARRIER_KINDS else _element(program, second.pc, address)
@@ -240,7 +268,7 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
         kind=kind,
         first=first,
         second=second,
-        block=coordinates(int(record["block"]), grid),
+        block=second.block,
         array=array,
         index=index,
         address=address,
@@ -250,8 +278,6 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
 
 
 def _element(program: Program, pc: int, address: int) -> tuple[str | None, int | None]:
-    """Name and flat index of the element of a shared array that an instruction accesses."""
+    """Name and flat index of the element of an array that an instruction accesses."""
     place = program.element(pc, address)
-    if place is not None and place[0].space is Space.SHARED:
-        return place[0].name, place[1] // place[0].element
-    return None, None
+    return (None, None) if place is None else (place[0].name, place[1] // place[0].element)

@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "chip/diagnose.h"
 #include "chip/dispatch.h"
+#include "chip/observer.h"
 #include "chip/supply.h"
 #include "memory/dram.h"
 
@@ -45,9 +46,10 @@ struct gpu {
     struct memsys *mem;
     struct pool *pool;
     struct dispatch dispatch;
-    struct report *reports;  /* per group */
-    struct second **seconds; /* NULL: the machine has none */
-    struct third *third;     /* the same */
+    struct observer *observer; /* of global memory; NULL: not wanted */
+    struct report *reports;    /* per group */
+    struct second **seconds;   /* NULL: the machine has none */
+    struct third *third;       /* the same */
     uint32_t groups, group_sms, group_tpcs, second_count;
     uint32_t partitions; /* that take part in the pass */
     uint64_t window_end;
@@ -77,6 +79,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
     const struct config *cfg = l->cfg;
     enum error e = launch_prepare(l, &g->machine, &g->program, out);
     if (e) return e;
+    if (l->check && (e = observer_create(&g->observer, &g->machine, &out->fault))) return e;
     const uint32_t preloads = g->machine.preload ? preload_tags(cfg) : 0;
     g->sms = lines_alloc(cfg->sm_count * sizeof *g->sms);
     g->ports = lines_alloc(cfg->sm_count * sizeof *g->ports);
@@ -101,6 +104,7 @@ static enum error create(struct gpu *g, struct outcome *out) {
 static void destroy(struct gpu *g) {
     watch_free(&g->watch);
     pool_destroy(g->pool);
+    observer_free(g->observer);
     if (g->mem) g->mem->model->destroy(g->mem);
     for (uint32_t i = 0; i < g->second_count; i++) second_destroy(g->seconds[i]);
     third_destroy(g->third);
@@ -174,9 +178,13 @@ static void run_group(void *context, uint32_t group) {
 }
 
 /* One item of a pass. Partitions come first: where all transactions go to one of them, it is the
- * longest item. */
+ * longest item. The observer is as long, and goes before them. */
 static void run_item(void *context, uint32_t item) {
     struct gpu *g = context;
+    if (g->observer && item-- == 0) {
+        observer_follow(g->observer);
+        return;
+    }
     if (item < g->partitions) {
         g->mem->model->partition(g->mem, item);
         return;
@@ -252,6 +260,7 @@ enum {
 
 _Static_assert(LEAST_grid_sync >= MAX_WINDOW,
                "a window ends before what happens in it is answered");
+_Static_assert(EVENTS_CLOCKS >= MAX_WINDOW, "SMs have room for what they note in a window");
 
 /* Let the blocks go on that wait for each other, if all of the grid do. */
 static void sync_grid(struct gpu *g) {
@@ -275,7 +284,8 @@ static void sync_grid(struct gpu *g) {
  * An SM that waits for the next block goes on when those behind it have caught up. */
 static void run_window(struct gpu *g, uint64_t t) {
     g->partitions = g->mem->model->begin(g->mem, t, true);
-    pool_run(g->pool, run_item, g, g->partitions + g->groups);
+    if (g->observer) observer_turn(g->observer, g->sms);
+    pool_run(g->pool, run_item, g, g->partitions + g->groups + (g->observer ? 1 : 0));
     g->host.passes++;
     for (; !answer(g); g->host.passes++) pool_run(g->pool, run_group, g, g->groups);
     if (g->machine.preload) g->mem->model->preload(g->mem, g->ports);
@@ -352,20 +362,26 @@ static uint32_t cut_findings(struct finding *rows, uint32_t count, uint64_t last
     return kept;
 }
 
-/* Put the findings of all SMs into one array. */
-static enum error collect_findings(const struct gpu *g, struct outcome *out) {
+static void add_findings(const struct findings *f, struct outcome *out) {
+    memcpy(out->findings + out->finding_count, f->row, f->count * sizeof *f->row);
+    out->finding_count += f->count;
+    out->findings_lost += f->lost;
+}
+
+/* Put the findings of all SMs, and those in global memory, into one array. */
+static enum error collect_findings(struct gpu *g, struct outcome *out) {
     const uint32_t sms = g->l->cfg->sm_count;
     uint32_t count = 0;
     struct fault fault;
     if (!g->machine.check) return OK;
     for (uint32_t i = 0; i < sms; i++) count += check_findings(g->sms[i].check)->count;
-    out->findings = calloc(count + 1, sizeof *out->findings);
+    out->findings = calloc(count + FINDINGS_MAX, sizeof *out->findings);
     if (!out->findings) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < sms; i++) {
-        const struct findings *f = check_findings(g->sms[i].check);
-        memcpy(out->findings + out->finding_count, f->row, f->count * sizeof *f->row);
-        out->finding_count += f->count;
-        out->findings_lost += f->lost;
+    for (uint32_t i = 0; i < sms; i++) add_findings(check_findings(g->sms[i].check), out);
+    if (g->observer) {
+        observer_turn(g->observer, g->sms);
+        observer_follow(g->observer);
+        add_findings(observer_findings(g->observer), out);
     }
     if (first_fault(g, &fault)) {
         out->finding_count = cut_findings(out->findings, out->finding_count, fault.cycle);

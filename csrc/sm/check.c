@@ -37,6 +37,10 @@ struct check *check_create(const struct machine *m, enum check_mode mode) {
     const size_t known = MAX_WARPS * sizeof *((struct check *)0)->known;
     struct check *c = calloc(1, sizeof *c + known + 2 * pieces * each);
     if (!c) return NULL;
+    if (m->watched && !events_init(&c->events, m->cfg)) {
+        check_free(c);
+        return NULL;
+    }
     c->strict = mode == CHECK_RACES_STRICT;
     c->known = (lane_epochs *)(c + 1);
     c->atomics = atomics;
@@ -54,29 +58,48 @@ struct check *check_create(const struct machine *m, enum check_mode mode) {
     return c;
 }
 
-void check_free(struct check *check) { free(check); }
+void check_free(struct check *check) {
+    if (check) events_free(&check->events);
+    free(check);
+}
 
 const struct findings *check_findings(const struct check *check) { return &check->findings; }
 
-/* The place of an instruction in the source: copies of an unrolled loop have one in common, and in
- * a program without lines each instruction has its own. */
-static uint64_t place_of(const struct program *p, uint32_t pc) {
+struct events *check_events(struct check *check) {
+    return &check->events;
+}
+
+uint64_t check_source(const struct program *p, uint32_t pc) {
     return p->line[pc] ? (uint64_t)p->line[pc] << 16 | p->code[pc].op : 1ull << 63 | pc;
 }
 
 void check_report(struct sm *sm, const struct block *b, uint64_t t, struct finding found) {
     const struct program *p = sm->m->program;
-    found.block = b->id;
+    found.block[0] = found.block[1] = b->id;
     found.sm = sm->id;
     found.cycle = t;
     findings_add(&sm->check->findings, &found,
-                 (const uint64_t[2]){place_of(p, found.pc[0]), place_of(p, found.pc[1])});
+                 (const uint64_t[2]){check_source(p, found.pc[0]), check_source(p, found.pc[1])});
 }
 
 /* ---- intervals --------------------------------------------------------------------------- */
 
 static struct interval *interval_of(struct sm *sm, const struct block *b) {
     return &sm->check->blocks[b - sm->blocks];
+}
+
+/* Note what orders accesses to global memory, if somebody watches those. */
+static void note(struct sm *sm, const struct block *b, enum event_kind kind, uint32_t warp) {
+    if (sm->m->watched) events_add(&sm->check->events, sm, b, kind, warp);
+}
+
+void check_fence(struct sm *sm, uint32_t warp) {
+    note(sm, &sm->blocks[sm->warps[warp].block], EVENT_FENCE, warp);
+}
+
+void check_global(const struct memop *op) {
+    const uint8_t *watched = op->sm->m->watched;
+    if (watched && watched[op->pc]) events_access(&op->sm->check->events, op);
 }
 
 /* Once in a million barriers the numbers run out: everything counts as written and ordered then. */
@@ -100,6 +123,7 @@ uint32_t check_epoch(struct check *c) {
 void check_start(struct sm *sm, const struct block *b) {
     const uint32_t now = check_epoch(sm->check);
     *interval_of(sm, b) = (struct interval){.start = now, .fresh = {now, now}};
+    note(sm, b, EVENT_START, 0);
     for (uint64_t slots = b->warp_slots; slots; slots &= slots - 1)
         sm->check->exits[__builtin_ctzll(slots)].late = 0;
 }
@@ -113,6 +137,7 @@ void check_grant(struct sm *sm, const struct block *b) {
  * have exited count, as at barriers. */
 void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes) {
     struct check *c = sm->check;
+    note(sm, &sm->blocks[sm->warps[warp].block], EVENT_SYNCWARP, warp);
     c->met = true;
     const uint32_t together = lanes | ~sm->warps[warp].live, now = check_epoch(c);
     uint32_t known[32] = {0};
@@ -198,6 +223,8 @@ void check_interval(struct sm *sm, const struct block *b, uint64_t t) {
     i->start = check_epoch(sm->check);
     i->met = true;
     if (b->barrier == BAR_ALLOC) i->fresh[1] = i->start;
+    if (b->barrier == BAR_ALLOC || b->barrier == BAR_RELEASE) i->holds = b->barrier == BAR_ALLOC;
+    note(sm, b, b->barrier == BAR_GRID ? EVENT_GRID : EVENT_BARRIER, 0);
     report_exit(sm, b, t, false);
     report_exit(sm, b, t, true);
 }

@@ -1,4 +1,6 @@
-/* Data races in shared memory, reads of what nobody wrote, barriers that not all threads reach.
+/* Data races in shared memory, reads of what nobody wrote, accesses to what the block has released,
+ * barriers that not all threads reach. Races in global memory are found by the chip, which reads
+ * what the checks of its SMs note (events.h).
  *
  * Each piece of shared memory has shadow records of who accessed it last. Two accesses by different
  * threads of a block race if a barrier does not order them and one of them writes; atomics do not
@@ -10,6 +12,7 @@
 #ifndef SMMUX_CHECK_H
 #define SMMUX_CHECK_H
 
+#include "sm/events.h"
 #include "sm/findings.h"
 #include "sm/memop.h"
 
@@ -20,6 +23,11 @@ struct check *check_create(const struct machine *m, enum check_mode mode);
 void check_free(struct check *check);
 /* What they have found so far. */
 const struct findings *check_findings(const struct check *check);
+/* What they have noted for the observer of global memory. */
+struct events *check_events(struct check *check);
+/* The place of an instruction in the source: copies of an unrolled loop have one in common, and in
+ * a program without lines each instruction has its own. */
+uint64_t check_source(const struct program *p, uint32_t pc);
 
 /* ---- what happens on the SM; the checks are told of it --------------------------------------- */
 
@@ -35,6 +43,12 @@ void check_interval(struct sm *sm, const struct block *b, uint64_t t);
 void check_exit(struct sm *sm, uint32_t warp, uint32_t lanes);
 /* Lanes of a warp have synchronised among themselves. */
 void check_syncwarp(struct sm *sm, uint32_t warp, uint32_t lanes);
+/* A warp waits until all others see what it has stored. */
+void check_fence(struct sm *sm, uint32_t warp);
+/* An access to global memory issues. */
+void check_global(const struct memop *op);
+/* An access to dynamic shared memory that the block does not hold is about to fail. */
+void check_away(const struct memop *op);
 /* A shared-memory instruction with active lanes is about to load or store. Its addresses are those
  * in the SM's shared memory, its shape that of struct smem_cost. */
 void check_access(const struct memop *op, const uint8_t shape[2]);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Whether a kind is an error or a warning. */
+/* Whether a kind is an error, a warning or a note. */
 static const char *const severities[] = {
 #define FINDING(id, name, severity, doc, remedy) severity,
 #include "tables/findings.def"
@@ -21,8 +21,8 @@ void findings_add(struct findings *f, const struct finding *found, const uint64_
     const bool swap = place[0] > place[1];
     const uint64_t key[2] = {place[swap], place[!swap]};
     const uint32_t mask = 2 * FINDINGS_MAX - 1;
-    const bool warning = severities[found->kind][0] == 'w';
-    const uint32_t room = warning ? FINDINGS_WARNINGS : FINDINGS_MAX;
+    const bool error = severities[found->kind][0] == 'e';
+    const uint32_t room = error ? FINDINGS_MAX : FINDINGS_WARNINGS;
     uint32_t at = hash(found->kind, key) & mask;
     /* The next free slot is taken where two pairs have one hash: the table is never more than half
      * full, so the search ends. */

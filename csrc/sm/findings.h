@@ -1,6 +1,7 @@
 /* What the checks of a run found: a bounded table of pairs of source lines, with how often each was
- * seen and its first example. One per SM, so the same whatever the windows and host threads.
- * Warnings leave room for errors: none is lost unless there are others. */
+ * seen and its first example. One per SM, and one for global memory, so the same whatever the
+ * windows and host threads. Warnings and notes leave room for errors: none is lost unless there are
+ * others. */
 #ifndef SMMUX_FINDINGS_H
 #define SMMUX_FINDINGS_H
 
@@ -14,22 +15,23 @@ enum finding_kind {
 };
 
 /* Two accesses, or a thread and a barrier, that should not meet as they do. Threads and blocks are
- * numbered x first; thread[0] did pc[0], the earlier of the two. */
+ * numbered x first; thread[0] of block[0] did pc[0], the earlier of the two. */
 struct finding {
     uint32_t kind; /* enum finding_kind */
     uint32_t pc[2], thread[2];
-    uint32_t block;
-    uint32_t address; /* byte offset in the static or dynamic part, by the flags of pc[1] */
+    uint32_t block[2];
+    uint32_t address; /* byte offset in the array, or in the static or dynamic part of shared memory
+                         by the flags of pc[1] */
     uint32_t sm;
     uint64_t cycle; /* of the first one */
     uint64_t count;
 };
 
-_Static_assert(sizeof(struct finding) == 48 && offsetof(struct finding, cycle) == 32,
+_Static_assert(sizeof(struct finding) == 56 && offsetof(struct finding, cycle) == 40,
                "the layout of smmux.checks.RECORD");
 
 #define FINDINGS_MAX      512u /* distinct pairs per SM; a power of two */
-#define FINDINGS_WARNINGS 256u /* rows that warnings may take */
+#define FINDINGS_WARNINGS 256u /* rows that warnings and notes may take */
 
 /* A hash table of rows. */
 struct findings {

@@ -31,8 +31,9 @@ NOINLINE static void note_issue(struct sm *sm, uint32_t warp, uint32_t pc, uint3
         sm->pc_count[pc].issued++;
         sm->pc_count[pc].threads += bits_count(active);
     }
-    if (sm->check && sm->m->program->code[pc].flags & INSN_SYNCWARP_BEHIND)
-        check_syncwarp(sm, warp, mask);
+    const struct uop *u = &sm->m->program->code[pc];
+    if (sm->check && u->flags & INSN_SYNCWARP_BEHIND) check_syncwarp(sm, warp, mask);
+    if (sm->check && u->op == OP_MEMBAR && active) check_fence(sm, warp);
 }
 
 static void issue_branch(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,

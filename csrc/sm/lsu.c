@@ -266,8 +266,10 @@ CLONES static bool issue_shared(struct memop *op) {
     const uint32_t base = dynamic ? b->dynamic_base : b->static_base;
     uint32_t busy = m->cfg->issue_shared;
     if (op->active) {
-        if (!addresses(op, 0, bytes, base, away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS))
+        if (!addresses(op, 0, bytes, base, away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS)) {
+            if (away && op->sm->check) check_away(op);
             return false;
+        }
         struct smem_cost cost = smem_passes(m->cfg, op->addr, op->active, op->u->width);
         if (op->u->op == OP_ATOM_SHARED) cost.passes *= 2 * shared_atomic(op, op->sm->shared);
         count_shared(op, cost);

@@ -109,19 +109,34 @@ static enum finding_kind kind_of(const struct visit *v, enum access_class class,
     return any ? FINDING_CONFLICT : FINDING_RACE;
 }
 
-/* Report this lane's access if nothing orders one of the class before it; rather one of another
- * warp. */
-static void find_race(const struct visit *v, enum access_class class, uint32_t piece,
-                      uint32_t lane) {
+/* The tag of an access of the class that nothing orders before this lane's, rather one of another
+ * warp; 0: there is none. */
+static uint32_t unordered(const struct visit *v, enum access_class class, uint32_t piece,
+                          uint32_t lane, uint32_t *pc) {
     const struct check *c = v->check;
-    if (class == BY_ATOMIC && !c->atomics) return;
-    uint32_t tag = 0, pc = 0;
+    uint32_t tag = 0;
     for (uint32_t which = 2; which-- > 0;) {
         const uint32_t its = *tag_at(c, class, which, piece);
         if (ordered(v, its, lane) || (tag && !((its ^ v->tag) & TAG_WARP))) continue;
-        tag = its, pc = *pc_at(c, class, which, piece);
+        tag = its, *pc = *pc_at(c, class, which, piece);
     }
+    return tag;
+}
+
+/* Report this lane's access if nothing orders one of the class before it. */
+static void find_race(const struct visit *v, enum access_class class, uint32_t piece,
+                      uint32_t lane) {
+    if (class == BY_ATOMIC && !v->check->atomics) return;
+    uint32_t pc = 0;
+    const uint32_t tag = unordered(v, class, piece, lane, &pc);
     if (tag) found(v, kind_of(v, class, tag, pc), tag, pc, piece, lane);
+}
+
+/* Note that this lane stores what another thread has stored. */
+static void find_same(const struct visit *v, uint32_t piece, uint32_t lane) {
+    uint32_t pc = 0;
+    const uint32_t tag = unordered(v, BY_STORE, piece, lane, &pc);
+    if (tag) found(v, FINDING_SAME_VALUE, tag, pc, piece, lane);
 }
 
 /* Report this lane's load if nobody has written the piece since the block got it. */
@@ -140,19 +155,23 @@ static uint32_t stored(const struct visit *v, uint32_t piece, uint32_t lane) {
     return bits == 32 ? word : word & ((1u << bits) - 1);
 }
 
-/* Report who left the value that this lane's store replaces, unless it stores the same one. */
+/* Report who left the value that this lane's store replaces; note it if it stores the same one. */
 static void find_overwritten(const struct visit *v, uint32_t piece, uint32_t lane) {
     const uint32_t shift = v->check->shift, value = stored(v, piece, lane);
     uint32_t there = 0;
     for (uint32_t other = lane; other-- > 0;) {
         if (!(v->op->active >> other & 1)) continue;
         if (piece - piece_of(v, v->op->addr[other]) >= v->pieces) continue;
-        if (stored(v, piece, other) == value) return;
-        found(v, FINDING_CONFLICT, v->tag | other, v->op->pc, piece, lane);
+        const bool same = stored(v, piece, other) == value;
+        found(v, same ? FINDING_SAME_VALUE : FINDING_CONFLICT, v->tag | other, v->op->pc, piece,
+              lane);
+        if (same) return;
         break;
     }
+    if (v->recorded) return;
     memcpy(&there, v->op->sm->shared + address_of(v, piece), (size_t)1 << shift);
-    if (there != value && !v->recorded) find_race(v, BY_STORE, piece, lane);
+    if (there != value) find_race(v, BY_STORE, piece, lane);
+    else find_same(v, piece, lane);
 }
 
 /* Does an atomic read? To exchange without looking at what was there is to store. */
@@ -372,12 +391,25 @@ static bool quiet(struct visit *v, const uint8_t shape[2]) {
     return true;
 }
 
+void check_away(const struct memop *op) {
+    const struct block *b = &op->sm->blocks[op->w->block];
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left), thread = first_thread(b, op->warp) + lane;
+        check_report(op->sm, b, op->t,
+                     (struct finding){.kind = FINDING_RELEASED,
+                                      .pc = {op->pc, op->pc},
+                                      .thread = {thread, thread},
+                                      .address = op->addr[lane] - b->dynamic_base});
+    }
+}
+
 void check_access(const struct memop *op, const uint8_t shape[2]) {
     struct check *c = op->sm->check;
     assert(op->active && op->u->width >> c->shift);
     const struct block *b = &op->sm->blocks[op->w->block];
     const struct interval *i = &c->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;
+    if (dynamic && !i->holds) check_away(op);
     struct visit v = {
         .check = c,
         .op = op,

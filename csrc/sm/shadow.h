@@ -24,6 +24,7 @@ struct interval {
     uint32_t start;    /* tags below are ordered by a barrier, or of another block */
     uint32_t fresh[2]; /* tags below do not initialise the static and the dynamic part */
     bool met;          /* at a barrier, once at least */
+    bool holds;        /* its dynamic part, as its barriers say, whatever the management does */
 };
 
 /* Tags of a piece and the instructions that left them, BY_STORE and BY_LOAD; apart, since nearly
@@ -61,6 +62,7 @@ struct check {
         uint32_t late;   /* lanes that have met others of their block before */
         uint16_t pc[32]; /* per lane */
     } exits[MAX_WARPS];
+    struct events events;
     struct findings findings;
 };
 

@@ -61,10 +61,12 @@ struct machine {
     uint32_t max_waiting; /* blocks at an allocation, above which the throttled management starts
                              no other one */
     uint32_t warps_per_block;
-    bool per_pc;       /* count per instruction */
-    uint32_t accesses; /* of a block to be recorded on each SM */
-    uint32_t trace;    /* events of a time line on each SM, see trace.h */
-    uint32_t check;    /* enum check_mode */
+    bool per_pc;            /* count per instruction */
+    uint32_t accesses;      /* of a block to be recorded on each SM */
+    uint32_t trace;         /* events of a time line on each SM, see trace.h */
+    uint32_t check;         /* enum check_mode */
+    const uint8_t *watched; /* per instruction: whether the check of global memory looks at it;
+                               NULL: at none */
 };
 
 struct sm {

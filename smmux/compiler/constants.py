@@ -67,7 +67,7 @@ def plain(value: Any) -> Any:
     if not number(value):
         for kind in (int, float, complex):
             if isinstance(value, kind):
-                return kind.__pos__(value)  # type: ignore[operator]
+                return getattr(kind, "__pos__")(value)  # noqa: B009
     return value
 
 

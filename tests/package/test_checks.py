@@ -323,8 +323,9 @@ def uninitialised(a):
 def test_uninitialised_load() -> None:
     """Only the last thread's neighbour has stored nothing."""
     result = uninitialised.simulate(3, 32, (np.zeros(32, np.float32),), check="races")
-    [found] = result.findings
+    [found] = result.findings.of("uninitialised")
     assert (found.kind, found.severity, found.count) == ("uninitialised", "error", 3)
+    assert {finding.array for finding in result.races} == {"a"}  # of three blocks, each of which writes all of it
     assert found.second.thread == (31, 0, 0)
     assert found.second.line == line_of(uninitialised, "t + 1")
     assert (found.array, found.index) == ("tile", 72)
@@ -453,7 +454,7 @@ def test_warnings_and_unrolled_copies_leave_room_for_errors() -> None:
 
 def test_kinds_are_described() -> None:
     infos = finding_info().values()
-    assert {info.severity for info in infos} == {"error", "warning"}
+    assert {info.severity for info in infos} == {"error", "warning", "note"}
     assert len({info.doc for info in infos}) == len({info.remedy for info in infos}) == len(infos)
 
 

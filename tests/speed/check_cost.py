@@ -1,5 +1,5 @@
 """What `check="races"` costs: processor time of a run with the check over that of one without, the least of several
-rounds that alternate, for every benchmark, variant and machine. At most 2 is allowed; cycles must not differ.
+rounds that alternate, for every benchmark, variant and machine. At most 2.5 is allowed; cycles must not differ.
 
     python -m tests.speed.check_cost [--size quick] [--rounds 3] [NAME ...]
 """
@@ -18,7 +18,7 @@ from smmux.errors import Error
 
 GPUS = ("GTX285-1100", "GTX480-16K")
 DYNAMIC = {"management": "dynamic", "extra_blocks": 1}
-BAR = 2.0
+BAR = 2.5
 
 
 def seconds(launched: Any, problem: Problem, gpu: str, check: str | None, options: Any) -> tuple[float, int]:

@@ -11,9 +11,9 @@
       exit
 
 A storage has its space, its position, its name, the size of an element, the number of elements, its first byte, its
-parameter word, its alignment, the bytes before its first element, and what else is true of it. A memory operation names a storage, an offset and a width;
-an `index` the storage, an offset, the size of an element and the stride of each axis. Behind `//` stand file, line and
-column of the source.
+parameter word, its alignment, the bytes before its first element, and what else is true of it. A memory operation names
+a storage, an offset and a width; an `index` the storage, an offset, the size of an element and the stride of each axis.
+Behind `//` stand file, line and column of the source.
 """
 
 from __future__ import annotations

@@ -1,0 +1,120 @@
+#include "chip/marks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "chip/polls.h"
+
+static bool is_global(uint32_t op) {
+    return op == OP_LD_GLOBAL || op == OP_ST_GLOBAL || op == OP_ATOM_GLOBAL;
+}
+
+/* Make an extent of each ring of views, or of each array that has no views. */
+static void find_extents(struct marks *m, const struct machine *machine) {
+    for (uint32_t i = 0; i < machine->buffer_count; i++) {
+        const struct buffer *b = &machine->buffers[i];
+        struct extent *e = NULL;
+        for (const struct buffer *view = b->next_view; view != b && !e; view = view->next_view)
+            e = m->of[view - machine->buffers];
+        if (!e) {
+            e = &m->extents[m->count++];
+            *e = (struct extent){.low = UINT64_MAX, .shift = 2};
+        }
+        m->of[i] = e;
+        if (b->address < e->low) e->low = b->address;
+        if ((uint64_t)b->address + b->bytes > e->high) e->high = (uint64_t)b->address + b->bytes;
+    }
+}
+
+/* Note what the program does to each extent. A load that polls at one place is no access that may
+ * race. */
+static void note_accesses(struct marks *m, const struct program *p) {
+    for (uint32_t pc = 0; pc < p->count; pc++) {
+        const struct uop *u = &p->code[pc];
+        if (!is_global(u->op)) continue;
+        struct extent *e = m->of[u->aux];
+        const uint32_t shift = (uint32_t)__builtin_ctz(u->width);
+        if (shift < e->shift) e->shift = shift;
+        e->loads |= u->op == OP_LD_GLOBAL && m->polls[pc] != POLL_FIXED;
+        e->stores |= u->op == OP_ST_GLOBAL;
+        e->atomics |= u->op == OP_ATOM_GLOBAL;
+    }
+}
+
+bool marks_look(const struct program *p, const struct marks *m) {
+    bool looks = false;
+    for (uint32_t pc = 0; pc < p->count; pc++)
+        looks |= m->polls[pc] || (p->code[pc].op == OP_ATOM_GLOBAL && p->code[pc].dst_count);
+    return looks;
+}
+
+/* Do accesses of an instruction matter? */
+static bool matters(const struct marks *m, const struct uop *u, bool looks) {
+    const struct extent *e = is_global(u->op) ? m->of[u->aux] : NULL;
+    if (!e) return false;
+    if (u->op == OP_LD_GLOBAL) return e->stores || e->atomics;
+    return u->op == OP_ST_GLOBAL || e->loads || e->stores || looks;
+}
+
+/* Bytes of marks of an extent; allocated as well, if wanted. False: there is no memory. */
+static bool extent_marks(struct extent *e, bool allocate, uint64_t *bytes) {
+    const uint64_t pieces = ((e->high - e->low) >> e->shift) + 1;
+    const bool loads = e->loads && (e->stores || e->atomics);
+    const bool atomics = e->atomics && (e->loads || e->stores);
+    *bytes = pieces * ((e->stores ? sizeof *e->store + sizeof *e->value : 0) +
+                       (loads ? sizeof *e->load : 0) + (atomics ? sizeof *e->atomic : 0));
+    if (!allocate) return true;
+    if (e->stores) e->store = calloc(pieces, sizeof *e->store);
+    if (e->stores) e->value = calloc(pieces, sizeof *e->value);
+    if (loads) e->load = calloc(pieces, sizeof *e->load);
+    if (atomics) e->atomic = calloc(pieces, sizeof *e->atomic);
+    return (!e->stores || (e->store && e->value)) && (!loads || e->load) && (!atomics || e->atomic);
+}
+
+/* Give all extents their marks, unless that were too much. */
+static enum error allocate(struct marks *m, uint64_t others, struct fault *fault) {
+    uint64_t all = others, each;
+    for (uint32_t i = 0; i < m->count; i++) {
+        extent_marks(&m->extents[i], false, &each);
+        all += each;
+    }
+    if (all > MARKS_MOST) {
+        snprintf(fault->text, sizeof fault->text,
+                 "check: marks of who accessed which element take %llu MiB, and %llu are allowed: "
+                 "launch with smaller arrays",
+                 (unsigned long long)(all >> 20), MARKS_MOST >> 20);
+        return fault->code = ERROR_BAD_LAUNCH;
+    }
+    for (uint32_t i = 0; i < m->count; i++)
+        if (!extent_marks(&m->extents[i], true, &each)) return ERROR_NO_MEMORY;
+    return OK;
+}
+
+enum error marks_init(struct marks *m, const struct machine *machine, struct fault *fault) {
+    const struct program *p = machine->program;
+    m->extents = calloc(machine->buffer_count + 1u, sizeof *m->extents);
+    m->of = calloc(machine->buffer_count + 1u, sizeof *m->of);
+    m->polls = calloc(p->count, 1);
+    m->watched = calloc(p->count, 1);
+    if (!m->extents || !m->of || !m->polls || !m->watched) return ERROR_NO_MEMORY;
+    polls_find(p, m->polls);
+    find_extents(m, machine);
+    note_accesses(m, p);
+    const bool looks = marks_look(p, m);
+    for (uint32_t pc = 0; pc < p->count; pc++) m->watched[pc] = matters(m, &p->code[pc], looks);
+    return allocate(m, order_bytes(machine->cfg, looks), fault);
+}
+
+void marks_free(struct marks *m) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        struct extent *e = &m->extents[i];
+        free(e->store);
+        free(e->value);
+        free(e->load);
+        free(e->atomic);
+    }
+    free(m->extents);
+    free(m->of);
+    free(m->polls);
+    free(m->watched);
+}
