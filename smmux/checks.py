@@ -218,7 +218,14 @@ class Findings(tuple[Finding, ...]):
                 for a in (f.first, f.second)
             ]
             kind = f"<span title='{html.escape(finding_info()[f.kind].doc)}'>{f.kind}</span> ({f.severity})"
-            cells = [kind, *sides, html.escape(f.element), " and ".join(dict.fromkeys((str(f.first.block), str(f.block)))), f"{f.count:,}", html.escape(f.remedy)]
+            cells = [
+                kind,
+                *sides,
+                html.escape(f.element),
+                " and ".join(dict.fromkeys((str(f.first.block), str(f.block)))),
+                f"{f.count:,}",
+                html.escape(f.remedy),
+            ]
             rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         if self.lost:
             rows.append(f"<tr><td colspan='{len(head)}'>and {self.lost} more at further pairs of lines</td></tr>")

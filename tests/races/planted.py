@@ -444,7 +444,10 @@ PLANTED: dict[str, Planted] = {
 
 def text_of(planted: Planted, right: bool) -> str:
     """The kernel's text."""
-    head = ["t, T, g, G = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x", "i, n = g * T + t, G * T"]
+    head = [
+        "t, T, g, G = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x",
+        "i, n = g * T + t, G * T",
+    ]
     lines = []
     for line in planted.body.splitlines():
         text = line.removeprefix(" " * 8)

@@ -68,9 +68,7 @@ def kind(a: Access, b: Access, strict: bool) -> str | None:
     return "race" if strict else "lockstep"
 
 
-def races(
-    steps: Sequence[Step], blocks: int, threads: int, strict: bool
-) -> dict[int, set[tuple[str, frozenset[int]]]]:
+def races(steps: Sequence[Step], blocks: int, threads: int, strict: bool) -> dict[int, set[tuple[str, frozenset[int]]]]:
     """Kind and steps of all pairs without order, by byte."""
     found = {}
     for byte, all_of_byte in accesses(steps, blocks, threads).items():

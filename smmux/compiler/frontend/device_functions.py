@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux import cuda
+from smmux.cuda import kernel_names as cuda
 from smmux.compiler.frontend import arith, machine_operations, mathlib_device, words
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, number
