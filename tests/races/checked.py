@@ -47,7 +47,6 @@ def every_launch_is_checked(request: pytest.FixtureRequest, monkeypatch: pytest.
         return result
 
     monkeypatch.setattr(launch.Result, "from_core", told)
-    yield
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
