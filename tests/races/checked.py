@@ -7,7 +7,6 @@ The status of the run is 1 if an error was found. Tests that ask for a check of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +20,7 @@ LAUNCHES = [0]
 
 
 @pytest.fixture(autouse=True)
-def every_launch_is_checked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def every_launch_is_checked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = dict(launch_options.OPTIONS)
     rows["check"] = replace(rows["check"], default="races")
     monkeypatch.setattr(launch_options, "OPTIONS", rows)
