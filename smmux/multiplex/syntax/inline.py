@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from smmux import cuda
+from smmux.compiler.frontend.call_graph import device_function
 from smmux.compiler.frontend.source import MISSING, FunctionSource, assigned_names
 from smmux.multiplex.syntax.build import at, has_docstring, lists, names_in, renamed, substitute
 from smmux.multiplex.syntax.draft import Draft, without_annotations
 from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import ATOMICS, BARRIERS, calls, device_function, functions
+from smmux.multiplex.syntax.vocabulary import ATOMICS, BARRIERS, calls, functions
 
 
 def inline_accesses(draft: Draft, arrays: set[str]) -> None:
