@@ -286,7 +286,7 @@ def from_text(
     except SyntaxError as error:
         if "digits" not in error.msg:  # of an integer: Python has a limit too
             raise
-        raise CompileError(str(TooLong()), filename, error.lineno, error.offset, error.text) from None
+        raise CompileError(str(TooLong()), filename, error.lineno, error.offset, error.text or "") from None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and name in ("", node.name):
             return _short(FunctionSource(node, filename, captured, tuple(text.splitlines()), device, fastmath))

@@ -38,7 +38,7 @@ def thread_axis(source: FunctionSource) -> int:
             place = function.resolve(node.value)
             if isinstance(place, Dim3) and place.name in ("threadIdx", "blockDim"):
                 axes.add(AXES.index(node.attr))
-        elif calls(function, node, (cuda.grid, cuda.gridsize)):
+        elif isinstance(node, ast.Call) and calls(function, node, (cuda.grid, cuda.gridsize)):
             axes.add(_dimensions(function, node) - 1)
     return max(axes)
 
