@@ -64,11 +64,13 @@ def number(value: Any) -> TypeGuard[bool | int | float | complex]:
 
 def plain(value: Any) -> Any:
     """A number of a class that is derived from one of Python's, as that one: what the class adds is not asked."""
-    if not number(value):
-        for kind in (int, float, complex):
-            if isinstance(value, kind):
-                return getattr(kind, "__pos__")(value)  # noqa: B009
-    return value
+    if number(value):
+        return value
+    if isinstance(value, int):
+        return int.__pos__(value)
+    if isinstance(value, float):
+        return float.__pos__(value)
+    return complex.__pos__(value) if isinstance(value, complex) else value
 
 
 def compute(op: str, *values: Any) -> Any:

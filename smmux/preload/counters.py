@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from dataclasses import dataclass
 
+from smmux.compiler.constants import evaluate
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.preload.tiles import Tiles
 
@@ -49,10 +51,15 @@ class Counters:
         if sum(n.id == loop.target.id for n in stores) > 1:
             raise refusal
         start, *rest = call.args if len(call.args) > 1 else [ast.Constant(0), *call.args]
-        try:
-            numbers = [ast.literal_eval(start), *(ast.literal_eval(step) for step in rest[1:])]
-        except ValueError:
-            raise refusal from None
-        if not all(isinstance(n, int) for n in numbers) or numbers[1:] not in ([], [1]):
+        first, *steps = (_literal(bound) for bound in (start, *rest[1:]))
+        if first is None or steps not in ([], [1]):
             raise refusal
-        return Counter(loop.target.id, numbers[0])
+        return Counter(loop.target.id, first)
+
+
+def _literal(bound: ast.expr) -> int | None:
+    """A bound that is written as a number."""
+    with suppress(ArithmeticError, TypeError, ValueError):
+        value = evaluate(bound)
+        return value if isinstance(value, int) else None
+    return None

@@ -25,8 +25,9 @@ def shorten_circuits(function: Function) -> None:
 def _shortened(function: Function) -> bool:
     """Lead edges past all blocks, inner parts of conditions last; whether there was one to lead.
 
-    The graph's predecessors are kept up to date. Its dominators are asked for what lies behind a block's side that is
-    entered from the block alone, of which no edge that is led changes anything.
+    The graph's predecessors are kept up to date, and so is who reads what: the value of a condition's part is free
+    once the edges from it have been led on. The graph's dominators are asked for what lies behind a block's side that
+    is entered from the block alone, of which no edge that is led changes anything.
     """
     graph = Graph(function)
     homes, changed = _uses(graph), False
@@ -35,8 +36,11 @@ def _shortened(function: Function) -> bool:
             continue
         known = [(pred, truth) for pred in graph.preds[block] if (truth := _on_edge(graph, pred, block)) is not None]
         free = {truth: _free(graph, block, truth, homes) for truth in {truth for _, truth in known}}
+        read = _sources(block)
         led = [pred for pred, truth in known if free[truth] and _lead(graph, pred, block, truth)]
         if led:
+            for gone in read - _sources(block):
+                homes[gone].discard(block)
             _left(graph, block)
             changed = True
     return changed
@@ -46,11 +50,15 @@ def _uses(graph: Graph) -> dict[Reg, set[Block]]:
     """The blocks that read each register."""
     homes: dict[Reg, set[Block]] = {}
     for block in graph.order:
-        for instr in block.instrs:
-            for operand in (*instr.srcs, instr.guard):
-                if isinstance(operand, Reg):
-                    homes.setdefault(operand, set()).add(block)
+        for operand in _sources(block):
+            homes.setdefault(operand, set()).add(block)
     return homes
+
+
+def _sources(block: Block) -> set[Reg]:
+    """The registers that a block reads."""
+    operands = (operand for instr in block.instrs for operand in (*instr.srcs, instr.guard))
+    return {operand for operand in operands if isinstance(operand, Reg)}
 
 
 def _decides(graph: Graph, block: Block) -> bool:

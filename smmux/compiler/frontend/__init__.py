@@ -29,6 +29,7 @@ from smmux.compiler.frontend import (
     statement_rules,
 )
 from smmux.compiler.frontend.array_choices import Choices, Restart
+from smmux.compiler.frontend.call_graph import check_calls
 from smmux.compiler.frontend.cleanup import clean
 from smmux.compiler.frontend.context import Context, Frame, Note
 from smmux.compiler.frontend.infer import infer
@@ -84,6 +85,7 @@ def portability(source: FunctionSource, signature: Signature, options: Options) 
 
 
 def _lower(source: FunctionSource, signature: Signature, options: Options) -> Context:
+    check_calls(source)
     in_memory: frozenset[object] = frozenset()
     checked: frozenset[str] = frozenset()
     chosen = Choices()

@@ -80,7 +80,7 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
         return cast_to(f, node, arguments[0], array_declarations.scalar_of(f, node, Static(function)))
     if isinstance(function, VectorType) and not keywords:
         return vectors.vector(f, node, function, arguments)
-    if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
+    if isinstance(function, type) and issubclass(function, tuple) and peek(function, "_fields"):
         return vectors.named_tuple(f, node, function, arguments, keywords)
     raise f.error(node, f"{_name(function)} is not supported in a kernel{unsupported.of_function(function)}")
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from smmux.cuda import kernel_names as cuda
 from smmux.compiler.frontend import arith, machine_operations, mathlib_device, words
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import cast, number
@@ -19,6 +18,7 @@ from smmux.compiler.frontend.inlining import library
 from smmux.compiler.frontend.rules import CALLS, call
 from smmux.compiler.frontend.typed_values import Anything, Kind, Tuple, Value, constant, weak
 from smmux.cuda import fp16, libdevice
+from smmux.cuda import kernel_names as cuda
 
 KINDS = {
     "f": Kind.FLOAT32,

@@ -195,7 +195,7 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
         index = array_access.indices(f, node, between)
         f.at(node)
         return array_access.load(f, node, owner, index)
-    if isinstance(owner, Static) and hasattr(owner.object, "definition"):
+    if isinstance(owner, Static) and attributes.peek(owner.object, "definition") is not None:
         raise f.error(node, "a kernel cannot launch kernels; launch them one after the other on the host")
     if isinstance(owner, Static) and isinstance(owner.object, list | dict):
         raise f.error(

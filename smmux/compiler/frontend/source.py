@@ -148,12 +148,13 @@ class FunctionSource:
 
     def fingerprint(self) -> tuple[Any, ...]:
         """A hashable key of the text and of everything captured; changes when a captured number does."""
-        return self._fingerprint(frozenset())
+        return self._fingerprint({})
 
-    def _fingerprint(self, seen: frozenset[int]) -> tuple[Any, ...]:
+    def _fingerprint(self, seen: dict[int, int]) -> tuple[Any, ...]:
+        """seen: functions that the key has already, with their numbers, by identity."""
         if id(self) in seen:
-            return ("recursive", self.name)
-        seen |= {id(self)}
+            return ("again", seen[id(self)])
+        seen[id(self)] = len(seen)
         captured = tuple(_key(self.resolve(e), seen) for e in self.free)
         defaults = tuple(_key(value, seen) for value in self.defaults.values())
         webs = tuple(self.webs.items())
@@ -399,7 +400,7 @@ def _free(body: list[ast.stmt], local: frozenset[str]) -> Iterator[ast.expr]:
                 yield node
 
 
-def _key(value: Any, seen: frozenset[int]) -> Any:
+def _key(value: Any, seen: dict[int, int]) -> Any:
     """A hashable stand-in for a captured object."""
     if isinstance(value, enum.Enum):
         return (type(value), value._name_, _key(value._value_, seen))

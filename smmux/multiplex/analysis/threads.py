@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from smmux import cuda
 from smmux.compiler.constants import OPERATORS, SIGNS
+from smmux.compiler.frontend.call_graph import device_function
 from smmux.compiler.frontend.source import assigned_names
 from smmux.multiplex.analysis.accesses import Jump, flat
 from smmux.multiplex.analysis.facts import Array, Scope, Site, value_of
 from smmux.multiplex.analysis.frames import Analysis
-from smmux.multiplex.syntax.vocabulary import device_function
 from smmux.types import Scalar, int32, int64, uint32, uint64
 
 THREADS = 1024

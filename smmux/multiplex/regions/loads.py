@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from smmux import cuda
+from smmux.compiler.frontend.call_graph import device_function
 from smmux.compiler.frontend.source import FunctionSource, assigned_names
 from smmux.multiplex.analysis.accesses import Block, Piece, barriers, escaping, touches
 from smmux.multiplex.analysis.facts import Array
@@ -28,7 +29,6 @@ from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, Usage, find, synchronises
 from smmux.multiplex.syntax.build import at, behind, call, element, has_docstring, names_in, shell
 from smmux.multiplex.syntax.draft import Draft, Names
-from smmux.multiplex.syntax.vocabulary import device_function
 from smmux.parsing import expression, statement
 
 REGISTERS = 64

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler.frontend.attributes import peek
+from smmux.compiler.frontend.call_graph import device_function
 from smmux.compiler.frontend.source import MISSING, FunctionSource, assigned_names
 from smmux.kernel import Kernel
 from smmux.language import Dim3
 from smmux.multiplex.syntax.build import at, lists
 from smmux.multiplex.syntax.draft import Names
-from smmux.multiplex.syntax.vocabulary import device_function, from_outside
+from smmux.multiplex.syntax.vocabulary import from_outside
 
 NUMBERS = (np.generic, int, float, complex, tuple)
 

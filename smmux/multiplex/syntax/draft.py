@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from smmux.compiler.frontend.call_graph import check_calls
 from smmux.compiler.frontend.source import MISSING, FunctionSource, is_overlap
 from smmux.kernel import Kernel
 from smmux.multiplex.syntax.build import at, has_docstring, lists, names_in
@@ -53,6 +54,7 @@ class Draft:
     """
 
     def __init__(self, kernel: FunctionSource) -> None:
+        check_calls(kernel)
         self.tree = copy.deepcopy(kernel.node)
         self.overlapping = without_annotations(kernel, self.tree.body)
         self.names = Names(kernel, self.tree)

@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from smmux import cuda
+from smmux.compiler.frontend.attributes import peek
+from smmux.compiler.frontend.call_graph import device_function
 from smmux.compiler.frontend.source import MISSING, FunctionSource, assigned_names
 from smmux.multiplex.syntax.build import at, has_docstring, lists, names_in, renamed, substitute
 from smmux.multiplex.syntax.draft import Draft, without_annotations
 from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import ATOMICS, BARRIERS, calls, device_function, functions
+from smmux.multiplex.syntax.vocabulary import ATOMICS, BARRIERS, calls, functions
 
 
 def inline_accesses(draft: Draft, arrays: set[str]) -> None:
@@ -117,7 +119,7 @@ class Inliner:
         if isinstance(node, ast.Subscript):
             return not (isinstance(node.value, ast.Attribute) and node.value.attr == "shape")
         function = self.source.resolve(node.func) if isinstance(node, ast.Call) else None
-        return hasattr(function, "definition") or id(function) in ATOMICS or calls(self.source, node, BARRIERS)
+        return peek(function, "definition") is not None or id(function) in ATOMICS or calls(self.source, node, BARRIERS)
 
     def taken_out(self, node: ast.stmt) -> list[ast.stmt]:
         """The first call in the expression of a statement, and what is evaluated before it, as statements."""

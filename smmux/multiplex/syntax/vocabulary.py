@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from smmux import cuda
-from smmux.compiler.frontend.attributes import peek
+from smmux.compiler.frontend.call_graph import device_function
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.syntax.refusals import refuse
 
@@ -19,12 +19,6 @@ ATOMICS = frozenset(id(function) for name, function in vars(cuda.atomic).items()
 def calls(source: FunctionSource, node: ast.AST, functions: tuple[object, ...]) -> bool:
     """True for a call of one of these functions of the language."""
     return isinstance(node, ast.Call) and any(source.resolve(node.func) is function for function in functions)
-
-
-def device_function(source: FunctionSource, node: ast.Call) -> FunctionSource | None:
-    """The device function that a call is of."""
-    found = peek(source.resolve(node.func), "definition")
-    return found if isinstance(found, FunctionSource) else None
 
 
 def from_outside(source: FunctionSource, node: ast.expr) -> bool:
