@@ -50,6 +50,12 @@ class DeviceNDArray(np.ndarray[Any, Any]):
         plain = np.asarray(array)
         return plain[()] if plain.ndim == 0 else plain
 
+    def __bool__(self) -> bool:
+        """Whether there are elements, as in Numba, where code tells so an array from None; of truth values NumPy's."""
+        if self.ndim == 0 or self.dtype.kind == "b":
+            return bool(np.asarray(self))
+        return len(self) > 0
+
     def copy_to_host(self, ary: NDArray[Any] | None = None, stream: Any = 0) -> NDArray[Any]:
         """A copy as a plain array, or a copy into `ary`."""
         if ary is None:
@@ -142,7 +148,22 @@ def device_array(
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
     """A new array of the shape, type and order of another."""
-    return np.zeros_like(ary, order="K", subok=False).view(DeviceNDArray)
+    return _like(ary).view(DeviceNDArray)
+
+
+def _like(ary: Any) -> NDArray[Any]:
+    """A contiguous array with Numba's order of axes: by their strides, as NumPy has it of positive ones.
+
+    Transposing a device array makes one in C order there; here it makes a view, of which that is made up for.
+    """
+    ary = np.asanyarray(ary)
+    if ary.ndim < 2 or ary.flags.c_contiguous or ary.flags.f_contiguous:
+        return np.zeros_like(ary, order="K", subok=False)
+    inner = sorted(range(ary.ndim), key=lambda axis: ary.strides[axis])
+    if isinstance(ary, DeviceNDArray) and inner == list(range(ary.ndim)):
+        return np.zeros(ary.shape, ary.dtype)
+    outer = inner[::-1]
+    return np.zeros([ary.shape[axis] for axis in outer], ary.dtype).transpose(np.argsort(outer))
 
 
 def pinned_array(shape: Any, dtype: DTypeLike = np.float64, strides: Any = None, order: Any = "C") -> NDArray[Any]:
@@ -152,7 +173,7 @@ def pinned_array(shape: Any, dtype: DTypeLike = np.float64, strides: Any = None,
 
 def pinned_array_like(ary: Any) -> NDArray[Any]:
     """A new array of the host, of the shape, type and order of another."""
-    return np.zeros_like(ary, order="K", subok=False)
+    return _like(ary)
 
 
 def mapped_array(

@@ -263,7 +263,9 @@ class Kernel:
         try:
             if self.definition.declared:
                 values = as_declared(narrowed_signatures(self.definition.declared), values, names)
-            return values, classify(values, dynshared, names)
+            if self.definition.rest and len(values) >= len(names):  # *args are a tuple, as in Python
+                values = [*values[: len(names)], tuple(values[len(names) :])]
+            return values, classify(values, dynshared, (*names, *self.definition.rest))
         except (CompileError, Mismatch) as error:
             raise self.definition.error(None, str(getattr(error, "msg", error))) from None
 

@@ -76,7 +76,6 @@ ABSENT: dict[str, str] = {
     "nanosleep": "nothing is gained by sleeping; leave it out",
     "match_any_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
     "match_all_sync": "warps have shfl, ballot_sync, any_sync and all_sync",
-    "lanemask_lt": "write (1 << cuda.laneid) - 1",
     "grid_group": "write cuda.cg.this_grid()",
     "declare_device": "write a @cuda.jit(device=True) function",
     "jit_module": "decorate each function with @cuda.jit",

@@ -29,6 +29,7 @@ __all__ = [
     "gridDim",
     "gridsize",
     "laneid",
+    "lanemask_lt",
     "local",
     "popc",
     "selp",
@@ -71,6 +72,11 @@ def gridsize(ndim: int, /) -> Any:
 
 
 # -- barriers, fences, warps
+
+
+def lanemask_lt() -> int:
+    """A bit for each lane of the warp below this one."""
+    kernel_only("cuda.lanemask_lt")
 
 
 def syncthreads() -> None:

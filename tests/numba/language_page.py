@@ -53,7 +53,7 @@ SNIPPETS = {
         "u, v, w = cuda.grid(3)",
         "i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x",
         "n = cuda.gridsize(1)",
-        "w = cuda.laneid + cuda.warpsize + cuda.gridDim.y",
+        "w = cuda.laneid + cuda.warpsize + cuda.gridDim.y + cuda.lanemask_lt()",
     ],
     "Statements": [
         "for k in range(2, c[0], -3):\n    a[k] = k",
@@ -70,6 +70,9 @@ SNIPPETS = {
         "if (n := c[0]) > 1:\n    a[n] = 1",
         "assert c[0] > 0",
         "print(c[0], a[1])",
+        "v = c[0]\nv = v * 0.5\na[0] = v",
+        "for k in range(4):\n    k = k * 0.5\n    a[0] += k",
+        "if c[0] < 0:\n    raise ValueError('negative')",
         "match c[0]:\n    case 1:\n        a[0] = 1",
         "del x",
     ],
@@ -83,6 +86,8 @@ SNIPPETS = {
         "while len(a) > 1:\n    a = a[1:]",
         "back = a[::-1]\nback[0] = 1",
         "a[1:3] = 0",
+        "np.add(a, b, d)",
+        "np.maximum(m, 0, m)",
         "x = m.T[0, 1]",
         "n = m.shape[0] + m.size + m.ndim + len(m)",
         "x = m.reshape(16)[3]",
@@ -90,6 +95,7 @@ SNIPPETS = {
         "x = r[1].x",
         "r[1]['y'] = 3",
         "x = z[0].real",
+        "z.imag[1] = 2",
         "x = TABLE[c[0]]",
         "x = COLORS[2]",
         "x = cuda.const.array_like(TABLE)[c[0]]",
@@ -108,9 +114,11 @@ SNIPPETS = {
         "x = d[0] / 3",
         "x = complex(1, 2) * z[0]",
         "x = 3j",
+        "x = z[0] ** z[1] + z[2] ** 0.5",
+        "x = c[0] ^ 0x9E3779B9",
         "x = float('inf')",
         "x = int(a[0]) + round(a[1]) + bool(a[2])",
-        "x = round(d[0], 2)",
+        "x = round(d[0], 2) + round(a[0], c[0])",
         "x = c[0] // 3 + c[0] % -3 + c[0] ** 2",
         "x = divmod(c[0], 7)[0]",
         "x = min(a[0], 1, d[0]) + abs(c[0])",
@@ -150,7 +158,7 @@ SNIPPETS = {
         "x = cuda.match_any_sync(0xffffffff, c[0])",
         "x = cuda.popc(c[0]) + cuda.clz(c[0]) + cuda.ffs(c[0]) + cuda.brev(c[0])",
         "x = cuda.selp(c[0] > 1, 1, 2) + cuda.fma(a[0], a[1], a[2]) + cuda.cbrt(a[0])",
-        "x = cuda.fp16.hadd(a[0], a[1])",
+        "x = cuda.fp16.hadd(a[0], a[1]) + cuda.libdevice.rsqrtf(a[2])",
         "x = cuda.float32x4(1, 2, 3, 4)",
         "cuda.cg.this_grid().sync()",
         "cuda.nanosleep(100)",
@@ -236,9 +244,24 @@ arguments that are Python numbers, `int(x)` and `float(x)`.
 * Elements of 8 and 16 bits are int32 once loaded, but take the other side's type beside uint32, uint64 and float32.
   Sums of bools are numbers. A float out of range becomes the nearest integer, and NaN 0, as on the card.
 * float64 is never fused; float32 products and sums are on machines that do so (`fused_mad`), as nvcc does it.
-* `typing="numba"`, an option of `simulate` and `compile`, takes the types of Numba's compiler instead.
+* A name may change its type: `v = c[0]; v = v * 0.5`, the index of a loop used as a float, a parameter used for a local
+  array. Each definition has its own type. Where two meet, behind an `if` or from one iteration of a loop to the next,
+  the name has the type of a result of both, and Numba's under its rules; an array and a number do not meet.
+  Multiplexing keeps such names apart when the types of the arguments are known: `source` is the text without them.
+* A literal that an int32 beside it does not hold, such as 0xFFFFFFFF, is an int64, as in Numba.
+* The sum, difference or product of uint64 and int64, a float64 by NumPy's rules, may be an index.
+* `typing="numba"`, an option of `simulate`, `compile` and `cuda.jit`, takes the types of Numba's compiler instead; so
+  do all launches under `with smmux.typing("numba"):`, and all of a process with SMMUX_TYPING=numba in its environment.
 
 ## What is promised
+
+A captured global, number or array, has in a launch the value that it then has, as in Python, so that a changed cell of
+a notebook or a sweep over a global does what one reads. Numba keeps the value of the first launch with the same types
+(its documentation has globals be compile-time constants); a kernel that is never launched again after a change of its
+globals is the same in both. What changes costs a compilation; arrays that change are better passed.
+
+`raise` ends the launch with a `KernelRaisedError`, which has the exception's name and constant arguments, block, thread
+and line. In Numba it does so under `debug=True` only, and else ends the thread.
 
 `assert` costs nothing, as in Numba unless debugging: the compiler takes it for true, and needs fewer operations where
 it bounds an index. One that does not hold never lets an access leave its array unnoticed: device arrays are checked at

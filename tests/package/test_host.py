@@ -349,3 +349,32 @@ def test_names_that_do_not_exist():
     assert getattr(smmux, "njit", None) is None
     with pytest.raises(AttributeError, match="'declare_device'; write a @cuda.jit"):
         _ = cuda.declare_device
+
+
+LIKE = (cuda.device_array_like, cuda.pinned_array_like, cuda.mapped_array_like)
+
+
+@pytest.mark.parametrize("like", LIKE)
+def test_arrays_like_views_have_numbas_strides(like):
+    whole = np.zeros((10, 12, 3))
+    for view in (
+        whole[::2, ::2],
+        whole[:, :, 1],
+        whole.transpose(1, 0, 2),
+        whole[::2].transpose(2, 0, 1),
+        whole[:, :, 1].T,
+    ):
+        assert like(view).strides == np.zeros_like(view).strides
+    assert like(whole[::-1, ::2]).strides == (8, 240, 80)  # a negative stride is the smallest
+    transposed = cuda.device_array((10, 12))[::2, ::2].T  # which is a new array in Numba
+    assert like(transposed).strides == (40, 8)
+    assert like(cuda.device_array((4, 5), order="F")).strides == (8, 32)
+
+
+def test_an_array_with_elements_is_true():
+    assert cuda.to_device(np.zeros(3))
+    assert not cuda.to_device(np.zeros(0))
+    assert cuda.to_device(np.zeros((1, 2)))
+    assert not cuda.to_device(np.array(0.0))
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(cuda.to_device(np.ones(3)) == 1)

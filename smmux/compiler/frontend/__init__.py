@@ -10,6 +10,7 @@ from __future__ import annotations
 from smmux.compiler import ir
 from smmux.compiler.frontend import (
     array_declarations,
+    array_functions,
     builtin,
     calls,
     choices,
@@ -46,6 +47,7 @@ from smmux.errors import CompileError
 __all__ = ["FunctionSource", "Note", "from_function", "from_text", "lower", "portability"]
 
 _RULES = (
+    array_functions,
     builtin,
     calls,
     choices,

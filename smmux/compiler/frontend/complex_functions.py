@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import compare, mathlib_complex, numpy_functions
+from smmux.compiler.frontend import compare, complex_numbers, mathlib_complex, numpy_functions
 from smmux.compiler.frontend.context import Frame
 from smmux.compiler.frontend.convert import as_complex, number, to_kind
 from smmux.compiler.frontend.inlining import library
@@ -82,6 +82,13 @@ for _name in NAMES:
     call(getattr(cmath, _name))(_rule)
     _numpy = getattr(np, NUMPY_NAMES.get(_name, _name))
     call(_numpy)(partial(_also_complex, REAL[_numpy], _rule))
+
+
+@call(cmath.log)
+def logarithm(f: Frame, node: ast.AST, value: Anything, base: Anything | None = None) -> Complex:
+    """cmath.log(z) and cmath.log(z, base)."""
+    whole = _function("log", f, node, value)
+    return whole if base is None else complex_numbers.binary(f, node, "Div", whole, _function("log", f, node, base))
 
 
 @call(cmath.phase)

@@ -314,6 +314,14 @@ def activemask(f: Frame, node: ast.AST) -> Value:
     return ballot_sync(f, node, weak(0), weak(True))
 
 
+@call(cuda.lanemask_lt)
+def lanemask_lt(f: Frame, node: ast.AST) -> Value:
+    """A bit per lane below: (1 << laneid) - 1."""
+    lane = ir.Special(ir.SpecialName.LANEID)
+    bit = f.b.op("shl.b32", ir.Type.U32, ir.Imm(1, ir.Type.U32), lane)
+    return result(Kind.UINT32, f.b.op("add.s32", ir.Type.U32, bit, ir.Imm(0xFFFFFFFF, ir.Type.U32)))
+
+
 # -- arithmetic
 
 

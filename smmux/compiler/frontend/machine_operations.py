@@ -55,3 +55,13 @@ def lowered(x: Any) -> Any:
 def raised(x: Any) -> Any:
     """The nearest integer at or above x, as a float."""
     kernel_only("raised")
+
+
+def elements(operands: Any, *index: Any) -> Any:
+    """The elements of arrays at one index, as a tuple; numbers as they are."""
+    kernel_only("elements")
+
+
+def applied(function: Any, values: Any) -> Any:
+    """A function of NumPy's of these numbers."""
+    kernel_only("applied")

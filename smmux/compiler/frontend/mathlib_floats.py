@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import copysign, fmod
+from math import copysign, exp, fmod, log1p
 
 from smmux.compiler.frontend.machine_operations import lowered, nearest, truncated
 
 INFINITY = float("inf")
+LOG_2 = 0.6931471805599453
 
 
 def modulo(x, y):
@@ -127,6 +128,23 @@ def fmin(x, y):
 def fmax(x, y):
     """The larger one that is a number."""
     return x if x >= y or y != y else y
+
+
+def heaviside(x, middle):
+    """The step function; middle: its value at 0."""
+    if x == 0.0:
+        return middle
+    return (1.0 if x > 0.0 else 0.0) if x == x else x
+
+
+def logaddexp(x, y):
+    """log(exp(x) + exp(y)) without overflow."""
+    if x == y:
+        return x + LOG_2
+    rest = x - y
+    if rest > 0.0:
+        return x + log1p(exp(-rest))
+    return y + log1p(exp(rest)) if rest <= 0.0 else rest
 
 
 def sign(x):

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.frontend import arith, compare, machine_operations, mathlib_floats
+from smmux.compiler.frontend import arith, compare, complex_numbers, machine_operations, mathlib_floats
 from smmux.compiler.frontend.context import Frame
-from smmux.compiler.frontend.convert import number, to_kind, truth
+from smmux.compiler.frontend.convert import cast, number, to_kind, truth
 from smmux.compiler.frontend.inlining import library_number
+from smmux.compiler.frontend.mathematics64 import float_kind
 from smmux.compiler.frontend.rules import CALLS, call
-from smmux.compiler.frontend.typed_values import Anything, Value, weak
+from smmux.compiler.frontend.typed_values import Anything, Complex, Kind, Value, weak
 
 SAME: dict[Any, Callable[..., Any]] = {
     np.absolute: abs,
@@ -168,6 +169,46 @@ def where(f: Frame, node: ast.AST, condition: Anything, x: Anything, y: Anything
 
 
 # -- others
+
+
+@call(np.conj)
+def conjugate(f: Frame, node: ast.AST, x: Anything) -> Value | Complex:
+    """The conjugate complex number; a real one itself."""
+    return complex_numbers.conjugate(f, node, x if isinstance(x, Complex) else number(f, node, x))
+
+
+@call(np.round)
+def rounded(f: Frame, node: ast.AST, x: Anything, decimals: Anything | None = None) -> Anything:
+    """x rounded to a number of decimals, as a number of its own type."""
+    return _same(np.rint, f, node, x) if decimals is None else _same(round, f, node, x, decimals)
+
+
+call(np.around)(rounded)
+
+
+@call(np.float_power)
+def float_power(f: Frame, node: ast.AST, x: Anything, y: Anything) -> Anything:
+    """x ** y, computed as float64."""
+    return _operator("Pow", f, node, cast(f, node, number(f, node, x), Kind.FLOAT64), y)
+
+
+@call(np.heaviside)
+def heaviside(f: Frame, node: ast.AST, x: Anything, at_zero: Anything) -> Value:
+    """0 for a negative number, 1 for a positive one, a given one for 0."""
+    return _of_floats(mathlib_floats.heaviside, f, node, x, at_zero)
+
+
+@call(np.logaddexp)
+def logaddexp(f: Frame, node: ast.AST, x: Anything, y: Anything) -> Value:
+    """log(exp(x) + exp(y))"""
+    return _of_floats(mathlib_floats.logaddexp, f, node, x, y)
+
+
+def _of_floats(function: Callable[..., Any], f: Frame, node: ast.AST, *values: Anything) -> Value:
+    """A function of the library of two floats of one type."""
+    x = [number(f, node, v) for v in values]
+    kind = float_kind(f, x)
+    return library_number(f, node, function, *(to_kind(f, node, v, kind) for v in x))
 
 
 @call(np.signbit)

@@ -141,12 +141,13 @@ def parameters(f: Frame, signature: Signature) -> dict[str, Anything]:
     """The kernel's parameters by name; missing ones take their defaults."""
     source, names = f.source, f.source.parameters
     given = len(signature.arguments)
-    if given > len(names) or any(name not in source.defaults for name in names[given:]):
+    if given > len(names) + len(source.rest) or any(name not in source.defaults for name in names[given:]):
         missing = [repr(name) for name in names[given:] if name not in source.defaults]
         hint = f": {' and '.join(missing)} missing" if missing else ""
         hint += "; put @staticmethod above @cuda.jit, and leave out self" if names[:1] == ("self",) else ""
         raise f.error(source.node, f"kernel {source.name!r} takes {len(names)} arguments, {given} given{hint}")
     words = _Words(f)
-    bound = {name: words.take(type, name) for name, type in zip(names, signature.arguments, strict=False)}
+    every = (*names, *source.rest)
+    bound = {name: words.take(type, name) for name, type in zip(every, signature.arguments, strict=False)}
     bound |= {name: lift(f, source.node, source.defaults[name]) for name in names[given:]}
-    return bound
+    return {**dict.fromkeys(source.rest, Tuple(())), **bound}

@@ -71,12 +71,8 @@ class FunctionSource:
     def parameters(self) -> tuple[str, ...]:
         """Names of the positional parameters."""
         arguments = self.node.args
-        if arguments.kwarg or (not self.device and (arguments.vararg or arguments.kwonlyargs)):
-            what = (
-                "no **kwargs"
-                if self.device
-                else "no *args, **kwargs or keyword-only ones; device functions may have *args"
-            )
+        if arguments.kwarg or (not self.device and arguments.kwonlyargs):
+            what = "no **kwargs" if self.device else "no **kwargs or keyword-only ones"
             raise self.error(
                 self.node, f"a {'device function' if self.device else 'kernel'} takes parameters by name: {what}"
             )

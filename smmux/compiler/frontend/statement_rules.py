@@ -129,14 +129,26 @@ def bind(f: Frame, target: ast.expr, value: Anything) -> None:
         _unpack(f, target, value)
     elif isinstance(target, ast.Subscript):
         array, between = _element(f, target)
+        if _whole(array, between, value):
+            slices.store(f, target, array, value)
+            return
         if slices.is_view(between):
             slices.store(f, target, slices.view(f, target, array, between), value)
             return
         array_access.store(f, target, array, array_access.indices(f, target, between), value)
     elif isinstance(target, ast.Attribute):
-        array_access.store(f, target, _field(f, target), [], value)
+        place = _field(f, target)
+        if _whole(place, Tuple(()), value):
+            slices.store(f, target, place, value)
+        else:
+            array_access.store(f, target, place, [], value)
     else:
         raise f.error(target, "only names, array elements and tuples of these can be assigned")
+
+
+def _whole(place: ArrayRef, between: Anything, value: Anything) -> bool:
+    """Whether a field of a record that is an array takes an array."""
+    return bool(place.shape) and isinstance(between, Tuple) and not between.items and isinstance(value, ArrayRef)
 
 
 def _unpack(f: Frame, target: ast.Tuple | ast.List, value: Anything) -> None:
