@@ -104,7 +104,7 @@ def _simulate(*, kind: str, inputs: str = "", chunks: int = 0, quick: bool = Fal
     try:
         result = TRIES[name].simulate(len(rows), rows.shape[1], arguments, gpu=GPU, check="races")
     except BarrierError as error:
-        return {"stopped": str(error).partition(",")[0], "right": 0.0, "unwritten": 1.0, "outcomes": 0}
+        return {"stopped": error.message, "right": 0.0, "unwritten": 1.0, "outcomes": 0}
     outcomes = sum(all_outcomes(row) == {most} for row, most in zip(rows.tolist(), expected, strict=True))
     return _record(result, out, np.array(expected)) | {"outcomes": outcomes if kind == "small" else 0}
 

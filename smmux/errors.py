@@ -40,6 +40,11 @@ __all__ = [
 class Error(Exception):
     """Base of all exceptions of smmux."""
 
+    @property
+    def in_a_line(self) -> str:
+        """The message in one line."""
+        return " ".join(str(self).split())
+
 
 class CompileError(Error, SyntaxError):
     """A kernel that uses something outside the language, or does not fit the machine.
@@ -59,16 +64,24 @@ class CompileError(Error, SyntaxError):
         super().__init__(message, (filename, lineno, col, text or None))
 
     @property
+    def in_a_line(self) -> str:
+        """The place, the message, and the text of the user's line."""
+        return f"{self._placed}: `{self.text.strip()}`" if self.text else super().in_a_line
+
+    @property
+    def _placed(self) -> str:
+        """The message behind its place, if it has one."""
+        place = (self.filename, self.lineno, self.offset) if self.filename is not None else ()
+        return f"{':'.join(str(part) for part in place if part is not None)}: {self.msg}" if place else str(self.msg)
+
+    @property
     def col(self) -> int | None:
         """1-based column."""
         return self.offset
 
     def __str__(self) -> str:
-        if self.filename is None:
-            return str(self.msg)
-        place = ":".join(str(part) for part in (self.filename, self.lineno, self.offset) if part is not None)
-        lines = [f"{place}: {self.msg}"]
-        if self.text:
+        lines = [self._placed]
+        if self.text and self.filename is not None:
             code = self.text.rstrip("\n")
             stripped = code.lstrip()
             lines.append("    " + stripped)

@@ -17,7 +17,7 @@ from smmux.kernel import Kernel
 from smmux.occupancy import Occupancy
 from smmux.result import Result
 
-__all__ = ["Advice", "Scheme"]
+__all__ = ["Advice", "Scheme", "fastest"]
 
 WORTH = 1.02
 """A speedup below this is not worth another kernel."""
@@ -35,7 +35,8 @@ class Scheme:
     speedup: time of the baseline over time of the scheme. equal: whether every array held the same bits after it as
     after the baseline. difference: the largest difference of an array of floats as a share of the array's largest
     value, infinite where others differ; sums that atomics make in another order differ by rounding. errors: misuses of
-    shared memory of kinds that the baseline's run does not have. refused: the reason for which the scheme does not
+    shared memory of kinds that the baseline's run does not have; only schemes that would be the best are checked for
+    them. refused: the reason for which the scheme does not
     apply, empty where it does; the other fields are None then. max_registers: the registers per thread to which the
     kernel was limited, so that extra blocks may reside or because the caller of `advise` asked for it; None for no
     limit.
@@ -117,12 +118,12 @@ class Advice:
     @property
     def best(self) -> Scheme | None:
         """The fastest scheme for a card that exists, with the same outputs, no new errors; None if none gains 2 %."""
-        return _fastest([scheme for scheme in self.schemes if scheme.software])
+        return fastest([scheme for scheme in self.schemes if scheme.software])
 
     @property
     def best_hardware(self) -> Scheme | None:
         """The fastest of the schemes that need the paper's hardware; None if none gains 2 %."""
-        return _fastest([scheme for scheme in self.schemes if not scheme.software])
+        return fastest([scheme for scheme in self.schemes if not scheme.software])
 
     @property
     def source(self) -> str:
@@ -198,7 +199,7 @@ class Advice:
         return advice_html(self)
 
 
-def _fastest(schemes: Sequence[Scheme]) -> Scheme | None:
+def fastest(schemes: Sequence[Scheme]) -> Scheme | None:
     """The usable scheme with the largest speedup, the first of equal ones; None if no scheme is usable."""
     usable = [scheme for scheme in schemes if scheme.usable]
     return max(usable, key=lambda scheme: scheme.speedup or 0, default=None)

@@ -11,17 +11,26 @@ from numpy.typing import NDArray
 from smmux.checks import Finding
 from smmux.compiler.ir import Space
 from smmux.compiler.program import Program
+from smmux.gpus import Gpu
 from smmux.occupancy import Occupancy, occupancy
 from smmux.result import Result
 
-__all__ = ["difference", "misuses", "occupancy_of", "region_share", "spilled_bytes"]
+__all__ = ["blocks_held", "difference", "misuses", "occupancy_of", "region_share", "spilled_bytes"]
 
 
 def occupancy_of(run: Result) -> Occupancy:
     """Blocks of an SM under static management, and the resource that limits them."""
-    program, gpu = run.program, run.gpu
+    return _occupancy(run.program, run.threads, run.gpu)
+
+
+def blocks_held(program: Program, threads: int, gpu: Gpu) -> int:
+    """Blocks of so many threads that an SM holds under static management, 0 if it holds none."""
+    return _occupancy(program, threads, gpu).blocks if threads <= gpu.max_threads_block else 0
+
+
+def _occupancy(program: Program, threads: int, gpu: Gpu) -> Occupancy:
     held = program.shared_bytes + program.dynamic_bytes
-    return occupancy(run.threads, program.nregs, held, gpu, program.param_bytes(gpu.pointer_bytes))
+    return occupancy(threads, program.nregs, held, gpu, program.param_bytes(gpu.pointer_bytes))
 
 
 def region_share(isolated: Result | None) -> float | None:

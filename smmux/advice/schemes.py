@@ -28,7 +28,8 @@ class Trial:
     """A scheme to try.
 
     make: gives its kernel with the grid and block that it is launched with. options: of its launch. budget: the most
-    registers per thread with which its extra blocks find room (None: as many as `advise` was told).
+    registers per thread with which its extra blocks find room (None: as many as `advise` was told). family: the scheme
+    of which it is one number of blocks; those of a family stand in the order of that number.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Trial:
     software: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
     budget: int | None = None
+    family: str = ""
 
 
 def trials(
@@ -55,11 +57,11 @@ def _software(form: Form, kernel: Kernel, own: tuple[Dim3, Dim3], division: Mapp
     """The schemes of a form for cards that exist: one, or one for each number of virtual blocks."""
     build = partial(form.function, kernel, **(division if form.declaration else {}))
     if "n" not in form.options:
-        yield Trial(form.label, partial(_virtual, build, own))
+        yield Trial(form.label, partial(_virtual, build, own), family=form.label)
         return
     for n in VIRTUAL_BLOCKS:
         name = form.label if n == 2 else f"{form.label}, N = {n}"
-        yield Trial(name, partial(_virtual, partial(build, n=n), own))
+        yield Trial(name, partial(_virtual, partial(build, n=n), own), family=form.label)
 
 
 def _hardware(
@@ -74,7 +76,7 @@ def _hardware(
     build = partial(form.function, kernel, **(division if form.declaration else {}))
     options = {"management": "dynamic", "extra_blocks": extra}
     most = budget(extra) if budget else None
-    return Trial(f"{form.label}, K + {extra}", lambda: (build(), *own), False, options, most)
+    return Trial(f"{form.label}, K + {extra}", lambda: (build(), *own), False, options, most, form.label)
 
 
 def _virtual(build: Callable[[], Kernel], own: tuple[Dim3, Dim3]) -> Launch:

@@ -1,31 +1,28 @@
-"""The search for the scheme that pays: simulations of a kernel as it is and in every form."""
+"""The search for the scheme that pays: simulations of a kernel as it is and in the forms that may be faster.
+
+Forms of which an SM would hold no more of the kernel's blocks, and numbers of blocks that leave a run as it was, are
+not run. All others run without a check; those that would be the answer run again, checked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from tqdm import tqdm
-
 from smmux import gpus, multiplex, preload
-from smmux.advice.answer import Advice, Scheme
-from smmux.advice.copies import copied
+from smmux.advice.answer import Advice, Scheme, fastest
 from smmux.advice.improvements import RECORDED, improvements
 from smmux.advice.measures import difference, misuses, occupancy_of, region_share
-from smmux.advice.schemes import Launch, Trial, declared, trials
+from smmux.advice.runs import Outcome, Runs
+from smmux.advice.schemes import Trial, declared, trials
 from smmux.advice.text import reason
 from smmux.dimensions import Dim3, dim3
-from smmux.errors import Error
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel, definition_of
 from smmux.launch_options import DEFAULT_MAX_CYCLES
 from smmux.occupancy import Occupancy, registers_for, static_reserved
-from smmux.placement import flatten
 from smmux.recorded import accesses_of
 from smmux.result import Result
 from smmux.sweep import at_a_time
@@ -37,7 +34,12 @@ OTHER = {"source": "list", "list": "source"}
 """The other schedule than each."""
 
 PATIENCE = 100
-"""Times the cycles of the kernel itself, after which a scheme is given up."""
+"""Times the cycles of the kernel itself, after which the kernel is given up under another schedule or isolated."""
+
+LOST = 20
+"""Times the cycles of the kernel itself, after which a scheme is given up: by how much more it loses helps nobody."""
+
+CHECKED = {"check": "races"}
 
 
 @brief
@@ -56,7 +58,7 @@ def advise(
     jobs: int | None = None,
     progress: bool | None = None,
 ) -> Advice:
-    """Simulate a kernel as it is and under every scheme that applies, and look at its accesses to memory.
+    """Simulate a kernel as it is and under every scheme that may pay, and look at its accesses to memory.
 
     The arguments are left as they are.
 
@@ -65,15 +67,16 @@ def advise(
     by default. max_registers: registers per thread in all runs; by default each kernel has as many as it
     takes, as when it is launched without that option. Then only the kernels for the paper's hardware get fewer, where
     K + n blocks of them would not find room otherwise, and the advice says so; speedups refer to the kernel as it is.
-    dynshared, max_cycles: as for `simulate`; a scheme that takes a hundred times as long as the kernel itself is given
-    up. jobs: simulations at a time (default: one per processor). progress: whether to show a bar (default: on a
-    terminal).
+    dynshared, max_cycles: as for `simulate`; a scheme that takes twenty times as long as the kernel itself is given up.
+    jobs: simulations at a time (default: one per processor). progress: whether to show a bar with what is running
+    (default: on a terminal).
 
-    All runs are checked for races, so that outputs that are equal by luck are told from those that have to be. The
-    kernel itself runs under the other schedule too: if its outputs differ there, it counts on an order that it does not
-    state. `improvements` of the answer say, line by line, what other layouts, indices, pads or pitches would save, and
-    which barriers nothing needs: estimates from the counters of the whole run and the addresses of one block of each
-    SM; kernels without such barriers are run.
+    The kernel's own run and those of the schemes that would be the best are checked for races, so that outputs that are
+    equal by luck are told from those that have to be. Virtual blocks are not tried where an SM would hold no more of
+    the kernel's blocks than without them, or than with fewer. The kernel itself runs under the other schedule too: if
+    its outputs differ there, it counts on an order that it does not state. `improvements` of the answer say, line by
+    line, what other layouts, indices, pads or pitches would save, and which barriers nothing needs: estimates from the
+    counters of the whole run and the addresses of one block of each SM; kernels without such barriers are run.
 
     Raises the errors of the kernel's own run, and ConfigError for fewer than one job or a declaration without meaning;
     a scheme that cannot be applied is reported with its reason instead.
@@ -83,80 +86,113 @@ def advise(
     machine = gpus.current() if gpu is None else gpus.get(gpu)
     own = dim3("grid", grid), dim3("block", block)
     definition_of(kernel)
-    common = {"gpu": machine, "schedule": schedule, "max_registers": max_registers, "dynshared": dynshared}
-    common |= {"check": "races"}
-    watched = {"profile": True, "accesses": RECORDED, "max_cycles": max_cycles}
-    baseline = _simulated(Trial("baseline", lambda: (kernel, *own)), args, {**common, **watched})
-    if baseline.error is not None:
-        raise baseline.error
-    assert baseline.result is not None
-    patient = {
-        **common,
-        "max_cycles": min(PATIENCE * baseline.result.cycles, max_cycles or DEFAULT_MAX_CYCLES),
-    }
-    fits = occupancy_of(baseline.result)
-    budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
-    timed = Trial("isolated", lambda: (multiplex.isolate(kernel), *own))
-    reordered = Trial("reordered", lambda: (kernel, *own), options={"schedule": OTHER[baseline.result.schedule]})
-    room = machine.smem_bytes - static_reserved(baseline.result.program, machine)
-    tiled = Trial("tiles", lambda: (preload.tile(kernel, *own, args, dynshared=dynshared, shared_bytes=room), *own))
-    tried = [timed, reordered, *trials(kernel, own, division, budget), tiled]
-    simulated = partial(_simulated, args=args, options=patient)
-    isolated, other, *others = _run(tried, simulated, jobs, progress)
-
-    def same(changed: Kernel) -> Result | None:
-        outcome = simulated(Trial("changed", lambda: (changed, *own)))
-        return outcome.result if _difference(outcome, baseline) == 0 and _no_worse(outcome, baseline) else None
-
+    schedule = machine.schedule if schedule is None else schedule
+    common = {"schedule": schedule, "max_registers": max_registers, "dynshared": dynshared}
+    with Runs(machine, args, common, jobs, progress) as runs:
+        baseline = _as_it_is(runs, kernel, own, max_cycles)
+        assert baseline.result is not None
+        fits = occupancy_of(baseline.result)
+        budget = partial(_budget, fits, machine, own[1]) if max_registers is None else None
+        room = machine.smem_bytes - static_reserved(baseline.result.program, machine)
+        tile = partial(preload.tile, kernel, *own, args, dynshared=dynshared, shared_bytes=room)
+        tried = [*trials(kernel, own, division, budget), Trial("tiles", lambda: (tile(), *own))]
+        isolated, other = _looked_into(runs, kernel, own, baseline, max_cycles)
+        outcomes = _raced(runs, tried, fits.blocks, _cycles(LOST, baseline, max_cycles))
+        schemes = _verified(runs, outcomes, baseline)
+        found = improvements(baseline.result, kernel, args, partial(_same, runs, own, baseline))
     return Advice(
         kernel=kernel,
         grid=own[0],
         block=own[1],
         baseline=replace(baseline.result, accesses=accesses_of()),
-        improvements=improvements(baseline.result, kernel, args, same),
+        improvements=found,
         occupancy=fits,
         region_share=region_share(isolated.result),
         unshared=reason(isolated.error),
-        reordered=_difference(other, baseline),
-        schemes=tuple(_scheme(outcome, baseline) for outcome in others),
-        schedule=baseline.result.schedule,
+        reordered=other.difference(baseline),
+        schemes=schemes,
+        schedule=schedule,
         max_registers=max_registers,
         dynshared=dynshared,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """The outcome of a trial: a result and the arrays behind it, or an error."""
-
-    trial: Trial
-    launch: Launch | None = None
-    result: Result | None = None
-    arrays: tuple[NDArray[Any], ...] = ()
-    max_registers: int | None = None
-    error: Error | None = None
+def _cycles(times: int, baseline: Outcome, most: int | None) -> int:
+    """The limit of a run that may take so many times as long as the kernel itself."""
+    assert baseline.result is not None
+    return min(times * baseline.result.cycles, most or DEFAULT_MAX_CYCLES)
 
 
-def _run(
-    tried: Sequence[Trial], run: Callable[[Trial], _Outcome], jobs: int | None, progress: bool | None
-) -> list[_Outcome]:
-    """The outcomes of all trials, on threads, in order."""
-    hidden = None if progress is None else not progress
-    with ThreadPoolExecutor(at_a_time(jobs), thread_name_prefix="advise") as pool:
-        return list(tqdm(pool.map(run, tried), "advise", len(tried), leave=False, disable=hidden))
+# -- the kernel itself
 
 
-def _simulated(trial: Trial, args: Sequence[Any], options: Mapping[str, Any]) -> _Outcome:
-    """The outcome of a trial on copies of the arguments."""
-    mine = copied(args)
-    try:
-        launch = trial.make()
-        most = _limit(trial, launch, mine, options)
-        result = launch[0].simulate(launch[1], launch[2], mine, **{**options, **trial.options, "max_registers": most})
-    except Error as error:
-        return _Outcome(trial, error=error)
-    arrays = tuple(value for value in flatten(mine) if isinstance(value, np.ndarray))
-    return _Outcome(trial, launch, result, arrays, most)
+def _as_it_is(runs: Runs, kernel: Kernel, own: tuple[Dim3, Dim3], max_cycles: int | None) -> Outcome:
+    """The kernel's own run, checked, with all that is recorded of its accesses. Raises its errors."""
+    watched = {"profile": True, "accesses": RECORDED, "max_cycles": max_cycles}
+    baseline = runs.one(Trial(kernel.__name__, lambda: (kernel, *own)), **watched, **CHECKED)
+    if baseline.error is not None:
+        raise baseline.error
+    return baseline
+
+
+def _looked_into(
+    runs: Runs, kernel: Kernel, own: tuple[Dim3, Dim3], baseline: Outcome, max_cycles: int | None
+) -> list[Outcome]:
+    """The kernel with barriers around its regions, and under the other schedule."""
+    schedule = OTHER[runs.options["schedule"]]
+    timed = Trial("isolated", lambda: (multiplex.isolate(kernel), *own))
+    reordered = Trial(f"schedule {schedule}", lambda: (kernel, *own), options={"schedule": schedule})
+    return runs.each(partial(runs.one, max_cycles=_cycles(PATIENCE, baseline, max_cycles)), [timed, reordered])
+
+
+def _same(runs: Runs, own: tuple[Dim3, Dim3], baseline: Outcome, changed: Kernel) -> Result | None:
+    """The run of a changed kernel, if it gives what the kernel gives, faster, and its check finds nothing new."""
+    trial = Trial("changed line", lambda: (changed, *own))
+    assert baseline.result is not None
+    outcome = runs.one(trial, max_cycles=baseline.result.cycles)
+    if outcome.difference(baseline) == 0:
+        outcome = runs.one(trial, **CHECKED)
+    return outcome.result if outcome.difference(baseline) == 0 and outcome.no_worse(baseline) else None
+
+
+# -- schemes
+
+
+def _raced(runs: Runs, tried: Sequence[Trial], blocks: int, max_cycles: int) -> list[Outcome]:
+    """The outcomes of all trials, of which those run that may win. blocks: how many an SM holds of the kernel."""
+    families: dict[str, list[Outcome]] = {}
+    for ready in runs.each(runs.compiled, tried):
+        families.setdefault(ready.trial.family or ready.trial.name, []).append(ready)
+    runs.expect(len(tried))
+    run = partial(_family, runs, blocks, max_cycles)
+    outcomes = {each.trial.name: each for family in runs.each(run, list(families.values())) for each in family}
+    return [outcomes[trial.name] for trial in tried]
+
+
+def _family(runs: Runs, blocks: int, max_cycles: int, family: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes of one scheme with more and more blocks, from what has been compiled."""
+    done: list[Outcome] = []
+    most, whose = blocks, "as they are"
+    for ready in family:
+        if ready.virtual and 0 < ready.held <= most:
+            why = f"an SM would hold no more of the kernel's blocks ({ready.held}) than {whose} ({most})"
+            done.append(replace(ready, spared=why))
+            runs.expect(-1)
+        elif done and (same := _again(done[-1], ready)) is not None:
+            done.append(same)
+            runs.expect(-1)
+        else:
+            done.append(runs.simulated(ready, max_cycles=max_cycles))
+            most, whose = max((most, whose), (ready.held, f"with {ready.trial.name}"), key=lambda pair: pair[0])
+    return done
+
+
+def _again(before: Outcome, ready: Outcome) -> Outcome | None:
+    """The run before, if one with more blocks allowed is the same, since something else allows no more of them."""
+    run, extra = before.result, ready.trial.options.get("extra_blocks")
+    if run is None or extra is None or run.limiter == "counter" or before.max_registers != ready.max_registers:
+        return None
+    return replace(ready, result=replace(run, extra_blocks=extra), arrays=before.arrays)
 
 
 def _budget(fits: Occupancy, gpu: Gpu, block: Dim3, extra: int) -> int:
@@ -165,35 +201,23 @@ def _budget(fits: Occupancy, gpu: Gpu, block: Dim3, extra: int) -> int:
     return registers_for(gpu, block, min(fits.blocks + extra, *others))
 
 
-def _limit(trial: Trial, launch: Launch, args: Sequence[Any], options: Mapping[str, Any]) -> int | None:
-    """The limit of registers for a trial: its budget if it would take more, else what `advise` was told."""
-    told: int | None = options["max_registers"]
-    if trial.budget is None:
-        return told
-    kernel, grid, block = launch
-    same = {name: options[name] for name in ("gpu", "schedule", "dynshared")}
-    taken = kernel.compile(args, grid=grid, block=block, **same).nregs
-    return trial.budget if taken > trial.budget else told
+def _verified(runs: Runs, outcomes: Sequence[Outcome], baseline: Outcome) -> tuple[Scheme, ...]:
+    """The schemes that the outcomes speak of; the fastest with and without hardware of its own have been checked."""
+    schemes = {each.trial.name: _scheme(each, baseline) for each in outcomes}
+    for software in (True, False):
+        unchecked = {each.trial.name: each for each in outcomes if each.trial.software is software}
+        names = tuple(unchecked)
+        while (best := fastest([schemes[name] for name in names])) is not None and best.name in unchecked:
+            runs.expect(1)
+            schemes[best.name] = _scheme(runs.simulated(unchecked.pop(best.name), **CHECKED), baseline)
+    return tuple(schemes.values())
 
 
-def _difference(outcome: _Outcome, baseline: _Outcome) -> float | None:
-    """The largest difference of an array from the baseline's, 0 if none holds other bits; None if one did not run."""
-    if outcome.error is not None:
-        return None
-    return max((difference(a, b) or 0.0 for a, b in zip(outcome.arrays, baseline.arrays, strict=True)), default=0.0)
-
-
-def _no_worse(outcome: _Outcome, baseline: _Outcome) -> bool:
-    """Whether the check of a run found nothing of a kind that it did not find in the baseline."""
-    kinds = [{f.kind for f in run.result.findings or ()} if run.result else set[str]() for run in (outcome, baseline)]
-    return kinds[0] <= kinds[1]
-
-
-def _scheme(outcome: _Outcome, baseline: _Outcome) -> Scheme:
+def _scheme(outcome: Outcome, baseline: Outcome) -> Scheme:
     """The scheme that an outcome speaks of, beside the baseline."""
     name, software = outcome.trial.name, outcome.trial.software
     if outcome.launch is None or outcome.result is None or baseline.result is None:
-        return Scheme(name, software, refused=reason(outcome.error))
+        return Scheme(name, software, refused=outcome.spared or reason(outcome.error))
     differences = [difference(a, b) for a, b in zip(outcome.arrays, baseline.arrays, strict=True)]
     equal = all(d is None for d in differences)
     largest = max((d or 0.0 for d in differences), default=0.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from smmux.advice.measures import misuses, spilled_bytes
 from smmux.checks import Finding
-from smmux.errors import CompileError, Error
+from smmux.errors import Error
 from smmux.result import Result
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ MANY_WAVES = 8
 
 def reason(error: Error | None) -> str:
     """An error in one line; empty for none."""
-    if isinstance(error, CompileError) and error.text:
-        return f"{str(error).splitlines()[0]}: `{error.text.strip()}`"
-    return " ".join(str(error).split()) if error is not None else ""
+    return error.in_a_line if error is not None else ""
 
 
 def remark(scheme: Scheme) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
 
 from smmux import CompileError, multiplex, smm
+from smmux.multiplex.analysis.unmet import Cause, UnmetBarrierError
 from tests.multiplex.kernels import device, kernel
 
 HEAD = """
@@ -128,3 +130,15 @@ def test_long_sums_are_written_out() -> None:
         out[cuda.grid(1)] = {total}
     """)
     assert multiplex.vtb_pipe(plain).source.count(" + ") > 1499
+
+
+def test_an_unmet_barrier_has_a_cause() -> None:
+    made = kernel("def k(a):\n    if cuda.threadIdx.x < 3:\n        cuda.syncthreads()\n    a[0] = 1\n")
+    with pytest.raises(UnmetBarrierError) as caught:
+        multiplex.vtb(made)
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert error.cause is Cause.CONDITION
+    assert error.decided == "line 2: `if cuda.threadIdx.x < 3:`"
+    assert "differ between threads of a block" in error.msg
+    assert "differ between virtual blocks" in error.of_virtual_blocks()
+    assert error.in_a_line == f"user.py:3:9: {error.msg}: `cuda.syncthreads()`"

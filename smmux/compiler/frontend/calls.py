@@ -61,13 +61,9 @@ def apply(f: Frame, node: ast.AST, function: Any, arguments: list[Anything], key
     if entry is not None:
         try:
             return entry[1](f, node, *arguments, **keywords)
-        except TypeError as reason:
-            if (
-                "positional argument" in str(reason)
-                or "keyword argument" in str(reason)
-                or "multiple values" in str(reason)
-            ):
-                raise f.error(node, unsupported.wrong_arguments(_name(function), str(reason), own=2)) from None
+        except TypeError:
+            if why := unsupported.wrong_arguments(entry[1], len(arguments), keywords):
+                raise f.error(node, f"wrong arguments for {_name(function)}: {why}") from None
             raise
     definition = peek(function, "definition")
     if f.source.library and definition is None and isinstance(function, FunctionType):

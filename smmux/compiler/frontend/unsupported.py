@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from inspect import Parameter, signature
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -148,11 +148,31 @@ def of_statement(value: Any) -> str:
     return ""
 
 
-def wrong_arguments(function: str, reason: str, own: int) -> str:
-    """The refusal of arguments, from Python's message; own: parameters that its function has beside those."""
-    said = reason.split(")", 1)[-1].strip()
-    said = re.sub(r"(?<=takes )\d+|(?<=from )\d+|(?<=to )\d+|(?<=but )\d+", lambda n: str(int(n[0]) - own), said)
-    return f"wrong arguments for {function}: {said}"
+def wrong_arguments(rule: Callable[..., Any], given: int, keywords: Iterable[str]) -> str:
+    """Why a call does not fit the parameters of its rule, behind the frame and the node; empty where it does.
+
+    given: arguments by position. keywords: names of the others.
+    """
+    kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
+    parameters = list(signature(rule).parameters.values())
+    positional = [p for p in parameters if p.kind in kinds][2:]
+    alone = [p for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
+    named = {p.name for p in (*positional, *alone) if p.kind is not Parameter.POSITIONAL_ONLY}
+    if given > len(positional) and not any(p.kind is Parameter.VAR_POSITIONAL for p in parameters):
+        least = sum(p.default is Parameter.empty for p in positional)
+        takes = f"from {least} to {len(positional)}" if least < len(positional) else f"{len(positional)}"
+        plural = "s" * (takes != "1")
+        return f"takes {takes} positional argument{plural} but {given} {'was' if given == 1 else 'were'} given"
+    unknown = [name for name in keywords if name not in named]
+    if unknown and not any(p.kind is Parameter.VAR_KEYWORD for p in parameters):
+        return f"got an unexpected keyword argument {unknown[0]!r}"
+    twice = [p.name for p in positional[:given] if p.name in keywords]
+    if twice:
+        return f"got multiple values for argument {twice[0]!r}"
+    left = [p.name for p in [*positional[given:], *alone] if p.default is Parameter.empty and p.name not in keywords]
+    return (
+        f"missing {len(left)} required argument{'s' * (len(left) > 1)}: {' and '.join(map(repr, left))}" if left else ""
+    )
 
 
 def of_function(function: Any) -> str:

@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.analysis.accesses import Block, Event, Piece, Touch
 from smmux.multiplex.analysis.facts import Array, Condition, Fact, Scope, Site, join, trips, value_of
+from smmux.multiplex.analysis.unmet import Cause, Reason
 from smmux.multiplex.syntax.refusals import refuse
 from smmux.types import Scalar
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 LOAD, STORE = False, True
 Path = tuple[ast.Call, ...]  # the calls that lead to a function
-Reason = tuple[ast.AST, FunctionSource, str]  # a place at which threads of a block part, its function, and what it is
 
 RULES: dict[type[ast.AST], Callable[..., Any]] = {}
 """How each class of syntax node is walked over: expressions give a fact, statements fill in what they do."""
@@ -125,7 +125,7 @@ class Frame:
                 RULES.get(type(node), RULES[ast.stmt])(self, node, piece)
             block.pieces.append(piece)
             if self.scope.left_early and len(self.reasons) == depth:
-                self.reasons.append((node, self.source, "some threads have returned from this function"))
+                self.reasons.append(Reason(node, self.source, Cause.RETURN))
         del self.reasons[depth:]
         return block
 
@@ -246,11 +246,11 @@ class Frame:
         self.conditions.pop()
 
     @contextmanager
-    def diverging(self, node: ast.AST, differs: bool, why: str) -> Iterator[None]:
+    def diverging(self, node: ast.AST, differs: bool, why: Cause) -> Iterator[None]:
         """Within: only some threads of a block execute, if `differs`."""
         depth = len(self.reasons)
         if differs:
-            self.reasons.append((node, self.source, why))
+            self.reasons.append(Reason(node, self.source, why))
         yield
         del self.reasons[depth:]
 

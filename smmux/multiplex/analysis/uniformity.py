@@ -31,6 +31,7 @@ from smmux.multiplex.analysis.facts import (
 from smmux.multiplex.analysis.frames import LOAD, STORE, Analysis, Frame, rule
 from smmux.multiplex.analysis.quiet import OF_BLOCKS, unquiet
 from smmux.multiplex.analysis.redefines import mark_redefines
+from smmux.multiplex.analysis.unmet import Cause, UnmetBarrierError
 from smmux.multiplex.analysis.whole import iterated, method, root, whole_arguments
 from smmux.multiplex.syntax.draft import Draft
 from smmux.multiplex.syntax.refusals import refuse
@@ -48,8 +49,8 @@ MAX_DEPTH = 64
 MAX_WALKS = 64
 EXTENTS = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
 SHORTENED = {
-    "continue": "a loop with trips of which some threads skip the rest",
-    "break": "a loop that some threads leave before others",
+    "continue": Cause.CONTINUE,
+    "break": Cause.BREAK,
 }
 
 
@@ -232,11 +233,7 @@ def declaration(frame: Frame, space: str, node: ast.Call) -> Fact:
 def barrier(frame: Frame, node: ast.Call) -> Fact:
     """A barrier; all threads of the block have to get there together."""
     if frame.reasons:
-        cause, source, why = frame.reasons[-1]
-        head, line = ast.unparse(cause).splitlines()[0], getattr(cause, "lineno", "?")
-        where = f"line {line}" if source.filename == frame.source.filename else f"{source.filename}:{line}"
-        why = f"this barrier stands in {why} ({where}: `{head}`), so a region cannot include or meet it"
-        raise refuse(frame.source, node, why)
+        raise UnmetBarrierError.at(frame.source, node, frame.reasons[-1])
     frame.out.append(Barrier(node))
     return UNIFORM
 
@@ -322,7 +319,7 @@ def branch(frame: Frame, node: ast.If, piece: Piece) -> None:
     """if: both ways, whatever the condition."""
     uniform = frame.eval(node.test).uniform
     piece.uniform = _enterable(frame, uniform)
-    with frame.diverging(node, not uniform, "a condition that can differ between threads of a block"):
+    with frame.diverging(node, not uniform, Cause.CONDITION):
         for side, body in ((True, node.body), (False, node.orelse)):
             with frame.under(node.test, side):
                 piece.blocks.append(frame.block(body))
@@ -335,14 +332,14 @@ def loop(frame: Frame, node: ast.For | ast.While, piece: Piece) -> None:
     loaded: list[Fact] = []
     if isinstance(node, ast.For):
         uniform, item, always = iterated(frame, node.iter, loaded)
-        why = "a loop whose trip count can differ between threads of a block"
+        why = Cause.TRIPS
     else:
         test, item = frame.eval(node.test), UNIFORM
         uniform, always = test.uniform, isinstance(test.const, int | float) and bool(test.const)
-        why = "a loop whose condition can differ between threads of a block"
-    for kind, what in SHORTENED.items():
+        why = Cause.TEST
+    for kind, cause in SHORTENED.items():
         if (node, kind) in frame.analysis.shortened:
-            uniform, why = False, what
+            uniform, why = False, cause
     enterable = _enterable(frame, uniform)
     frame.loops.append((frame.scope, node, len(frame.reasons)))
     with frame.diverging(node, not uniform, why), frame.aside() as around:

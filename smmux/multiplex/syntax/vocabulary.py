@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from smmux import cuda
+from smmux.compiler.frontend.attributes import peek
 from smmux.compiler.frontend.call_graph import device_function
 from smmux.compiler.frontend.source import FunctionSource
 from smmux.multiplex.syntax.refusals import refuse

@@ -14,6 +14,7 @@ from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, P
 from smmux.multiplex.analysis.quiet import OF_BLOCKS
 from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import analysed
+from smmux.multiplex.analysis.unmet import UnmetBarrierError
 from smmux.multiplex.forms.virtual.control import Control, tainted
 from smmux.multiplex.forms.virtual.geometry import MOST_THREADS, Merge, Size, VirtualKernel
 from smmux.multiplex.forms.virtual.indices import Indices, thread_axis, uses_warps
@@ -129,8 +130,7 @@ def finished(draft: Draft, indices: Indices, again: partial[VirtualKernel]) -> V
     try:
         analysis = analysed(draft)
     except MultiplexError as error:
-        why = error.msg.replace("this barrier stands", "a barrier stands here")  # it may be one that turns need
-        why = why.replace("threads of a block", "virtual blocks").replace("some threads", "some virtual blocks")
+        why = error.of_virtual_blocks() if isinstance(error, UnmetBarrierError) else error.msg
         raise MultiplexError(f"{joined} {why}", error.filename, error.lineno, error.offset, error.text or "") from None
     for jump in _returns(analysis.body.pieces, False, False):
         if jump.divergent:  # the other threads would meet the later barriers alone

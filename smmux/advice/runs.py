@@ -1,0 +1,153 @@
+"""Runs of a kernel and of its forms on copies of the arguments, several at a time, with a bar that names them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from threading import Lock
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from smmux.advice.copies import copied
+from smmux.advice.measures import blocks_held, difference
+from smmux.advice.schemes import Launch, Trial
+from smmux.errors import Error
+from smmux.gpus import Gpu
+from smmux.multiplex import VirtualKernel
+from smmux.placement import flatten
+from smmux.result import Result
+from smmux.sweep import at_a_time
+
+__all__ = ["Outcome", "Runs"]
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a trial.
+
+    launch: its kernel, grid and block. max_registers: the limit of registers that it is compiled with. held: how many
+    of the baseline's blocks an SM holds of it. result: of its run, and arrays: the arguments behind that; None and
+    empty before it. spared: why it has not run, error: why it has no launch or no result.
+    """
+
+    trial: Trial
+    launch: Launch | None = None
+    max_registers: int | None = None
+    held: int = 0
+    result: Result | None = None
+    arrays: tuple[NDArray[Any], ...] = ()
+    spared: str = ""
+    error: Error | None = None
+
+    @property
+    def virtual(self) -> bool:
+        """Whether a thread block does the work of several of the baseline's."""
+        return self.launch is not None and isinstance(self.launch[0], VirtualKernel)
+
+    def difference(self, other: Outcome) -> float | None:
+        """The largest difference of an array from another outcome's, 0 for equal bits; None if this one did not run."""
+        if self.result is None:
+            return None
+        pairs = zip(self.arrays, other.arrays, strict=True)
+        return max((difference(a, b) or 0.0 for a, b in pairs), default=0.0)
+
+    def no_worse(self, other: Outcome) -> bool:
+        """Whether the check of this run found nothing of a kind that it did not find in the other."""
+        kinds = [{f.kind for f in run.result.findings or ()} if run.result else set[str]() for run in (self, other)]
+        return kinds[0] <= kinds[1]
+
+
+class Runs:
+    """Compiles and simulates trials. A context, in which a bar shows how far that is.
+
+    args: of the kernel, left as they are. options: of every launch. jobs: simulations at a time. progress: whether to
+    show the bar, None for only on a terminal.
+    """
+
+    def __init__(
+        self, gpu: Gpu, args: Sequence[Any], options: Mapping[str, Any], jobs: int | None, progress: bool | None
+    ) -> None:
+        self.gpu, self.args, self.options, self.jobs = gpu, args, options, at_a_time(jobs)
+        hidden = None if progress is None else not progress
+        self.bar = tqdm(desc="advise", unit="run", leave=False, disable=hidden)
+        self.lock, self.going_on = Lock(), list[str]()
+
+    def __enter__(self) -> Runs:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.bar.close()
+
+    def one(self, trial: Trial, **options: Any) -> Outcome:
+        """Compile and simulate a trial here and now; options: of its launch, beside those of every one and its own."""
+        self.expect(1)
+        return self.simulated(self.compiled(trial), **options)
+
+    def expect(self, runs: int) -> None:
+        """Make the bar longer, or shorter, by so many runs."""
+        with self.lock:
+            self.bar.total = (self.bar.total or 0) + runs
+            self.bar.refresh()
+
+    def each(self, function: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
+        """A function of each item, some at a time, in order."""
+        with ThreadPoolExecutor(self.jobs, thread_name_prefix="advise") as pool:
+            return list(pool.map(function, items))
+
+    def compiled(self, trial: Trial) -> Outcome:
+        """A trial's kernel, and what an SM would hold of it."""
+        options = {**self.options, **trial.options}
+        try:
+            launch = kernel, grid, block = trial.make()
+            most = options["max_registers"] = self._limit(trial, launch)
+            program = kernel.compile(self.args, self.gpu, grid=grid, block=block, **options)
+        except Error as error:
+            return Outcome(trial, error=error)
+        virtual = kernel.n if isinstance(kernel, VirtualKernel) else 1
+        return Outcome(trial, launch, most, virtual * blocks_held(program, math.prod(block), self.gpu))
+
+    def simulated(self, before: Outcome, **options: Any) -> Outcome:
+        """What has been compiled, run on copies of the arguments."""
+        name, mine = before.trial.name, copied(self.args)
+        if before.launch is None:
+            self._tell(done=1)
+            return before
+        kernel, grid, block = before.launch
+        told = {**self.options, **before.trial.options, "max_registers": before.max_registers, **options}
+        self._tell(begun=name)
+        try:
+            result = kernel.simulate(grid, block, mine, self.gpu, **told)
+        except Error as error:
+            return replace(before, error=error)
+        finally:
+            self._tell(ended=name, done=1)
+        arrays = tuple(value for value in flatten(mine) if isinstance(value, np.ndarray))
+        return replace(before, result=result, arrays=arrays, error=None)
+
+    def _limit(self, trial: Trial, launch: Launch) -> int | None:
+        """The limit of registers for a trial: its budget if it would take more, else what `advise` was told."""
+        told: int | None = self.options["max_registers"]
+        if trial.budget is None:
+            return told
+        kernel, grid, block = launch
+        same = {name: self.options[name] for name in ("schedule", "dynshared")}
+        free = kernel.compile(self.args, self.gpu, grid=grid, block=block, **same)
+        return trial.budget if free.nregs > trial.budget else told
+
+    def _tell(self, begun: str = "", ended: str = "", done: int = 0) -> None:
+        with self.lock:
+            self.going_on += [begun] if begun else []
+            if ended:
+                self.going_on.remove(ended)
+            self.bar.set_postfix_str(", ".join(self.going_on), refresh=False)
+            self.bar.update(done)
+            self.bar.refresh()
