@@ -184,9 +184,9 @@ static ALWAYS_INLINE uint32_t segments_of(const struct memop *op, enum sm_cache_
 }
 
 /* How many credits these segments take; CACHE_NONE if the cache has too many pending misses. */
-static uint32_t need_of(const struct sm *sm, enum sm_cache_id cache, const struct segment *seg,
-                        uint32_t n) {
-    return cache ? smcache_missing(sm, cache, seg, n) : n;
+static uint32_t need_of(const struct sm *sm, enum sm_cache_id cache, const uint32_t addr[32],
+                        const struct segment *seg, uint32_t n) {
+    return cache ? smcache_missing(sm, cache, addr, seg, n) : n;
 }
 
 /* Are there credits for so many segments? All there are will do for an access that needs more. */
@@ -212,6 +212,7 @@ static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment
     c->need = need;
     c->fills = op->sm->caches[cache].fills;
     memcpy(c->segment, seg, n * sizeof *seg);
+    if (cache) memcpy(c->addr, op->addr, sizeof c->addr);
     op->sm->claiming |= 1ull << op->warp;
     starve(op->sm, op->warp);
     return false;
@@ -222,7 +223,7 @@ static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment
 static bool can_serve(const struct sm *sm, struct claim *c) {
     const uint64_t fills = sm->caches[c->cache].fills;
     if (c->fills != fills) {
-        c->need = need_of(sm, (enum sm_cache_id)c->cache, c->segment, c->count);
+        c->need = need_of(sm, (enum sm_cache_id)c->cache, c->addr, c->segment, c->count);
         c->fills = fills;
     }
     return has_room(sm, c->need);
@@ -296,7 +297,8 @@ NOINLINE static bool issue_tiled(struct memop *op, const struct buffer *buffer) 
     tiles_look(op, &share);
     const uint32_t rest = op->active & ~share.lanes;
     const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
-    const uint32_t n = segments_of(op, cache, rest, seg), need = need_of(sm, cache, seg, n);
+    const uint32_t n = segments_of(op, cache, rest, seg),
+                   need = need_of(sm, cache, op->addr, seg, n);
     if (need == CACHE_NONE || !has_room(sm, need + share.waits))
         return claim(op, cache, seg, n, need); /* lines of the tile may come meanwhile */
     struct access *a = describe(op, buffer);
@@ -335,7 +337,8 @@ bool global_issue(struct memop *op) {
     if (!global_addresses(op, &buffer)) return false;
     if (has_tile(op)) return issue_tiled(op, buffer);
     const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
-    const uint32_t n = segments_of(op, cache, op->active, seg), need = need_of(sm, cache, seg, n);
+    const uint32_t n = segments_of(op, cache, op->active, seg),
+                   need = need_of(sm, cache, op->addr, seg, n);
     if (!has_room(sm, need)) return claim(op, cache, seg, n, need);
     struct access *a = describe(op, buffer);
     count_global(op, seg, n);
@@ -363,7 +366,7 @@ bool global_const(struct memop *op, uint32_t busy) {
     struct segment seg[COALESCE_MAX_SEGMENTS];
     const uint32_t line = 1u << sm->caches[CACHE_CONST].cache.line_shift;
     const uint32_t n = coalesce_lines(op->addr, op->active, line, seg);
-    const uint32_t need = need_of(sm, CACHE_CONST, seg, n);
+    const uint32_t need = need_of(sm, CACHE_CONST, op->addr, seg, n);
     if (!has_room(sm, need)) return claim(op, CACHE_CONST, seg, n, need);
     struct access *a = describe(op, NULL);
     a->data[0][0] = sm->m->cfg->lat_const + busy - sm->m->cfg->issue_const;
