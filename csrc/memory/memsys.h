@@ -35,6 +35,13 @@ enum access_kind {
     ACCESS_PRELOAD
 };
 
+/* Where answers go, in the order of sinks.def. */
+enum sink {
+#define SINK(id, function, doc) SINK_##id,
+#include "tables/sinks.def"
+    SINK_COUNT
+};
+
 #define MAX_LINE 256u /* bytes of the largest line that holds data; arrays begin at multiples */
 
 /* One device array, or a view of one. Device addresses come from the launcher, never from the host.
@@ -75,7 +82,8 @@ struct access {
     uint8_t width;                  /* bytes per lane, 1..16 */
     uint8_t sub;                    /* enum atom_op; sectors of a fill */
     uint8_t flags;                  /* INSN_SIGNED */
-    uint8_t cache;                  /* enum sm_cache_id this access fills, 0: none */
+    uint8_t sink;                   /* enum sink */
+    uint8_t cache;                  /* of a SINK_CACHE: which enum sm_cache_id, 0 for others */
     uint8_t miss;                   /* its pending miss there */
     _Alignas(64) uint32_t addr[32]; /* device address per lane */
     uint32_t data[4][32]; /* store and atomic operands, word-major; or the line of a fill */

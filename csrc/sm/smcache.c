@@ -115,6 +115,7 @@ static void ask_run(struct sm *sm, enum sm_cache_id id, const struct buffer *buf
     a->kind = kinds[id];
     a->width = 4;
     a->flags = ACCESS_FILL;
+    a->sink = SINK_CACHE;
     a->cache = (uint8_t)id;
     a->miss = (uint8_t)miss;
     a->sub = (uint8_t)run;

@@ -20,7 +20,6 @@ struct sm;
 
 /* The caches of an SM; 0 stands for none. */
 enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE_COUNT };
-#define CACHE_TILES CACHE_COUNT /* what fills a tile, which is no cache (preload.h) */
 
 /* Lanes of an access that wait for sectors of a line, or for a line of a tile. */
 struct waiter {
