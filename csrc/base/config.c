@@ -1,6 +1,5 @@
 #include "base/config.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -43,6 +42,23 @@ static bool is_whole(uint32_t bytes, uint32_t unit) { return bytes % unit == 0; 
 
 static uint32_t slice_bytes(const struct config *c) {
     return c->l2_bytes / (c->partitions * c->l2_slices);
+}
+
+struct cache_shape config_shape(const struct config *c, enum config_cache which) {
+    struct cache_shape shape[SHAPE_COUNT] = {
+#define CACHE(name, what, without, most, least_line, most_line)                                    \
+    [SHAPE_##name] = {.bytes = c->name##_bytes,                                                    \
+                      .line = c->name##_line,                                                      \
+                      .ways = c->name##_ways,                                                      \
+                      .hashed = c->name##_hashed != 0,                                             \
+                      .sector = c->name##_line},
+#include "tables/caches.def"
+    };
+#define MISSES(name, what, least_sector, most)                                                     \
+    if (c->name##_sector) shape[SHAPE_##name].sector = c->name##_sector;                           \
+    shape[SHAPE_##name].mshrs = c->name##_mshrs;
+#include "tables/caches.def"
+    return shape[which];
 }
 
 uint32_t config_units(const struct config *c, enum unit kind) {

@@ -2,6 +2,7 @@
 #ifndef SMMUX_CONFIG_H
 #define SMMUX_CONFIG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/errors.h"
@@ -26,12 +27,29 @@ struct config {
 #include "tables/classes.def"
 };
 
+/* The caches, in the order of caches.def. */
+enum config_cache {
+#define CACHE(name, what, without, most, least_line, most_line) SHAPE_##name,
+#include "tables/caches.def"
+    SHAPE_COUNT
+};
+
+/* What makes a cache. */
+struct cache_shape {
+    uint32_t bytes, line, ways; /* bytes = sets * ways * line; any number of sets */
+    uint32_t sector;            /* bytes per valid bit; at most 8 sectors in a line */
+    uint32_t mshrs;             /* pending misses */
+    bool hashed;                /* set index folds the upper line bits in */
+};
+
 /* The largest value of each parameter, as far as an int can say it: arrays have that length. */
 enum config_most {
 #define PARAM(name, unit, min, max, doc) MOST_##name = (max) < INT32_MAX ? (int)(max) : INT32_MAX,
 #include "tables/config.def"
 };
 
+/* The shape of a cache of the machine. */
+struct cache_shape config_shape(const struct config *c, enum config_cache which);
 /* How many units of a kind an SM has. */
 uint32_t config_units(const struct config *c, enum unit kind);
 /* Refuse parameters outside the ranges of config.def, and those that break a rule of rules.def. */

@@ -186,7 +186,7 @@ static enum error create_local(const struct launch *l, struct machine *m, struct
 static enum error create_preload(const struct launch *l, struct machine *m, struct outcome *out) {
     const bool early = l->management->dynamic && l->cfg->preload_early;
     enum error e = preload_create(&m->preload, m, l->preload, l->preload_count, early, &out->fault);
-    m->flights = l->cfg->credits + PORT_EXTRA;
+    m->flights = l->cfg->credits + port_extra(l->cfg);
     if (e || !m->preload) return e;
     const uint64_t unit = l->cfg->smm_unit, each = (m->static_smem + unit - 1) / unit * unit,
                    all = out->residency * each;

@@ -65,10 +65,7 @@ static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 enum error second_create(struct second **out, const struct config *cfg, struct sm *first,
                          struct port *ports, uint32_t count) {
-    const struct cache_shape shape = {.bytes = cfg->icache2_bytes,
-                                      .line = cfg->icache2_line,
-                                      .ways = cfg->icache2_ways,
-                                      .sector = cfg->icache2_line};
+    const struct cache_shape shape = config_shape(cfg, SHAPE_icache2);
     struct second *s = *out = calloc(1, sizeof *s);
     if (!s) return ERROR_NO_MEMORY;
     s->cfg = cfg;
@@ -84,7 +81,7 @@ enum error second_create(struct second **out, const struct config *cfg, struct s
     s->packet = lines_take(SUPPLY_PACKETS * sizeof *s->packet);
     if (!s->fill || !s->pool || !s->packet) return ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < requests; i++) s->pool[i].next = i + 1 < requests ? i + 1 : NOBODY;
-    const enum error e = cache_init(&s->cache, &shape);
+    const enum error e = cache_init(&s->cache, &shape, false);
     s->last_line = (CODE_BASE + first->last_piece * first->piece_bytes) >> s->cache.line_shift;
     return e;
 }
@@ -99,16 +96,13 @@ void second_destroy(struct second *s) {
 }
 
 enum error third_create(struct third **out, const struct config *cfg) {
-    const struct cache_shape shape = {.bytes = cfg->icache3_bytes,
-                                      .line = cfg->icache2_line,
-                                      .ways = cfg->icache3_ways,
-                                      .sector = cfg->icache2_line};
+    const struct cache_shape shape = config_shape(cfg, SHAPE_icache3);
     if (!cfg->icache3_bytes) return OK;
     struct third *third = *out = calloc(1, sizeof *third);
     if (!third) return ERROR_NO_MEMORY;
     third->cfg = cfg;
-    third->ready = calloc(cfg->icache3_bytes / cfg->icache2_line, sizeof *third->ready);
-    return third->ready ? cache_init(&third->cache, &shape) : ERROR_NO_MEMORY;
+    third->ready = calloc(cfg->icache3_bytes / cfg->icache3_line, sizeof *third->ready);
+    return third->ready ? cache_init(&third->cache, &shape, false) : ERROR_NO_MEMORY;
 }
 
 void third_destroy(struct third *third) {
@@ -373,8 +367,9 @@ bool second_is_busy(const struct second *s) {
 
 /* ---- the third level --------------------------------------------------------------------- */
 
-/* When a line comes that was asked for at cycle t. */
-static uint64_t serve(struct third *third, uint32_t line, uint64_t t, struct counters *n) {
+/* When a line of the second level comes that was asked for at cycle t. */
+static uint64_t serve(struct third *third, uint32_t part, uint64_t t, struct counters *n) {
+    const uint32_t line = part * third->cfg->icache2_line >> third->cache.line_shift;
     const uint64_t hit = t + third->cfg->lat_icache3;
     uint32_t way = cache_find(&third->cache, line);
     if (way == CACHE_NONE) {

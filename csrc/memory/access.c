@@ -32,14 +32,17 @@ CLONES static uint32_t equal_addresses(const uint32_t addr[32], uint32_t lanes) 
 
 /* A line may hold words of several views, and reach beyond them; what lies there is nobody's. */
 NOINLINE static void fill(struct access *a) {
-    const uint64_t line = a->addr[0], end = line + sizeof a->data[0];
+    const uint32_t bytes = a->addr[1];
+    const uint64_t line = a->addr[0], end = line + bytes;
     const struct buffer *b = a->buffer;
     uint8_t *into = (uint8_t *)a->data[0];
     if (line >= b->address && end <= (uint64_t)b->address + b->bytes) {
-        memcpy(into, b->host + (line - b->address), sizeof a->data[0]);
+        if (bytes == sizeof a->data[0])
+            memcpy(into, b->host + (line - b->address), sizeof a->data[0]); /* as most are */
+        else memcpy(into, b->host + (line - b->address), bytes);
         return;
     }
-    memset(into, 0, sizeof a->data[0]);
+    memset(into, 0, bytes);
     do {
         const uint64_t low = b->address, high = low + b->bytes;
         const uint64_t from = line < low ? low : line, to = end > high ? high : end;

@@ -25,7 +25,7 @@ static void cache_set(struct cache *c, uint32_t index, uint32_t line) {
     c->lines[index] = (struct cache_line){.mshr = CACHE_NO_MSHR};
 }
 
-enum error cache_init(struct cache *c, const struct cache_shape *shape) {
+enum error cache_init(struct cache *c, const struct cache_shape *shape, bool data) {
     *c = (struct cache){0};
     assert(!cache_refusal(shape));
     const uint32_t count = shape->bytes / shape->line;
@@ -42,8 +42,8 @@ enum error cache_init(struct cache *c, const struct cache_shape *shape) {
     }
     c->lines = malloc(count * sizeof *c->lines);
     c->number = malloc(count * sizeof *c->number);
-    c->data = shape->data ? malloc(shape->bytes) : NULL;
-    if (!c->lines || !c->number || (shape->data && !c->data)) {
+    c->data = data ? malloc(shape->bytes) : NULL;
+    if (!c->lines || !c->number || (data && !c->data)) {
         cache_free(c);
         return ERROR_NO_MEMORY;
     }
@@ -129,9 +129,11 @@ void cache_put(struct cache *c, uint32_t index, uint32_t line) {
     check_set(c, first_way(c, line));
 }
 
-void cache_invalidate(struct cache *c, uint32_t line) {
+void cache_drop(struct cache *c, uint32_t line, uint32_t sectors) {
     const uint32_t i = cache_find(c, line);
-    if (i != CACHE_NONE) cache_set(c, i, CACHE_NONE);
+    if (i == CACHE_NONE) return;
+    c->lines[i].valid &= (uint8_t)~sectors;
+    if (!c->lines[i].valid) cache_set(c, i, CACHE_NONE);
 }
 
 void cache_clear(struct cache *c) {

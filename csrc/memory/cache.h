@@ -10,18 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/config.h"
 #include "base/errors.h"
 
 #define CACHE_NONE    UINT32_MAX
 #define CACHE_NO_MSHR 0xffffu
-
-/* What makes a cache. */
-struct cache_shape {
-    uint32_t bytes, line, ways; /* bytes = sets * ways * line; any number of sets */
-    uint32_t sector;            /* bytes per valid bit; at most 8 sectors in a line */
-    bool hashed;                /* set index folds the upper line bits in */
-    bool data;                  /* lines hold data */
-};
 
 /* The state of one line, or way, apart from its number: numbers lie side by side for the search. */
 struct cache_line {
@@ -43,8 +36,8 @@ struct cache {
 
 /* Why no cache has that shape; NULL: one has. */
 const char *cache_refusal(const struct cache_shape *shape);
-/* An empty cache of a possible shape. */
-enum error cache_init(struct cache *c, const struct cache_shape *shape);
+/* An empty cache of a possible shape, whose lines hold data or do not. */
+enum error cache_init(struct cache *c, const struct cache_shape *shape, bool data);
 void cache_free(struct cache *c);
 
 /* Check every line: in its set, there once, and empty or not in all respects. */
@@ -61,8 +54,8 @@ uint32_t cache_find(const struct cache *c, uint32_t line);
 uint32_t cache_victim(const struct cache *c, uint32_t line);
 /* Put `line`, with no sector valid, in that way and make it the most recently used. */
 void cache_put(struct cache *c, uint32_t index, uint32_t line);
-/* Drop the line if it is present. */
-void cache_invalidate(struct cache *c, uint32_t line);
+/* Drop sectors of the line if it is present, and the line with the last one that is valid. */
+void cache_drop(struct cache *c, uint32_t line, uint32_t sectors);
 /* Drop all lines. No miss may be pending. */
 void cache_clear(struct cache *c);
 
@@ -76,6 +69,11 @@ static inline uint32_t cache_sectors(const struct cache *c, uint32_t addr, uint3
     uint32_t inside = addr & ((1u << c->line_shift) - 1);
     uint32_t first = inside >> c->sector_shift, last = (inside + bytes - 1) >> c->sector_shift;
     return ((2u << last) - 1) & ~((1u << first) - 1);
+}
+
+/* The mask of all sectors of a line. */
+static inline uint32_t cache_all(const struct cache *c) {
+    return (2u << ((1u << (c->line_shift - c->sector_shift)) - 1)) - 1;
 }
 
 /* Where the data of that way lie. */

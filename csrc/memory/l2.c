@@ -1,62 +1,52 @@
 #include "memory/l2.h"
 
 #include <assert.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 #include "base/bits.h"
 
 enum error l2_init(struct l2 *l, const struct config *cfg) {
     *l = (struct l2){
-        .mshr_count = cfg->l2_mshrs,
         .writebacks = cfg->l2_writebacks,
         .buffers = cfg->l2_writebacks,
         .merge_limit = cfg->l2_merge,
         .fetch_shift = bits_lowest(cfg->l2_fetch),
     };
-    struct cache_shape shape = {
-        .bytes = cfg->l2_bytes / (cfg->partitions * cfg->l2_slices),
-        .line = cfg->l2_line,
-        .ways = cfg->l2_ways,
-        .sector = cfg->l2_sector,
-        .hashed = cfg->l2_hashed != 0,
-    };
-    enum error e = cache_init(&l->cache, &shape);
+    struct cache_shape shape = config_shape(cfg, SHAPE_l2);
+    shape.bytes /= cfg->partitions * cfg->l2_slices;
+    enum error e = cache_init(&l->cache, &shape, false);
     if (!e) e = cleaner_init(&l->cleaner, cfg);
-    if (e) return e;
-    assert(cfg->l2_mshrs <= L2_MAX_MSHRS);
-    l->mshrs = calloc(cfg->l2_mshrs, sizeof *l->mshrs);
-    if (!l->mshrs) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < cfg->l2_mshrs; i++)
-        l->mshrs[i].next_free = (uint16_t)(i + 1 < cfg->l2_mshrs ? i + 1 : CACHE_NO_MSHR);
-    return OK;
+    if (!e) e = misses_init(&l->misses, shape.mshrs, false);
+    return e;
 }
 
 void l2_free(struct l2 *l) {
     cache_free(&l->cache);
     cleaner_free(&l->cleaner);
-    free(l->mshrs);
-    l->mshrs = NULL;
+    misses_free(&l->misses);
 }
 
 #ifdef SMMUX_CHECK
-static void check_pending(const struct l2 *l, uint32_t i) {
-    const struct l2_mshr *m = &l->mshrs[i];
-    assert(m->index < l->cache.sets * l->cache.ways);
-    assert(l->cache.lines[m->index].mshr == i && l->cache.number[m->index] == m->line);
-    assert(m->waiting <= l->merge_limit);
-    assert(m->requested && !(m->arrived & ~m->requested) && m->arrived != m->requested);
-}
-
 void l2_check(const struct l2 *l) {
-    uint8_t idle[L2_MAX_MSHRS] = {0};
-    for (uint32_t i = l->mshr_free; i != CACHE_NO_MSHR; i = l->mshrs[i].next_free) {
-        assert(i < l->mshr_count && !idle[i]);
-        idle[i] = 1;
+    misses_check(&l->misses);
+    for (uint32_t i = 0; i < l->misses.capacity; i++) {
+        const struct miss *m = &l->misses.miss[i];
+        if (!m->used) continue;
+        assert(m->index < l->cache.sets * l->cache.ways && m->waiting <= l->merge_limit);
+        assert(l->cache.lines[m->index].mshr == i && l->cache.number[m->index] == m->line);
     }
-    for (uint32_t i = 0; i < l->mshr_count; i++)
-        if (!idle[i]) check_pending(l, i);
 }
 #endif
+
+_Static_assert(QUEUE_END == XBAR_NONE, "lists of requests end alike");
+
+/* Requests as they wait for sectors. */
+static struct waiters waiters_of(struct request *pool) {
+    return (struct waiters){.records = (uint8_t *)pool,
+                            .size = sizeof *pool,
+                            .link = offsetof(struct request, next),
+                            .want = offsetof(struct request, want)};
+}
 
 /* The sectors in a mask, gaps included. */
 static struct l2_span sector_span(const struct cache *c, uint32_t line, uint32_t mask) {
@@ -96,14 +86,6 @@ static uint32_t allocate(struct l2 *l, uint32_t line, struct l2_work *work) {
     }
     cache_put(&l->cache, i, line);
     return i;
-}
-
-/* Put a request at the end of those that wait for the miss. */
-static void mshr_wait(struct l2_mshr *m, struct request *pool, uint32_t node) {
-    pool[node].next = XBAR_NONE;
-    if (m->waiting++) pool[m->last].next = node;
-    else m->first = node;
-    m->last = node;
 }
 
 /* How many lines of a page the buffers can take at once, beside a victim. */
@@ -163,28 +145,27 @@ static enum l2_answer store(struct l2 *l, const struct lookup *at, bool covers,
 static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
                            const struct lookup *at, struct l2_work *work) {
     uint32_t index = at->index;
-    struct l2_mshr *m;
-    if (index != CACHE_NONE && l->cache.lines[index].mshr != CACHE_NO_MSHR) {
-        m = &l->mshrs[l->cache.lines[index].mshr];
-        if (m->waiting >= l->merge_limit) return L2_BLOCKED;
+    uint32_t number = index == CACHE_NONE ? CACHE_NO_MSHR : l->cache.lines[index].mshr;
+    if (number != CACHE_NO_MSHR) {
+        if (l->misses.miss[number].waiting >= l->merge_limit) return L2_BLOCKED;
         cache_touch(&l->cache, index);
     } else {
-        if (l->mshr_free == CACHE_NO_MSHR) return L2_BLOCKED;
+        if (l->misses.count == l->misses.capacity) return L2_BLOCKED;
         if (index == CACHE_NONE) index = allocate(l, at->line, work);
         else cache_touch(&l->cache, index);
         if (index == CACHE_NONE) return L2_BLOCKED;
-        m = &l->mshrs[l->mshr_free];
-        l->cache.lines[index].mshr = (uint16_t)l->mshr_free;
-        l->mshr_free = m->next_free;
-        *m = (struct l2_mshr){.line = at->line, .index = index};
+        number = misses_start(&l->misses, at->line);
+        l->misses.miss[number].index = index;
+        l->cache.lines[index].mshr = (uint16_t)number;
     }
-    mshr_wait(m, pool, node);
+    struct miss *m = &l->misses.miss[number];
+    miss_wait(m, waiters_of(pool), node);
     struct cache_line *c = &l->cache.lines[index];
     uint32_t missing = at->want & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
     if (missing) {
         missing = fetch_sectors(l, missing) & ~(uint32_t)c->valid & ~(uint32_t)m->requested;
         work->fetch = sector_span(&l->cache, at->line, missing);
-        work->fetch_mshr = (uint32_t)(m - l->mshrs);
+        work->fetch_mshr = number;
         work->fetch_sectors = missing;
         m->requested |= (uint8_t)missing;
         l->stats.misses++;
@@ -222,31 +203,15 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
 }
 
 uint32_t l2_fill(struct l2 *l, struct request *pool, uint32_t mshr, uint32_t sectors) {
-    struct l2_mshr *m = &l->mshrs[mshr];
+    struct miss *m = &l->misses.miss[mshr];
     struct cache_line *c = &l->cache.lines[m->index];
     assert(l->cache.number[m->index] == m->line && c->mshr == mshr);
     m->arrived |= (uint8_t)sectors;
     c->valid |= (uint8_t)sectors;
-
-    uint32_t ready = XBAR_NONE, last_ready = XBAR_NONE, node = m->waiting ? m->first : XBAR_NONE;
-    m->waiting = 0;
-    while (node != XBAR_NONE) {
-        uint32_t next = pool[node].next;
-        if ((pool[node].want & ~(uint32_t)c->valid) == 0) {
-            pool[node].next = XBAR_NONE;
-            if (ready == XBAR_NONE) ready = node;
-            else pool[last_ready].next = node;
-            last_ready = node;
-        } else {
-            mshr_wait(m, pool, node);
-        }
-        node = next;
-    }
+    const uint32_t ready = miss_release(m, waiters_of(pool), c->valid);
     if (m->arrived == m->requested) {
-        assert(!m->waiting);
         c->mshr = CACHE_NO_MSHR;
-        m->next_free = (uint16_t)l->mshr_free;
-        l->mshr_free = mshr;
+        misses_end(&l->misses, mshr);
     }
     return ready;
 }

@@ -17,17 +17,8 @@
 #include "base/errors.h"
 #include "memory/cache.h"
 #include "memory/cleaner.h"
+#include "memory/misses.h"
 #include "memory/xbar.h"
-
-#define L2_MAX_MSHRS 4096u
-
-/* A pending miss: a line on its way from DRAM, and the requests that wait for it. */
-struct l2_mshr {
-    uint32_t line, index; /* line number; place in the cache */
-    uint32_t first, last; /* waiting requests, oldest first */
-    uint16_t waiting, next_free;
-    uint8_t requested, arrived; /* sectors */
-};
 
 struct l2_stats {
     uint64_t accesses, hits, merges, misses, writebacks;
@@ -36,11 +27,9 @@ struct l2_stats {
 struct l2 {
     struct cache cache;
     struct cleaner cleaner;
-    struct l2_mshr *mshrs;
-    uint32_t mshr_count;
-    uint32_t mshr_free;  /* list through next_free */
-    uint32_t writebacks; /* write-back buffers free */
-    uint32_t buffers;    /* all of them */
+    struct misses misses; /* each with a line of its own, which is tied to it */
+    uint32_t writebacks;  /* write-back buffers free */
+    uint32_t buffers;     /* all of them */
     uint32_t merge_limit, fetch_shift;
     struct l2_stats stats;
 };

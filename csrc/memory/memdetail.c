@@ -6,7 +6,7 @@
 #include "base/lines.h"
 #include "memory/partition.h"
 
-_Static_assert(PARTITION_MAX_SLICES == MOST_l2_slices && L2_MAX_MSHRS == MOST_l2_mshrs &&
+_Static_assert(PARTITION_MAX_SLICES == MOST_l2_slices && MISS_NONE > MOST_l2_mshrs &&
                    DRAM_MAX_BANKS == MOST_dram_banks,
                "arrays of a partition hold what config.def allows");
 _Static_assert(1 << XBAR_INDEX_BITS >= MOST_sm_count &&

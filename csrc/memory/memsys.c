@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "memory/coalesce.h"
 #include "memory/memdetail.h"
 #include "memory/memflat.h"
 
@@ -17,6 +18,15 @@ void port_check(const struct port *port) {
     for (uint32_t i = 0; i < port->in_count; i++) assert(port->in[i].access);
 }
 #endif
+
+static uint32_t sectors_of(const struct cache_shape shape) { return shape.line / shape.sector; }
+
+uint32_t port_extra(const struct config *cfg) {
+    const uint32_t sectors =
+        sectors_of(config_shape(cfg, SHAPE_l1)) + sectors_of(config_shape(cfg, SHAPE_tex)) +
+        sectors_of(config_shape(cfg, SHAPE_icache)) + sectors_of(config_shape(cfg, SHAPE_const));
+    return COALESCE_MAX_SEGMENTS + MAX_MISSES * sectors + SUPPLY_PACKETS;
+}
 
 void port_trim(struct port *port) {
     if (port->out_first < port->out_count && 2 * port->out_first < port->out_capacity) return;

@@ -35,6 +35,13 @@ enum access_kind {
     ACCESS_PRELOAD
 };
 
+/* Where answers go, in the order of sinks.def. */
+enum sink {
+#define SINK(id, function, doc) SINK_##id,
+#include "tables/sinks.def"
+    SINK_COUNT
+};
+
 #define MAX_LINE 256u /* bytes of the largest line that holds data; arrays begin at multiples */
 
 /* One device array, or a view of one. Device addresses come from the launcher, never from the host.
@@ -55,8 +62,9 @@ static inline uint8_t *buffer_at(const struct buffer *b, uint32_t address) {
     return offset < b->bytes ? b->host + offset : NULL;
 }
 
-/* Flag of an access that fills a line of a cache. If that is the L1, a load, it copies the line at
- * addr[0], as bytes, to access->data[0]; other caches hold no data, so nothing moves. */
+/* Flag of an access that fills a cache with addr[1] bytes of a line from addr[0] on, the sectors
+ * `sub`. If that is the L1, a load, it copies them to access->data[0]; other caches hold no data,
+ * so nothing moves. */
 #define ACCESS_FILL 0x80u
 
 /* One memory instruction of one warp, alive until its last transaction is answered.
@@ -72,9 +80,10 @@ struct access {
     uint16_t dst[4];                /* destination registers, OPERAND_NONE where unused */
     uint8_t kind;                   /* enum access_kind */
     uint8_t width;                  /* bytes per lane, 1..16 */
-    uint8_t sub;                    /* enum atom_op */
+    uint8_t sub;                    /* enum atom_op; sectors of a fill */
     uint8_t flags;                  /* INSN_SIGNED */
-    uint8_t cache;                  /* enum sm_cache_id this access fills, 0: none */
+    uint8_t sink;                   /* enum sink */
+    uint8_t cache;                  /* of a SINK_CACHE: which enum sm_cache_id, 0 for others */
     uint8_t miss;                   /* its pending miss there */
     _Alignas(64) uint32_t addr[32]; /* device address per lane */
     uint32_t data[4][32]; /* store and atomic operands, word-major; or the line of a fill */
@@ -101,11 +110,13 @@ struct reply {
     struct access *access;
 };
 
+#define MAX_MISSES     64u /* lines on their way to one cache of an SM */
+#define SUPPLY_PACKETS 64u /* of the level behind its instructions and constants */
+
 /* How many transactions an SM can have in flight beyond its credits: the last access may overdraw
- * them by a warp's segments, and the fills of four caches and of the level behind two of them take
- * none. */
-#define SUPPLY_PACKETS 64u
-#define PORT_EXTRA     (32u + 4u * 64u + SUPPLY_PACKETS)
+ * them by a warp's segments, and those that fill its caches, sector by sector at most, take none.
+ */
+uint32_t port_extra(const struct config *cfg);
 
 /* What an SM shows to the memory system: the packets that it has sent in the window, sorted by
  * cycle, and a place for replies, which may come in any order since the SM sorts them. */

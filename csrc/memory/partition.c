@@ -49,7 +49,7 @@ enum error partition_init(struct partition *p, struct xbar *x, const struct conf
         if (e) return e;
     }
     /* Requests that bypass the L2 and the writes of atomics, or what the L2 keeps pending. */
-    uint32_t capacity = 2 * cfg->sm_count * (cfg->credits + PORT_EXTRA + preloads) +
+    uint32_t capacity = 2 * cfg->sm_count * (cfg->credits + port_extra(cfg) + preloads) +
                         cfg->l2_slices * (8 * cfg->l2_mshrs + cfg->l2_writebacks);
     uint32_t phase = (uint32_t)((uint64_t)cfg->t_refi * n / cfg->partitions);
     return dram_init(&p->dram, cfg, capacity, phase);

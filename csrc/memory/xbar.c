@@ -132,7 +132,7 @@ enum error xbar_init(struct xbar *x, const struct config *cfg, uint32_t preloads
         .sent = true, /* TPCs may send before the first pass */
     };
     addrmap_init(&x->map, cfg);
-    const uint32_t share = cfg->sms_per_tpc * (cfg->credits + PORT_EXTRA + preloads);
+    const uint32_t share = cfg->sms_per_tpc * (cfg->credits + port_extra(cfg) + preloads);
     x->pool = malloc((size_t)x->tpcs * share * sizeof *x->pool);
     if (!x->pool || !place(x)) {
         xbar_free(x);

@@ -54,6 +54,7 @@ struct access *global_new_access(struct sm *sm) {
     assert(sm->access_free < sm->m->flights); /* there is one for all in flight */
     struct access *a = &sm->accesses[sm->access_free];
     sm->access_free = sm->access_next[sm->access_free];
+    a->sink = SINK_REGISTERS;
     a->cache = 0;
     a->dst[0] = OPERAND_NONE;
     return a;
@@ -186,15 +187,16 @@ static ALWAYS_INLINE uint32_t segments_of(const struct memop *op, enum sm_cache_
 }
 
 /* How many credits these segments take; CACHE_NONE if the cache has too many pending misses. */
-static uint32_t need_of(const struct sm *sm, enum sm_cache_id cache, const struct segment *seg,
-                        uint32_t n) {
-    return cache ? smcache_missing(sm, cache, seg, n) : n;
+static uint32_t need_of(const struct sm *sm, enum sm_cache_id cache, const uint32_t addr[32],
+                        const struct segment *seg, uint32_t n) {
+    return cache ? smcache_missing(sm, cache, addr, seg, n) : n;
 }
 
-/* Are there credits for so many segments? All there are will do for an access that needs more. */
-static bool has_room(const struct sm *sm, uint32_t need) {
-    const uint32_t credits = sm->m->cfg->credits;
-    return need != CACHE_NONE && sm->credits >= (int32_t)(need < credits ? need : credits);
+/* Are there credits for so many segments, and those that wait for a tile? All there are will do for
+ * an access that needs more. */
+static ALWAYS_INLINE bool has_room(const struct sm *sm, uint32_t need, uint32_t waits) {
+    const uint32_t credits = sm->m->cfg->credits, all = need + waits;
+    return need != CACHE_NONE && sm->credits >= (int32_t)(all < credits ? all : credits);
 }
 
 /* Let a warp with a claim sleep until a reply makes room. */
@@ -203,8 +205,9 @@ static void starve(struct sm *sm, uint32_t warp) {
     sm->starved |= 1ull << warp;
 }
 
-/* Keep the segments of an access for which there is no room. The warp sleeps until a reply after
- * which there may be some, so that it does not issue again only to find that there is still none.
+/* Keep the segments of an access for which there is no room; lines of a tile may come meanwhile.
+ * The warp sleeps until a reply after which there may be some, so that it does not issue again only
+ * to find that there is still none.
  */
 static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n,
                   uint32_t need) {
@@ -214,6 +217,7 @@ static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment
     c->need = need;
     c->fills = op->sm->caches[cache].fills;
     memcpy(c->segment, seg, n * sizeof *seg);
+    if (cache) memcpy(c->addr, op->addr, sizeof c->addr);
     op->sm->claiming |= 1ull << op->warp;
     starve(op->sm, op->warp);
     return false;
@@ -224,10 +228,10 @@ static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment
 static bool can_serve(const struct sm *sm, struct claim *c) {
     const uint64_t fills = sm->caches[c->cache].fills;
     if (c->fills != fills) {
-        c->need = need_of(sm, (enum sm_cache_id)c->cache, c->segment, c->count);
+        c->need = need_of(sm, (enum sm_cache_id)c->cache, c->addr, c->segment, c->count);
         c->fills = fills;
     }
-    return has_room(sm, c->need);
+    return has_room(sm, c->need, 0);
 }
 
 /* Let the warps whose turn comes next sleep at once if there is no room for their claims, either:
@@ -288,76 +292,69 @@ static bool has_tile(const struct memop *op) {
     return p && p->loads[op->pc] && op->sm->blocks[op->w->block].tile_lines;
 }
 
-/* Issue a load of a block with a tile. The lanes whose lines the tile has, or is to have, are
- * served from shared memory, at its speed; the others in the usual way, behind them. */
-NOINLINE static bool issue_tiled(struct memop *op, const struct buffer *buffer) {
-    struct sm *sm = op->sm;
-    const struct config *cfg = sm->m->cfg;
-    struct segment seg[COALESCE_MAX_SEGMENTS];
-    struct tile_share share;
-    tiles_look(op, &share);
-    const uint32_t rest = op->active & ~share.lanes;
-    const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
-    const uint32_t n = segments_of(op, cache, rest, seg), need = need_of(sm, cache, seg, n);
-    if (need == CACHE_NONE || !has_room(sm, need + share.waits))
-        return claim(op, cache, seg, n, need); /* lines of the tile may come meanwhile */
-    struct access *a = describe(op, buffer);
-    count_global(op, seg, n);
-    const uint32_t clocks = n ? coalesce_clocks(cfg, op->addr, rest, op->u->width, seg, n) : 0;
-    const uint32_t apart = n > 1 ? (clocks - cfg->issue_global) / (n - 1) : 0;
-    const uint64_t begin = op->t + share.busy, at = begin + cfg->lat_global;
-    uint32_t pending = tiles_read(op, a, &share);
-    pending +=
-        cache ? smcache_load(sm, cache, a, seg, n, at, apart) : send_all(op, a, seg, n, at, apart);
-    lsu_charge(op, share.busy + clocks);
+/* The instruction has issued: its values come with what is pending, or are there at a cycle. */
+static ALWAYS_INLINE void issued(struct memop *op, struct access *a, uint32_t pending,
+                                 uint64_t ready) {
     if (pending) {
         await(op, a, pending);
     } else {
-        const uint64_t near = share.lanes ? begin - cfg->issue_shared + cfg->lat_shared : 0,
-                       far = n ? begin + clocks - cfg->issue_global + cfg->lat_l1 : 0;
-        set_ready(sm, a, near > far ? near : far);
-        global_free_access(sm, a);
+        set_ready(op->sm, a, ready);
+        global_free_access(op->sm, a);
     }
     memop_next(op);
-    tiles_pass(sm, op->warp);
+}
+
+/* Nobody takes part: the unit is held, and that is all. */
+static bool issue_empty(struct memop *op) {
+    lsu_charge(op, op->sm->m->cfg->issue_global);
+    memop_next(op);
+    if (op->sm->m->preload) tiles_pass(op->sm, op->warp);
     return true;
 }
 
-bool global_issue(struct memop *op) {
+/* If their block has a tile, lanes whose lines that has, or is to have, are served from shared
+ * memory, at its speed; the others behind them, by a cache or in transactions of their own. */
+static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, const bool tiled) {
     struct sm *sm = op->sm;
     const struct config *cfg = sm->m->cfg;
-    const struct buffer *buffer;
     struct segment seg[COALESCE_MAX_SEGMENTS];
-    if (!op->active) {
-        lsu_charge(op, cfg->issue_global);
-        memop_next(op);
-        if (sm->m->preload) tiles_pass(sm, op->warp);
-        return true;
-    }
-    if (!global_addresses(op, &buffer)) return false;
-    if (has_tile(op)) return issue_tiled(op, buffer);
+    struct tile_share share = {.lanes = 0};
+    if (tiled) tiles_look(op, &share);
     const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
-    const uint32_t n = segments_of(op, cache, op->active, seg), need = need_of(sm, cache, seg, n);
-    if (!has_room(sm, need)) return claim(op, cache, seg, n, need);
+    const uint32_t rest = op->active & ~share.lanes, n = segments_of(op, cache, rest, seg),
+                   need = need_of(sm, cache, op->addr, seg, n);
+    if (!has_room(sm, need, share.waits)) return claim(op, cache, seg, n, need);
     struct access *a = describe(op, buffer);
     count_global(op, seg, n);
     if (op->u->op == OP_TEX) read_now(a);
     if (!is_load(op->u->op) && sm->caches[CACHE_DATA].present) smcache_store(sm, seg, n);
-    const uint64_t at = op->t + cfg->lat_global;
-    const uint32_t clocks = coalesce_clocks(cfg, op->addr, op->active, op->u->width, seg, n);
+    const bool alone = !tiled || n; /* lanes are left for the cache or memory */
+    const uint32_t clocks = alone ? coalesce_clocks(cfg, op->addr, rest, op->u->width, seg, n) : 0;
     const uint32_t later = clocks - cfg->issue_global, apart = n > 1 ? later / (n - 1) : 0;
-    const uint32_t pending =
+    const uint64_t begin = op->t + share.busy, at = begin + cfg->lat_global;
+    const uint32_t near = tiled ? tiles_read(op, a, &share) : 0;
+    const uint32_t far =
         cache ? smcache_load(sm, cache, a, seg, n, at, apart) : send_all(op, a, seg, n, at, apart);
-    lsu_charge(op, clocks);
-    if (pending) {
-        await(op, a, pending);
-    } else { /* every line was there */
-        const uint32_t latency = cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1;
-        set_ready(sm, a, op->t + latency + later);
-        global_free_access(sm, a);
+    lsu_charge(op, share.busy + clocks);
+    uint64_t ready = begin + later + (cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1);
+    if (share.lanes) {
+        const uint64_t shared = begin - cfg->issue_shared + cfg->lat_shared;
+        if (!n || shared > ready) ready = shared;
     }
-    memop_next(op);
+    issued(op, a, near + far, ready);
+    if (tiled) tiles_pass(sm, op->warp);
     return true;
+}
+
+NOINLINE static bool issue_tiled(struct memop *op, const struct buffer *buffer) {
+    return issue(op, buffer, true);
+}
+
+bool global_issue(struct memop *op) {
+    const struct buffer *buffer;
+    if (!op->active) return issue_empty(op);
+    if (!global_addresses(op, &buffer)) return false;
+    return has_tile(op) ? issue_tiled(op, buffer) : issue(op, buffer, false);
 }
 
 bool global_const(struct memop *op, uint32_t busy) {
@@ -365,8 +362,8 @@ bool global_const(struct memop *op, uint32_t busy) {
     struct segment seg[COALESCE_MAX_SEGMENTS];
     const uint32_t line = 1u << sm->caches[CACHE_CONST].cache.line_shift;
     const uint32_t n = coalesce_lines(op->addr, op->active, line, seg);
-    const uint32_t need = need_of(sm, CACHE_CONST, seg, n);
-    if (!has_room(sm, need)) return claim(op, CACHE_CONST, seg, n, need);
+    const uint32_t need = need_of(sm, CACHE_CONST, op->addr, seg, n);
+    if (!has_room(sm, need, 0)) return claim(op, CACHE_CONST, seg, n, need);
     struct access *a = describe(op, NULL);
     a->data[0][0] = sm->m->cfg->lat_const + busy - sm->m->cfg->issue_const;
     const uint32_t pending =
@@ -374,13 +371,7 @@ bool global_const(struct memop *op, uint32_t busy) {
     sm->count.const_accesses++;
     if (sm->records) record_access(op, CONST_BASE);
     lsu_charge(op, busy);
-    if (pending) {
-        await(op, a, pending);
-    } else {
-        set_ready(sm, a, op->t);
-        global_free_access(sm, a);
-    }
-    memop_next(op);
+    issued(op, a, pending, op->t);
     return true;
 }
 
@@ -393,7 +384,7 @@ static void wake_starved(struct sm *sm, uint64_t t) {
     for (uint64_t left = sm->starved; left; left &= left - 1) {
         const uint32_t w = (uint32_t)__builtin_ctzll(left);
         const struct claim *c = &sm->claims[w];
-        if (c->fills == sm->caches[c->cache].fills && !has_room(sm, c->need)) continue;
+        if (c->fills == sm->caches[c->cache].fills && !has_room(sm, c->need, 0)) continue;
         sm->starved &= ~(1ull << w);
         warp_wait(sm, w, t, WAIT_CREDITS);
     }
@@ -429,14 +420,11 @@ void global_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     block_access_done(sm, w->block, t);
 }
 
-/* A line has come, for a tile or a cache. */
-NOINLINE static void take_line(struct sm *sm, struct access *a, uint64_t t) {
-    if (a->cache == CACHE_TILES) tiles_fill(sm, a, t);
-    else smcache_fill(sm, a, t);
-}
-
 void global_reply(struct sm *sm, const struct reply *r) {
-    if (r->access->cache) take_line(sm, r->access, r->cycle);
-    else global_segment_done(sm, r->access, r->cycle);
+    static void (*const sinks[SINK_COUNT])(struct sm *, struct access *, uint64_t) = {
+#define SINK(id, function, doc) function,
+#include "tables/sinks.def"
+    };
+    sinks[r->access->sink](sm, r->access, r->cycle);
     if (sm->starved) wake_starved(sm, r->cycle);
 }

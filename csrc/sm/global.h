@@ -10,6 +10,7 @@ struct claim {
     uint32_t need;         /* credits, CACHE_NONE: too many misses are pending */
     uint64_t fills; /* of the cache until then; without a further one the need does not fall */
     struct segment segment[COALESCE_MAX_SEGMENTS];
+    uint32_t addr[32]; /* of the lanes, if a cache serves them */
 };
 
 /* Issue a global, local or texture access; false if it has to wait for room, or faulted. */

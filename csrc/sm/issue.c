@@ -134,7 +134,7 @@ static ALWAYS_INLINE bool issue_alu(struct sm *sm, uint32_t warp, const struct u
 
 /* Hold the unit that an instruction takes, and return which one that is. */
 static ALWAYS_INLINE uint32_t take_unit(struct sm *sm, const struct subcore *s, const struct uop *u,
-                                        uint64_t t) {
+                                        uint64_t t, const bool special) {
     uint32_t unit = u->unit, interval = u->interval;
     if (unit == UNIT_EITHER) {
         const uint8_t *either = sm->m->program->either;
@@ -142,7 +142,8 @@ static ALWAYS_INLINE uint32_t take_unit(struct sm *sm, const struct subcore *s, 
         unit = either[busy];
         if (busy) interval = sm->m->cfg->fmul_on_sfu;
     }
-    subcore_take(sm, s, unit, t + interval);
+    if (special) subcore_take(sm, s, unit, t + interval);
+    else sm->units.free[s->unit[unit]] = t + interval;
     return unit;
 }
 
@@ -168,7 +169,7 @@ NOINLINE static void keep_slot(struct sm *sm, const struct subcore *s, uint64_t 
 
 /* Issue the warp's next instruction; false if it has to wait after all, for credits, or faulted. */
 static ALWAYS_INLINE bool issue(struct sm *sm, const struct subcore *s, uint32_t warp, uint64_t t,
-                                const bool observed, const bool sfu_slots) {
+                                const bool observed, const bool sfu_slots, const bool special) {
     const struct warp *w = &sm->warps[warp];
     const uint32_t pc = w->pc;
     const struct uop *u = &sm->m->program->code[pc];
@@ -181,7 +182,7 @@ static ALWAYS_INLINE bool issue(struct sm *sm, const struct subcore *s, uint32_t
         if (observed) note_issue(sm, warp, pc, active, mask);
         return true;
     }
-    const uint32_t unit = take_unit(sm, s, u, t);
+    const uint32_t unit = take_unit(sm, s, u, t, special);
     if (sfu_slots && !is_sfu(sm, unit) && u->path != PATH_LANES) keep_slot(sm, s, t);
     count_issue(sm, active);
     if (observed) note_issue(sm, warp, pc, active, mask);
@@ -230,7 +231,7 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     if (c.t > paid) idle_account(sm, c.warp, paid, c.t);
     if (sfu_slots && c.t > paid) sm->paid = c.t;
     s->slot = c.t;
-    for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, observed, sfu_slots); issued++) {
+    for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, observed, sfu_slots, special); issued++) {
         if (issued) {
             sm->count.dual_issued++;
             break;
@@ -259,7 +260,7 @@ static void special_watched(struct sm *sm, uint32_t scheduler) {
 
 issue_slot *issue_of(const struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
-    if (cfg->sfu_slots || cfg->issue_width > 1 || holds_warps(cfg))
+    if (cfg->sfu_slots || cfg->issue_width > 1 || holds_warps(cfg) || sm->units.several)
         return sm->observed ? special_watched : special;
     return sm->observed ? watched : plain;
 }

@@ -9,7 +9,9 @@ bool sched_can_issue(const struct sm *sm, const struct subcore *s, uint32_t warp
 /* When the first of the ready warps can have its unit. */
 static uint64_t first_unit(const struct sm *sm, const struct subcore *s, uint64_t ready) {
     uint64_t first = NEVER;
-    for (uint32_t unit = 0; unit < sm->m->program->unit_count; unit++)
+    for (uint32_t unit = 0; unit < USUAL_UNITS; unit++)
+        if (ready & sm->users[unit]) first = min64(first, sm->units.free[s->unit[unit]]);
+    for (uint32_t unit = USUAL_UNITS; unit < sm->m->program->unit_count; unit++)
         if (ready & sm->users[unit]) first = min64(first, sched_unit_free(sm, s, unit));
     return first;
 }

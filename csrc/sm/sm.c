@@ -26,8 +26,6 @@ _Static_assert(MAX_WARPS == MOST_max_warps_sm && MAX_BLOCKS == MOST_max_blocks_s
                    MAX_SUBCORES == MOST_schedulers && MAX_MISSES == MOST_l1_mshrs &&
                    MAX_MISSES == MOST_tex_mshrs,
                "arrays of an SM hold what config.def allows");
-_Static_assert(PORT_EXTRA == COALESCE_MAX_SEGMENTS + 4 * MAX_MISSES + SUPPLY_PACKETS,
-               "see memsys.h");
 
 /* The next part of an arena, on cache lines of its own; NULL where parts are only counted. */
 static void *part(uint8_t *arena, size_t *used, size_t count, size_t size) {

@@ -1,43 +1,32 @@
 #include "sm/smcache.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/bits.h"
-#include "kernel/lanes.h"
+#include "base/hints.h"
 #include "sm/global.h"
 #include "sm/scoreboard.h"
 
 /* ---- construction ------------------------------------------------------------------------ */
 
-static enum error init_one(struct sm *sm, enum sm_cache_id id, struct cache_shape shape,
-                           uint32_t mshrs) {
+static enum error init_one(struct sm *sm, enum sm_cache_id id, enum config_cache which) {
+    const struct cache_shape shape = config_shape(sm->m->cfg, which);
     struct sm_cache *c = &sm->caches[id];
     c->present = shape.bytes != 0;
-    c->miss_limit = mshrs;
-    c->miss_free = ~0ull;
-    memset(c->open_miss, NO_MISS, sizeof c->open_miss);
-    shape.sector = shape.line;
-    return c->present ? cache_init(&c->cache, &shape) : OK;
+    c->miss_limit = shape.mshrs ? shape.mshrs : MAX_MISSES;
+    if (!c->present) return OK;
+    const enum error e = cache_init(&c->cache, &shape, id == CACHE_DATA);
+    return e ? e : misses_init(&c->misses, MAX_MISSES, true);
 }
 
 enum error smcache_init(struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
-    const struct cache_shape data = {.bytes = cfg->l1_bytes,
-                                     .line = cfg->l1_line,
-                                     .ways = cfg->l1_ways,
-                                     .hashed = cfg->l1_hashed,
-                                     .data = true};
-    const struct cache_shape texture = {
-        .bytes = cfg->tex_bytes, .line = cfg->tex_line, .ways = cfg->tex_ways};
-    const struct cache_shape code = {
-        .bytes = cfg->icache_bytes, .line = cfg->icache_line, .ways = cfg->icache_ways};
-    const struct cache_shape constant = {
-        .bytes = cfg->const_bytes, .line = cfg->const_line, .ways = cfg->const_ways};
-    enum error e = init_one(sm, CACHE_DATA, data, cfg->l1_mshrs);
-    if (!e) e = init_one(sm, CACHE_TEXTURE, texture, cfg->tex_mshrs);
-    if (!e) e = init_one(sm, CACHE_CODE, code, MAX_MISSES);
-    if (!e) e = init_one(sm, CACHE_CONST, constant, MAX_MISSES);
+    enum error e = init_one(sm, CACHE_DATA, SHAPE_l1);
+    if (!e) e = init_one(sm, CACHE_TEXTURE, SHAPE_tex);
+    if (!e) e = init_one(sm, CACHE_CODE, SHAPE_icache);
+    if (!e) e = init_one(sm, CACHE_CONST, SHAPE_const);
     if (cfg->icache_bytes) {
         const struct program *p = sm->m->program;
         sm->fetch_mask = cfg->fetch_bytes ? MAX_WARPS - 1 : 0;
@@ -49,7 +38,10 @@ enum error smcache_init(struct sm *sm) {
 }
 
 void smcache_free(struct sm *sm) {
-    for (int id = CACHE_DATA; id < CACHE_COUNT; id++) cache_free(&sm->caches[id].cache);
+    for (int id = CACHE_DATA; id < CACHE_COUNT; id++) {
+        cache_free(&sm->caches[id].cache);
+        misses_free(&sm->caches[id].misses);
+    }
 }
 
 void smcache_begin_warp(struct sm *sm, uint32_t warp) {
@@ -63,26 +55,40 @@ static uint32_t line_of(const struct sm_cache *c, uint32_t addr) {
     return addr >> c->cache.line_shift;
 }
 
-/* The bucket of a line: the upper bits of a product, since lines at a stride of a power of two must
- * not share one. */
-static uint8_t *bucket(struct sm_cache *c, uint32_t line) {
-    _Static_assert(MAX_MISSES == 64, "a bucket has six bits");
-    return &c->open_miss[line * 0x9e3779b1u >> 26];
+_Static_assert(QUEUE_END == CACHE_NONE, "lists of waiters end alike");
+
+/* Lanes of accesses as they wait for sectors. */
+static struct waiters waiters_of(struct sm *sm) {
+    return (struct waiters){.records = (uint8_t *)sm->waiters,
+                            .size = sizeof *sm->waiters,
+                            .link = offsetof(struct waiter, next),
+                            .want = offsetof(struct waiter, want)};
 }
 
-/* The open miss of a line; NULL: there is none. */
-static struct miss *find_miss(struct sm_cache *c, uint32_t line) {
-    uint32_t i = *bucket(c, line);
-    while (i != NO_MISS && c->miss[i].line != line) i = c->miss[i].next;
-    return i == NO_MISS ? NULL : &c->miss[i];
+/* Those of some lanes that ask for these sectors of a line. */
+NOINLINE static uint32_t lanes_of(const struct sm_cache *c, const struct access *a, uint32_t lanes,
+                                  uint32_t sectors) {
+    const uint32_t inside = (1u << c->cache.line_shift) - 1;
+    uint32_t found = 0;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        if (sectors >> ((a->addr[lane] & inside) >> c->cache.sector_shift) & 1) found |= 1u << lane;
+    }
+    return found;
 }
 
-/* Let nobody else join a miss: its line is here, or out of date. */
-static void close_miss(struct sm_cache *c, struct miss *m) {
-    uint8_t *link = bucket(c, m->line);
-    while (&c->miss[*link] != m) link = &c->miss[*link].next;
-    *link = m->next;
-    m->open = false;
+static bool is_sectored(const struct sm_cache *c) {
+    return c->cache.sector_shift != c->cache.line_shift;
+}
+
+/* The sectors of a line that some lanes ask for; an access never touches two. */
+static uint32_t sectors_of(const struct sm_cache *c, const uint32_t addr[32], uint32_t lanes) {
+    const uint32_t inside = (1u << c->cache.line_shift) - 1;
+    uint32_t sectors = 0;
+    if (!is_sectored(c)) return 1;
+    for (; lanes; lanes &= lanes - 1)
+        sectors |= 1u << ((addr[bits_lowest(lanes)] & inside) >> c->cache.sector_shift);
+    return sectors;
 }
 
 /* Ask the level behind the caches of instructions and constants for a line. Its answer takes some
@@ -94,93 +100,98 @@ static void ask(struct sm *sm, struct access *a) {
     if (answer < sm->reach) sm->reach = answer;
 }
 
-/* Ask memory, or a level in front of it, for a line. There is a free entry for the miss. */
-static struct miss *start_miss(struct sm *sm, enum sm_cache_id id, const struct buffer *buffer,
-                               uint32_t line, uint64_t at) {
+/* Ask memory, or a level in front of it, for sectors that lie side by side. */
+static void ask_run(struct sm *sm, enum sm_cache_id id, const struct buffer *buffer, uint32_t miss,
+                    uint32_t run, uint64_t at) {
     static const uint8_t kinds[CACHE_COUNT] = {0, ACCESS_LOAD, ACCESS_TEXTURE, ACCESS_FETCH,
                                                ACCESS_FETCH};
-    struct sm_cache *c = &sm->caches[id];
-    assert(c->miss_free && !find_miss(c, line));
-    const uint32_t i = (uint32_t)__builtin_ctzll(c->miss_free);
-    uint8_t *first = bucket(c, line);
-    c->miss[i] = (struct miss){.line = line, .waiters = CACHE_NONE, .next = *first, .open = true};
-    *first = (uint8_t)i;
-    c->miss_free &= c->miss_free - 1;
-    c->miss_count++;
+    const struct sm_cache *c = &sm->caches[id];
+    const uint32_t line = c->misses.miss[miss].line, bytes = bits_count(run)
+                                                             << c->cache.sector_shift;
     struct access *a = global_new_access(sm);
-    const uint32_t bytes = 1u << c->cache.line_shift;
-    a->addr[0] = line << c->cache.line_shift;
+    a->addr[0] = (line << c->cache.line_shift) + (bits_lowest(run) << c->cache.sector_shift);
+    a->addr[1] = bytes;
     a->buffer = buffer;
     a->kind = kinds[id];
     a->width = 4;
     a->flags = ACCESS_FILL;
+    a->sink = SINK_CACHE;
     a->cache = (uint8_t)id;
-    a->miss = (uint8_t)i;
+    a->miss = (uint8_t)miss;
+    a->sub = (uint8_t)run;
     if (a->kind == ACCESS_FETCH && sm->m->cfg->icache2_bytes) {
         ask(sm, a);
-        return &c->miss[i];
+        return;
     }
     global_send(sm, a, a->addr[0], bytes, 1, at);
     sm->count.transactions++;
     sm->count.transaction_bytes += bytes;
-    return &c->miss[i];
 }
 
-void smcache_wait(struct sm *sm, uint32_t *waiters, struct access *a, uint32_t lanes) {
+/* Ask for sectors of a pending line that are not on their way: nobody has asked for them, or they
+ * have come and been replaced since. */
+static void ask_for(struct sm *sm, enum sm_cache_id id, const struct buffer *buffer, uint32_t miss,
+                    uint32_t sectors, uint64_t at) {
+    struct miss *m = &sm->caches[id].misses.miss[miss];
+    m->requested |= (uint8_t)sectors;
+    m->arrived &= (uint8_t)~sectors;
+    while (sectors) {
+        const uint32_t run = sectors & ~(sectors + (sectors & (0 - sectors)));
+        ask_run(sm, id, buffer, miss, run, at);
+        sectors &= ~run;
+    }
+}
+
+/* Ask for all of a line, for which there is a free entry. */
+static void start_line(struct sm *sm, enum sm_cache_id id, uint32_t line, uint64_t at) {
+    struct sm_cache *c = &sm->caches[id];
+    ask_for(sm, id, NULL, misses_start(&c->misses, line), cache_all(&c->cache), at);
+}
+
+/* A record of lanes that wait. */
+static uint32_t new_waiter(struct sm *sm, struct access *a, uint32_t lanes, uint32_t want) {
     const uint32_t i = sm->waiter_free;
     assert(i < sm->m->flights);
     sm->waiter_free = sm->waiters[i].next;
-    sm->waiters[i] = (struct waiter){.access = a, .lanes = lanes, .next = *waiters};
+    sm->waiters[i] =
+        (struct waiter){.access = a, .lanes = lanes, .next = CACHE_NONE, .want = (uint8_t)want};
+    return i;
+}
+
+void smcache_wait(struct sm *sm, uint32_t *waiters, struct access *a, uint32_t lanes) {
+    const uint32_t i = new_waiter(sm, a, lanes, 0);
+    sm->waiters[i].next = *waiters;
     *waiters = i;
 }
 
-/* Put what some lanes of a load ask for, from a line, into their registers. */
-static void read_line(const struct sm_cache *c, const struct access *a, uint32_t lanes,
-                      const uint8_t *line) {
-    const uint32_t inside = (1u << c->cache.line_shift) - 1;
-    access_read(a, lanes, line, a->addr[bits_lowest(lanes)] & ~inside);
-}
-
 #ifdef SMMUX_CHECK
-/* Misses that are open lie each in the bucket of its line, and no line is asked for twice. */
-static uint64_t check_buckets(struct sm_cache *c) {
-    uint64_t listed = 0;
-    for (uint32_t b = 0; b < MAX_MISSES; b++)
-        for (uint32_t i = c->open_miss[b]; i != NO_MISS; i = c->miss[i].next) {
-            assert(i < MAX_MISSES && !(listed >> i & 1));
-            assert(c->miss[i].open && bucket(c, c->miss[i].line) == &c->open_miss[b]);
-            assert(find_miss(c, c->miss[i].line) == &c->miss[i]);
-            listed |= 1ull << i;
-        }
-    return listed;
-}
-
 void smcache_check(const struct sm *sm) {
-    for (int id = CACHE_DATA; id < CACHE_COUNT; id++) {
-        struct sm_cache *c = (struct sm_cache *)&sm->caches[id];
-        if (!c->present) continue;
-        const uint64_t open = check_buckets(c);
-        assert(c->miss_count == bits_count64(~c->miss_free));
-        for (uint32_t i = 0; i < MAX_MISSES; i++)
-            if (!(c->miss_free >> i & 1)) assert(c->miss[i].open == (open >> i & 1));
-        assert(!(open & c->miss_free));
-    }
+    for (int id = CACHE_DATA; id < CACHE_COUNT; id++)
+        if (sm->caches[id].present) misses_check(&sm->caches[id].misses);
 }
 #endif
 
 /* ---- data and texture loads -------------------------------------------------------------- */
 
-uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg,
-                         uint32_t n) {
-    struct sm_cache *c = (struct sm_cache *)&sm->caches[id];
+/* Of wanted sectors of a line those that are not there. */
+static uint32_t absent(const struct sm_cache *c, uint32_t index, uint32_t want) {
+    return index == CACHE_NONE ? want : want & ~(uint32_t)c->cache.lines[index].valid;
+}
+
+uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const uint32_t addr[32],
+                         const struct segment *seg, uint32_t n) {
+    const struct sm_cache *c = &sm->caches[id];
     uint32_t waiting = 0, fresh = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t line = line_of(c, seg[i].addr);
-        if (cache_find(&c->cache, line) != CACHE_NONE) continue;
+        const uint32_t line = line_of(c, seg[i].addr), index = cache_find(&c->cache, line);
+        if (index != CACHE_NONE &&
+            !(is_sectored(c) && absent(c, index, sectors_of(c, addr, seg[i].lanes))))
+            continue;
         waiting++;
-        if (!find_miss(c, line)) fresh++;
+        if (misses_find(&c->misses, line) == MISS_NONE) fresh++;
     }
-    return c->miss_count + fresh > c->miss_limit && fresh && c->miss_count ? CACHE_NONE : waiting;
+    const uint32_t pending = c->misses.count;
+    return pending + fresh > c->miss_limit && fresh && pending ? CACHE_NONE : waiting;
 }
 
 static void count_lines(struct sm *sm, enum sm_cache_id id, uint32_t hits, uint32_t merges,
@@ -196,38 +207,64 @@ static void count_lines(struct sm *sm, enum sm_cache_id id, uint32_t hits, uint3
     *(data ? &n->l1_misses : &n->texture_misses) += misses;
 }
 
-uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
-                      const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart) {
+/* Put what some lanes of a load ask for into their registers, from a line that is there. */
+static void read_line(struct sm_cache *c, const struct access *a, uint32_t lanes, uint32_t index) {
+    if (!lanes || !c->cache.data) return;
+    access_read(a, lanes, cache_data(&c->cache, index),
+                c->cache.number[index] << c->cache.line_shift);
+}
+
+static ALWAYS_INLINE uint32_t load_lines(struct sm *sm, enum sm_cache_id id, struct access *a,
+                                         const struct segment *seg, uint32_t n, uint64_t at,
+                                         uint32_t apart, const bool sectored) {
     struct sm_cache *c = &sm->caches[id];
     uint32_t hits = 0, merges = 0, misses = 0;
     for (uint32_t i = 0; i < n; i++, at += apart) {
         const uint32_t line = line_of(c, seg[i].addr), index = cache_find(&c->cache, line);
-        if (index != CACHE_NONE) {
-            cache_touch(&c->cache, index);
-            if (c->cache.data) read_line(c, a, seg[i].lanes, cache_data(&c->cache, index));
+        const uint32_t want = sectored ? sectors_of(c, a->addr, seg[i].lanes) : 1;
+        const uint32_t away = sectored ? absent(c, index, want) : index == CACHE_NONE;
+        if (index != CACHE_NONE) cache_touch(&c->cache, index);
+        if (!away) {
+            read_line(c, a, seg[i].lanes, index);
             hits++;
             continue;
         }
-        struct miss *m = find_miss(c, line);
-        if (m) merges++;
-        else m = start_miss(sm, id, a->buffer, line, at), misses++;
-        smcache_wait(sm, &m->waiters, a, seg[i].lanes);
+        const uint32_t late = away == want ? seg[i].lanes : lanes_of(c, a, seg[i].lanes, away);
+        read_line(c, a, seg[i].lanes & ~late, index);
+        uint32_t miss = misses_find(&c->misses, line);
+        if (miss == MISS_NONE) miss = misses_start(&c->misses, line);
+        struct miss *m = &c->misses.miss[miss];
+        const uint32_t fresh = away & ~((uint32_t)m->requested & ~(uint32_t)m->arrived);
+        if (fresh) ask_for(sm, id, a->buffer, miss, fresh, at), misses++;
+        else merges++;
+        miss_wait(m, waiters_of(sm), new_waiter(sm, a, late, away));
     }
     count_lines(sm, id, hits, merges, misses);
     return merges + misses;
 }
 
+/* Compiled for caches whose lines come whole, too: their hits are among the hottest lines. */
+uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
+                      const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart) {
+    return is_sectored(&sm->caches[id]) ? load_lines(sm, id, a, seg, n, at, apart, true)
+                                        : load_lines(sm, id, a, seg, n, at, apart, false);
+}
+
 void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n) {
     struct sm_cache *c = &sm->caches[CACHE_DATA];
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t line = line_of(c, seg[i].addr);
-        struct miss *m = find_miss(c, line);
-        cache_invalidate(&c->cache, line);
-        if (m) close_miss(c, m);
+        const uint32_t line = line_of(c, seg[i].addr), miss = misses_find(&c->misses, line);
+        const bool whole = !is_sectored(c);
+        cache_drop(&c->cache, line,
+                   whole ? 1 : cache_sectors(&c->cache, seg[i].addr, seg[i].bytes));
+        if (miss != MISS_NONE) misses_close(&c->misses, miss);
     }
 }
 
 /* ---- instructions and constants ---------------------------------------------------------- */
+
+/* Is there a free entry for a further line? */
+static bool has_entry(const struct sm_cache *c) { return c->misses.count < MAX_MISSES; }
 
 /* Look a piece of the program up and ask for its line if it is not there; where the cache
  * prefetches, for the next line too. */
@@ -244,17 +281,18 @@ static bool look_up(struct sm *sm, uint32_t piece) {
     const uint64_t at = sm->now + sm->m->cfg->lat_global;
     if (index != CACHE_NONE) {
         cache_touch(&c->cache, index);
-    } else if (c->miss_free && !find_miss(c, line)) {
-        start_miss(sm, CACHE_CODE, NULL, line, at);
+    } else if (has_entry(c) && misses_find(&c->misses, line) == MISS_NONE) {
+        start_line(sm, CACHE_CODE, line, at);
         sm->count.icache_misses++;
     }
-    if (sm->m->cfg->icache_prefetch && line < last && c->miss_free &&
-        cache_find(&c->cache, line + 1) == CACHE_NONE && !find_miss(c, line + 1)) {
-        start_miss(sm, CACHE_CODE, NULL, line + 1, at);
+    if (sm->m->cfg->icache_prefetch && line < last && has_entry(c) &&
+        cache_find(&c->cache, line + 1) == CACHE_NONE &&
+        misses_find(&c->misses, line + 1) == MISS_NONE) {
+        start_line(sm, CACHE_CODE, line + 1, at);
         sm->count.icache_prefetches++;
     }
     /* Without a free entry for a miss the next line could not be asked for. */
-    if (index != CACHE_NONE && c->miss_free)
+    if (index != CACHE_NONE && has_entry(c))
         *known = (struct settled){.fills = c->fills, .line = line, .way = index};
     return index != CACHE_NONE;
 }
@@ -289,13 +327,33 @@ uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes) {
 
 /* ---- fills ------------------------------------------------------------------------------- */
 
-/* Put the line of a miss into the cache. */
-static void install(struct sm_cache *c, const struct miss *m, const struct access *fill) {
-    const uint32_t index = cache_victim(&c->cache, m->line);
-    assert(index != CACHE_NONE); /* no miss ties a line here */
-    cache_put(&c->cache, index, m->line);
-    if (c->cache.data)
-        memcpy(cache_data(&c->cache, index), fill->data[0], 1u << c->cache.line_shift);
+/* Put what has come of a line into the cache. */
+static void install(struct sm_cache *c, uint32_t line, const struct access *fill) {
+    uint32_t index = is_sectored(c) ? cache_find(&c->cache, line) : CACHE_NONE;
+    if (index == CACHE_NONE) {
+        index = cache_victim(&c->cache, line);
+        assert(index != CACHE_NONE); /* no miss ties a line here */
+        cache_put(&c->cache, index, line);
+    }
+    c->cache.lines[index].valid |= fill->sub;
+    if (!c->cache.data) return;
+    const uint32_t inside = fill->addr[0] & ((1u << c->cache.line_shift) - 1);
+    memcpy(cache_data(&c->cache, index) + inside, fill->data[0], fill->addr[1]);
+}
+
+/* Hand what has come out to those who wait for it. */
+static void hand_out(struct sm *sm, const struct sm_cache *c, const struct miss *m,
+                     const struct access *fill) {
+    uint32_t node = m->first;
+    for (uint32_t i = 0; i < m->waiting; i++, node = sm->waiters[node].next) {
+        struct waiter *w = &sm->waiters[node];
+        const uint32_t more = w->want & ~(uint32_t)fill->sub; /* they wait for */
+        const uint32_t lanes = more ? lanes_of(c, w->access, w->lanes, fill->sub) : w->lanes;
+        if (c->cache.data && lanes)
+            access_read(w->access, lanes, (const uint8_t *)fill->data[0], fill->addr[0]);
+        w->lanes &= ~lanes;
+        w->want = (uint8_t)more;
+    }
 }
 
 /* The list of those that wait, first come first: they were put in front of it. */
@@ -316,19 +374,17 @@ static void wake_fetchers(struct sm *sm, uint32_t line, uint64_t t) {
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if (sm->wait[w] == WAIT_FETCH && sm->ready_at[w] == NEVER &&
             sm->warps[w].state == WARP_RUNNING &&
-            (sm->awaited[w] == line || !find_miss(c, sm->awaited[w])))
+            (sm->awaited[w] == line || misses_find(&c->misses, sm->awaited[w]) == MISS_NONE))
             warp_refresh(sm, w, sm->floor[w] > t ? sm->floor[w] : t, WAIT_FETCH);
 }
 
-/* Let the accesses of a list go on, with words of the line that has come if it holds any. */
-static void serve(struct sm *sm, uint32_t list, const struct sm_cache *data,
-                  const struct access *fill, uint64_t t) {
+/* Let the accesses of a list go on. */
+static void serve(struct sm *sm, uint32_t list, uint64_t t) {
     while (list != CACHE_NONE) {
         const struct waiter w = sm->waiters[list];
         sm->waiters[list].next = sm->waiter_free;
         sm->waiter_free = list;
         list = w.next;
-        if (data) read_line(data, w.access, w.lanes, (const uint8_t *)fill->data[0]);
         global_segment_done(sm, w.access, t);
     }
 }
@@ -336,23 +392,21 @@ static void serve(struct sm *sm, uint32_t list, const struct sm_cache *data,
 void smcache_serve(struct sm *sm, uint32_t *waiters, uint64_t t) {
     const uint32_t list = reversed(sm, *waiters);
     *waiters = CACHE_NONE;
-    serve(sm, list, NULL, NULL, t);
+    serve(sm, list, t);
 }
 
 void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     struct sm_cache *c = &sm->caches[fill->cache];
-    struct miss *m = &c->miss[fill->miss];
-    assert(!(c->miss_free >> fill->miss & 1));
-    uint32_t list = reversed(sm, m->waiters);
-    if (m->open) {
-        install(c, m, fill);
-        close_miss(c, m);
-    }
+    struct miss *m = &c->misses.miss[fill->miss];
+    const uint32_t line = m->line;
+    if (m->open) install(c, line, fill);
+    m->arrived |= fill->sub;
+    hand_out(sm, c, m, fill);
+    const uint32_t list = miss_release(m, waiters_of(sm), m->arrived);
+    if (m->arrived == m->requested) misses_end(&c->misses, fill->miss);
     if (fill->cache == CACHE_CODE && !sm->fetch_mask) sm->fetched[0] = CACHE_NONE;
-    c->miss_free |= 1ull << fill->miss;
-    c->miss_count--;
     c->fills++;
-    serve(sm, list, c->cache.data ? c : NULL, fill, t);
-    if (fill->cache == CACHE_CODE) wake_fetchers(sm, m->line, t);
+    serve(sm, list, t);
+    if (fill->cache == CACHE_CODE) wake_fetchers(sm, line, t);
     global_free_access(sm, fill);
 }

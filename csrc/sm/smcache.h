@@ -1,6 +1,7 @@
 /* The caches of an SM: L1 with data, texture, instructions, constants.
  *
- * Lines come in when their reply does. L1 values are those of the partition when the line
+ * Sectors of lines come in when their reply does; those of one line that one access misses and that
+ * lie side by side are one transaction. L1 values are those of the partition when the line
  * was read there, whatever happens to the line afterwards; texture and constant values are
  * those at launch, so that their caches need tags alone. */
 #ifndef SMMUX_SMCACHE_H
@@ -12,40 +13,28 @@
 #include "base/errors.h"
 #include "memory/cache.h"
 #include "memory/coalesce.h"
-
-#define MAX_MISSES 64u
-#define NO_MISS    0xffu
+#include "memory/misses.h"
 
 struct access;
 struct sm;
 
 /* The caches of an SM; 0 stands for none. */
 enum sm_cache_id { CACHE_DATA = 1, CACHE_TEXTURE, CACHE_CODE, CACHE_CONST, CACHE_COUNT };
-#define CACHE_TILES CACHE_COUNT /* what fills a tile, which is no cache (preload.h) */
 
-/* A line on its way to a cache of the SM. */
-struct miss {
-    uint32_t line;    /* number */
-    uint32_t waiters; /* list of accesses that want words of it */
-    uint8_t next;     /* in its bucket, where it is while open; NO_MISS: the last one */
-    bool open;        /* a store to the line closes it: later loads must ask again */
-};
-
-/* Lanes of an access that wait for a line. */
+/* Lanes of an access that wait for sectors of a line, or for a line of a tile. */
 struct waiter {
     struct access *access;
     uint32_t lanes, next;
+    uint8_t want; /* sectors that have not come */
 };
 
-/* L1, texture, instruction or constant cache with its pending misses (smcache.c). */
+/* L1, texture, instruction or constant cache with its pending misses. */
 struct sm_cache {
     struct cache cache;
+    struct misses misses;
     bool present;
-    uint32_t miss_limit, miss_count;
-    uint64_t fills;                /* lines that have come so far */
-    uint64_t miss_free;            /* bit per entry that is not in use */
-    uint8_t open_miss[MAX_MISSES]; /* the open ones, by a hash of the line */
-    struct miss miss[MAX_MISSES];
+    uint32_t miss_limit;
+    uint64_t fills; /* how often sectors have come so far */
 };
 
 /* A line that an SM asks of the level behind its caches of instructions and constants. */
@@ -75,21 +64,22 @@ bool smcache_fetch(struct sm *sm, uint32_t warp, uint32_t piece);
 void smcache_begin_warp(struct sm *sm, uint32_t warp);
 /* The further latency of a constant access to these addresses, where no second level is. */
 uint32_t smcache_const(struct sm *sm, const uint32_t addr[32], uint32_t lanes);
-/* How many lines a load would have to wait for; CACHE_NONE if too many misses are pending for it.
+/* How many lines a load would have to wait for sectors of; CACHE_NONE if too many misses are
+ * pending for it.
  */
-uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const struct segment *seg,
-                         uint32_t n);
-/* Take the lines that are there, and wait for the others, which are asked for from cycle `at` on,
- * so many clocks apart; returns how many those are. */
+uint32_t smcache_missing(const struct sm *sm, enum sm_cache_id id, const uint32_t addr[32],
+                         const struct segment *seg, uint32_t n);
+/* Take the sectors that are there, and wait for the others, which are asked for from cycle `at` on,
+ * those of each line so many clocks apart; returns how many lines those are of. */
 uint32_t smcache_load(struct sm *sm, enum sm_cache_id id, struct access *a,
                       const struct segment *seg, uint32_t n, uint64_t at, uint32_t apart);
-/* Let the L1 forget the lines that a store or an atomic changes. */
+/* Let the L1 forget the sectors that a store or an atomic changes. */
 void smcache_store(struct sm *sm, const struct segment *seg, uint32_t n);
 /* Let some lanes of an access wait for a line, as the first of the list. */
 void smcache_wait(struct sm *sm, uint32_t *waiters, struct access *a, uint32_t lanes);
 /* The line has come: take all from the list, first come first, and let their accesses go on. */
 void smcache_serve(struct sm *sm, uint32_t *waiters, uint64_t t);
-/* Put a line that has come into its cache, and serve the accesses that wait for it. */
+/* Put what has come of a line into its cache, and serve the accesses that wait for that. */
 void smcache_fill(struct sm *sm, struct access *fill, uint64_t t);
 
 #endif

@@ -58,7 +58,7 @@ static void ask(struct sm *sm, const struct block *b, uint32_t line, uint32_t ta
     a->buffer = NULL;
     a->mask = tag;
     a->kind = ACCESS_PRELOAD;
-    a->cache = CACHE_TILES;
+    a->sink = SINK_TILE;
     a->warp = (uint16_t)(b - sm->blocks);
     assert(port->ahead_count < preload_tags(sm->m->cfg));
     port->ahead[port->ahead_count++] = (struct packet){.cycle = t,

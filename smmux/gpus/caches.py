@@ -19,6 +19,15 @@ _ALL: dict[str, Value] = {
     "tex_line": (128, "GS302; GS-480"),
     "tex_mshrs": (64, "GS302; MODEL"),  # 128 entries there; more than 64 lines an SM cannot have in flight here
     "l1_line": (128, "PG55 G.4.2"),
+    # Lines of these caches come whole; sets are numbered by the lowest bits of the line.
+    "l1_sector": (0, "PG55 G.4.2"),
+    "tex_sector": (0, "GS302"),
+    "tex_hashed": (0, "MODEL"),
+    "icache_hashed": (0, "MODEL"),
+    "icache2_hashed": (0, "MODEL"),
+    "icache3_hashed": (0, "MODEL"),
+    "icache3_line": (256, "MEM Wong"),
+    "const_hashed": (0, "MODEL"),
 }
 
 GT200: dict[str, Value] = {

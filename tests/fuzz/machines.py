@@ -108,12 +108,15 @@ def _make_fit(rng: Random, config: list[int]) -> None:
     for cache in ("l1", "tex", "icache", "const"):
         line = power(f"{cache}_line")
         put(f"{cache}_bytes", rng.choice((0, 1)) * sets * config[INDEX[f"{cache}_ways"]] * line)
+        if f"{cache}_sector" in INDEX:
+            put(f"{cache}_sector", rng.choice((0, line, max(line // rng.choice((2, 4, 8)), 32))))
     fetched = put("fetch_bytes", rng.choice((0, 32, 64, config[INDEX["icache_line"]])))
     put("fetch_bytes", min(fetched, config[INDEX["icache_line"]]))
     put("fetch_control", min(config[INDEX["fetch_control"]], max(fetched - config[INDEX["insn_bytes"]], 0), 16))
     line = max(power("icache2_line"), config[INDEX["icache_line"]], config[INDEX["const_line"]])
     put("icache2_line", line)
     second = put("icache2_bytes", rng.choice((0, 1)) * rng.randint(1, 16) * config[INDEX["icache2_ways"]] * line)
+    line = put("icache3_line", max(power("icache3_line"), line))
     put("icache3_bytes", rng.choice((0, second > 0)) * rng.randint(1, 8) * config[INDEX["icache3_ways"]] * line)
     put("icache3_miss", max(config[INDEX["icache3_miss"]], config[INDEX["lat_icache3"]]))
     line = power("l2_line")

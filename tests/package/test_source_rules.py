@@ -149,6 +149,13 @@ def test_the_state_of_an_sm_can_be_read_at_a_glance():
     assert len((ROOT / "csrc" / "sm" / "sm.h").read_text().splitlines()) < 250
 
 
+def test_accesses_to_memory_issue_in_one_way():
+    """Whoever gets the answer: registers, caches, tiles."""
+    assert code_of(ROOT / "csrc" / "sm" / "global.c").count("coalesce_clocks(") == 1
+    assert len(found(r"\bsmcache_load\(", [p for p in C_FILES if p.parent.name == "sm" and p.stem != "smcache"])) == 2
+    assert len(found(r"->sink\]", C_FILES)) == 1
+
+
 def floor(path):
     """The folder of the core in which a file stands, policies too."""
     return path.relative_to(ROOT / "csrc").parts[0]

@@ -1,0 +1,62 @@
+#include "memory/misses.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Buckets are the upper bits of a product, since lines at a stride of a power of two must not share
+ * one. There are as many as entries, or up to twice as many. */
+static enum error create_buckets(struct misses *m) {
+    uint32_t bits = 0;
+    while (1u << bits < m->capacity) bits++;
+    m->bucket_shift = 32 - bits;
+    m->bucket = malloc((1u << bits) * sizeof *m->bucket);
+    if (!m->bucket) return ERROR_NO_MEMORY;
+    memset(m->bucket, 0xff, (1u << bits) * sizeof *m->bucket);
+    return OK;
+}
+
+enum error misses_init(struct misses *m, uint32_t capacity, bool searched) {
+    assert(capacity > 1 || !searched);
+    assert(capacity && capacity < MISS_NONE);
+    *m = (struct misses){.capacity = capacity};
+    m->miss = calloc(capacity, sizeof *m->miss);
+    if (!m->miss) return ERROR_NO_MEMORY;
+    for (uint32_t i = 0; i < capacity; i++)
+        m->miss[i].next = (uint16_t)(i + 1 < capacity ? i + 1 : MISS_NONE);
+    return searched ? create_buckets(m) : OK;
+}
+
+void misses_free(struct misses *m) {
+    free(m->miss);
+    free(m->bucket);
+    m->miss = NULL;
+    m->bucket = NULL;
+}
+
+void misses_close(struct misses *m, uint32_t i) {
+    struct miss *miss = &m->miss[i];
+    uint16_t *link = misses_bucket(m, miss->line);
+    while (*link != i) link = &m->miss[*link].next;
+    *link = miss->next;
+    miss->open = false;
+}
+
+void misses_check(const struct misses *m) {
+#ifdef SMMUX_CHECK
+    uint32_t used = 0, idle = 0;
+    for (uint32_t i = 0; i < m->capacity; i++) {
+        const struct miss *miss = &m->miss[i];
+        if (!miss->used) continue;
+        used++;
+        assert(miss->requested && !(miss->arrived & ~miss->requested));
+        assert(miss->arrived != miss->requested);
+        assert(!miss->open || misses_find(m, miss->line) == i);
+    }
+    for (uint32_t i = m->free; i != MISS_NONE; i = m->miss[i].next) {
+        assert(i < m->capacity && !m->miss[i].used);
+        idle++;
+    }
+    assert(used == m->count && used + idle == m->capacity);
+#endif
+    (void)m;
+}
