@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux.errors import LaunchError
-from smmux.placement import extent, flatten, place
+from smmux.placement import extent, place
 
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
@@ -36,9 +36,12 @@ class Arguments:
     addresses: tuple[int, ...]
 
 
-def pack(program: Program, args: Sequence[Any]) -> Arguments:
-    """Arguments as parameter words and buffers. Raises LaunchError for a value that its parameter cannot take."""
-    values, params = list(flatten(args)), [word for word in program.params if word.type != "high"]
+def pack(program: Program, values: Sequence[Any]) -> Arguments:
+    """Arguments in a row (`placement.flatten`) as parameter words and buffers.
+
+    Raises LaunchError for a value that its parameter cannot take.
+    """
+    params = [word for word in program.params if word.type != "high"]
     if len(values) != len(params):
         raise LaunchError(f"{program.name} takes {len(params)} values, {len(values)} given")
     arrays = [value for value in values if isinstance(value, np.ndarray)]

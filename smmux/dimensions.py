@@ -10,16 +10,29 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from smmux.errors import LaunchError
 
-if TYPE_CHECKING:
-    from smmux.gpus import Gpu
-
-__all__ = ["Dim3", "coordinates", "dim3", "largest"]
+__all__ = ["MAX_BLOCKS", "Dim3", "coordinates", "dim3", "largest"]
 
 Dim3 = tuple[int, int, int]
+
+MAX_BLOCKS = 255
+"""Largest number of blocks in an option: more than any machine lets reside on an SM (32), so that a larger one, which
+would change nothing, is taken for a mistake."""
+
+
+class Limits(Protocol):
+    """What a machine says of the sizes that it takes."""
+
+    @property
+    def compute_capability(self) -> int:
+        """Ten times the compute capability: 20 for 2.0."""
+
+    @property
+    def max_threads_block(self) -> int:
+        """Most threads of a block."""
 
 
 def dim3(what: str, value: int | Sequence[int]) -> Dim3:
@@ -38,7 +51,7 @@ def dim3(what: str, value: int | Sequence[int]) -> Dim3:
     return x, y, z
 
 
-def largest(gpu: Gpu) -> tuple[Dim3, Dim3]:
+def largest(gpu: Limits) -> tuple[Dim3, Dim3]:
     """The largest grid and block of a machine along each axis: Table 12 of the CUDA C Programming Guide [PG55]."""
     capability = gpu.compute_capability
     return (

@@ -8,8 +8,6 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import fields, replace
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -18,15 +16,14 @@ from smmux.device import device_time
 from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer
 from smmux.host import passed
 from smmux.language import KernelOnlyError
-from smmux.launch_options import MAX_BLOCKS, OPTIONS, LaunchOptions, documented
+from smmux.launch_options import OPTIONS, LaunchOptions, documented
 from smmux.overloads import Overload, Overloads
 from smmux.signatures import Mismatch, as_declared
 from smmux.tracebacks import brief
 
 if TYPE_CHECKING:
+    from smmux.compiler.driver.requests import Request
     from smmux.compiler.frontend import FunctionSource, Note
-    from smmux.compiler.launch_facts import Facts
-    from smmux.compiler.options import Options
     from smmux.compiler.program import Program
     from smmux.compiler.signature import Signature
     from smmux.gpus import Gpu
@@ -43,9 +40,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["BoundKernel", "Kernel", "definition_of", "from_source"]
-
-FIRST_WITH_FLOAT64 = 13
-"""Compute capability from which machines have 64-bit floats (CUDA C Programming Guide [PG55], Table 12)."""
 
 
 class Kernel:
@@ -206,26 +200,24 @@ class Kernel:
         for a launch that does not fit the machine, and other subclasses of KernelError for failures in the kernel.
         """
         from smmux import gpus
-        from smmux.launch import launch
+        from smmux.compiler.driver.requests import Request, split
+        from smmux.launch import run
         from smmux.narrowing import for_launch
         from smmux.placement import restored
+        from smmux.prepared import Prepared
 
         self._check_tuple(args)
         machine = gpus.current() if gpu is None else gpus.get(gpu)
-        chosen, rest = _split(options)
+        chosen, rest = split(options, OPTIONS)
         with for_launch(narrow, args, self.definition.parameters) as passed:
             values, signature = self.typed(passed, dynshared)
-            chosen["facts"] = _facts(values, grid, block)
+            prepared = Prepared.of(machine, grid, block, values)
+            chosen = {"facts": prepared.facts, **chosen}
+            request = Request(machine, block, schedule, max_registers, min_blocks, chosen)
             if rest.get("check") == "bounds":
-                most = self._most_registers(machine, block, None, None)
-                checked = self._options(machine, schedule, most, {**chosen, "bounds": True})
-                with restored(values):
-                    program = self._for_launch(signature, checked, machine, block)
-                    launch(program, values, grid, block, machine, **rest)
-            most = self._most_registers(machine, block, max_registers, min_blocks)
-            wanted = self._options(machine, schedule, most, chosen)
-            program = self._for_launch(signature, wanted, machine, block)
-            result = launch(program, values, grid, block, machine, **rest)
+                with restored(prepared.values):
+                    run(self._program(signature, request.checking_bounds()), prepared, rest)
+            result = run(self._program(signature, request), prepared, rest)
         device_time.advance(result.time_us)
         return result
 
@@ -239,13 +231,17 @@ class Kernel:
         """The compiled program for arguments (or a Signature): the one that `simulate` runs if grid, block and options
         are those of its call. Without grid and block it is for all that are not uncommonly large."""
         from smmux import gpus
+        from smmux.compiler.driver.requests import Request, split
+        from smmux.compiler.signature import Signature
+        from smmux.placement import flatten
+        from smmux.prepared import facts_of
 
         machine = gpus.current() if gpu is None else gpus.get(gpu)
         signature = self.signature(args, dynshared)
-        chosen, _ = _split(options)
-        most = self._most_registers(machine, block, max_registers, min_blocks)
-        wanted = self._options(machine, schedule, most, {"facts": _facts(args, grid, block), **chosen})
-        return self._for_launch(signature, wanted, machine, block)
+        chosen, _ = split(options, OPTIONS)
+        values = () if isinstance(args, Signature) else tuple(flatten(args))
+        chosen = {"facts": facts_of(values, grid, block), **chosen}
+        return self._program(signature, Request(machine, block, schedule, max_registers, min_blocks, chosen))
 
     @brief
     def signature(self, args: Sequence[Any] | Signature, dynshared: int = 0) -> Signature:
@@ -305,55 +301,14 @@ class Kernel:
 
         return frontend.portability(self.definition, self.signature(_arguments(args)), Options())
 
-    def _compile(self, signature: Signature, options: Options, machine: Gpu) -> Program:
-        from smmux.compiler import compile
+    def _program(self, signature: Signature, request: Request) -> Program:
+        from smmux.compiler.frontend.python_unit import PythonUnit
 
         if self.device:
             raise KernelOnlyError(f"{self.__name__} is a device function: it is called from kernels")
-        program = compile(self.definition, signature, options)
-        self.overloads.add(signature, Overload(program, machine))
+        program = request.program(PythonUnit(self.definition), signature, self.definition.max_registers)
+        self.overloads.add(signature, Overload(program, request.machine))
         return program
-
-    def _for_launch(self, signature: Signature, options: Options, machine: Gpu, block: Any) -> Program:
-        """The program of a launch, or of any if there is no block.
-
-        The list schedule takes no registers with which a block has no room on an SM, if it has in program order.
-        """
-        from smmux.compiler import compile
-
-        program = self._compile(signature, options, machine)
-        if options.schedule != "source" and program.nregs > (most := _room(machine, block, 1)):
-            ordered = compile(self.definition, signature, replace(options, schedule="source", latencies=()))
-            if ordered.nregs <= most:
-                return self._compile(signature, replace(options, max_registers=most), machine)
-        return program
-
-    def _most_registers(self, machine: Gpu, block: Any, max_registers: int | None, min_blocks: int | None) -> int:
-        """The most registers of a thread: what the launch says, else what the kernel says, else the machine's limit."""
-        most = machine.max_regs_thread
-        if max_registers is not None:
-            most = max_registers
-        elif self.definition.max_registers is not None:
-            most = min(self.definition.max_registers, most)
-        return most if min_blocks is None else min(most, _enough(machine, block, min_blocks))
-
-    def _options(self, machine: Gpu, schedule: str | None, most: int, chosen: Mapping[str, Any]) -> Options:
-        """Compiler options for a machine, whose schedule is the default; latencies matter to the list schedule alone.
-        most: registers of a thread."""
-        from smmux.compiler.options import Options
-
-        schedule = machine.schedule if schedule is None else schedule
-        values: dict[str, Any] = {"schedule": schedule, "fused_mad": bool(machine.fused_mad), "max_registers": most}
-        values["float64"] = machine.compute_capability >= FIRST_WITH_FLOAT64
-        if schedule == "list":
-            from smmux import _core
-
-            beyond = {"global": machine.flat_latency}  # of an idle memory, behind the SM's port: lat_global ends there
-            values["latencies"] = tuple(
-                (name, int(getattr(machine, f"lat_{name}")) + beyond.get(name, 0)) for name in _core.CLASSES
-            )
-            values["issue_interval"] = machine.issue_interval
-        return Options(**{**values, **chosen})
 
     def _repr_html_(self) -> str:
         first = self.definition.node.lineno
@@ -362,62 +317,10 @@ class Kernel:
         return f"<div><b>{name}</b> <small>{place}</small><pre>{text}</pre></div>"
 
 
-def _room(machine: Gpu, block: Any, blocks: int) -> int:
-    """The most registers of a thread with which an SM has room for so many blocks: the machine's limit where there is
-    no block, or one of a size that no machine takes, as the launch will say."""
-    from smmux.occupancy import registers_for
-
-    if block is not None:
-        with suppress(LaunchError):
-            return registers_for(machine, block, blocks)
-    return machine.max_regs_thread
-
-
-def _enough(machine: Gpu, block: Any, min_blocks: int) -> int:
-    """The registers of a thread that the option min_blocks leaves. Raises ConfigError where it has no meaning."""
-    from smmux.compiler.options import FEWEST_REGISTERS
-
-    integer("min_blocks", min_blocks, 1, MAX_BLOCKS)
-    if block is None:
-        raise ConfigError("min_blocks needs the block of a launch: compile(..., grid=..., block=..., min_blocks=...)")
-    most = _room(machine, block, min_blocks)
-    if most < FEWEST_REGISTERS:
-        raise ConfigError(
-            f"min_blocks={min_blocks}: {machine.name} has {machine.regs_sm} registers on an SM, "
-            f"too few for so many blocks of {block} threads"
-        )
-    return most
-
-
-def _facts(args: Sequence[Any] | Signature, grid: Any = None, block: Any = None) -> Facts:
-    """What a launch tells of the integers in a kernel; nothing of sizes that no machine takes, which it will say."""
-    from smmux.compiler.launch_facts import Facts
-    from smmux.compiler.signature import Signature
-    from smmux.dimensions import dim3
-    from smmux.placement import flatten
-
-    with suppress(LaunchError):
-        values = () if isinstance(args, Signature) else flatten(args)
-        return Facts.of_launch(values, grid and dim3("grid", grid), block and dim3("block", block))
-    return Facts()
-
-
 def _arguments(args: tuple[Any, ...]) -> Any:
     from smmux.compiler.signature import Signature
 
     return args[0] if len(args) == 1 and isinstance(args[0], Signature) else args
-
-
-def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of the compiler, and of the launch. Raises ConfigError for any other."""
-    from smmux.compiler.options import Options
-
-    names = {field.name for field in fields(Options)}
-    known = names | set(OPTIONS)
-    for name in options:
-        if name not in known:
-            raise ConfigError(f"there is no option {name!r}{did_you_mean(name, known)}")
-    return {k: v for k, v in options.items() if k in names}, {k: v for k, v in options.items() if k not in names}
 
 
 def definition_of(kernel: Any) -> FunctionSource:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from smmux import _core, faults, gpus, interrupt, management
 from smmux.arguments import pack
-from smmux.compiler.launch_facts import Facts
 from smmux.dimensions import Dim3, dim3, largest
 from smmux.errors import KernelError, LaunchError
 from smmux.gpus import Gpu
 from smmux.launch_options import LaunchOptions, complete, documented, for_core
 from smmux.occupancy import registers_for, static_reserved
-from smmux.placement import flatten
+from smmux.prepared import Prepared
 from smmux.progress import Progress
 from smmux.result import Result
 from smmux.tracebacks import brief
@@ -23,7 +22,7 @@ from smmux.tracebacks import brief
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
 
-__all__ = ["launch"]
+__all__ = ["launch", "run"]
 
 
 @brief
@@ -41,17 +40,23 @@ def launch(
     Raises LaunchError for a launch that does not fit the machine or arguments that do not fit the kernel, ConfigError
     for an option without meaning, and other subclasses of KernelError for failures in the kernel.
     """
+    machine = gpus.current() if gpu is None else gpus.get(gpu)
+    return run(program, Prepared.of(machine, grid, block, args), options)
+
+
+def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Result:
+    """Run a compiled kernel as `launch` does."""
     chosen = complete(options)
     numbers, check = for_core(chosen), chosen["check"]
-    machine = (gpus.current() if gpu is None else gpus.get(gpu)).with_banks(chosen["bank_bytes"])
+    machine = prepared.machine.with_banks(chosen["bank_bytes"])
     interrupt.poll()
     try:
-        grid3, block3 = dim3("grid", grid), dim3("block", block)
+        grid3, block3 = dim3("grid", prepared.grid), dim3("block", prepared.block)
         _check_geometry(machine, grid3, block3)
         reserved = static_reserved(program, machine)
         _check_resources(program, machine, block3, reserved)
-        arguments = pack(program, args)
-        if program.facts and not program.facts.covers(Facts.of_launch(flatten(args), grid3, block3)):
+        arguments = pack(program, prepared.values)
+        if program.facts and not program.facts.covers(prepared.facts):
             raise LaunchError(
                 "the program was compiled for smaller grids, blocks or numbers, which its indices count on: "
                 "use Kernel.simulate, which compiles for the launch"

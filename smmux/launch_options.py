@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from smmux import _core, policies
 from smmux.arguments import Arguments
+from smmux.dimensions import MAX_BLOCKS
 from smmux.errors import ConfigError, did_you_mean, integer
 from smmux.management import Maker, name_of
 
 __all__ = [
     "CHECKS",
     "DEFAULT_MAX_CYCLES",
-    "MAX_BLOCKS",
     "OPTIONS",
     "LaunchOptions",
     "Option",
@@ -43,10 +43,6 @@ CHECKS: Final[Mapping[str | None, int]] = {None: 0, "races": 1, "races-strict": 
 
 DEFAULT_MAX_CYCLES: Final = 1_000_000_000
 """Cycle limit of a run that sets none: 0.7 s of a GTX285, against kernels that spin."""
-
-MAX_BLOCKS: Final = 255
-"""Largest number of blocks in an option: more than any machine lets reside on an SM (32), so that a larger one, which
-would change nothing, is taken for a mistake."""
 
 MAX_WINDOW: Final = 1 << 20
 """Largest window that may be asked for; the core takes at most the largest that is exact, some hundred clocks."""

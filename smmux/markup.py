@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-__all__ = ["html_table"]
+__all__ = ["html_table", "table_of_text"]
 
 
 def html_table(head: Iterable[str], rows: Iterable[Iterable[str]], bold: int | None = None) -> str:
@@ -17,3 +17,10 @@ def html_table(head: Iterable[str], rows: Iterable[Iterable[str]], bold: int | N
         cells = "".join(f"<td style='text-align:right'>{html.escape(text)}</td>" for text in row)
         lines.append(f"<tr{style}>{cells}</tr>")
     return f"<table>{''.join(lines)}</table>"
+
+
+def table_of_text(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """An HTML table that a notebook aligns as its own."""
+    titles = "".join(f"<th>{html.escape(text)}</th>" for text in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"

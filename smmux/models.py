@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from smmux import _core, gpus, pictures
+from smmux import _core, gpus
+from smmux.machines.access_pictures import bank_map, coalescing_map, lane_ranges
 from smmux.markup import html_table
 from smmux.models_memory import (
     Cache,
@@ -124,7 +125,7 @@ class BankAccess:
         return f"<BankAccess {self.passes} passes, {self.conflicts} from conflicts, {self.clk} clk on {self.gpu}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>{pictures.bank_map(self)}"
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{bank_map(self)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +180,10 @@ class Transactions:
         return f"<Transactions {len(self)}: {listed or 'none'}; {self.bytes} bytes on {self.gpu}>"
 
     def _repr_html_(self) -> str:
-        rows = [[str(s.address), str(s.bytes), pictures.lane_ranges(s.lanes)] for s in self.segments]
+        rows = [[str(s.address), str(s.bytes), lane_ranges(s.lanes)] for s in self.segments]
         note = f"{len(self)} transactions, {self.bytes} bytes, efficiency {self.efficiency:.0%} on {self.gpu}"
         table = f"<details><summary>as a table</summary>{html_table(('address', 'bytes', 'lanes'), rows)}</details>"
-        return f"<p>{html.escape(note)}</p>{pictures.coalescing_map(self)}{table}"
+        return f"<p>{html.escape(note)}</p>{coalescing_map(self)}{table}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smmux import _core, gpus, interrupt, pictures
+from smmux import _core, gpus, interrupt
+from smmux.machines import dram_pictures
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -133,7 +134,7 @@ class DramReplay:
 
     def _repr_html_(self) -> str:
         hint = "replay(..., log=True) shows here the rows that were open in each bank"
-        picture = f"<p style='font-size:85%'>{hint}</p>" if self.log is None else pictures.dram_rows(self)
+        picture = f"<p style='font-size:85%'>{hint}</p>" if self.log is None else dram_pictures.dram_rows(self)
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{picture}"
 
 

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smmux import _core, gpus, pictures
+from smmux import _core, gpus
 from smmux.dimensions import dim3
+from smmux.machines.occupancy_picture import occupancy_chart
 from smmux.markup import html_table
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Occupancy:
         rows = [[name, "-" if blocks is None else str(blocks)] for name, blocks in self.limits.items()]
         bold = list(self.limits).index(self.limiter)
         table = html_table(("resource", "blocks allowed"), rows, bold)
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}{pictures.occupancy_chart(self)}"
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}{occupancy_chart(self)}"
 
 
 def occupancy(

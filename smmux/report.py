@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from smmux import pictures
+from smmux.drawing.stall_bars import stall_bars
+from smmux.markup import table_of_text
 from smmux.result import CounterInfo, counter_info, line_counters
-from smmux.svg import COLOURS
+from smmux.results.held_curve import held_curve
 
 if TYPE_CHECKING:
-    from smmux.advice import Advice
     from smmux.result import Comparison, Result
 
-__all__ = ["advice_html", "comparison_html", "counters_page", "result_html"]
+__all__ = ["comparison_html", "counters_page", "result_html"]
 
 _TOP = 10
 """Rows of a table that shows only what is largest."""
@@ -32,10 +32,10 @@ def result_html(result: Result) -> str:
         f"{result.static_residency} with static management), {result.achieved_residency:.2f} on average; "
         f"grid {result.grid}, block {result.block}{ordered}"
     )
-    bars = pictures.stall_bars([("schedulers", result.stalls, 1.0)])
+    bars = stall_bars([("schedulers", result.stalls, 1.0)])
     parts = [f"<p>{head}</p>", _limits(result), bars, _heat_map(result)]
     if result.trace is not None and len(result.trace.events):
-        parts.insert(3, pictures.held_curve(result.trace, int(result.trace.events["sm"][0])))
+        parts.insert(3, held_curve(result.trace, int(result.trace.events["sm"][0])))
     if result.findings is not None:
         parts.append(f"<p>check {html.escape(repr(result.check))}:</p>{result.findings._repr_html_()}")
     parts.append(f"<details><summary>counters</summary>{_counters(result)}</details>")
@@ -80,34 +80,12 @@ def comparison_html(comparison: Comparison) -> str:
         (name, f"{was:,}", f"{now:,}", f"{now / was:.3f}" if was else "", unit)
         for name, unit, was, now in comparison.changes()
     ]
-    most = f"<p>what changed most</p>{_table(head, rows[:_TOP])}" if rows else "<p>no counter differs</p>"
-    rest = f"<details><summary>{len(rows) - _TOP} more</summary>{_table(head, rows[_TOP:])}</details>"
+    most = f"<p>what changed most</p>{table_of_text(head, rows[:_TOP])}" if rows else "<p>no counter differs</p>"
+    rest = f"<details><summary>{len(rows) - _TOP} more</summary>{table_of_text(head, rows[_TOP:])}</details>"
     return (
-        f"<div><p>speedup <b>{comparison.speedup:.3f}</b></p>{_table(('', 'baseline', 'result'), facts)}"
-        f"{pictures.stall_bars(bars)}{most}{rest if rows[_TOP:] else ''}</div>"
+        f"<div><p>speedup <b>{comparison.speedup:.3f}</b></p>{table_of_text(('', 'baseline', 'result'), facts)}"
+        f"{stall_bars(bars)}{most}{rest if rows[_TOP:] else ''}</div>"
     )
-
-
-def advice_html(advice: Advice) -> str:
-    """Diagnosis and conclusion, a table of improvements, one of schemes with bars, and the source of the best one."""
-    most = max([1.0, *(scheme.speedup or 0 for scheme in advice.schemes)])
-    rows = []
-    for scheme in advice.schemes:
-        run, speedup = scheme.result, scheme.speedup or 0
-        bar = f"<div style='width:{120 * speedup / most:.0f}px;height:0.8em;background:{COLOURS[0]}'></div>"
-        cells = (
-            html.escape(scheme.name),
-            html.escape(scheme.verdict),
-            bar if speedup else "",
-            f"{run.residency} &times; {run.threads} threads on an SM" if run is not None else "",
-        )
-        bold = " style='font-weight:bold'" if scheme is advice.best else ""
-        rows.append(f"<tr{bold}>" + "".join(f"<td style='text-align:left'>{cell}</td>" for cell in cells) + "</tr>")
-    lines = [f"<p>{html.escape(line)}</p>" for line in (*advice.diagnosis(), *advice.conclusion())]
-    found = [(each.place, each.source, each.why, each.remedy) for each in advice.improvements]
-    changes = _table(("line", "source", "what it does", "what to do"), found) if found else ""
-    source = f"<details><summary>source of the best kernel</summary><pre>{html.escape(advice.source)}</pre></details>"
-    return f"<div>{''.join(lines)}{changes}<table>{''.join(rows)}</table>{source}</div>"
 
 
 def _limits(result: Result) -> str:
@@ -174,10 +152,4 @@ def _bar(text: str, share: float) -> str:
 def _counters(result: Result) -> str:
     info = counter_info()
     rows = [(name, f"{value:,}", info[name].unit, info[name].doc) for name, value in result.items()]
-    return _table(("counter", "value", "unit", "definition"), rows)
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    titles = "".join(f"<th>{html.escape(text)}</th>" for text in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+    return table_of_text(("counter", "value", "unit", "definition"), rows)

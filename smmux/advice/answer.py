@@ -193,9 +193,9 @@ class Advice:
         return text.page(self)
 
     def _repr_html_(self) -> str:
-        from smmux import report
+        from smmux.advice.advice_page import advice_html
 
-        return report.advice_html(self)
+        return advice_html(self)
 
 
 def _fastest(schemes: Sequence[Scheme]) -> Scheme | None:

@@ -142,6 +142,11 @@ class Storage:
         return self.element * self.elements
 
 
+ANYWHERE = Storage(Space.GLOBAL, -1, "", 1, 1 << 32)
+"""Global memory as a whole, for accesses through pointers, which name no array: their index is the byte address, and
+the machine finds the array argument that it lies in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mem:
     """The memory side of a load, store or atomic.

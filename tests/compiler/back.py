@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.backend import compile_function
+from smmux.compiler.driver.pipeline import compile_function
 from smmux.compiler.ir import (
     Block,
     Function,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smmux import benchmarks, compiler, cuda, float32, gpus
+from smmux import benchmarks, cuda, float32, gpus
+from smmux.compiler.driver.compiling import clear_cache
 from smmux.compiler.options import Options
 from smmux.errors import CompileError
 from tests.compiler.back import TID, Builder, RandomKernel, compiled, imm
@@ -100,7 +101,7 @@ def test_lowering_is_shared_by_budgets_and_schedules(monkeypatch: pytest.MonkeyP
     lowered = []
     lower = frontend.lower
     monkeypatch.setattr(frontend, "lower", lambda *args: lowered.append(args) or lower(*args))
-    compiler.clear_cache()
+    clear_cache()
     benchmark = benchmarks.get("MM")
     arguments = benchmark.problem("tiny").arguments()
     for schedule in SCHEDULES:
@@ -112,7 +113,7 @@ def test_lowering_is_shared_by_budgets_and_schedules(monkeypatch: pytest.MonkeyP
 
 
 def test_compiling_leaves_what_was_prepared_as_it_was() -> None:
-    from smmux.compiler.backend import compile_prepared, prepare
+    from smmux.compiler.driver.pipeline import compile_prepared, prepare
 
     prepared = prepare(RandomKernel(Random(5), 20, 2).function, Options())
     first = compile_prepared(prepared, Options(max_registers=10))

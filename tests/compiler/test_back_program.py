@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from smmux import _core
-from smmux.compiler.backend import compile_function
+from smmux.compiler.driver.pipeline import compile_function
 from smmux.compiler.ir import Function
 from smmux.compiler.options import Options
 from smmux.compiler.program import INSN, UNIFORM

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from smmux import Management, benchmarks, compiler, cuda, float32, gpus, interrupt, models, sweep
+from smmux import Management, benchmarks, cuda, float32, gpus, interrupt, models, sweep
+from smmux.compiler.driver.compiling import clear_cache
 
 
 @cuda.jit
@@ -66,7 +67,7 @@ def compiler_in_a_pool():
 
     def compile_for_ever():
         while True:
-            compiler.clear_cache()
+            clear_cache()
             kernel.compile(arguments, schedule="list", max_registers=40)
 
     with ThreadPoolExecutor(1) as pool:

@@ -12,7 +12,7 @@ from smmux import LaunchError
 from smmux.arguments import pack
 from smmux.compiler.program import INSN, UNIFORM, ParamWord, Program
 from smmux.dimensions import dim3
-from smmux.placement import ALIGNMENT, FIRST_ADDRESS
+from smmux.placement import ALIGNMENT, FIRST_ADDRESS, flatten
 
 
 def program(*types):
@@ -79,12 +79,12 @@ def test_scalars_that_do_not_fit_are_refused(kind, value, message):
 
 def test_number_of_arguments_is_checked():
     with pytest.raises(LaunchError, match="k takes 2 values, 3 given"):
-        pack(program("s32", "s32"), (1, (2, 3)))
+        pack(program("s32", "s32"), tuple(flatten((1, (2, 3)))))
 
 
 def test_tuples_are_flattened_in_order():
     a, b = np.zeros(4, np.float32), np.zeros(4, np.float32)
-    packed = pack(program("s32", "ptr", "f32", "ptr"), (1, (a, (2.0, b))))
+    packed = pack(program("s32", "ptr", "f32", "ptr"), tuple(flatten((1, (a, (2.0, b))))))
     assert packed.words == (1, packed.addresses[0], 0x40000000, packed.addresses[1])
 
 
@@ -94,7 +94,7 @@ def test_none_takes_no_word_and_lenders_of_arrays_are_arrays():
             self.__array_interface__ = array.__array_interface__
 
     array = np.zeros(4, np.float32)
-    packed = pack(program("ptr", "s32"), (None, Lender(array), 3))
+    packed = pack(program("ptr", "s32"), tuple(flatten((None, Lender(array), 3))))
     assert packed.words == (FIRST_ADDRESS, 3)
     packed.buffers[0][0].view(np.float32)[:] = 2
     assert array.tolist() == [2, 2, 2, 2]

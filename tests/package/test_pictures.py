@@ -11,8 +11,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from smmux import Result, cuda, float32, gpus, int32, models, pictures, policies, smm
+from smmux import Result, cuda, float32, gpus, int32, models, policies, smm
 from smmux.errors import ConfigError
+from smmux.machines.access_pictures import bank_map, coalescing_map
+from smmux.machines.dram_pictures import dram_rows, open_rows
+from smmux.machines.occupancy_picture import occupancy_chart
+from smmux.results.held_curve import held_curve
 from smmux.svg import Svg
 from tests.reference import banks
 
@@ -117,7 +121,7 @@ def test_a_bank_map_serves_each_lane_once_in_its_banks_within_the_passes_of_the_
         assert (access.passes, access.ideal) == expected
         assert sum(step.passes for step in access.steps) == expected[0]
         assert sorted(lane for step in access.steps for lane in step.lanes) == lanes
-        picture = pictures.bank_map(access)
+        picture = bank_map(access)
         rows = [text.split(" ", 1)[1] for text in texts(picture) if text.startswith("lane")]
         assert [expanded(row) for row in rows] == [list(step.lanes) for step in access.steps]
         drawn = set()
@@ -154,7 +158,7 @@ def test_a_coalescing_map_shows_each_lane_at_its_address(gpu: str) -> None:
         addresses = (random.integers(0, 200, 32) + 64) * width
         mask = random.random(32) < 0.8
         found = models.coalesce(addresses, width, gpu, mask=mask)
-        picture = pictures.coalescing_map(found)
+        picture = coalescing_map(found)
         lanes = []
         for _, title in shapes(picture):
             lane, address = map(int, re.findall(r"\d+", title))
@@ -175,7 +179,7 @@ def test_a_coalescing_map_shows_each_lane_at_its_address(gpu: str) -> None:
 @pytest.mark.parametrize("gpu", MACHINES)
 def test_an_occupancy_chart_is_the_occupancy_of_every_block_size(gpu: str, dynamic: dict[str, int]) -> None:
     own = models.occupancy(100, 20, 3000, gpu, **dynamic)
-    bars = shapes(pictures.occupancy_chart(own))
+    bars = shapes(occupancy_chart(own))
     sizes = []
     for rect, title in bars:
         threads, blocks, warps = map(int, re.findall(r"\d+", title))
@@ -194,7 +198,7 @@ def test_open_rows_are_those_of_the_commands(gpu: str, page: str) -> None:
     machine = replace(gpus.get(gpu), dram_page=page)
     addresses, write = 64 * random.integers(0, 1 << 12, 300), random.random(300) < 0.3
     replay = models.Dram(machine).replay(addresses, write=write, log=True)
-    rows = pictures.open_rows(replay)
+    rows = open_rows(replay)
     assert len(rows) == replay.activates
     assert sum(len(each.reads) for each in rows) == replay.reads
     assert sum(len(each.writes) for each in rows) == replay.writes
@@ -202,7 +206,7 @@ def test_open_rows_are_those_of_the_commands(gpu: str, page: str) -> None:
         assert all(each.opened < clock <= each.closed for clock in (*each.reads, *each.writes))
     for bank in {each.bank for each in rows}:
         assert all(a.closed < b.opened for a, b in pairwise(each for each in rows if each.bank == bank))
-    drawn = shapes(pictures.dram_rows(replay))
+    drawn = shapes(dram_rows(replay))
     assert [title for _, title in drawn] == [
         f"bank {r.bank}, row {r.row}: clk {r.opened} to {r.closed}, {len(r.reads)} reads, {len(r.writes)} writes"
         for r in rows
@@ -214,7 +218,7 @@ def test_rows_need_the_commands() -> None:
     replay = models.Dram().replay([0, 64])
     assert "log=True" in replay._repr_html_()
     with pytest.raises(ValueError, match="log=True"):
-        pictures.open_rows(replay)
+        open_rows(replay)
 
 
 def test_stall_bars_are_the_counters(runs: tuple[Result, Result]) -> None:
@@ -329,7 +333,7 @@ def test_the_curve_of_held_memory_is_that_of_blocks_and_allocations(blocks: int)
     edges = sorted({cycle for first, last, _ in holds for cycle in (first, last)})
     held = [sum(size for first, last, size in holds if first <= cycle < last) for cycle in edges]
     assert most == max(held) <= 16384
-    path = re.search(r"<path d='M60 90([^']+)Z'", pictures.held_curve(result.trace, sm))
+    path = re.search(r"<path d='M60 90([^']+)Z'", held_curve(result.trace, sm))
     assert path is not None
     moves = [(kind, float(value)) for kind, value in re.findall(r"([HV])([\d.]+)", path[1])]
     x, drawn = 60.0, []

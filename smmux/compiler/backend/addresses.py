@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from smmux.compiler.backend.affine import AddressAnalysis
 from smmux.compiler.backend.graph import Graph
-from smmux.compiler.ir import Function, Imm, Instr, Operand, Param, Reg, Space, Storage, Type
+from smmux.compiler.ir import ANYWHERE, Function, Imm, Instr, Operand, Param, Reg, Space, Storage, Type
 
 __all__ = ["base_operand", "lower_addresses"]
 
@@ -20,8 +20,8 @@ MASK = 0xFFFFFFFF
 
 def base_operand(array: Storage) -> Operand | None:
     """The operand with the address of a global array's first element; None in a segment, where arrays have fixed
-    places."""
-    if array.space in (Space.GLOBAL, Space.TEXTURE):
+    places, and for an access that names no array."""
+    if array.space in (Space.GLOBAL, Space.TEXTURE) and array != ANYWHERE:
         return Param(array.param, Type.U32, array.name)
     return None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from smmux import cuda, smm
+from smmux import smm
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, array_access, array_declarations, bits64, compare, floats, memory64, words
 from smmux.compiler.frontend.context import Frame
@@ -27,6 +27,7 @@ from smmux.compiler.frontend.typed_values import (
     constant,
     weak,
 )
+from smmux.cuda import kernel_names as cuda
 
 ALL_DYNAMIC = -1  # bytes of an allocation, until all dynamic arrays are known
 BAR_PLAIN, BAR_ALLOC, BAR_RELEASE = range(3)

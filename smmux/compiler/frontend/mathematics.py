@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from smmux import cuda
 from smmux.compiler import ir
 from smmux.compiler.frontend import arith, floats, machine_operations
 from smmux.compiler.frontend.builtin import whole_integer, whole_kind
@@ -32,6 +31,7 @@ from smmux.compiler.frontend.mathlib64 import remainders
 from smmux.compiler.frontend.promotion import together
 from smmux.compiler.frontend.rules import call
 from smmux.compiler.frontend.typed_values import Anything, Kind, Value, bits, constant, unknown, weak
+from smmux.cuda import kernel_names as cuda
 
 RELATIVE, ABSOLUTE = weak(1e-9), weak(0.0)
 LOG2_E, LN_2, LOG10_2 = 1.4426950408889634, 0.6931471805599453, 0.3010299956639812

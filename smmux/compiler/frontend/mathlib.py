@@ -6,8 +6,8 @@ coefficients), within a few units in the last place. Under fastmath most are not
 
 from __future__ import annotations
 
-from smmux import cuda
 from smmux.compiler.frontend.machine_operations import as_bits, as_float, ex2
+from smmux.cuda import kernel_names as cuda
 from smmux.types import float32, int32, uint32
 
 INFINITY = float("inf")

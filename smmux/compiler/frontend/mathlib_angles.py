@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import sqrt
 
-from smmux import cuda
 from smmux.compiler.frontend.machine_operations import as_bits, as_float
 from smmux.compiler.frontend.mathlib import INFINITY, copysign
 from smmux.compiler.frontend.mathlib64.trigonometric import WINDOWS
+from smmux.cuda import kernel_names as cuda
 from smmux.types import float32, int32, uint32, uint64
 
 PI = 3.14159265

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import sqrt
 
-from smmux import cuda
 from smmux.compiler.frontend.mathlib import INFINITY, copysign, exp, log, log1p
+from smmux.cuda import kernel_names as cuda
 from smmux.types import float32
 
 # -- hyperbolic functions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from smmux import cuda
 from smmux.compiler.frontend.mathlib64.double_words import (
     INFINITY,
     NAN,
@@ -15,6 +14,7 @@ from smmux.compiler.frontend.mathlib64.double_words import (
     root,
     two_sum,
 )
+from smmux.cuda import kernel_names as cuda
 
 PI = (3.141592653589793, 1.2246467991473532e-16)
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17)

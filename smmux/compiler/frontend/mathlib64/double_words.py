@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import sqrt
 
-from smmux import cuda
 from smmux.compiler.frontend.machine_operations import from_words, high_word, low_word
+from smmux.cuda import kernel_names as cuda
 from smmux.types import float64, int32, uint32
 
 INFINITY = float("inf")

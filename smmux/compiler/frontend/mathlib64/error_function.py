@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from smmux import cuda
 from smmux.compiler.frontend.mathlib64.double_words import (
     add,
     copysign,
@@ -17,6 +16,7 @@ from smmux.compiler.frontend.mathlib64.double_words import (
     two_product,
 )
 from smmux.compiler.frontend.mathlib64.exponentials import exp_words
+from smmux.cuda import kernel_names as cuda
 from smmux.types import float64, int32
 
 TWO_OVER_ROOT_PI = (1.1283791670955126, 1.533545961316588e-17)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from smmux import cuda
 from smmux.compiler.frontend.machine_operations import nearest
 from smmux.compiler.frontend.mathlib64.double_words import (
     INFINITY,
@@ -13,6 +12,7 @@ from smmux.compiler.frontend.mathlib64.double_words import (
     scale,
     two_sum,
 )
+from smmux.cuda import kernel_names as cuda
 from smmux.types import int32
 
 LOG2_E = 1.4426950408889634

@@ -5,7 +5,6 @@ The logarithm is computed to some 65 bits, and near its zeros by their power ser
 
 from __future__ import annotations
 
-from smmux import cuda
 from smmux.compiler.frontend.machine_operations import lowered, nearest
 from smmux.compiler.frontend.mathlib64.double_words import (
     INFINITY,
@@ -22,6 +21,7 @@ from smmux.compiler.frontend.mathlib64.exponentials import exp_words
 from smmux.compiler.frontend.mathlib64.gamma_zeros import ZEROS
 from smmux.compiler.frontend.mathlib64.logarithms import log, long_log_words
 from smmux.compiler.frontend.mathlib64.trigonometric import PI, sin_pi_words
+from smmux.cuda import kernel_names as cuda
 from smmux.types import float64, int32
 
 TWELFTH = (0.08333333333333333, 4.625929269271485e-18)

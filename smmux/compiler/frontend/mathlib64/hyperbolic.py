@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from smmux import cuda
 from smmux.compiler.frontend.mathlib64.double_words import (
     INFINITY,
     NAN,
@@ -26,6 +25,7 @@ from smmux.compiler.frontend.mathlib64.logarithms import (
     split,
     with_exponent,
 )
+from smmux.cuda import kernel_names as cuda
 
 SINH = (
     7.682668782799253e-13,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from smmux import cuda
 from smmux.compiler.frontend.machine_operations import from_words, high_word, low_word
 from smmux.compiler.frontend.mathlib64.double_words import (
     INFINITY,
@@ -16,6 +15,7 @@ from smmux.compiler.frontend.mathlib64.double_words import (
     scale,
     two_sum,
 )
+from smmux.cuda import kernel_names as cuda
 from smmux.types import float64, int32, uint32
 
 LN_2 = (0.6931471805598903, 5.497923018708371e-14)  # 42 bits, so that the product with an exponent is exact

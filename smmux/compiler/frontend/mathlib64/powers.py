@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import sqrt
 
-from smmux import cuda
 from smmux.compiler.frontend.machine_operations import from_words, high_word, nearest
 from smmux.compiler.frontend.mathlib64.double_words import (
     INFINITY,
@@ -19,6 +18,7 @@ from smmux.compiler.frontend.mathlib64.double_words import (
 )
 from smmux.compiler.frontend.mathlib64.exponentials import exp_words
 from smmux.compiler.frontend.mathlib64.logarithms import long_log_words
+from smmux.cuda import kernel_names as cuda
 from smmux.types import uint32
 
 

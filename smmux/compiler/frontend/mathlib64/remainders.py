@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from smmux import cuda
 from smmux.compiler.frontend.machine_operations import from_words, high_word, low_word, truncated
 from smmux.compiler.frontend.mathlib64.double_words import (
     INFINITY,
@@ -13,6 +12,7 @@ from smmux.compiler.frontend.mathlib64.double_words import (
     power_of_two,
     scale,
 )
+from smmux.cuda import kernel_names as cuda
 from smmux.types import uint32, uint64
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from smmux import cuda
 from smmux.compiler.frontend.machine_operations import high_word, low_word, nearest
 from smmux.compiler.frontend.mathlib64.double_words import (
     INFINITY,
@@ -24,6 +23,7 @@ from smmux.compiler.frontend.mathlib64.double_words import (
     two_product,
     two_sum,
 )
+from smmux.cuda import kernel_names as cuda
 from smmux.types import float64, int32, uint32, uint64
 
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)

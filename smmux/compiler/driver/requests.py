@@ -1,0 +1,115 @@
+"""What a launch asks of the compiler: a program for its machine, its sizes and its limits of registers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from smmux import _core
+from smmux.compiler.driver.compiling import compile
+from smmux.compiler.options import FEWEST_REGISTERS, Options
+from smmux.compiler.program import Program
+from smmux.compiler.signature import Signature
+from smmux.compiler.unit import Unit
+from smmux.dimensions import MAX_BLOCKS
+from smmux.errors import ConfigError, LaunchError, did_you_mean, integer
+from smmux.gpus import Gpu
+from smmux.occupancy import registers_for
+
+__all__ = ["Request", "split"]
+
+FIRST_WITH_FLOAT64 = 13
+"""Compute capability from which machines have 64-bit floats (CUDA C Programming Guide [PG55], Table 12)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One launch as the compiler sees it.
+
+    block: its size, None for a program of any. schedule: None for the machine's own. max_registers: the most registers
+    of a thread, None for what the kernel says, or else the machine's limit. min_blocks: blocks for which an SM is to
+    have registers. options: other fields of `Options`, such as the facts of the launch.
+    """
+
+    machine: Gpu
+    block: Any = None
+    schedule: str | None = None
+    max_registers: int | None = None
+    min_blocks: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def program(self, unit: Unit, signature: Signature, declared: int | None = None) -> Program:
+        """The program for types of arguments; declared: the most registers of a thread that the kernel itself allows.
+
+        The list schedule takes no registers with which a block has no room on an SM, if it has in program order.
+        Raises CompileError for a kernel outside the language, ConfigError for an option without meaning.
+        """
+        options = self._options(self._most_registers(declared))
+        program = compile(unit, signature, options)
+        if options.schedule != "source" and program.nregs > (most := self._room(1)):
+            ordered = compile(unit, signature, replace(options, schedule="source", latencies=()))
+            if ordered.nregs <= most:
+                return compile(unit, signature, replace(options, max_registers=most))
+        return program
+
+    def checking_bounds(self) -> Request:
+        """The request for the run before the real one that finds indices outside their axes."""
+        return replace(self, max_registers=None, min_blocks=None, options={**self.options, "bounds": True})
+
+    def _options(self, most: int) -> Options:
+        """Options of the compiler; latencies matter to the list schedule alone. most: registers of a thread."""
+        machine = self.machine
+        schedule = machine.schedule if self.schedule is None else self.schedule
+        values: dict[str, Any] = {"schedule": schedule, "fused_mad": bool(machine.fused_mad), "max_registers": most}
+        values["float64"] = machine.compute_capability >= FIRST_WITH_FLOAT64
+        if schedule == "list":
+            beyond = {"global": machine.flat_latency}  # of an idle memory, behind the SM's port: lat_global ends there
+            values["latencies"] = tuple(
+                (name, int(getattr(machine, f"lat_{name}")) + beyond.get(name, 0)) for name in _core.CLASSES
+            )
+            values["issue_interval"] = machine.issue_interval
+        return Options(**{**values, **self.options})
+
+    def _most_registers(self, declared: int | None) -> int:
+        """The most registers of a thread: what the launch says, else what the kernel says, else the machine's limit."""
+        most = self.machine.max_regs_thread
+        if self.max_registers is not None:
+            most = self.max_registers
+        elif declared is not None:
+            most = min(declared, most)
+        return most if self.min_blocks is None else min(most, self._enough(self.min_blocks))
+
+    def _room(self, blocks: int) -> int:
+        """The most registers of a thread with which an SM has room for so many blocks: the machine's limit where there
+        is no block, or one of a size that no machine takes, as the launch will say."""
+        if self.block is not None:
+            with suppress(LaunchError):
+                return registers_for(self.machine, self.block, blocks)
+        return self.machine.max_regs_thread
+
+    def _enough(self, blocks: int) -> int:
+        """The registers of a thread that the option min_blocks leaves. Raises ConfigError where it has no meaning."""
+        integer("min_blocks", blocks, 1, MAX_BLOCKS)
+        if self.block is None:
+            raise ConfigError(
+                "min_blocks needs the block of a launch: compile(..., grid=..., block=..., min_blocks=...)"
+            )
+        most = self._room(blocks)
+        if most < FEWEST_REGISTERS:
+            raise ConfigError(
+                f"min_blocks={blocks}: {self.machine.name} has {self.machine.regs_sm} registers on an SM, "
+                f"too few for so many blocks of {self.block} threads"
+            )
+        return most
+
+
+def split(options: Mapping[str, Any], others: Collection[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the compiler, and others of these names. Raises ConfigError for any that is neither."""
+    names = {field.name for field in fields(Options)}
+    known = names | set(others)
+    for name in options:
+        if name not in known:
+            raise ConfigError(f"there is no option {name!r}{did_you_mean(name, known)}")
+    return {k: v for k, v in options.items() if k in names}, {k: v for k, v in options.items() if k not in names}

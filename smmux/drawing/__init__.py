@@ -1,0 +1,1 @@
+"""What pictures and pages are drawn with."""

@@ -1,0 +1,1 @@
+"""Machines, and each of their models callable alone."""

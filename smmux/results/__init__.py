@@ -1,0 +1,1 @@
+"""What a run returns: counters, findings, time lines, pages."""
