@@ -17,7 +17,7 @@ from smmux.device import device_time
 from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer
 from smmux.host import passed
 from smmux.language import KernelOnlyError
-from smmux.launch_options import OPTIONS, LaunchOptions, documented
+from smmux.launch_options import OPTIONS, LaunchOptions, beyond_static, documented
 from smmux.overloads import Overload, Overloads
 from smmux.signatures import Mismatch, as_declared
 from smmux.tracebacks import brief
@@ -187,11 +187,12 @@ class Kernel:
     ) -> Result:
         """Run the kernel on a machine and return the Result; arrays are written in place.
 
-        schedule: "source" keeps the program's order, "list" orders instructions for the machine's latencies; None for
-        the machine's own (`gpu.schedule`). Neither moves what one thread of a warp stores past what another one may
-        load or store there. max_registers: the most 32-bit registers of a thread; values beyond them go to local
-        memory. None for the machine's limit, so that the kernel has what it needs. min_blocks: blocks for which an SM
-        is to have registers, as the second number of CUDA's __launch_bounds__: a thread has so many less, if need be.
+        schedule: "source" keeps the program's order, "list" orders instructions for the machine's latencies, with no
+        registers that cost a block which resides on an SM in program order; None for the machine's own
+        (`gpu.schedule`). Neither moves what one thread of a warp stores past what another one may load or store there.
+        max_registers: the most 32-bit registers of a thread; values beyond them go to local memory. None for the
+        machine's limit, so that the kernel has what it needs. min_blocks: blocks for which an SM is to have registers,
+        as the second number of CUDA's __launch_bounds__; a thread has fewer if need be, as with max_registers.
         dynshared: bytes of shared memory for arrays of shape 0.
         narrow: arguments of 64 bits have 32 on the machine, which is faster; results are widened, and a warning names
         them. Other keywords are options of the run, listed below, and of the compiler
@@ -214,7 +215,7 @@ class Kernel:
             values, signature = self.typed(passed, dynshared)
             prepared = Prepared.of(machine, grid, block, values)
             chosen = {"facts": prepared.facts, "typing": self._typing(), **chosen}
-            request = Request(machine, block, schedule, max_registers, min_blocks, chosen)
+            request = Request(machine, block, schedule, max_registers, min_blocks, chosen, *beyond_static(rest))
             if rest.get("check") == "bounds":
                 with restored(prepared.values):
                     run(self._program(signature, request.checking_bounds()), prepared, rest)
@@ -239,10 +240,11 @@ class Kernel:
 
         machine = gpus.current() if gpu is None else gpus.get(gpu)
         signature = self.signature(args, dynshared)
-        chosen, _ = split(options, OPTIONS)
+        chosen, rest = split(options, OPTIONS)
         values = () if isinstance(args, Signature) else tuple(flatten(args))
         chosen = {"facts": facts_of(values, grid, block), "typing": self._typing(), **chosen}
-        return self._program(signature, Request(machine, block, schedule, max_registers, min_blocks, chosen))
+        request = Request(machine, block, schedule, max_registers, min_blocks, chosen, *beyond_static(rest))
+        return self._program(signature, request)
 
     @brief
     def signature(self, args: Sequence[Any] | Signature, dynshared: int = 0) -> Signature:

@@ -31,6 +31,7 @@ __all__ = [
     "LaunchOptions",
     "Option",
     "Preloads",
+    "beyond_static",
     "complete",
     "documented",
     "for_core",
@@ -277,6 +278,13 @@ def complete(given: Mapping[str, Any]) -> dict[str, Any]:
         if name not in OPTIONS:
             raise ConfigError(f"there is no option {name!r}{did_you_mean(name, OPTIONS)}")
     return {name: given.get(name, option.default) for name, option in OPTIONS.items()}
+
+
+def beyond_static(given: Mapping[str, Any]) -> tuple[bool, int]:
+    """Whether blocks of a run hold `smm.array` memory inside regions alone, and how many reside beyond K then."""
+    options = complete(given)
+    for_core(options)
+    return _core.MANAGEMENTS.get(name_of(options["management"]), True), options["extra_blocks"]
 
 
 def for_core(options: Mapping[str, Any]) -> dict[str, int]:

@@ -27,6 +27,8 @@ __all__ = [
     "occupancy",
     "register_budget",
     "registers_for",
+    "registers_kept",
+    "resident_blocks",
     "static_reserved",
 ]
 
@@ -180,6 +182,41 @@ def register_budget(program: Program, gpu: gpus.Gpu, block: int | Sequence[int],
         allowed = _core.occupancy(config, threads, 0, held)
         wanted = min(allowed["blocks"] + extra, allowed["warps"], allowed["threads"], allowed["max_blocks"])
     return registers_for(gpu, block, wanted)
+
+
+def resident_blocks(
+    registers: int,
+    program: Program,
+    gpu: gpus.Gpu,
+    block: int | Sequence[int],
+    dynamic: bool = False,
+    extra_blocks: int = 0,
+) -> int:
+    """Blocks of a program that reside on an SM if a thread has so many registers.
+
+    dynamic: whether the management of shared memory lets blocks hold `smm.array` memory inside regions alone, where up
+    to K + extra_blocks of them reside.
+    """
+    x, y, z = dim3("block", block)
+    config, held = gpus.as_tuple(gpu), program.shared_bytes + static_reserved(program, gpu)
+    multiplexed = dynamic and program.dynamic_bytes > 0
+    sizes = (held, program.dynamic_bytes, extra_blocks) if multiplexed else (held + program.dynamic_bytes,)
+    blocks: int = _core.occupancy(config, x * y * z, registers, *sizes)["blocks"]
+    return blocks
+
+
+def registers_kept(
+    program: Program, gpu: gpus.Gpu, block: int | Sequence[int], dynamic: bool = False, extra_blocks: int = 0
+) -> int:
+    """The most registers per thread with which as many blocks reside on an SM as with those of the program; further
+    arguments as for `resident_blocks`. Registers beyond that number cost a block, those up to it are free.
+    """
+
+    def resident(count: int) -> int:
+        return resident_blocks(count, program, gpu, block, dynamic, extra_blocks)
+
+    kept = resident(program.nregs)
+    return next(count for count in range(gpu.max_regs_thread, 0, -1) if resident(count) >= kept)
 
 
 def registers_for(gpu: gpus.Gpu, block: int | Sequence[int], blocks: int) -> int:

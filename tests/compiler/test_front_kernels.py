@@ -62,6 +62,7 @@ def test_programs_are_cached_by_what_they_depend_on():
     assert scaled.compile((a.copy(), a)) is first
     assert scaled.compile((b, b)) is not first
     assert scaled.compile((a, a), schedule="source") is not first
+    assert scaled.compile((a, a), schedule="list") is first  # the default machine's
     module = sys.modules[__name__]
     module.SCALE = 5
     try:

@@ -54,7 +54,9 @@ def test_grids_hold_eight_waves(name: str, gpu: str) -> None:
     """Virtual blocks of the largest residency; registers as the baseline needs them."""
     benchmark, card = benchmarks.get(name), gpus.get(gpu)
     problem = benchmark.problem("tiny")
-    program = benchmark.kernel().compile(problem.arguments(), gpu=gpu, schedule=ON_CARDS.head)
+    program = benchmark.kernel().compile(
+        problem.arguments(), gpu=gpu, grid=problem.grid, block=problem.block, schedule=ON_CARDS.head
+    )
     parameters = program.param_bytes(benchmark.pointer_bytes) if card.param_in_smem else 0
 
     def wave(n: int) -> int:

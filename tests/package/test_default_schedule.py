@@ -150,33 +150,42 @@ def test_no_file_has_a_schedule_as_its_default() -> None:
 
 @cuda.jit
 def many(a):
-    """What it holds at a time is up to the schedule: 40 loads may be under way together, or each be used at once."""
+    """It holds 40 values at a time, whatever the order of its instructions."""
     i = cuda.grid(1)
-    total = float32(0)
+    own = cuda.local.array(40, float32)
     for k in range(40):
-        total += a[k, i] * float32(k)
-    a[0, i] = total
+        own[k] = a[k, i]
+    for k in range(40):
+        a[39 - k, i] = own[k]
 
 
 def test_a_kernel_has_the_registers_that_it_needs_unless_blocks_are_asked_for() -> None:
-    """On GTX480 32768 registers are enough for 3 blocks of 256 threads with 33 to 40 of them; 6 have 20 at most."""
-    a = np.ones((40, 1024), np.float32)
-    launch: Any = (4, 256, (a,), "GTX480-48K")
-    free = many.simulate(*launch)
-    assert 32 < free.program.nregs <= 40
-    assert free.program.local_bytes == 0
-    assert (free.residency, free.limiter) == (3, "registers")
-    assert many.simulate(*launch, max_registers=63).counters == free.counters
+    """On GTX480 32768 registers are enough for two blocks of 256 threads with 41 to 63 of them; 6 have 20 at most."""
+    values = np.arange(40 * 1024, dtype=np.float32).reshape(40, 1024)
     machine = gpus.get("GTX480-48K")
-    for blocks in (1, 3, 4, 6):
-        asked = many.simulate(*launch, min_blocks=blocks)
+
+    def run(**options: Any) -> Any:
+        a = values.copy()
+        result = many.simulate(4, 256, (a,), machine, **options)
+        np.testing.assert_array_equal(a, values[::-1])
+        return result
+
+    for schedule in (None, "source", "list"):
+        free = run(schedule=schedule)
+        assert free.program.nregs > 40
+        assert free.program.local_bytes == 0
+        assert (free.residency, free.limiter) == (2, "registers")
+    assert run(max_registers=63).counters == run().counters
+    for blocks in (1, 2, 3, 6):
+        asked = run(min_blocks=blocks)
+        most = registers_for(machine, 256, blocks)
         assert asked.residency >= blocks
-        assert asked.program.nregs <= registers_for(machine, 256, blocks)
-        compiled = many.compile((a,), "GTX480-48K", grid=4, block=256, min_blocks=blocks)
+        assert asked.program.nregs <= most
+        assert (asked.program.local_bytes > 0) == (blocks > 2)
+        compiled = many.compile((values,), machine, grid=4, block=256, min_blocks=blocks)
         assert compiled.code.tobytes() == asked.program.code.tobytes()
-        same = many.simulate(*launch, max_registers=registers_for(machine, 256, blocks))
-        assert same.counters == asked.counters
-    assert many.simulate(*launch, min_blocks=3, max_registers=16).program.nregs <= 16
+        assert run(max_registers=most).counters == asked.counters
+    assert run(min_blocks=3, max_registers=16).program.nregs <= 16
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from smmux.compiler.unit import Unit
 from smmux.dimensions import MAX_BLOCKS
 from smmux.errors import ConfigError, LaunchError, did_you_mean, integer
 from smmux.gpus import Gpu
-from smmux.occupancy import registers_for
+from smmux.occupancy import registers_for, registers_kept, resident_blocks
 
 __all__ = ["Request", "split"]
 
@@ -30,7 +29,8 @@ class Request:
 
     block: its size, None for a program of any. schedule: None for the machine's own. max_registers: the most registers
     of a thread, None for what the kernel says, or else the machine's limit. min_blocks: blocks for which an SM is to
-    have registers. options: other fields of `Options`, such as the facts of the launch.
+    have registers. options: other fields of `Options`, such as the facts of the launch. dynamic, extra_blocks: its
+    management of shared memory, as for `smmux.occupancy.resident_blocks`.
     """
 
     machine: Gpu
@@ -39,19 +39,23 @@ class Request:
     max_registers: int | None = None
     min_blocks: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    dynamic: bool = False
+    extra_blocks: int = 0
 
     def program(self, unit: Unit, signature: Signature, declared: int | None = None) -> Program:
         """The program for types of arguments; declared: the most registers of a thread that the kernel itself allows.
 
-        The list schedule takes no registers with which a block has no room on an SM, if it has in program order.
+        The list schedule takes no registers that cost a block which resides on an SM in program order: more of them
+        than the kernel needs are worth less than a block. That limits what it moves, and sends nothing to local memory.
         Raises CompileError for a kernel outside the language, ConfigError for an option without meaning.
         """
         options = self._options(self._most_registers(declared))
         program = compile(unit, signature, options)
-        if options.schedule != "source" and program.nregs > (most := self._room(1)):
+        if options.schedule != "source" and self._limited_by_registers(program):
             ordered = compile(unit, signature, replace(options, schedule="source", latencies=()))
-            if ordered.nregs <= most:
-                return compile(unit, signature, replace(options, max_registers=most))
+            kept = registers_kept(ordered, self.machine, self.block, self.dynamic, self.extra_blocks)
+            if program.nregs > kept:
+                return compile(unit, signature, replace(options, max_registers=kept))
         return program
 
     def checking_bounds(self) -> Request:
@@ -81,13 +85,16 @@ class Request:
             most = min(declared, most)
         return most if self.min_blocks is None else min(most, self._enough(self.min_blocks))
 
-    def _room(self, blocks: int) -> int:
-        """The most registers of a thread with which an SM has room for so many blocks: the machine's limit where there
-        is no block, or one of a size that no machine takes, as the launch will say."""
-        if self.block is not None:
-            with suppress(LaunchError):
-                return registers_for(self.machine, self.block, blocks)
-        return self.machine.max_regs_thread
+    def _limited_by_registers(self, program: Program) -> bool:
+        """Whether more blocks of the program would reside if it had fewer registers; no block that no machine takes
+        resides, as the launch will say."""
+        if self.block is None:
+            return False
+        launch = program, self.machine, self.block, self.dynamic, self.extra_blocks
+        try:
+            return resident_blocks(program.nregs, *launch) < resident_blocks(1, *launch)
+        except LaunchError:
+            return False
 
     def _enough(self, blocks: int) -> int:
         """The registers of a thread that the option min_blocks leaves. Raises ConfigError where it has no meaning."""
@@ -96,7 +103,7 @@ class Request:
             raise ConfigError(
                 "min_blocks needs the block of a launch: compile(..., grid=..., block=..., min_blocks=...)"
             )
-        most = self._room(blocks)
+        most = registers_for(self.machine, self.block, blocks)
         if most < FEWEST_REGISTERS:
             raise ConfigError(
                 f"min_blocks={blocks}: {self.machine.name} has {self.machine.regs_sm} registers on an SM, "
