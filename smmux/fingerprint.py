@@ -116,7 +116,7 @@ class Walk:
             metadata = dict(value.metadata) if value.metadata else None
             yield from (b"dtype", repr(value).encode(), self.digest(metadata))
         elif isinstance(value, np.generic):
-            yield from self._array(np.asarray(value))
+            yield from (b"scalar", *self._array(np.asarray(value)))
         elif (name := _name_of(value)) is not None:
             yield from (b"installed", name.encode())
         elif isinstance(value, LOCKS):  # what waits for what changes no result

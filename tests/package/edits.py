@@ -1,8 +1,8 @@
 """Programs of a few lines, and edits of each that change what it computes: whatever has been kept is stale.
 
 A program is a module `main` with a function `run`, which is called with the numbers, arrays and objects of `point`, and
-further modules. Run as a script with numbers of edits, this file prints for each the keys and the results of three
-runs: before the edit, before it once more, and after it.
+further modules. Run as a script with numbers of edits, this file prints for each the keys and the results before
+and after it, and of the first edit before it once more.
 """
 
 # ruff: noqa: E501  each program on a line
@@ -22,13 +22,15 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Edit:
     """title: of the edit. old, new: what the edit replaces, in whichever file has it. main: the text of the program.
-    files: of its other modules, by path."""
+    files: of its other modules, by path.
+    value: whether only what is passed is another."""
 
     title: str
     old: str
     new: str
     main: str
     files: dict[str, str] = field(default_factory=dict)
+    value: bool = False
 
     def texts(self, edited: bool) -> dict[str, str]:
         files = {"main.py": self.main, **self.files}
@@ -40,7 +42,7 @@ class Edit:
 def of_value(title: str, old: str, new: str, result: str = "str(type(x)) + repr(x)", setup: str = "") -> Edit:
     """The value of a point is another one."""
     main = f"import numpy as np\n{setup}\ndef run(x):\n    return {{'v': {result}}}\npoint = {{'x': {old}}}\n"
-    return Edit(title, f"{{'x': {old}}}", f"{{'x': {new}}}", main)
+    return Edit(title, f"{{'x': {old}}}", f"{{'x': {new}}}", main, value=True)
 
 
 def of_module(title: str, main: str, text: str = "def f(n):\n    return n + 1\n", **files: str) -> Edit:
@@ -92,7 +94,7 @@ EDITS = [
     # What points hold.
     of_value("C to Fortran order", "np.ones((4, 8))", "np.asfortranarray(np.ones((4, 8)))", ORDER),
     of_value("a step between elements", "np.arange(8)[:4]", "np.arange(4)[::1].repeat(2)[::2]", "x.strides[0]"),
-    of_value("read-only", "np.ones(4)", "np.broadcast_to(1.0, (4,)).copy().view()", "x.base is None"),
+    of_value("where a view begins", "a[2:4]", "a[3:5]", "x.ctypes.data - x.base.ctypes.data", "a = np.ones(8)"),
     of_value("not writeable", "np.ones(4)", "np.frombuffer(np.ones(4).tobytes())", "x.flags.writeable"),
     of_value("a mask", "np.ma.array([1, 2], mask=[0, 0])", "np.ma.array([1, 2], mask=[0, 1])", "int(x.sum())"),
     of_value("a fill value", "np.ma.array([1], fill_value=1)", "np.ma.array([1], fill_value=2)", "int(x.fill_value)"),
@@ -263,6 +265,6 @@ if __name__ == "__main__":
     from smmux.modules import environment
 
     environment()
-    for edit in EDITS[slice(*map(int, sys.argv[1:]))]:
-        runs = [forked(edit, edited) for edited in (False, False, True)]
+    for number, edit in enumerate(EDITS[slice(*map(int, sys.argv[1:]))]):
+        runs = [forked(edit, edited) for edited in (False, True, *[False] * (number == 0))]
         sys.stdout.write(json.dumps([edit.title, *runs]) + "\n")
