@@ -1,7 +1,7 @@
 """Fingerprints: equal for values that give equal results, in any process and on any day.
 
 The fingerprint of a function covers its instructions, its defaults, and whatever it refers to by name: captured
-variables, globals, and attributes of modules. What is installed is known by its name (`smmux.modules.environment` has
+variables, globals, and attributes of modules. What is installed is known by its name (`environment` of `modules` has
 the versions). An object is known by its class and all that it holds; what holds something that nobody can look at is
 refused. Two values that are one object, or that share memory, differ from two that are equal.
 """
