@@ -23,7 +23,7 @@ from sphinx.util import logging
 
 import smmux
 from smmux import gpus, policies
-from smmux.launch_options import OPTIONS
+from smmux.running.launch_options import OPTIONS
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

@@ -24,9 +24,10 @@ from tqdm import tqdm
 import experiments
 from experiments.common import scoreboard, standing
 from experiments.common.harness import CACHE, INTERRUPTED, Experiment, Made
-from smmux import interrupt, whole_files
+from smmux.base import interrupt, whole_files
+from smmux.base.jobs import at_a_time, count_of_jobs
 from smmux.errors import ConfigError
-from smmux.sweep import Cache, at_a_time, count_of_jobs, executing, sweeping
+from smmux.sweep import Cache, executing, sweeping
 
 PROCESSES = "processes"
 """The executor: threads would wait for one another's Python, most of which is compiling."""

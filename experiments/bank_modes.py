@@ -34,8 +34,7 @@ from experiments.common.filtering import (
 from experiments.common.harness import Experiment
 from experiments.common.schedules import ON_CARDS
 from experiments.common.verdicts import judged
-from smmux import gpus
-from smmux import plot as figures
+from smmux import gpus, plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 

@@ -24,8 +24,7 @@ from experiments.common.runs import simulate_all
 from experiments.common.schedules import IN_SIMULATION
 from experiments.common.speedups import LIMITED, MEAN, by_problem
 from experiments.common.verdicts import judged, paper
-from smmux import benchmarks
-from smmux import plot as figures
+from smmux import benchmarks, plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 

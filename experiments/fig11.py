@@ -29,8 +29,7 @@ from experiments.common.schedules import ON_CARDS
 from experiments.common.speedups import LIMITED, MEAN, SOME, by_problem, with_speedups
 from experiments.common.variants import APPROACHES
 from experiments.common.verdicts import judged, paper
-from smmux import benchmarks, gpus, models
-from smmux import plot as figures
+from smmux import benchmarks, gpus, models, plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 

@@ -42,8 +42,7 @@ from experiments.common.speedups import (
 )
 from experiments.common.variants import LABELS
 from experiments.common.verdicts import judged, paper
-from smmux import benchmarks
-from smmux import plot as figures
+from smmux import benchmarks, plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 

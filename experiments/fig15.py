@@ -28,8 +28,7 @@ from experiments.common.speedups import LIMITED, MEAN, bars, baseline_and, by_pr
 from experiments.common.stalls import for_memory
 from experiments.common.tables import listed
 from experiments.common.verdicts import judged
-from smmux import benchmarks, models
-from smmux import plot as figures
+from smmux import benchmarks, models, plot as figures
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from PIL import Image
 
 from experiments.common.verdicts import claims
-from smmux.whole_files import finish, write_bytes, write_text
+from smmux.base.whole_files import finish, write_bytes, write_text
 
 __all__ = ["main", "page", "small"]
 

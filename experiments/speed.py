@@ -28,12 +28,12 @@ from experiments.common import runs, tables
 from experiments.common.cards import GPU
 from experiments.common.harness import Experiment, name_of_machine
 from experiments.common.verdicts import judged
-from smmux import benchmarks, gpus
-from smmux import plot as figures
+from smmux import benchmarks, gpus, plot as figures
+from smmux.base.jobs import available_processors
 from smmux.gpus import Gpu
 from smmux.plot import geometric_mean
-from smmux.result import Result
-from smmux.sweep import Record, available_processors, product, sweep, sweeping
+from smmux.results.result import Result
+from smmux.sweep import Record, product, sweep, sweeping
 
 ROUNDS = {"default": 5, "quick": 2, "tiny": 1}
 """Rounds by size of the problem; the fastest counts."""

@@ -37,8 +37,7 @@ from experiments.common.preloading import (
     speedups,
 )
 from experiments.common.verdicts import judged
-from smmux import benchmarks, gpus
-from smmux import plot as figures
+from smmux import benchmarks, gpus, plot as figures
 from smmux.preload.analysis import CLASSES
 from smmux.sweep import Record
 

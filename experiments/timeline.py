@@ -17,9 +17,9 @@ from experiments.common.harness import Experiment, name_of_machine
 from experiments.common.variants import LABELS, MANAGED
 from experiments.common.verdicts import judged
 from smmux import benchmarks, gpus
-from smmux.command_words import argument, dimensions, kernel_of
 from smmux.errors import ConfigError
 from smmux.gpus import Gpu
+from smmux.shell.command_words import argument, dimensions, kernel_of
 from smmux.sweep import Record, sweep
 
 SIZE = "quick"

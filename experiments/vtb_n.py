@@ -20,8 +20,7 @@ from experiments.common.runs import simulate_all
 from experiments.common.schedules import ON_CARDS
 from experiments.common.speedups import LIMITED, MEAN, SOME, by_problem, with_speedups
 from experiments.common.verdicts import judged
-from smmux import benchmarks
-from smmux import plot as figures
+from smmux import benchmarks, plot as figures
 from smmux.sweep import Record
 
 HEAD, OTHER = ON_CARDS

@@ -19,7 +19,7 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from smmux import interrupt
+from smmux.base import interrupt
 
 interrupt.start()  # before the imports that take their time
 
@@ -47,12 +47,9 @@ from smmux.errors import (  # noqa: E402
 if TYPE_CHECKING:
     from smmux.advice import advise
     from smmux.gpus import Gpu
-    from smmux.hints import overlap
-    from smmux.management import Management
-    from smmux.narrowing import narrow
-    from smmux.result import Result
-    from smmux.textures import texture
-    from smmux.types import (
+    from smmux.language.hints import overlap
+    from smmux.language.textures import texture
+    from smmux.language.types import (
         b1,
         bool_,
         boolean,
@@ -88,7 +85,10 @@ if TYPE_CHECKING:
         uintp,
         void,
     )
-    from smmux.typings import typing
+    from smmux.language.typings import typing
+    from smmux.machines.management import Management
+    from smmux.results.result import Result
+    from smmux.running.narrowing import narrow
 
     from . import benchmarks, cuda, errors, gpus, models, multiplex, plot, preload, smm, sweep, types
 
@@ -175,14 +175,14 @@ _MODULES = frozenset(
 _OF_THE_HOST = ("jit", "njit", "prange", "vectorize", "guvectorize", "stencil", "objmode", "typed", "config")
 _MEMBERS = {
     "Gpu": "smmux.gpus",
-    "Management": "smmux.management",
+    "Management": "smmux.machines.management",
     "advise": "smmux.advice",
-    "Result": "smmux.result",
-    "from_dtype": "smmux.types",
-    "narrow": "smmux.narrowing",
-    "overlap": "smmux.hints",
-    "texture": "smmux.textures",
-    "typing": "smmux.typings",
+    "Result": "smmux.results.result",
+    "from_dtype": "smmux.language.types",
+    "narrow": "smmux.running.narrowing",
+    "overlap": "smmux.language.hints",
+    "texture": "smmux.language.textures",
+    "typing": "smmux.language.typings",
 }
 
 
@@ -201,8 +201,8 @@ if not TYPE_CHECKING:  # type checkers know the names that there are
                 f"module 'smmux' has no attribute {name!r}, which is no part of kernels: from numba import {name}"
             )
         if not name.startswith("_"):
-            value = getattr(importlib.import_module("smmux.types"), name, None)
-            if name.islower() and type(value).__module__ == "smmux.types":  # float32, f4, intp, ...
+            value = getattr(importlib.import_module("smmux.language.types"), name, None)
+            if name.islower() and type(value).__module__ == "smmux.language.types":  # float32, f4, intp, ...
                 globals()[name] = value
                 return value
         raise no_attribute(f"module 'smmux' has no attribute {name!r}{did_you_mean(name, __all__)}")

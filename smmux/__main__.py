@@ -31,14 +31,16 @@ from typing import Any
 import numpy as np
 
 import smmux
-from smmux import _core, gpus, interrupt, policies
+from smmux import _core, gpus
 from smmux.advice import Advice
-from smmux.command_words import argument, dimensions, kernel_of, private
-from smmux.launch_options import OPTIONS
-from smmux.report import counters_page
-from smmux.result import Result, counter_info, line_counters
-from smmux.sweep import count_of_jobs
-from smmux.whole_files import write_text
+from smmux.base import interrupt
+from smmux.base.jobs import count_of_jobs
+from smmux.base.whole_files import write_text
+from smmux.gpus import policies
+from smmux.results.report import counters_page
+from smmux.results.result import Result, counter_info, line_counters
+from smmux.running.launch_options import OPTIONS
+from smmux.shell.command_words import argument, dimensions, kernel_of, private
 
 __all__ = ["main"]
 

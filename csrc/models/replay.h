@@ -24,10 +24,10 @@ struct dram_replay_request {
 
 _Static_assert(sizeof(struct dram_replay_request) == 16 &&
                    offsetof(struct dram_replay_request, write) == 14,
-               "the layout of smmux.models_memory.DRAM_REQUEST");
+               "the layout of smmux.machines.models_memory.DRAM_REQUEST");
 _Static_assert(sizeof(struct dram_command) == 16 && offsetof(struct dram_command, kind) == 12 &&
                    offsetof(struct dram_command, bank) == 13,
-               "the layout of smmux.models_memory.COMMAND");
+               "the layout of smmux.machines.models_memory.COMMAND");
 
 /* Clocks and cycles of records lie below: minutes of simulated time. */
 #define REPLAY_LAST (1ull << 40)
@@ -71,7 +71,7 @@ struct memory_packet {
 };
 
 _Static_assert(sizeof(struct memory_packet) == 24 && offsetof(struct memory_packet, kind) == 18,
-               "the layout of smmux.models_memory.PACKET");
+               "the layout of smmux.machines.models_memory.PACKET");
 
 struct memory_replay {
     uint32_t credits;  /* outstanding packets per SM */

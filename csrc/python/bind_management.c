@@ -233,7 +233,7 @@ void bind_free_managers(struct managers *ms) {
 }
 
 static int complete(struct managers *ms, PyObject *list, uint32_t count) {
-    PyObject *types = PyImport_ImportModule("smmux.management");
+    PyObject *types = PyImport_ImportModule("smmux.machines.management");
     if (types) ms->request = PyObject_GetAttrString(types, "Request");
     if (types) ms->hole = PyObject_GetAttrString(types, "Hole");
     Py_XDECREF(types);

@@ -28,7 +28,7 @@ struct finding {
 };
 
 _Static_assert(sizeof(struct finding) == 56 && offsetof(struct finding, cycle) == 40,
-               "the layout of smmux.checks.RECORD");
+               "the layout of smmux.results.checks.RECORD");
 
 #define FINDINGS_MAX      512u /* distinct pairs per SM; a power of two */
 #define FINDINGS_WARNINGS 256u /* rows that warnings and notes may take */

@@ -14,7 +14,7 @@ struct recorded {
     uint32_t addr[32];        /* of the device, or of the block's shared or constant memory */
 };
 
-_Static_assert(sizeof(struct recorded) == 152, "the layout of smmux.recorded.ACCESS");
+_Static_assert(sizeof(struct recorded) == 152, "the layout of smmux.results.recorded.ACCESS");
 
 #define RECORDS_MOST (1u << 20) /* that may be asked for */
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.common import scoreboard
-from smmux.whole_files import write_text
+from smmux.base.whole_files import write_text
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,8 +10,7 @@ from experiments.common.cards import MEASURED
 from experiments.common.schedules import ON_CARDS
 from experiments.common.speedups import LIMITED, MEAN, is_default
 from experiments.common.variants import APPROACHES
-from smmux import benchmarks
-from smmux import plot as figures
+from smmux import benchmarks, plot as figures
 from smmux.gpus import Gpu
 from smmux.plot import geometric_mean
 from smmux.sweep import Record

@@ -15,9 +15,10 @@ from typing import Any
 
 from experiments.common.preloading import BASELINE, GHOST, HAND, OURS, PROGRAMS
 from experiments.common.speedups import LIMITED
-from smmux import benchmarks, multiplex, parsing, preload
+from smmux import benchmarks, multiplex, preload
+from smmux.base import parsing
 from smmux.benchmarks import Problem
-from smmux.multiplex.syntax.listing import listing
+from smmux.rewriting.listing import listing
 
 __all__ = ["FORMS", "Forms", "Size", "Source", "ranged", "unsigned"]
 

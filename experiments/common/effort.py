@@ -7,7 +7,7 @@ import io
 import tokenize
 from typing import Any
 
-from smmux import parsing
+from smmux.base import parsing
 from smmux.gpus import Gpu
 
 __all__ = ["LAUNCH", "bits", "effort", "lines_of_code"]

@@ -24,11 +24,12 @@ import numpy as np
 import smmux
 from experiments.common.tables import spelled
 from experiments.common.verdicts import Verdict, load_judges
-from smmux import gpus, interrupt, whole_files
-from smmux import plot as figures
+from smmux import gpus, plot as figures
+from smmux.base import interrupt, whole_files
+from smmux.base.jobs import available_processors, count_of_jobs
 from smmux.errors import ConfigError
 from smmux.gpus import Gpu
-from smmux.sweep import Cache, Record, available_processors, count_of_jobs, executing, sweeping
+from smmux.sweep import Cache, Record, executing, sweeping
 
 __all__ = ["Experiment", "Made", "Plot", "name_of_machine"]
 

@@ -7,8 +7,8 @@ import numpy as np
 from smmux import LaunchError, cuda, int32
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel
+from smmux.machines.models_memory import PACKET
 from smmux.models import Dram, Memory
-from smmux.models_memory import PACKET
 
 __all__ = ["memory_mhz", "register_bytes", "shared_bytes"]
 

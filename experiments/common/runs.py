@@ -9,13 +9,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
-from smmux import benchmarks, gpus, occupancy
+from smmux import benchmarks, gpus
 from smmux.benchmarks import Benchmark, Problem, Workload
 from smmux.compiler.program import Program
-from smmux.fingerprint import fingerprint
 from smmux.gpus import Gpu
-from smmux.management import Maker
+from smmux.machines import occupancy
+from smmux.machines.management import Maker
 from smmux.sweep import Record, sweep
+from smmux.sweep.fingerprint import fingerprint
 
 __all__ = ["by_key", "problem_of", "program", "register_budget", "simulate", "simulate_all", "size", "sizes"]
 

@@ -16,7 +16,7 @@ from smmux import gpus
 from smmux.benchmarks import Problem, ac, corpora
 from smmux.benchmarks.automaton import BYTES, Automaton
 from smmux.gpus import Gpu
-from smmux.result import Result
+from smmux.results.result import Result
 from smmux.sweep import Record, product
 
 __all__ = [

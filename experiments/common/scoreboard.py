@@ -14,7 +14,7 @@ from typing import Any
 
 from experiments.common.tables import listed, spelled
 from experiments.common.verdicts import Claim, claims, word_of
-from smmux.whole_files import finish
+from smmux.base.whole_files import finish
 
 __all__ = ["Row", "board", "counts", "page", "text"]
 

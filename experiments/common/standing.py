@@ -17,8 +17,8 @@ from typing import Any
 import experiments
 import smmux
 from experiments.common import harness
-from smmux.fingerprint import fingerprint
 from smmux.sweep import Cache
+from smmux.sweep.fingerprint import fingerprint
 
 __all__ = ["SUFFIXES", "keep", "stands"]
 

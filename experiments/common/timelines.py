@@ -13,7 +13,7 @@ from experiments.common.runs import problem_of, register_budget
 from experiments.common.tables import table
 from smmux import benchmarks, gpus
 from smmux.gpus import Gpu
-from smmux.result import Result
+from smmux.results.result import Result
 from smmux.sweep import Record
 from smmux.trace import Trace
 

@@ -41,7 +41,8 @@ import smmux
 from experiments.common.card_sources import FORMS, Size, Source
 from experiments.common.measured import short
 from experiments.common.preloading import BASELINE
-from smmux import benchmarks, whole_files
+from smmux import benchmarks
+from smmux.base import whole_files
 
 BLOCK_EXTRA_BYTES = 1024  # of each block, reserved by the system on compute capability 8.0 and above
 SAMPLES = 31

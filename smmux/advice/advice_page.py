@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from smmux.markup import table_of_text
-from smmux.svg import COLOURS
+from smmux.drawing.markup import table_of_text
+from smmux.drawing.svg import COLOURS
 
 if TYPE_CHECKING:
     from smmux.advice.answer import Advice

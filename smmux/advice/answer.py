@@ -11,11 +11,11 @@ from typing import Any
 from smmux.advice import text
 from smmux.advice.improvement import Improvement
 from smmux.advice.measures import misuses, spilled_bytes
-from smmux.checks import Finding
-from smmux.dimensions import Dim3
-from smmux.kernel import Kernel
-from smmux.occupancy import Occupancy
-from smmux.result import Result
+from smmux.base.dimensions import Dim3
+from smmux.kernels.kernel import Kernel
+from smmux.machines.occupancy import Occupancy
+from smmux.results.checks import Finding
+from smmux.results.result import Result
 
 __all__ = ["Advice", "Scheme", "fastest"]
 

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from smmux import _core, cuda, gpus
 from smmux.advice.improvement import WORTH, Improvement
 from smmux.advice.sites import Site, busy_share, by_array, total
-from smmux.compiler.frontend.source import FunctionSource
 from smmux.compiler.ir import Storage
-from smmux.kernel import Kernel, definition_of
+from smmux.kernels.kernel import Kernel, definition_of
+from smmux.machines.occupancy import occupancy
 from smmux.multiplex.analysis.facts import constant
-from smmux.multiplex.syntax.build import at
-from smmux.multiplex.syntax.draft import Draft
-from smmux.multiplex.syntax.vocabulary import calls
-from smmux.occupancy import occupancy
-from smmux.result import Result
+from smmux.results.result import Result
+from smmux.rewriting.build import at
+from smmux.rewriting.draft import Draft
+from smmux.rewriting.vocabulary import calls
+from smmux.source.function_source import FunctionSource
 
 __all__ = ["conflicts", "padded"]
 

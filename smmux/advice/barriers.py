@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from smmux import cuda
 from smmux.advice.sites import LANES, lanes_of
-from smmux.compiler.frontend.source import FunctionSource
 from smmux.compiler.program import Program
-from smmux.kernel import Kernel, definition_of
-from smmux.multiplex.syntax.build import at
-from smmux.multiplex.syntax.draft import Draft
-from smmux.multiplex.syntax.vocabulary import calls
-from smmux.result import Result
+from smmux.kernels.kernel import Kernel, definition_of
+from smmux.results.result import Result
+from smmux.rewriting.build import at
+from smmux.rewriting.draft import Draft
+from smmux.rewriting.vocabulary import calls
+from smmux.source.function_source import FunctionSource
 
 __all__ = ["unneeded", "without"]
 

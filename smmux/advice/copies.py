@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux.arguments import as_bytes
-from smmux.placement import extent, root
+from smmux.language.placement import extent, root
+from smmux.running.arguments import as_bytes
 
 __all__ = ["copied"]
 

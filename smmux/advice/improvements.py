@@ -13,8 +13,8 @@ from smmux.advice.improvement import Improvement
 from smmux.advice.layout import layouts
 from smmux.advice.partitions import camping
 from smmux.advice.sites import sites_of
-from smmux.kernel import Kernel
-from smmux.result import Result
+from smmux.kernels.kernel import Kernel
+from smmux.results.result import Result
 
 __all__ = ["RECORDED", "improvements"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux import models
 from smmux.advice.improvement import WORTH, Improvement
 from smmux.advice.sites import LANES, Site, lanes_of, total, waits_for_memory
+from smmux.machines import models
 
 __all__ = ["layouts"]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux.checks import Finding
 from smmux.compiler.ir import Space
 from smmux.compiler.program import Program
 from smmux.gpus import Gpu
-from smmux.occupancy import Occupancy, occupancy
-from smmux.result import Result
+from smmux.machines.occupancy import Occupancy, occupancy
+from smmux.results.checks import Finding
+from smmux.results.result import Result
 
 __all__ = ["blocks_held", "difference", "misuses", "occupancy_of", "region_share", "spilled_bytes"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux import models
 from smmux.advice.improvement import Improvement
 from smmux.advice.sites import Site, by_array, lanes_of, total, waits_for_memory
+from smmux.machines import models
 
 __all__ = ["busy_partitions", "camping"]
 

@@ -19,10 +19,10 @@ from smmux.advice.measures import blocks_held, difference
 from smmux.advice.schemes import Launch, Trial
 from smmux.errors import Error
 from smmux.gpus import Gpu
+from smmux.language.placement import flatten
 from smmux.multiplex import VirtualKernel
-from smmux.placement import flatten
-from smmux.result import Result
-from smmux.sweep import at_a_time
+from smmux.results.result import Result
+from smmux.sweep.points import at_a_time
 
 __all__ = ["Outcome", "Runs"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, SupportsIndex
 
-from smmux.dimensions import Dim3, dim3
+from smmux.base.dimensions import Dim3, dim3
 from smmux.errors import ConfigError, LaunchError, did_you_mean
-from smmux.kernel import Kernel
+from smmux.kernels.kernel import Kernel
 from smmux.multiplex import FORMS, Form, VirtualKernel
 
 __all__ = ["Launch", "Trial", "declared", "trials"]

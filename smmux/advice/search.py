@@ -18,15 +18,15 @@ from smmux.advice.measures import difference, misuses, occupancy_of, region_shar
 from smmux.advice.runs import Outcome, Runs
 from smmux.advice.schemes import Trial, declared, trials
 from smmux.advice.text import reason
-from smmux.dimensions import Dim3, dim3
+from smmux.base.dimensions import Dim3, dim3
+from smmux.base.jobs import at_a_time
+from smmux.base.tracebacks import brief
 from smmux.gpus import Gpu
-from smmux.kernel import Kernel, definition_of
-from smmux.launch_options import DEFAULT_MAX_CYCLES
-from smmux.occupancy import Occupancy, registers_for, static_reserved
-from smmux.recorded import accesses_of
-from smmux.result import Result
-from smmux.sweep import at_a_time
-from smmux.tracebacks import brief
+from smmux.kernels.kernel import Kernel, definition_of
+from smmux.machines.occupancy import Occupancy, registers_for, static_reserved
+from smmux.results.recorded import accesses_of
+from smmux.results.result import Result
+from smmux.running.launch_options import DEFAULT_MAX_CYCLES
 
 __all__ = ["advise"]
 

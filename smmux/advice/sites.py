@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux.placement import extent, flatten, place
-from smmux.result import Result, line_counters
+from smmux.language.placement import extent, flatten, place
+from smmux.results.result import Result, line_counters
 
 __all__ = ["LANES", "Site", "busy_share", "by_array", "lanes_of", "sites_of", "total", "waits_for_memory"]
 
@@ -32,8 +32,8 @@ class Site:
 
     op: its name. space: "global", "shared", "const" or "tex". array: name of what it accesses, empty without one.
     index: number of an array argument, or of the declaration of another array. start: address of the array's first
-    element. width: bytes per lane. records: of `smmux.recorded.ACCESS`, SM by SM in the order of time. run: the run.
-    argument: the array argument, None for another array.
+    element. width: bytes per lane. records: of `smmux.results.recorded.ACCESS`, SM by SM in the order of time.
+    run: the run. argument: the array argument, None for another array.
     """
 
     pc: int

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from smmux.advice.measures import misuses, spilled_bytes
-from smmux.checks import Finding
 from smmux.errors import Error
-from smmux.result import Result
+from smmux.results.checks import Finding
+from smmux.results.result import Result
 
 if TYPE_CHECKING:
     from smmux.advice.answer import Advice, Scheme

@@ -24,7 +24,7 @@ from smmux import cuda, int32, uint32
 from smmux.benchmarks import corpora
 from smmux.benchmarks.automaton import Automaton
 from smmux.benchmarks.base import Problem, Workload, WrongOutputError, equal, frozen, poisoned
-from smmux.textures import texture
+from smmux.language.textures import texture
 
 __all__ = [
     "APPROACHES", "BLOCKS", "CHUNK", "PITCH", "TABLES", "WORKLOADS", "Matches", "kernel", "occurrences", "problem",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from smmux import cuda, float32, uint32
 from smmux.benchmarks.base import Benchmark, Problem, Table1, WrongOutputError, close, frozen, poisoned
 from smmux.benchmarks.mc_tables import CORNERS, EDGES, TRIANGLE_SLOTS, vertex_counts, vertex_edges
-from smmux.textures import texture
+from smmux.language.textures import texture
 
 __all__ = ["BENCHMARK"]
 

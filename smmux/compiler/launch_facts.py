@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from smmux.dimensions import Dim3
+from smmux.base.dimensions import Dim3
 
 __all__ = ["Facts"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from smmux import _core
 from smmux.compiler.launch_facts import Facts
 from smmux.errors import ConfigError, integer
-from smmux.typings import checked
+from smmux.language.typings import checked
 
 __all__ = ["FEWEST_REGISTERS", "SCHEDULES", "Options"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from smmux.errors import CompileError
-from smmux.placement import WIDEST, alignments, as_array
-from smmux.textures import Texture
-from smmux.types import ArrayAnnotation, Record, Scalar, from_dtype
+from smmux.language.placement import WIDEST, alignments, as_array
+from smmux.language.textures import Texture
+from smmux.language.types import ArrayAnnotation, Record, Scalar, from_dtype
 
 __all__ = ["ArrayType", "ScalarType", "Signature", "TupleType", "Type", "classify"]
 

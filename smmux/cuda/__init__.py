@@ -16,12 +16,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from smmux import vector_types
-from smmux.cuda import cg, cudadrv, fp16, kernel_names, libdevice
+from smmux.base.texts import watch
+from smmux.base.tracebacks import brief
+from smmux.cuda import cudadrv
 from smmux.cuda.cudadrv.error import CudaSupportError
-from smmux.cuda.kernel_names import *  # noqa: F403
-from smmux.declaration import check_options, declare
-from smmux.device import (
+from smmux.errors import no_attribute
+from smmux.kernels.declaration import check_options, declare
+from smmux.kernels.kernel import Kernel
+from smmux.language import cg, fp16, kernel_names, libdevice, vector_types
+from smmux.language.kernel_names import *  # noqa: F403
+from smmux.language.kernel_only import absent
+from smmux.language.signatures import Signatures, is_signature, signatures_of
+from smmux.language.typings import checked
+from smmux.language.vector_types import *  # noqa: F403
+from smmux.running.device import (
     close,
     current_context,
     default_stream,
@@ -45,8 +53,7 @@ from smmux.device import (
     stream,
     synchronize,
 )
-from smmux.errors import no_attribute
-from smmux.host import (
+from smmux.running.host import (
     DeviceNDArray,
     In,
     InOut,
@@ -65,13 +72,6 @@ from smmux.host import (
     pinned_array_like,
     to_device,
 )
-from smmux.kernel import Kernel
-from smmux.language import absent
-from smmux.signatures import Signatures, is_signature, signatures_of
-from smmux.texts import watch
-from smmux.tracebacks import brief
-from smmux.typings import checked
-from smmux.vector_types import *  # noqa: F403
 
 __all__ = [
     "CudaSupportError",

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux.declaration import declare
-from smmux.host import DeviceNDArray, device_array
-from smmux.types import float32, float64
+from smmux.kernels.declaration import declare
+from smmux.language.types import float32, float64
+from smmux.running.host import DeviceNDArray, device_array
 
 __all__ = [
     "create_xoroshiro128p_states",

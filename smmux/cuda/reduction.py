@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from smmux import cuda
-from smmux.declaration import declare
-from smmux.host import device_array
-from smmux.kernel import Kernel
+from smmux.kernels.declaration import declare
+from smmux.kernels.kernel import Kernel
+from smmux.running.host import device_array
 
 __all__ = ["Reduce"]
 

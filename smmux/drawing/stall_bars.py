@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from smmux.svg import CHARACTER, Svg, swatches
+from smmux.drawing.svg import CHARACTER, Svg, swatches
 
 __all__ = ["stall_bars"]
 

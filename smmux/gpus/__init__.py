@@ -17,11 +17,11 @@ from contextvars import ContextVar, Token
 from functools import cache
 from types import TracebackType
 
+from smmux.base.settings import setting
 from smmux.errors import ConfigError, did_you_mean
 from smmux.gpus import fermi, gt200, kepler
 from smmux.gpus.machine import PARAMETERS, Gpu, Parameter, Value, as_tuple, build
 from smmux.gpus.sources import CHANGED, TITLES, keys
-from smmux.settings import setting
 
 __all__ = [
     "CHANGED",

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from smmux import _core, policies
+from smmux import _core
 from smmux.errors import ConfigError, did_you_mean, integer
+from smmux.gpus import policies
 from smmux.gpus.sources import CHANGED
 
 __all__ = ["PARAMETERS", "Gpu", "Parameter", "Value", "as_tuple", "build"]

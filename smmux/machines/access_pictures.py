@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from smmux.svg import grid
+from smmux.drawing.svg import grid
 
 if TYPE_CHECKING:
-    from smmux.models import BankAccess, Transactions
+    from smmux.machines.models import BankAccess, Transactions
 
 __all__ = ["bank_map", "coalescing_map", "lane_ranges"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from smmux.svg import Svg
+from smmux.drawing.svg import Svg
 
 if TYPE_CHECKING:
-    from smmux.models_memory import DramReplay
+    from smmux.machines.models_memory import DramReplay
 
 __all__ = ["OpenRow", "dram_rows", "open_rows"]
 
@@ -29,7 +29,7 @@ def open_rows(replay: DramReplay) -> list[OpenRow]:
 
     A row still open at the end counts to the last data beat or command. Raises ValueError for a replay without a log.
     """
-    from smmux.models_memory import COMMAND_KINDS
+    from smmux.machines.models_memory import COMMAND_KINDS
 
     if replay.log is None:
         raise ValueError("the commands were not recorded; use replay(..., log=True)")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smmux.svg import Svg, swatches
+from smmux.drawing.svg import Svg, swatches
 
 if TYPE_CHECKING:
-    from smmux.occupancy import Occupancy
+    from smmux.machines.occupancy import Occupancy
 
 __all__ = ["occupancy_chart"]
 

@@ -21,13 +21,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from smmux.kernel import Kernel
+from smmux.kernels.kernel import Kernel
 from smmux.multiplex.forms.divided.co import co_hw, co_vtb
 from smmux.multiplex.forms.hw import hw, isolate
 from smmux.multiplex.forms.virtual.geometry import VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import vtb, vtb_pipe
 from smmux.multiplex.regions.find import Region, Regions, regions
-from smmux.multiplex.syntax.refusals import MultiplexError
+from smmux.rewriting.refusals import MultiplexError
 
 __all__ = ["FORMS", "Form", "MultiplexError", "Region", "Regions", "VirtualKernel", "co_hw", "co_vtb", "hw", "isolate",
            "regions", "vtb", "vtb_pipe"]  # fmt: skip

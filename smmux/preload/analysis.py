@@ -25,12 +25,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from smmux.dimensions import Dim3
-from smmux.kernel import Kernel
+from smmux.base.dimensions import Dim3
+from smmux.base.tracebacks import brief
+from smmux.kernels.kernel import Kernel
 from smmux.preload.classes import CLASSES, Row, table
 from smmux.preload.study import study
 from smmux.preload.table import Table
-from smmux.tracebacks import brief
 
 __all__ = ["CLASSES", "Access", "Analysis", "analyze"]
 

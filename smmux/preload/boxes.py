@@ -14,13 +14,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from smmux.compiler.backend.symbolic import Iteration, Opaque, Polynomial
 from smmux.compiler.ir import Reg
 from smmux.preload.classes import CLASSES, Row
 from smmux.preload.counters import Counters, NoBox
 from smmux.preload.occurrences import Part
 from smmux.preload.strips import Strip
 from smmux.preload.study import Study
+from smmux.preload.symbolic import Iteration, Opaque, Polynomial
 from smmux.preload.tiles import Linear, Tiles
 
 __all__ = ["Box", "Side", "Use", "box"]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux.compiler.backend.symbolic import Opaque, Polynomial, Symbol
-from smmux.placement import extent, place
+from smmux.language.placement import extent, place
 from smmux.preload.intervals import Runs, united
 from smmux.preload.names import Names
 from smmux.preload.occurrences import Found
+from smmux.preload.symbolic import Opaque, Polynomial, Symbol
 from smmux.preload.table import MAX_ENTRIES, Entry, Extent, Table, ends
 from smmux.preload.tiles import Tile, Tiles
 

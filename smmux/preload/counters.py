@@ -6,9 +6,9 @@ import ast
 from contextlib import suppress
 from dataclasses import dataclass
 
-from smmux.compiler.constants import evaluate
-from smmux.compiler.frontend.source import FunctionSource
 from smmux.preload.tiles import Tiles
+from smmux.source.constants import evaluate
+from smmux.source.function_source import FunctionSource
 
 __all__ = ["Counter", "Counters", "NoBox"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from smmux.compiler.backend.polynomials import Polynomials
-from smmux.compiler.backend.symbolic import Iteration, Polynomial, Symbol
-from smmux.compiler.frontend.source import FunctionSource
 from smmux.compiler.ir import Imm, Operand, Param, Reg, Special
+from smmux.preload.polynomials import Polynomials
+from smmux.preload.symbolic import Iteration, Polynomial, Symbol
+from smmux.source.function_source import FunctionSource
 
 __all__ = ["Names", "of_symbol"]
 

@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from smmux.compiler import frontend
-from smmux.compiler.backend.integer_ranges import Ranges
-from smmux.compiler.backend.legalize import normalize
-from smmux.compiler.backend.polynomials import Polynomials
-from smmux.compiler.backend.ssa import construct
-from smmux.compiler.backend.symbolic import Iteration, Opaque, Polynomial
-from smmux.compiler.backend.trips import conditions
-from smmux.compiler.frontend.source import FunctionSource
+from smmux.base.deep import deep
+from smmux.compiler import python as frontend
+from smmux.compiler.analysis.integer_ranges import Ranges
 from smmux.compiler.ir import Block, Function, Instr, Mem, Operand, Space
 from smmux.compiler.launch_facts import Facts
 from smmux.compiler.options import Options
+from smmux.compiler.passes.legalize import normalize
+from smmux.compiler.passes.ssa import construct
 from smmux.compiler.signature import ArrayType, Signature, TupleType, Type
-from smmux.deep import deep
 from smmux.errors import CompileError
+from smmux.preload.polynomials import Polynomials
+from smmux.preload.symbolic import Iteration, Opaque, Polynomial
+from smmux.preload.trips import conditions
+from smmux.source.function_source import FunctionSource
 
 __all__ = ["Found", "Part", "found", "lowered", "meaning", "shapes", "stretched"]
 

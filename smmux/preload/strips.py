@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from smmux.compiler.backend.symbolic import Opaque
 from smmux.preload.counters import Counter, Counters, NoBox
 from smmux.preload.study import Study
+from smmux.preload.symbolic import Opaque
 
 __all__ = ["Strip", "loops"]
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux.compiler.backend.polynomials import Polynomials
-from smmux.compiler.frontend.source import FunctionSource
+from smmux.base.dimensions import Dim3, dim3
 from smmux.compiler.launch_facts import Facts
 from smmux.compiler.signature import Signature
-from smmux.dimensions import Dim3, dim3
 from smmux.errors import CompileError, LaunchError
-from smmux.kernel import Kernel, definition_of
-from smmux.placement import flatten
+from smmux.kernels.kernel import Kernel, definition_of
+from smmux.language.placement import flatten
 from smmux.preload.classes import CLASSES, Row, Rows
 from smmux.preload.names import Names
 from smmux.preload.occurrences import found, lowered, meaning, shapes, stretched
+from smmux.preload.polynomials import Polynomials
 from smmux.preload.tiles import Tiles
+from smmux.source.function_source import FunctionSource
 
 __all__ = ["Study", "study"]
 

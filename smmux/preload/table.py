@@ -19,9 +19,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux.arguments import Arguments
 from smmux.errors import LaunchError
-from smmux.placement import extent
+from smmux.language.placement import extent
+from smmux.running.arguments import Arguments
 
 __all__ = ["MAX_ENTRIES", "Entry", "Extent", "Form", "Table"]
 

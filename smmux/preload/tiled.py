@@ -36,13 +36,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from smmux import cuda
-from smmux.compiler.frontend.source import FunctionSource
+from smmux.base.parsing import expression, module, statement
+from smmux.base.tracebacks import brief
 from smmux.errors import CompileError, ConfigError
-from smmux.kernel import Kernel
-from smmux.multiplex.syntax.build import at, has_docstring, substitute
-from smmux.multiplex.syntax.draft import Draft
-from smmux.multiplex.syntax.listing import listing
-from smmux.parsing import expression, module, statement
+from smmux.kernels.kernel import Kernel
 from smmux.preload.boxes import Box, Use
 from smmux.preload.choice import chosen, strips
 from smmux.preload.classes import table
@@ -50,7 +47,10 @@ from smmux.preload.counters import Counters, NoBox
 from smmux.preload.loading import Loading, summed
 from smmux.preload.strips import Strip
 from smmux.preload.study import Study, study
-from smmux.tracebacks import brief
+from smmux.rewriting.build import at, has_docstring, substitute
+from smmux.rewriting.draft import Draft
+from smmux.rewriting.listing import listing
+from smmux.source.function_source import FunctionSource
 
 __all__ = ["SHARED_BYTES", "TileError", "TiledKernel", "tile"]
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux.compiler.backend.clamps import Clamp
-from smmux.compiler.backend.graph import NaturalLoop
-from smmux.compiler.backend.polynomials import Polynomials
-from smmux.compiler.backend.symbolic import Iteration, Opaque, Polynomial, Symbol
-from smmux.compiler.backend.trips import Condition, conditions
+from smmux.compiler.analysis.graph import NaturalLoop
 from smmux.compiler.ir import Reg, Special
+from smmux.preload.clamps import Clamp
 from smmux.preload.intervals import MAX_POINTS, Runs, TooMany, points, strided
 from smmux.preload.names import of_symbol
+from smmux.preload.polynomials import Polynomials
+from smmux.preload.symbolic import Iteration, Opaque, Polynomial, Symbol
+from smmux.preload.trips import Condition, conditions
 
 __all__ = ["Linear", "Tile", "Tiles"]
 

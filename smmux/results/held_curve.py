@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from smmux.svg import Svg
+from smmux.drawing.svg import Svg
 
 if TYPE_CHECKING:
-    from smmux.trace import Trace
+    from smmux.results.trace import Trace
 
 __all__ = ["held_curve"]
 

@@ -17,7 +17,7 @@ from smmux.benchmarks.fft import (
     twiddle_legs,
     twiddle_points,
 )
-from smmux.result import Result
+from smmux.results.result import Result
 
 
 @cuda.jit(fastmath=True)

@@ -15,7 +15,7 @@ from smmux.advice.improvement import Improvement
 from smmux.advice.improvements import RECORDED, improvements
 from smmux.benchmarks import Problem
 from smmux.kernel import Kernel
-from smmux.result import Result
+from smmux.results.result import Result
 
 CARDS = ("GTX285", "GTX480-48K", "K20c")
 TRUE = {"MC": {("barrier", "")}, "TP": {("barrier", "")}, "CV": {("banks", "columns")}}

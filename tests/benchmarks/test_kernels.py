@@ -6,7 +6,7 @@ import pytest
 
 from smmux import benchmarks, gpus
 from smmux.benchmarks import VARIANTS
-from smmux.occupancy import register_budget
+from smmux.machines.occupancy import register_budget
 
 BUILDS = [(name, build) for name in benchmarks.names() for build in benchmarks.get(name).builds]
 KERNELS = [(name, variant, build) for name, build in BUILDS for variant in VARIANTS[:3]]

@@ -14,10 +14,10 @@ import pytest
 from smmux import _core, benchmarks
 from smmux.benchmarks import Problem
 from smmux.benchmarks.base import DIVIDED, VIRTUAL
-from smmux.checks import Findings
 from smmux.compiler.program import ISOLATE, Program
 from smmux.errors import KernelError
-from smmux.launch import launch
+from smmux.results.checks import Findings
+from smmux.running.launch import launch
 
 GPU = "GTX480-16K"  # holds the registers of every variant
 KERNELS = [

@@ -27,9 +27,8 @@ from smmux.compiler.ir import (
 )
 from smmux.compiler.options import Options
 from smmux.compiler.program import Program
-from smmux.launch import launch
-from tests.reference import ir as interpreter
-from tests.reference import machine
+from smmux.running.launch import launch
+from tests.reference import ir as interpreter, machine
 
 TID = Special(SpecialName.TID_X)
 S32, U32, F32, PRED = Type.S32, Type.U32, Type.F32, Type.PRED

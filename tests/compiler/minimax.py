@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import mpmath as mp
 
-from smmux.compiler.frontend.mathlib64 import (
+from smmux.compiler.library.mathlib64 import (
     arcs,
     error_function,
     exponentials,

@@ -7,7 +7,7 @@ import pytest
 
 from smmux import cuda, float32
 from smmux.kernel import from_source
-from smmux.overloads import AxisWarning
+from smmux.kernels.overloads import AxisWarning
 
 OUTSIDE = {
     "o[0, 9] = 1": (2, "axis 1 of 'o', whose extent is 8"),

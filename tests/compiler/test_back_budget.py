@@ -6,8 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smmux import benchmarks, cuda, float32, gpus
 from smmux.compiler.driver.compiling import clear_cache
@@ -96,7 +95,7 @@ def test_invariants_leave_a_loop_one_by_one() -> None:
 
 
 def test_lowering_is_shared_by_budgets_and_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
-    from smmux.compiler import frontend
+    from smmux.compiler import python as frontend
 
     lowered = []
     lower = frontend.lower

@@ -6,10 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from smmux.compiler.backend.fold import _COMPARE, _FLOAT, _INTEGER, evaluate, simplify
+from smmux.compiler.analysis.fold import _COMPARE, _FLOAT, _INTEGER, evaluate, simplify
 from smmux.compiler.ir import Imm, Operand, Reg, Type
 from tests.reference.alu import ALU, SETP, fma
 

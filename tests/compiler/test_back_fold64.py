@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smmux import _core
-from smmux.compiler.backend.fold import simplify
-from smmux.compiler.backend.fold64 import RESULT, TABLE, evaluate_wide, simplify_wide
+from smmux.compiler.analysis.fold import simplify
+from smmux.compiler.analysis.fold64 import RESULT, TABLE, evaluate_wide, simplify_wide
 from smmux.compiler.ir import Imm, Instr, Operand, Reg, Type
 from tests.reference.alu import ALU, SETP
 from tests.reference.wide import SETP_WIDE, WIDE

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from smmux.compiler.backend.graph import Graph, exits_only, reconvergence
+from smmux.compiler.analysis.graph import Graph, exits_only, reconvergence
 from smmux.compiler.ir import Block, Function, Instr
 from tests.compiler.back import PRED, Builder, compiled, imm, ops
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smmux.compiler.backend.affine import AddressAnalysis, Affine
+from smmux.compiler.analysis.affine import AddressAnalysis, Affine
 from smmux.compiler.ir import Instr, Operand, Reg, Space, Storage
 from smmux.compiler.program import Program
 from tests.compiler.back import F32, S32, TID, Builder, compiled, imm, ops

@@ -5,8 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smmux.errors import CompileError
 from tests.compiler.back import RandomKernel, assert_same, compiled, executed, expected, simulated

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smmux import _core, cuda
 from smmux.compiler.ir import Imm, Instr, Mem, Operand, Reg, Storage
@@ -28,8 +27,7 @@ from tests.compiler.back import (
     ops,
     simulated,
 )
-from tests.reference import ir as interpreter
-from tests.reference import machine
+from tests.reference import ir as interpreter, machine
 from tests.reference.wide import SETP_WIDE, WIDE
 
 Pair = tuple[Operand, Operand]
@@ -67,7 +65,7 @@ def double(value: float) -> Pair:
 
 def run(b: WideBuilder, *args: Any, **options: Any) -> Program:
     """Compile, and run with the definition of programs and on the machine: both leave `args` alike."""
-    from smmux.launch import launch
+    from smmux.running.launch import launch
 
     program = compiled(b.exit(), **options)
     copies = [arg.copy() for arg in args]

@@ -10,7 +10,7 @@ import pytest
 import smmux
 from smmux import cuda, int32, multiplex, preload
 from smmux.compiler import clear_cache
-from smmux.compiler.backend.lanes import WarpOrder
+from smmux.compiler.analysis.lanes import WarpOrder
 from smmux.kernel import from_source
 
 NAMES = {"cuda": cuda, "int32": int32}

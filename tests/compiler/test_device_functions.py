@@ -12,7 +12,7 @@ import pytest
 from smmux import cuda
 from smmux.errors import CompileError
 from smmux.kernel import from_source
-from smmux.language import KernelOnlyError
+from smmux.language.kernel_only import KernelOnlyError
 
 THREADS = 16
 BELOW = 0.49999999999999994  # to which 0.5 must not be added

@@ -5,8 +5,7 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smmux import CompileError, cuda, float32, int32, uint8, uint32
 from smmux.kernel import from_source

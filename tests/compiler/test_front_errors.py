@@ -9,7 +9,7 @@ import pytest
 
 from smmux import CompileError, cuda, float32, int32, smm, uint8, uint32
 from smmux.kernel import from_source
-from smmux.language import KernelOnlyError
+from smmux.language.kernel_only import KernelOnlyError
 from smmux.types import Scalar
 
 TABLE = np.arange(4, dtype=np.int32)

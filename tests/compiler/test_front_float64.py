@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from smmux.compiler.frontend.mathlib64 import gamma_zeros
+from smmux.compiler.library.mathlib64 import gamma_zeros
 from tests.compiler.minimax import POLYNOMIALS, points, value
 from tests.compiler.test_front_mathlib import kernel
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from smmux import cuda, float32, int32
-from smmux.compiler import frontend
+from smmux.compiler import python as frontend
 from smmux.compiler.driver.compiling import clear_cache
 from smmux.compiler.options import Options
 from smmux.kernel import Kernel, from_source

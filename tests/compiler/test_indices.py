@@ -9,7 +9,7 @@ import pytest
 import smmux
 from smmux import cuda, float32, int8, int32, uint8, uint32
 from smmux.kernel import from_source
-from smmux.overloads import AxisWarning
+from smmux.kernels.overloads import AxisWarning
 from tests.compiler.front import run
 
 NAMES = {

@@ -11,7 +11,7 @@ import pytest
 from tests.numba import sources
 from tests.numba.random_kernels import generate
 
-infer = importlib.import_module("smmux.compiler.frontend.infer")
+infer = importlib.import_module("smmux.compiler.python.infer")
 
 
 @pytest.mark.parametrize("seed", range(1, 7))

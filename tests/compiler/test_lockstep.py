@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from smmux import cuda
-from smmux.compiler.backend.affine import AddressAnalysis
-from smmux.compiler.backend.lanes import WarpOrder
+from smmux.compiler.analysis.affine import AddressAnalysis
+from smmux.compiler.analysis.lanes import WarpOrder
 from smmux.compiler.ir import Instr, Mem, Operand, Reg, Special, SpecialName, Storage, Type
 from smmux.kernel import from_source
 from tests.compiler.back import Builder, compiled, imm, ops

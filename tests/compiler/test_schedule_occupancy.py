@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smmux import benchmarks, cuda, float32, gpus
 from smmux.errors import CompileError, LaunchError
 from smmux.kernel import Kernel
-from smmux.occupancy import registers_kept
+from smmux.machines.occupancy import registers_kept
 from tests.compiler.back import RandomKernel, compiled
 from tests.multiplex.textbook import TEXTBOOK
 from tests.multiplex.written_kernels import Written

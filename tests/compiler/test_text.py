@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from smmux import benchmarks, cuda, gpus
-from smmux.compiler import frontend
+from smmux.compiler import python as frontend
 from smmux.compiler.driver.pipeline import compile_function
 from smmux.compiler.driver.requests import Request
-from smmux.compiler.frontend.python_unit import PythonUnit
 from smmux.compiler.ir import Function
 from smmux.compiler.options import Options
 from smmux.compiler.program import Program
+from smmux.compiler.python.python_unit import PythonUnit
 from smmux.compiler.signature import Signature
 from smmux.compiler.text.reader import read
 from smmux.compiler.text.text_unit import TextUnit
 from smmux.compiler.text.writer import write
 from smmux.errors import CompileError
 from smmux.kernel import Kernel, definition_of
-from smmux.launch import launch
+from smmux.running.launch import launch
 from tests.compiler.back import RandomKernel
 
 QUICK = ("MM", "RD", "TP", "SP")

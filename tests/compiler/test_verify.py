@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from smmux.compiler.backend.legalize import normalize
-from smmux.compiler.backend.ssa import construct
-from smmux.compiler.backend.verify import RULES, FormError, Stage, verify
+from smmux.compiler.analysis.verify import RULES, FormError, Stage, verify
 from smmux.compiler.driver.pipeline import compile_function
 from smmux.compiler.ir import Block, Function, Instr, Mem, Type
 from smmux.compiler.options import Options
+from smmux.compiler.passes.legalize import normalize
+from smmux.compiler.passes.ssa import construct
 from tests.compiler.back import TID, Builder, RandomKernel, imm
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from smmux import cuda, multiplex
-from smmux.compiler.frontend.source import from_text
-from smmux.compiler.frontend.versions import apart, spelled_out
+from smmux.compiler.python.versions import apart, spelled_out
 from smmux.errors import CompileError
 from smmux.kernel import from_source
+from smmux.source.function_source import from_text
 from smmux.types import float32, int32
 
 GLOBALS = {"cuda": cuda, "math": math, "float32": float32, "int32": int32, "np": np}

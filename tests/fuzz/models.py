@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smmux import _core
-from smmux.models_memory import DRAM_REQUEST, PACKET
+from smmux.machines.models_memory import DRAM_REQUEST, PACKET
 
 from . import machines
 from .corpus import Launch

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from smmux import cuda, float32, gpus, int32, smm, uint8
-from smmux.result import Result
+from smmux.results.result import Result
 
 THREADS, BLOCKS = 64, 12
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smmux import _core, gpus
-from smmux.checks import RECORD
 from smmux.compiler.program import DYNAMIC, SYNCWARP, SYNCWARP_BEHIND
-from smmux.launch_options import CHECKS
+from smmux.results.checks import RECORD
+from smmux.running.launch_options import CHECKS
 from tests.reference import races as definition
 from tests.reference.races import Step
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smmux import cuda, float32, models
-from smmux.recorded import ACCESS
+from smmux.results.recorded import ACCESS
 
 CARDS = ("GTX285", "GTX480-48K", "K20c")
 WORDS = (3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0)

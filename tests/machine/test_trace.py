@@ -12,7 +12,7 @@ import pytest
 
 from smmux import benchmarks, cuda, float32, gpus, smm
 from smmux.__main__ import main
-from smmux.result import Result
+from smmux.results.result import Result
 from smmux.trace import KINDS, SAMPLE, Trace
 
 from .assembler import Assembler

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from smmux.models_memory import Cache
+from smmux.machines.models_memory import Cache
 from tests.reference import cache
 
 SHAPES = (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smmux import gpus, policies
-from smmux.models_memory import COMMAND_KINDS, DRAM_REQUEST, Dram, DramReplay
+from smmux.machines.models_memory import COMMAND_KINDS, DRAM_REQUEST, Dram, DramReplay
 from tests.reference import dram
 
 MACHINES = ("GTX285", "GTX285-1100", "GTX480-48K", "K20c")

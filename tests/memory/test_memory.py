@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from smmux import cuda, gpus
 from smmux.gpus import Gpu
-from smmux.models_memory import PACKET, PACKET_KINDS, Memory
+from smmux.machines.models_memory import PACKET, PACKET_KINDS, Memory
 
 MACHINES = ("GTX285", "GTX285-1100", "GTX480-48K", "K20c")
 LOAD, STORE, ATOMIC, FETCH, TEXTURE = range(len(PACKET_KINDS))

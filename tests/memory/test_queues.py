@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smmux import cuda, float32, gpus
-from smmux.models_memory import PACKET, PACKET_KINDS, Memory
+from smmux.machines.models_memory import PACKET, PACKET_KINDS, Memory
 from tests.reference import queues
 
 LOAD, STORE = PACKET_KINDS.index("load"), PACKET_KINDS.index("store")

@@ -15,7 +15,7 @@ import pytest
 
 from smmux import policies
 from smmux.gpus import Gpu
-from smmux.management import SharedMemory
+from smmux.machines.management import SharedMemory
 from tests.machine.assembler import CTAID_X, Assembler, variant
 from tests.reference.management import definition
 

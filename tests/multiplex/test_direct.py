@@ -10,8 +10,8 @@ import pytest
 
 from smmux import cuda, multiplex
 from smmux.kernel import Kernel
-from smmux.multiplex.syntax.direct import direct
-from smmux.multiplex.syntax.vocabulary import functions
+from smmux.rewriting.direct import direct
+from smmux.rewriting.vocabulary import functions
 from tests.multiplex.kernels import device, kernel
 
 THREADS, BLOCKS = 32, 8

@@ -6,7 +6,7 @@ import ast
 
 import smmux
 from smmux.multiplex.analysis.uniformity import analysed
-from smmux.multiplex.syntax.draft import Draft
+from smmux.rewriting.draft import Draft
 from tests.multiplex.kernels import kernel
 
 TEXT = """

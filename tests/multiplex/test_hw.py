@@ -11,7 +11,7 @@ import pytest
 
 from smmux import benchmarks, multiplex, smm
 from smmux.kernel import Kernel, from_source
-from smmux.result import Result
+from smmux.results.result import Result
 from tests.multiplex.kernels import body, kernel
 
 BUILDS = [(name, build) for name in benchmarks.names() for build in benchmarks.get(name).builds]

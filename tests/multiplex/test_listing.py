@@ -14,7 +14,7 @@ import smmux.cuda as c
 import smmux.types as scalars
 from smmux import multiplex
 from smmux.cuda import shared, syncthreads
-from smmux.multiplex.syntax.listing import listing
+from smmux.rewriting.listing import listing
 from tests.multiplex import kernels as other
 from tests.multiplex.kernels import device
 from tests.numba import simulator, sources

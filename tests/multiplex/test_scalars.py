@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from smmux.compiler.frontend.source import FunctionSource, from_text
 from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, needed_after
+from smmux.source.function_source import FunctionSource, from_text
 from tests.multiplex.kernels import device
 from tests.multiplex.test_webs import blocks, observed, statements
 

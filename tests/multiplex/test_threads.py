@@ -9,7 +9,7 @@ import pytest
 
 from smmux.multiplex.analysis.threads import THREADS, UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import analysed
-from smmux.multiplex.syntax.draft import Draft
+from smmux.rewriting.draft import Draft
 from tests.multiplex.kernels import device, kernel
 
 SWIZZLED = device("""

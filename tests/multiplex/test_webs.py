@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smmux import multiplex
-from smmux.compiler.frontend.source import from_text
 from smmux.kernel import Kernel
 from smmux.multiplex.analysis.renaming import separated
+from smmux.source.function_source import from_text
 from tests.multiplex.kernels import device, kernel
 from tests.numba import simulator
 

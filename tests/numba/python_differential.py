@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import smmux
-from smmux.overloads import AxisWarning
+from smmux.kernels.overloads import AxisWarning
 from tests.numba import python_oracle, sources
 from tests.numba.python_kernels import Case, Features, parameters
 from tests.numba.python_numbers import Number

@@ -8,8 +8,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.numba.differential import RUNS, difference, in_turn
 from tests.numba.kernel_types import VALUES

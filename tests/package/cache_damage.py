@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from smmux import ConfigError
-from smmux.cache import Cache
-from smmux.lookup import Lookup
+from smmux.sweep.cache import Cache
+from smmux.sweep.lookup import Lookup
 
 POINTS = [{"n": n, "text": "x" * (n % 7)} for n in range(60)]
 

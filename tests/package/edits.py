@@ -229,8 +229,8 @@ EDITS = [
 
 def made(edit: Edit, edited: bool) -> dict[str, object]:
     """Key and result of a program, in a process that has loaded nothing of it."""
-    from smmux.fingerprint import Walk
-    from smmux.lookup import Lookup
+    from smmux.sweep.fingerprint import Walk
+    from smmux.sweep.lookup import Lookup
 
     with tempfile.TemporaryDirectory() as folder:
         for name, text in edit.texts(edited).items():
@@ -262,7 +262,7 @@ def forked(edit: Edit, edited: bool) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    from smmux.modules import environment
+    from smmux.sweep.modules import environment
 
     environment()
     for number, edit in enumerate(EDITS[slice(*map(int, sys.argv[1:]))]):

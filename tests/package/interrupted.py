@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from smmux import Management, benchmarks, cuda, float32, gpus, interrupt, models, sweep
+from smmux import Management, benchmarks, cuda, float32, gpus, models, sweep
+from smmux.base import interrupt
 from smmux.compiler.driver.compiling import clear_cache
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from smmux import _core
-from smmux.management import Management, SharedMemory
+from smmux.machines.management import Management, SharedMemory
 
 
 def interpreters():

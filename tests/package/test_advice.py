@@ -17,7 +17,7 @@ from smmux import benchmarks, cuda, float32, int32, multiplex
 from smmux.__main__ import main
 from smmux.advice import Advice
 from smmux.advice.schemes import DIVISION
-from smmux.compiler.backend.lanes import WarpOrder
+from smmux.compiler.analysis.lanes import WarpOrder
 from smmux.cuda import threadIdx
 from smmux.kernel import from_source
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 
 from smmux import LaunchError
-from smmux.arguments import pack
+from smmux.base.dimensions import dim3
 from smmux.compiler.program import INSN, UNIFORM, ParamWord, Program
-from smmux.dimensions import dim3
-from smmux.placement import ALIGNMENT, FIRST_ADDRESS, flatten
+from smmux.language.placement import ALIGNMENT, FIRST_ADDRESS, flatten
+from smmux.running.arguments import pack
 
 
 def program(*types):

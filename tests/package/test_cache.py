@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from smmux import ConfigError, cuda, gpus
-from smmux.fingerprint import fingerprint
 from smmux.sweep import Cache, executing, product, sweep, sweeping
+from smmux.sweep.fingerprint import fingerprint
 
 FACTOR = 2
 TREE = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from smmux import ConfigError, cache
-from smmux.sweep import Cache, CacheWarning, sweep
+from smmux import ConfigError
+from smmux.sweep import Cache, CacheWarning, cache, sweep
 from tests.package import cache_damage
 from tests.package.cache_damage import POINTS, campaign, expected, filled, run
 from tests.package.small_disk import only, read_only, small_disk

@@ -15,7 +15,7 @@ import pytest
 
 from smmux import ConfigError, cuda, gpus, narrow
 from smmux.sweep import Cache, CacheWarning, sweep
-from smmux.workers import Workers
+from smmux.sweep.workers import Workers
 from tests.package.edits import EDITS
 
 TREE = Path(__file__).parents[2]
@@ -231,8 +231,8 @@ def test_a_version_of_ones_own_stands_for_what_nobody_can_look_into(tmp_path: Pa
 
 
 def test_a_record_that_another_process_made_of_other_files_is_not_kept(tmp_path: Path) -> None:
-    from smmux.lookup import Lookup
-    from smmux.program_state import Witness
+    from smmux.sweep.lookup import Lookup
+    from smmux.sweep.program_state import Witness
 
     with Cache(tmp_path / "c.sqlite") as cache:
         lookup = Lookup(cache, setting, [{"n": 1}])

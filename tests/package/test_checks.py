@@ -14,7 +14,7 @@ import pytest
 
 import smmux
 from smmux import benchmarks, cuda, float32, int32
-from smmux.checks import Findings, finding_info
+from smmux.results.checks import Findings, finding_info
 from tests.multiplex.kernels import kernel
 
 CHUNK = 256

@@ -15,7 +15,7 @@ import smmux
 from smmux import ConfigError, cuda, float32, gpus
 from smmux.__main__ import main
 from smmux.kernel import Kernel
-from smmux.occupancy import registers_for
+from smmux.machines.occupancy import registers_for
 
 TEXT = """
 from smmux import cuda, float32
@@ -50,7 +50,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def row_sum(file: Path) -> Any:
-    from smmux.command_words import kernel_of
+    from smmux.shell.command_words import kernel_of
 
     return kernel_of(f"{file}:row_sum")
 

@@ -32,11 +32,11 @@ def inner(x):
 a = np.zeros(4, np.float32)
 reveal_type(plain)  # smmux.kernel.Kernel
 reveal_type(inner)  # smmux.kernel.Kernel
-reveal_type(plain.simulate(1, 32, (a, 1), gpu="GTX285", check="races", profile=True))  # smmux.result.Result
+reveal_type(plain.simulate(1, 32, (a, 1), gpu="GTX285", check="races", profile=True))  # smmux.results.result.Result
 reveal_type(plain.simulate(1, 32, (a, 1)).cycles)  # int
 reveal_type(plain.simulate(1, 32, (a, 1))["shared_conflicts"])  # int
-reveal_type(plain[1, 32])  # smmux.bound_kernel.BoundKernel
-reveal_type(cuda.to_device(a))  # smmux.host.DeviceNDArray
+reveal_type(plain[1, 32])  # smmux.kernels.bound_kernel.BoundKernel
+reveal_type(cuda.to_device(a))  # smmux.running.host.DeviceNDArray
 reveal_type(cuda.event().elapsed_time(cuda.event()))  # float
 reveal_type(smmux.advise(plain, 1, 32, (a, 1)))  # smmux.advice.answer.Advice
 reveal_type(smmux.gpus.get("GTX285").smem_bytes)  # int

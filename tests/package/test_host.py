@@ -12,7 +12,7 @@ import pytest
 
 import smmux
 from smmux import ConfigError, LaunchError, cuda, gpus, int32, types
-from smmux.device import ATTRIBUTES
+from smmux.running.device import ATTRIBUTES
 
 
 @cuda.jit

@@ -15,7 +15,7 @@ from smmux.advice.improvements import RECORDED, improvements
 from smmux.advice.partitions import busy_partitions
 from smmux.advice.sites import sites_of
 from smmux.kernel import Kernel
-from smmux.result import Result
+from smmux.results.result import Result
 from tests.package.improvable import PAIRS, Launch, Pair, line_of
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smmux import interrupt, models, models_memory
+from smmux import models
+from smmux.base import interrupt
+from smmux.machines import models_memory
 from tests.package import interrupted
 
 ROOT = Path(__file__).parents[2]

@@ -17,8 +17,8 @@ from smmux import (
     cuda,
     gpus,
 )
-from smmux.launch import launch
-from smmux.occupancy import register_budget, static_reserved
+from smmux.machines.occupancy import register_budget, static_reserved
+from smmux.running.launch import launch
 from tests.package import programs
 
 

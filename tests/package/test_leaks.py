@@ -9,7 +9,7 @@ SCRIPT = """
 import resource
 import numpy as np
 import smmux
-from smmux.launch import launch
+from smmux.running.launch import launch
 from tests.package import programs
 
 good, bad, spin = programs.store_tid(), programs.store_tid(scale=8), programs.spin()

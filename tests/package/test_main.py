@@ -12,7 +12,7 @@ import pytest
 import smmux
 from smmux import _core, gpus
 from smmux.__main__ import main
-from smmux.command_words import argument
+from smmux.shell.command_words import argument
 
 KERNELS = """
 from smmux import cuda

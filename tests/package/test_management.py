@@ -17,7 +17,7 @@ import pytest
 import smmux
 from smmux import _core, benchmarks, cuda, float32, gpus, smm
 from smmux.__main__ import main
-from smmux.management import Hole, Management
+from smmux.machines.management import Hole, Management
 from tests.reference.management import DEFINED, Dynamic, Throttled, definition
 
 ROOT = Path(__file__).parents[2]

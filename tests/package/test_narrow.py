@@ -7,7 +7,7 @@ import pytest
 
 import smmux
 from smmux import CompileError, LaunchError, cuda, gpus
-from smmux.narrowing import NarrowWarning
+from smmux.running.narrowing import NarrowWarning
 
 
 @cuda.jit

@@ -14,8 +14,8 @@ import pytest
 import smmux
 from smmux import ConfigError, _core
 from smmux.kernel import Kernel
-from smmux.launch import launch
-from smmux.launch_options import OPTIONS, LaunchOptions, complete, for_core
+from smmux.running.launch import launch
+from smmux.running.launch_options import OPTIONS, LaunchOptions, complete, for_core
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from smmux import Result, cuda, float32, gpus, int32, models, policies, smm
+from smmux.drawing.svg import Svg
 from smmux.errors import ConfigError
 from smmux.machines.access_pictures import bank_map, coalescing_map
 from smmux.machines.dram_pictures import dram_rows, open_rows
 from smmux.machines.occupancy_picture import occupancy_chart
 from smmux.results.held_curve import held_curve
-from smmux.svg import Svg
 from tests.reference import banks
 
 NAME = "{http://www.w3.org/2000/svg}"

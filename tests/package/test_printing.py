@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from smmux import cuda, errors, float64, int64
-from smmux.printed import text_of
+from smmux.results.printed import text_of
 
 LIMIT = 32768  # values that an SM keeps: PRINTED_MOST of csrc/sm/print.h
 

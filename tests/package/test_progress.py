@@ -8,9 +8,10 @@ import warnings
 import numpy as np
 import pytest
 
-from smmux import cuda, float32, gpus, progress, smm
-from smmux.management import Management
-from smmux.progress import SpinningWarning
+from smmux import cuda, float32, gpus, smm
+from smmux.base import progress
+from smmux.base.progress import SpinningWarning
+from smmux.machines.management import Management
 
 
 @cuda.jit

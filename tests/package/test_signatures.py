@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from smmux import CompileError, ConfigError, boolean, cuda, float32, int8, int32, multiplex, types, uint8, void
-from smmux.conversions import _conversions as conversions
 from smmux.kernel import from_source
-from smmux.signatures import signatures_of
+from smmux.language.conversions import _conversions as conversions
+from smmux.language.signatures import signatures_of
 from smmux.types import FunctionType
 
 

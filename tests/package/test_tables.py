@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from smmux import _core, errors
-from smmux.result import counter_info, line_counters
+from smmux.results.result import counter_info, line_counters
 
 
 def duplicates(values):

@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 
 import smmux
-from smmux import command_words, cuda, gpus, int32, multiplex, preload, signatures
+from smmux import cuda, gpus, int32, multiplex, preload
 from smmux.kernel import from_source
+from smmux.language import signatures
+from smmux.shell import command_words
 
 ROOT = Path(__file__).parents[2]
 RAN: list[str] = []
@@ -103,7 +105,7 @@ EXPRESSIONS = [
     *("'{0.touch}'.format(holder)", "'%s' % trap", "f'{trap}'", "str(trap)", "repr(trap)", "hash(trap)"),
     *("(lambda: touch())()", "[touch() for _ in (1,)]", "(x := touch())", "{touch(): 1}", "touch.__call__()"),
     *("touch.__globals__['touch']()", "sys.modules['builtins'].eval('touch()')", "cuda.jit(touch)(1)"),
-    *("smmux.fingerprint.fingerprint(trap)", "().__class__.__base__.__subclasses__()", "open('/dev/null')"),
+    *("smmux.sweep.fingerprint.fingerprint(trap)", "().__class__.__base__.__subclasses__()", "open('/dev/null')"),
     *("(9**9**7)", "'a' * 10**9", "(1,) * 10**10", "np.zeros(10**12)", "breakpoint()"),
 ]
 PLACES = {

@@ -14,7 +14,7 @@ import pytest
 
 import smmux
 from smmux import cuda
-from smmux.texts import _same
+from smmux.base.texts import _same
 
 ROOT = Path(smmux.__file__).parents[1]
 

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import smmux
-from smmux import _core, cuda, float32, parsing, smm
+from smmux import _core, cuda, float32, smm
+from smmux.base import parsing
 
 ROOT = Path(__file__).parents[2]
 

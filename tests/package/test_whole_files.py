@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smmux import ConfigError, cuda, whole_files
-from smmux.record_list import Records
-from smmux.whole_files import finish, replacing, write_bytes, write_text
+from smmux import ConfigError, cuda
+from smmux.base import whole_files
+from smmux.base.whole_files import finish, replacing, write_bytes, write_text
+from smmux.sweep.record_list import Records
 from tests.package.small_disk import only, small_disk
 
 NAMES = ("a.json", "a.csv", "a.png", "a.pdf")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from smmux.sweep import sweep
-from smmux.workers import Workers
+from smmux.sweep.workers import Workers
 
 
 def whose(kind: str, i: int, seconds: float = 0.0) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_ctrl_c_ends_a_task_and_not_the_process() -> None:
 
 KILLED = """
 import os, time
-from smmux.workers import Workers
+from smmux.sweep.workers import Workers
 if __name__ == "__main__":
     workers = Workers(1)
     print(workers.submit(os.getpid).result(), flush=True)

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from smmux.arguments import Arguments
 from smmux.errors import LaunchError
 from smmux.preload import MAX_ENTRIES, Entry, Extent, Table
+from smmux.running.arguments import Arguments
 
 FORM = st.tuples(*[st.integers(-40, 40)] * 3, st.integers(-200, 200))
 ENTRY = st.builds(Entry, st.integers(0, 1), st.sampled_from((1, 2, 4, 8)), FORM, FORM)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from smmux import launch, launch_options
-from smmux.checks import Finding
+from smmux.results.checks import Finding
+from smmux.running import launch, launch_options
 
 FOUND: list[tuple[str, Finding]] = []
 LAUNCHES = [0]

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smmux import _core
-from smmux.checks import RECORD
-from smmux.launch_options import CHECKS
+from smmux.results.checks import RECORD
+from smmux.running.launch_options import CHECKS
 from tests.machine.assembler import CTAID_X, TID_X, Assembler, variant
 from tests.reference import global_races as definition
 from tests.reference.global_races import Step

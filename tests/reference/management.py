@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from smmux.management import Hole, Management, Request, SharedMemory
+from smmux.machines.management import Hole, Management, Request, SharedMemory
 
 
 class Dynamic(Management):

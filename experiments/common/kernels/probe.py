@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from experiments.common.schedules import ON_CARDS
 from smmux.gpus import Gpu
 from smmux.kernel import Kernel
-from smmux.result import Result
+from smmux.results.result import Result
 
 __all__ = ["WARP", "WORD", "Probe", "agrees", "every", "gigabytes", "on_card", "resident", "wave"]
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Generic, TypeVar
 
+from smmux.base.deep import deep
 from smmux.compiler.driver.pipeline import compile_prepared, prepare
 from smmux.compiler.ir import Function
 from smmux.compiler.options import Options
 from smmux.compiler.program import Program
 from smmux.compiler.signature import Signature
 from smmux.compiler.unit import Unit
-from smmux.deep import deep
 
 __all__ = ["clear_cache", "compile"]
 

@@ -6,27 +6,27 @@ import os
 from collections.abc import Callable
 from functools import wraps
 
-from smmux import interrupt
-from smmux.compiler.backend.addresses import lower_addresses
-from smmux.compiler.backend.branches import simplify_branches
-from smmux.compiler.backend.budget import Search
-from smmux.compiler.backend.contract import contract
-from smmux.compiler.backend.dead import remove_dead
-from smmux.compiler.backend.encode import encode
-from smmux.compiler.backend.ifconvert import convert_ifs
-from smmux.compiler.backend.induction import reduce_strength
-from smmux.compiler.backend.invariant import hoist_invariants, insert_preheaders
-from smmux.compiler.backend.join import join_accesses
-from smmux.compiler.backend.legalize import legalize, normalize
-from smmux.compiler.backend.multiply import expand_products
-from smmux.compiler.backend.safe_indices import resolve_indices
-from smmux.compiler.backend.schedule import schedule_blocks
-from smmux.compiler.backend.short_circuits import shorten_circuits
-from smmux.compiler.backend.ssa import construct, destruct
-from smmux.compiler.backend.value_numbering import number_values
-from smmux.compiler.backend.verify import Stage, verify
+from smmux.base import interrupt
+from smmux.compiler.analysis.verify import Stage, verify
+from smmux.compiler.code.budget import Search
+from smmux.compiler.code.encode import encode
 from smmux.compiler.ir import Function, Space
 from smmux.compiler.options import Options
+from smmux.compiler.passes.addresses import lower_addresses
+from smmux.compiler.passes.branches import simplify_branches
+from smmux.compiler.passes.contract import contract
+from smmux.compiler.passes.dead import remove_dead
+from smmux.compiler.passes.ifconvert import convert_ifs
+from smmux.compiler.passes.induction import reduce_strength
+from smmux.compiler.passes.invariant import hoist_invariants, insert_preheaders
+from smmux.compiler.passes.join import join_accesses
+from smmux.compiler.passes.legalize import legalize, normalize
+from smmux.compiler.passes.multiply import expand_products
+from smmux.compiler.passes.safe_indices import resolve_indices
+from smmux.compiler.passes.schedule import schedule_blocks
+from smmux.compiler.passes.short_circuits import shorten_circuits
+from smmux.compiler.passes.ssa import construct, destruct
+from smmux.compiler.passes.value_numbering import number_values
 from smmux.compiler.program import ParamWord, Program
 
 __all__ = ["compile_function", "compile_prepared", "prepare"]

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from smmux import _core
+from smmux.base.dimensions import MAX_BLOCKS
 from smmux.compiler.driver.compiling import compile
 from smmux.compiler.options import FEWEST_REGISTERS, Options
 from smmux.compiler.program import Program
 from smmux.compiler.signature import Signature
 from smmux.compiler.unit import Unit
-from smmux.dimensions import MAX_BLOCKS
 from smmux.errors import ConfigError, LaunchError, did_you_mean, integer
 from smmux.gpus import Gpu
-from smmux.occupancy import registers_for, registers_kept, resident_blocks
+from smmux.machines.occupancy import registers_for, registers_kept, resident_blocks
 
 __all__ = ["Request", "split"]
 
@@ -30,7 +30,7 @@ class Request:
     block: its size, None for a program of any. schedule: None for the machine's own. max_registers: the most registers
     of a thread, None for what the kernel says, or else the machine's limit. min_blocks: blocks for which an SM is to
     have registers. options: other fields of `Options`, such as the facts of the launch. dynamic, extra_blocks: its
-    management of shared memory, as for `smmux.occupancy.resident_blocks`.
+    management of shared memory, as for `smmux.machines.occupancy.resident_blocks`.
     """
 
     machine: Gpu

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from smmux.compiler.constants import number
-from smmux.compiler.frontend.source import MISSING, FunctionSource
-from smmux.multiplex.syntax.build import names_in
-from smmux.parsing import expression
+from smmux.base.parsing import expression
+from smmux.rewriting.build import names_in
+from smmux.source.constants import number
+from smmux.source.function_source import MISSING, FunctionSource
 
 Constant = Callable[[ast.expr], int | None]
 

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from smmux.compiler.frontend.source import FunctionSource
+from smmux.language.types import Scalar
 from smmux.multiplex.analysis.accesses import Block, Event, Piece, Touch
 from smmux.multiplex.analysis.facts import Array, Condition, Fact, Scope, Site, join, trips, value_of
 from smmux.multiplex.analysis.unmet import Cause, Reason
-from smmux.multiplex.syntax.refusals import refuse
-from smmux.types import Scalar
+from smmux.rewriting.refusals import refuse
+from smmux.source.function_source import FunctionSource
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 LOAD, STORE = False, True

@@ -21,12 +21,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from smmux import cuda
-from smmux.compiler.frontend.source import MISSING, assigned_names
+from smmux.language.types import Scalar
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Loop, Piece, Touch, barriers
 from smmux.multiplex.analysis.facts import Array, Scope, Site, value_of
 from smmux.multiplex.analysis.frames import Analysis
 from smmux.multiplex.analysis.threads import Access, Coverage, Define, UnknownError
-from smmux.types import Scalar
+from smmux.source.function_source import MISSING, assigned_names
 
 PURE = (range, int, float, min, max, abs, len, cuda.grid, cuda.gridsize)
 PARTS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Tuple)

@@ -16,14 +16,14 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.deep import deep
+from smmux.base.deep import deep
 from smmux.errors import CompileError
-from smmux.kernel import Kernel
+from smmux.kernels.kernel import Kernel
 from smmux.multiplex.analysis.dataflow import Forward
 from smmux.multiplex.analysis.scalars import Mention, Mentions
-from smmux.multiplex.syntax.draft import Names
-from smmux.multiplex.syntax.refusals import MultiplexError
+from smmux.rewriting.draft import Names
+from smmux.rewriting.refusals import MultiplexError
+from smmux.source.function_source import FunctionSource
 
 Pass = TypeVar("Pass", bound=Callable[..., Any])
 

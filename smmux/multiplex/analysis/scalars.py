@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from smmux.compiler.frontend.call_graph import device_function
-from smmux.compiler.frontend.source import FunctionSource
+from smmux.compiler.python.call_graph import device_function
 from smmux.multiplex.analysis.accesses import Alternatives, Jump, Loop, Piece, escaping, flat
 from smmux.multiplex.analysis.dataflow import Backward
 from smmux.multiplex.analysis.facts import constant, trips
-from smmux.multiplex.syntax.build import names_in
+from smmux.rewriting.build import names_in
+from smmux.source.function_source import FunctionSource
 
 
 @dataclass(frozen=True, slots=True, eq=False)

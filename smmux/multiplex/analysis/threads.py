@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import cuda
-from smmux.compiler.constants import OPERATORS, SIGNS
-from smmux.compiler.frontend.call_graph import device_function
-from smmux.compiler.frontend.source import assigned_names
+from smmux.compiler.python.call_graph import device_function
+from smmux.language.types import Scalar, int32, int64, uint32, uint64
 from smmux.multiplex.analysis.accesses import Jump, flat
 from smmux.multiplex.analysis.facts import Array, Scope, Site, value_of
 from smmux.multiplex.analysis.frames import Analysis
-from smmux.types import Scalar, int32, int64, uint32, uint64
+from smmux.source.constants import OPERATORS, SIGNS
+from smmux.source.function_source import assigned_names
 
 THREADS = 1024
 """Threads that a block can have at most."""

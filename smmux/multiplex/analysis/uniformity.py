@@ -12,11 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral
 
-from smmux import cuda, smm
-from smmux.compiler import constants
-from smmux.compiler.frontend.attributes import peek
-from smmux.compiler.frontend.source import MISSING, FunctionSource
-from smmux.language import Attribute, Dim3
+from smmux import cuda
+from smmux.language import smm
+from smmux.language.kernel_only import Attribute, Dim3
 from smmux.multiplex.analysis.accesses import Alternatives, Barrier, Called, Event, Jump, Loop, Piece, barriers, touches
 from smmux.multiplex.analysis.facts import (
     UNIFORM,
@@ -33,9 +31,12 @@ from smmux.multiplex.analysis.quiet import OF_BLOCKS, unquiet
 from smmux.multiplex.analysis.redefines import mark_redefines
 from smmux.multiplex.analysis.unmet import Cause, UnmetBarrierError
 from smmux.multiplex.analysis.whole import iterated, method, root, whole_arguments
-from smmux.multiplex.syntax.draft import Draft
-from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import ATOMICS, BARRIERS
+from smmux.rewriting.draft import Draft
+from smmux.rewriting.refusals import refuse
+from smmux.rewriting.vocabulary import ATOMICS, BARRIERS
+from smmux.source import constants
+from smmux.source.attributes import peek
+from smmux.source.function_source import MISSING, FunctionSource
 
 __all__ = ["Analysis", "analysed"]
 

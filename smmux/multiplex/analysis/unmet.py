@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.multiplex.syntax.refusals import MultiplexError
+from smmux.rewriting.refusals import MultiplexError
+from smmux.source.function_source import FunctionSource
 
 
 class Cause(Enum):

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from smmux.compiler.constants import COMPARISONS
 from smmux.multiplex.analysis.accesses import Barrier, Touch
 from smmux.multiplex.analysis.dataflow import Forward
 from smmux.multiplex.analysis.frames import Analysis
 from smmux.multiplex.analysis.threads import THREADS, Numbers, UnknownError, Values
+from smmux.source.constants import COMPARISONS
 
 WARP = 32
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 
-from smmux import smm
-from smmux.kernel import Kernel
+from smmux.base.parsing import expression
+from smmux.base.tracebacks import brief
+from smmux.kernels.kernel import Kernel
+from smmux.language import smm
 from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Border, find
 from smmux.multiplex.regions.loads import REGISTERS, stage
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.syntax.build import at, call
-from smmux.multiplex.syntax.refusals import MultiplexError, refuse
-from smmux.parsing import expression
-from smmux.tracebacks import brief
+from smmux.rewriting.build import at, call
+from smmux.rewriting.refusals import MultiplexError, refuse
 
 Shape = int | tuple[int, ...]
 

@@ -12,16 +12,16 @@ import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.kernel import Kernel, definition_of
+from smmux.base.tracebacks import brief
+from smmux.kernels.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Barrier, Block, Event, Piece, Touch, barriers, escaping, touches
 from smmux.multiplex.analysis.dataflow import Places, places
 from smmux.multiplex.analysis.renaming import as_written, or_renamed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.outline import without_returns
-from smmux.multiplex.syntax.draft import Draft
-from smmux.multiplex.syntax.refusals import refuse
-from smmux.tracebacks import brief
+from smmux.rewriting.draft import Draft
+from smmux.rewriting.refusals import refuse
+from smmux.source.function_source import FunctionSource
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -20,16 +20,16 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from smmux import cuda
-from smmux.compiler.frontend.call_graph import device_function
-from smmux.compiler.frontend.source import FunctionSource, assigned_names
+from smmux.base.parsing import expression, statement
+from smmux.compiler.python.call_graph import device_function
 from smmux.multiplex.analysis.accesses import Block, Piece, barriers, escaping, touches
 from smmux.multiplex.analysis.facts import Array
 from smmux.multiplex.analysis.scalars import assigned, exposed
 from smmux.multiplex.analysis.uniformity import Analysis, analysed
 from smmux.multiplex.regions.find import Span, Usage, find, synchronises
-from smmux.multiplex.syntax.build import at, behind, call, element, has_docstring, names_in, shell
-from smmux.multiplex.syntax.draft import Draft, Names
-from smmux.parsing import expression, statement
+from smmux.rewriting.build import at, behind, call, element, has_docstring, names_in, shell
+from smmux.rewriting.draft import Draft, Names
+from smmux.source.function_source import FunctionSource, assigned_names
 
 REGISTERS = 64
 """Words per thread that staging may use: as many as the registers of a thread in a block of 1,024 threads, the largest,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 
 from smmux import cuda
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.kernel import Kernel, definition_of
+from smmux.kernels.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import barriers, touches
 from smmux.multiplex.analysis.dataflow import places
 from smmux.multiplex.analysis.uniformity import analysed
-from smmux.multiplex.syntax.direct import direct
-from smmux.multiplex.syntax.draft import Draft
-from smmux.multiplex.syntax.inline import inline_accesses
-from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import refuse_grids
+from smmux.rewriting.direct import direct
+from smmux.rewriting.draft import Draft
+from smmux.rewriting.inline import inline_accesses
+from smmux.rewriting.refusals import refuse
+from smmux.rewriting.vocabulary import refuse_grids
+from smmux.source.function_source import FunctionSource
 
 
 def outline(kernel: Kernel, *, held: bool = True) -> Draft:

@@ -18,10 +18,12 @@ from functools import partial
 
 import numpy as np
 
-from smmux import cuda, smm
-from smmux.compiler.constants import refused_shape
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.kernel import Kernel
+from smmux import cuda
+from smmux.base.parsing import expression, statement
+from smmux.base.tracebacks import brief
+from smmux.kernels.kernel import Kernel
+from smmux.language import smm
+from smmux.language.types import Scalar
 from smmux.multiplex.analysis.facts import single_values
 from smmux.multiplex.analysis.renaming import or_renamed
 from smmux.multiplex.analysis.uniformity import analysed
@@ -35,13 +37,12 @@ from smmux.multiplex.forms.virtual.geometry import Size, VirtualKernel
 from smmux.multiplex.forms.virtual.vtb import finished, in_turns, merged
 from smmux.multiplex.regions.find import Span, find, is_barrier
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.syntax.build import at, behind, call, names_in
-from smmux.multiplex.syntax.draft import Draft
-from smmux.multiplex.syntax.inline import inline_accesses, inline_barriers
-from smmux.multiplex.syntax.refusals import MultiplexError, refuse
-from smmux.parsing import expression, statement
-from smmux.tracebacks import brief
-from smmux.types import Scalar
+from smmux.rewriting.build import at, behind, call, names_in
+from smmux.rewriting.draft import Draft
+from smmux.rewriting.inline import inline_accesses, inline_barriers
+from smmux.rewriting.refusals import MultiplexError, refuse
+from smmux.source.constants import refused_shape
+from smmux.source.function_source import FunctionSource
 
 
 @brief

@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 import copy
 
-from smmux.compiler.frontend.source import FunctionSource
+from smmux.language.types import Scalar
 from smmux.multiplex.forms.divided.parts import PRIVATE, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
-from smmux.multiplex.syntax.build import at
-from smmux.multiplex.syntax.refusals import MultiplexError, refuse
-from smmux.multiplex.syntax.vocabulary import calls
-from smmux.types import Scalar
+from smmux.rewriting.build import at
+from smmux.rewriting.refusals import MultiplexError, refuse
+from smmux.rewriting.vocabulary import calls
+from smmux.source.function_source import FunctionSource
 
 
 def in_lockstep(parts: Parts, node: ast.stmt, bounds: Bounds) -> list[ast.stmt]:

@@ -7,7 +7,7 @@ import ast
 from smmux.multiplex.analysis.accesses import barriers, touches
 from smmux.multiplex.forms.divided.lockstep import in_lockstep
 from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts
-from smmux.multiplex.syntax.build import shell
+from smmux.rewriting.build import shell
 
 
 class Mixed:

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from smmux.compiler.frontend.source import FunctionSource
+from smmux.language.types import Scalar, int32, uint32, uint64
 from smmux.multiplex.analysis.facts import Linear, linear
 from smmux.multiplex.analysis.scalars import assigned, exposed, fed_by, leaving
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses
-from smmux.multiplex.syntax.build import at, call, names_in, shell
-from smmux.multiplex.syntax.draft import Names
-from smmux.types import Scalar, int32, uint32, uint64
+from smmux.rewriting.build import at, call, names_in, shell
+from smmux.rewriting.draft import Names
+from smmux.source.function_source import FunctionSource
 
 Node = TypeVar("Node", bound=ast.AST)
 

@@ -11,12 +11,12 @@ import copy
 from collections.abc import Mapping
 
 from smmux import cuda
-from smmux.language import Attribute, Dim3
+from smmux.language.kernel_only import Attribute, Dim3
+from smmux.language.types import Scalar
 from smmux.multiplex.analysis.facts import assignments, linear, range_bounds, value_of
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.divided.uses import Use, Uses
-from smmux.multiplex.syntax.build import at
-from smmux.types import Scalar
+from smmux.rewriting.build import at
 
 ROOM = 24  # names that a proof may follow, one inside the other
 GROWING = (ast.Add, ast.Mult, ast.FloorDiv, ast.RShift, ast.LShift, ast.BitOr, ast.BitXor)

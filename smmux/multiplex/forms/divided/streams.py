@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from smmux import cuda
+from smmux.base.parsing import statement
 from smmux.multiplex.analysis.accesses import Piece, barriers, escaping, touches
 from smmux.multiplex.analysis.scalars import assigned, certain, exposed, fills, needed_after, stored_once
 from smmux.multiplex.analysis.uniformity import Analysis
@@ -24,9 +25,8 @@ from smmux.multiplex.forms.divided.mixed import Mixed
 from smmux.multiplex.forms.divided.parts import NotDivisibleError, Parts
 from smmux.multiplex.forms.divided.waiting import NotDeferredError, Waiting
 from smmux.multiplex.regions.find import Span, is_barrier
-from smmux.multiplex.syntax.build import at, names_in
-from smmux.multiplex.syntax.vocabulary import calls, prints
-from smmux.parsing import statement
+from smmux.rewriting.build import at, names_in
+from smmux.rewriting.vocabulary import calls, prints
 
 BEFORE, WRONG = -1, -2  # versions of a variable: its value from before the region; one that nothing may need
 

@@ -15,15 +15,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from smmux.compiler.frontend.source import FunctionSource
+from smmux.base.parsing import expression
 from smmux.multiplex.analysis.facts import Linear, assignments, linear, single_values, value_of
 from smmux.multiplex.analysis.threads import UnknownError, per_thread
 from smmux.multiplex.analysis.uniformity import Analysis
-from smmux.multiplex.syntax.build import at, behind, element, lists, names_in, renamed, substitute
-from smmux.multiplex.syntax.draft import Names
-from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import ATOMICS, acts
-from smmux.parsing import expression
+from smmux.rewriting.build import at, behind, element, lists, names_in, renamed, substitute
+from smmux.rewriting.draft import Names
+from smmux.rewriting.refusals import refuse
+from smmux.rewriting.vocabulary import ATOMICS, acts
+from smmux.source.function_source import FunctionSource
 
 Node = TypeVar("Node", bound=ast.AST)
 

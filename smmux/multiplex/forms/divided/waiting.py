@@ -10,11 +10,11 @@ import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from smmux.base.parsing import statement
 from smmux.multiplex.analysis.scalars import leaving
 from smmux.multiplex.forms.divided.parts import PRIVATE, PUBLIC, Bounds, Parts
 from smmux.multiplex.forms.divided.uses import Use
-from smmux.multiplex.syntax.build import at, names_in, shell
-from smmux.parsing import statement
+from smmux.rewriting.build import at, names_in, shell
 
 MAX_ROWS = 4096  # of combinations of loop variables that are looked at
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from smmux import cuda
-from smmux.compiler.frontend.source import FunctionSource, assigned_names
-from smmux.language import Dim3
+from smmux.base.parsing import expression, statement
+from smmux.language.kernel_only import Dim3
 from smmux.multiplex.analysis.accesses import Block, Piece, escaping, touches
 from smmux.multiplex.analysis.facts import Linear, linear, range_bounds, single_values
 from smmux.multiplex.analysis.quiet import OF_BLOCKS
@@ -23,11 +23,11 @@ from smmux.multiplex.analysis.scalars import Flow, closure, exposed, needed_afte
 from smmux.multiplex.analysis.uniformity import Analysis
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.regions.find import Usage, synchronises
-from smmux.multiplex.syntax.build import names_in, surrounding
-from smmux.multiplex.syntax.draft import Draft
-from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import BARRIERS, COUNTING, calls
-from smmux.parsing import expression, statement
+from smmux.rewriting.build import names_in, surrounding
+from smmux.rewriting.draft import Draft
+from smmux.rewriting.refusals import refuse
+from smmux.rewriting.vocabulary import BARRIERS, COUNTING, calls
+from smmux.source.function_source import FunctionSource, assigned_names
 
 ASSIGNMENTS = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr
 DECLARATIONS = (cuda.shared.array, cuda.local.array, cuda.const.array_like)

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.dimensions import dim3
+from smmux.base.dimensions import dim3
 from smmux.errors import LaunchError
-from smmux.kernel import Kernel
+from smmux.kernels.kernel import Kernel
 from smmux.multiplex.analysis.uniformity import analysed
 from smmux.multiplex.analysis.warps import torn_pair
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.syntax.listing import listing
+from smmux.rewriting.listing import listing
+from smmux.source.function_source import FunctionSource
 
 if TYPE_CHECKING:
     from smmux.gpus import Gpu
-    from smmux.result import Result
+    from smmux.results.result import Result
 
 AXES = "xyz"
 WARP = 32

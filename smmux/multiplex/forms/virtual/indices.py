@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from smmux import cuda
-from smmux.compiler.frontend.attributes import peek
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.kernel import Kernel
-from smmux.language import Attribute, Dim3
+from smmux.base.parsing import expression, statement
+from smmux.kernels.kernel import Kernel
+from smmux.language.kernel_only import Attribute, Dim3
 from smmux.multiplex.forms.virtual.geometry import AXES, Merge
-from smmux.multiplex.syntax.build import at
-from smmux.multiplex.syntax.draft import Names
-from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import calls, from_outside, functions, held_functions
-from smmux.parsing import expression, statement
+from smmux.rewriting.build import at
+from smmux.rewriting.draft import Names
+from smmux.rewriting.refusals import refuse
+from smmux.rewriting.vocabulary import calls, from_outside, functions, held_functions
+from smmux.source.attributes import peek
+from smmux.source.function_source import FunctionSource
 
 WARP_FUNCTIONS = (
     cuda.shfl_sync, cuda.shfl_up_sync, cuda.shfl_down_sync, cuda.shfl_xor_sync, cuda.all_sync, cuda.any_sync,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from smmux import cuda
-from smmux.compiler.frontend.source import assigned_names
+from smmux.base.parsing import expression, statement
 from smmux.multiplex.analysis.accesses import Block, Loop, Piece, escaping, touches
 from smmux.multiplex.analysis.scalars import exposed
 from smmux.multiplex.forms.virtual.control import Conditions, Control, Uneven, heads, segments
@@ -22,11 +22,11 @@ from smmux.multiplex.forms.virtual.in_use import InUse
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.regions.find import is_barrier, synchronises
 from smmux.multiplex.regions.loads import works
-from smmux.multiplex.syntax.build import at, names_in, shell, surrounding
-from smmux.multiplex.syntax.draft import Draft
-from smmux.multiplex.syntax.refusals import refuse
-from smmux.multiplex.syntax.vocabulary import COUNTING, calls
-from smmux.parsing import expression, statement
+from smmux.rewriting.build import at, names_in, shell, surrounding
+from smmux.rewriting.draft import Draft
+from smmux.rewriting.refusals import refuse
+from smmux.rewriting.vocabulary import COUNTING, calls
+from smmux.source.function_source import assigned_names
 
 Write = Callable[[Block, Conditions], list[ast.stmt]]
 """What writes a statement list anew for the virtual blocks that take part: outside regions or in one."""

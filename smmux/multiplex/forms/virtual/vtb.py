@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from smmux.compiler.frontend.source import FunctionSource
-from smmux.compiler.frontend.versions import spelled_out
-from smmux.dimensions import dim3
-from smmux.kernel import Kernel, definition_of
+from smmux.base.dimensions import dim3
+from smmux.base.tracebacks import brief
+from smmux.compiler.python.versions import spelled_out
+from smmux.kernels.kernel import Kernel, definition_of
 from smmux.multiplex.analysis.accesses import Alternatives, Event, Jump, Loop, Piece, barriers
 from smmux.multiplex.analysis.quiet import OF_BLOCKS
 from smmux.multiplex.analysis.renaming import or_renamed
@@ -22,11 +22,11 @@ from smmux.multiplex.forms.virtual.turns import Overlap, Turns
 from smmux.multiplex.regions.find import find
 from smmux.multiplex.regions.loads import REGISTERS, peel, stage
 from smmux.multiplex.regions.outline import outline
-from smmux.multiplex.syntax.direct import direct
-from smmux.multiplex.syntax.draft import Draft
-from smmux.multiplex.syntax.inline import inline_barriers
-from smmux.multiplex.syntax.refusals import MultiplexError, refuse
-from smmux.tracebacks import brief
+from smmux.rewriting.direct import direct
+from smmux.rewriting.draft import Draft
+from smmux.rewriting.inline import inline_barriers
+from smmux.rewriting.refusals import MultiplexError, refuse
+from smmux.source.function_source import FunctionSource
 
 
 @brief

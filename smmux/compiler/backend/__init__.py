@@ -1,1 +1,0 @@
-"""Passes over the IR, and from it to registers and code."""

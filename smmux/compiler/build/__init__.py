@@ -1,0 +1,1 @@
+"""The hand tools of every front end."""

@@ -1,0 +1,1 @@
+"""Functions in the kernel language that the machine has no operation for."""

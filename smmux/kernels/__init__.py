@@ -1,0 +1,1 @@
+"""Kernels: declared, compiled and launched."""

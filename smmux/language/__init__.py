@@ -1,0 +1,1 @@
+"""The names and types of the kernel language."""

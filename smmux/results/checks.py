@@ -1,0 +1,290 @@
+"""Findings: errors, warnings and notes about the use of shared and global memory, from runs with `check="races"`.
+
+A race is a pair of accesses to the same bytes by different threads that nothing orders, at least one of them a write:
+in shared memory by threads of a block in one interval between barriers, in global memory by any threads of the grid
+(csrc/chip/order.h says what orders them). Two atomics do not race. Two stores of which one leaves the value as it is
+are a note. On the
+modelled machines (compute capability 1.x to 3.x) the threads of a warp run in lockstep, on which warp-synchronous code
+counts, and the compiler moves no access past another one in which a thread of the warp may touch the same bytes. So
+"races" reports a pair within a warp that no `cuda.syncwarp` orders as a warning, of kind "lockstep"; threads of compute
+capability 7.x do not run so, and for "races-strict" the pair is a race. The machine chooses the order in which a warp
+takes the arms of a branch: pairs in two arms are such pairs too.
+"""
+
+from __future__ import annotations
+
+import html
+import linecache
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from smmux import _core
+from smmux.base.dimensions import Dim3, coordinates
+
+if TYPE_CHECKING:
+    from smmux.compiler.program import Program
+
+__all__ = ["Access", "Finding", "FindingInfo", "Findings", "finding_info", "from_core"]
+
+RECORD = np.dtype(
+    [
+        ("kind", "<u4"),
+        ("pc", "<u4", 2),
+        ("thread", "<u4", 2),
+        ("block", "<u4", 2),
+        ("address", "<u4"),
+        ("sm", "<u4"),
+        ("pad", "<u4"),
+        ("cycle", "<u8"),
+        ("count", "<u8"),
+    ]
+)
+"""One finding as the core records it: struct finding of csrc."""
+
+BARRIER_KINDS = ("divergence", "early-exit")
+"""Kinds of findings about barriers, which have no place in memory."""
+
+LONE_KINDS = ("uninitialised", "released")
+"""Kinds of findings about one access alone."""
+
+ACTIONS = {"ld": "load", "st": "store", "atom": "atomic", "bar": "barrier", "exit": "exit"}
+"""What instructions do, by the first part of their names."""
+
+
+class FindingInfo(NamedTuple):
+    """A kind of finding: its severity, "error", "warning" or "note", its definition, and a remedy."""
+
+    severity: str
+    doc: str
+    remedy: str
+
+
+@cache
+def finding_info() -> Mapping[str, FindingInfo]:
+    """Severity, definition and remedy of every kind of finding."""
+    return {name: FindingInfo(*info) for name, *info in _core.FINDINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One side of a finding: an instruction, its place in the source, and the thread and block (x, y, z) of who did it.
+
+    action: "load", "store", "atomic", "barrier" or "exit".
+    """
+
+    action: str
+    filename: str
+    line: int
+    thread: Dim3
+    block: Dim3
+    pc: int
+
+    @property
+    def source(self) -> str:
+        """The text of the line; empty where the file cannot be read."""
+        return linecache.getline(self.filename, self.line).strip()
+
+    def __str__(self) -> str:
+        return f"{self.action} at {self.filename}:{self.line} by thread {self.thread}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One kind of finding at one pair of source lines: the example seen first, and how often it was seen.
+
+    kind: a name of `finding_info`. first, second: the two accesses, in the order of time; what is wrong by itself
+    stands for both. block: that of the example, of two blocks the second's. array, index: name and flat index of the
+    element, None where no memory is accessed or it has no name. address: byte offset in the block's static or dynamic
+    shared memory, or from the first byte of the array. count: how many accesses of single threads gave this finding.
+    """
+
+    kind: str
+    first: Access
+    second: Access
+    block: Dim3
+    array: str | None
+    index: int | None
+    address: int
+    cycle: int
+    count: int
+
+    @property
+    def severity(self) -> str:
+        """The severity: "error", "warning" for code that may be meant so, or "note" for what is harmless."""
+        return finding_info()[self.kind].severity
+
+    @property
+    def remedy(self) -> str:
+        """A sentence that says how to mend the kernel."""
+        return finding_info()[self.kind].remedy
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The source lines of both accesses."""
+        return self.first.line, self.second.line
+
+    @property
+    def element(self) -> str:
+        """The element of memory, in words; empty for a finding about barriers."""
+        if self.array is not None:
+            return f"{self.array}[{self.index}]"
+        return "" if self.kind in BARRIER_KINDS else f"byte {self.address}"
+
+    def __str__(self) -> str:
+        one, other = self.first.block, self.second.block
+        apart = [f"{side} of block {side.block}" if one != other else str(side) for side in (self.first, self.second)]
+        sides = apart[1] if self.kind in LONE_KINDS else " and ".join(apart)
+        where = (f", {self.element}" if self.element else "") + (f", block {other}" if one == other else "")
+        kind = self.kind if self.severity == "error" else f"{self.kind} ({self.severity})"
+        return f"{kind}: {sides}{where}, {self.count} time{'s' * (self.count != 1)}"
+
+    def explain(self) -> str:
+        """The finding with the text of its source lines and the remedy."""
+        texts = {side.line: side.source for side in (self.first, self.second) if side.source}
+        lines = [f"{line:>6}  {text}" for line, text in sorted(texts.items())]
+        return "\n".join([str(self), *lines, f"    to do: {self.remedy}"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        sides = {
+            name: {
+                "action": a.action,
+                "filename": a.filename,
+                "line": a.line,
+                "thread": list(a.thread),
+                "block": list(a.block),
+                "pc": a.pc,
+            }
+            for name, a in (("first", self.first), ("second", self.second))
+        }
+        rest = {"block": list(self.block), "array": self.array, "index": self.index, "address": self.address}
+        counts = {"cycle": self.cycle, "count": self.count}
+        return {"kind": self.kind, "severity": self.severity, **sides, **rest, **counts}
+
+
+class Findings(tuple[Finding, ...]):
+    """The errors and warnings of a run, errors first, then by source line; printing it explains each, and says its
+    notes.
+
+    notes: what is harmless, and said only so that one knows: `bool`, `len` and iteration leave them out.
+    lost: further accesses of which the core, out of room, kept only the number.
+    """
+
+    def __new__(cls, findings: Iterable[Finding] = (), lost: int = 0, notes: Iterable[Finding] = ()) -> Findings:
+        """The findings; lost, notes: see the class."""
+        self = super().__new__(cls, findings)
+        self.lost = lost
+        self.notes = tuple(notes)
+        return self
+
+    lost: int
+    notes: tuple[Finding, ...]
+
+    def of(self, *kinds: str) -> Findings:
+        """The findings of some kinds."""
+        return Findings((f for f in self if f.kind in kinds), self.lost)
+
+    @property
+    def errors(self) -> Findings:
+        """The findings that are not warnings."""
+        return Findings((f for f in self if f.severity == "error"), self.lost)
+
+    def __str__(self) -> str:
+        lines = [finding.explain() for finding in self]
+        lines += [str(note) for note in self.notes]
+        if self.lost:
+            lines.append(f"and {self.lost} more at further pairs of lines")
+        return "\n".join(lines) or "no findings"
+
+    def summary(self) -> str:
+        """The numbers of errors and warnings, in words."""
+        errors = len(self.errors)
+        parts = [(errors, "error"), (len(self) - errors, "warning")]
+        words = [f"{n} {what}{'s' * (n != 1)}" for n, what in parts if n]
+        return ", ".join([*words, *(["more without room"] if self.lost else [])]) or "no findings"
+
+    def _repr_html_(self) -> str:
+        head = ("finding", "first", "second", "place", "block", "count", "to do")
+        rows = []
+        for f in (*self, *self.notes):
+            sides = [
+                f"{a.action} at {html.escape(Path(a.filename).name)}:{a.line} by {a.thread}<br>"
+                f"<code>{html.escape(a.source)}</code>"
+                for a in (f.first, f.second)
+            ]
+            kind = f"<span title='{html.escape(finding_info()[f.kind].doc)}'>{f.kind}</span> ({f.severity})"
+            cells = [
+                kind,
+                *sides,
+                html.escape(f.element),
+                " and ".join(dict.fromkeys((str(f.first.block), str(f.block)))),
+                f"{f.count:,}",
+                html.escape(f.remedy),
+            ]
+            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        if self.lost:
+            rows.append(f"<tr><td colspan='{len(head)}'>and {self.lost} more at further pairs of lines</td></tr>")
+        if not rows:
+            return "<p>no findings</p>"
+        titles = "".join(f"<th>{title}</th>" for title in head)
+        return f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) -> Findings:
+    """The findings in the records of the core, merged into one for each kind and pair of source lines.
+
+    Of lines that race between warps, or conflict, it is not said that they rely on lockstep as well.
+    """
+    merged: dict[Any, Finding] = {}
+    records = np.sort(np.frombuffer(raw, RECORD), order=["cycle", "sm"], kind="stable")
+    for record in records:
+        finding = _finding(record, program, grid, block)
+        key = (finding.kind, frozenset((side.line, side.action) for side in (finding.first, finding.second)))
+        before = merged.get(key)
+        merged[key] = finding if before is None else replace(before, count=before.count + finding.count)
+    worse = {lines for kind, lines in merged if kind in ("race", "conflict")}
+    told = [finding for (kind, lines), finding in merged.items() if kind != "lockstep" or lines not in worse]
+    ordered = sorted(told, key=lambda f: (f.severity != "error", sorted(f.lines), f.kind, f.first.action))
+    notes = [finding for finding in ordered if finding.severity == "note"]
+    return Findings((finding for finding in ordered if finding.severity != "note"), lost, notes)
+
+
+def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
+    address = int(record["address"])
+    first, second = (
+        Access(
+            action=ACTIONS.get(program.ops[pc].split(".")[0], program.ops[pc]),
+            filename=program.filename,
+            line=program.line_of(pc, address),
+            thread=coordinates(thread, block),
+            block=coordinates(number, grid),
+            pc=pc,
+        )
+        for pc, thread, number in zip(
+            record["pc"].tolist(), record["thread"].tolist(), record["block"].tolist(), strict=True
+        )
+    )
+    kind = _core.FINDINGS[record["kind"]][0]
+    array, index = (None, None) if kind in BARRIER_KINDS else _element(program, second.pc, address)
+    return Finding(
+        kind=kind,
+        first=first,
+        second=second,
+        block=second.block,
+        array=array,
+        index=index,
+        address=address,
+        cycle=int(record["cycle"]),
+        count=int(record["count"]),
+    )
+
+
+def _element(program: Program, pc: int, address: int) -> tuple[str | None, int | None]:
+    """Name and flat index of the element of an array that an instruction accesses."""
+    place = program.element(pc, address)
+    return (None, None) if place is None else (place[0].name, place[1] // place[0].element)

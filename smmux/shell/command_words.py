@@ -1,0 +1,162 @@
+"""Words of the command line as Python values: sizes, kernels of a file, arguments of a kernel."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import re
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import smmux
+from smmux.kernels.kernel import Kernel
+
+__all__ = ["argument", "dimensions", "kernel_of", "private"]
+
+
+def private(text: str) -> dict[str, Any]:
+    """`ARRAY=N` as arguments of the collaborative passes."""
+    array, _, rows = text.partition("=")
+    if not array or not rows.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not ARRAY=N")
+    return {"array": array, "private": int(rows)}
+
+
+def dimensions(text: str) -> tuple[int, ...]:
+    """`N`, `X,Y` or `X,Y,Z` as a size, for `argparse`."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of N, X,Y and X,Y,Z") from None
+
+
+def kernel_of(place: str) -> Any:
+    """The kernel of `FILE.py:KERNEL`."""
+    path, _, name = place.rpartition(":")
+    if not path:
+        raise ValueError(f"{place!r} is not FILE.py:KERNEL")
+    folder = Path(path).resolve().parent
+    sys.path.insert(0, str(folder))  # as `python FILE.py` does
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # stdout is for results
+            names = runpy.run_path(path)
+    except SyntaxError as error:  # of the file, or of one that it imports
+        if isinstance(error, smmux.Error):
+            raise
+        place = ":".join(str(part) for part in (error.filename or path, error.lineno) if part is not None)
+        raise ValueError(f"{place}: {error.msg}") from None
+    except ImportError as error:
+        raise ValueError(f"{_innermost(error) or path}: {error}") from None
+    except (Exception, SystemExit) as error:
+        place = _innermost(error, folder) or _innermost(error)
+        if not place or getattr(error, "filename", None) and isinstance(error, smmux.Error):
+            raise  # the file cannot be read, or the message says where
+        message = " ".join(str(error).split())
+        raise ValueError(": ".join(filter(None, (place, type(error).__name__, message)))) from None
+    kernels = {key: value for key, value in names.items() if isinstance(value, Kernel) and not value.device}
+    if name not in kernels:
+        numba = "; it is one of Numba's: import cuda from smmux" if hasattr(names.get(name), "py_func") else ""
+        raise ValueError(f"{path} has no kernel {name!r}; it has {', '.join(kernels) or 'none'}{numba}")
+    return kernels[name]
+
+
+def _innermost(error: BaseException, folder: Path | None = None) -> str:
+    """FILE:LINE where an error came up in a kernel's file or in one that it imports, of a folder if one is given; empty
+    if none is at fault."""
+    own = Path(smmux.__file__).parent, Path(smmux.__file__).parent / "cuda"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<")]
+    places = [
+        f"{f.filename}:{f.lineno}"
+        for f in frames
+        if Path(f.filename).parent not in own and (folder is None or Path(f.filename).resolve().parent == folder)
+    ]
+    return places[-1] if places else ""
+
+
+_ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>\d+(, ?\d+)*)\](=(?P<fill>.+))?")
+_WORDS = {"True": True, "False": False, "None": None}
+
+
+def argument(text: str) -> Any:
+    """A kernel argument from its text on the command line.
+
+    >>> argument("7"), argument("0.5"), argument("int32[2,2]=arange").tolist(), argument("float32[2]=-1.5").tolist()
+    (7, 0.5, [[0, 1], [2, 3]], [-1.5, -1.5])
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    try:
+        if text.endswith(".npy"):
+            return _stored(text)
+        if match := _ARRAY.fullmatch(text):
+            return _array(match["dtype"], tuple(int(n) for n in match["shape"].split(",")), match["fill"] or "zeros")
+    except (ValueError, TypeError, MemoryError) as error:
+        raise ValueError(f"argument {text!r}: {error}") from None
+    except OSError as error:
+        raise ValueError(f"argument {text!r}: {error.strerror or error}") from None
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    raise ValueError(
+        f"argument {text!r} is none of a number, True, False, None, dtype[shape], dtype[shape]=FILL and NAME.npy"
+    )
+
+
+def _stored(path: str) -> NDArray[Any]:
+    """The array of a file."""
+    try:
+        array = np.load(path)
+    except (ValueError, EOFError):  # NumPy's advice is to run what the file says
+        array = None
+    if not isinstance(array, np.ndarray):
+        raise ValueError("the file is no array of numbers as numpy.save writes them")
+    return array
+
+
+def _array(dtype: str, shape: tuple[int, ...], fill: str) -> NDArray[Any]:
+    array = np.zeros(math.prod(shape), dtype)
+    if array.dtype.kind not in "biufc":
+        raise ValueError(f"{dtype} is no data type of numbers")
+    if fill == "random":
+        array[:] = np.random.default_rng(0).integers(0, 128, array.size) / (8 if dtype.startswith("float") else 1)
+    elif fill == "arange":
+        _fitting(max(array.size - 1, 0), array.dtype)
+        array[:] = np.arange(array.size)
+    elif fill != "zeros":
+        array[:] = _fitting(_number(fill), array.dtype)
+    return array.reshape(shape)
+
+
+def _number(fill: str) -> int | float:
+    if fill == "ones":
+        return 1
+    for convert in (int, float):
+        try:
+            return convert(fill)
+        except ValueError:
+            continue
+    raise ValueError(f"{fill!r} is none of zeros, ones, arange, random and a number")
+
+
+def _fitting(value: int | float, dtype: np.dtype[Any]) -> int | float:
+    """A number as elements of a type hold it; ValueError where they would hold another, but for a float's rounding."""
+    if dtype.kind in "fc":
+        largest = float(np.finfo(dtype).max)
+        if largest < abs(value) < math.inf:
+            raise ValueError(f"{value} does not fit {dtype}, which ends at {largest:.3g}")
+        return value
+    if not math.isfinite(value) or value != int(value):
+        raise ValueError(f"{value} is no integer, as {dtype} holds")
+    low, high = (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    if not low <= value <= high:
+        raise ValueError(f"{value} does not fit {dtype} ({low} to {high})")
+    return int(value)
