@@ -23,8 +23,8 @@ from experiments.common import tables
 from experiments.common.harness import Experiment
 from experiments.common.rounds import WINNERS, all_outcomes, played
 from experiments.common.verdicts import judged
+from experiments.programs import chunk_maximum
 from smmux import BarrierError, Result, gpus, plot as figures
-from smmux.benchmarks import chunk_maximum
 from smmux.gpus import Gpu
 from smmux.sweep import Record, sweep
 

@@ -16,8 +16,8 @@ from experiments.common import advised, tables, workloads
 from experiments.common.advised import CARDS, FINE, MEMORIES, PAIRS, SPREAD, STRETCHES, found, stretched
 from experiments.common.harness import Experiment
 from experiments.common.verdicts import judged
+from experiments.programs.lookups import READS
 from smmux import gpus, plot as figures
-from smmux.benchmarks.lookups import READS
 from smmux.gpus import Gpu
 from smmux.sweep import Record
 

@@ -21,9 +21,9 @@ from experiments.common import scans, tables
 from experiments.common.harness import Experiment
 from experiments.common.scans import BEYOND, EXAMPLE, GPU, LAYOUTS, MAIN, QUICK_LOOKUPS, ROOMY
 from experiments.common.verdicts import judged, paper
+from experiments.programs import ac
+from experiments.programs.automaton import BYTES
 from smmux import plot as figures
-from smmux.benchmarks import ac
-from smmux.benchmarks.automaton import BYTES
 from smmux.sweep import Record, sweep
 
 check = partial(judged, "string_matching")

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from experiments import programs
 from experiments.common import measured_tiles, tables
 from experiments.common.effort import bits
 from experiments.common.harness import Experiment
@@ -37,7 +38,7 @@ from experiments.common.preloading import (
     speedups,
 )
 from experiments.common.verdicts import judged
-from smmux import benchmarks, gpus, plot as figures
+from smmux import gpus, plot as figures
 from smmux.preload.analysis import CLASSES
 from smmux.sweep import Record
 
@@ -202,7 +203,7 @@ def summary(records: Sequence[Record]) -> Record:
 
 def sizes(quick: bool) -> Record:
     """The sizes of the problems."""
-    return {name: benchmarks.workload(name).sizes["quick" if quick else "default"] for name in PROGRAMS}
+    return {name: programs.workload(name).sizes["quick" if quick else "default"] for name in PROGRAMS}
 
 
 SIMULATED = (plot, plot_all, plot_memory)

@@ -16,11 +16,9 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 CHECKOUT = (Path(__file__).parents[1] / "csrc").is_dir()
-collect_ignore = (
-    []
-    if CHECKOUT
-    else ["experiments", "notebooks", "package/test_readme.py", "package/test_site.py", "package/test_source_rules.py"]
-)
+PRELOAD = [f"preload/test_{name}.py" for name in ("classes", "simulated", "tile")]  # programs of the experiments
+PACKAGE = [f"package/test_{name}.py" for name in ("readme", "site", "source_rules")]
+collect_ignore = [] if CHECKOUT else ["experiments", "notebooks", *PRELOAD, *PACKAGE]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

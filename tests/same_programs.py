@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments import programs
 from smmux import Error, benchmarks
 from smmux.compiler.program import Program
 from tests.numba import python_statements, random_kernels, sources
@@ -80,8 +81,8 @@ def launches(random: int) -> Iterator[tuple[str, Any, Any, Any, tuple[Any, ...]]
                         continue
                     kernel, grid, block = benchmark.launch(problem, variant, build)
                     yield f"{name} {build} {size} {variant}", kernel, grid, block, problem.arguments()
-    for name in benchmarks.workloads():
-        workload = benchmarks.workload(name)
+    for name in programs.workloads():
+        workload = programs.workload(name)
         for build in workload.builds:
             problem = workload.problem("tiny", build)
             yield f"{name} {build}", workload.kernels[build], problem.grid, problem.block, problem.arguments()

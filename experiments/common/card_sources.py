@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from experiments import programs
 from experiments.common.preloading import BASELINE, GHOST, HAND, OURS, PROGRAMS
 from experiments.common.speedups import LIMITED
 from smmux import benchmarks, multiplex, preload
@@ -76,7 +77,7 @@ def multiplexed(name: str, size: Size) -> Iterator[Source]:
 
 def tiled(name: str, size: Size) -> Iterator[Source]:
     """A program of the paper on TELEPORT as written down, with tiles written by hand, and by `smmux.preload.tile`."""
-    row = benchmarks.workload(name)
+    row = programs.workload(name)
     for form in (BASELINE, HAND, GHOST, OURS):
         build = BASELINE if form == OURS else form
         if build not in row.builds:

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments import programs
 from experiments.common.effort import effort
 from experiments.common.runs import problem_of
 from experiments.common.schedules import IN_SIMULATION
-from smmux import benchmarks, gpus, preload
+from smmux import gpus, preload
 from smmux.gpus import Gpu
 from smmux.plot import geometric_mean
 from smmux.preload.analysis import CLASSES
@@ -73,7 +74,7 @@ def points(quick: bool, sensitivities: bool) -> list[Record]:
     size = "quick" if quick else "default"
     todo: list[Record] = []
     for name in PROGRAMS:
-        ghost = [GHOST] if GHOST in benchmarks.workload(name).builds else []
+        ghost = [GHOST] if GHOST in programs.workload(name).builds else []
         common = {"workload": name, "size": size, "schedule": IN_SIMULATION.head, "management": "static"}
         for setting, gpu in settings(sensitivities).items():
             forms = [*FORMS, *ghost] if setting == DEFAULT else [TELEPORT]
@@ -96,7 +97,7 @@ def simulate(
 
     A form that `smmux.preload.tile` refuses has the reason as `refused`, and no counters.
     """
-    row = benchmarks.workload(workload)
+    row = programs.workload(workload)
     build = form if form in row.builds else BASELINE
     problem = problem_of(row, size, build)
     arguments = problem.arguments()

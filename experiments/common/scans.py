@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from experiments.common.runs import by_key
 from experiments.common.schedules import ON_CARDS
+from experiments.programs import ac, corpora
+from experiments.programs.automaton import BYTES, Automaton
 from smmux import gpus
-from smmux.benchmarks import Problem, ac, corpora
-from smmux.benchmarks.automaton import BYTES, Automaton
+from smmux.benchmarks import Problem
 from smmux.gpus import Gpu
 from smmux.results.result import Result
 from smmux.sweep import Record, product

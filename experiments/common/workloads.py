@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from experiments import programs
 from experiments.common.runs import problem_of
-from smmux import Result, _core, benchmarks
+from smmux import Result, _core
 from smmux.gpus import Gpu
 from smmux.sweep import Record, sweep
 
@@ -36,7 +37,7 @@ def simulate(
     size: a name of `Workload.sizes`, or what such a name stands for. options: of `Kernel.simulate`. Raises
     `smmux.benchmarks.WrongOutputError` when the outputs differ from the reference.
     """
-    row = benchmarks.workload(workload)
+    row = programs.workload(workload)
     problem = problem_of(row, size, build)
     arguments = problem.arguments()
     result = row.kernels[build].simulate(

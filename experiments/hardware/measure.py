@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 
 import smmux
+from experiments import programs
 from experiments.common.card_sources import FORMS, Size, Source
 from experiments.common.measured import short
 from experiments.common.preloading import BASELINE
@@ -206,7 +207,7 @@ def provenance(cuda: Any, sizes: dict[str, Size]) -> dict[str, Any]:
 
 def sizes_of(name: str, size: Size) -> Mapping[str, float]:
     """The sizes of a program's problem as numbers."""
-    row = benchmarks.get(name) if name in benchmarks.names() else benchmarks.workload(name)
+    row = benchmarks.get(name) if name in benchmarks.names() else programs.workload(name)
     return row.sizes[size] if isinstance(size, str) else size
 
 

@@ -12,8 +12,8 @@ from experiments.common.curves import BEYOND, PRINTED
 from experiments.common.lifetimes import PUBLISHED, SLOW_SHARED
 from experiments.common.schedules import IN_SIMULATION, ON_CARDS
 from experiments.common.speedups import LIMITED
+from experiments.programs import ac
 from smmux import benchmarks, gpus
-from smmux.benchmarks import ac
 
 SHARES = dict.fromkeys(benchmarks.names(), 0.2) | {"HG": 0.9, "MM": 0.6, "TP": 0.5, "RD": 0.05}
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from experiments import string_matching
 from experiments.common import scans
 from experiments.common.scans import BEYOND, COUNTS, LAYOUTS, LONGEST, MAIN, SIZES
-from smmux.benchmarks import corpora
+from experiments.programs import corpora
 from tests.experiments.known import scan_time, scanned
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from matplotlib.figure import Figure
 
-from experiments import teleport
+from experiments import programs, teleport
 from experiments.common.effort import LAUNCH, bits, effort, lines_of_code
 from experiments.common.preloading import (
     BASELINE,
@@ -20,7 +20,7 @@ from experiments.common.preloading import (
     preloaded,
 )
 from experiments.common.verdicts import judge
-from smmux import benchmarks, gpus
+from smmux import gpus
 from smmux.sweep import Record
 
 
@@ -117,7 +117,7 @@ def test_lines_of_code() -> None:
     assert lines_of_code(SOURCE) == 2 + 2 + 4
     assert lines_of_code("") == lines_of_code("\n\n# nothing\n") == 0
     assert lines_of_code(LAUNCH) == 1
-    kernel = benchmarks.workload("MMA").kernels["baseline"]
+    kernel = programs.workload("MMA").kernels["baseline"]
     assert effort(kernel) == 6  # decorator, header, grid, guard, sum, launch
 
 

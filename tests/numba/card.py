@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from experiments import programs
 from smmux import benchmarks
 
 
@@ -42,7 +43,7 @@ def main() -> None:
 
     for line in sys.stdin.read().splitlines():
         path, name, program, build = line.split("\t")
-        row = benchmarks.get(program) if program in benchmarks.names() else benchmarks.workload(program)
+        row = benchmarks.get(program) if program in benchmarks.names() else programs.workload(program)
         arguments = row.problem("tiny", build).arguments()
         types = tuple(numba.typeof(argument) for argument in arguments)
         with contextlib.suppress(CudaSupportError):

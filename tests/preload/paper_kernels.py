@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from smmux import benchmarks, cuda
+from experiments import programs
+from smmux import cuda
 
 N = 64
 """Rows and columns of the small launches here; blocks have 16 x 16 threads."""
@@ -81,7 +82,7 @@ def image() -> np.ndarray:
 
 def of(name: str, classes: str, reasons: tuple[str, ...] = (), entries: int = 0) -> Case:
     """The smallest launch of a benchmark's Baseline."""
-    row = benchmarks.workload(name)
+    row = programs.workload(name)
     problem = row.problem("tiny", "baseline")
     kernel = row.kernels["baseline"]
     return Case(name, kernel, problem.grid, problem.block, problem.arguments, classes, reasons, entries)

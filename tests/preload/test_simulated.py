@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
+from experiments.programs.one_pass import mma
+from experiments.programs.stencils import jacobi
 from smmux import ConfigError, LaunchError, gpus, policies, preload
-from smmux.benchmarks.one_pass import mma
-from smmux.benchmarks.stencils import jacobi
 from tests.preload.paper_kernels import CASES, TILE, N, image
 
 MACHINES = ("GTX285", "GTX480-16K", "K20c")

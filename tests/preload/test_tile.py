@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import smmux
-from smmux import benchmarks, cuda, preload
+from experiments import programs
+from experiments.programs import one_pass, stencils
+from smmux import cuda, preload
 from smmux.advice.copies import copied
-from smmux.benchmarks import one_pass, stencils
 from tests.preload import paper_kernels as paper
 from tests.preload.random_affine import check_tiled
 from tests.preload.test_analyzer import edges
@@ -56,12 +57,12 @@ def test_random_kernels(seed):
     check_tiled(seed)
 
 
-TILED = [case.name for case in paper.CASES if case.name in benchmarks.workloads() and case.name not in REFUSED]
+TILED = [case.name for case in paper.CASES if case.name in programs.workloads() and case.name not in REFUSED]
 
 
 @pytest.mark.parametrize("name", TILED)
 def test_outputs_are_those_of_numpy(name):
-    row = benchmarks.workload(name)
+    row = programs.workload(name)
     problem = row.problem("tiny", "baseline")
     args = problem.arguments()
     tiled = preload.tile(row.kernels["baseline"], problem.grid, problem.block, args)

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from experiments.programs import corpora
+from experiments.programs.automaton import Automaton
 from smmux import cuda, int32, uint32
-from smmux.benchmarks import corpora
-from smmux.benchmarks.automaton import Automaton
 from smmux.benchmarks.base import Problem, Workload, WrongOutputError, equal, frozen, poisoned
 from smmux.language.textures import texture
 

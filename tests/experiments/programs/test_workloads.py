@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from smmux import benchmarks, gpus
-from smmux.benchmarks import WrongOutputError, filters, lookups
+from experiments import programs
+from experiments.programs import filters, lookups
+from smmux import gpus
+from smmux.benchmarks import WrongOutputError
 
-ALL = [(name, build) for name in benchmarks.workloads() for build in benchmarks.workload(name).builds]
+ALL = [(name, build) for name in programs.workloads() for build in programs.workload(name).builds]
 
 
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX480-16K", "K20c"])
 @pytest.mark.parametrize(("name", "build"), ALL)
 def test_outputs_are_right_under_both_schedules_and_nothing_is_misused(name: str, build: str, gpu: str) -> None:
     """Threads of CHUNKMAX store different values at a time, any of which may win."""
-    row = benchmarks.workload(name)
+    row = programs.workload(name)
     problem = row.problem("tiny", build)
     for schedule in ("source", "list"):
         arguments = problem.arguments()
@@ -28,7 +30,7 @@ def test_outputs_are_right_under_both_schedules_and_nothing_is_misused(name: str
 
 @pytest.mark.parametrize(("name", "build"), ALL)
 def test_unwritten_outputs_are_noticed(name: str, build: str) -> None:
-    problem = benchmarks.workload(name).problem("tiny", build)
+    problem = programs.workload(name).problem("tiny", build)
     with pytest.raises(WrongOutputError):
         problem.check(problem.arguments())
 
@@ -36,23 +38,23 @@ def test_unwritten_outputs_are_noticed(name: str, build: str) -> None:
 @pytest.mark.parametrize(("name", "build"), ALL)
 def test_kernels_are_the_same_under_numba(name: str, build: str) -> None:
     """Nothing in them depends on the width of intermediate integers."""
-    row = benchmarks.workload(name)
+    row = programs.workload(name)
     assert not row.kernels[build].portability(*row.problem("tiny", build).arguments())
 
 
 def test_unknown_names_say_what_exists() -> None:
     with pytest.raises(KeyError, match="no workload 'XX'; there are FIR, AC"):
-        benchmarks.workload("XX")
+        programs.workload("XX")
     with pytest.raises(KeyError, match="FIR has no size 'huge'; it has default, quick, tiny"):
-        benchmarks.workload("FIR").problem("huge")
+        programs.workload("FIR").problem("huge")
 
 
-@pytest.mark.parametrize("build", benchmarks.workload("FIR").builds)
+@pytest.mark.parametrize("build", programs.workload("FIR").builds)
 @pytest.mark.parametrize("blocks", [1, 2, 3, 30])
 def test_filter_at_borders_and_where_the_halves_meet(build: str, blocks: int) -> None:
     """A filter whose answer is a sum of shifted signals, written down anew."""
     points = 512 * blocks
-    row = benchmarks.workload("FIR")
+    row = programs.workload("FIR")
     problem = row.problem({"points": points}, build)
     arguments = problem.arguments()
     row.kernels[build].simulate(problem.grid, problem.block, arguments, gpu="K20c", bank_bytes=8)
@@ -64,12 +66,12 @@ def test_filter_at_borders_and_where_the_halves_meet(build: str, blocks: int) ->
 
 def test_filter_needs_whole_blocks() -> None:
     with pytest.raises(ValueError, match="points must be a positive multiple of 512, not 256"):
-        benchmarks.workload("FIR").problem({"points": 256}, "two")
+        programs.workload("FIR").problem({"points": 256}, "two")
 
 
 def test_filter_counts_what_its_loads_are() -> None:
     """21 loads, a store of each thread and of the first twenty: 22.125 of a warp, 20 of which conflict in pairs."""
-    row = benchmarks.workload("FIR")
+    row = programs.workload("FIR")
     for build, width, passes in (("one", 4, 22.125), ("two", 4, 42.125), ("two", 8, 22.125), ("one", 8, 22.125)):
         problem = row.problem("tiny", build)
         result = row.kernels[build].simulate(
@@ -83,7 +85,7 @@ def test_filter_counts_what_its_loads_are() -> None:
 @pytest.mark.parametrize("gpu", ["GTX285", "GTX285-1100", "GTX480-16K", "K20c"])
 @pytest.mark.parametrize("places", [1, 2, 8, 32])
 def test_constants_are_read_once_for_each_place(places: int, gpu: str) -> None:
-    row = benchmarks.workload("LOOKUP")
+    row = programs.workload("LOOKUP")
     problem = row.problem({"threads": 256, "places": places}, "constant")
     arguments = problem.arguments()
     result = row.kernels["constant"].simulate(problem.grid, problem.block, arguments, gpu=gpu)
@@ -94,9 +96,9 @@ def test_constants_are_read_once_for_each_place(places: int, gpu: str) -> None:
 
 @pytest.mark.parametrize("elements", [1, 255, 4097])
 @pytest.mark.parametrize("each", [1, 3, 32])
-@pytest.mark.parametrize("build", benchmarks.workload("SUMS").builds)
+@pytest.mark.parametrize("build", programs.workload("SUMS").builds)
 def test_sums_of_any_size(build: str, each: int, elements: int) -> None:
-    row = benchmarks.workload("SUMS")
+    row = programs.workload("SUMS")
     problem = row.problem({"elements": elements, "each": each}, build)
     arguments = problem.arguments()
     row.kernels[build].simulate(problem.grid, problem.block, arguments, gpu="K20c")
@@ -105,6 +107,6 @@ def test_sums_of_any_size(build: str, each: int, elements: int) -> None:
 
 def test_sizes_that_workloads_cannot_take() -> None:
     with pytest.raises(ValueError, match="places must be a divisor of 32, not 3"):
-        benchmarks.workload("LOOKUP").problem({"places": 3})
+        programs.workload("LOOKUP").problem({"places": 3})
     with pytest.raises(ValueError, match="points must be a positive multiple of 1024, not 256"):
-        benchmarks.workload("POINTS").problem({"points": 256})
+        programs.workload("POINTS").problem({"points": 256})

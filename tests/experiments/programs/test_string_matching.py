@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
+from experiments.programs import ac, corpora
+from experiments.programs.automaton import Automaton
 from smmux import models
-from smmux.benchmarks import WrongOutputError, ac, corpora
-from smmux.benchmarks.automaton import Automaton
+from smmux.benchmarks import WrongOutputError
 
 ENGLISH = corpora.text("english", 9000)
 WORDS = corpora.patterns("english", 2000)
