@@ -73,7 +73,7 @@ def test_every_public_name_exists_and_is_documented():
 
 
 def test_public_names_stand_in_all_of_their_modules():
-    for name in ("errors", "gpus", "launch", "result", "types"):
+    for name in ("errors", "gpus", "kernel", "models", "plot", "policies", "smm", "sweep", "trace", "types"):
         module = __import__(f"smmux.{name}", fromlist=["__all__"])
         assert all(hasattr(module, public) for public in module.__all__)
 
