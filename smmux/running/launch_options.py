@@ -258,18 +258,11 @@ class LaunchOptions(TypedDict, total=False):
             "check",
             _one_of(CHECKS),
             "look for misuse of memory: data races in shared and global memory, loads of shared memory that nobody "
-<<<<<<< HEAD
-            "wrote or that the block has released, barriers that not all threads reach. Threads of a warp run in "
-            "lockstep on these machines: races only warns of what cuda.syncwarp does not order among them, "
-            "races-strict counts it as a race. bounds checks every index against its axis and every assert, which the "
-            "compiler otherwise takes for true, in a run of its own before the other. None changes values or cycles",
-=======
             "wrote, accesses to what the block has released, barriers that not all threads reach. Threads of a warp "
             "run in lockstep on these machines: races only warns of what cuda.syncwarp does "
             "not order among them, races-strict counts it as a race. bounds checks every index against its axis and "
             "every assert, which the compiler otherwise takes for true, in a run of its own before the other. None "
             "changes values or cycles",
->>>>>>> 3e56ee8 (wip)
             str,
         ),
     ]
