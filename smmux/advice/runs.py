@@ -17,12 +17,12 @@ from tqdm import tqdm
 from smmux.advice.copies import copied
 from smmux.advice.measures import blocks_held, difference
 from smmux.advice.schemes import Launch, Trial
+from smmux.base.jobs import at_a_time
 from smmux.errors import Error
 from smmux.gpus import Gpu
 from smmux.language.placement import flatten
 from smmux.multiplex import VirtualKernel
 from smmux.results.result import Result
-from smmux.sweep.points import at_a_time
 
 __all__ = ["Outcome", "Runs"]
 

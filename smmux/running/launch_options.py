@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core
-from smmux.gpus import policies
-from smmux.running.arguments import Arguments
 from smmux.base.dimensions import MAX_BLOCKS
 from smmux.errors import ConfigError, did_you_mean, integer
+from smmux.gpus import policies
 from smmux.machines.management import Maker, name_of
+from smmux.running.arguments import Arguments
 
 __all__ = [
     "CHECKS",

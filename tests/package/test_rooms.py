@@ -76,7 +76,7 @@ MODULES = {name_of(path): path for path in FILES}
 
 
 def imported(path: Path) -> Iterator[tuple[int, str]]:
-    """The modules of smmux that a file imports, at its head, within functions or for type checkers, with their lines."""
+    """The modules of smmux that a file imports, at its head, in functions or for type checkers, with their lines."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             for alias in node.names:
