@@ -160,7 +160,7 @@ def many(a):
 
 
 def test_a_kernel_has_the_registers_that_it_needs_unless_blocks_are_asked_for() -> None:
-    """On GTX480 32768 registers are enough for two blocks of 256 threads with 41 to 63 of them; 6 have 20 at most."""
+    """On GTX480 32768 registers are enough for 3 blocks of 256 threads with 41 or 42 of them; 6 have 20 at most."""
     values = np.arange(40 * 1024, dtype=np.float32).reshape(40, 1024)
     machine = gpus.get("GTX480-48K")
 
@@ -174,18 +174,18 @@ def test_a_kernel_has_the_registers_that_it_needs_unless_blocks_are_asked_for() 
         free = run(schedule=schedule)
         assert free.program.nregs > 40
         assert free.program.local_bytes == 0
-        assert (free.residency, free.limiter) == (2, "registers")
+        assert (free.residency, free.limiter) == (3, "registers")
     assert run(max_registers=63).counters == run().counters
-    for blocks in (1, 2, 3, 6):
+    for blocks in (1, 3, 4, 6):
         asked = run(min_blocks=blocks)
         most = registers_for(machine, 256, blocks)
         assert asked.residency >= blocks
         assert asked.program.nregs <= most
-        assert (asked.program.local_bytes > 0) == (blocks > 2)
+        assert (asked.program.local_bytes > 0) == (blocks > 3)
         compiled = many.compile((values,), machine, grid=4, block=256, min_blocks=blocks)
         assert compiled.code.tobytes() == asked.program.code.tobytes()
         assert run(max_registers=most).counters == asked.counters
-    assert run(min_blocks=3, max_registers=16).program.nregs <= 16
+    assert run(min_blocks=4, max_registers=16).program.nregs <= 16
 
 
 @pytest.mark.parametrize(
