@@ -35,7 +35,7 @@ PLANTED: dict[str, Planted] = {
     "elements of two blocks": Planted(
         """\
         +a[i] = i
-        -a[i % (n - T)] = i
+        -a[i % (n - T)] = i + g
         """,
         dtypes=ANY,
     ),
