@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from smmux import LaunchError, multiplex
 from tests.numba import simulator, sources
 from tests.numba.random_kernels import Case, generate
+from tests.numba.random_layouts import whole
 from tests.numba.random_shrink import smaller
 
 RUNS: tuple[tuple[dict[str, Any], ...], ...] = (
@@ -78,6 +79,8 @@ def unlike(what: object, case: Case, found: Sequence[Any], expected: Sequence[An
         if len(places):
             i = tuple(places[0].tolist()[: a.ndim])
             return f"{what}: {name}{list(i)} is {a[i]!r}, not {b[i]!r} ({len(places)} elements differ)"
+        if np.count_nonzero(bits(whole(a))) != np.count_nonzero(bits(a)):
+            return f"{what}: memory around {name} is not as it was"
     return ""
 
 

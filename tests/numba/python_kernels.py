@@ -7,6 +7,7 @@ kept out by `tame_f`. A kernel may raise: then both sides must.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -15,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from tests.numba.python_numbers import KINDS
+from tests.numba.random_layouts import laid_out
 
 INPUTS = 16
 COLUMNS = 4
+BOX = (4, 3, 5)  # the shape of the inputs with three axes
 NAMES = {kind: str(dtype) for kind, dtype in KINDS.items()}
 SMALL = ("int8", "uint8", "int16", "uint16")
 HEADER = """\
@@ -104,6 +107,7 @@ class Case:
     block: int
     seed: int
     kinds: str = "iuf"
+    views: bool = False
 
     def arguments(self) -> list[Any]:
         """New arguments, always the same."""
@@ -111,27 +115,32 @@ class Case:
         threads = self.grid * self.block
         inputs = [_inputs(data, kind) for kind in self.kinds]
         outputs = [np.zeros((threads, COLUMNS), KINDS[kind]) for kind in self.kinds]
+        boxes = [_inputs(data, kind, math.prod(BOX)).reshape(BOX) for kind in self.kinds]
         matrix = data.integers(-99, 99, (COLUMNS, 8)).astype(np.int32)
         smalls = [data.integers(0, 200, INPUTS).astype(name) for name in SMALL]
         written = [np.zeros(threads, name) for name in (*SMALL, "bool")]
-        return [*inputs, *outputs, matrix, *smalls, *written, np.zeros(4, np.int32), int(data.integers(0, 7))]
+        arrays = [*inputs, *outputs, *boxes, matrix, *smalls, *written, np.zeros(4, np.int32)]
+        if self.views:
+            laid = np.random.default_rng([self.seed, 1])
+            arrays = [laid_out(laid, array) for array in arrays]
+        return [*arrays, int(data.integers(0, 7))]
 
 
 def parameters(kinds: str) -> str:
     """The kernel's parameters, in the order of `Case.arguments`."""
-    names = [f"a{k}" for k in kinds] + [f"o{k}" for k in kinds] + ["m"]
+    names = [f"a{k}" for k in kinds] + [f"o{k}" for k in kinds] + [f"b{k}" for k in kinds] + ["m"]
     names += [f"x{name}" for name in SMALL] + [f"y{name}" for name in (*SMALL, "bool")]
     return ", ".join([*names, "acc", "n"])
 
 
-def _inputs(data: np.random.Generator, kind: str) -> Any:
+def _inputs(data: np.random.Generator, kind: str, count: int = INPUTS) -> Any:
     dtype = KINDS[kind]
     if dtype.kind == "f":
-        some = np.where(data.integers(0, 2, INPUTS), data.integers(-512, 512, INPUTS) / 8, data.normal(0, 9, INPUTS))
+        some = np.where(data.integers(0, 2, count), data.integers(-512, 512, count) / 8, data.normal(0, 9, count))
         return some.astype(dtype)
     bits = 8 * dtype.itemsize
-    whole = data.integers(0, 2**bits, INPUTS, dtype=np.uint64 if bits == 64 else np.int64).astype(dtype)
-    return whole >> data.integers(0, bits - 1, INPUTS).astype(dtype)
+    whole = data.integers(0, 2**bits, count, dtype=np.uint64 if bits == 64 else np.int64).astype(dtype)
+    return whole >> data.integers(0, bits - 1, count).astype(dtype)
 
 
 @dataclass
@@ -199,9 +208,11 @@ class Writer:
         """An index of an axis: nearly always inside."""
         if self.hostile and self.chance(6):
             return str(self.pick(self.leaf("i"), f"({self.leaf('i')} << 28)", str(2**30 + 1), str(extent), "-9 - n"))
-        form = self.rng.randrange(6)
+        form = self.rng.randrange(8)
         if form < 2:
             return str(self.rng.randrange(extent))
+        if form > 5:
+            return self.remainder(extent)
         if form in (2, 3) and not self.features.negative:
             return "0"
         if form == 2:
@@ -209,6 +220,14 @@ class Writer:
         if form == 3:
             return f"~({self.leaf('i')} & {_mask(extent)})"
         return f"{self.leaf('i')} & {_mask(extent)}"
+
+    def remainder(self, extent: int) -> str:
+        """An index of an axis from an integer of any type."""
+        kind = self.one([kind for kind in self.features.kinds if KINDS[kind].kind in "iu"])
+        value = self.leaf(kind)
+        if KINDS[kind].kind == "u" or not self.features.negative:
+            return f"{value} % {extent}"
+        return str(self.pick(f"{value} % {extent}", f"{value} % {extent} - {extent}", f"~({value} % {extent})"))
 
     def leaf(self, kind: str) -> str:
         """A variable, an element or a typed literal."""

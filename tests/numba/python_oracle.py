@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
 from tests.numba import python_numbers as numbers
@@ -66,10 +67,11 @@ class Array:
 
     def _in_memory(self, place: tuple[int | slice, ...]) -> bool:
         """Whether an element may be where the arrays of this memory are, in whatever order they lie."""
-        first = self.data.ctypes.data - self.whole.ctypes.data
+        first = self.data.ctypes.data
         first += sum(i * step for i, step in zip(place, self.data.strides, strict=False) if not isinstance(i, slice))
+        low, high = byte_bounds(self.whole)
         others = sum(array.nbytes for array in self.beside) - self.whole.nbytes
-        return -others <= first < self.whole.nbytes + others
+        return low - others <= first < high + others
 
     def __getitem__(self, index: Any) -> Any:
         try:

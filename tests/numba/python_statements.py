@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from tests.numba import python_parts
 from tests.numba.python_kernels import COLUMNS, HEADER, NAMES, SMALL, Case, Features, Writer, parameters
 from tests.numba.python_numbers import KINDS
 
@@ -52,6 +53,8 @@ class Body(Writer):
         forms: list[tuple[int, Callable[[], None]]] = [(8, self.assignment)]
         if self.arrays:
             forms += [(6, self.store), (4, self.alias), (2, self.tuples)]
+            if self.features.slices:
+                forms += [(4, lambda: python_parts.read(self)), (2, lambda: python_parts.store(self))]
         if depth > 0:
             forms += [(2, self.changing), (4, lambda: self.branch(depth - 1))]
             if self.loops < 2:
@@ -391,4 +394,4 @@ def generate(rng: Random, features: Features | None = None) -> Case:
     for j in range(4):
         body.line(f"oi[g, {j}] += la[{j}] * 3 + lb[{j}] * 5 + lm[0, {j}] * 7 + lm[1, {j}] * 11")
     text += f"\n\n@cuda.jit\ndef kernel({parameters(kinds)}):\n" + "".join(f"{line}\n" for line in body.lines)
-    return Case(text, grid, block, rng.randrange(2**31), kinds)
+    return Case(text, grid, block, rng.randrange(2**31), kinds, features.slices and rng.randrange(3) > 0)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.numba import kernel_types as types
 from tests.numba.kernel_types import COMPARISONS, DTYPES, LITERALS, NAMES, PARTS, SMALL, is_whole
+from tests.numba.random_views import Place
 
 WORD = re.compile(r"\$([klKntmscrRu])")
 
@@ -25,8 +26,8 @@ class Expressions:
     scope: dict[str, list[str]]
     wide: bool
     functions: list[tuple[str, str, str]] = field(default_factory=list)  # name, types of parameters, type of the result
-    reads: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
-    writes: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    reads: dict[str, list[Place]] = field(default_factory=dict)
+    writes: dict[str, list[Place]] = field(default_factory=dict)
     arrays: bool = True
     shared: bool = False  # shared arrays may be read
     nesting: int = 0
@@ -78,15 +79,17 @@ class Expressions:
             return str(self.pick(text, f"-{self.rng.randrange(1, limit + 1)}") if signed else text)
         self.nesting += 1
         kind = self.rng.choice(self.whole)
-        text = f"{self.value(kind, 1)} & {limit - 1}"
+        text = f"{self.value(kind, 1)} {self.pick('&', '%')} LIMIT"
+        text = text.replace("& LIMIT", f"& {limit - 1}").replace("% LIMIT", f"% {limit}")
         self.nesting -= 1
         signed = signed and DTYPES[kind].kind == "i"
         return str(self.pick(text, text, f"~({text})", f"({text}) - {limit}")) if signed else text
 
-    def element(self, place: tuple[str, int]) -> str:
-        """One of `reads` or `writes` with an index written out."""
-        text, limit = place
-        return text.format(self.index(limit, signed="g +" not in text)) if limit else text
+    def element(self, place: Place) -> str:
+        """One of `reads` or `writes` with its indices written out."""
+        text, limits = place
+        extents = limits if isinstance(limits, tuple) else (limits,) * bool(limits)
+        return text.format(*(self.index(extent, signed="g +" not in text) for extent in extents))
 
     def leaf(self, kind: str) -> str:
         """A variable, an element or a typed literal; floats are finite and not large."""

@@ -9,6 +9,7 @@ barrier between, except by atomics whose order does not matter. `rng` is a `rand
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -18,15 +19,13 @@ import numpy as np
 from tests.numba import kernel_types as types
 from tests.numba.kernel_types import CASTS, DTYPES, NAMES, PARTS, SMALL, is_whole
 from tests.numba.random_expressions import Expressions
+from tests.numba.random_layouts import laid_out
+from tests.numba.random_views import INPUTS, OUTPUTS, ROWS, Place, views
 
-INPUTS = 64  # elements of each input array, a power of two
-OUTPUTS = 4  # words per thread of each output array
 VARIABLES = 3  # of each type
 TOTALS = 8  # elements of each array of totals
 PLACES = {"rows": "[g, {}]", "columns": "[{}, g]", "flat": f"[{OUTPUTS} * g + int32({{}})]", "fortran": "[g, {}]"}
 """How an output array lies, and how a thread names one of its own elements."""
-PARTS_OF_INPUTS = (("[2:34]", 32), ("[::2]", 32), ("[60:28:-1]", 32), ("[-16:]", 16), ("[::-1]", 64), ("[40:8:-2]", 16))
-PARTS_OF_LOCALS = (("[::-1]", 4), ("[1:3]", 2), ("[::2]", 2), ("[-2:]", 2))
 BARRIER = "cuda.syncthreads()"
 
 
@@ -46,7 +45,7 @@ class Case:
     """A kernel, `kernel` in its text, and how to launch it.
 
     kinds: the letters of the types of its variables; small: of its elements of 8 and 16 bits; fields: of its records;
-    places: how the output array of each type lies, of `PLACES`.
+    places: how the output array of each type lies, of `PLACES`; views: whether all arrays are views of larger ones.
     """
 
     functions: str
@@ -59,6 +58,7 @@ class Case:
     small: str
     fields: str
     places: dict[str, str]
+    views: bool = False
 
     @property
     def elements(self) -> str:
@@ -73,7 +73,7 @@ class Case:
     @property
     def parameters(self) -> list[str]:
         """Their names, in the order of `arguments`."""
-        names = [f"a{kind}" for kind in self.elements] + [f"o{kind}" for kind in self.elements]
+        names = [f"{name}{kind}" for name in "ao" for kind in self.elements] + [f"m{kind}" for kind in self.kinds]
         names += [f"total_{kind}" for kind in self.totals] + [f"p{kind}" for kind in self.kinds]
         return [*names, "ri", "ro", "n", "r"]
 
@@ -97,9 +97,10 @@ class Case:
             np.zeros(shapes.get(place, (threads, OUTPUTS)), DTYPES[kind], order="F" if place == "fortran" else "C")
             for kind, place in self.places.items()
         ]
-        return [
+        values = [
             *(types.numbers(data, kind, INPUTS) for kind in self.elements),
             *outputs,
+            *(types.numbers(data, kind, math.prod(ROWS)).reshape(ROWS) for kind in self.kinds),
             *(np.zeros(TOTALS, DTYPES[kind]) for kind in self.totals),
             *(types.numbers(data, kind, 1)[0] for kind in self.kinds),
             records,
@@ -107,6 +108,10 @@ class Case:
             int(data.integers(1, 7)),
             float(data.integers(-32, 32) / 8),
         ]
+        if not self.views:
+            return values
+        laid = np.random.default_rng([self.seed, 1])
+        return [laid_out(laid, value) if isinstance(value, np.ndarray) else value for value in values]
 
 
 def render(body: list[Statement], depth: int) -> str:
@@ -309,23 +314,6 @@ def device_function(rng: Random, kinds: str, wide: bool, name: str, parameters: 
     return f"\n@cuda.jit(device=True)\ndef {name}({names}):\n{render(body, 1)}"
 
 
-def views(rng: Random, kinds: str, places: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any], list[Statement]]:
-    """Parts of an input array and of one of the thread's own under names of their own: what to read, what to write."""
-    reads, writes, lines = {}, {}, []
-    for kind in kinds:
-        part, limit = rng.choice(PARTS_OF_INPUTS)
-        lines.append(f"v{kind} = a{kind}{part}")
-        reads[kind] = (f"v{kind}[{{}}]", limit)
-        part, limit = rng.choice(PARTS_OF_LOCALS)
-        if places[kind] == "flat" or rng.randrange(2):
-            lines.append(f"w{kind} = l{kind}{part}")
-        else:
-            limit = OUTPUTS
-            lines.append(f"w{kind} = o{kind}{'[:, g]' if places[kind] == 'columns' else '[g]'}")
-        writes[kind] = (f"w{kind}[{{}}]", limit)
-    return reads, writes, lines
-
-
 def generate(rng: Random, depth: int = 2, *, every: bool = True) -> Case:
     """A random kernel; depth: of its expressions, and a measure of its size; every: of all types, or of 32 bits."""
     some = every and rng.randrange(5)
@@ -357,8 +345,8 @@ def generate(rng: Random, depth: int = 2, *, every: bool = True) -> Case:
     scope = {kind: [f"{kind}{j}" for j in range(VARIABLES)] + ["t", "g"] * (kind == "i") for kind in kinds}
     for kind in kinds:
         scope[kind].append(f"p{kind}")
-    reads: dict[str, list[tuple[str, int]]] = {}
-    writes: dict[str, list[tuple[str, int]]] = {}
+    reads: dict[str, list[Place]] = {}
+    writes: dict[str, list[Place]] = {}
     for kind in kinds + small:
         records = [(f"x{j}", f"['x{j}']") for j, field_kind in enumerate(fields) if field_kind == kind]
         output = f"o{kind}{PLACES[places[kind]]}"
@@ -369,7 +357,7 @@ def generate(rng: Random, depth: int = 2, *, every: bool = True) -> Case:
         reads[kind] += [(output, OUTPUTS)] * is_whole(kind)
         if kind in kinds:
             reads[kind] += [(f"{name}{kind}[{{}}]", types.TABLE_LENGTH) for name in ("TABLE_", "t")]
-            reads[kind].append(parts[kind])
+            reads[kind] += parts[kind]
             writes[kind].append(own[kind])
     anew = rng.randrange(2) == 0
     writer = Writer(rng, scope, wide, functions, reads, writes, count=count, anew=anew, depth=depth)
@@ -379,4 +367,6 @@ def generate(rng: Random, depth: int = 2, *, every: bool = True) -> Case:
         body += [f"{f'o{kind}{PLACES[places[kind]]}'.format(j)} {operation} {kind}{j}" for j in range(VARIABLES)]
     if count:
         body.append(Block("if t < 4:", [f"cuda.atomic.add(total_{count}, 0, count[t])"]))
-    return Case(text, prologue, body, grid, block, rng.randrange(2**31), kinds, small, fields, places)
+    return Case(
+        text, prologue, body, grid, block, rng.randrange(2**31), kinds, small, fields, places, rng.randrange(3) > 0
+    )

@@ -1,0 +1,31 @@
+"""Arrays as views of larger memory: axes in any order, spread out, or running backwards, with the same elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+STEPS = (1, 1, -1, -1, 2, -2, 3, -3)
+
+
+def laid_out(data: np.random.Generator, array: NDArray[Any]) -> NDArray[Any]:
+    """A view with the elements of an array, somewhere in memory of its own that else holds zeros."""
+    order = data.permutation(array.ndim)
+    steps = data.choice(STEPS, array.ndim)
+    before, behind = data.integers(0, 3, (2, array.ndim))
+    lengths = [n * abs(step) for n, step in zip(array.shape, steps, strict=True)]
+    shape = [length + first + last for length, first, last in zip(lengths, before, behind, strict=True)]
+    memory = np.zeros([shape[axis] for axis in order], array.dtype).transpose(np.argsort(order))
+    along = [slice(first, first + length) for first, length in zip(before, lengths, strict=True)]
+    view = memory[tuple(along)][tuple(slice(None, None, step) for step in steps)]
+    view[...] = array
+    return view
+
+
+def whole(array: NDArray[Any]) -> NDArray[Any]:
+    """The memory that an array is a view of, or the array itself."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
