@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smmux.language.numba_types import of_smmux
 from smmux.language.types import ArrayAnnotation, FunctionType, Scalar, TupleAnnotation, Void
 
 if TYPE_CHECKING:
@@ -92,8 +93,11 @@ class Overloads(dict[tuple[Any, ...], Overload]):
         self._told: set[tuple[Loc, str]] = set()
 
     def __missing__(self, types: Any) -> Overload:
+        of_numba, types = types, tuple(map(of_smmux, types)) if isinstance(types, tuple) else of_smmux(types)
         if isinstance(types, FunctionType):
             return self[types.arguments]
+        if types != of_numba and types in self:
+            return self[types]
         if types not in [signature.arguments for signature in self.kernel.definition.declared]:
             raise KeyError(types)
         self.kernel.compile(tuple(map(_example, types)))

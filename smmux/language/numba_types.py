@@ -24,5 +24,5 @@ def of_smmux(value: Any) -> Any:
         return TupleAnnotation(tuple(map(of_smmux, value.types)))
     if kind == "Record":
         return types.from_dtype(value.dtype)
-    named = getattr(types, str(value), None)
+    named = getattr(types, "boolean" if str(value) == "bool" else str(value), None)
     return named if isinstance(named, Scalar | Void) else value

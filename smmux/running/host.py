@@ -50,6 +50,22 @@ class DeviceNDArray(np.ndarray[Any, Any]):
         plain = np.asarray(array)
         return plain[()] if plain.ndim == 0 else plain
 
+    _turned = False  # whether it is a transposed array, or a part of one
+
+    def __array_finalize__(self, obj: Any) -> None:
+        self._turned = getattr(obj, "_turned", False)
+
+    def transpose(self, *axes: Any) -> Any:
+        """The array with its axes in another order: a view."""
+        made = super().transpose(*axes)
+        made._turned = True
+        return made
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The array with its axes in reverse order: a view."""
+        return self.transpose()
+
     def __bool__(self) -> bool:
         """Whether there are elements, as in Numba, where code tells so an array from None; of truth values NumPy's."""
         if self.ndim == 0 or self.dtype.kind == "b":
@@ -157,12 +173,11 @@ def _like(ary: Any) -> NDArray[Any]:
     Transposing a device array makes one in C order there; here it makes a view, of which that is made up for.
     """
     ary = np.asanyarray(ary)
+    if isinstance(ary, DeviceNDArray) and ary._turned:
+        return np.zeros(ary.shape, ary.dtype)
     if ary.ndim < 2 or ary.flags.c_contiguous or ary.flags.f_contiguous:
         return np.zeros_like(ary, order="K", subok=False)
-    inner = sorted(range(ary.ndim), key=lambda axis: ary.strides[axis])
-    if isinstance(ary, DeviceNDArray) and inner == list(range(ary.ndim)):
-        return np.zeros(ary.shape, ary.dtype)
-    outer = inner[::-1]
+    outer = sorted(range(ary.ndim), key=lambda axis: ary.strides[axis])[::-1]
     return np.zeros([ary.shape[axis] for axis in outer], ary.dtype).transpose(np.argsort(outer))
 
 

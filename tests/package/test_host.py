@@ -367,7 +367,8 @@ def test_arrays_like_views_have_numbas_strides(like):
         assert like(view).strides == np.zeros_like(view).strides
     assert like(whole[::-1, ::2]).strides == (8, 240, 80)  # a negative stride is the smallest
     transposed = cuda.device_array((10, 12))[::2, ::2].T  # which is a new array in Numba
-    assert like(transposed).strides == (40, 8)
+    assert like(transposed).strides == like(transposed[:]).strides == (40, 8)
+    assert like(cuda.device_array((10, 12), order="F")[::2, ::2]).strides == (8, 40)
     assert like(cuda.device_array((4, 5), order="F")).strides == (8, 32)
 
 
@@ -378,3 +379,21 @@ def test_an_array_with_elements_is_true():
     assert not cuda.to_device(np.array(0.0))
     with pytest.raises(ValueError, match="ambiguous"):
         bool(cuda.to_device(np.ones(3)) == 1)
+
+
+def test_a_transposed_device_array_is_a_view():
+    d = cuda.to_device(np.arange(6, dtype=np.int32).reshape(2, 3))
+    d.T[2, 1] = 9
+    assert d[1, 2] == 9
+    assert d.transpose(1, 0).shape == d.T.shape == (3, 2)
+
+
+def test_programs_by_types_of_numbas():
+    numba = pytest.importorskip("numba")
+    kernel = cuda.jit((numba.float64[:], numba.boolean))(_first)
+    kernel[1, 1](np.zeros(3), True)
+    assert kernel.get_regs_per_thread((numba.float64[:], numba.boolean)) == kernel.get_regs_per_thread()
+
+
+def _first(a, b):
+    a[0] = b
