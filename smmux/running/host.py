@@ -62,7 +62,7 @@ class DeviceNDArray(np.ndarray[Any, Any]):
         return made
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:
         """The array with its axes in reverse order: a view."""
         return self.transpose()
 
