@@ -15,11 +15,13 @@ import pytest
 import smmux
 from smmux import benchmarks, cuda, float32, int32, multiplex
 from smmux.__main__ import main
-from smmux.advice import Advice
+from smmux.advice import Advice, search
 from smmux.advice.schemes import DIVISION
 from smmux.compiler.analysis.lanes import WarpOrder
 from smmux.cuda import threadIdx
-from smmux.kernel import from_source
+from smmux.kernel import Kernel, from_source
+from smmux.results.checks import Finding
+from smmux.results.result import Result
 
 THREADS = 64
 CARD = "GTX285-1100"
@@ -467,3 +469,85 @@ def test_outputs_of_both_schedules_are_compared(monkeypatch: pytest.MonkeyPatch)
     assert [advice.ordered for advice in (kept, lost)] == [True, False]
     assert ["DIFFERENT OUTPUTS" in str(advice) for advice in (kept, lost)] == [False, True]
     assert not lost.to_dict()["ordered"]
+
+
+@cuda.jit
+def packed(a):
+    """As many blocks as an SM holds of any kernel of that size, whatever shared memory they use."""
+    words = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    words[t] = a[cuda.grid(1)]
+    cuda.syncthreads()
+    a[cuda.grid(1)] = words[THREADS - 1 - t]
+
+
+def test_what_cannot_win_is_not_run() -> None:
+    """An SM of 8 blocks, 1536 threads: blocks of 256 are 6, and no more if two are put together."""
+    args = (np.ones(60 * 256, np.float32),)
+    kernel = from_source(packed.source.replace("THREADS", "256"), {"cuda": cuda, "float32": float32})
+    advice = smmux.advise(kernel, 60, 256, args, "GTX480-48K")
+    schemes = {scheme.name: scheme for scheme in advice.schemes}
+    told = "an SM would hold no more of the kernel's blocks (6) than as they are (6)"
+    assert schemes["VTB"].refused == schemes["VTB_pipe"].refused == told
+    small = smmux.advise(packed, 60, THREADS, args, "GTX480-48K")
+    schemes = {scheme.name: scheme for scheme in small.schemes}
+    assert schemes["VTB"].result is not None, "16 of the 24 blocks that threads allow, instead of 8"
+    assert schemes["VTB, N = 3"].result is not None
+    assert schemes["VTB, N = 4"].refused.endswith("blocks (24) than with VTB, N = 3 (24)")
+
+
+def test_blocks_that_find_no_room_are_simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[str] = []
+    simulate = Kernel.simulate
+
+    def counted(self: Kernel, *args, **options):
+        runs.append(self.__name__)
+        return simulate(self, *args, **options)
+
+    monkeypatch.setattr(Kernel, "simulate", counted)
+    args = (np.ones(120 * THREADS, np.float32),)
+    advice = smmux.advise(packed, 120, THREADS, args, "GTX480-48K", jobs=1)
+    hardware = [scheme for scheme in advice.schemes if not scheme.software]
+    first, *others = (scheme.result for scheme in hardware)
+    assert first is not None
+    assert runs.count("packed_hw") == 1 + (advice.best_hardware is not None)
+    for extra, result in enumerate(others, 2):
+        own = multiplex.hw(packed).simulate(
+            120, THREADS, (args[0].copy(),), "GTX480-48K", schedule="list", management="dynamic", extra_blocks=extra
+        )
+        assert result is not None
+        assert result.extra_blocks == own.extra_blocks == extra
+        assert (result.cycles, result.counters) == (own.cycles, own.counters)
+
+
+def test_the_best_is_checked(monkeypatch: pytest.MonkeyPatch, fft: Advice) -> None:
+    """A form that would win but for what its check finds is not the best; what cannot be the best is not checked."""
+    best = fft.best
+    assert best is not None
+    assert best.result is not None
+    assert best.result.findings is not None
+    assert any(s.result is not None and s.result.findings is None for s in fft.schemes)
+    [error] = _misused().findings or ()
+
+    def found(run: Result) -> list[Finding]:
+        return [error] if run.findings is not None and run.kernel == best.result.kernel else []
+
+    monkeypatch.setattr(search, "misuses", found)
+    benchmark = benchmarks.get("FFT")
+    problem = benchmark.problem({"batch": 240})
+    other = smmux.advise(benchmark.kernel(), problem.grid, problem.block, problem.arguments(), gpu=CARD)
+    assert other.best is None or other.best.result.kernel != best.result.kernel
+    assert any(scheme.errors for scheme in other.schemes)
+
+
+def _misused() -> Result:
+    args = np.ones(THREADS, np.float32), np.zeros(THREADS, np.float32), 1
+    return beyond.simulate(1, THREADS, args, "GTX480-16K", check="races")
+
+
+def test_the_bar_says_what_is_running(capsys: pytest.CaptureFixture[str]) -> None:
+    args = (np.ones(8 * THREADS, np.float32),)
+    smmux.advise(packed, 8, THREADS, args, "GTX480-48K", jobs=1, progress=True)
+    shown = capsys.readouterr().err
+    for name in ("advise", "packed", "isolated", "VTB", "HW, K + 1"):
+        assert name in shown
