@@ -1,7 +1,7 @@
 """The search for the scheme that pays: simulations of a kernel as it is and in the forms that may be faster.
 
-Forms of which an SM would hold no more of the kernel's blocks, and numbers of blocks that leave a run as it was, are
-not run. All others run without a check; those that would be the answer run again, checked.
+Forms of which an SM holds no more of the kernel's blocks, and numbers of blocks that leave a run as it was, are not
+run. All others run without a check; those that would be the answer run again, checked.
 """
 
 from __future__ import annotations
@@ -160,30 +160,36 @@ def _same(runs: Runs, own: tuple[Dim3, Dim3], baseline: Outcome, changed: Kernel
 
 def _raced(runs: Runs, tried: Sequence[Trial], blocks: int, max_cycles: int) -> list[Outcome]:
     """The outcomes of all trials, of which those run that may win. blocks: how many an SM holds of the kernel."""
-    families: dict[str, list[Outcome]] = {}
-    for ready in runs.each(runs.compiled, tried):
-        families.setdefault(ready.trial.family or ready.trial.name, []).append(ready)
+    families: dict[str, list[Trial]] = {}
+    for trial in tried:
+        families.setdefault(trial.family or trial.name, []).append(trial)
     runs.expect(len(tried))
-    run = partial(_family, runs, blocks, max_cycles)
-    outcomes = {each.trial.name: each for family in runs.each(run, list(families.values())) for each in family}
+    race = partial(_family, runs, blocks, max_cycles)
+    outcomes = {each.trial.name: each for family in runs.each(race, list(families.values())) for each in family}
     return [outcomes[trial.name] for trial in tried]
 
 
-def _family(runs: Runs, blocks: int, max_cycles: int, family: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes of one scheme with more and more blocks, from what has been compiled."""
+def _family(runs: Runs, blocks: int, max_cycles: int, family: Sequence[Trial]) -> list[Outcome]:
+    """The outcomes of one scheme with more and more blocks, up to a number with which an SM holds no more of them."""
     done: list[Outcome] = []
-    most, whose = blocks, "as they are"
-    for ready in family:
+    most, whose, spared = blocks, "as they are", ""
+    for trial in family:
+        if spared:
+            done.append(Outcome(trial, spared=spared))
+            runs.expect(-1)
+            continue
+        ready = runs.compiled(trial)
         if ready.virtual and 0 < ready.held <= most:
-            why = f"an SM would hold no more of the kernel's blocks ({ready.held}) than {whose} ({most})"
-            done.append(replace(ready, spared=why))
+            spared = f"{trial.name} lets an SM hold no more of the kernel's blocks ({ready.held}) than {whose} ({most})"
+            done.append(replace(ready, spared=spared))
             runs.expect(-1)
         elif done and (same := _again(done[-1], ready)) is not None:
             done.append(same)
             runs.expect(-1)
         else:
             done.append(runs.simulated(ready, max_cycles=max_cycles))
-            most, whose = max((most, whose), (ready.held, f"with {ready.trial.name}"), key=lambda pair: pair[0])
+            if ready.held > most:
+                most, whose = ready.held, f"with {trial.name}"
     return done
 
 

@@ -487,13 +487,16 @@ def test_what_cannot_win_is_not_run() -> None:
     kernel = from_source(packed.source.replace("THREADS", "256"), {"cuda": cuda, "float32": float32})
     advice = smmux.advise(kernel, 60, 256, args, "GTX480-48K")
     schemes = {scheme.name: scheme for scheme in advice.schemes}
-    told = "an SM would hold no more of the kernel's blocks (6) than as they are (6)"
-    assert schemes["VTB"].refused == schemes["VTB_pipe"].refused == told
+    told = " lets an SM hold no more of the kernel's blocks (6) than as they are (6)"
+    assert schemes["VTB"].refused == schemes["VTB, N = 3"].refused == f"VTB{told}"
+    assert schemes["VTB_pipe"].refused == f"VTB_pipe{told}"
     small = smmux.advise(packed, 60, THREADS, args, "GTX480-48K")
     schemes = {scheme.name: scheme for scheme in small.schemes}
     assert schemes["VTB"].result is not None, "16 of the 24 blocks that threads allow, instead of 8"
     assert schemes["VTB, N = 3"].result is not None
-    assert schemes["VTB, N = 4"].refused.endswith("blocks (24) than with VTB, N = 3 (24)")
+    assert schemes["VTB, N = 4"].refused.endswith(
+        "N = 4 lets an SM hold no more of the kernel's blocks (24) than with VTB, N = 3 (24)"
+    )
 
 
 def test_blocks_that_find_no_room_are_simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
