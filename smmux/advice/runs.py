@@ -140,7 +140,7 @@ class Runs:
             return told
         kernel, grid, block = launch
         same = {name: self.options[name] for name in ("schedule", "dynshared")}
-        free = kernel.compile(self.args, self.gpu, grid=grid, block=block, **same)
+        free = kernel.compile(self.args, self.gpu, grid=grid, block=block, **{**same, **trial.options})
         return trial.budget if free.nregs > trial.budget else told
 
     def _tell(self, begun: str = "", ended: str = "", done: int = 0) -> None:
