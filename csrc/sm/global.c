@@ -420,11 +420,12 @@ void global_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     block_access_done(sm, w->block, t);
 }
 
-void global_reply(struct sm *sm, const struct reply *r) {
-    static void (*const sinks[SINK_COUNT])(struct sm *, struct access *, uint64_t) = {
+static void (*const SINKS[SINK_COUNT])(struct sm *, struct access *, uint64_t) = {
 #define SINK(id, function, doc) function,
 #include "tables/sinks.def"
-    };
-    sinks[r->access->sink](sm, r->access, r->cycle);
+};
+
+void global_reply(struct sm *sm, const struct reply *r) {
+    SINKS[r->access->sink](sm, r->access, r->cycle);
     if (sm->starved) wake_starved(sm, r->cycle);
 }
