@@ -18,6 +18,7 @@
 enum need {
     NEED_DIVISOR = 1, /* integers: the divisor, in rows b and bh, must not be 0 */
     NEED_HIGH = 2,    /* row dh is written, too */
+    NEED_GROUP = 4,   /* as many rows from d on are written as dst_count says */
 };
 
 /* Who executes an instruction. */
@@ -70,14 +71,18 @@ struct uop {
 
 _Static_assert(sizeof(struct uop) == 32, "two to a cache line");
 
-/* What must be ready before an instruction issues: indices into the warp's ready[] table,
- * registers first, then predicates; and the instruction itself. There are as many as compilers make
- * straight code for; only a guarded multiply-add of eight registers needs more, and is refused. */
-#define DEPS 8u
+/* What must be ready before an instruction issues: indices into the warp's ready[] table, registers
+ * first, then predicates; groups of registers, of which operations with many operands have some;
+ * and the instruction itself. There are as many as compilers make straight code for; only a guarded
+ * multiply-add of eight registers needs more, and is refused. */
+#define DEPS         8u
+#define GROUP_SHIFT  12u
+#define PIECE_GROUPS 0x80000000u
 struct deps {
-    uint16_t count;
-    uint16_t piece; /* of the program, what is fetched at once; 0 without an instruction cache */
-    uint16_t id[DEPS];
+    uint32_t piece; /* of the program, what is fetched at once, 0 without an instruction cache; with
+                       PIECE_GROUPS if there are groups, so that they are looked at as a fetch is */
+    uint16_t count, groups; /* at the front and at the back of id */
+    uint16_t id[DEPS];      /* of a group: its first register | (how many - 1) << GROUP_SHIFT */
 };
 
 /* What a kernel needs from the SM. */

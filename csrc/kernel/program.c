@@ -7,6 +7,9 @@
 
 #include "kernel/traits.h"
 
+_Static_assert(MAX_REGS + MAX_PREDS <= 1 << GROUP_SHIFT && MAX_GROUP <= 1 << (16 - GROUP_SHIFT),
+               "a group fits an id of struct deps");
+
 /* A row of ops.def. */
 struct op_info {
     const char *name;
@@ -43,7 +46,7 @@ static enum error add_dep(struct decoder *dec, uint32_t id) {
     struct deps *deps = &dec->p->deps[dec->pc];
     for (uint32_t i = 0; i < deps->count; i++)
         if (deps->id[i] == id) return OK;
-    if (deps->count == DEPS) return reject(dec, "more than %u registers", DEPS);
+    if (deps->count + deps->groups == DEPS) return reject(dec, "more than %u registers", DEPS);
     deps->id[deps->count++] = (uint16_t)id;
     return OK;
 }
@@ -74,6 +77,34 @@ static enum error destination(struct decoder *dec, uint16_t field, uint16_t *row
     *row = field;
     dec->p->code[dec->pc].dst = field;
     return add_dep(dec, field);
+}
+
+/* Decode a group of registers, of which *row is the first: the instruction waits for all. */
+static enum error group(struct decoder *dec, uint16_t field, uint32_t count, uint16_t *row) {
+    struct deps *deps = &dec->p->deps[dec->pc];
+    const uint32_t nregs = dec->p->meta.nregs;
+    if (count < 2 || count > MAX_GROUP) return reject(dec, "a group of %u registers", count);
+    if (field >= nregs || count > nregs - field)
+        return reject(dec, "registers %u to %u do not exist", field, field + count - 1);
+    if (deps->count + deps->groups == DEPS) return reject(dec, "more than %u operands", DEPS);
+    deps->id[DEPS - ++deps->groups] = (uint16_t)(field | (count - 1) << GROUP_SHIFT);
+    *row = field;
+    return OK;
+}
+
+/* Decode the operand `letter`, which is a group. */
+static enum error group_of(struct decoder *dec, char letter, uint32_t count, const struct insn *in,
+                           struct uop *u) {
+    switch (letter) {
+    case 'a': return group(dec, in->a, count, &u->a);
+    case 'b': return group(dec, in->b, count, &u->b);
+    case 'c': return group(dec, in->c, count, &u->c);
+    default: break;
+    }
+    u->dst = in->d;
+    u->dst_count = (uint8_t)count;
+    u->needs |= NEED_GROUP;
+    return group(dec, in->d, count, &u->d);
 }
 
 /* Decode a predicate. */
@@ -205,6 +236,11 @@ static enum error operands(struct decoder *dec, const struct insn *in, struct uo
     for (const char *s = ops[in->op].operands; *s && !e; s++) {
         if (s[0] != ',' && s[1] == 'h') {
             e = high_word(dec, *s++, in, u);
+            continue;
+        }
+        if (s[0] != ',' && s[1] >= '0' && s[1] <= '9') {
+            e = group_of(dec, s[0], (uint32_t)(s[1] - '0'), in, u);
+            s++;
             continue;
         }
         switch (*s) {
@@ -387,6 +423,7 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
         if ((e = decode_one(&dec, cfg, &times))) return e;
         p->line[dec.pc] = code[dec.pc].line;
         if (cfg->icache_bytes) p->deps[dec.pc].piece = piece_of(cfg, dec.pc);
+        if (p->deps[dec.pc].groups) p->deps[dec.pc].piece |= PIECE_GROUPS;
     }
     dec.pc = count - 1;
     const struct uop *last = &p->code[count - 1];

@@ -33,14 +33,6 @@ void misses_free(struct misses *m) {
     m->bucket = NULL;
 }
 
-void misses_close(struct misses *m, uint32_t i) {
-    struct miss *miss = &m->miss[i];
-    uint16_t *link = misses_bucket(m, miss->line);
-    while (*link != i) link = &m->miss[*link].next;
-    *link = miss->next;
-    miss->open = false;
-}
-
 void misses_check(const struct misses *m) {
 #ifdef SMMUX_CHECK
     uint32_t used = 0, idle = 0;

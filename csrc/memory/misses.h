@@ -73,7 +73,13 @@ static inline uint32_t misses_start(struct misses *m, uint32_t line) {
 }
 
 /* Let nobody else join an open one: the line is here, or out of date. */
-void misses_close(struct misses *m, uint32_t i);
+static inline void misses_close(struct misses *m, uint32_t i) {
+    struct miss *miss = &m->miss[i];
+    uint16_t *link = misses_bucket(m, miss->line);
+    while (*link != i) link = &m->miss[*link].next;
+    *link = miss->next;
+    miss->open = false;
+}
 
 /* All that was asked for has arrived, and nobody waits: the entry is free. */
 static inline void misses_end(struct misses *m, uint32_t i) {

@@ -113,6 +113,10 @@ NOINLINE static bool issue_needs(struct sm *sm, uint32_t warp, const struct uop 
         w->ready[u->dh] = t + u->latency;
         w->producer[u->dh] = WAIT_ALU;
     }
+    for (uint32_t i = 1; (u->needs & NEED_GROUP) && i < u->dst_count; i++) {
+        w->ready[u->dst + i] = t + u->latency;
+        w->producer[u->dst + i] = WAIT_ALU;
+    }
     return true;
 }
 

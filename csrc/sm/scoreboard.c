@@ -1,5 +1,31 @@
-/* What holds of an SM between two of its events, checked with SMMUX_CHECK. */
 #include "sm/scoreboard.h"
+
+/* Registers that the warp's next instruction waits for, side by side. */
+static void await_run(const struct warp *w, uint32_t first, uint32_t last, uint64_t *at,
+                      enum wait *kind) {
+    for (uint32_t id = first; id <= last; id++)
+        if (w->ready[id] > *at) {
+            *at = w->ready[id];
+            *kind = (enum wait)w->producer[id];
+        }
+}
+
+void warp_refresh_groups(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
+    const struct warp *w = &sm->warps[warp];
+    const struct deps *deps = &sm->m->program->deps[w->pc];
+    const uint32_t piece = deps->piece & ~PIECE_GROUPS;
+    if (piece != sm->fetched[warp & sm->fetch_mask] && !warp_fetches(sm, warp, piece, floor))
+        return;
+    uint64_t at = floor;
+    for (uint32_t i = 0; i < deps->count; i++) await_run(w, deps->id[i], deps->id[i], &at, &kind);
+    for (uint32_t i = DEPS - deps->groups; i < DEPS; i++) {
+        const uint32_t first = deps->id[i] & ((1u << GROUP_SHIFT) - 1);
+        await_run(w, first, first + (deps->id[i] >> GROUP_SHIFT), &at, &kind);
+    }
+    warp_await(sm, warp, &sm->m->program->code[w->pc], at, kind);
+}
+
+/* ---- what holds of an SM between two of its events, checked with SMMUX_CHECK --------------- */
 
 #ifdef SMMUX_CHECK
 

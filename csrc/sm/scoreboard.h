@@ -50,6 +50,25 @@ static inline bool waits_for_loads(const struct sm *sm, const struct warp *w, co
            ((u->flags & INSN_ISOLATE) || (u->sub == BAR_ALLOC && sm->m->dynamic));
 }
 
+/* The operands of the warp's next instruction are there from that cycle on, of which kind is the
+ * reason. */
+static inline void warp_await(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t at,
+                              enum wait kind) {
+    if (waits_for_loads(sm, &sm->warps[warp], u)) warp_sleep(sm, warp, WAIT_GLOBAL);
+    else if (at == READY_PENDING) warp_sleep(sm, warp, kind);
+    else warp_wait(sm, warp, at, kind);
+}
+
+/* What warp_refresh does for an instruction with groups of registers. */
+void warp_refresh_groups(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
+/* Has the warp that piece of the program? If not, it sleeps until then. */
+static inline bool warp_fetches(struct sm *sm, uint32_t warp, uint32_t piece, uint64_t floor) {
+    if (smcache_fetch(sm, warp, piece)) return true;
+    sm->floor[warp] = floor;
+    warp_sleep(sm, warp, WAIT_FETCH);
+    return false;
+}
+
 /* Find out when a warp can issue, and what for it waits till then: it has a new next instruction,
  * or something that it waited for has happened. It issues not before floor, of which kind is the
  * reason. */
@@ -62,11 +81,12 @@ static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, en
     sm->users[sm->next_unit[warp]] &= ~(1ull << warp);
     sm->users[u->unit] |= 1ull << warp;
     sm->next_unit[warp] = u->unit;
-    if (deps->piece != sm->fetched[warp & sm->fetch_mask] &&
-        !smcache_fetch(sm, warp, deps->piece)) {
-        sm->floor[warp] = floor;
-        warp_sleep(sm, warp, WAIT_FETCH);
-        return;
+    if (deps->piece != sm->fetched[warp & sm->fetch_mask]) {
+        if (deps->piece & PIECE_GROUPS) {
+            warp_refresh_groups(sm, warp, floor, kind);
+            return;
+        }
+        if (!warp_fetches(sm, warp, deps->piece, floor)) return;
     }
     for (uint32_t i = 0; i < deps->count; i++) {
         const uint32_t id = deps->id[i];
@@ -75,9 +95,7 @@ static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, en
             kind = (enum wait)w->producer[id];
         }
     }
-    if (waits_for_loads(sm, w, u)) warp_sleep(sm, warp, WAIT_GLOBAL);
-    else if (at == READY_PENDING) warp_sleep(sm, warp, kind);
-    else warp_wait(sm, warp, at, kind);
+    warp_await(sm, warp, u, at, kind);
 }
 
 #endif

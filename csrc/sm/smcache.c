@@ -341,10 +341,12 @@ static void install(struct sm_cache *c, uint32_t line, const struct access *fill
     memcpy(cache_data(&c->cache, index) + inside, fill->data[0], fill->addr[1]);
 }
 
-/* Hand what has come out to those who wait for it. */
-static void hand_out(struct sm *sm, const struct sm_cache *c, const struct miss *m,
-                     const struct access *fill) {
+/* Hand what has come out to those who wait for it; returns those who have all that they want, first
+ * come first. */
+static uint32_t hand_out(struct sm *sm, const struct sm_cache *c, struct miss *m,
+                         const struct access *fill) {
     uint32_t node = m->first;
+    if (!m->waiting) return CACHE_NONE;
     for (uint32_t i = 0; i < m->waiting; i++, node = sm->waiters[node].next) {
         struct waiter *w = &sm->waiters[node];
         const uint32_t more = w->want & ~(uint32_t)fill->sub; /* they wait for */
@@ -354,6 +356,9 @@ static void hand_out(struct sm *sm, const struct sm_cache *c, const struct miss 
         w->lanes &= ~lanes;
         w->want = (uint8_t)more;
     }
+    if (is_sectored(c)) return miss_release(m, waiters_of(sm), m->arrived);
+    m->waiting = 0;
+    return m->first;
 }
 
 /* The list of those that wait, first come first: they were put in front of it. */
@@ -401,8 +406,7 @@ void smcache_fill(struct sm *sm, struct access *fill, uint64_t t) {
     const uint32_t line = m->line;
     if (m->open) install(c, line, fill);
     m->arrived |= fill->sub;
-    hand_out(sm, c, m, fill);
-    const uint32_t list = miss_release(m, waiters_of(sm), m->arrived);
+    const uint32_t list = hand_out(sm, c, m, fill);
     if (m->arrived == m->requested) misses_end(&c->misses, fill->miss);
     if (fill->cache == CACHE_CODE && !sm->fetch_mask) sm->fetched[0] = CACHE_NONE;
     c->fills++;

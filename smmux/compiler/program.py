@@ -238,6 +238,8 @@ def _body(program: Program, insn: Any, op: str) -> str:
             parts.append(f"{'!' if negated else ''}%p{int(insn[field])}")
         elif kind.endswith("h"):  # the high word of the operand before
             parts[-1] = _pair(operand, insn, kind[0])
+        elif kind[1:].isdigit():  # so many registers from that one on
+            parts.append("{" + ", ".join(operand(insn[kind[0]] + i) for i in range(int(kind[1:]))) + "}")
         else:
             parts.append(operand(insn[kind], as_float=op.endswith("f32") and not op.startswith("cvt.rn")))
     return f"{op} {', '.join(parts)}" if parts else op

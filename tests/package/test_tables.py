@@ -59,7 +59,8 @@ def test_operations_name_known_traits_and_classes():
         assert set(traits) <= set(_core.TRAITS), name
         assert latency in classes, name
         low, high = {"", "d", "p", "a", "b", "c", "q", "qa", "qb", "v", "t"}, {"dh", "ah", "bh", "ch"}
-        assert set(operands.split(",")) <= low | high, name
+        groups = {f"{letter}{count}" for letter in "dabc" for count in range(2, _core.CONSTANTS["MAX_GROUP"] + 1)}
+        assert set(operands.split(",")) <= low | high | groups, name
 
 
 def test_every_operation_class_is_used():
