@@ -28,6 +28,8 @@ COUNTERS: Final[list[tuple[str, str, str]]]
 """Counters of a run: (name, unit, definition)."""
 PC_COUNTERS: Final[list[tuple[str, str, str]]]
 """Counters per instruction: (name, unit, definition)."""
+LIMITS: Final[list[tuple[str, str, str]]]
+"""What limits how many blocks reside on an SM, the first of several: (key of `occupancy`, name, definition)."""
 WAITS: Final[list[tuple[str, str, str]]]
 """Reasons to wait: (name, counter of the idle time, what the warp waits for)."""
 TRACE: Final[list[tuple[str, str]]]

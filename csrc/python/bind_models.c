@@ -42,10 +42,12 @@ PyObject *bind_occupancy(PyObject *Py_UNUSED(module), PyObject *args, PyObject *
     if (bind_machine(config, &cfg) < 0) return NULL;
     struct occupancy o = dynamic ? residency_compute(&cfg, threads, regs, fixed, dynamic, extra, &k)
                                  : occupancy_compute(&cfg, threads, regs, fixed);
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:s}", "blocks", o.blocks,
-                         "static_blocks", dynamic ? k : o.blocks, "counter", o.counter, "shared",
-                         o.smem, "registers", o.regs, "warps", o.warps, "threads", o.threads,
-                         "max_blocks", o.max_blocks, "limiter", limiter_name(o.limiter));
+    PyObject *found = Py_BuildValue("{s:I,s:I,s:s}", "blocks", o.blocks, "static_blocks",
+                                    dynamic ? k : o.blocks, "limiter", limiter_name(o.limiter));
+#define LIMIT(key, name, blocks, doc)                                                              \
+    if (found && bind_set(found, #key, PyLong_FromUnsignedLong(o.key)) < 0) Py_CLEAR(found);
+#include "tables/limits.def"
+    return found;
 }
 
 static int access_arguments(PyObject *addresses, uint32_t width, uint32_t addr[32]) {

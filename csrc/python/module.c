@@ -105,6 +105,14 @@ static PyObject *pc_counters_table(void) {
     return list;
 }
 
+static PyObject *limits_table(void) {
+    PyObject *list = PyList_New(0);
+#define LIMIT(key, name, blocks, doc)                                                              \
+    if (list && bind_append(list, Py_BuildValue("(sss)", #key, name, doc)) < 0) Py_CLEAR(list);
+#include "tables/limits.def"
+    return list;
+}
+
 static PyObject *waits_table(void) {
     PyObject *list = PyList_New(0);
 #define WAIT(id, counter, words, doc)                                                              \
@@ -286,6 +294,7 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "CONFIG", config_table()) < 0) return -1;
     if (add_steal(module, "COUNTERS", counters_table()) < 0) return -1;
     if (add_steal(module, "PC_COUNTERS", pc_counters_table()) < 0) return -1;
+    if (add_steal(module, "LIMITS", limits_table()) < 0) return -1;
     if (add_steal(module, "WAITS", waits_table()) < 0) return -1;
     if (add_steal(module, "TRACE", trace_table()) < 0) return -1;
     if (add_steal(module, "SAMPLES", samples_table()) < 0) return -1;

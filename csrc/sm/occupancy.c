@@ -1,11 +1,11 @@
 #include "sm/occupancy.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 static const char *const names[LIMITER_COUNT] = {
-    [LIMITER_COUNTER] = "counter",     [LIMITER_SHARED] = "shared memory",
-    [LIMITER_REGISTERS] = "registers", [LIMITER_WARPS] = "warps",
-    [LIMITER_THREADS] = "threads",     [LIMITER_BLOCKS] = "blocks",
+#define LIMIT(key, name, blocks, doc) name,
+#include "tables/limits.def"
 };
 
 const char *limiter_name(uint32_t limiter) {
@@ -52,49 +52,55 @@ static uint32_t dynamic_limit(const struct config *cfg, uint32_t static_bytes,
     return held == 0 ? OCCUPANCY_UNLIMITED : (uint32_t)((capacity - shared) / held);
 }
 
-/* The resource that allows the fewest blocks; of several, the first. */
-static void find_limiter(struct occupancy *o) {
-    const uint32_t limit[LIMITER_COUNT] = {
-        [LIMITER_COUNTER] = o->counter, [LIMITER_SHARED] = o->smem,
-        [LIMITER_REGISTERS] = o->regs,  [LIMITER_WARPS] = o->warps,
-        [LIMITER_THREADS] = o->threads, [LIMITER_BLOCKS] = o->max_blocks,
+/* What each resource allows, and which one allows the fewest blocks. */
+static struct occupancy limit(const struct config *c, const struct needs *k) {
+    const uint32_t limits[LIMITER_COUNT] = {
+#define LIMIT(key, name, blocks, doc) blocks,
+#include "tables/limits.def"
     };
-
-    o->limiter = 0;
+    struct occupancy o = {
+#define LIMIT(key, name, blocks, doc) .key = limits[LIMITER_##key],
+#include "tables/limits.def"
+    };
     for (uint32_t i = 1; i < LIMITER_COUNT; i++)
-        if (limit[i] < limit[o->limiter]) o->limiter = i;
-    o->blocks = limit[o->limiter];
+        if (limits[i] < limits[o.limiter]) o.limiter = i;
+    o.blocks = limits[o.limiter];
+    return o;
+}
+
+/* A block that no SM takes, whatever else it needs. */
+static bool is_too_large(const struct config *cfg, uint32_t threads) {
+    return threads == 0 || threads > cfg->max_threads_block;
+}
+
+static struct occupancy nothing(const struct config *cfg) {
+    return (struct occupancy){.counter = OCCUPANCY_UNLIMITED,
+                              .max_blocks = cfg->max_blocks_sm,
+                              .limiter = LIMITER_threads};
 }
 
 struct occupancy occupancy_compute(const struct config *cfg, uint32_t threads, uint32_t regs,
                                    uint32_t smem_bytes) {
-    uint32_t warps = threads / 32 + (threads % 32 != 0);
-    struct occupancy o = {.counter = OCCUPANCY_UNLIMITED, .max_blocks = cfg->max_blocks_sm};
-
-    if (threads == 0 || threads > cfg->max_threads_block) {
-        o.limiter = LIMITER_THREADS;
-        return o;
-    }
-    o.smem = shared_limit(cfg, smem_bytes);
-    o.regs = register_limit(cfg, warps, regs);
-    o.warps = cfg->max_warps_sm / warps;
-    o.threads = cfg->max_threads_sm / (32 * warps);
-    find_limiter(&o);
-    return o;
+    const struct needs needs = {.warps = threads / 32 + (threads % 32 != 0),
+                                .regs = regs,
+                                .held = smem_bytes,
+                                .counter = OCCUPANCY_UNLIMITED};
+    return is_too_large(cfg, threads) ? nothing(cfg) : limit(cfg, &needs);
 }
 
 struct occupancy residency_compute(const struct config *cfg, uint32_t threads, uint32_t regs,
                                    uint32_t static_bytes, uint32_t dynamic_bytes,
                                    uint32_t extra_blocks, uint32_t *static_residency) {
-    struct occupancy o = occupancy_compute(cfg, threads, regs, static_bytes);
     /* A sum beyond 32 bits does not fit any SM. */
-    uint32_t total = static_bytes + dynamic_bytes;
-    uint32_t k = total < static_bytes ? 0 : occupancy_compute(cfg, threads, regs, total).blocks;
-
+    const uint32_t total = static_bytes + dynamic_bytes;
+    const uint32_t k =
+        total < static_bytes ? 0 : occupancy_compute(cfg, threads, regs, total).blocks;
+    const struct needs needs = {
+        .warps = threads / 32 + (threads % 32 != 0),
+        .regs = regs,
+        .held = static_bytes,
+        .part = dynamic_bytes,
+        .counter = extra_blocks < OCCUPANCY_UNLIMITED - k ? k + extra_blocks : OCCUPANCY_UNLIMITED};
     *static_residency = k;
-    if (threads == 0 || threads > cfg->max_threads_block) return o;
-    o.counter = extra_blocks < OCCUPANCY_UNLIMITED - k ? k + extra_blocks : OCCUPANCY_UNLIMITED;
-    o.smem = dynamic_limit(cfg, static_bytes, dynamic_bytes);
-    find_limiter(&o);
-    return o;
+    return is_too_large(cfg, threads) ? nothing(cfg) : limit(cfg, &needs);
 }

@@ -13,26 +13,28 @@
 
 #define OCCUPANCY_UNLIMITED UINT32_MAX
 
-/* What limits the number of resident blocks; of several, the first in this order. */
+/* What limits the number of resident blocks, in the order of limits.def. */
 enum limiter {
-    LIMITER_COUNTER, /* the paper's counter, K + n */
-    LIMITER_SHARED,
-    LIMITER_REGISTERS,
-    LIMITER_WARPS,
-    LIMITER_THREADS,
-    LIMITER_BLOCKS,
+#define LIMIT(key, name, blocks, doc) LIMITER_##key,
+#include "tables/limits.def"
     LIMITER_COUNT
 };
 
-/* Resident blocks that each resource alone would allow; 0 when one block cannot run. */
+/* What a kernel needs of an SM. */
+struct needs {
+    uint32_t warps;   /* of a block */
+    uint32_t regs;    /* of a thread */
+    uint32_t held;    /* bytes of shared memory of a block from start to end */
+    uint32_t part;    /* those for a part of its life; 0: none */
+    uint32_t counter; /* blocks that the management lets reside, or OCCUPANCY_UNLIMITED */
+};
+
+/* Resident blocks that each resource alone would allow, OCCUPANCY_UNLIMITED where the kernel uses
+ * none; 0 when one block cannot run. */
 struct occupancy {
-    uint32_t blocks;  /* the least of those below */
-    uint32_t counter; /* K + n; OCCUPANCY_UNLIMITED with static management */
-    uint32_t smem;    /* OCCUPANCY_UNLIMITED when the block holds none */
-    uint32_t regs;    /* OCCUPANCY_UNLIMITED when the kernel uses none */
-    uint32_t warps;
-    uint32_t threads;
-    uint32_t max_blocks;
+    uint32_t blocks; /* the least of those below */
+#define LIMIT(key, name, blocks, doc) uint32_t key;
+#include "tables/limits.def"
     uint32_t limiter; /* enum limiter */
 };
 

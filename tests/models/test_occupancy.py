@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from smmux import gpus, models
+from smmux import _core, gpus, models
+from smmux.pictures import LIMITERS
 from tests.reference import occupancy as definition
 
 
@@ -183,3 +184,18 @@ def test_dynamic_residency(gpu: gpus.Gpu, threads: int, registers: int, smem: in
     assert answer.static_blocks == definition.resident_blocks(gpu, threads, registers, held + dynamic)
     if extra == 0:
         assert answer.blocks <= answer.static_blocks
+
+
+def test_every_limit_of_the_table_is_told_and_the_first_of_the_least_is_the_limiter() -> None:
+    keys = {key: name for key, name, _ in _core.LIMITS}
+    assert set(keys.values()) == set(LIMITERS)
+    for threads, registers, fixed, part in (
+        (32, 0, 100, 0),
+        (256, 40, 5000, 0),
+        (64, 63, 0, 3000),
+        (512, 20, 16, 9000),
+    ):
+        found = _core.occupancy(gpus.as_tuple(gpus.get("GTX480-48K")), threads, registers, fixed, part, 1)
+        limits = [found[key] for key in keys]
+        assert found["blocks"] == min(limits)
+        assert found["limiter"] == list(keys.values())[limits.index(min(limits))]

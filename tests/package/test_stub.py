@@ -55,6 +55,8 @@ def test_the_class() -> None:
 def fits(value: Any, declared: Any) -> bool:
     """Is the value of the type, element by element?"""
     origin, of = get_origin(declared), get_args(declared)
+    if origin is tuple and of[-1] is Ellipsis:
+        return all(fits(item, of[0]) for item in value)
     if origin is tuple:
         return len(value) == len(of) and all(map(fits, value, of))
     if origin is list:
