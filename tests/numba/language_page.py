@@ -274,6 +274,11 @@ An access through a name that stands for one array or another, chosen while the 
 branches over the arrays that it may be, where a card exchanges a pointer: with two arrays a comparison and a branch
 more for each access.
 
+Text is data: nothing of a kernel's text is run as Python, by the compiler or by a pass. Constants are computed with
+integers of up to 1000 bits. Attributes of captured objects are read where they are there; one that Python would have to
+compute, such as a property, is refused. Compiling takes time in proportion to a kernel's length. A kernel may have 4096
+calls of device functions, once those within others are written out, and 65536 instructions.
+
 ## What there is
 
 In these lines `a` and `b` are arrays of float32, `c` of int32, `d` of float64, `z` of complex64, `m` has two axes, `r`
