@@ -1,4 +1,4 @@
-"""Bank conflicts, and the pad that removes them: the one that the model of the banks likes best."""
+"""Finds bank conflicts, and the pad with which the model of the banks counts the fewest passes."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from smmux.source.function_source import FunctionSource
 __all__ = ["conflicts", "padded"]
 
 SAMPLE = 96
-"""Different accesses to an array that are tried with each pad."""
+"""Try each pad on this many different accesses to an array."""
 
 PADS = (1, 2, 3, 4, 8, 16)
-"""Elements put behind each row, the fewest first."""
+"""Try these pads, in elements behind each row, the smallest first."""
 
 COMMON = 2
-"""Distances between neighbouring lanes, the ones with most conflicts, that rows are tried of."""
+"""Try rows as long as this many distances between neighbouring lanes, those with the most conflicts."""
 
 ENOUGH = 1.02
-"""Times the fewest passes that count as the fewest."""
+"""Count a pad as one of the best if it takes at most this many times the fewest passes."""
 
 GAIN = 1.2
-"""Times the passes, from which on a pad is worth its memory."""
+"""Suggest a pad if there are at least this many times as many passes without it; less is not worth its memory."""
 
 WORD = 4
 """Bytes of a word."""
 
 
 def conflicts(sites: Sequence[Site], kernel: Kernel) -> Iterator[Improvement]:
-    """What a pad would save each array in shared memory whose accesses conflict."""
+    """Yield, for each array in shared memory whose accesses conflict, what a pad would save."""
     for group in by_array(site for site in sites if site.op in ("ld.shared", "st.shared")):
         run = group[0].run
         if busy_share(run, total(group, "conflicts") * run.gpu.smem_clk_per_way) < WORTH or not group[0].array:
@@ -59,7 +59,7 @@ def conflicts(sites: Sequence[Site], kernel: Kernel) -> Iterator[Improvement]:
 
 
 class _Padding:
-    """The accesses to one array, to be tried with elements between its rows."""
+    """Counts the passes of the accesses to one array, with pads between its rows."""
 
     def __init__(self, sites: Sequence[Site], element: int, declared: int | None) -> None:
         self.sites = sites
@@ -70,10 +70,10 @@ class _Padding:
         self.passes = {site: self._passes(site, 0, 0) for site in sites}
 
     def best(self) -> tuple[float, float, int, int]:
-        """Passes in the whole run as it is and with the best pad, the words of a row, and those of the pad.
+        """Return the passes of the whole run without and with the best pad, the words of a row, and those of the pad.
 
-        Of pads that are as good as the best but for 2 % it is the smallest behind the rows that are tried first. An
-        access more, where a pad parts joined ones, counts as a pass.
+        Among pads within 2 % of the best, take the smallest one of the rows that are tried first. A pad that splits
+        joined accesses makes more of them, and each counts as a pass.
         """
         before = float(total(self.sites, "passes"))
         least = ENOUGH * (before - total(self.sites, "conflicts"))
@@ -88,9 +88,10 @@ class _Padding:
         return before, self._after(row, pad), row, pad
 
     def _rows(self) -> list[int]:
-        """Words behind which a pad may help: those of a row, of an array of several axes.
+        """List the row lengths, in words, behind which a pad may help.
 
-        Of any other array those between most lanes, half of them, and as many as there are banks.
+        An array of several axes has one: its row. For any other array try the commonest distances between lanes,
+        half of each, and the number of banks.
         """
         if self.declared:
             return [self.declared]
@@ -103,21 +104,21 @@ class _Padding:
         return [row for row in dict.fromkeys(rows) if row > 1 and row % self.unit == 0]
 
     def _cost(self, row: int, pad: int) -> float:
-        """Passes of the whole run with a pad behind each row, and accesses more."""
+        """Count the passes of the whole run with a pad behind each row, and the accesses that splitting adds."""
         parted = [site for site in self.sites if not self._joined(site, row, pad)]
         more = sum((site.width // (self.unit * WORD) - 1) * site.counter("issued") for site in parted)
         return self._after(row, pad) + more
 
     def _after(self, row: int, pad: int) -> float:
-        """Passes of the whole run with a pad behind each row."""
+        """Count the passes of the whole run with a pad behind each row."""
         return sum(site.counter("passes") * self._passes(site, row, pad) / self.passes[site] for site in self.sites)
 
     def _joined(self, site: Site, row: int, pad: int) -> bool:
-        """Whether accesses to several elements, joined by the compiler, stay so: the pad leaves rows aligned."""
+        """Tell whether accesses that the compiler joined stay joined: they do if the pad leaves rows aligned."""
         return not pad or row * WORD % site.width == pad * WORD % site.width == 0
 
     def _passes(self, site: Site, row: int, pad: int) -> int:
-        """Passes of the patterns of an instruction, with a pad behind each row of so many words."""
+        """Count the passes of an instruction's patterns, with `pad` words behind each row of `row` words."""
         width = site.width if self._joined(site, row, pad) else self.unit * WORD
         passes = 0
         for address, mask, count in self.patterns[site]:
@@ -129,7 +130,7 @@ class _Padding:
 
 
 def padded(kernel: Kernel, array: Storage, words: int) -> Kernel | None:
-    """The kernel with rows of a shared array longer by so many words; None for one that has no rows of known length."""
+    """Make the kernel's rows of a shared array `words` longer; None if the array has no rows of known length."""
     draft = Draft(definition_of(kernel))
     shape = _shape(array, draft.source, draft.tree)
     if shape is None or constant(draft.source, shape.elts[-1]) is None:
@@ -141,7 +142,7 @@ def padded(kernel: Kernel, array: Storage, words: int) -> Kernel | None:
 
 
 def _shape(array: Storage, source: FunctionSource, tree: ast.AST) -> ast.Tuple | None:
-    """The axes of a shared array that is declared in the kernel with several."""
+    """Find the shape of a shared array that the kernel declares with several axes."""
     for node in ast.walk(tree):
         if array.loc is None or not calls(source, node, (cuda.shared.array,)):
             continue
@@ -153,21 +154,21 @@ def _shape(array: Storage, source: FunctionSource, tree: ast.AST) -> ast.Tuple |
 
 
 def _declared(array: Storage, source: FunctionSource) -> int | None:
-    """Words of a row of a shared array that is declared with several axes, the last of known length."""
+    """Return the words of a row, of a shared array with several axes of which the last has a known length."""
     shape = _shape(array, source, source.node)
     last = constant(source, shape.elts[-1]) if shape is not None else None
     return last * array.element // WORD if last else None
 
 
 def _patterns(site: Site, most: int) -> list[tuple[NDArray[np.int64], int, int]]:
-    """Different accesses of an instruction: addresses, mask, and how many there are of each."""
+    """Return at most `most` different accesses of an instruction: addresses, mask, and how often each occurs."""
     rows, counts = np.unique(site.records[["active", "address"]], return_counts=True)
     chosen = np.unique(np.linspace(0, len(rows) - 1, most).astype(int))
     return [(rows["address"][i].astype(np.int64), int(rows["active"][i]), int(counts[i])) for i in chosen]
 
 
 def _improvement(sites: Sequence[Site], before: float, after: float, row: int, pad: int, share: float) -> Improvement:
-    """What to do about an array, at the line that has most of its conflicts."""
+    """Say what to do about an array, at the line that has most of its conflicts."""
     worst = max(sites, key=lambda site: site.counter("conflicts"))
     line = [site for site in sites if site.line == worst.line]
     passes, issued = total(line, "passes"), total(line, "issued")
@@ -184,7 +185,7 @@ def _improvement(sites: Sequence[Site], before: float, after: float, row: int, p
 
 
 def _memory(sites: Sequence[Site], row: int, pad: int) -> str:
-    """What a pad costs of shared memory, and of residency if it does."""
+    """Say how much shared memory a pad takes, and how many resident blocks that costs, if any."""
     run, storage = sites[0].run, sites[0].run.program.element(sites[0].pc, 0)
     assert storage is not None
     more = storage[0].nbytes // (WORD * row) * WORD * pad
@@ -194,7 +195,7 @@ def _memory(sites: Sequence[Site], row: int, pad: int) -> str:
 
 
 def _blocks(run: Result, more: int) -> int:
-    """Blocks of an SM with so many more bytes of shared memory."""
+    """Count the blocks of an SM if each held `more` bytes of shared memory."""
     program, gpu = run.program, run.gpu
     held = program.shared_bytes + program.dynamic_bytes + more
     return occupancy(run.threads, program.nregs, held, gpu, program.param_bytes(gpu.pointer_bytes)).blocks

@@ -1,4 +1,4 @@
-"""Barriers that order no accesses of different threads, and the kernel without them."""
+"""Finds barriers that order no accesses of different threads, and makes the kernel without them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOOPS = (ast.For, ast.While)
 
 
 def unneeded(run: Result, kernel: Kernel) -> list[int]:
-    """Lines of the kernel's own barriers that ordered nothing in any recorded block.
+    """List the lines of the kernel's own barriers that ordered nothing in any recorded block.
 
     The barrier of a loop that went round once is left out: the next round may need it.
     """
@@ -40,7 +40,7 @@ def unneeded(run: Result, kernel: Kernel) -> list[int]:
 
 
 def without(kernel: Kernel, lines: Sequence[int]) -> Kernel:
-    """The kernel with nothing in the place of its barriers in those lines."""
+    """Make the kernel without its barriers in those lines."""
     draft = Draft(definition_of(kernel))
     gone = [node for node in _syncs(draft.source, draft.tree) if node.lineno in lines]
     _Without(gone).visit(draft.tree)
@@ -49,7 +49,7 @@ def without(kernel: Kernel, lines: Sequence[int]) -> Kernel:
 
 
 class _Without(ast.NodeTransformer):
-    """A tree with `pass` in the place of some statements."""
+    """Puts `pass` in the place of some statements of a tree."""
 
     def __init__(self, gone: Sequence[ast.stmt]) -> None:
         self.gone = gone
@@ -59,20 +59,23 @@ class _Without(ast.NodeTransformer):
 
 
 def _syncs(source: FunctionSource, tree: ast.AST) -> list[ast.Expr]:
-    """The statements `cuda.syncthreads()` of a tree."""
+    """List the statements `cuda.syncthreads()` of a tree."""
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.Expr)]
     return [node for node in statements if calls(source, node.value, (cuda.syncthreads,))]
 
 
 def _lines(program: Program, records: NDArray[np.void]) -> list[int]:
-    """Lines of the barriers that a block met, in order."""
+    """List the lines of the barriers that a block met, in order."""
     mine = records["pc"][records["warp"] == records["warp"][0]].tolist()
     return [int(program.code["line"][pc]) for pc in mine if program.ops[pc] == "bar.sync"]
 
 
 def _ordering(program: Program, records: NDArray[np.void]) -> set[int]:
-    """Numbers of a block's barriers that have accesses of different threads to one word right before and behind them,
-    of which one is a store."""
+    """Return the numbers of a block's barriers that order something.
+
+    A barrier orders two accesses to one word by different threads, one right before it and one right behind it, if at
+    least one of them is a store.
+    """
     kinds = np.array(program.ops)[records["pc"]]
     barrier, shared = kinds == "bar.sync", np.char.endswith(kinds, "shared")
     interval = np.zeros(len(records), np.int64)
@@ -88,10 +91,11 @@ def _ordering(program: Program, records: NDArray[np.void]) -> set[int]:
 def _conflicts(
     word: NDArray[np.int64], interval: NDArray[np.int64], thread: NDArray[np.int64], store: NDArray[np.bool_]
 ) -> set[int]:
-    """Intervals after which another thread accesses a word in the next one, and one of both accesses is a store.
+    """Return the intervals that must not run into the next one.
 
-    Of each word and interval the lowest and the highest thread count, of all accesses and of the stores: they differ
-    if any two do.
+    In such an interval and the next one, two different threads access one word, and at least one of them stores. For
+    each word and interval it is enough to keep the lowest and the highest thread, of all accesses and of the stores:
+    if any two threads differ, these do.
     """
     if not len(word):
         return set()

@@ -1,4 +1,4 @@
-"""Tables in constant memory whose lanes read different places."""
+"""Finds tables in constant memory of which the lanes of a warp read different places."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from smmux.advice.sites import Site, busy_share, by_array, total
 __all__ = ["tables"]
 
 GAIN = 2
-"""Times the passes of a texture, from which on constant memory is the wrong place."""
+"""Suggest a texture if constant memory takes at least this many times its passes."""
 
 
 def tables(sites: Sequence[Site]) -> Iterator[Improvement]:
-    """What a texture would save each table in constant memory whose lanes do not agree."""
+    """Yield, for each table in constant memory whose lanes read different places, what a texture would save."""
     for group in by_array(site for site in sites if site.space == "const"):
         run = group[0].run
         before, after = (sum(_passes(site, unit) for site in group) for unit in (1, run.gpu.tex_line))
@@ -27,17 +27,17 @@ def tables(sites: Sequence[Site]) -> Iterator[Improvement]:
 
 
 def _passes(site: Site, unit: int) -> float:
-    """Different units of so many bytes that the accesses of the whole run read."""
+    """Count the passes of an instruction in the whole run: the different units of `unit` bytes in each access."""
     places = np.sort(np.where(site.active, site.records["address"] // unit, np.uint32(0xFFFFFFFF)), axis=1)
     different = 1 + (np.diff(places, axis=1) != 0).sum(axis=1) - ~site.active.all(axis=1)
     return float(different.mean()) * site.counter("issued")
 
 
 def _clocks(sites: Sequence[Site], passes: float, latency: int) -> float:
-    """Clocks from read to read on an SM if a read takes that latency and all of them so many passes.
+    """Estimate the clocks from one read to the next on an SM.
 
-    The time is that of whatever takes longest: issuing the instructions between two reads, the passes, or the latency
-    of read and instructions, which the warps share.
+    latency: of a read. passes: of all reads together. The longest of three times counts: issuing the instructions
+    between two reads; the passes; the latency of a read and of those instructions, divided by the resident warps.
     """
     run, gpu, reads = sites[0].run, sites[0].run.gpu, total(sites, "issued")
     between = run["instructions"] / reads
@@ -47,7 +47,7 @@ def _clocks(sites: Sequence[Site], passes: float, latency: int) -> float:
 
 
 def _improvement(sites: Sequence[Site], before: float, after: float, share: float) -> Improvement:
-    """What to do about a table, at the line that reads it most."""
+    """Say what to do about a table, at the line that reads it most."""
     worst, issued = max(sites, key=lambda site: _passes(site, 1)), total(sites, "issued")
     why = f"`{worst.array}` in constant memory is read at different places, in {before / issued:.3g} passes per access"
     remedy = f"a texture would take {after / issued:.3g}; {before:,.0f} passes in all would be {after:,.0f}"

@@ -1,4 +1,4 @@
-"""Arguments of its own for every run, so that no run sees what another one wrote."""
+"""Copies arguments, so that no run sees what another one wrote."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["copied"]
 
 
 def copied(args: Sequence[Any]) -> tuple[Any, ...]:
-    """Arguments of the same shape whose writable memory is their own; views of one buffer still share one."""
+    """Copy arguments with all writable memory; views of one buffer become views of one copy."""
     copies: dict[int, NDArray[np.uint8]] = {}
     return tuple(_copy(value, copies) for value in args)
 
 
 def _copy(value: Any, copies: dict[int, NDArray[np.uint8]]) -> Any:
-    """One argument anew; copies: the buffers copied so far, by the array that owns them."""
+    """Copy one argument. copies: the buffers copied so far, by the id of the array that owns them."""
     if isinstance(value, tuple | list):
         return tuple(_copy(item, copies) for item in value)
     if hasattr(value, "__array_interface__") and not isinstance(value, np.ndarray | np.generic):

@@ -1,4 +1,4 @@
-"""One change of a kernel's accesses, with what it would save."""
+"""One suggested change of a kernel, with what it would save."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "barrier": "a barrier orders no accesses of different threads",
     }
 )
-"""What each kind of improvement is about."""
+"""Describe the waste that each kind of improvement removes."""
 
 WORTH: Final = 0.05
-"""Share of what a whole kernel takes that an improvement saves, below which it is not worth saying."""
+"""Leave out improvements that save less than this share of what the whole kernel takes."""
 
 
 @dataclass(frozen=True, slots=True)

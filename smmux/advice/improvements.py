@@ -1,4 +1,4 @@
-"""All improvements of a kernel's accesses that its recorded run shows, and of its barriers, which are tried."""
+"""Collects what a kernel's accesses waste, from its recorded run, and which barriers it can do without, by trying."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from smmux.results.result import Result
 __all__ = ["RECORDED", "improvements"]
 
 RECORDED = 4096
-"""Accesses that are kept of a block of each SM: those of a block of 256 threads that accesses memory 500 times."""
+"""Record this many accesses of one block of each SM: a block of 256 threads that accesses memory 500 times fits."""
 
 TRIED = 4
-"""Barriers of a kernel that are tried without, at most: each takes a run."""
+"""Try to leave out at most this many barriers of a kernel: each takes a run."""
 
 LEAST = 1.01
-"""Times faster that a changed kernel has to be where it is tried; what costs nothing is not worth saying."""
+"""Report a change that was tried only if the kernel is at least this many times as fast with it."""
 
 
 def improvements(
     run: Result, kernel: Kernel, args: Sequence[Any], trial: Callable[[Kernel], Result | None]
 ) -> tuple[Improvement, ...]:
-    """What the accesses and the barriers of a kernel show, in the order of lines.
+    """Return the improvements of a kernel's accesses and barriers, in the order of lines.
 
     run: of the kernel with those arguments, with a profile and `RECORDED` accesses. trial: runs another kernel in its
     place; gives the result, None unless its outputs and the findings of its check are the kernel's own.
@@ -45,7 +45,10 @@ def improvements(
 def _tried(
     found: Improvement, run: Result, kernel: Kernel, trial: Callable[[Kernel], Result | None]
 ) -> Improvement | None:
-    """A pad with what it gains, if it does; as it is where it takes more than a longer row to try it."""
+    """Try a pad: return it with what it gains, or None if it gains nothing.
+
+    A pad that takes more than a longer row to try is returned untried.
+    """
     array = next(array for array in run.program.shared_arrays if array.name == found.array)
     other = padded(kernel, array, found.change["pad"])
     result = trial(other) if other is not None else None
@@ -57,7 +60,7 @@ def _tried(
 
 
 def _superfluous(run: Result, kernel: Kernel, trial: Callable[[Kernel], Result | None]) -> Iterator[Improvement]:
-    """The barriers without which the kernel gives the same, and faster."""
+    """Yield the barriers without which the kernel gives the same outputs, faster."""
     gone: list[int] = []
     before = run.cycles
     for line in unneeded(run, kernel)[:TRIED]:

@@ -1,4 +1,4 @@
-"""Accesses to global memory whose lanes lie apart: arrays of structures, blocked assignment, strides."""
+"""Finds accesses to global memory whose lanes lie far apart: arrays of structures, blocked assignment, strides."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from smmux.machines import models
 __all__ = ["layouts"]
 
 SAMPLE = 48
-"""Records of an instruction that are looked at: enough for its mean, which the counters of the whole run scale."""
+"""Look at this many records of an instruction: enough for a mean, which the counters of the whole run then scale."""
 
 GAIN = 1.4
-"""Times the sectors of a dense access, from which on lanes lie too far apart; an odd start alone costs less."""
+"""Report an access that moves at least this many times the sectors of a dense one; a misaligned start costs less."""
 
 PAGE = 1 << 12
-"""Bytes between rows that are to lie side by side each: they have no transaction in common."""
+"""Put rows this many bytes apart when each is packed on its own, so that no two share a transaction."""
 
 RECORD = 128
-"""Bytes between neighbouring lanes up to which they may be those of one record: a structure of 32 words."""
+"""Take lanes up to this many bytes apart for fields of neighbouring records: a structure of 32 words."""
 
 
 def layouts(sites: Sequence[Site]) -> Iterator[Improvement]:
-    """What lines would save if neighbouring threads accessed neighbouring elements."""
+    """Yield, line by line, what it would save if neighbouring threads accessed neighbouring elements."""
     loose = [site for site in sites if site.op in ("ld.global", "st.global")]
     if not loose or not waits_for_memory(loose):
         return
@@ -45,7 +45,10 @@ def layouts(sites: Sequence[Site]) -> Iterator[Improvement]:
 
 
 def _dense(site: Site) -> float:
-    """Bytes that would move if a warp's lanes lay side by side, over those that do; 1 where they do, or lie anyhow."""
+    """Divide the bytes that would move if lanes lay side by side by those that do move.
+
+    The result is 1.0 where lanes already lie side by side, and where they have no common distance.
+    """
     if site.counter("moved") <= GAIN * site.counter("bytes") or site.stride <= site.width:
         return 1.0
     now = then = 0
@@ -57,7 +60,7 @@ def _dense(site: Site) -> float:
 
 
 def _beside(address: NDArray[np.int64], site: Site) -> NDArray[np.int64]:
-    """Places of a warp's lanes if those of each row lay side by side: rows end where the stride does."""
+    """Move a warp's lanes together: those that are one stride apart form a row, and each row is packed."""
     ends = abs(np.diff(address)) != site.stride
     row = np.r_[0, np.cumsum(ends)]
     first = np.r_[0, np.flatnonzero(ends) + 1][row]
@@ -66,7 +69,7 @@ def _beside(address: NDArray[np.int64], site: Site) -> NDArray[np.int64]:
 
 
 def _improvement(sites: Sequence[Site], before: float, after: float, share: float) -> Improvement:
-    """What to do about instructions of one line."""
+    """Say what to do about the instructions of one line."""
     first, issued = sites[0], total(sites, "issued") or 1
     stride = first.stride
     used = total(sites, "bytes") / total(sites, "moved")
@@ -91,9 +94,9 @@ def _improvement(sites: Sequence[Site], before: float, after: float, share: floa
 
 
 def _walks(sites: Sequence[Site], stride: int) -> bool:
-    """Whether a thread's next accesses of the line lie between its first one and its neighbour's, in a loop.
+    """Tell whether each thread walks, in a loop, through the elements between its first one and its neighbour's.
 
-    Instructions beyond the places in the line's text where it names the array are copies of an unrolled loop.
+    If the line has more instructions than places that name the array, they are copies made by unrolling that loop.
     """
     named = sites[0].run.source(sites[0].line).count(f"{sites[0].array}[")
     if len(sites) > max(named, 1):
@@ -104,7 +107,7 @@ def _walks(sites: Sequence[Site], stride: int) -> bool:
 
 
 def _steps(records: NDArray[np.void]) -> NDArray[np.int64]:
-    """Bytes from each access of a warp to its next one."""
+    """Return the bytes from each access of a warp to its next one."""
     records = records[np.lexsort((records["cycle"], records["warp"], records["block"]))]
     same = np.logical_and.reduce([records[name][1:] == records[name][:-1] for name in ("block", "warp", "active")])
     first = records["address"][np.arange(len(records)), lanes_of(records).argmax(axis=1)]

@@ -1,4 +1,4 @@
-"""Numbers that advice reads off a run, and off two runs beside each other."""
+"""Reads numbers off one run, and off two runs beside each other."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["blocks_held", "difference", "misuses", "occupancy_of", "region_share
 
 
 def occupancy_of(run: Result) -> Occupancy:
-    """Blocks of an SM under static management, and the resource that limits them."""
+    """Return how many blocks an SM holds under static management, and the resource that limits them."""
     return _occupancy(run.program, run.threads, run.gpu)
 
 
 def blocks_held(program: Program, threads: int, gpu: Gpu) -> int:
-    """Blocks of so many threads that an SM holds under static management, 0 if it holds none."""
+    """Return how many blocks of so many threads an SM holds under static management, 0 if one does not fit."""
     return _occupancy(program, threads, gpu).blocks if threads <= gpu.max_threads_block else 0
 
 
@@ -34,24 +34,25 @@ def _occupancy(program: Program, threads: int, gpu: Gpu) -> Occupancy:
 
 
 def region_share(isolated: Result | None) -> float | None:
-    """Time in regions over block lifetime (paper, Figure 1), of a run whose regions are isolated by barriers."""
+    """Divide time in regions by block lifetime (paper, Figure 1), of a run whose regions are isolated by barriers."""
     return isolated["region_cycles"] / (isolated["block_cycles"] or 1) if isolated is not None else None
 
 
 def spilled_bytes(program: Program) -> int:
-    """Bytes per thread of values that found no register: local memory behind the kernel's own arrays."""
+    """Return the bytes per thread that were spilled: local memory beyond the kernel's own arrays."""
     own = [array.offset + array.nbytes for array in program.arrays if array.space is Space.LOCAL]
     return program.local_bytes - max(own, default=0)
 
 
 def misuses(run: Result) -> Sequence[Finding]:
-    """The errors that a run's check found in the use of shared memory."""
+    """Return the errors that a run's check found in the use of shared memory."""
     return run.findings.errors if run.findings is not None else ()
 
 
 def difference(a: NDArray[Any], b: NDArray[Any]) -> float | None:
-    """The largest difference of two arrays as a share of the largest value, None if they hold the same bits; infinite
-    unless they are finite floats.
+    """Return the largest difference of two arrays as a share of the largest value.
+
+    None if they hold the same bits; infinite if they differ and are not finite floats.
     """
     if a.tobytes() == b.tobytes():
         return None

@@ -1,4 +1,4 @@
-"""Partition camping: accesses of one time that fall into few partitions of memory, and the pitch that spreads them."""
+"""Finds partition camping, where accesses of one time hit few partitions of memory, and a pitch that spreads them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from smmux.machines import models
 __all__ = ["busy_partitions", "camping"]
 
 WINDOW = 64
-"""Accesses of warps that are under way at one time: about as many as the SMs of a card have together."""
+"""Take this many accesses of warps to be under way at one time: about as many as all SMs of a card have."""
 
 WINDOWS = 32
-"""Such times that are looked at, evenly spread over the recorded ones."""
+"""Look at this many such windows, evenly spread over the recording."""
 
 CAMPED = 0.45
-"""Share of the partitions that are busy at a time, above which nothing is to be gained: random places keep so many."""
+"""Leave arrays alone that keep more than this share of the partitions busy: random places keep as many busy."""
 
 GAIN = 1.5
-"""Times the partitions that are busy, from which on another pitch is worth its memory."""
+"""Suggest another pitch if it keeps at least this many times as many partitions busy; less is not worth its memory."""
 
 STEP = 64
 """Bytes of the smallest pad of a row: rows stay aligned to it, so that accesses stay coalesced."""
 
 LIMITED = 0.4
-"""Share of a kernel's time that the busy partitions need at least to move what the array's accesses ask for."""
+"""Report an array only if its busy partitions work for at least this share of the kernel's time to serve it."""
 
 
 def camping(sites: Sequence[Site]) -> Iterator[Improvement]:
-    """The arrays whose rows fall into the same partitions, and the pitch that spreads them."""
+    """Yield each array whose rows fall into the same partitions, with the pitch that spreads them."""
     loose = [site for site in sites if site.space == "global"]
     if not loose or not waits_for_memory(loose):
         return
@@ -52,12 +52,12 @@ def camping(sites: Sequence[Site]) -> Iterator[Improvement]:
 
 
 def busy_partitions(sites: Sequence[Site]) -> float:
-    """Partitions that accesses to one array keep busy at a time, on average."""
+    """Return how many partitions the accesses to one array keep busy at a time, on average."""
     return _Traffic(sites).busy()
 
 
 def _limits(sites: Sequence[Site], partitions: float) -> float:
-    """Share of a run's time that so many partitions need for the sectors of some accesses that do not hit in an L2."""
+    """Return the share of a run's time for which `partitions` of them serve some accesses, but for hits in an L2."""
     run, gpu = sites[0].run, sites[0].run.gpu
     bursts = (run["dram_reads"] + run["dram_writes"]) * gpu.dram_burst_bytes
     moved = total(sites, "moved") * min(1, bursts / run["transaction_bytes"])
@@ -79,7 +79,7 @@ class _Traffic:
         self.window, self.offset = asked[0] // WINDOW, asked[1] * 32 - self.start
 
     def busy(self, pitch: int = 1, pad: int = 0) -> float:
-        """Partitions that are busy at a time, on average, with rows of that pitch so many bytes farther apart."""
+        """Count the partitions that are busy at a time, on average, with `pad` bytes more behind each `pitch` bytes."""
         address = self.start + self.offset + self.offset // pitch * pad
         count = self.gpu.partitions
         load = np.bincount(self.window * count + self._partitions(address), minlength=count * (self.window[-1] + 1))
@@ -95,10 +95,11 @@ class _Traffic:
 
 
 def _pitch(sites: Sequence[Site]) -> int:
-    """Bytes from row to row: those of the argument's last axis but one, or what the rows of warps have in common.
+    """Return the bytes from row to row, 0 if there are no rows to pad.
 
-    An array of one axis has rows if the kernel says so: then the first accesses of the warps are mostly one apart. Rows
-    that do not fall into the same partition need no pad.
+    An array of several axes tells them by its strides. An array of one axis may be used as rows: then the first
+    accesses of the warps are mostly one row apart, so the commonest distance is taken. Distances shorter than a cycle
+    of the partitions need no pad.
     """
     array, gpu = sites[0].argument, sites[0].run.gpu
     if array is not None and array.ndim > 1:
@@ -113,13 +114,13 @@ def _pitch(sites: Sequence[Site]) -> int:
 
 
 def _pads(sites: Sequence[Site], pitch: int) -> list[int]:
-    """Bytes to try behind each row, the fewest first."""
+    """List the pads to try behind each row, in bytes, the smallest first."""
     gpu = sites[0].run.gpu
     return [pad for pad in range(STEP, 2 * gpu.partition_bytes + 1, STEP) if pitch >= gpu.partition_bytes]
 
 
 def _improvement(sites: Sequence[Site], before: float, after: float, share: float, pitch: int, pad: int) -> Improvement:
-    """What to do about an array, at the line that moves most of it."""
+    """Say what to do about an array, at the line that moves most of it."""
     worst = max(sites, key=lambda site: site.counter("moved"))
     count = worst.run.gpu.partitions
     why = f"partition camping, accesses to `{worst.array}` keep {before:.2g} of {count} partitions busy at a time"

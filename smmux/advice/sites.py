@@ -1,4 +1,4 @@
-"""The recorded accesses of a run, instruction by instruction, and array by array."""
+"""Groups the recorded accesses of a run by instruction and by array."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LANES = np.arange(32)
 """The numbers of a warp's lanes."""
 
 REGULAR = 0.85
-"""Share of neighbouring lanes that have to be equally far apart: those of two short rows are, random places are not."""
+"""Call lanes regular if this share of neighbours is equally far apart: two short rows pass, random places do not."""
 
 STALLED = 0.2
-"""Share of the schedulers' time that has to go into waiting for memory, or for the unit that sends to it, for its
-transactions to matter."""
+"""Transactions matter if schedulers spend this share of their time waiting for memory or for the unit that sends to
+it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Site:
 
     @cached_property
     def stride(self) -> int:
-        """Bytes between neighbouring lanes, 0 if most of them have no distance in common."""
+        """Bytes between neighbouring lanes; 0 if too few of them are equally far apart."""
         both = self.active[:, 1:] & self.active[:, :-1]
         steps = np.diff(self.records["address"].astype(np.int64), axis=1)[both]
         if not steps.size:
@@ -74,7 +74,7 @@ class Site:
         return int(self.run.profile[self.pc, list(line_counters()).index(name)])
 
     def sample(self, count: int) -> Iterator[tuple[NDArray[np.int64], int]]:
-        """Addresses and mask of so many records at most, evenly spread over them."""
+        """Yield addresses and mask of at most `count` records, evenly spread over all."""
         rows = np.unique(np.linspace(0, len(self.records) - 1, count).astype(int))
         for row in self.records[rows]:
             yield row["address"].astype(np.int64), int(row["active"])
@@ -86,7 +86,7 @@ def lanes_of(records: NDArray[np.void]) -> NDArray[np.bool_]:
 
 
 def sites_of(run: Result, args: Sequence[Any]) -> tuple[Site, ...]:
-    """The instructions of a run, with a profile, of which accesses were recorded. args: those of its launch."""
+    """Return the instructions whose accesses a run recorded. run: with a profile. args: the arguments of its launch."""
     program = run.program
     names = [word.name for word in program.params if word.type in ("ptr", "tex")]
     arrays = [value for value in flatten(args) if isinstance(value, np.ndarray)]
@@ -108,7 +108,7 @@ def sites_of(run: Result, args: Sequence[Any]) -> tuple[Site, ...]:
 
 
 def by_array(sites: Iterable[Site]) -> list[list[Site]]:
-    """Sites that access one array, together."""
+    """Group the sites that access the same array."""
     groups: dict[tuple[str, int, str], list[Site]] = {}
     for site in sites:
         groups.setdefault((site.space, site.index, site.array), []).append(site)
@@ -116,13 +116,15 @@ def by_array(sites: Iterable[Site]) -> list[list[Site]]:
 
 
 def total(sites: Sequence[Site], counter: str) -> int:
-    """A counter of several instructions together."""
+    """Add up a counter over several instructions."""
     return sum(site.counter(counter) for site in sites)
 
 
 def waits_for_memory(sites: Sequence[Site]) -> bool:
-    """Whether a kernel waits for global memory, or to issue these accesses to it, long enough for that to matter, or
-    keeps it as busy."""
+    """Tell whether global memory matters to a kernel's time.
+
+    It does if waiting for it, waiting to issue these accesses and the time that DRAM is busy add up to STALLED.
+    """
     run, gpu = sites[0].run, sites[0].run.gpu
     clocks = run["transaction_bytes"] / gpu.dram_burst_bytes * gpu.dram_burst_clk * gpu.shader_khz / gpu.dram_khz
     busy = clocks / gpu.partitions / run.cycles
@@ -131,5 +133,5 @@ def waits_for_memory(sites: Sequence[Site]) -> bool:
 
 
 def busy_share(run: Result, clocks: float) -> float:
-    """So many clocks of a unit that every SM has, as a share of the time of the SMs that have blocks."""
+    """Divide clocks, added up over a unit of each SM, by the time of all SMs that have blocks."""
     return clocks / (run.cycles * min(run.gpu.sm_count, run["blocks"]))

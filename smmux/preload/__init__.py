@@ -1,4 +1,4 @@
-"""TELEPORT: tiles of arrays that are fetched before a thread block starts."""
+"""TELEPORT: fetches tiles of arrays before the thread block that reads them starts."""
 
 from __future__ import annotations
 

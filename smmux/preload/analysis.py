@@ -1,4 +1,4 @@
-"""The analyzer: which global accesses of a kernel are known before its launch, and the table of what blocks read.
+"""The analyzer: finds the global accesses whose place is known before the launch, and makes the preload table of them.
 
 >>> import numpy as np
 >>> from smmux import cuda, preload
@@ -41,7 +41,7 @@ class Access:
 
     text: the subscript as written. array: the parameter's name. mode: "load", "store" or "atomic". index: in elements
     from the array's first one, as a sum of block (bx), thread (tx) and iteration (#i) numbers; empty if there is none.
-    kind: one of CLASSES. reason: of a static or quasi-static index what its range depends on, else why there is none.
+    kind: one of CLASSES. reason: what the range of a static or quasi-static index depends on; else why there is none.
     preloaded: whether the table has entries of it.
     """
 
@@ -58,10 +58,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What `analyze` found out about a launch of a kernel.
+    """What `analyze` has found out about a launch of a kernel.
 
-    accesses: all global ones, in the order of the source. table: of the launch. left: by array that is read but not
-    preloaded, why not.
+    accesses: all global ones, in the order of the source. table: of the launch. left: for each array that is read but
+    not preloaded, why not.
     """
 
     kernel: str
@@ -100,10 +100,10 @@ class Analysis:
 def analyze(
     kernel: Kernel, grid: int | Sequence[int], block: int | Sequence[int], args: Sequence[Any], *, dynshared: int = 0
 ) -> Analysis:
-    """The global accesses of a launch of a kernel, with their classes, and its preload table.
+    """Classify the global accesses of a launch of a kernel, and make its preload table.
 
-    Nothing runs, and no array is changed. Conditions under which an access stands are not looked at: its range is that
-    of all threads, clamped to the array. dynshared: bytes of shared memory for arrays of shape 0.
+    Nothing runs, and no array is changed. Conditions around an access are ignored: its range is that of all threads,
+    clamped to the array. dynshared: bytes of shared memory for arrays of shape 0.
 
     Raises TypeError for what is no kernel, LaunchError for a launch or arguments that do not fit it, CompileError for a
     kernel outside the language.

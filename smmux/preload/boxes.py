@@ -1,7 +1,7 @@
-"""Boxes: the rows and columns of an array that hold all that a block reads, and each read's place in them.
+"""Finds boxes: the rows and columns of an array that hold all that a block reads, and the place of each read in them.
 
-An array of one axis that is used as a matrix has its rows found again: its pitch is what splits its indices into the
-smallest box.
+Where an array of one axis is used as a matrix, the rows are recovered: the pitch is the one that splits the indices
+into the smallest box.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = ["Box", "Side", "Use", "box"]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One axis of a box: it begins at block . blockIdx + loop * i + first of the array's axis in the iteration i of the
-    strip's loop, and has `extent` elements.
+    """One axis of a box, `extent` elements long.
 
-    lowest and highest: its first and last element in any block; length: elements of the array's axis.
+    In iteration i of the strip's loop it begins at element block . blockIdx + loop * i + first of the array's axis.
+    lowest, highest: the first and the last element in any block. length: elements of the array's axis.
     """
 
     block: tuple[int, int, int]
@@ -45,9 +45,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A read of the source, and its index along each side, counted from the side's first element. written: for a side
-    whose index is held at an edge, the index as it stands in the source, from the axis's first element; else None.
-    times: how often a block's threads read it, at most."""
+    """A read of the source, with its index along each side, counted from the side's first element.
+
+    written: for a side whose index is clamped at an edge, the index as it stands in the source, counted from the axis's
+    first element; else None. times: how often a block's threads read it, at most.
+    """
 
     node: ast.Subscript
     indices: tuple[Linear, ...]
@@ -57,8 +59,11 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The box of an array. pitch: the polynomial of a row's elements where the array has one axis and the box two.
-    strip: the iterations that it serves; None if it serves the whole block."""
+    """The box of an array.
+
+    pitch: the elements of a row, as a polynomial, where the array has one axis and the box two. strip: the iterations
+    that the box serves; None if it serves the whole block.
+    """
 
     name: str
     sides: tuple[Side, ...]
@@ -80,22 +85,22 @@ class Box:
 
     @property
     def nbytes(self) -> int:
-        """Its size in shared memory."""
+        """Bytes of shared memory that it takes."""
         return self.elements * self.itemsize
 
     @property
     def loads(self) -> int:
-        """Elements that a block loads into it, less what border blocks do not."""
+        """Elements that a block loads into it; blocks at the border load fewer."""
         return min(self.elements, self.size) * (self.strip.count if self.strip else 1)
 
     @property
     def replaced(self) -> float:
-        """Loads of a block's threads that it takes the place of, at most."""
+        """Loads of a block's threads that it replaces, at most."""
         return sum(use.times for use in self.uses)
 
 
 def box(study: Study, number: int, rows: Sequence[Row], strip: Strip | None = None) -> Box:
-    """The box of some reads of an array, in the whole block or in some iterations of a loop. Raises NoBox."""
+    """Find the box of some reads of an array, for the whole block or for some iterations of a loop. Raises NoBox."""
     array, name = study.arrays[number], study.names[number]
     parts = [_part(study, row, array) for row in rows]
     if strip:
@@ -110,7 +115,7 @@ def box(study: Study, number: int, rows: Sequence[Row], strip: Strip | None = No
 
 
 def _part(study: Study, row: Row, array: NDArray[Any]) -> Part:
-    """The one instruction of a read, which a box can serve."""
+    """Return the only instruction of a read, if a box can serve it. Raises NoBox."""
     found = row.found
     if row.kind == CLASSES[2]:
         raise NoBox(row.reason, found.line)
@@ -130,7 +135,7 @@ def _part(study: Study, row: Row, array: NDArray[Any]) -> Part:
 
 
 def _by_axis(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[Linear, ...]:
-    """The index of each axis of an array of several."""
+    """Return the index along each axis of an array of several axes."""
     strides = [stride // array.itemsize for stride in array.strides]
     if len(set(strides)) < len(strides) or array.ndim > 3:
         raise NoBox("an array of more than three axes, or of axes of one element", row.found.line)
@@ -158,7 +163,7 @@ def _by_axis(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[L
 
 
 def _held(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[ast.expr | None, ...]:
-    """The indices of a read, as written, of the axes along which they are held at an edge."""
+    """Return the indices of a read as written, for those axes along which they are clamped at an edge."""
     strides = [stride // array.itemsize for stride in array.strides]
     clamped = [a.stride for a in part.axes if tiles.unclamped(a.index) != a.index]
     assert row.found.node is not None
@@ -172,7 +177,7 @@ def _held(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[ast.
 def _of_vector(
     study: Study, name: str, array: NDArray[Any], rows: Sequence[Row], parts: Sequence[Part], strip: Strip | None
 ) -> Box:
-    """The smallest box of an array of one axis, with rows of any length that its indices name, or without."""
+    """Find the smallest box of an array of one axis: without rows, or with rows of any length that its indices name."""
     plain = [study.tiles.unclamped(part.index) for part in parts if isinstance(part.index, Polynomial)]
     linear = [study.tiles.linear(index) for index in plain]
     held = [_held(study.tiles, row, part, array) for row, part in zip(rows, parts, strict=True)]
@@ -191,7 +196,7 @@ def _of_vector(
 
 
 def _pitches(tiles: Tiles, indices: Sequence[Polynomial]) -> Iterator[tuple[int, Polynomial]]:
-    """Numbers by which indices may go from row to row, each as what is known before the launch."""
+    """List the candidates for a pitch: numbers known before the launch by which indices may go from row to row."""
     seen = set()
     for index in indices:
         for monomial, coefficient in index.terms:
@@ -205,7 +210,7 @@ def _pitches(tiles: Tiles, indices: Sequence[Polynomial]) -> Iterator[tuple[int,
 
 
 def _split(form: Linear, pitch: int) -> tuple[Linear, Linear]:
-    """Row and column of an index: what goes by whole rows, and the rest."""
+    """Split an index into its row, the part that goes by whole rows, and its column, the rest."""
 
     def parts(c: int) -> tuple[int, int]:
         return (0, c) if c % pitch else (c // pitch, 0)
@@ -249,7 +254,7 @@ def _boxed(
 
 
 def _times(tiles: Tiles, row: Row) -> float:
-    """How often a block's threads make a read: once in each iteration of the loops around it, if these are known."""
+    """Count how often a block's threads make a read: threads times iterations, or infinity if these are not known."""
     (part,) = row.found.parts
     times: float = math.prod(tiles.block)
     for place in part.loops:
@@ -277,7 +282,7 @@ def _side(study: Study, forms: Sequence[Linear], rows: Sequence[Row], length: fl
 
 
 def _within(tiles: Tiles, form: Linear, line: int, strip: Strip | None = None) -> tuple[int, int]:
-    """The smallest and the largest value in a block, without the block's part, or in the first iterations of a loop."""
+    """Return the smallest and the largest value in a block, less the block's part, or in a strip's first iterations."""
     try:
         fixed, varying = tiles.trips(form)
     except Opaque as error:
@@ -293,7 +298,7 @@ def _within(tiles: Tiles, form: Linear, line: int, strip: Strip | None = None) -
 
 
 def _extremes(tiles: Tiles, value: Polynomial, line: int) -> tuple[int, int]:
-    """The smallest and the largest value of an index, held at edges, in any block."""
+    """Return the smallest and the largest value in any block of an index that may be clamped at edges."""
     symbols = [s for s in value.symbols if isinstance(s, Reg) and s in tiles.values.clamps]
     factor, rest = value.by(symbols[0]) if symbols else (Polynomial(), value)
     if factor == Polynomial.constant(1) and not rest.symbols:
@@ -308,7 +313,7 @@ def _extremes(tiles: Tiles, value: Polynomial, line: int) -> tuple[int, int]:
 
 
 def _ends(tiles: Tiles, form: Linear, line: int) -> tuple[int, int]:
-    """The smallest and the largest value in any block."""
+    """Return the smallest and the largest value in any block."""
     low, high = _within(tiles, form, line)
     moves = [c * (n - 1) for c, n in zip(form.block, tiles.grid, strict=True)]
     return low + sum(min(m, 0) for m in moves), high + sum(max(m, 0) for m in moves)

@@ -1,7 +1,7 @@
-"""Which reads of an array get a tile, and whether it serves the whole block or some iterations of a loop.
+"""Decides which reads of an array get a tile, and whether it serves the whole block or some iterations of a loop.
 
-A tile is worth its loads where they are no more than those that it takes the place of: both are counted for a block, in
-a launch with these arguments. If the box of all reads is not, the reads are parted, and those that share most get one.
+A tile is worth having if filling it takes no more loads than it replaces, counted for a block of this launch. If one
+box for all reads is not worth it, the reads are divided into groups, and the group that shares most gets a tile.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from smmux.preload.study import Study
 __all__ = ["chosen", "strips"]
 
 MOST_PARTED = 32
-"""Reads that are parted [EST]: a stencil of three axes has 27. Pairs are compared, so more would take long."""
+"""Divide at most this many reads [EST]: a stencil of three axes has 27. All pairs are compared, so more take long."""
 
 
 def strips(study: Study, numbers: Sequence[int]) -> tuple[tuple[Strip, ...], dict[ast.For, str]]:
-    """The loops that may load tiles of some arrays, each with as many iterations as give every thread an element to
-    load; and of the other loops why they may not."""
+    """Return the loops that may load tiles of some arrays, and for the other loops why they may not.
+
+    Each strip has as many iterations as give every thread an element to load.
+    """
     found, refused = loops(study)
     made = []
     for strip in found:
@@ -45,8 +47,10 @@ def strips(study: Study, numbers: Sequence[int]) -> tuple[tuple[Strip, ...], dic
 
 
 def chosen(study: Study, number: int, strips: Sequence[Strip], room: int) -> Box:
-    """The box of an array that spares most loads: of all reads, or of those that share most. Raises NoBox with the
-    reason why all reads have none in the whole block."""
+    """Find the box of an array that spares most loads: one for all reads, or one for those that share most.
+
+    Raises NoBox, with the reason why there is no box for all reads in the whole block.
+    """
     rows = _reads(study, number)
     found, reasons = [], []
     for strip in (None, *strips):
@@ -65,7 +69,7 @@ def chosen(study: Study, number: int, strips: Sequence[Strip], room: int) -> Box
 
 
 def _least(rows: Sequence[Row], one: Box) -> float:
-    """The elements that a block reads, which any choice has to load."""
+    """Count the elements that a block reads, which have to be loaded whatever is chosen."""
     runs = united(np.concatenate([tile.runs for row in rows for tile in row.tiles]))
     return int((runs[:, 1] - runs[:, 0]).sum()) / one.itemsize
 
@@ -79,7 +83,7 @@ def _reads(study: Study, number: int) -> list[Row]:
 
 
 def _worth(one: Box, room: int) -> Box:
-    """The box itself. Raises NoBox if it has no room, or is filled by more loads than it spares."""
+    """Return the box. Raises NoBox if it has no room, or takes more loads to fill than it spares."""
     shape, line = " x ".join(map(str, one.shape)), one.uses[0].node.lineno
     if one.loads > one.replaced:
         raise NoBox(f"a tile of {shape} elements, {one.loads} loads in the place of {one.replaced:.0f}", line)
@@ -93,8 +97,10 @@ def _saved(one: Box | None) -> float:
 
 
 def _shared(study: Study, number: int, rows: Sequence[Row], strip: Strip | None, room: int) -> Box | None:
-    """The box of those reads that it spares most loads; None if none spares any. Groups of reads grow as long as two
-    together spare more than each alone. A single element needs none, since one load gives it to all threads of a warp.
+    """Find the box that spares most loads, of any group of reads; None if none spares any.
+
+    Two groups become one as long as they spare more together than apart. A single element needs no box, since one load
+    gives it to all threads of a warp.
     """
 
     def of(group: frozenset[int]) -> Box | None:

@@ -1,4 +1,4 @@
-"""One launch: the class of each access, and the entries of the arrays that the kernel only reads."""
+"""Classifies the accesses of one launch, and makes the entries of the arrays that the kernel only reads."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from smmux.preload.tiles import Tile, Tiles
 __all__ = ["CLASSES", "Row", "Rows", "table"]
 
 CLASSES = ("static", "quasi-static", "non-precalculable")
-"""When the range of an index in a block is known: when the kernel is compiled, just before it is launched, never."""
+"""Name when the range of an index in a block is known: at compile time, just before the launch, or never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An access with its class, the index and the reason in words, and its tiles, of which it has none if there is no
-    range."""
+    """An access with its class, its index and the reason in words, and its tiles; without a range it has no tiles."""
 
     found: Found
     kind: str
@@ -36,13 +35,13 @@ class Row:
 
 
 class Rows:
-    """The rows of one launch. dimensions: how many axes each array has."""
+    """Makes the rows of one launch. dimensions: how many axes each array has."""
 
     def __init__(self, tiles: Tiles, names: Names, dimensions: Sequence[int]) -> None:
         self.tiles, self.names, self.dimensions = tiles, names, dimensions
 
     def row(self, found: Found) -> Row:
-        """An access, classified."""
+        """Classify an access."""
         indices: list[Polynomial] = []
         tiles: list[Tile] = []
         symbols: dict[Symbol, None] = {}
@@ -67,7 +66,7 @@ class Rows:
         return Row(found, CLASSES[bool(uses)], self._text(indices), ", ".join(uses), tuple(tiles))
 
     def _text(self, indices: Sequence[Polynomial]) -> str:
-        """The index; of several that are a constant apart, the first and the last."""
+        """Write an index in words; of several that are a constant apart, the first and the last."""
         texts = list(dict.fromkeys(self.names.text(index) for index in indices))
         return texts[0] if len(texts) == 1 else f"{texts[0]} ... {texts[-1]}"
 
@@ -75,7 +74,7 @@ class Rows:
 def table(
     kernel: str, rows: Sequence[Row], arrays: Sequence[NDArray[Any]], names: Sequence[str]
 ) -> tuple[Table, dict[str, str]]:
-    """The table of a launch, and why arrays that are read have no entries."""
+    """Make the table of a launch, and say for arrays that are read but have no entries why not."""
     bases = [low + array.ctypes.data - extent(array)[0] for low, array in zip(place(arrays), arrays, strict=True)]
     extents = [Extent(name, *ends(array)) for name, array in zip(names, arrays, strict=True)]
     spans = [(base + e.first, base + e.end) for base, e in zip(bases, extents, strict=True)]
@@ -108,7 +107,7 @@ def table(
 
 
 def _entries(array: int, block: tuple[int, int, int], runs: Runs, item: int) -> Iterator[Entry]:
-    """Runs of bytes as entries in elements, or in bytes where they are parts of elements."""
+    """Make entries of runs of bytes: in elements, or in bytes where runs hold parts of elements."""
     unit = 1 if any(c % item for c in block) or (runs % item).any() else item
     x, y, z = (c // unit for c in block)
     for first, end in runs.tolist():

@@ -1,4 +1,4 @@
-"""Loops of the source whose variable tells the number of the iteration."""
+"""Finds loops of the source whose variable tells the number of the iteration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Counter", "Counters", "NoBox"]
 
 
 class NoBox(Exception):
-    """An array cannot lie in a box; reason: why not. line: where."""
+    """No box can hold what a block reads of an array. reason: why not. line: where."""
 
     def __init__(self, reason: str, line: int = 0) -> None:
         super().__init__(reason)
@@ -30,13 +30,13 @@ class Counter:
 
 
 class Counters:
-    """The counters of one kernel."""
+    """Finds the counters of one kernel."""
 
     def __init__(self, source: FunctionSource, tiles: Tiles) -> None:
         self.source, self.tiles = source, tiles
 
     def of(self, place: int, node: ast.AST) -> Counter:
-        """The counter of a loop around a node. Raises NoBox for a loop whose variable is none, or not known there."""
+        """Return the counter of a loop around a node. Raises NoBox if the variable is none, or is not known there."""
         line = self.tiles.loops[place].line
         loops = [n for n in ast.walk(self.source.node) if isinstance(n, ast.For | ast.While) and n.lineno == line]
         refusal = NoBox(f"the loop of line {line}, whose variable does not count its iterations", line)

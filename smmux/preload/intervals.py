@@ -1,4 +1,4 @@
-"""Ranges of bytes that the threads of a block touch: sums of strides, as few runs without gaps as there are."""
+"""Works out the bytes that the threads of a block touch, from strides and counts, as few runs without gaps."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ Runs = NDArray[np.int64]
 """Rows (first byte, byte behind the last), ascending and apart."""
 
 GAP: Final = 32
-"""Bytes between two runs that are still one: fewer than the smallest transaction of any machine, so that no line lies
-in between."""
+"""Join runs that are less than this many bytes apart: less than the smallest transaction, so no line lies between."""
 
 MAX_POINTS: Final = 1 << 21
-"""Places that are looked at one by one [EST]: some ten megabytes, far more than a block has tiles in shared memory."""
+"""Look at no more places than this one by one [EST]: some ten megabytes, far more than the tiles of a block."""
 
 
 class TooMany(Exception):
-    """There are more places than are looked at one by one."""
+    """There are too many places to look at one by one."""
 
 
 def united(runs: Runs) -> Runs:
-    """Runs that overlap, touch or lie closer than GAP as one.
+    """Join runs that overlap, touch or lie closer than GAP.
 
     >>> united(np.array([(128, 132), (0, 64), (60, 90)])).tolist()
     [[0, 90], [128, 132]]
@@ -41,7 +40,7 @@ def united(runs: Runs) -> Runs:
 
 
 def strided(runs: Runs, dimensions: Iterable[tuple[int, int]]) -> Runs:
-    """Runs repeated along dimensions, each with its stride and its count. Raises TooMany.
+    """Repeat runs along dimensions, each a stride and a count. Raises TooMany.
 
     >>> strided(np.array([(0, 4)]), [(4, 16), (256, 3)]).tolist()
     [[0, 64], [256, 320], [512, 576]]
@@ -63,6 +62,6 @@ def strided(runs: Runs, dimensions: Iterable[tuple[int, int]]) -> Runs:
 
 
 def points(offsets: NDArray[np.int64], width: int) -> Runs:
-    """Runs of `width` bytes from offsets in any order."""
+    """Make runs of `width` bytes at offsets in any order."""
     starts: NDArray[Any] = np.unique(offsets)
     return united(np.stack((starts, starts + width), axis=1))

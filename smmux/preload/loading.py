@@ -1,4 +1,4 @@
-"""The statements by which the threads of a block load boxes into shared memory."""
+"""Writes the statements by which the threads of a block load boxes into shared memory."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from smmux.preload.study import Study
 __all__ = ["Loading", "summed"]
 
 SIDES = (("first",), ("top", "left"), ("front", "top", "left"))
-"""Names of where a box begins, by its number of sides."""
+"""Names for the places where a box begins, by its number of sides."""
 
 COUNTERS = (("i",), ("row", "column"), ("plane", "row", "column"))
-"""Names of the counters of the loops that load a box."""
+"""Names for the counters of the loops that load a box."""
 
 TURNS = 3
-"""Times that all threads load along a side, written one by one [EST]: one for the tile and one or two for its halo.
-More are a loop."""
+"""Write up to this many rounds of loads along a side one by one, and more as a loop [EST]: a tile takes one round, its
+halo one or two."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Elements of a side that threads load at the same time.
+    """A round: the elements of a side that the threads load at the same time.
 
     index: from the side's beginning: a thread's number and what is added, or a loop's counter. added: the constant
     part. head: the `for` or `if` around it; empty for none. lowest and highest: elements of the array's axis in any
@@ -40,7 +40,7 @@ class _Turn:
 
 
 class Loading:
-    """Writes what loads boxes, at the beginning of a kernel or of a strip.
+    """Writes the statements that load boxes, at the beginning of a kernel or of a strip.
 
     new: makes names. module: that of the kernel language. threads: names of the thread's index by axis. tiles: names of
     the shared arrays by array. strip: whose boxes these are. counter: the variable of its first iteration. before: what
@@ -63,7 +63,7 @@ class Loading:
         self.before: list[str] = []
 
     def lines(self, boxes: Sequence[Box]) -> Iterator[str]:
-        """The statements; boxes of the same place and shape are loaded together."""
+        """Write the statements; boxes of the same place and shape are loaded together."""
         groups: dict[tuple[object, ...], list[Box]] = {}
         for one in boxes:
             ends = (one.size, self._pitch(one)) if one.pitch else tuple(side.length for side in one.sides)
@@ -94,24 +94,24 @@ class Loading:
         yield from self._nest(group, starts, turns, (), place, unrolled)
 
     def start(self, side: Side) -> str:
-        """Where a side begins: a name, or a number."""
+        """Return where a side begins: a name, or a number."""
         text = self._begin(side)
         return self.starts.get(text, text)
 
     def behind(self, index: ast.expr, side: Side) -> str:
-        """An index of the source, counted from where a side begins."""
+        """Count an index of the source from where a side begins."""
         text, start = ast.unparse(index), self.start(side)
         text = text if isinstance(index, ast.Name | ast.Call | ast.BinOp) else f"({text})"
         return text if start == "0" else f"{text} - {start}" if start.isidentifier() else f"{text} - ({start})"
 
     def _begin(self, side: Side) -> str:
-        """Where a side begins, computed."""
+        """Write the computation of where a side begins."""
         terms = [(c, f"{self.module}.blockIdx.{'xyz'[k]}") for k, c in enumerate(side.block)]
         start = self.strip.counter.start if self.strip else 0
         return summed([*terms, (side.loop, self.counter)], side.first - side.loop * start)
 
     def _turns(self, side: Side, k: int, count: int) -> list[_Turn]:
-        """How the threads go along a side; the first side has the threads of all axes that are left."""
+        """Divide a side into rounds; the first side takes the threads of all axes that are left."""
         thread, step = self._thread(count - 1 - k, k == 0)
         passes = -(-side.extent // step)
         if passes > TURNS:
@@ -128,7 +128,7 @@ class Loading:
         return turns
 
     def _thread(self, axis: int, outermost: bool) -> tuple[str, int]:
-        """The number of a thread along an axis, and how many there are."""
+        """Return the number of a thread along an axis, and how many threads there are."""
         sizes = self.study.block
         axes = [k for k in range(axis, 3) if sizes[k] > 1] if outermost else [axis] * (sizes[axis] > 1)
         text, count = "0", 1
@@ -146,7 +146,7 @@ class Loading:
         place: str,
         unrolled: bool,
     ) -> Iterator[str]:
-        """The turns along the sides that are left, one in the other."""
+        """Nest the rounds along the sides that are left."""
         if len(chosen) == len(turns):
             yield from self._elements(group, starts, chosen, place, unrolled)
             return
@@ -163,7 +163,7 @@ class Loading:
     def _elements(
         self, group: Sequence[Box], starts: Sequence[str], turns: Sequence[_Turn], place: str, unrolled: bool
     ) -> Iterator[str]:
-        """The loads of one element of each box, under the condition that the arrays have it."""
+        """Write the loads of one element of each box, under the condition that the arrays have it."""
         like = group[0]
         index = [_plus(start, turn.index) for start, turn in zip(starts, turns, strict=True)]
         if not place:
@@ -189,19 +189,19 @@ class Loading:
     # -- rows of an array of one axis
 
     def _flat(self, one: Box, row: str, column: str) -> str:
-        """The element at a row and a column."""
+        """Write the index of the element at a row and a column."""
         if row == "0":
             return column
         rows = row if row.isidentifier() else f"({row})"
         return _plus(f"{rows} * {self._pitch(one)}", column)
 
     def _beside(self, one: Box, place: str, row: _Turn, column: _Turn) -> str:
-        """The element that lies a turn's constants behind `place`."""
+        """Write the index of the element that lies the constants of the rounds behind `place`."""
         rows = f"{row.added} * {self._pitch(one)}" if row.added else "0"
         return _plus(_plus(place, rows), str(column.added))
 
     def _pitch(self, one: Box) -> str:
-        """The elements of a row: the argument that tells them, or their number."""
+        """Return the elements of a row: the argument that holds their number, or the number."""
         assert one.pitch is not None
         text = self.study.texts.text(one.pitch)
         return text if text in self.study.source.parameters else str(self._number(one))
@@ -212,7 +212,7 @@ class Loading:
 
 
 def summed(terms: Sequence[tuple[int, str]], constant: int) -> str:
-    """A sum of multiples of names.
+    """Write a sum of multiples of names.
 
     >>> summed([(16, "x"), (-1, "y"), (0, "z")], -1), summed([(1, "x")], 2), summed([], 0)
     ('16 * x - y - 1', 'x + 2', '0')
@@ -223,12 +223,12 @@ def summed(terms: Sequence[tuple[int, str]], constant: int) -> str:
 
 
 def _plus(a: str, b: str) -> str:
-    """A sum of two texts without zeros."""
+    """Write the sum of two texts, leaving out zeros."""
     return b if a == "0" else a if b == "0" else f"{a} + {b}"
 
 
 def _inside(text: str, lowest: int, highest: int, length: int, name: str) -> str:
-    """The condition that an index is within its axis, as far as that is not certain."""
+    """Write the condition that an index is within its axis; nothing for what is certain."""
     if lowest >= 0 and highest < length:
         return ""
     if lowest >= 0:

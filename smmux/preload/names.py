@@ -1,4 +1,4 @@
-"""Polynomials in the words of the kernel's source."""
+"""Writes polynomials in the words of the kernel's source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORT = {"threadIdx": "t", "blockIdx": "b"}
 
 
 def of_symbol(symbol: Symbol) -> str:
-    """What a thread's or a block's index, or an iteration, is called without the kernel's source."""
+    """Name the index of a thread or a block, or an iteration, where the kernel's source is not at hand."""
     if isinstance(symbol, Special):
         kind, _, axis = symbol.name.value.partition(".")
         return f"{_KINDS.get(kind, kind)}.{axis}"
@@ -28,7 +28,7 @@ def of_symbol(symbol: Symbol) -> str:
 
 
 class Names:
-    """The names of one kernel's symbols."""
+    """Names the symbols of one kernel."""
 
     def __init__(self, values: Polynomials, source: FunctionSource) -> None:
         self.values = values
@@ -55,7 +55,7 @@ class Names:
         return f"{_SHORT[kind]}{axis}" if kind in _SHORT else f"{kind}.{axis}"
 
     def _computed(self, reg: Reg) -> str:
-        """What is computed from numbers of the launch: an expression where that is short, else the result."""
+        """Write what is computed from numbers of the launch: as an expression if that is short, else as the result."""
         instr = self.values.defs[reg]
         if instr.op in _OPERATIONS and all(not isinstance(s, Reg) or s.name for s in instr.srcs):
             sources = [str(self.values.number(s)) if isinstance(s, Imm) else self.operand(s) for s in instr.srcs]
@@ -69,7 +69,7 @@ class Names:
         return self.symbol(operand) if isinstance(operand, Reg | Param | Special) else str(self.values.number(operand))
 
     def leaves(self, symbol: Symbol) -> list[str]:
-        """The arguments and sizes that a number of the launch is computed from."""
+        """Return the arguments and sizes from which a number of the launch is computed."""
         work, found = [symbol], dict[str, None]()
         seen = set(work)
         while work:
@@ -115,7 +115,7 @@ class Names:
 
 
 def _joined(texts: list[str]) -> str:
-    """Terms as a sum.
+    """Write terms as a sum.
 
     >>> _joined(["16*bx", "-tx", "1"])
     '16*bx - tx + 1'
@@ -124,7 +124,7 @@ def _joined(texts: list[str]) -> str:
 
 
 def _order(symbol: Symbol) -> tuple[int, str]:
-    """Blocks before threads before loops; z before y before x, as rows come before columns."""
+    """Order blocks before threads before loops, and z before y before x, as rows come before columns."""
     if isinstance(symbol, Iteration):
         return 2, f"{symbol.place:06}"
     kind, _, axis = of_symbol(symbol).partition(".")

@@ -1,4 +1,4 @@
-"""The global accesses of a kernel, each with its index as a polynomial, or the reason why there is none."""
+"""Finds the global accesses of a kernel, each with its index as a polynomial, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ class Found:
 
     @property
     def place(self) -> tuple[int, int, int, str]:
-        """What tells it from others."""
+        """The key that tells it from others."""
         return self.line, self.column, self.array, self.kind
 
 
 @deep
 def lowered(source: FunctionSource, signature: Signature, facts: Facts) -> Function:
-    """The kernel in SSA form, its loops as they are written where the language does not need them unrolled."""
+    """Lower the kernel to SSA form, keeping loops as written except where the language needs them unrolled."""
     options = Options(unroll_limit=0, axes=True, facts=facts)
     try:
         function = frontend.lower(source, signature, options)
@@ -91,7 +91,7 @@ def lowered(source: FunctionSource, signature: Signature, facts: Facts) -> Funct
 
 @deep
 def found(source: FunctionSource, function: Function, facts: Facts) -> tuple[Polynomials, list[Found]]:
-    """The polynomials of a function that `lowered` gave, and its global accesses in the order of the source."""
+    """Return the polynomials of a function from `lowered`, and its global accesses in the order of the source."""
     values = Polynomials(Ranges(function, facts))
     subscripts = [node for node in ast.walk(source.node) if isinstance(node, ast.Subscript)]
     rows: dict[tuple[Any, ...], Found] = {}
@@ -129,7 +129,7 @@ def _part(values: Polynomials, block: Block, instr: Instr, mem: Mem) -> Part:
 
 
 def _axes(values: Polynomials, address: Operand, mem: Mem) -> tuple[AxisIndex, ...]:
-    """The indices of an access by axis."""
+    """Return the index of an access along each axis."""
     found = [index for index in values.indices(address) if index.array is mem.array]
     if len(found) != 1 or found[0].bases or not found[0].final:
         return ()
@@ -141,7 +141,7 @@ def _axes(values: Polynomials, address: Operand, mem: Mem) -> tuple[AxisIndex, .
 
 
 def _around(subscripts: Sequence[ast.Subscript], line: int, column: int, name: str) -> ast.Subscript | None:
-    """The subscript around a place of the source; of several the innermost, of the array's name if there is one."""
+    """Find the innermost subscript around a place of the source, one of the array's name if there is any."""
     around = [
         node
         for node in subscripts
@@ -152,7 +152,7 @@ def _around(subscripts: Sequence[ast.Subscript], line: int, column: int, name: s
 
 
 def stretched(signature: Signature) -> Signature:
-    """The types of a launch with other arrays, each an element longer along every axis."""
+    """Return the types of a launch with other arrays, each one element longer along every axis."""
 
     def longer(type: Type) -> Type:
         if isinstance(type, TupleType):
@@ -167,7 +167,7 @@ def stretched(signature: Signature) -> Signature:
 
 
 def meaning(values: Polynomials, one: Found) -> tuple[object, ...]:
-    """What an access's range is computed from: its indices, and the conditions of the loops that these count."""
+    """Return what the range of an access is computed from: its indices, and the conditions of the loops they count."""
     indices = [part.index if isinstance(part.index, Opaque) else values.opened(part.index) for part in one.parts]
     counted = {s.place for i in indices if isinstance(i, Polynomial) for s in i.symbols if isinstance(s, Iteration)}
     loops = [loop for loop in values.ranges.graph.loops if values.iteration(loop).place in counted]
@@ -175,7 +175,7 @@ def meaning(values: Polynomials, one: Found) -> tuple[object, ...]:
 
 
 def shapes(signature: Signature) -> list[Sequence[int]]:
-    """The shape of each array argument, flattened."""
+    """Return the shape of each array argument, flattened."""
 
     def flat(types: Sequence[Any]) -> Iterator[Sequence[int]]:
         for type in types:

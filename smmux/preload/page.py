@@ -1,4 +1,4 @@
-"""An analysis as a table in plain text."""
+"""Writes an analysis as a table in plain text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 __all__ = ["page"]
 
 WIDEST = 60
-"""Characters of a column but the last one at most [EST]: a line of a terminal."""
+"""Make columns, but for the last, at most this many characters wide [EST]: a line fits a terminal."""
 
 HEADINGS = ("line", "access", "", "index in elements", "class", "depends on, or because of")
 
 
 def page(analysis: Analysis) -> Iterator[str]:
-    """The lines of the text: a row per access, what the table holds, and what it leaves out."""
+    """Return the lines of the text: a row per access, what the table holds, and what it leaves out."""
     yield f"{analysis.kernel}: grid {analysis.grid}, block {analysis.block}"
     rows = [(str(a.line), a.text, a.mode, a.index or "-", a.kind, a.reason) for a in analysis.accesses]
     yield from _aligned([HEADINGS, *rows])
@@ -46,7 +46,7 @@ def _counts(analysis: Analysis) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as their longest cell."""
+    """Make each column as wide as its longest cell."""
     widths = [min(max(len(row[k]) for row in rows), WIDEST) for k in range(len(rows[0]))]
     for row in rows:
         cells = [

@@ -1,4 +1,4 @@
-"""Loops that all threads of a block go through together, so that they may load a tile for every few iterations."""
+"""Finds loops that all threads of a block go through together, and that can load a tile for every few iterations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from smmux.preload.symbolic import Opaque
 __all__ = ["Strip", "loops"]
 
 LEAVING = (ast.Break, ast.Continue, ast.Return)
-"""Statements by which some threads may miss a barrier."""
+"""The statements by which some threads may miss a barrier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """So many iterations of a loop as one tile serves, the last ones perhaps fewer.
+    """A loop in strips: one tile serves so many iterations, the last one perhaps fewer.
 
     place: of the loop's header. node: in the kernel's tree. stop: where its range ends. trips: all of its iterations.
     """
@@ -31,12 +31,12 @@ class Strip:
 
     @property
     def count(self) -> int:
-        """How many of them the loop has."""
+        """The number of strips of the loop."""
         return -(-self.trips // self.length)
 
 
 def loops(study: Study) -> tuple[list[Strip], dict[ast.For, str]]:
-    """The loops that may have barriers, and of the others why they may not."""
+    """Return the loops that may have barriers, and for the others why they may not."""
     found, refused = [], {}
     for node in ast.walk(study.source.node):
         if isinstance(node, ast.For):
@@ -48,7 +48,7 @@ def loops(study: Study) -> tuple[list[Strip], dict[ast.For, str]]:
 
 
 def _strip(study: Study, node: ast.For) -> Strip:
-    """A loop, in strips of one iteration. Raises NoBox for one that some threads may leave, or not reach."""
+    """Make strips of one iteration. Raises NoBox for a loop that some threads may leave, or not reach."""
     body = study.source.node.body
     if node not in body:
         raise NoBox("stands in another statement, which some threads may not reach")
@@ -75,6 +75,6 @@ def _strip(study: Study, node: ast.For) -> Strip:
 
 
 def _changed(stop: ast.expr, loop: ast.For) -> bool:
-    """Whether a loop changes a name that its range was computed from, which was once."""
+    """Tell whether a loop changes a name on which its range depends, which is computed only once."""
     stored = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(stop))

@@ -1,4 +1,4 @@
-"""A launch of a kernel, studied: its accesses with their polynomials and classes, and its arrays."""
+"""Studies a launch of a kernel: its accesses with their polynomials and classes, and its arrays."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def study(
 def _with_shapes(
     rows: list[Row], values: Polynomials, source: FunctionSource, longer: Signature, facts: Facts
 ) -> list[Row]:
-    """The rows, of which those are no longer static that are others for arrays of other shapes."""
+    """Return the rows; a static one becomes quasi-static if it would differ for arrays of other shapes."""
     try:
         others, accesses = found(source, lowered(source, longer, facts), facts)
     except CompileError:

@@ -26,11 +26,11 @@ from smmux.running.arguments import Arguments
 __all__ = ["MAX_ENTRIES", "Entry", "Extent", "Form", "Table"]
 
 MAX_ENTRIES: Final = 128
-"""Entries that the table of one kernel has, for all SMs together (the preload table of Lashgar and Baniasadi's
-published model)."""
+"""The table of one kernel holds at most this many entries, for all SMs together (the preload table of Lashgar and
+Baniasadi's published model)."""
 
 Form = tuple[int, int, int, int]
-"""Coefficients of blockIdx.x, blockIdx.y and blockIdx.z, and a constant."""
+"""An affine form: coefficients of blockIdx.x, blockIdx.y and blockIdx.z, and a constant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Entry:
     high: Form
 
     def span(self, block: Sequence[int]) -> tuple[int, int]:
-        """The first byte and the one behind the last for a block, counted from element 0."""
+        """Return the first byte and the one behind the last for a block, counted from element 0."""
         return _at(self.low, block) * self.element_bytes, (_at(self.high, block) + 1) * self.element_bytes
 
 
@@ -99,7 +99,7 @@ class Table:
         return tuple(found)
 
     def lines(self, block: Sequence[int], line_bytes: int) -> list[int]:
-        """The addresses of the lines that a block reads, each once, in ascending order."""
+        """Return the addresses of the lines that a block reads, each once, in ascending order."""
         if line_bytes < 1 or line_bytes & (line_bytes - 1):
             raise ValueError(f"lines of {line_bytes} bytes: a power of two is needed")
         numbers = {n for first, end in self.spans(block) for n in range(first // line_bytes, -(-end // line_bytes))}
@@ -132,7 +132,7 @@ class Table:
 
 
 def ends(array: np.ndarray[Any, Any]) -> tuple[int, int]:
-    """The first byte of an array and the one behind the last, counted from element 0."""
+    """Return the first byte of an array and the one behind the last, counted from element 0."""
     low, high = extent(array)
     return low - array.ctypes.data, high - array.ctypes.data
 

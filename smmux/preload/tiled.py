@@ -1,4 +1,4 @@
-"""The hand-written form, written by a pass: what a block reads lies in shared memory, loaded by its threads together.
+"""Rewrites a kernel as one would by hand: the threads of a block first load together what it reads into shared memory.
 
 >>> import numpy as np
 >>> from smmux import cuda, preload
@@ -57,7 +57,7 @@ __all__ = ["SHARED_BYTES", "TileError", "TiledKernel", "tile"]
 Placed = TypeVar("Placed", ast.Subscript, ast.For)
 
 SHARED_BYTES: Final = 48 * 1024
-"""Shared memory that a block has at most on Fermi and Kepler ([PG55], Table 12)."""
+"""Bytes of shared memory that a block may have on Fermi and Kepler ([PG55], Table 12)."""
 
 
 class TileError(CompileError):
@@ -83,14 +83,14 @@ def tile(
     dynshared: int = 0,
     shared_bytes: int = SHARED_BYTES,
 ) -> TiledKernel:
-    """The kernel with what a block reads of arrays in shared memory, for a launch with this grid, block and arguments.
+    """Make the kernel that holds what a block reads in shared memory, for a launch with this grid, block and arguments.
 
     Its threads load the tiles together, with their halo, and wait for each other: at its beginning, or before every few
-    iterations of a loop that all of them go through. A tile is filled by no more loads than it takes the place of. Of
-    an array whose reads have no such tile together, those get one that share most. Arrays that the kernel writes, or
-    whose indices are not known before the launch, stay where they are; the docstring says why.
+    iterations of a loop that all of them go through. No tile takes more loads to fill than it replaces. If no such tile
+    serves all reads of an array, one serves those that share most. Arrays that the kernel writes, or whose indices are
+    not known before the launch, stay where they are; the docstring of the new kernel says why.
     The form holds for launches of the same grid and block with arguments of the same shapes and values of integers.
-    shared_bytes: what all tiles may take together; those come first whose elements are read most often.
+    shared_bytes: what all tiles may take together; tiles whose elements are read most often come first.
 
     Raises TileError if no array can be tiled, with the reason, and what `analyze` raises.
     """
@@ -105,7 +105,7 @@ def tile(
 
 
 def _boxes(studied: Study, room: int) -> tuple[list[Box], dict[str, NoBox]]:
-    """The boxes that have room, in the order of the arrays, and why the other arrays that are read have none."""
+    """Return the boxes that have room, in the order of the arrays, and say why other arrays that are read have none."""
     written = {row.found.array for row in studied.rows if row.found.kind != "load"}
     shared = table("", studied.rows, studied.arrays, studied.names)[1]
     left: dict[str, NoBox] = {}
@@ -136,7 +136,7 @@ def _boxes(studied: Study, room: int) -> tuple[list[Box], dict[str, NoBox]]:
 
 
 def _with_loops(studied: Study, number: int, error: NoBox, others: dict[ast.For, str]) -> NoBox:
-    """Why an array has no tile, and why the loops in which it is read load none for some iterations."""
+    """Say why an array has no tile, and why the loops in which it is read load none for some iterations."""
     nodes = {row.found.node for row in studied.rows if row.found.array == number}
     around = [loop for loop in others if any(node in nodes for node in ast.walk(loop))]
     texts = "".join(
@@ -146,7 +146,7 @@ def _with_loops(studied: Study, number: int, error: NoBox, others: dict[ast.For,
 
 
 def _refused(source: FunctionSource, left: dict[str, NoBox]) -> TileError:
-    """The error for a kernel without tiles."""
+    """Make the error for a kernel without tiles."""
     line = next((error.line for error in left.values() if error.line), source.node.lineno)
     reasons = "; ".join(f"{name}, because of {error.reason}" for name, error in left.items())
     message = f"no array of {source.name!r} can be tiled: {reasons}" if left else f"{source.name!r} reads no array"
@@ -169,7 +169,7 @@ class _Writer:
         self.loops = {one.strip: self._copy(one.strip.node) for one in boxes if one.strip}
 
     def kernel(self, left: dict[str, NoBox]) -> TiledKernel:
-        """The kernel with its tiles."""
+        """Make the kernel with its tiles."""
         whole = [one for one in self.boxes if not one.strip]
         loading = Loading(self.studied, self.new, self.cuda, self.threads, self.tiles)
         lines = [*self._head(), *loading.lines(whole), *[f"{self.cuda}.syncthreads()"] * bool(whole)]
@@ -186,8 +186,10 @@ class _Writer:
         return TiledKernel(self.draft.finished())
 
     def _strip(self, strip: Strip, loop: ast.For, boxes: Sequence[Box]) -> list[str]:
-        """Let a loop load tiles before every few of its iterations, and wait before the next ones load theirs. Returns
-        the lines before it."""
+        """Make a loop load tiles before every few iterations, and wait before it loads the next ones.
+
+        Returns the lines in front of the loop.
+        """
         assert isinstance(loop.target, ast.Name)
         assert isinstance(loop.iter, ast.Call)
         if loop.target.id == "_" and strip.length == 1:
@@ -214,14 +216,14 @@ class _Writer:
         return loading.before
 
     def _substitute(self, boxes: Sequence[Box], loading: Loading, first: str) -> None:
-        """Let the reads read the tiles. first: the counter of a strip's first iteration."""
+        """Make the reads read the tiles. first: the counter of a strip's first iteration."""
         uses = [(one, use, self._at(one, use, loading, first)) for one in boxes for use in one.uses]
         for one, use, index in uses:
             old = self._copy(use.node)
             substitute(self.draft.tree, old, at(expression(f"{self.tiles[one.name]}[{index}]"), old))
 
     def _copy(self, node: Placed) -> Placed:
-        """The copy of a node in the draft."""
+        """Find the copy of a node in the draft."""
         place = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
         text = ast.unparse(node)
         for one in ast.walk(self.draft.tree):
@@ -243,7 +245,7 @@ class _Writer:
     # -- reads
 
     def _at(self, one: Box, use: Use, loading: Loading, first: str) -> str:
-        """The index of a read in a tile."""
+        """Write the index of a read in a tile."""
         texts = []
         for form, side, written in zip(use.indices, one.sides, use.written, strict=True):
             if written is not None:
@@ -263,5 +265,5 @@ class _Writer:
 
 
 def _at_place(lines: Sequence[str], place: ast.stmt) -> list[ast.stmt]:
-    """Statements from their lines, put where another one is."""
+    """Parse lines to statements, and place them where another one is."""
     return [at(statement, place) for statement in module("\n".join(lines)).body]

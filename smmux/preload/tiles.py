@@ -1,4 +1,4 @@
-"""The bytes that an access touches in a block: its polynomial, evaluated for the threads and iterations of a launch."""
+"""Works out the bytes that an access touches in a block: its polynomial, for all threads and iterations of a launch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Linear:
 
     @property
     def fixed(self) -> bool:
-        """Whether it is one number."""
+        """Whether it is one number in all threads, blocks and iterations."""
         return not (any(self.block) or any(self.thread) or self.loops)
 
 
@@ -56,7 +56,7 @@ class _Test:
     symbols: tuple[Symbol, ...]
 
     def trips(self, start: Numbers) -> Numbers | None:
-        """Iterations by the value of the start; None if it does not tell."""
+        """Count the iterations for a value of the start; None if the start does not tell."""
         step, first = self.step, int(self.entered)
         if self.relation == "ne":
             times, rest = np.divmod(-start, step)
@@ -69,7 +69,7 @@ class _Test:
 
 
 class Tiles:
-    """The tiles of one launch. values: the polynomials of its kernel."""
+    """Works out the tiles of one launch. values: the polynomials of its kernel."""
 
     def __init__(self, values: Polynomials) -> None:
         self.values = values
@@ -78,7 +78,7 @@ class Tiles:
         self._tests: dict[int, list[_Test] | Opaque] = {}
 
     def linear(self, value: Polynomial) -> Linear:
-        """A polynomial that is linear in what varies. Raises Opaque for any other."""
+        """Return a polynomial as a linear form of what varies. Raises Opaque if it is none."""
         constant, block, thread = 0, [0, 0, 0], [0, 0, 0]
         loops: dict[int, int] = {}
         for monomial, coefficient in self.values.numbers(value):
@@ -98,11 +98,11 @@ class Tiles:
         return Linear(constant, (moving[0], moving[1], moving[2]), (thread[0], thread[1], thread[2]), _items(loops))
 
     def unclamped(self, value: Polynomial) -> Polynomial:
-        """A polynomial without its clamps, whose tile holds what it has with them. Raises Opaque if it may not.
+        """Take the clamps off a polynomial, if its tile still holds all that is read. Raises Opaque if it may not.
 
-        What a clamp holds at its limit reads what another thread of the block reads, if the block has one whose index
-        is the limit: every block has where the clamp's form has all values between its ends, and ends beyond it. All
-        threads have to have the same iterations.
+        A thread whose index is clamped to the limit reads the element at the limit. That is in the tile if some thread
+        of the block has the limit as its own index: so it is in every block if the form under the clamp takes all
+        values between its ends, and its ends lie beyond the limit. All threads must make the same iterations.
         """
         for symbol in value.symbols:
             clamp = self.values.clamps.get(symbol) if isinstance(symbol, Reg) else None
@@ -119,7 +119,7 @@ class Tiles:
         return value
 
     def _reaches(self, form: Linear, clamp: Clamp) -> bool:
-        """Whether a form has all values between its ends, and they reach to the limit in every block."""
+        """Tell whether a form takes all values between its ends, and reaches the limit in every block."""
         counts = [(abs(c), n) for c, n in zip(form.thread, self.block, strict=True)]
         if form.loops:
             return False
@@ -135,8 +135,10 @@ class Tiles:
         return low + sum(max(move, 0) for move in moves) <= clamp.limit
 
     def tile(self, index: Linear, unit: int, width: int, around: Sequence[int] = ()) -> Tile:
-        """The bytes of accesses of `width` bytes at an index in elements of `unit` bytes; around: the loops in which it
-        stands, which may have no iterations. Raises Opaque."""
+        """Return the bytes of accesses of `width` bytes at an index in elements of `unit` bytes. Raises Opaque.
+
+        around: the loops in which the access stands, which may have no iterations.
+        """
         try:
             return self._tile(index, unit, width, around)
         except TooMany:
@@ -160,7 +162,7 @@ class Tiles:
         return Tile(moved, runs)
 
     def lowest(self, value: Polynomial) -> int:
-        """The smallest value that a polynomial has in the launch; 0 if it has none. Raises Opaque."""
+        """Return the smallest value of a polynomial in the launch; 0 if it takes none. Raises Opaque."""
         linear = self.linear(self.unclamped(value))
         runs = self.tile(linear, 1, 1).runs
         moves = (c * (n - 1) for c, n in zip(linear.block, self.grid, strict=True))
@@ -174,15 +176,17 @@ class Tiles:
             raise Opaque("numbers that 32 bits do not hold")
 
     def symbols(self, index: Linear) -> dict[Symbol, None]:
-        """What the iterations of the loops that an index depends on are made of."""
+        """Return the symbols from which the iterations of the loops that an index depends on are computed."""
         fixed, varying = self.trips(index)
         return {symbol: None for at in (*fixed, *varying) for test in self.tests(at) for symbol in test.symbols}
 
     # -- loops
 
     def trips(self, index: Linear, around: Sequence[int] = ()) -> tuple[dict[int, int], list[int]]:
-        """The iterations of the loops that an index depends on, and of those around it that can be counted, where they
-        are one number, and the other loops, outer ones first."""
+        """Divide the loops that an index depends on, and those around it, into counted ones and others.
+
+        The counted ones come with their iterations, where these are one number; the others come outer ones first.
+        """
         fixed: dict[int, int] = {}
         varying: dict[int, None] = {}
         work = [place for place, _ in index.loops] + [place for place in around if self._counted(place)]
@@ -202,18 +206,18 @@ class Tiles:
         return fixed, sorted(varying)
 
     def trips_of(self, place: int) -> tuple[dict[int, int], list[int]]:
-        """The iterations of one loop, as of those of an index that depends on it. Raises Opaque."""
+        """Return the iterations of one loop, as for an index that depends on it. Raises Opaque."""
         return self.trips(Linear(0, (0, 0, 0), (0, 0, 0), ((place, 1),)))
 
     def _counted(self, place: int) -> bool:
-        """Whether the iterations of a loop, and of those that its count depends on, can be counted."""
+        """Tell whether the iterations of a loop, and of those that its count depends on, can be counted."""
         try:
             return all(self._counted(other) for test in self.tests(place) for other, _ in test.start.loops)
         except Opaque:
             return False
 
     def tests(self, place: int) -> list[_Test]:
-        """The conditions that count a loop's iterations, the same in all blocks. Raises Opaque if there is none."""
+        """Return the conditions that count a loop's iterations, the same in all blocks. Raises Opaque if none do."""
         found = self._tests.get(place)
         if found is None:
             try:
@@ -257,7 +261,7 @@ class Tiles:
         return None if backwards else test
 
     def _enumerated(self, index: Linear, varying: list[int]) -> Numbers:
-        """The index of every thread in every iteration of loops whose trip counts differ, without the block's part."""
+        """Return the index, less the block's part, for every thread and iteration of loops whose trip counts differ."""
         axes = np.meshgrid(*(np.arange(n, dtype=np.int64) for n in self.block), indexing="ij")
         known: dict[object, Numbers] = {("thread", k): axis.ravel() for k, axis in enumerate(axes)}
         for place in varying:
@@ -272,12 +276,12 @@ class Tiles:
 
 
 def _share(one: Linear, other: Linear) -> bool:
-    """Whether two forms vary together within a block."""
+    """Tell whether two forms vary together within a block."""
     return any(a and b for a, b in zip(one.thread, other.thread, strict=True))
 
 
 def _at(value: Linear, known: dict[object, Numbers], count: int) -> Numbers:
-    """A form at places; of a loop that is not among them, in its first iteration."""
+    """Evaluate a form at places; a loop that is not among them is in its first iteration."""
     size = len(next(iter(known.values()))) if known else count
     total = np.full(size, value.constant, dtype=np.int64)
     for k, coefficient in enumerate(value.thread):
@@ -289,7 +293,7 @@ def _at(value: Linear, known: dict[object, Numbers], count: int) -> Numbers:
 
 
 def _least(tests: list[_Test], starts: list[Numbers]) -> Numbers:
-    """The iterations that all conditions leave."""
+    """Return how many iterations all conditions leave."""
     counts = [count for test, start in zip(tests, starts, strict=True) if (count := test.trips(start)) is not None]
     if not counts:
         raise Opaque("an unknown trip count")
