@@ -48,7 +48,7 @@ def element(array: str, *index: ast.expr, store: bool = False) -> ast.Subscript:
 
 
 def shell(node: Compound) -> Compound:
-    """A branch or loop with nothing in it; its head is a copy, since what changes a tree must find each node once."""
+    """Make an empty branch or loop with a copied head: a node that stands twice in a tree would be changed twice."""
     made = copy.copy(node)
     made.body, made.orelse = [], []
     return copy.deepcopy(made)

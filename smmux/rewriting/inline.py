@@ -1,4 +1,4 @@
-"""Device functions that declare or access shared arrays, or have barriers, written out at their calls."""
+"""Writes out, at their calls, device functions that declare or access shared arrays, or have barriers."""
 
 from __future__ import annotations
 
@@ -219,7 +219,9 @@ class Inliner:
         return {name: by_name[name] for name in names}
 
     def kept(self, node: ast.stmt, value: ast.Name, function: FunctionSource, used: set[str]) -> ast.Name | None:
-        """The variable of the caller that the value is assigned to, if the one that a function returns can be that."""
+        """Return the caller's variable for the value, if the function can use it in the place of the variable that it
+        returns.
+        """
         target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
         others = used | names_in(*function.node.body) - {value.id} | self.around
         return target if isinstance(target, ast.Name) and target.id not in others else None

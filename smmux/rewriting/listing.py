@@ -1,7 +1,7 @@
-"""A kernel as a complete Python file: imports, captured constants, device functions, the kernel itself.
+"""Writes a kernel as a complete Python file: imports, captured constants, device functions, the kernel itself.
 
-The file needs Numba and nothing of smmux. Names are kept; where two functions mean different things by a global name,
-the later one gets another. So are the spelling and the comments of statements that no pass has changed.
+The file needs Numba and nothing of smmux. Names are kept, and so are the spelling and the comments of statements that
+no pass has changed; where two functions mean different things by a global name, the later one gets another.
 """
 
 from __future__ import annotations

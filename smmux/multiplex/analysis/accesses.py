@@ -73,8 +73,8 @@ class Called:
 class Piece:
     """A statement, and what it does.
 
-    uniform: all threads of a block that get here take the same way through it, and its head loads nothing shared, so
-    that borders may be placed within.
+    uniform: all threads of a block that get here take the same way through it, and its head loads nothing shared; so
+    borders of regions may be placed inside.
     """
 
     node: ast.stmt

@@ -1,8 +1,8 @@
 """Dataflow along control, forward or backward, until nothing changes any more; and where shared arrays are in use.
 
-A state is a set of what can be so in one way or another; where ways come together, it is that of either. A client says
-what a single event does to it. Where control does not come, nothing is so. Contents of shared arrays matter where they
-have been stored, and are loaded before others replace them.
+A state is the set of all that may hold; where two paths meet it is the union of theirs. A client says what a single
+event does to a state. A place that control never reaches has the empty state. Contents of shared arrays matter where
+they have been stored, and are loaded before others replace them.
 """
 
 from __future__ import annotations
@@ -181,7 +181,9 @@ class Places:
 
 
 def places(body: Block, whole: frozenset[Piece] = frozenset()) -> Places:
-    """Where arrays of a kernel are in use, if these statements, and those whose ways disagree, count as one piece."""
+    """Find where arrays of a kernel are in use, if these statements, and those whose sides disagree, count as one
+    piece.
+    """
     needed, stored = _Needed(), _Stored()
     needed.sequence(body.pieces, frozenset())
     stored.sequence(body.pieces, frozenset())
@@ -195,7 +197,7 @@ def places(body: Block, whole: frozenset[Piece] = frozenset()) -> Places:
 
 
 def _torn(found: Places, block: Block, i: int, piece: Piece) -> bool:
-    """True for a statement whose ways in, or whose ways out, are in different states."""
+    """True for a statement that is entered, or left, by paths with different states."""
     if piece.loops:
         around, inside = found.open_at_test(piece), found.open(piece.blocks[0], 0)
         broken = any(jump.kind == "break" for jump in escaping(piece.blocks[0].pieces))

@@ -190,9 +190,9 @@ def value_of(store: ast.AST, name: str) -> ast.expr | None:
 
 
 def single_values(source: FunctionSource, tree: ast.AST) -> dict[str, ast.expr]:
-    """Variables that one plain assignment of a function gives their only value, with that expression.
+    """Find the variables that a function assigns exactly once, plainly, and the expression that each is assigned.
 
-    A value that a variable which changes goes into is not the same everywhere, and is left out.
+    An expression that uses a variable with several assignments may mean different values, and is left out.
     """
     stores = assignments(tree)
     once = {name: value_of(nodes[0], name) for name, nodes in stores.items() if len(nodes) == 1}
@@ -235,7 +235,7 @@ class Linear:
 
 
 def _plus(total: ast.expr | None, term: ast.expr | None, factor: int) -> ast.expr:
-    """total + factor * term, or + factor; built as a tree, so that whoever writes it knows where parentheses belong."""
+    """Build total + factor * term, or total + factor, as a tree, so that the printer sets parentheses."""
     size = abs(factor) if total is not None else factor
     if term is None:
         part: ast.expr = ast.Constant(size)

@@ -21,11 +21,12 @@ LOAD, STORE = False, True
 Path = tuple[ast.Call, ...]  # the calls that lead to a function
 
 RULES: dict[type[ast.AST], Callable[..., Any]] = {}
-"""How each class of syntax node is walked over: expressions give a fact, statements fill in what they do."""
+"""The rule for each class of syntax node: for an expression it returns a fact, for a statement it records what it does.
+"""
 
 
 def rule(*nodes: type[ast.AST]) -> Callable[[Rule], Rule]:
-    """Register what walks over expressions, (frame, node), or statements, (frame, node, piece), of these classes."""
+    """Register the rule for expressions, (frame, node), or for statements, (frame, node, piece), of these classes."""
 
     def register(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(nodes, function))
@@ -130,13 +131,13 @@ class Frame:
         return block
 
     def assign(self, name: str, fact: Fact) -> None:
-        """A definition of a variable; where only some threads get to it, it differs between threads."""
+        """Define a variable; if only some threads get here, it then differs between threads."""
         if self.reasons and fact.uniform:
             fact = Fact(False, fact.arrays, items=fact.items, rank=fact.rank)
         self.widen(name, fact)
 
     def widen(self, name: str, fact: Fact) -> None:
-        """What is known of a variable covers this fact too from now on."""
+        """Widen what is known of a variable, so that it covers this fact too."""
         before = self.scope.facts.get(name)
         after = join(before, fact)
         if after != before:
@@ -214,7 +215,7 @@ class Frame:
             self.touch(array, node, write)
 
     def contents(self, fact: Fact, node: ast.AST, *writes: bool) -> bool:
-        """An array as a whole, loaded or what else is done to it; True if all threads of a block get the same."""
+        """Record that an array is loaded, or otherwise used, as a whole; True if all threads get the same."""
         arrays = sorted(fact.arrays, key=lambda a: (a.space, a.name)) if fact.array else []
         touched = [self.touch(array, node, write) for write in writes or (LOAD,) for array in arrays]
         return fact.uniform and all(touched)

@@ -1,7 +1,7 @@
 """Loads of shared arrays between barriers where nothing is stored: equal indices give equal values in all threads.
 
-Such is the condition of `while error[0] > limit:` behind a barrier. Between two barriers threads go on at their own
-pace, so any store from the barrier before to the barrier behind counts, whichever side of a condition it is on.
+An example is the condition of `while error[0] > limit:` behind a barrier. Between two barriers threads run at their own
+pace, so a load is quiet only if no store stands between the barrier before it and the barrier behind it, on any path.
 """
 
 from __future__ import annotations

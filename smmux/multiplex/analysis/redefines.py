@@ -1,14 +1,14 @@
-"""Redefines: the stores that replace what a shared array held before, so that it is not in use in front of them.
+"""Finds redefines: stores that replace what a shared array held, so that the array is not in use before them.
 
-A store begins a define of an array if what was stored before has been used, and nothing has been loaded since the last
-barrier; the stores that follow up to the next load belong to it. A define replaces the contents unless it leaves
-elements as another define of the same array stored them: a loop that writes the inside of a tile anew needs the halo
-that was stored in front of it. It is enough if it stores to all places, by their text, that any other does; or if what
-is loaded until the next define is found to lie in what it stores (`Coverage`).
+A define of an array is a run of stores up to the next load. It begins with a store behind a barrier, with no load in
+between, if the contents before have been used. It replaces the contents unless later loads need elements from an
+earlier define: a loop that rewrites the inside of a tile still needs the halo stored before. Two things prove that it
+replaces them: it stores to every place, by its text, to which any other define stores; or all that is loaded until the
+next define lies in what it stores (`Coverage`).
 
-Two accesses with the same text go to the same places, whenever they are executed. Such an index is made of constants,
-indices of the thread, sizes, arguments of the kernel, variables that are assigned once from nothing else, and counters
-of loops without barriers, whose heads belong to the text.
+Places are compared by text, which needs indices that always mean the same. Such an index is made of constants, indices
+of the thread, sizes, arguments of the kernel, variables that are assigned once from nothing else, and counters of loops
+without barriers, whose heads belong to the text.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def _joined(*ways: Firsts) -> Firsts:
 class _Defines:
     """The defines of all arrays, followed along the kernel until nothing changes.
 
-    found: by the first store. others: stores that belong to no define, as they follow a load; updates of elements only
-    where these are known. first: stores that begin a define. partial: those of defines that are not enough. unread,
-    held: what a loop hands from one trip to the next.
+    found: defines by their first store. others: stores that follow a load and so belong to no define; updates of
+    elements only where the elements are known. first: stores that begin a define. partial: the first stores of defines
+    that do not replace everything. unread, held: what a loop hands from one trip to the next.
     """
 
     def __init__(self, analysis: Analysis) -> None:
@@ -92,7 +92,7 @@ class _Defines:
         self.partial: set[Touch] = set()
 
     def again(self) -> bool:
-        """Follow the defines once more; whether that was necessary."""
+        """Follow the defines once more. True if something new was found."""
         self.found: dict[Array, dict[Touch, Define]] = defaultdict(dict)
         self.others: dict[Array, Define] = {}
         self.first: set[Touch] = set()
@@ -135,7 +135,7 @@ class _Defines:
                 self.sequence(event.events if isinstance(event, Piece) else event.body, state)
 
     def loop(self, loop: Loop, state: _State) -> None:
-        """A loop, once: what it hands on to the next trip is known the next time."""
+        """Walk over a loop once; what it hands to its next trip is used when the loop is walked over again."""
         read, entry = set(state.read), state.held
         trip = [*loop.body, *loop.again]
         synchronised = any(barriers(trip))
@@ -191,8 +191,8 @@ class _Defines:
             define.stores.append(self.access(site, node.slice if direct else None, loops))
 
     def other_store(self, array: Array, base: ast.expr, index: ast.expr, site: Site, update: bool) -> None:
-        """A store that follows a load: no define, but what it stores must be replaced by one too. An update of what a
-        define stored lies where that did.
+        """Note a store that follows a load. It is no define, but a later define must replace what it stores too. An
+        update of elements lies where the define that stored them does.
         """
         text = place_text(site, index, site, self.synchronised)
         certain = text is not None and _is_array(site.scope, base, array)

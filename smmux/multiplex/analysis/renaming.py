@@ -1,6 +1,6 @@
-"""One name per variable: a kernel that is refused as written gets another try with its variables under own names.
+"""Gives each variable a name of its own, so that a kernel that is refused as written gets another try.
 
-What is known of a variable goes by its name and covers all its assignments. So a loop counter that was something else
+Facts belong to names and cover all assignments to a name. So a loop counter whose name was used for something else
 before can seem to differ between threads, though it does not. The definitions that can reach a use together, a web, are
 one variable; each web of a name can have a name of its own.
 """
@@ -29,7 +29,9 @@ Pass = TypeVar("Pass", bound=Callable[..., Any])
 
 
 def or_renamed(function: Pass) -> Pass:
-    """A pass, its first argument a kernel, that has a second try at what it refuses; if in vain, the first error."""
+    """Let a pass over a kernel try again with separate names if it refuses the kernel; if it refuses again, raise the
+    first error.
+    """
 
     @functools.wraps(function)
     def either(kernel: Kernel, *arguments: Any, **options: Any) -> Any:
@@ -46,7 +48,9 @@ def or_renamed(function: Pass) -> Pass:
 
 
 def _apart(function: Kernel, known: dict[Kernel, Kernel]) -> Kernel:
-    """A function with its webs, and those of its device functions, apart; the same one if each name is one variable."""
+    """Give each web of a function and of its device functions a name; return the function itself if each name is one
+    web.
+    """
     if function not in known:
         known[function] = function  # a recursive one stays as it is
         source = separated(function.definition)
@@ -77,7 +81,7 @@ SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
 
 
 def separated(source: FunctionSource) -> FunctionSource:
-    """A function with its webs apart: the first of a name keeps it. The same one if there is nothing to rename."""
+    """Give each web of a function a name, the first the old one; return the function itself if nothing changes."""
     tree = copy.deepcopy(source.node)
     if not _plain(tree.body):
         return source

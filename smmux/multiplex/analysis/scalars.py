@@ -1,4 +1,4 @@
-"""What statements do to variables and per-thread arrays: which they assign, which they need from before."""
+"""Finds which variables and per-thread arrays statements assign, and which they need from before."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class _Needed(Backward[str]):
 
 
 def exposed(source: FunctionSource, body: Iterable[ast.stmt]) -> set[str]:
-    """Variables whose values from before are needed: read before they are assigned on every way."""
+    """Find the variables that statements read, on some path, before they assign them."""
     return set(_Needed().sequence(Mentions(source).block(body), frozenset()))
 
 
@@ -173,7 +173,7 @@ Flow = tuple[set[str], set[str]]  # variables that change together, and those th
 
 
 def closure(seeds: Collection[str], flows: Collection[Flow]) -> set[str]:
-    """All variables that some change, and those that these change in turn."""
+    """Return all variables that the given ones influence, directly or through others."""
     found, known = set(seeds), -1
     while known != (known := len(found)):
         found.update(*(changed for changed, used in flows if used & found))
@@ -181,7 +181,7 @@ def closure(seeds: Collection[str], flows: Collection[Flow]) -> set[str]:
 
 
 def fed_by(source: FunctionSource, body: list[ast.stmt], seeds: Collection[str]) -> set[str]:
-    """Variables and per-thread arrays into which values of the seeds go, or that are assigned where these decide."""
+    """Return the variables and per-thread arrays that the seeds flow into, or whose assignment the seeds decide on."""
     return closure(seeds, list(_flows(source, body))) - set(seeds)
 
 

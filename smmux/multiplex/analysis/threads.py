@@ -1,9 +1,9 @@
-"""Values of integer expressions in each thread of a block, where the kernel alone decides them, and what they say of
-arrays: whether what is loaded lies in what was stored.
+"""Evaluates integer expressions in each thread of a block, where the kernel alone decides them, to tell whether all
+that is loaded from an array was stored there.
 
 The values are made of constants, `threadIdx.x`, counters of loops with constant ranges, variables that are assigned
-once, parameters of device functions, and what functions without branches return. What holds must do so for all numbers
-of threads with which the kernel stays within the array and loads nothing but what it stored.
+once, parameters of device functions, and what functions without branches return. An answer must hold for every number
+of threads with which the kernel stays within the array and loads only what it stored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Numbers = NDArray[np.int64]
 
 
 class UnknownError(Exception):
-    """An expression whose values cannot be told before the kernel runs, or may not be the same the next time."""
+    """The values of an expression cannot be told before the kernel runs, or may change from one time to the next."""
 
 
 def per_thread(analysis: Analysis, node: ast.expr) -> Numbers:
@@ -186,7 +186,7 @@ class Coverage:
 
 
 def _first(accesses: Sequence[Numbers], size: int, most: int) -> Numbers:
-    """The least block, by its number of threads, that accesses each element; more than any if none does."""
+    """Return, for each element, how many threads a block needs to access it; more than any has if none does."""
     first = np.full(size, THREADS + 1, np.int64)
     for numbers in accesses:
         own = numbers[:most]
@@ -195,7 +195,7 @@ def _first(accesses: Sequence[Numbers], size: int, most: int) -> Numbers:
 
 
 def _lacking(wanted: Numbers, had: Numbers, most: int) -> NDArray[np.bool_]:
-    """Of the blocks of 1 to `most` threads, those that want an element which they have not."""
+    """Return which blocks, of 1 to `most` threads, load an element that they have not stored."""
     steps = np.zeros(THREADS + 2, np.int64)
     lacking = wanted < had
     np.add.at(steps, wanted[lacking], 1)

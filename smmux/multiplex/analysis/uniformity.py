@@ -329,7 +329,7 @@ def branch(frame: Frame, node: ast.If, piece: Piece) -> None:
 
 @rule(ast.For, ast.While)
 def loop(frame: Frame, node: ast.For | ast.While, piece: Piece) -> None:
-    """for and while; the same number of times in all threads, or not."""
+    """Walk over for and while, which make the same number of trips in all threads, or not."""
     loaded: list[Fact] = []
     if isinstance(node, ast.For):
         uniform, item, always = iterated(frame, node.iter, loaded)

@@ -1,4 +1,5 @@
-"""What only the lockstep of a warp orders: a load and a store of one element by two threads, without a barrier between.
+"""Finds what only the lockstep of a warp orders: a load and a store of one element by two threads without a barrier
+between.
 
 What is found here is certain: indices and conditions are known in each thread. A kernel can count on lockstep in ways
 that are not seen here; the race check of a launch warns of these.
@@ -22,7 +23,7 @@ WARP = 32
 
 
 def torn_pair(analysis: Analysis, threads: int, n: int) -> tuple[Touch, Touch] | None:
-    """Two accesses in lockstep by threads of one warp that n blocks, put together, have in two; None if none is seen.
+    """Find two accesses ordered by lockstep whose threads share a warp now, but not once n blocks are put together.
 
     threads: of a block, which is one-dimensional.
     """

@@ -1,6 +1,6 @@
 """Arrays as a whole: what loops run over, and what is given to a function or has a method called.
 
-What is not known to leave the elements alone loads and stores them.
+Whatever is not known to leave the elements alone counts as loading and storing them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def method(frame: Frame, node: ast.Call, name: str, owner: Fact) -> Fact:
 
 
 def iterated(frame: Frame, node: ast.expr, loaded: list[Fact]) -> tuple[bool, Fact, bool]:
-    """What a for loop runs over: is the number of trips uniform, what is an item, does every block make a trip.
+    """Tell of what a for loop runs over: whether the number of trips is uniform, the fact of an item, and whether there
+    is always a trip.
 
     loaded: gets arrays of which each trip loads an element.
     """

@@ -1,12 +1,12 @@
-"""Global loads moved in front of a region: they wait in registers.
+"""Moves global loads in front of a region; the values wait in registers.
 
 `stage` takes those that feed the first defines: `tile[r, t] = a[row + r, t]` becomes a load to a register before the
 region and a store within. Loops of constant length are split in two, with an array per thread between them. Nothing is
 moved over a barrier of the source, over a store to global memory (arrays may alias) or over a change of what it needs;
 what cannot be moved stays as it is.
 
-`peel` takes those of a loop's first iterations (Section 4.2, Histogram): a region that begins with a loop over values
-loaded one by one leaves the other virtual block nothing to do meanwhile.
+`peel` moves the loads of a loop's first iterations (Section 4.2, Histogram): if a region begins with a loop that loads
+values one by one, the other virtual block would have nothing to do meanwhile.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Part of a shared array is a block's own for good, the rest it has while it uses it (Sections 4.3 and 5).
+"""Divides a shared array: a block keeps one part to its end, and has the other part only while it uses it (Sections 4.3
+and 5).
 
-CO-HW allocates the public part for its region. CO-VTB puts thread blocks together: the private part is there once for
-each of them, the public one once, and they have it in turns. Both divide the array in the same way, by its leading
-index.
+CO-HW allocates the public part for its region. CO-VTB puts thread blocks together: each has a private part of its own,
+and they take turns with one public part. Both divide the array in the same way, by its leading index.
 
-Before the region of the public part go all accesses to the private part, and defines of the public part whose values
-can wait in registers. The region begins with those values and the accesses to the public part; what accesses both parts
-follows and asks the index each time. Other shared arrays of a kernel are public as a whole.
+All accesses to the private part move in front of the region of the public part, and so do defines of the public part
+whose values can wait in registers. The region begins by storing those values, then come the accesses to the public
+part. Statements that access both parts come last, and test the index each time. Other shared arrays of a kernel are
+public as a whole.
 """
 
 from __future__ import annotations
@@ -88,10 +89,10 @@ def co_vtb(
 ) -> VirtualKernel:
     """The kernel with n of its thread blocks put together into one, and a shared array in two parts.
 
-    Leading indices below `private` are there for each virtual block, and all use theirs at once; the others are there
-    once, and virtual blocks have them in turns, while values for them wait in registers. A block needs n private parts
-    and one public part; of further shared arrays it needs those of one block, had in turns too. The result is launched
-    with its `geometry(grid, block)`, and its `source` runs under Numba.
+    Each virtual block has rows of its own below `private`, and all use them at once. The other rows exist once; virtual
+    blocks take turns with them, while values for them wait in registers. A block so needs n private parts and one
+    public part; further shared arrays exist once, and are used in turns too. The result is launched with its
+    `geometry(grid, block)`, and its `source` runs under Numba.
 
     array, private, shape, interleaved, threads: as for `co_hw`; threads are those of the baseline's block. n, grid,
     block: as for `vtb`.

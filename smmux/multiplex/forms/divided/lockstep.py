@@ -1,8 +1,9 @@
-"""A statement whose accesses can go to both parts of an array, in the order of a warp in lockstep: all threads load,
-then all store.
+"""Writes statements whose accesses can go to both parts of an array, in the order of a warp in lockstep: all threads
+load, then all store.
 
-The part that an index asks for is found by `if ... else`, of which some threads of a warp execute one side before the
-others execute the other. So what a statement stores waits in variables, and only the stores stand under conditions.
+An `if ... else` on the index chooses the part. Some threads of a warp execute one side before the others execute the
+other, so loads under it could see stores of the same statement. Therefore all values wait in variables, and only the
+stores stand under the condition.
 """
 
 from __future__ import annotations

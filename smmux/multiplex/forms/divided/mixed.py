@@ -1,4 +1,4 @@
-"""Statements that access both parts of a divided array: they ask the index each time."""
+"""Writes statements that access both parts of a divided array, and test the index each time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Mixed:
         return [*first, *self.either(node, bounds, together)]
 
     def whole(self, node: ast.stmt) -> bool:
-        """Whether some threads can execute a branch or loop that stores to the array, and then the others."""
+        """Tell whether some threads may go through a branch or loop that stores to the array before the others do."""
         stores = any(use.stores for use in self.uses.of(node))
         return stores and self.parts.common_lead(node) is not None and not (self.meets(node) or self.conflicts(node))
 

@@ -1,8 +1,8 @@
 """An array in two parts by its leading index: which part an access goes to, and statements restricted to one part.
 
-A statement is restricted by its leaves: simple statements, or whole loops all of whose accesses go to one part in each
-iteration. A leaf with accesses is executed for its part alone, one without for both. What comes out of the array must
-not go from one leaf to another, since the other one may be executed for the other part.
+Restricting a statement to a part drops some of its leaves: simple statements, or whole loops whose accesses all go to
+one part in each iteration. A leaf that accesses the array stays for its part alone; one that does not stays for both.
+No leaf may need a value that another one loaded from the array, since that one may be dropped.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Parts:
         return [first], node
 
     def unsigned(self, index: ast.expr) -> Scalar | None:
-        """The unsigned type that something is written with which goes into an index."""
+        """Return the unsigned type with which an index, or part of one, is written."""
         if isinstance(index, ast.BinOp):
             return self.unsigned(index.left) or self.unsigned(index.right)
         found = self.source.resolve(index.func) if isinstance(index, ast.Call) else None
@@ -135,7 +135,8 @@ class Parts:
     # -- restriction to a part
 
     def restricted(self, node: ast.stmt, bounds: Bounds) -> tuple[list[ast.stmt], list[ast.stmt], set[str]]:
-        """A statement for each part, without what goes to the other one, and the variables that are right in one alone.
+        """Restrict a statement to each part. Returns both statements, and the variables that are right in only one of
+        them.
 
         Raises `NotDivisibleError`.
         """
@@ -184,7 +185,7 @@ class Parts:
         return [made]
 
     def leaf(self, node: ast.stmt, one_sided: set[str]) -> None:
-        """A statement not executed, or not all of it, for the other part: it hands on no variables, leads nowhere."""
+        """Check a leaf that is dropped, at least in part, for the other part: no other may need its variables or jumps."""
         if leaving(self.source, [node]) - {"return"}:
             raise NotDivisibleError
         self.refuse_handed(node, one_sided)

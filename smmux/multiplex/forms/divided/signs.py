@@ -1,7 +1,7 @@
-"""Leading indices that are negative count from the end of the whole array, not of one of its parts.
+"""Rewrites negative leading indices: they count from the end of the whole array, not of one of its parts.
 
 An index in which something is subtracted, and that is not certainly positive, is written so that it counts from the
-beginning. One that comes from data alone is taken as it is: it stands for a row.
+beginning. An index that comes from data alone stays as it is, and is taken for the number of a row.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The region of a divided array in two streams: one for the private part, and behind it one for the public part.
+"""Writes the region of a divided array as two streams: first one for the private part, then one for the public part.
 
-As many statements as possible from the region's beginning go into both streams, each restricted to its part; what
-accesses both parts at once, stores to global memory or cannot be divided follows them and asks the index each time.
-Registers have to be right in both streams: computations are repeated in the second one unless their results are still
-there, and what it needs from before the region is saved or computed again.
+From the beginning of the region, as many statements as possible go into both streams, each restricted to the stream's
+part. Statements that access both parts at once, store to global memory or cannot be divided come behind the streams,
+and test the index each time. Registers must be right in both streams: the second one repeats computations whose results
+are gone, and variables that it needs from before the region are saved or computed again.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class Streams:
     # -- registers
 
     def drop_repeated(self) -> None:
-        """Leave out computations whose results are still there: nothing else changes them, or needs what was before."""
+        """Leave out repeated computations whose results are still in their variables, if nobody needs older ones."""
         counts = Counter(name for w in self.writes for name in w)
         for i, again in self.repeated:
             needed = {n for j, s in self.after if j < i for n in exposed(self.source, [s])}
@@ -200,8 +200,8 @@ class Streams:
     def to_restore(self, restored: frozenset[str] = frozenset()) -> frozenset[str]:
         """Variables that the second stream needs from before the region; restored: those known of so far.
 
-        Follows which statement has assigned the value that a variable has in the second stream. At first that is what
-        the first stream has left, or, if it is restored, the value from before the region.
+        Track which statement assigned the value that a variable has in the second stream. The stream begins with what
+        the first one has left, or, for a restored variable, with the value from before the region.
         """
         source = self.source
         last = {name: i for i, names in enumerate(self.writes) for name in names}

@@ -1,4 +1,5 @@
-"""How a kernel uses an array by its elements: `array[index]`, or `add(array, index, value)` for an atomic operation.
+"""Finds and rewrites the uses of an array's elements: `array[index]`, or `add(array, index, value)` for an atomic
+operation.
 
 Before an array is divided, all uses are written with all their indices, and the one by which it is divided is put in
 front. Some kernels interleave rows: word k of a lane of StoreGPU's messages is at `first + 32 * k`, where `first` steps
@@ -95,8 +96,8 @@ class Uses:
         return (use for use in found if use is not None)
 
     def changed(self, node: Node, change: Callable[[Use, Use], ast.expr]) -> Node:
-        """A copy of a tree with something else for each use; change: makes it of the use and its copy, in whose
-        indices all has been changed.
+        """Copy a tree, replacing each use. change: makes the replacement from the use and its copy, whose indices have
+        been replaced already.
         """
         made = copy.copy(node)
         for name, value in ast.iter_fields(node):
@@ -161,8 +162,8 @@ def elements_only(source: FunctionSource, tree: ast.FunctionDef, arrays: Mapping
 
 
 def acting_first(analysis: Analysis, names: Names, tree: ast.AST, arrays: Collection[str]) -> None:
-    """Compute indices that do more than compute, such as `queue[add(length, 0, 1)] = x`, in front, in place: what
-    divides an array evaluates them several times.
+    """Move indices with side effects, as in `queue[add(length, 0, 1)] = x`, to statements in front, in place, since a
+    divided array evaluates an index several times.
     """
     source = analysis.source
     uses = Uses(source, arrays)

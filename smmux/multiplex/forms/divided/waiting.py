@@ -1,4 +1,4 @@
-"""Defines of the public part before it is there: the values wait in registers (the paper's Figure 6b, `reg`)."""
+"""Moves defines of the public part in front of its region; values wait in registers (the paper's Figure 6b, `reg`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Loops and conditions with barriers: what decides how often they are met, and what differs between virtual blocks.
+"""Handles loops and conditions with barriers: what decides how often these are met, and what differs between virtual
+blocks.
 
-What decides is computed by all threads, whoever's turn it is. All virtual blocks go through what differs, and some take
-part: where the blocks of a grid share work, as in `for item in range(cuda.blockIdx.x, items, cuda.gridDim.x)`, virtual
-block 0 makes the most trips, and any other loop goes on as long as any virtual block has to.
+All threads compute what decides how often barriers are met, whoever's turn it is. Where a loop or condition differs
+between virtual blocks, all go through it so that all meet its barriers, but only some take part. A loop goes on as long
+as any virtual block needs it; in `for item in range(cuda.blockIdx.x, items, cuda.gridDim.x)` that is virtual block 0,
+which makes the most trips.
 """
 
 from __future__ import annotations
@@ -78,7 +80,9 @@ class Control:
         return True
 
     def clobbered(self, pieces: Sequence[Piece]) -> set[str]:
-        """Variables that all threads assign in the turn of one virtual block, whoever's it is."""
+        """Return the variables that all threads assign in every turn, so that one virtual block overwrites the values
+        of another.
+        """
         names: set[str] = set()
         for piece in pieces:
             if not synchronises(piece):
@@ -101,7 +105,7 @@ def heads(node: ast.stmt) -> list[ast.expr]:
 
 
 def segments(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Pieces by barriers: each that has one alone, runs of others together."""
+    """Group pieces: each with a barrier alone, and runs without barriers together."""
     runs = itertools.groupby(pieces, lambda piece: piece if synchronises(piece) else None)
     return [list(run) for _, run in runs]
 
@@ -275,7 +279,9 @@ class Uneven:
         return replace(way, front=[begin, *way.front])
 
     def strided(self, piece: Piece, node: ast.For, conditions: Conditions) -> Way | None:
-        """A loop whose start alone differs between virtual blocks, by a constant per block: as that of block 0."""
+        """Write a loop of which only the start differs between virtual blocks, by a constant per block, as the loop of
+        block 0.
+        """
         bounds = self.bounds(node)
         if bounds is None or names_in(*bounds[1:]) & self.control.varying:
             return None

@@ -44,7 +44,7 @@ class Merge:
 
     @property
     def excess(self) -> int:
-        """Virtual blocks of the last thread blocks that the baseline's grid does not have."""
+        """How many virtual blocks the last thread blocks have beyond the baseline's grid."""
         return -self.grid[self.grid_axis] % self.n if self.grid else 0
 
     def apply(self, name: str, grid: Size, block: Size) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -140,8 +140,8 @@ class VirtualKernel(Kernel):
     def fitted(self, grid: Size, block: Size) -> VirtualKernel:
         """The same transformation for one grid and block of the baseline.
 
-        Sizes become constants; blocks are put together along a dimension of the grid that is a multiple of n, or there
-        is a guard against those too many.
+        Sizes become constants. Blocks are put together along a dimension of the grid that is a multiple of n; if there
+        is none, the virtual blocks too many take no part, but meet all barriers.
         """
         return self._again(grid=grid, block=block)
 
