@@ -114,7 +114,7 @@ def test_geometry() -> None:
         fitted.geometry(6, 64)
     with pytest.raises(LaunchError, match="made to be launched"):
         fitted.simulate(2, 192, (a,))
-    assert "block_id < 7:" in fitted.source
+    assert "v_turn_id = v_tb_id if block_id < 7 else 3" in fitted.source
 
 
 @pytest.mark.parametrize(("n", "threads", "what"), [(3, 512, "n = 2 fits"), (2, 1024, "no two of them fit")])
@@ -147,3 +147,36 @@ if v_tb_id == 1:
     a[block_id * 64 + v_t_id] = tile[N - 1 - t]"""
     )
     assert body(multiplex.hw(kernel(REVERSE)))  # the passes share no state
+
+
+EXITS = {
+    "of threads": "if i >= a.size - 30:\n        return",
+    "of threads that store": "if i >= a.size - 30:\n        o[i] = -1\n        return",
+    "by what a block loads": "if a[cuda.blockIdx.x] > 3:\n        return",
+    "of all": "if a.size > 5000:\n        return",
+}
+
+
+@pytest.mark.parametrize("exit_", EXITS)
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_blocks_too_many_do_not_ask_whether_to_return(exit_: str, n: int) -> None:
+    """They have no numbers to ask it of; what those return that the grid has is theirs."""
+    made = kernel(f'''
+def k(a, o):
+    """Text."""
+    s = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    {EXITS[exit_]}
+    s[t] = a[i]
+    cuda.syncthreads()
+    o[i] = s[t] + a[i]
+''')
+    a = np.arange(7 * 64, dtype=np.float32)
+    expected, found = np.zeros_like(a), np.zeros_like(a)
+    own = made.simulate(7, 64, (a, expected), check="races")
+    fitted = multiplex.vtb(made, n).fitted(7, 64)
+    result = fitted.simulate(*fitted.geometry(7, 64), (a, found), check="races")
+    np.testing.assert_array_equal(found, expected)
+    kinds = {finding.kind for finding in result.findings or ()}
+    assert kinds == {finding.kind for finding in own.findings or ()} | ({"early-exit"} if "load" in exit_ else set())
+    assert '"""Text."""' not in fitted.source

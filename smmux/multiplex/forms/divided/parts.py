@@ -185,7 +185,7 @@ class Parts:
         return [made]
 
     def leaf(self, node: ast.stmt, one_sided: set[str]) -> None:
-        """Check a leaf that is dropped, at least in part, for the other part: no other may need its variables or jumps."""
+        """Check a leaf that is dropped, at least partly, for one part: no other may need its variables or jumps."""
         if leaving(self.source, [node]) - {"return"}:
             raise NotDivisibleError
         self.refuse_handed(node, one_sided)

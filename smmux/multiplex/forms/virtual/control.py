@@ -56,7 +56,8 @@ class Control:
 
     def common(self, piece: Piece) -> bool:
         """Whether a statement without barriers has to be executed by all threads; refused if it must not be."""
-        return self.declares(piece) or self.assigns(piece)
+        text = isinstance(piece.node, ast.Expr) and isinstance(piece.node.value, ast.Constant)
+        return text or self.declares(piece) or self.assigns(piece)
 
     def declares(self, piece: Piece) -> bool:
         """True for the declaration of an array, or of a view."""

@@ -70,8 +70,9 @@ class Indices:
     """Virtual indices of a kernel, and the functions that have been rewritten to take them.
 
     Names: virtual_block, within the thread block; virtual_thread, within the virtual block; virtual_size, the threads
-    of a virtual block along the axis, if not constant; block_index, of the virtual block in the grid. used: those that
-    the kernel needs.
+    of a virtual block along the axis, if not constant; block_index, of the virtual block in the grid; turn, whose
+    virtual block has its turn, which is virtual_block unless the grid lacks some. used: those that the kernel needs.
+    in_grid: what is true for the virtual blocks that the grid has, if there are others too: those of the last block.
     """
 
     def __init__(self, merge: Merge, names: Names) -> None:
@@ -83,6 +84,11 @@ class Indices:
         self.all = (self.virtual_block, self.virtual_thread, self.virtual_size, self.block_index)
         self.axis, self.grid_axis = AXES[merge.block_axis], AXES[merge.grid_axis]
         self.threads = merge.block[merge.block_axis] if merge.block else None
+        self.turn = self.virtual_block
+        self.in_grid: tuple[str, ...] = ()
+        if merge.excess:
+            self.turn = names.new("v_turn_id", "virtual_turn")
+            self.in_grid = (f"{self.turn} < {merge.n}",)
         self.used: set[str] = set()
         self.functions: dict[FunctionSource, tuple[Kernel, list[str]] | None] = {}
 
@@ -137,14 +143,6 @@ class Indices:
         captured = {**source.captured, **names.added}
         return Kernel(replace(source, node=ast.fix_missing_locations(tree), captured=captured)), extra
 
-    def in_grid(self) -> tuple[str, ...]:
-        """What is true for the virtual blocks that the grid has, if there are others too: those of the last block."""
-        if not self.merge.excess:
-            return ()
-        assert self.merge.grid
-        self.used.add(self.block_index)
-        return (f"{self.block_index} < {self.merge.grid[self.merge.grid_axis]}",)
-
     # -- definitions
 
     def define(self, tree: ast.FunctionDef) -> None:
@@ -163,8 +161,12 @@ class Indices:
             alias.value = at(expression(within), alias)
         elif self.virtual_thread in self.used:
             lines.append(f"{self.virtual_thread} = {within}")
-        if self.block_index in self.used:
+        if self.block_index in self.used or self.merge.excess:
             lines.append(f"{self.block_index} = {n} * {self.module}.blockIdx.{self.grid_axis} + {self.virtual_block}")
+        if self.merge.excess:
+            assert self.merge.grid
+            blocks = self.merge.grid[self.merge.grid_axis]
+            lines.append(f"{self.turn} = {self.virtual_block} if {self.block_index} < {blocks} else {n}")
         tree.body[1:1] = [at(statement(line), tree.body[0]) for line in lines]
 
 

@@ -87,10 +87,20 @@ class Turns:
         for piece in pieces:
             self.refuse_exchange(piece)
         made: list[ast.stmt] = []
-        for common, run in itertools.groupby(pieces, self.control.common):
+        for common, run in itertools.groupby(pieces, lambda piece: self.for_all(piece, conditions)):
             nodes = [copy.deepcopy(piece.node) for piece in run]
             made += nodes if common else self.under(conditions, nodes)
         return made
+
+    def for_all(self, piece: Piece, conditions: Conditions) -> bool:
+        """Whether all threads execute a statement, also those of virtual blocks that the grid lacks.
+
+        These do not come to a `return` that depends on the virtual block: what it asks for is not known of them.
+        """
+        jumps = {jump.kind for jump in escaping(piece.events)}
+        if conditions == self.indices.in_grid and jumps == {"return"} and names_in(piece.node) & self.control.varying:
+            return False
+        return self.control.common(piece)
 
     def refuse_exchange(self, piece: Piece) -> None:
         """A name that is now one array and then another cannot be so for one virtual block alone."""
@@ -197,7 +207,8 @@ class Turns:
 
     def in_turn(self, turn: str, conditions: Conditions) -> Conditions:
         """The conditions in the turn of one of the virtual blocks."""
-        return (f"{self.indices.virtual_block} == {turn}", *conditions)
+        others = (condition for condition in conditions if condition not in self.indices.in_grid)
+        return (f"{self.indices.turn} == {turn}", *others)
 
     def turn_of(self, turn: str, pieces: Sequence[Piece], conditions: Conditions, task: Task | None) -> list[ast.stmt]:
         """A region, by one virtual block, beside a task of the other."""

@@ -117,7 +117,7 @@ def in_turns(draft: Draft, merge: Merge, apart: frozenset[str] = frozenset(), ov
     if shared := control.deciding & {array.name for array in analysis.arrays.values() if array.space in OF_BLOCKS}:
         control = Control(analysis, usage, tainted(draft.source, draft.tree, seeds | shared))
     overlap = Overlap(draft, control) if overlapping else None
-    draft.tree.body[:] = Turns(draft, indices, control, overlap).outside(analysis.body, indices.in_grid())
+    draft.tree.body[:] = Turns(draft, indices, control, overlap).outside(analysis.body, indices.in_grid)
     draft.changed()
     return indices
 
