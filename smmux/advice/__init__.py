@@ -7,8 +7,9 @@
 >>> advice.occupancy.limiter, [scheme.name for scheme in advice.schemes][:3]
 ('shared memory', ['VTB', 'VTB, N = 3', 'VTB, N = 4'])
 
-`schemes` lists the forms of a kernel that are worth a try, `search` simulates them, `copies` gives each run arguments
-of its own, `measures` reads numbers off the runs, `answer` holds what came of it, and `text` says it in sentences.
+`schemes` lists the forms of a kernel, `search` decides which are worth a run, `runs` compiles and simulates them,
+`copies` gives each run arguments of its own, `measures` reads numbers off the runs, `answer` holds what came of it, and
+`text` says it in sentences.
 
 `improvements` says what there is to do about single lines, each an `Improvement`: `sites` are the recorded accesses,
 `layout`, `banks`, `partitions`, `tables` and `barriers` look at them.
