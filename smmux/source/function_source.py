@@ -56,6 +56,7 @@ class FunctionSource:
     apart: frozenset[str] = frozenset()  # names whose versions are variables of their own
     unread: frozenset[str] = frozenset()  # versions that nothing reads
     remade: Callable[[frozenset[str]], FunctionSource] | None = None  # what the pass makes if the types of names change
+    separate: frozenset[str] | None = None  # after that, names whose versions a pass has not mixed
 
     @property
     def name(self) -> str:

@@ -144,6 +144,33 @@ def test_spelled_out() -> None:
         assert first == second
 
 
+def test_names_of_functions_with_barriers_keep_their_type() -> None:
+    """Virtual blocks would mix what they hold, since the function is written out."""
+    text = """
+    def exchanged(s, t, x):
+        y = x & 15
+        s[t] = y
+        cuda.syncthreads()
+        y = s[63 - t] * 0.5
+        cuda.syncthreads()
+        return y
+    """
+    function = from_source(textwrap.dedent(text), GLOBALS, device=True)
+    text = """
+    def k(o, c):
+        s = cuda.shared.array(64, float32)
+        g = cuda.grid(1)
+        o[g] = exchanged(s, cuda.threadIdx.x, c[g])
+    """
+    kernel = from_source(textwrap.dedent(text), {**GLOBALS, "exchanged": function})
+    numbers, found = np.arange(128, dtype=np.int32), np.zeros(128, np.float32)
+    kernel.simulate(2, 64, (found, numbers))
+    np.testing.assert_array_equal(found, (numbers.reshape(2, 64)[:, ::-1].ravel() & 15) * 0.5)
+    made = multiplex.vtb(kernel)
+    with pytest.raises(CompileError, match="changes its type in a device function that has barriers; use two names"):
+        made.simulate(*made.geometry(2, 64), (found, numbers))
+
+
 KERNEL = """
 def k(o, c, n):
     s = cuda.shared.array(64, float32)

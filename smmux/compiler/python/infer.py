@@ -28,6 +28,9 @@ def infer(f: Frame, arguments: dict[str, Anything]) -> Inference:
     while (inference := _remembered(f, arguments)).parted:
         if f.source.remade is not None:
             raise Mixed(inference.parted)
+        if f.source.separate is not None and (mixed := sorted(inference.parted - f.source.separate)):
+            why = "changes its type in a device function that has barriers; use two names"
+            raise f.error(None, f"variable {mixed[0]!r} {why}")
         f.source = apart(f.source, inference.parted)
     return inference
 

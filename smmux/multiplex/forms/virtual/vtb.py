@@ -145,7 +145,8 @@ def _remade(again: partial[VirtualKernel], names: frozenset[str]) -> FunctionSou
     different places of the kernel would hold values of different types in one variable."""
     kernel, *rest = again.args
     made = Kernel(spelled_out(definition_of(kernel), names))
-    return replace(again.func(made, *rest, **again.keywords).definition, remade=None)
+    separate = made.definition.locals
+    return replace(again.func(made, *rest, **again.keywords).definition, remade=None, separate=separate)
 
 
 def _returns(events: Sequence[Event], before: bool, after: bool) -> Iterator[Jump]:
