@@ -205,7 +205,26 @@ class KernelAssertionError(KernelError, AssertionError):
 
 
 class KernelRaisedError(KernelError):
-    """A `raise` of a kernel that some thread has reached; the message begins with the name of the exception."""
+    """A `raise` of a kernel that some thread has reached; the message begins with the name of the exception.
+
+    Where that is one of Python's own, `except` finds it under its own name too: it is a ValueError for `ValueError`.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return raised, (self.message,), self.__dict__
+
+
+def raised(message: str) -> KernelRaisedError:
+    """The error of a `raise`, from its message."""
+    kind = getattr(builtins, message.partition(":")[0], None)
+    if not (isinstance(kind, type) and issubclass(kind, Exception) and kind.__basicsize__ == Exception.__basicsize__):
+        return KernelRaisedError(message)
+    if kind not in _raised:
+        _raised[kind] = type("KernelRaisedError", (KernelRaisedError, kind), {"__module__": __name__})
+    return _raised[kind](message)
+
+
+_raised: dict[type, type[KernelRaisedError]] = {}
 
 
 class RaceError(KernelError):

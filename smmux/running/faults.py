@@ -12,10 +12,10 @@ from smmux.base.dimensions import Dim3
 from smmux.errors import (
     KernelAssertionError,
     KernelError,
-    KernelRaisedError,
     KernelUnboundLocalError,
     LaunchError,
     OutOfBoundsError,
+    raised,
 )
 from smmux.language.placement import extent
 from smmux.results.checks import Findings, from_core
@@ -69,7 +69,7 @@ def _trapped(caught: KernelError, trap: Trap) -> KernelError:
     elif trap.kind == "assert":
         made = KernelAssertionError(f"assert {trap.text} does not hold")
     elif trap.kind == "raise":
-        made = KernelRaisedError(trap.text)
+        made = raised(trap.text)
     else:
         made = KernelUnboundLocalError(f"variable {trap.text!r} is used before it is assigned")
     made.__dict__.update({**vars(caught), "message": made.message, "array": trap.array or None, "address": None})

@@ -116,7 +116,7 @@ REFUSALS = [
     ),
     ("x, y = 1, 2, 3", r"2 targets for a tuple of 3", 1, 1),
     ("x, y = i", r"only a tuple can be unpacked", 1, 1),
-    ("t = (1, i)\nout[i] = t[i]", r"index of a tuple has to be a compile-time constant", 2, 10),
+    ("t = (1, i)\nout[i] = t[a[i]]", r"index of a tuple has to be a compile-time constant", 2, 10),
     ("t = (1, 2)\nout[i] = t[2]", r"index 2 outside a tuple of 2", 2, 10),
     ("t = (1, 2)\nt[0] = 3", r"only array elements can be stored to", 2, 1),
     ("out[i] = 1 // 0", r"constant expression", 1, 10),

@@ -3,6 +3,8 @@ complex numbers, constants of 32 bits beside int32, uint64 beside int64 in an in
 
 from __future__ import annotations
 
+import builtins
+import pickle
 import textwrap
 from typing import Any
 
@@ -217,3 +219,13 @@ def test_no_number_stays_in_memory(dtype: type) -> None:
         run(body, a, b, c)
         np.testing.assert_array_equal(a, left)
         assert np.isnan(c).all()
+
+
+@pytest.mark.parametrize("name", ["ValueError", "IndexError", "RuntimeError", "Odd", "OSError"])
+def test_raise_is_found_under_its_own_name(name: str) -> None:
+    kind = {"Odd": KernelRaisedError, "OSError": KernelRaisedError}.get(name) or getattr(builtins, name)
+    with pytest.raises(kind, match=f"{name}: 7") as caught:
+        run(f"raise {name}(7)", np.zeros(THREADS))
+    assert isinstance(caught.value, KernelRaisedError)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again), again.line) == (type(caught.value), str(caught.value), 3)

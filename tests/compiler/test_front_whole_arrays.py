@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from smmux import cuda
-from smmux.errors import CompileError
+from smmux.errors import CompileError, OutOfBoundsError
 from smmux.kernel import from_source
 
 RNG = np.random.default_rng(1)
@@ -162,3 +162,61 @@ def test_lanes_below() -> None:
     out = np.zeros(32, np.uint32)
     run("a[cuda.threadIdx.x] = cuda.lanemask_lt()", out, threads=32)
     assert out.tolist() == [2**lane - 1 for lane in range(32)]
+
+
+COMPLEX = (
+    "add subtract multiply divide power equal not_equal less less_equal greater greater_equal maximum minimum fmax fmin"
+)
+
+
+@pytest.mark.parametrize("name", COMPLEX.split())
+def test_functions_of_two_complex_numbers(name: str) -> None:
+    parts = [0.5, -1, 2, np.nan] if name not in ("power", "divide", "multiply") else [0.5, -1, 2, 3]
+    a, b = (
+        x.ravel()
+        for x in np.meshgrid(
+            np.add.outer(parts, np.multiply(1j, parts)).ravel(),
+            np.add.outer(parts[:3], np.multiply(1j, parts[1:])).ravel(),
+        )
+    )
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name)(a, b)
+    found = np.zeros_like(wanted)
+    run(f"np.{name}(a, b, c)", a, b, found)
+    np.testing.assert_allclose(found.real, wanted.real, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.imag, wanted.imag, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["log2", "square", "reciprocal", "negative", "positive", "conjugate", "exp", "sqrt"])
+def test_functions_of_a_complex_number(name: str) -> None:
+    z = (RNG.normal(size=8) + 1j * RNG.normal(size=8)).astype(np.complex64)
+    wanted = getattr(np, name)(z)
+    found = np.zeros_like(wanted)
+    run(f"np.{name}(a, b)", z, found)
+    np.testing.assert_allclose(found, wanted, rtol=2e-6)
+
+
+# -- computed indices of tuples
+
+
+def test_items_of_tuples_by_computed_indices() -> None:
+    i, out = np.array([0, 2, -1, -3]), [np.zeros(4) for _ in range(2)]
+    body = """
+    t = cuda.threadIdx.x
+    n = a[t]
+    v = (n, 2.5, 7)
+    b[t] = (10, 20, 30)[n] + v[n] * 0.5
+    s = 0
+    for k in range(n & 3):
+        s += (1, 2, 4)[k]
+    c[t] = s
+    """
+    run(body, i, *out, threads=4)
+    assert out[0].tolist() == [10 + 0, 30 + 3.5, 30 + 3.5, 10 - 1.5]
+    assert out[1].tolist() == [0, 3, 7, 1]
+
+
+@pytest.mark.parametrize("index", [3, -4, 2**40])
+def test_an_index_outside_of_a_tuple_ends_the_run(index: int) -> None:
+    with pytest.raises(OutOfBoundsError, match="index outside a tuple of 3"):
+        run("b[0] = (1, 2, 3)[a[0]]", np.array([index]), np.zeros(1))

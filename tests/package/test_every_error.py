@@ -243,7 +243,8 @@ def test_it_is_named_and_nothing_else_breaks(kernel, error, message, place, opti
     with pytest.raises(error) as caught:
         kernel.simulate(3, BLOCK, arguments(), gpu=machine, **options)
     found = caught.value
-    assert type(found) is error
+    assert type(found).__name__ == error.__name__
+    assert isinstance(found, error)
     assert message in str(found)
     if line := marked_line(kernel):
         assert found.line == line

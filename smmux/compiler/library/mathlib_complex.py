@@ -83,6 +83,35 @@ def complex_product(x, y, n):
     return complex_quotient(1.0, 0.0, re, im) if n < 0.0 else (re, im)
 
 
+def complex_maximum(x, y, u, v):
+    """The later one in the order of real parts, then imaginary ones; one that is no number before all others."""
+    if x != x or y != y:
+        return x, y
+    return (x, y) if x > u and v == v or (x == u and y >= v) else (u, v)
+
+
+def complex_minimum(x, y, u, v):
+    """The earlier one."""
+    if x != x or y != y:
+        return x, y
+    return (x, y) if x < u and v == v or (x == u and y <= v) else (u, v)
+
+
+def complex_fmax(x, y, u, v):
+    """The later one that is a number."""
+    return complex_maximum(x, y, u, v) if u == u and v == v and x == x and y == y else _a_number(x, y, u, v)
+
+
+def complex_fmin(x, y, u, v):
+    """The earlier one that is a number."""
+    return complex_minimum(x, y, u, v) if u == u and v == v and x == x and y == y else _a_number(x, y, u, v)
+
+
+def _a_number(x, y, u, v):
+    """The first, unless only the second is a number."""
+    return (x, y) if u != u or v != v else (u, v)
+
+
 def complex_log10(x, y):
     """Logarithm to base 10."""
     return log_of_size(x, y) / LOG_10, atan2(y, x) / LOG_10

@@ -16,7 +16,15 @@ import numpy as np
 
 from smmux.compiler.build.numbers import Complex, Value
 from smmux.compiler.library import machine_operations
-from smmux.compiler.python import array_access, array_choices, complex_functions, fills, iteration, numpy_functions
+from smmux.compiler.python import (
+    array_access,
+    array_choices,
+    complex_functions,
+    complex_ufuncs,
+    fills,
+    iteration,
+    numpy_functions,
+)
 from smmux.compiler.python.context import Frame
 from smmux.compiler.python.convert import number
 from smmux.compiler.python.inlining import inline, library_source
@@ -94,7 +102,7 @@ def applied(f: Frame, node: ast.AST, function: Anything, values: Anything) -> An
     return value
 
 
-NUMBERS = numpy_functions, complex_functions
+NUMBERS = numpy_functions, complex_functions, complex_ufuncs
 """The modules whose rules these functions extend, and which therefore come first."""
 
 for _function in {id(value): value for value in vars(np).values() if isinstance(value, np.ufunc)}.values():

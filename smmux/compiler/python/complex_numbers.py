@@ -26,7 +26,7 @@ def either_complex(*values: Anything) -> bool:
     return any(isinstance(value, Complex) for value in values)
 
 
-def _common(f: Frame, node: ast.AST, *values: Anything) -> tuple[Kind, list[Complex]]:
+def common(f: Frame, node: ast.AST, *values: Anything) -> tuple[Kind, list[Complex]]:
     """Numbers as complex numbers of one type, and the type of their parts."""
     numbers = [value if isinstance(value, Complex) else number(f, node, value) for value in values]
     first, *others = [as_complex(v).re for v in numbers]
@@ -46,7 +46,7 @@ def binary(f: Frame, node: ast.AST, op: str, left: Anything, right: Anything) ->
         return _power(f, node, left, right)
     if op not in ("Add", "Sub", "Mult", "Div"):
         raise f.error(node, "complex numbers have + - * / ** == and !=; take .real and .imag")
-    kind, (a, b) = _common(f, node, left, right)
+    kind, (a, b) = common(f, node, left, right)
     if op in ("Add", "Sub"):
         return Complex(arith.binary(f, node, op, a.re, b.re), arith.binary(f, node, op, a.im, b.im))
     return _product(f, node, a, b) if op == "Mult" else _quotient(f, node, a, b)
@@ -80,7 +80,7 @@ def folded(f: Frame, node: ast.AST, function: Any) -> Complex:
 
 def _power(f: Frame, node: ast.AST, left: Anything, right: Anything) -> Complex:
     n = _whole_exponent(f, node, right)
-    kind, (base, exponent) = _common(f, node, left, right)
+    kind, (base, exponent) = common(f, node, left, right)
     if n is None:
         return _any_power(f, node, kind, base, exponent)
     one = Complex(constant(kind, 1.0), constant(kind, 0.0))

@@ -217,12 +217,17 @@ def _exact(f: Frame, node: ast.AST, a: Value, b: Value, c: Value) -> Value:
     return arith.binary(f, node, "Add", arith.binary(f, node, "Mult", x, y), z)
 
 
+def _in_float32(function: Any, f: Frame, node: ast.AST, x: Value) -> Anything:
+    """A function of several operations, of which only the last rounds to 16 bits."""
+    return applied(f, node, function, cast(f, node, x, Kind.FLOAT32))
+
+
 HALVES: dict[str, Any] = {
     "habs": abs,
     "hadd": operator.add,
     "hceil": np.ceil,
     "hdiv": operator.truediv,
-    "hexp10": mathlib_device.exp10,
+    "hexp10": partial(_in_float32, mathlib_device.exp10),
     "hfloor": np.floor,
     "hfma": partial(_exact),
     "hmax": max,
@@ -231,7 +236,7 @@ HALVES: dict[str, Any] = {
     "hneg": operator.neg,
     "hrcp": mathlib_device.reciprocal,
     "hrint": np.rint,
-    "hrsqrt": mathlib_device.rsqrt,
+    "hrsqrt": partial(_in_float32, mathlib_device.rsqrt),
     "hsub": operator.sub,
     "htrunc": np.trunc,
     **{f"h{name}": getattr(math, name) for name in ("cos", "exp", "exp2", "log", "log10", "log2", "sin", "sqrt")},

@@ -16,6 +16,7 @@ from smmux.compiler.python import (
     iteration,
     records,
     slices,
+    tuples,
     unsupported,
 )
 from smmux.compiler.python.captured import lift
@@ -178,7 +179,7 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
     """a[i], a[i, j], or an item of a tuple."""
     owner = iteration.as_array(f, node, evaluate(f, node.value))
     if isinstance(owner, Tuple):
-        return _tuple_item(f, node, owner)
+        return tuples.item(f, node, owner)
     if isinstance(owner, ArrayRef):
         between = evaluate(f, node.slice)
         name = records.name_of(f, node, owner, between)
@@ -198,24 +199,6 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
     if isinstance(owner, Static) and isinstance(owner.object, types.ModuleType | type):
         raise f.error(node, "only arrays and tuples can be indexed")
     raise f.error(node, f"only arrays and tuples can be indexed, not {type_name(owner)}")
-
-
-def _tuple_item(f: Frame, node: ast.Subscript, owner: Tuple) -> Anything:
-    if isinstance(node.slice, ast.Slice):
-        bounds = [
-            None if e is None else number(f, node, evaluate(f, e)).const
-            for e in (node.slice.lower, node.slice.upper, node.slice.step)
-        ]
-        return Tuple(owner.items[slice(*bounds)])
-    index = number(f, node, evaluate(f, node.slice))
-    if not index.known:
-        if f.ctx.dry and (any_item := environment.one_of(owner.items)) is not None:
-            return any_item
-        raise f.error(node, "the index of a tuple has to be a compile-time constant; use an array for a computed index")
-    if not -len(owner.items) <= index.const < len(owner.items):
-        raise f.error(node, f"index {index.const} outside a tuple of {len(owner.items)}")
-    item: Anything = owner.items[index.const]
-    return item
 
 
 @expression(ast.NamedExpr)
