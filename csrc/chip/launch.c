@@ -214,6 +214,8 @@ enum error launch_prepare(const struct launch *l, struct machine *m, struct prog
                           .accesses = l->accesses,
                           .trace = l->trace};
     if ((e = join_views(l->buffers, l->buffer_count, &out->fault))) return e;
+    if (p->points && (e = buffers_init(&m->all, m->buffers, m->buffer_count))) return e;
+    m->mixed.all = &m->all;
     if ((e = check_textures(m, &out->fault))) return e;
     if ((e = admit(l, m, out))) return e;
     if ((e = create_preload(l, m, out))) return e;
@@ -222,6 +224,7 @@ enum error launch_prepare(const struct launch *l, struct machine *m, struct prog
 
 void launch_release(struct machine *m, struct program *p) {
     free(m->local);
+    buffers_free(&m->all);
     preload_destroy(m->preload);
     program_free(p);
 }

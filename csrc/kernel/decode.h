@@ -108,6 +108,7 @@ struct program {
     uint32_t ready_count; /* entries of a warp's ready[] */
     bool syncs_grid;      /* has a barrier of all blocks */
     bool prints;
+    bool points;                     /* has accesses that name no array */
     uint32_t kind_count, unit_count; /* kinds of units that it takes; the same, or UNIT_COUNT */
     uint8_t kind[UNIT_KINDS];        /* enum unit of each */
     uint8_t either[2];               /* those two of an UNIT_EITHER */

@@ -143,8 +143,10 @@ static enum error address(struct decoder *dec, const struct insn *in, struct uop
     if (w != 1 && w != 2 && w != 4 && w != 8 && w != 16) return reject(dec, "access width %u", w);
     if (u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL ||
         u->op == OP_TEX)
-        if (in->aux < 0 || (uint32_t)in->aux >= dec->buffer_count)
+        if (in->aux < (u->op == OP_TEX ? 0 : -1) || in->aux >= (int64_t)dec->buffer_count)
             return reject(dec, "array %d does not exist", (int)in->aux);
+    dec->p->points |=
+        in->aux < 0 && (u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL);
     if ((u->op == OP_LD_LOCAL || u->op == OP_ST_LOCAL) && w > 4)
         return reject(dec, "local accesses are at most 4 bytes wide");
     if (in->a != OPERAND_NONE) return source(dec, in->a, &u->a);
@@ -293,7 +295,7 @@ static enum path path_of(const struct op_info *info) {
     return info->cls == CLASS_SHFL ? PATH_LANES : PATH_ALU;
 }
 
-/* The program's number of a kind of units, which it takes. */
+/* The program's number of a kind of units, which it takes; most instructions take the first ones. */
 static uint8_t number_of(struct program *p, uint32_t kind) {
     uint32_t unit = 0;
     while (unit < p->kind_count && p->kind[unit] != kind) unit++;

@@ -1,11 +1,12 @@
 /* The functional effect of a memory transaction. */
 #include <assert.h>
+#include <string.h>
 
 #include "base/bits.h"
 #include "base/clones.h"
 #include "base/hints.h"
 #include "kernel/lanes.h"
-#include "memory/memsys.h"
+#include "memory/buffers.h"
 
 static uint8_t *host_of(const struct access *a, uint32_t lane) {
     return a->buffer->host + (a->addr[lane] - a->buffer->address);
@@ -138,9 +139,7 @@ NOINLINE static void wide_atomic(struct access *a, uint32_t lanes) {
     }
 }
 
-void access_perform(struct access *a, uint32_t lanes) {
-    if (!lanes) return;
-    assert(!(lanes & ~a->mask) || a->flags & ACCESS_FILL);
+static void perform(struct access *a, uint32_t lanes) {
     switch (a->kind) {
     case ACCESS_LOAD:
     case ACCESS_TEXTURE: load(a, lanes); break;
@@ -148,4 +147,33 @@ void access_perform(struct access *a, uint32_t lanes) {
     case ACCESS_ATOM: a->width == 8 ? wide_atomic(a, lanes) : atomic(a, lanes); break;
     default: break;
     }
+}
+
+/* Array by array: lanes of one go to several. Other threads may serve other lanes of the access, so
+ * each is written down anew. */
+NOINLINE static void perform_mixed(const struct access *a, uint32_t lanes) {
+    while (lanes) {
+        const uint32_t first = a->addr[bits_lowest(lanes)];
+        struct access part = {.rows = a->rows,
+                              .buffer = buffers_find(a->buffer->all, first, a->width),
+                              .kind = a->kind,
+                              .width = a->width,
+                              .sub = a->sub,
+                              .flags = a->flags};
+        const struct buffer *b = part.buffer;
+        memcpy(part.dst, a->dst, sizeof part.dst);
+        memcpy(part.addr, a->addr, sizeof part.addr);
+        memcpy(part.data, a->data, sizeof part.data);
+        for (uint32_t left = lanes; left; left &= left - 1)
+            if (a->addr[bits_lowest(left)] - b->address < b->bytes) part.mask |= left & (0 - left);
+        perform(&part, part.mask);
+        lanes &= ~part.mask;
+    }
+}
+
+void access_perform(struct access *a, uint32_t lanes) {
+    if (!lanes) return;
+    assert(!(lanes & ~a->mask) || a->flags & ACCESS_FILL);
+    if (a->buffer && a->buffer->all) perform_mixed(a, lanes);
+    else perform(a, lanes);
 }

@@ -44,6 +44,8 @@ enum sink {
 
 #define MAX_LINE 256u /* bytes of the largest line that holds data; arrays begin at multiples */
 
+struct buffers;
+
 /* One device array, or a view of one. Device addresses come from the launcher, never from the host.
  */
 struct buffer {
@@ -53,6 +55,7 @@ struct buffer {
     /* Views that share lines form a ring, which has a number; launch.c joins it. */
     uint32_t ring;
     struct buffer *next_view;
+    const struct buffers *all; /* not NULL: of lanes that go to several of these, this is none */
 };
 
 /* Where the host keeps a device address. NULL if that lies outside the array: a segment, which is

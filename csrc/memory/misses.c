@@ -18,11 +18,9 @@ static enum error create_buckets(struct misses *m) {
 enum error misses_init(struct misses *m, uint32_t capacity, bool searched) {
     assert(capacity > 1 || !searched);
     assert(capacity && capacity < MISS_NONE);
-    *m = (struct misses){.capacity = capacity};
+    *m = (struct misses){.capacity = capacity, .free = MISS_NONE};
     m->miss = calloc(capacity, sizeof *m->miss);
     if (!m->miss) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < capacity; i++)
-        m->miss[i].next = (uint16_t)(i + 1 < capacity ? i + 1 : MISS_NONE);
     return searched ? create_buckets(m) : OK;
 }
 
@@ -48,7 +46,7 @@ void misses_check(const struct misses *m) {
         assert(i < m->capacity && !m->miss[i].used);
         idle++;
     }
-    assert(used == m->count && used + idle == m->capacity);
+    assert(used == m->count && used + idle == m->fresh && m->fresh <= m->capacity);
 #endif
     (void)m;
 }

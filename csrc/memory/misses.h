@@ -29,7 +29,8 @@ struct miss {
 struct misses {
     struct miss *miss;
     uint16_t *bucket; /* open ones by a hash of the line; NULL: the owner finds them himself */
-    uint32_t capacity, count, free, bucket_shift;
+    uint32_t capacity, count, bucket_shift;
+    uint32_t free, fresh; /* first of a list; how many have been used yet */
 };
 
 /* Where waiting records lie, and what of them is the link and what the wanted sectors (a byte). */
@@ -57,11 +58,11 @@ static inline uint32_t misses_find(const struct misses *m, uint32_t line) {
 
 /* A new entry for a line that has no open one; there is a free one. */
 static inline uint32_t misses_start(struct misses *m, uint32_t line) {
-    const uint32_t i = m->free;
+    const uint32_t i = m->free == MISS_NONE ? m->fresh++ : m->free;
     struct miss *miss = &m->miss[i];
     assert(m->count < m->capacity && !miss->used);
     assert(!m->bucket || misses_find(m, line) == MISS_NONE);
-    m->free = miss->next;
+    if (m->free != MISS_NONE) m->free = miss->next;
     m->count++;
     *miss = (struct miss){.line = line, .used = true, .next = MISS_NONE};
     if (!m->bucket) return i;

@@ -5,7 +5,6 @@
 
 #include "base/bits.h"
 #include "base/hints.h"
-#include "sm/check.h"
 #include "sm/lsu.h"
 #include "sm/preload.h"
 #include "sm/record.h"
@@ -30,24 +29,61 @@ NOINLINE static bool local_addresses(struct memop *op) {
     return true;
 }
 
+/* Fault at the first lane that stores to an array that is read only. */
+static bool refuse_store(struct memop *op, const struct buffer *b, int32_t array) {
+    const struct lanes lanes = memop_lanes(op);
+    const uint32_t lane = bits_lowest(op->active);
+    const uint32_t address = operand_row(&lanes, op->u->a)[lane] + (uint32_t)op->u->imm;
+    lsu_fault(op, lane, ERROR_READ_ONLY, (int32_t)(address - b->address));
+    op->sm->fault.array = array;
+    return false;
+}
+
+/* Fault at a lane whose address lies in no array, or in one where it may not. */
+static bool refuse_pointer(struct memop *op, uint32_t lane, const struct buffer *b,
+                           enum error code) {
+    const int64_t address = (int64_t)op->addr[lane] - (b ? b->address : 0);
+    lsu_fault(op, lane, code, address);
+    if (b) op->sm->fault.array = (int32_t)(b - op->sm->m->buffers);
+    return false;
+}
+
+/* Fill in the addresses of an access that names no array, and find the one it goes to: that of its
+ * first lane, unless others go elsewhere. */
+NOINLINE static bool pointer_addresses(struct memop *op, const struct buffer **buffer) {
+    const struct machine *m = op->sm->m;
+    const uint32_t width = op->u->width;
+    const struct buffer *b = NULL;
+    *buffer = NULL;
+    if (!lsu_addresses(op, 0, UINT32_MAX, 0, ERROR_GLOBAL_BOUNDS)) return false;
+    for (uint32_t left = op->active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left), offset = op->addr[lane] - (b ? b->address : 0);
+        if (b && offset < b->bytes && b->bytes - offset >= width) continue;
+        b = buffers_find(&m->all, op->addr[lane], width);
+        if (!b) {
+            const struct buffer *near = buffers_touching(&m->all, op->addr[lane], width);
+            return refuse_pointer(op, lane, near, ERROR_GLOBAL_BOUNDS);
+        }
+        if (!b->writable && !is_load(op->u->op))
+            return refuse_pointer(op, lane, b, ERROR_READ_ONLY);
+        *buffer = *buffer ? &m->mixed : b;
+    }
+    return true;
+}
+
 static bool global_addresses(struct memop *op, const struct buffer **buffer) {
     const struct machine *m = op->sm->m;
+    const int32_t array = op->u->aux;
     if (op->u->op == OP_LD_LOCAL || op->u->op == OP_ST_LOCAL) {
         *buffer = &m->local_buffer;
         return local_addresses(op);
     }
-    *buffer = &m->buffers[op->u->aux];
-    bool fine;
-    if (!(*buffer)->writable && !is_load(op->u->op)) {
-        const struct lanes lanes = memop_lanes(op);
-        const uint32_t lane = bits_lowest(op->active);
-        const uint32_t address = operand_row(&lanes, op->u->a)[lane] + (uint32_t)op->u->imm;
-        fine = lsu_fault(op, lane, ERROR_READ_ONLY, (int32_t)(address - (*buffer)->address));
-    } else {
-        fine = lsu_addresses(op, (*buffer)->address, (*buffer)->bytes, 0, ERROR_GLOBAL_BOUNDS);
-    }
-    if (!fine) op->sm->fault.array = op->u->aux;
-    return fine;
+    if (array < 0) return pointer_addresses(op, buffer);
+    const struct buffer *b = *buffer = &m->buffers[array];
+    if (!b->writable && !is_load(op->u->op)) return refuse_store(op, b, array);
+    if (lsu_addresses(op, b->address, b->bytes, 0, ERROR_GLOBAL_BOUNDS)) return true;
+    op->sm->fault.array = array;
+    return false;
 }
 
 struct access *global_new_access(struct sm *sm) {
@@ -104,7 +140,7 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
     return a;
 }
 
-/* Tell the counts per instruction, the checks and the records of an access. */
+/* Tell the counts per instruction and the records of an access. */
 NOINLINE static void note_global(struct memop *op, const struct segment *seg, uint32_t n) {
     if (op->sm->pc_count) {
         struct pc_counters *c = &op->sm->pc_count[op->pc];
@@ -112,7 +148,6 @@ NOINLINE static void note_global(struct memop *op, const struct segment *seg, ui
         for (uint32_t i = 0; i < n; i++) c->moved += seg[i].bytes;
         c->bytes += bits_count(op->active) * op->u->width;
     }
-    if (op->sm->check) check_global(op);
     if (op->sm->records && op->u->op != OP_LD_LOCAL && op->u->op != OP_ST_LOCAL)
         record_access(op, 0);
 }
@@ -420,12 +455,14 @@ void global_segment_done(struct sm *sm, struct access *a, uint64_t t) {
     block_access_done(sm, w->block, t);
 }
 
-static void (*const SINKS[SINK_COUNT])(struct sm *, struct access *, uint64_t) = {
+/* By enum sink. */
+typedef void answered(struct sm *sm, struct access *a, uint64_t t);
+static answered *const sinks[SINK_COUNT] = {
 #define SINK(id, function, doc) function,
 #include "tables/sinks.def"
 };
 
 void global_reply(struct sm *sm, const struct reply *r) {
-    SINKS[r->access->sink](sm, r->access, r->cycle);
+    sinks[r->access->sink](sm, r->access, r->cycle);
     if (sm->starved) wake_starved(sm, r->cycle);
 }

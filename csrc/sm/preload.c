@@ -46,6 +46,7 @@ static bool is_written(const struct machine *m, const struct buffer *array) {
     for (uint32_t pc = 0; pc < m->program->count; pc++) {
         const struct uop *u = &m->program->code[pc];
         if (u->op != OP_ST_GLOBAL && u->op != OP_ATOM_GLOBAL) continue;
+        if (u->aux < 0) return true; /* maybe */
         const struct buffer *view = array;
         do {
             if (view == &m->buffers[u->aux]) return true;
@@ -72,7 +73,8 @@ static void note_loads(struct preload *p, const struct machine *m) {
     bool changed = true;
     for (uint32_t pc = 0; pc < program->count; pc++) {
         const struct uop *u = &program->code[pc];
-        p->loads[pc] = u->op == OP_LD_GLOBAL && is_preloaded(p, m, &m->buffers[u->aux]);
+        p->loads[pc] =
+            u->op == OP_LD_GLOBAL && u->aux >= 0 && is_preloaded(p, m, &m->buffers[u->aux]);
     }
     while (changed) {
         changed = false;

@@ -5,6 +5,7 @@
 
 #include "base/counters.h"
 #include "kernel/decode.h"
+#include "memory/buffers.h"
 #include "memory/memsys.h"
 #include "sm/block.h"
 #include "sm/smcache.h"
@@ -50,7 +51,9 @@ struct machine {
     struct launch_dims dims;
     const struct buffer *buffers;
     uint32_t buffer_count;
-    uint8_t *local; /* local memory of all warp slots */
+    struct buffers all;  /* the same by address, for accesses that name none */
+    struct buffer mixed; /* stands for several of them */
+    uint8_t *local;      /* local memory of all warp slots */
     struct buffer local_buffer;
     const struct management *management;
     struct managers *managers; /* for a management that is not one of the core's */

@@ -111,7 +111,7 @@ static void ask_run(struct sm *sm, enum sm_cache_id id, const struct buffer *buf
     struct access *a = global_new_access(sm);
     a->addr[0] = (line << c->cache.line_shift) + (bits_lowest(run) << c->cache.sector_shift);
     a->addr[1] = bytes;
-    a->buffer = buffer;
+    a->buffer = buffer && buffer->all ? buffers_touching(buffer->all, a->addr[0], bytes) : buffer;
     a->kind = kinds[id];
     a->width = 4;
     a->flags = ACCESS_FILL;

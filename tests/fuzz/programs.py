@@ -108,7 +108,8 @@ class Writer:
             self.emit("and.b32", d=at, a=self.source(), b=OPERAND_UNIFORM | len(self.uniforms) - 1, guard=0)
             if name.endswith(("global", "1d")) and array < self.params:
                 self.emit("add.s32", d=at, a=at, b=OPERAND_UNIFORM | (6 + array), guard=0)
-        self.emit(name, a=at, width=width, aux=array, sub=sub)
+        named = not name.endswith("global") or rng.random() < 0.8  # else the address says which array it is
+        self.emit(name, a=at, width=width, aux=array if named else -1, sub=sub)
 
     def code(self) -> tuple[Code, NDArray[Any]]:
         """The program and its uniforms."""
