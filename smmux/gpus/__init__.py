@@ -19,7 +19,7 @@ from types import TracebackType
 
 from smmux.base.settings import setting
 from smmux.errors import ConfigError, did_you_mean
-from smmux.gpus import fermi, gt200, kepler
+from smmux.gpus import caches, fermi, gt200, kepler
 from smmux.gpus.machine import PARAMETERS, Gpu, Parameter, Value, as_tuple, build
 from smmux.gpus.sources import CHANGED, TITLES, keys
 
@@ -52,6 +52,12 @@ _MACHINES: dict[str, tuple[str, dict[str, Value]]] = {
     "K20c": ("Tesla K20c, 48 kB shared memory", kepler.K20C),
 }
 
+_CARVEOUTS: dict[str, dict[int, dict[str, Value]]] = {
+    "GTX480-16K": caches.FERMI_CARVEOUTS,
+    "GTX480-48K": caches.FERMI_CARVEOUTS,
+    "K20c": caches.KEPLER_CARVEOUTS,
+}
+"""What machines change with the shared memory that a launch asks for, by kB."""
 
 _current: ContextVar[Gpu | None] = setting(__name__, "current", None)
 
@@ -76,7 +82,7 @@ def get(gpu: str | Gpu) -> Gpu:
 @cache
 def _build(name: str) -> Gpu:
     description, values = _MACHINES[name]
-    return build(name, description, values)
+    return build(name, description, values, _CARVEOUTS.get(name, {}))
 
 
 def current() -> Gpu:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smmux.gpus.machine import Value
 
-__all__ = ["FERMI_16K_L1", "FERMI_48K_L1", "GT200", "GT200_1100", "KEPLER"]
+__all__ = ["FERMI_16K_L1", "FERMI_CARVEOUTS", "GT200", "GT200_1100", "KEPLER", "KEPLER_CARVEOUTS"]
 
 _ALL: dict[str, Value] = {
     "insn_bytes": (8, "GS302"),
@@ -96,11 +96,11 @@ FERMI_16K_L1: dict[str, Value] = {
     "icache3_miss": (1, "NA"),
 }
 
-FERMI_48K_L1: dict[str, Value] = {
-    **FERMI_16K_L1,
-    "l1_bytes": (49152, "PG55 G.4.1"),
-    "l1_ways": (6, "GS-480"),
+FERMI_CARVEOUTS: dict[int, dict[str, Value]] = {
+    16: {"smem_bytes": (16384, "PG55 G.4.1"), "l1_bytes": (49152, "PG55 G.4.1"), "l1_ways": (6, "GS-480")},
+    48: {"smem_bytes": (49152, "PG55 G.4.1"), "l1_bytes": (16384, "PG55 G.4.1"), "l1_ways": (4, "GS-480")},
 }
+"""What kernels may choose: kB of shared memory of the 64 that it has together with the L1."""
 
 KEPLER: dict[str, Value] = {
     **FERMI_16K_L1,  # 16 kB beside 48 kB of shared memory; local loads only, as coalesce_l1 is 0
@@ -116,4 +116,9 @@ KEPLER: dict[str, Value] = {
     "icache2_sms": (1, "JIA18"),
     "icache2_prefetch": (1, "PAT-PF"),
     "lat_icache2": (62, "JIA18; DER"),  # constants: 30 and 92 clk
+}
+
+KEPLER_CARVEOUTS: dict[int, dict[str, Value]] = {
+    **FERMI_CARVEOUTS,
+    32: {"smem_bytes": (32768, "PG55 G.5.1"), "l1_bytes": (32768, "PG55 G.5.1"), "l1_ways": (4, "EST")},
 }

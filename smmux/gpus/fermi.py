@@ -138,4 +138,4 @@ _ISSUE: dict[str, Value] = {
 
 GTX480_48K: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
 
-GTX480_16K: dict[str, Value] = {**GTX480_48K, **caches.FERMI_48K_L1, "smem_bytes": (16384, "PG55 G.4.1")}
+GTX480_16K: dict[str, Value] = {**GTX480_48K, **caches.FERMI_CARVEOUTS[16]}

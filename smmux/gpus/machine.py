@@ -95,6 +95,10 @@ class Gpu(_Parameters):
     description: str = field(default="", compare=False)
     # What the machine was built from: parameter, value, source. `sources` compares with it.
     origin: tuple[tuple[str, int | str, str], ...] = field(default=(), compare=False, repr=False)
+    # Carve-outs: kB of shared memory, and what changes with it, as in `origin`.
+    carveouts: tuple[tuple[int, tuple[tuple[str, int | str, str], ...]], ...] = field(
+        default=(), compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         for parameter in PARAMETERS.values():
@@ -143,6 +147,25 @@ class Gpu(_Parameters):
             )
         return self.replace(smem_bank_bytes=width)
 
+    def with_carveout(self, kilobytes: int | None) -> Gpu:
+        """The machine with so many kB of shared memory, the L1 having the rest of what both have together; None leaves
+        it as it is.
+
+        cudaFuncSetCacheConfig and the carve-out attribute of a kernel set it on a card. Raises ConfigError for a size
+        or a machine without that choice.
+        """
+        if kilobytes is None:
+            return self
+        choices = dict(self.carveouts)
+        if not choices:
+            raise ConfigError(f"carveout of {kilobytes} kB: shared memory of {self.name} has one size")
+        if kilobytes not in choices:
+            sizes = ", ".join(map(str, sorted(choices)))
+            raise ConfigError(f"carveout of {kilobytes} kB: shared memory of {self.name} may have {sizes} kB")
+        chosen = {name: (name, value, source) for name, value, source in choices[kilobytes]}
+        origin = tuple(chosen.get(row[0], row) for row in self.origin)
+        return self.replace(origin=origin, **{name: value for name, value, _ in chosen.values()})
+
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, as plain data."""
         return {"name": self.name, **{name: getattr(self, name) for name in PARAMETERS}}
@@ -169,14 +192,22 @@ class Gpu(_Parameters):
         return tuple(names.index(value) if names else value for names, value in values)
 
 
-def build(name: str, description: str, values: Mapping[str, Value]) -> Gpu:
-    """The machine with these values, each with its source. Raises ConfigError for missing or unknown parameters."""
+def build(
+    name: str, description: str, values: Mapping[str, Value], carveouts: Mapping[int, Mapping[str, Value]] | None = None
+) -> Gpu:
+    """The machine with these values, each with its source, and the carve-outs that a launch may choose, by kB of shared
+    memory. Raises ConfigError for missing or unknown parameters."""
     missing = [p for p in PARAMETERS if p not in values]
     unknown = [p for p in values if p not in PARAMETERS]
     if missing or unknown:
         raise ConfigError(f"machine {name}: no value for {missing}, unknown {unknown}")
     origin = tuple((p, *values[p]) for p in PARAMETERS)
-    return Gpu(name=name, description=description, origin=origin, **{p: value for p, value, _ in origin})
+    choices = tuple(
+        (size, tuple((p, value, source) for p, (value, source) in changes.items()))
+        for size, changes in sorted((carveouts or {}).items())
+    )
+    parameters: dict[str, Any] = {p: value for p, value, _ in origin}
+    return Gpu(name=name, description=description, origin=origin, carveouts=choices, **parameters)
 
 
 def as_tuple(gpu: Gpu) -> tuple[int, ...]:

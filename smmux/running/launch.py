@@ -51,7 +51,7 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
     """Run a compiled kernel as `launch` does."""
     chosen = complete(options)
     numbers, check = for_core(chosen), chosen["check"]
-    machine = prepared.machine.with_banks(chosen["bank_bytes"])
+    machine = _configured(prepared.machine, chosen)
     interrupt.poll()
     try:
         grid3, block3 = dim3("grid", prepared.grid), dim3("block", prepared.block)
@@ -90,6 +90,11 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
     except KernelError as error:
         raise faults.of_run(error, program, arguments, grid3, block3, check) from error.__cause__
     return Result.from_core(outcome, program, machine, grid3, block3, chosen)
+
+
+def _configured(gpu: Gpu, options: Mapping[str, Any]) -> Gpu:
+    """The machine as the options of a run set it, those that change it and not the run."""
+    return gpu.with_banks(options["bank_bytes"]).with_carveout(options["carveout"])
 
 
 def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:

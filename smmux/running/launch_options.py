@@ -131,6 +131,11 @@ def _between(low: int, high: int) -> Callable[[str, Any], int]:
     return lambda name, value: integer(name, value, low, high)
 
 
+def _size(name: str, value: Any) -> int:
+    """The check of a size in kB that only a machine can judge; 0 for none."""
+    return 0 if value is None else integer(name, value, 0, 1 << 20)
+
+
 def _limit(name: str, value: Any) -> int:
     """The check of a limit of cycles; the core takes 0 for no limit."""
     return 0 if value is None else integer(name, value, 1, (1 << 63) - 1)
@@ -179,6 +184,18 @@ class LaunchOptions(TypedDict, total=False):
             _one_of({None: 0, 4: 4, 8: 8}),
             "width of the banks of shared memory, 4 or 8 bytes, on machines that can be set to either (compute "
             "capability 3.x), as cudaDeviceSetSharedMemConfig does for all launches; None in Python for the machine's",
+            int,
+        ),
+    ]
+    carveout: Annotated[
+        int | None,
+        Option(
+            None,
+            None,
+            _size,
+            "kB of shared memory on machines whose L1 and shared memory are parts of one memory: 16 or 48 on compute "
+            "capability 2.x, 32 too on 3.x, as cudaFuncSetCacheConfig does for a kernel; the L1 has the rest. None in "
+            "Python for the machine's",
             int,
         ),
     ]

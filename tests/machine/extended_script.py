@@ -6,10 +6,10 @@ import ast
 from typing import Any
 
 import numpy as np
-
-from smmux import cuda
 from smmux.compiler.frontend.convert import number, operand, result
 from smmux.compiler.frontend.rules import call
+
+from smmux import cuda
 from smmux.compiler.ir import Type
 from smmux.errors import Error
 from smmux.language import kernel_only
