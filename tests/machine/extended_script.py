@@ -6,11 +6,11 @@ import ast
 from typing import Any
 
 import numpy as np
-from smmux.compiler.frontend.convert import number, operand, result
-from smmux.compiler.frontend.rules import call
 
 from smmux import cuda
 from smmux.compiler.ir import Type
+from smmux.compiler.python.convert import number, operand, result
+from smmux.compiler.python.rules import call
 from smmux.errors import Error
 from smmux.language import kernel_only
 from tests.machine.assembler import LANEID, Assembler, variant

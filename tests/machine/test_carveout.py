@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from smmux.result import Result
 
 from smmux import ConfigError, LaunchError, cuda, float32, gpus
 from smmux.__main__ import main
+from smmux.results.result import Result
 
 
 @cuda.jit
