@@ -12,7 +12,7 @@ from smmux.compiler.ir import Type
 from smmux.compiler.python.convert import number, operand, result
 from smmux.compiler.python.rules import call
 from smmux.errors import Error
-from smmux.language import kernel_only
+from smmux.language.kernel_only import kernel_only
 from tests.machine.assembler import LANEID, Assembler, variant
 
 GPU = variant("GTX480-16K", icache_bytes=0, sm_count=1)
