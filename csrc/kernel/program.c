@@ -295,7 +295,8 @@ static enum path path_of(const struct op_info *info) {
     return info->cls == CLASS_SHFL ? PATH_LANES : PATH_ALU;
 }
 
-/* The program's number of a kind of units, which it takes; most instructions take the first ones. */
+/* The program's number of a kind of units, which it takes; most instructions take the first ones.
+ */
 static uint8_t number_of(struct program *p, uint32_t kind) {
     uint32_t unit = 0;
     while (unit < p->kind_count && p->kind[unit] != kind) unit++;

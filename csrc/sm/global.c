@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/hints.h"
+#include "sm/check.h"
 #include "sm/lsu.h"
 #include "sm/preload.h"
 #include "sm/record.h"
@@ -140,7 +141,7 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
     return a;
 }
 
-/* Tell the counts per instruction and the records of an access. */
+/* Tell the counts per instruction, the checks and the records of an access. */
 NOINLINE static void note_global(struct memop *op, const struct segment *seg, uint32_t n) {
     if (op->sm->pc_count) {
         struct pc_counters *c = &op->sm->pc_count[op->pc];
@@ -148,6 +149,7 @@ NOINLINE static void note_global(struct memop *op, const struct segment *seg, ui
         for (uint32_t i = 0; i < n; i++) c->moved += seg[i].bytes;
         c->bytes += bits_count(op->active) * op->u->width;
     }
+    if (op->sm->check) check_global(op);
     if (op->sm->records && op->u->op != OP_LD_LOCAL && op->u->op != OP_ST_LOCAL)
         record_access(op, 0);
 }

@@ -67,10 +67,15 @@ def kernel_of(place: str) -> Any:
     return kernels[name]
 
 
+OWN_ROOMS = ("base", "cuda", "kernels", "language", "running", "shell", "source")
+"""Rooms of smmux whose frames stand between a kernel's file and what failed."""
+
+
 def _innermost(error: BaseException, folder: Path | None = None) -> str:
     """FILE:LINE where an error came up in a kernel's file or in one that it imports, of a folder if one is given; empty
     if none is at fault."""
-    own = Path(smmux.__file__).parent, Path(smmux.__file__).parent / "cuda"
+    home = Path(smmux.__file__).parent
+    own = home, *(home / room for room in OWN_ROOMS)
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<")]
     places = [
         f"{f.filename}:{f.lineno}"

@@ -34,7 +34,7 @@ __all__ = [
     "plain_name",
 ]
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 SOURCES = (".py", ".so", ".pyd")
 
 

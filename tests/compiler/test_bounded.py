@@ -9,7 +9,7 @@ import pytest
 
 import smmux
 from smmux import cuda, int32, multiplex, preload
-from smmux.compiler import clear_cache
+from smmux.compiler.driver.compiling import clear_cache
 from smmux.compiler.analysis.lanes import WarpOrder
 from smmux.kernel import from_source
 

@@ -103,7 +103,7 @@ def test_all_files_of_a_folder_count_but_those_that_python_makes(tmp_path: Path)
 def test_code_is_that_of_smmux_and_of_the_experiments() -> None:
     """What scripts read lies in one of the two folders."""
     names = {name for folder in standing.folders() for name, _ in standing.contents(folder)}
-    assert {"plot.py", "smmux.mplstyle", "fig12.py", "claims/claims.toml", "common/published.csv"} <= names
+    assert {"plot.py", "drawing/smmux.mplstyle", "fig12.py", "claims/claims.toml", "common/published.csv"} <= names
     assert any(name.startswith("_core") for name in names)
 
 

@@ -89,7 +89,7 @@ def test_ratios_do_not_depend_on_the_size() -> None:
 
 def test_busy_parts_are_those_of_a_kernel_that_is_counted_by_hand() -> None:
     """Version 2 in the 4-byte mode: the banks have a pass per 20.5 outputs of a warp, each of half their width."""
-    r = workloads.simulate(workload="FIR", build="two", gpu="K20c", size="tiny")
+    r = workloads.simulate(workload="FIR", build="two", gpu="K20c", size="tiny", schedule="list")
     gpu = gpus.get("K20c")
     clocks = r["cycles"] * gpu.sm_count
     assert r[workloads.LOAD_STORE] == pytest.approx((r["shared_passes"] + r["requests"]) / clocks)

@@ -276,9 +276,10 @@ def test_words(reader, monkeypatch):
 REASONS = {
     ("texts.py", "compile"): "finds the text of a function by comparing instructions; what it compiles is not executed",
     ("command_words.py", "runpy"): "runs the file that a user names on the command line, as `python FILE.py` does",
-    ("kernel.py", "compile"): "the compiler's own",
+    ("requests.py", "compile"): "the compiler's own",
     ("__init__.py", "importlib"): "imports modules of smmux when they are first named",
-    ("source.py", "importlib"): "finds modules by the names that a kernel was pickled with, when it is unpickled",
+    ("function_source.py", "importlib"): "finds modules by the names that a kernel was pickled with, when it is unpickled",
+    ("settings.py", "importlib"): "imports the module of smmux that owns a setting, in another process",
     ("texts.py", "importlib"): "reads the flags of `__future__`",
 }
 """Where the package names what could run text, and why it may."""

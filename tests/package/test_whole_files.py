@@ -179,7 +179,7 @@ def test_time_lines_and_tables_are_written_whole_too(tmp_path: Path) -> None:
 
 def test_whatever_writes_files_writes_them_whole() -> None:
     """What the package and the experiments write goes to drafts, or through the functions of this module."""
-    root = Path(whole_files.__file__).parents[1]
+    root = Path(whole_files.__file__).parents[2]
     writes = re.compile(r"\b(write_text|write_bytes|savefig|to_parquet|copyfile)\(|open\(.*[\"'][wxa]b?[\"']")
     paths = [path for folder in ("smmux", "experiments") for path in (root / folder).rglob("*.py")]
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
@@ -200,7 +200,7 @@ def test_ctrl_c_while_a_command_starts_prints_one_line(command: str, tmp_path: P
     """It comes while NumPy is imported, in whose place something waits."""
     (tmp_path / "numpy").mkdir()
     (tmp_path / "numpy" / "__init__.py").write_text("print('importing', flush=True)\nimport time\ntime.sleep(60)\n")
-    root = Path(whole_files.__file__).parents[1]
+    root = Path(whole_files.__file__).parents[2]
     words = [word.format(out=tmp_path) for word in COMMANDS[command]]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)])}
     process = subprocess.Popen(
@@ -221,7 +221,7 @@ def test_ctrl_c_while_a_command_starts_prints_one_line(command: str, tmp_path: P
 
 def test_a_program_that_imports_smmux_keeps_its_own_ctrl_c() -> None:
     script = "import signal, smmux, experiments; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
-    root = Path(whole_files.__file__).parents[1]
+    root = Path(whole_files.__file__).parents[2]
     for words in (["-c", script], ["-c", script, "-m", "smmux"]):
         done = subprocess.run([sys.executable, *words], cwd=root, capture_output=True, text=True, check=True)
         assert done.stdout == "True\n"
