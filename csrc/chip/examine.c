@@ -22,13 +22,14 @@ void examiner_free(struct examiner *x) {
     order_free(&x->order);
 }
 
-/* One warp instruction under examination. */
+/* One warp instruction under examination: those of its lanes that go to one extent. */
 struct visit {
     struct examiner *x;
     const struct event *e;
     const struct uop *u;
     const struct extent *extent;
     const uint32_t *addr;
+    uint32_t active;
     uint32_t slot, sm;
     uint32_t pieces;  /* per lane, side by side */
     struct mark mark; /* that lane 0 leaves */
@@ -72,12 +73,13 @@ static ALWAYS_INLINE uint32_t address_of(const struct visit *v, uint32_t piece) 
 NOINLINE static void report(const struct visit *v, enum finding_kind kind,
                             const struct mark *before, uint32_t piece, uint32_t lane) {
     const struct machine *m = v->x->machine;
+    const uint32_t base = v->u->aux < 0 ? 0 : m->buffers[v->u->aux].address;
     const struct finding found = {
         .kind = kind,
         .pc = {before->pc, v->e->pc},
         .thread = {before->thread, v->mark.thread + lane},
         .block = {before->block, v->e->block},
-        .address = address_of(v, piece) - m->buffers[v->u->aux].address,
+        .address = address_of(v, piece) - base,
         .sm = v->sm,
         .cycle = v->e->cycle,
     };
@@ -197,7 +199,7 @@ static ALWAYS_INLINE uint32_t piece_of(const struct visit *v, uint32_t lane) {
 typedef void visit_fn(const struct visit *v, uint32_t piece, uint32_t lane);
 
 static ALWAYS_INLINE void visit_lanes(const struct visit *v, visit_fn *visit) {
-    for (uint32_t left = v->e->active; left; left &= left - 1) {
+    for (uint32_t left = v->active; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left), first = piece_of(v, lane);
         for (uint32_t k = 0; k < v->pieces; k++) visit(v, first + k, lane);
     }
@@ -237,8 +239,7 @@ CLONES static bool is_row(const uint32_t addr[32], uint32_t step) {
 static bool quiet(const struct visit *v) {
     const struct extent *x = v->extent;
     if (v->u->op != OP_ST_GLOBAL || x->load || x->atomic) return false;
-    if (v->e->active != ~0u || v->u->width != 4 || v->pieces != 1 || !is_row(v->addr, 4))
-        return false;
+    if (v->active != ~0u || v->u->width != 4 || v->pieces != 1 || !is_row(v->addr, 4)) return false;
     const uint32_t first = piece_of(v, 0);
     return quiet_row(x->store + first, x->value + first, v->mark, event_data(v->e, 0));
 }
@@ -264,31 +265,49 @@ static void hand_on(const struct visit *v) {
         order_hand_on(&v->x->order, v->slot, v->addr, v->e->active, publishes, asks);
 }
 
+/* The lanes among these that go where the first one goes. */
+static uint32_t together(const struct visit *v, uint32_t lanes) {
+    uint32_t found = 0;
+    if (v->u->aux >= 0) return lanes;
+    for (uint32_t left = lanes; left; left &= left - 1)
+        if (marks_extent(&v->x->marks, v->x->machine, v->u, v->addr[bits_lowest(left)]) ==
+            v->extent)
+            found |= left & (0u - left);
+    return found;
+}
+
+/* Examine all lanes, one extent after the other. */
+static void examine_lanes(struct visit *v) {
+    const struct examiner *x = v->x;
+    for (uint32_t left = v->e->active; left; left &= ~v->active) {
+        v->extent = marks_extent(&x->marks, x->machine, v->u, v->addr[bits_lowest(left)]);
+        v->active = together(v, left);
+        v->pieces = (uint32_t)v->u->width >> v->extent->shift;
+        if (quiet(v)) continue;
+        visit_lanes(v, examine);
+        visit_lanes(v, record);
+    }
+}
+
 void examine_access(struct examiner *x, const struct event *e, uint32_t sm) {
     const struct uop *u = &x->machine->program->code[e->pc];
     const uint32_t slot = sm * x->order.slots + e->warp;
     struct knowledge *k = &x->order.warp[slot];
-    const struct extent *extent = x->marks.of[u->aux];
     if (k->asks) order_settle(&x->order, slot, e->settled);
-    const struct visit v = {
+    struct visit v = {
         .x = x,
         .e = e,
         .u = u,
-        .extent = extent,
         .addr = event_addresses(e),
         .slot = slot,
         .sm = sm,
-        .pieces = (uint32_t)u->width >> extent->shift,
         .mark = {.epoch = order_now(&x->order),
                  .block = e->block,
                  .who = slot << MARK_SLOT | flags_of(x, u, e->pc, k),
                  .pc = e->pc,
                  .thread = (uint16_t)(32 * bits_count64(e->warps & ((1ull << e->warp) - 1)))},
     };
-    if (x->marks.polls[e->pc] != POLL_FIXED && !quiet(&v)) {
-        visit_lanes(&v, examine);
-        visit_lanes(&v, record);
-    }
+    if (x->marks.polls[e->pc] != POLL_FIXED) examine_lanes(&v);
     if (x->order.looks) hand_on(&v);
     if (u->op == OP_ST_GLOBAL) k->fenced = false;
 }

@@ -26,18 +26,26 @@ static void find_extents(struct marks *m, const struct machine *machine) {
     }
 }
 
+/* The extents that an instruction may access, that of its array or all; returns how many. */
+static uint32_t extents_of(const struct marks *m, const struct uop *u, struct extent **first) {
+    if (!is_global(u->op)) return 0;
+    *first = u->aux < 0 ? m->extents : m->of[u->aux];
+    return u->aux < 0 ? m->count : 1;
+}
+
 /* Note what the program does to each extent. A load that polls at one place is no access that may
  * race. */
 static void note_accesses(struct marks *m, const struct program *p) {
     for (uint32_t pc = 0; pc < p->count; pc++) {
         const struct uop *u = &p->code[pc];
-        if (!is_global(u->op)) continue;
-        struct extent *e = m->of[u->aux];
-        const uint32_t shift = (uint32_t)__builtin_ctz(u->width);
-        if (shift < e->shift) e->shift = shift;
-        e->loads |= u->op == OP_LD_GLOBAL && m->polls[pc] != POLL_FIXED;
-        e->stores |= u->op == OP_ST_GLOBAL;
-        e->atomics |= u->op == OP_ATOM_GLOBAL;
+        struct extent *e;
+        for (uint32_t left = extents_of(m, u, &e); left; left--, e++) {
+            const uint32_t shift = (uint32_t)__builtin_ctz(u->width);
+            if (shift < e->shift) e->shift = shift;
+            e->loads |= u->op == OP_LD_GLOBAL && m->polls[pc] != POLL_FIXED;
+            e->stores |= u->op == OP_ST_GLOBAL;
+            e->atomics |= u->op == OP_ATOM_GLOBAL;
+        }
     }
 }
 
@@ -50,10 +58,12 @@ bool marks_look(const struct program *p, const struct marks *m) {
 
 /* Do accesses of an instruction matter? */
 static bool matters(const struct marks *m, const struct uop *u, bool looks) {
-    const struct extent *e = is_global(u->op) ? m->of[u->aux] : NULL;
-    if (!e) return false;
-    if (u->op == OP_LD_GLOBAL) return e->stores || e->atomics;
-    return u->op == OP_ST_GLOBAL || e->loads || e->stores || looks;
+    struct extent *e;
+    for (uint32_t left = extents_of(m, u, &e); left; left--, e++)
+        if (u->op == OP_LD_GLOBAL ? e->stores || e->atomics
+                                  : u->op == OP_ST_GLOBAL || e->loads || e->stores || looks)
+            return true;
+    return false;
 }
 
 /* Bytes of marks of an extent; allocated as well, if wanted. False: there is no memory. */
@@ -103,6 +113,12 @@ enum error marks_init(struct marks *m, const struct machine *machine, struct fau
     const bool looks = marks_look(p, m);
     for (uint32_t pc = 0; pc < p->count; pc++) m->watched[pc] = matters(m, &p->code[pc], looks);
     return allocate(m, order_bytes(machine->cfg, looks), fault);
+}
+
+struct extent *marks_extent(const struct marks *m, const struct machine *machine,
+                            const struct uop *u, uint32_t address) {
+    if (u->aux >= 0) return m->of[u->aux];
+    return m->of[buffers_find(&machine->all, address, u->width) - machine->buffers];
 }
 
 void marks_free(struct marks *m) {

@@ -49,6 +49,10 @@ struct marks {
 enum error marks_init(struct marks *m, const struct machine *machine, struct fault *fault);
 void marks_free(struct marks *m);
 
+/* The extent to which a lane of an access goes, which is within an array. */
+struct extent *marks_extent(const struct marks *m, const struct machine *machine,
+                            const struct uop *u, uint32_t address);
+
 /* Does the program have threads that look at what others publish? */
 bool marks_look(const struct program *p, const struct marks *m);
 

@@ -20,8 +20,8 @@ struct finding {
     uint32_t kind; /* enum finding_kind */
     uint32_t pc[2], thread[2];
     uint32_t block[2];
-    uint32_t address; /* byte offset in the array, or in the static or dynamic part of shared memory
-                         by the flags of pc[1] */
+    uint32_t address; /* byte offset in the array that pc[1] names, without one on the device; or in
+                         the static or dynamic part of shared memory by its flags */
     uint32_t sm;
     uint64_t cycle; /* of the first one */
     uint64_t count;

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from smmux import OutOfBoundsError, gpus
+from smmux.results.checks import RECORD
+from smmux.running.launch_options import CHECKS
 from tests.machine.assembler import LANEID, TID_X, Assembler, variant
 
 ANY = -1
@@ -158,3 +160,52 @@ def test_a_store_through_a_pointer_may_go_to_any_array_so_none_is_preloaded() ->
     assert (named["preload_lines"], named["preload_refused"]) == (8, 0)
     assert (pointed["preload_lines"], pointed["preload_refused"]) == (0, 1)
     np.testing.assert_array_equal(y, x + 1)
+
+
+Finding = tuple[tuple[int, ...], tuple[int, ...], int, int]
+
+
+def findings(a: Assembler, buffers: tuple[Any, ...]) -> list[Finding]:
+    """(pcs, threads, address on the device, count) of what the check finds in a run on one SM."""
+    found = a.run(variant("GTX285", sm_count=1), block=(64, 1, 1), buffers=buffers, check=CHECKS["races"])
+    told = []
+    for record in np.frombuffer(found["findings"], RECORD):
+        array = int(a.code()["aux"][record["pc"][1]])
+        address = int(record["address"]) + (0 if array == ANY else 0x1000 + 256 * array)
+        told.append((tuple(record["pc"].tolist()), tuple(record["thread"].tolist()), address, int(record["count"])))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("second", "width"), [("ld.global", 1), ("ld.global", 4), ("st.global", 4), ("st.global", 8), ("atom.global", 4)]
+)
+def test_the_check_finds_through_pointers_what_it_finds_in_arrays(second: str, width: int) -> None:
+    """Warp 1 accesses in reverse order what warp 0 has stored, with every pair of an array and a pointer."""
+    told = []
+    for arrays in ((1, 1), (ANY, ANY), (ANY, 1), (1, ANY)):
+        a = Assembler()
+        a("mad.lo.s32", d=0, a=TID_X, b=a.imm(width), c=a.param(1))
+        a("mad.lo.s32", d=1, a=TID_X, b=a.imm(-width), c=a.param(1))
+        a("st.global", d=TID_X, b=TID_X, a=0, width=width, aux=arrays[0])
+        values = {"b": TID_X} if second == "atom.global" else {"d": 4, "b": 5}
+        a(second, a=1, width=width, imm=63 * width, aux=arrays[1], **values)
+        a("exit")
+        x, y = np.zeros(64, np.uint32), np.zeros(128, np.uint32)
+        told.append(findings(a, (x, y)))
+    assert {pcs for pcs, *_ in told[0]} == {(2, 3)}
+    assert all(findings == told[0] for findings in told)
+
+
+def test_the_check_follows_lanes_into_different_arrays() -> None:
+    """Even lanes store to the one array and odd ones to the other, each to an own element but for the last two."""
+    x, y = np.zeros(64, np.uint32), np.zeros(64, np.uint32)
+    where = np.array([0x1000 + 256 * (lane % 2) + 4 * lane for lane in range(64)], np.uint32)
+    where[63] = where[1]  # in another warp
+    a = Assembler()
+    a("mad.lo.s32", d=0, a=TID_X, b=a.imm(4), c=a.param(2))
+    a("ld.global", d=1, a=0, width=4, aux=2)
+    a("st.global", d=TID_X, a=1, width=4, aux=ANY)
+    a("exit")
+    assert findings(a, (x, y, where)) == [((2, 2), (1, 63), 0x1104, 1)]
+    where[63] = 0x1100 + 4 * 63
+    assert findings(a, (x, y, where)) == []
