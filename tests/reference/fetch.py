@@ -198,9 +198,11 @@ class Third:
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu, self.ready = gpu, dict[int, int]()
-        self.tags = Tags(gpu.icache3_bytes, gpu.icache2_line, gpu.icache3_ways)
+        self.tags = Tags(gpu.icache3_bytes, gpu.icache3_line, gpu.icache3_ways)
 
-    def read(self, line: int, t: int, count: Counter[str]) -> int:
+    def read(self, part: int, t: int, count: Counter[str]) -> int:
+        """When a line of the second level comes that is asked for now."""
+        line = part * self.gpu.icache2_line // self.gpu.icache3_line
         if not self.tags.touch(line):
             count["icache3_misses"] += 1
             self.tags.put(line)
