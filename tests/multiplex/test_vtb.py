@@ -180,3 +180,31 @@ def k(a, o):
     kinds = {finding.kind for finding in result.findings or ()}
     assert kinds == {finding.kind for finding in own.findings or ()} | ({"early-exit"} if "load" in exit_ else set())
     assert '"""Text."""' not in fitted.source
+
+
+@pytest.mark.parametrize("rows", [7, 5])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_blocks_that_take_no_part_do_not_ask_where_a_loop_begins(rows: int, n: int) -> None:
+    """Behind the last row there is no element that says it."""
+    made = kernel("""
+def k(a, starts, o, rows):
+    s = cuda.shared.array(64, float32)
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    x = float32(0)
+    if b < rows:
+        row = b
+        for i in range(starts[row], starts[row + 1]):
+            s[t] = a[i * 64 + t]
+            cuda.syncthreads()
+            x += s[63 - t]
+            cuda.syncthreads()
+    o[b * 64 + t] = x
+""")
+    starts = np.array([0, 2, 2, 5, 6, 9, 12, 13][: rows + 1], np.int32)
+    a = np.arange(13 * 64, dtype=np.float32)
+    expected, found = np.zeros(7 * 64, np.float32), np.zeros(7 * 64, np.float32)
+    made.simulate(7, 64, (a, starts, expected, rows), check="races").raise_for_findings()
+    fitted = multiplex.vtb(made, n).fitted(7, 64)
+    launch = fitted.geometry(7, 64)
+    fitted.simulate(*launch, (a, starts, found, rows), check="races").raise_for_findings()
+    np.testing.assert_array_equal(found, expected)

@@ -165,6 +165,13 @@ Conditions = tuple[str, ...]
 """What has to be true for a virtual block to take part."""
 
 
+def under(conditions: Conditions, run: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements under the condition that a virtual block takes part."""
+    if not conditions or not run:
+        return run
+    return [surrounding(ast.If(expression(" and ".join(conditions)), run, []), run[0])]
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """A statement list that all virtual blocks go through, and some take part in.
@@ -256,6 +263,8 @@ class Uneven:
         again = surrounding(ast.Assign([ast.Name(active, ast.Store())], still), node)
         anyone = expression(f"{self.indices.module}.syncthreads_or({active})")
         loop = surrounding(ast.While(anyone, [], []), node)
+        if conditions:  # those that do not take part may have nothing to count on
+            advance = tuple(under((active,), list(advance)))
         return Way(piece.blocks[0], active, [first], loop, [], [*advance, again])
 
     # -- loops over ranges
@@ -277,7 +286,7 @@ class Uneven:
         begin = surrounding(ast.Assign([ast.Name(name, ast.Store())], start), node)
         advance = surrounding(ast.AugAssign(ast.Name(name, ast.Store()), ast.Add(), step), node)
         way = self.repeated(piece, surrounding(ast.While(test, [], []), node), conditions, advance)
-        return replace(way, front=[begin, *way.front])
+        return replace(way, front=[*under(conditions, [begin]), *way.front])
 
     def strided(self, piece: Piece, node: ast.For, conditions: Conditions) -> Way | None:
         """Write a loop of which only the start differs between virtual blocks, by a constant per block, as the loop of

@@ -17,7 +17,7 @@ from smmux import cuda
 from smmux.base.parsing import expression, statement
 from smmux.multiplex.analysis.accesses import Block, Loop, Piece, escaping, touches
 from smmux.multiplex.analysis.scalars import exposed
-from smmux.multiplex.forms.virtual.control import Conditions, Control, Uneven, heads, segments
+from smmux.multiplex.forms.virtual.control import Conditions, Control, Uneven, heads, segments, under
 from smmux.multiplex.forms.virtual.in_use import InUse
 from smmux.multiplex.forms.virtual.indices import Indices
 from smmux.multiplex.regions.find import is_barrier, synchronises
@@ -89,7 +89,7 @@ class Turns:
         made: list[ast.stmt] = []
         for common, run in itertools.groupby(pieces, lambda piece: self.for_all(piece, conditions)):
             nodes = [copy.deepcopy(piece.node) for piece in run]
-            made += nodes if common else self.under(conditions, nodes)
+            made += nodes if common else under(conditions, nodes)
         return made
 
     def for_all(self, piece: Piece, conditions: Conditions) -> bool:
@@ -111,10 +111,6 @@ class Turns:
             if fact is not None and fact.rank and fact.shared and len(stores.get(name, [])) > 1:
                 why = f"{name!r} is one array now and then another, and would be so for one virtual block alone"
                 raise refuse(self.source, piece.node, f"{why}; use one array with an axis more")
-
-    def under(self, conditions: Conditions, run: list[ast.stmt]) -> list[ast.stmt]:
-        """Statements under the condition that a virtual block takes part."""
-        return [surrounding(ast.If(expression(" and ".join(conditions)), run, []), run[0])] if run else []
 
     def compound(self, piece: Piece, conditions: Conditions, write: Write) -> list[ast.stmt]:
         """A loop or condition with regions or barriers in it; write: for what is in it."""
@@ -228,7 +224,7 @@ class Turns:
         if isinstance(last, ast.If) and not last.orelse and ast.unparse(last.test) == other:
             last.orelse = run
         else:
-            made += self.under(self.in_turn(turn, conditions), run)
+            made += under(self.in_turn(turn, conditions), run)
 
     def segment(self, part: Sequence[Piece], conditions: Conditions) -> list[ast.stmt]:
         """A barrier, a statement with barriers in it, or a run of others."""
@@ -268,7 +264,7 @@ class Turns:
         assert isinstance(node, ast.Assign)
         name = self.names.new("counted", "counted_threads")
         kept = surrounding(ast.Assign(copy.deepcopy(node.targets), ast.Name(name, ast.Load())), node)
-        return [surrounding(ast.Assign([ast.Name(name, ast.Store())], counted), node), *self.under(conditions, [kept])]
+        return [surrounding(ast.Assign([ast.Name(name, ast.Store())], counted), node), *under(conditions, [kept])]
 
 
 # -- work beside a region
