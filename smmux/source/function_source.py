@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import inspect
 import linecache
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -293,7 +294,9 @@ def from_text(
     except SyntaxError as error:
         if "digits" not in error.msg:  # of an integer: Python has a limit too
             raise
-        raise CompileError(str(TooLong()), filename, error.lineno, error.offset, error.text or "") from None
+        line = error.text or ""
+        longest = max(re.findall(r"\w+", line), key=len, default="")  # Python does not say where in the line it is
+        raise CompileError(str(TooLong()), filename, error.lineno, line.find(longest) + 1, line) from None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and name in ("", node.name):
             return _short(FunctionSource(node, filename, captured, tuple(text.splitlines()), device, fastmath))

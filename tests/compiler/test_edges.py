@@ -89,6 +89,7 @@ CONSTANTS = [
     "round(1e400)",
     "int(1e400)",
     "1" * 2000,
+    "2" * 5000,
     "BIG",
     "1 << (1 << (1 << 40))",
 ]
@@ -96,11 +97,11 @@ CONSTANTS = [
 
 @pytest.mark.parametrize("text", CONSTANTS, ids=[text[:20] for text in CONSTANTS])
 def test_constants_without_end_are_refused_at_once(text: str) -> None:
-    began = time.perf_counter()
-    kernel = from_source(f"def k(out):\n    out[0] = {text}", {"float32": float32, "BIG": 10**400})
-    with pytest.raises(smmux.CompileError, match=":2:"):
-        kernel.ir(np.zeros(1, np.int32))
-    assert time.perf_counter() - began < 0.5
+    from_source("def k(out):\n    out[0] = 1", {}).ir(np.zeros(1, np.int32))  # what it imports takes its time
+    began = time.process_time()
+    with pytest.raises(smmux.CompileError, match=":2:[1-9]"):
+        from_source(f"def k(out):\n    out[0] = {text}", {"float32": float32, "BIG": 10**400}).ir(np.zeros(1, np.int32))
+    assert time.process_time() - began < 0.5
 
 
 def test_long_constants_on_the_way_to_short_ones() -> None:
