@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from smmux.base import whole_files
+
 FOLDER = Path(__file__).parent
 CARDS = {"h100": "H100", "h200": "H200"}
 BEGIN, END = "<!-- numbers: begin -->", "<!-- numbers: end -->"
@@ -306,7 +308,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(table())
         return 0
     text = page.read_text()
-    page.write_text(text[: text.index(BEGIN) + len(BEGIN)] + f"\n{table()}\n" + text[text.index(END) :])
+    before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
+    whole_files.write_text(page, f"{before}\n{table()}\n{after}")
     return 0
 
 

@@ -15,6 +15,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from smmux.base import whole_files
+
 WORDS = Path(__file__).with_name("words.json")
 HEADER = ".version 8.8\n.target sm_90a\n.address_size 64\n"
 KERNEL = """.visible .entry f{number}(.param .u64 from, .param .u64 to) {{
@@ -337,7 +339,7 @@ def main() -> None:
             missing.append(name)
     words |= {name: {"text": text, "word": f"{word:032x}"} for name, (text, word) in COMPOSED.items()}
     check(words)
-    WORDS.write_text(json.dumps(words, indent=1) + "\n")
+    whole_files.write_text(WORDS, json.dumps(words, indent=1) + "\n")
     print(len(words), "forms; none for", *missing)
 
 

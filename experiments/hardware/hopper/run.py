@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from smmux.base import whole_files
+
 from . import (
     instruction_vectors,
     probe_caches,
@@ -53,7 +55,8 @@ def measure(name: str, bench: Bench, out: Path) -> None:
     """Run one probe and write its file, row by row."""
     if name in ARRAYS:
         result = ARRAYS[name](bench)
-        np.savez_compressed(out / f"{name}.npz", **(result if isinstance(result, dict) else {name: result}))
+        with whole_files.replacing(out / f"{name}.npz") as (draft,):
+            np.savez_compressed(draft, **(result if isinstance(result, dict) else {name: result}))
         return
     path = out / f"{name}.csv"
     rows: list[Row] = []
@@ -64,7 +67,7 @@ def measure(name: str, bench: Bench, out: Path) -> None:
             columns |= dict.fromkeys(row)
     finally:
         if rows:
-            with path.open("w", newline="") as file:
+            with whole_files.replacing(path) as (draft,), draft.open("w", newline="") as file:
                 writer = csv.DictWriter(file, list(columns), lineterminator="\n")
                 writer.writeheader()
                 writer.writerows(rows)
@@ -134,7 +137,7 @@ def main() -> int:
             options.patience -= 1
         known["seconds"][name] = round(time.monotonic() - begin, 1)
         print(f"{name}: {known['seconds'][name]} s {fault}", flush=True)
-        record.write_text(json.dumps(known, indent=1) + "\n")
+        whole_files.write_text(record, json.dumps(known, indent=1) + "\n")
         if options.patience == 0:
             return 1
     return 0
