@@ -206,14 +206,15 @@ def test_ctrl_c_while_a_command_starts_prints_one_line(command: str, tmp_path: P
     process = subprocess.Popen(
         [sys.executable, *words], cwd=tmp_path, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "importing\n"
-        started = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
-    finally:
-        process.kill()
+    with process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "importing\n"
+            started = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert errors == "interrupted\n"
     assert process.returncode == 130
     assert time.monotonic() - started < 10
