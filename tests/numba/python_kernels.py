@@ -109,8 +109,8 @@ class Case:
     kinds: str = "iuf"
     views: bool = False
 
-    def arguments(self) -> list[Any]:
-        """New arguments, always the same."""
+    def arguments(self, wide: bool = False) -> list[Any]:
+        """New arguments, always the same. wide: with 64 bits in place of 32, and floats that 32 bits round."""
         data = np.random.default_rng(self.seed)
         threads = self.grid * self.block
         inputs = [_inputs(data, kind) for kind in self.kinds]
@@ -120,6 +120,8 @@ class Case:
         smalls = [data.integers(0, 200, INPUTS).astype(name) for name in SMALL]
         written = [np.zeros(threads, name) for name in (*SMALL, "bool")]
         arrays = [*inputs, *outputs, *boxes, matrix, *smalls, *written, np.zeros(4, np.int32)]
+        if wide:
+            arrays = [_widened(array) for array in arrays]
         if self.views:
             laid = np.random.default_rng([self.seed, 1])
             arrays = [laid_out(laid, array) for array in arrays]
@@ -131,6 +133,15 @@ def parameters(kinds: str) -> str:
     names = [f"a{k}" for k in kinds] + [f"o{k}" for k in kinds] + [f"b{k}" for k in kinds] + ["m"]
     names += [f"x{name}" for name in SMALL] + [f"y{name}" for name in (*SMALL, "bool")]
     return ", ".join([*names, "acc", "n"])
+
+
+WIDER = {"int32": "int64", "uint32": "uint64", "float32": "float64"}
+
+
+def _widened(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array with elements of 64 bits, if it has some of 32."""
+    made = array.astype(WIDER.get(array.dtype.name, array.dtype))
+    return made * (1 + 2.0**-40) if made.dtype.kind == "f" else made
 
 
 def _inputs(data: np.random.Generator, kind: str, count: int = INPUTS) -> Any:

@@ -22,6 +22,7 @@ from tqdm import tqdm
 from smmux import cuda, preload
 from smmux.errors import OutOfBoundsError
 from smmux.kernel import Kernel, from_source
+from tests.numba.random_layouts import laid_out
 
 ROWS, WIDTH = 64, 256
 MIDDLE = ROWS * WIDTH // 2
@@ -139,8 +140,8 @@ class _Writer:
                 self.load(depth)
 
 
-def case(seed: int) -> Case:
-    """The kernel of a seed."""
+def case(seed: int, views: bool = False) -> Case:
+    """The kernel of a seed. views: arrays are views of larger ones, some run backwards, and numbers have 64 bits."""
     random = Random(seed)
     writer = _Writer(random)
     writer.line(0, "def kernel(a, m, out, count, p, q, r):")
@@ -166,6 +167,10 @@ def case(seed: int) -> Case:
         random.randint(0, 3),
         random.randint(2, 9),
     )
+    if views:
+        laid = np.random.default_rng(seed)
+        args = tuple(laid_out(laid, value, seed % 4 > 0) if isinstance(value, np.ndarray) else value for value in args)
+        args = tuple(np.int64(value) if isinstance(value, int) and random.randint(0, 1) else value for value in args)
     kernel = from_source("\n".join(writer.text) + "\n", {"cuda": cuda}, filename=f"<random {seed}>")
     return Case(kernel, grid, shape, args, writer.guarded)
 
@@ -202,7 +207,7 @@ def check_tiled(seed: int) -> str:
 
     Raises AssertionError where they differ.
     """
-    made, again = case(seed), case(seed)
+    made, again = (case(seed, views=seed % 3 > 0) for _ in range(2))
     try:
         tiled = preload.tile(made.kernel, made.grid, made.block, made.args)
     except preload.TileError:
