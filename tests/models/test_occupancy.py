@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from smmux.pictures import LIMITERS
 
 from smmux import _core, gpus, models
+from smmux.machines.occupancy_picture import LIMITERS
 from tests.reference import occupancy as definition
 
 

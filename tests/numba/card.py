@@ -13,8 +13,8 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from experiments import programs
 from smmux import benchmarks
 
 
@@ -35,6 +35,15 @@ def check_types(kernels: Iterable[tuple[Path, str, str, str]]) -> None:
     assert done.stdout.splitlines() == lines
 
 
+def _named(program: str) -> Any:
+    """A benchmark, or else a program of the experiments, which only a checkout has."""
+    if program in benchmarks.names():
+        return benchmarks.get(program)
+    from experiments import programs
+
+    return programs.workload(program)
+
+
 def main() -> None:
     """Type the kernels that the lines of the standard input name; repeat the lines."""
     import numba
@@ -43,8 +52,7 @@ def main() -> None:
 
     for line in sys.stdin.read().splitlines():
         path, name, program, build = line.split("\t")
-        row = benchmarks.get(program) if program in benchmarks.names() else programs.workload(program)
-        arguments = row.problem("tiny", build).arguments()
+        arguments = _named(program).problem("tiny", build).arguments()
         types = tuple(numba.typeof(argument) for argument in arguments)
         with contextlib.suppress(CudaSupportError):
             compile_cuda(runpy.run_path(path)[name].py_func, numba.void, types, cc=(7, 0))
