@@ -8,8 +8,8 @@ A kernel has the registers that it needs, up to the card's limit, as nvcc gives 
 
 Printed beside the figure are runs that differ in one thing: GTX480 with Table 1's bytes, where SP and HG fit more often
 without them; perfect instruction fetch; kernels compiled for the registers that K+3 blocks of the baseline leave, as
-those that the paper simulates; MV on a GTX285 that hashes addresses over its partitions; and a GTX480 with half the
-lanes, which the paper gives as the reason why threads matter more there.
+those that the paper simulates; MV on a GTX285 that hashes addresses over its partitions; a GTX285 whose queues have no
+bounds; and a GTX480 with half the lanes, which the paper gives as the reason why threads matter more there.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def machines() -> list[Gpu]:
         *map(cards.table1_bytes, MEASURED[1:]),
         *map(cards.budgeted, MEASURED),
         cards.hashed(MEASURED[0]),
+        cards.unbounded(MEASURED[0]),
         cards.half_lanes(),
     ]
 
@@ -62,7 +63,7 @@ def run(quick: bool = False, jobs: int | None = None) -> list[Record]:
         for name in MEASURED:
             todo += approaches.points(cards.budgeted(name), HEAD, quick, budgeted=True)
         todo += approaches.points(cards.hashed(MEASURED[0]), HEAD, quick, CAMPING)
-        for machine in (cards.half_lanes(), *map(cards.perfect_fetch, MEASURED)):
+        for machine in (cards.unbounded(MEASURED[0]), cards.half_lanes(), *map(cards.perfect_fetch, MEASURED)):
             todo += approaches.points(machine, HEAD, quick)
     return with_speedups(simulate_all(by_problem(todo), jobs, "fig11"))
 
@@ -115,7 +116,8 @@ def table(records: Sequence[Record]) -> str:
 
 def _variations() -> list[str]:
     """The names of the machines beside the cards on which all benchmarks run."""
-    return [*(cards.perfect_fetch(gpu).name for gpu in MEASURED), cards.half_lanes().name]
+    machines = (*map(cards.perfect_fetch, MEASURED), cards.unbounded(MEASURED[0]), cards.half_lanes())
+    return [machine.name for machine in machines]
 
 
 def _rows(records: Sequence[Record], gpu: str) -> list[tuple[Any, ...]]:
@@ -164,6 +166,7 @@ def summary(records: Sequence[Record]) -> Record:
             if approaches.speedups(records, other)
         },
         "half_lanes": means(records, cards.half_lanes().name),
+        "unbounded": means(records, cards.unbounded(MEASURED[0]).name),
         "perfect_fetch": {gpu: means(records, cards.perfect_fetch(gpu).name) for gpu in MEASURED},
         "paper": {gpu: approaches.paper(gpu) for gpu in MEASURED},
         "hardware": measured.load(),

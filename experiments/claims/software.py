@@ -123,6 +123,7 @@ def width_of_lanes(claim: Claim, records: Sequence[Record]) -> Verdict:
         return claim.verdict(None, None, "not in quick runs")
     other = MEASURED[0]
     fetched = [means(records, cards.perfect_fetch(gpu).name).get(BEST) for gpu in (SMALL, other)]
+    unbounded = means(records, cards.unbounded(other).name).get(BEST)
     own, theirs = (best(records, name) for name in machines)
     more = ", ".join(f"{name} {own[name]:.3f} {theirs[name]:.3f}" for name in own)
     return claim.verdict(
@@ -131,6 +132,7 @@ def width_of_lanes(claim: Claim, records: Sequence[Record]) -> Verdict:
         f"best mean on {SMALL}, and on one whose instructions hold their lanes 4 clocks, all else equal; the lanes are "
         f"the reason if it is less there by {MARGIN:.0%}. Both by benchmark: {more}. On {other} "
         f"{means(records, other)[BEST]:.3f}"
+        + (f", without bounds of queues {unbounded:.3f}" if unbounded else "")
         + "; with perfect fetch {1}, and {0} on GTX480-16K".format(*(f and f"{f:.3f}" for f in fetched))
         + " (DEVIATIONS D21)",
     )

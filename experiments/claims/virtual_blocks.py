@@ -78,20 +78,28 @@ def fft_size(claim: Claim, records: Sequence[Record]) -> Verdict | None:
 
 def fft_loading(claim: Claim, records: Sequence[Record]) -> Verdict | None:
     """The time from the start of a block of FFT to its first barrier, VTB over the baseline."""
-    points = _points(records)
+    points, in_order = (_points(records, schedule) for schedule in ON_CARDS)
     if "FFT" not in _names(points):
         return None
-    phases = {}
-    for gpu in SMALL:
-        pair = [points[gpu, "FFT", variant] for variant in ("baseline", "vtb")]
-        single, double = (r["first_barrier_cycles"] / r["blocks"] for r in pair)
-        phases[gpu] = round(double / single, 3)
+    phases = {gpu: _loading(points, gpu) for gpu in SMALL}
+    card = SMALL[0]
+    made = (cards.perfect_fetch, cards.budgeted, cards.unbounded)
+    others = {make(card).name: _loading(points, make(card).name) for make in made}
+    others |= {f"{gpu}, {ON_CARDS.other}": _loading(in_order, gpu) for gpu in SMALL}
     return claim.verdict(
         phases,
-        all(ratio <= LESS for ratio in phases.values()),
-        f"time from block start to first barrier, VTB over baseline; up to {LESS} counts as much less than twice "
-        "(DEVIATIONS D31)",
+        all(ratio is not None and ratio <= LESS for ratio in phases.values()),
+        f"time from block start to first barrier, VTB over baseline; up to {LESS} counts as much less than twice"
+        + "".join(f"; {name} {ratio:.3f}" for name, ratio in others.items() if ratio)
+        + " (DEVIATIONS D31)",
     )
+
+
+def _loading(points: Points, gpu: str) -> float | None:
+    """The time from the start of a block of FFT to its first barrier on a machine, VTB over the baseline."""
+    pair = [points.get((gpu, "FFT", variant)) for variant in ("baseline", "vtb")]
+    single, double = (r["first_barrier_cycles"] / r["blocks"] if r else 0 for r in pair)
+    return round(double / single, 3) if single else None
 
 
 def divergence(claim: Claim, records: Sequence[Record]) -> Verdict:

@@ -7,7 +7,7 @@ from smmux.gpus import Gpu
 
 __all__ = [
     "CAMPING", "GPU", "HASHED", "MEASURED", "PERFECT_FETCH", "ROOMY", "budgeted", "card", "half_lanes", "hashed",
-    "measured", "perfect_fetch", "roomy", "sensitivities", "table1_bytes",
+    "measured", "perfect_fetch", "roomy", "sensitivities", "table1_bytes", "unbounded",
 ]  # fmt: skip
 
 GPU = "GTX285-1100"
@@ -50,6 +50,12 @@ def hashed(gpu: str = GPU) -> Gpu:
 def budgeted(gpu: str) -> Gpu:
     """A card under another name, for kernels with the registers that K+3 blocks of the baseline leave."""
     return gpus.get(gpu).replace(name=f"{gpu}, K+3 registers")
+
+
+def unbounded(gpu: str) -> Gpu:
+    """A card on which no request waits for room in a queue, with as many transactions under way as a Kepler's SM has:
+    queues are the other reason why software approaches gain little there (DEVIATIONS D14)."""
+    return gpus.get(gpu).replace(name=f"{gpu}, no bounds of queues", port_room=0, credits=gpus.get("K20c").credits)
 
 
 def roomy() -> Gpu:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from experiments.common import cards
 from experiments.common.speedups import LIMITED
 from experiments.common.verdicts import judge
 from tests.experiments.known import AS_PAPER, combined, on_cards
@@ -40,6 +41,18 @@ def test_blocks_back_to_back_are_one_at_a_time(as_paper: list[dict[str, Any]], c
         if (r["benchmark"], r["variant"], r["gpu"]) == ("FFT", "baseline", "GTX480-16K"):
             r |= change
     assert judge("P17", as_paper).reproduced is False
+
+
+def test_what_the_first_phase_takes_elsewhere_stands_beside(as_paper: list[dict[str, Any]]) -> None:
+    """160 for 100 everywhere, but on the machine without bounds, where one block takes as long as two."""
+    name = cards.unbounded("GTX285").name
+    there = on_cards({name: AS_PAPER["GTX285"]})
+    for r in there:
+        r["first_barrier_cycles"] = 200 * r["blocks"]
+    found = judge("P19", as_paper + there)
+    assert found.reproduced is True
+    assert found.ours == {"GTX285": 1.6, "GTX480-16K": 1.6}
+    assert f"; {name} 1.000; GTX285, source 1.600; GTX480-16K, source 1.600" in found.note
 
 
 def test_mc_alone_gains_from_more_than_two() -> None:

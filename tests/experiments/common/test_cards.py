@@ -19,6 +19,12 @@ def test_half_lanes_leave_the_memory_alone() -> None:
     assert set(changed) == {"issue_interval", *(f"issue_{name}" for name in cards.ARITHMETIC)}
 
 
+def test_a_card_without_bounds_of_queues_differs_in_room_and_credits_alone() -> None:
+    own, unbounded = gpus.get("GTX285").to_dict(), cards.unbounded("GTX285").to_dict()
+    changed = {name: value for name, value in unbounded.items() if value != own[name] and name != "name"}
+    assert changed == {"port_room": 0, "credits": 512}
+
+
 def test_sensitivities_change_one_assumption_each() -> None:
     own = cards.card().to_dict()
     changed = {
