@@ -15,9 +15,9 @@ from smmux import gpus, multiplex, preload
 from smmux.advice.answer import Advice, Scheme, fastest
 from smmux.advice.improvements import RECORDED, improvements
 from smmux.advice.measures import difference, misuses, occupancy_of, region_share
-from smmux.advice.trial_runs import Outcome, Runs
 from smmux.advice.schemes import Trial, declared, trials
 from smmux.advice.text import reason
+from smmux.advice.trial_runs import Outcome, Runs
 from smmux.base.dimensions import Dim3, dim3
 from smmux.base.jobs import at_a_time
 from smmux.base.tracebacks import brief

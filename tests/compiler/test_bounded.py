@@ -9,8 +9,8 @@ import pytest
 
 import smmux
 from smmux import cuda, int32, multiplex, preload
-from smmux.compiler.driver.compiling import clear_cache
 from smmux.compiler.analysis.lanes import WarpOrder
+from smmux.compiler.driver.compiling import clear_cache
 from smmux.kernel import from_source
 
 NAMES = {"cuda": cuda, "int32": int32}

@@ -10,7 +10,6 @@ import operator
 import pickle
 import sys
 import types
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -154,14 +153,6 @@ def co(function):
 EACH = 2
 """Ways that a text goes through at each place, but under the mark `slow`."""
 
-
-def pickled(kernel):
-    """A kernel through a pickle, which looks for some functions in all modules: among these are names that warn."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return pickle.loads(pickle.dumps(kernel))
-
-
 WAYS = {
     "simulate": lambda k: k.simulate(2, 32, elements()),
     "check": lambda k: k.simulate(2, 32, elements(), check="races", schedule="list", narrow=True),
@@ -171,7 +162,7 @@ WAYS = {
     "numba": lambda k: k.compile(elements(), typing="numba"),
     "source": lambda k: (k.source, repr(k), k._repr_html_(), k.signatures, k.definition.free),
     "fingerprint": lambda k: k.definition.fingerprint(),
-    "pickle": pickled,
+    "pickle": lambda k: pickle.loads(pickle.dumps(k)),
     "hw": lambda k: multiplex.hw(k).source,
     "isolate": lambda k: multiplex.isolate(k).source,
     "vtb": lambda k: multiplex.vtb(k).source,
@@ -287,10 +278,7 @@ REASONS = {
     ("command_words.py", "runpy"): "runs the file that a user names on the command line, as `python FILE.py` does",
     ("requests.py", "compile"): "the compiler's own",
     ("__init__.py", "importlib"): "imports modules of smmux when they are first named",
-    (
-        "function_source.py",
-        "importlib",
-    ): "finds modules by the names that a kernel was pickled with, when it is unpickled",
+    ("function_source.py", "importlib"): "finds modules by the names that a kernel was pickled with, when unpickled",
     ("settings.py", "importlib"): "imports the module of smmux that owns a setting, in another process",
     ("texts.py", "importlib"): "reads the flags of `__future__`",
 }
