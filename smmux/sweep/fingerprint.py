@@ -29,7 +29,8 @@ from smmux.kernels.kernel import Kernel
 from smmux.language import typings
 from smmux.language.placement import extent, root
 from smmux.sweep.modules import is_installed, package, plain_name
-from smmux.sweep.objects import contents_of
+from smmux.sweep.objects import contents_of, own_classes
+from smmux.sweep.plainly import attribute, is_a
 
 __all__ = ["Walk", "code_names", "fingerprint", "package"]
 
@@ -91,7 +92,7 @@ class Walk:
             return _hash(atom)
         if (number := self._seen.get(id(value))) is not None:
             return _hash([b"again", str(number).encode()])
-        if self.state and self._kept and isinstance(value, types.FunctionType | type) and _is_global(value):
+        if self.state and self._kept and is_a(value, types.FunctionType | type) and _is_global(value):
             return _hash([b"global", f"{plain_name(value.__module__)}:{value.__qualname__}".encode()])
         self._seen[id(value)] = len(self._kept)
         self._kept.append(value)
@@ -106,20 +107,20 @@ class Walk:
         kind = type(value)
         if kind in PARTS:
             yield from PARTS[kind](self, value)
-        elif isinstance(value, Kernel):
+        elif is_a(value, Kernel):
             yield from self._kernel(value)
-        elif isinstance(value, type):
+        elif is_a(value, type):
             yield from self._class(value)
         elif kind is MEMO:
             yield from self._all(b"memo", value.__wrapped__, value.cache_parameters())
-        elif isinstance(value, np.dtype):
+        elif is_a(value, np.dtype):
             metadata = dict(value.metadata) if value.metadata else None
             yield from (b"dtype", repr(value).encode(), self.digest(metadata))
-        elif isinstance(value, np.generic):
+        elif is_a(value, np.generic):
             yield from (b"scalar", *self._array(np.asarray(value)))
         elif (name := _name_of(value)) is not None:
             yield from (b"installed", name.encode())
-        elif isinstance(value, LOCKS):  # what waits for what changes no result
+        elif is_a(value, LOCKS):  # what waits for what changes no result
             yield b"lock"
         else:
             yield from self._object(value)
@@ -177,7 +178,7 @@ class Walk:
             yield from (b"class", name.encode())
             return
         made = (types.GetSetDescriptorType, types.MemberDescriptorType)
-        items = {n: item for n, item in vars(value).items() if n not in OF_PYTHON and not isinstance(item, made)}
+        items = {n: item for n, item in vars(value).items() if n not in OF_PYTHON and not is_a(item, made)}
         yield from self._all(b"own class", value.__qualname__, type(value), value.__bases__)
         yield from self.named_digests(items)
 
@@ -199,10 +200,10 @@ class Walk:
     def _globals_are_known(self, function: types.FunctionType) -> bool:
         """Whether the globals of a function need no look: of an installed module, or where each has its own digest."""
         name = function.__globals__.get("__name__", "")
-        module = sys.modules.get(name) if isinstance(name, str) else None
+        module = sys.modules.get(name) if is_a(name, str) else None
         if name == "__mp_main__" and self.state:  # whose functions are made before the module, in a process of workers
             return True
-        return getattr(module, "__dict__", None) is function.__globals__ and (self.state or is_installed(name))
+        return attribute(module, "__dict__") is function.__globals__ and (self.state or is_installed(name))
 
     def _module(self, module: types.ModuleType) -> Iterator[bytes]:
         yield from (b"module", module.__name__.encode())
@@ -210,7 +211,7 @@ class Walk:
             yield from self.named_digests({n: v for n, v in vars(module).items() if not n.startswith("__")})
 
     def _enum(self, value: enum.Enum) -> Iterator[bytes]:
-        yield from self._all(b"enum", type(value), value._name_, value._value_)
+        yield from self._all(b"enum", type(value), attribute(value, "_name_"), attribute(value, "_value_"))
 
     def _variable(self, variable: ContextVar[Any]) -> Iterator[bytes]:
         yield from self._all(b"variable", variable.name, variable.get(None))
@@ -224,10 +225,10 @@ class Walk:
     def _object(self, value: Any) -> Iterator[bytes]:
         """An object by its class and all that it holds."""
         kind = type(value)
-        if isinstance(value, enum.Enum):
+        if is_a(value, enum.Enum):
             yield from self._enum(value)
             return
-        if callable(getattr(kind, "fingerprint", None)):
+        if callable(attribute(kind, "fingerprint")):
             yield from self._all(b"object", kind, value.fingerprint())
             return
         try:
@@ -346,8 +347,9 @@ def _referred(function: types.FunctionType) -> dict[str, Any]:
     used = {name: value for name, value in found.items() if value is not MISSING}
     attributes = {name for code in codes for name in code.co_names}
     for name, module in list(used.items()):
-        if isinstance(module, types.ModuleType) and not is_installed(module.__name__):
-            used |= {f"{name}.{item}": vars(module)[item] for item in attributes & vars(module).keys()}
+        if is_a(module, types.ModuleType) and not is_installed(attribute(module, "__name__")):
+            held = attribute(module, "__dict__")
+            used |= {f"{name}.{item}": held[item] for item in attributes & held.keys()}
     return used
 
 
@@ -357,20 +359,26 @@ def _globals_of(code: types.CodeType) -> set[str]:
 
 def _is_global(value: Any) -> bool:
     """Whether a function or class is what a loaded module has under its name."""
-    return getattr(sys.modules.get(value.__module__), value.__qualname__, None) is value
+    name, module = value.__module__, sys.modules.get(value.__module__)
+    find: Any = getattr if is_installed(name) else attribute
+    return find(module, value.__qualname__, None) is value
 
 
 def _name_of(value: Any) -> str | None:
     """The name of what is installed, if that name means this very value; None for others."""
+    if any(kind.__module__ in sys.modules for kind in own_classes(type(value))):
+        return None  # no object of the program's own classes is installed, and the question alone may run its code
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(name, str):
         return None
     owner = getattr(value, "__module__", None) or getattr(getattr(value, "__objclass__", None), "__module__", None)
     for module in (owner,) if isinstance(owner, str) else ("builtins", "numpy", "scipy.special"):
-        found: Any = sys.modules.get(module)
+        if not is_installed(module):
+            continue
+        found: Any = sys.modules[module]
         for part in name.split("."):
             found = getattr(found, part, None)
-        if found is value and is_installed(module):
+        if found is value:
             if not isinstance(value, types.FunctionType) or value.__globals__ is vars(sys.modules[module]):
                 return f"{module}:{name}"
     return None

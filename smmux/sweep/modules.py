@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from smmux.errors import ConfigError
+from smmux.sweep.plainly import attribute, is_a
 
 __all__ = [
     "Text",
@@ -127,12 +128,12 @@ def _installed() -> _Installed:
 def is_installed(name: str) -> bool:
     """True for a loaded module of Python, smmux or a distribution; a module that is not loaded is none."""
     module = sys.modules.get(name)
-    return isinstance(module, types.ModuleType) and not _is_own(name, _file_of(module))
+    return is_a(module, types.ModuleType) and not _is_own(name, _file_of(module))
 
 
 def _file_of(module: Any) -> str | None:
     """The file of a module; None if it has none."""
-    file = getattr(module, "__file__", None) or getattr(getattr(module, "__spec__", None), "origin", None)
+    file = attribute(module, "__file__") or getattr(attribute(module, "__spec__"), "origin", None)
     return file if isinstance(file, str) and (os.sep in file or os.path.exists(file)) else None
 
 
@@ -156,7 +157,7 @@ def _is_own(name: str, file: str | None) -> bool:
 def own() -> dict[str, Any]:
     """The loaded modules that are the program's own, by name."""
     every: list[tuple[str, Any]] = list(sys.modules.items())  # some put there what is no module
-    modules = [(name, module) for name, module in every if isinstance(module, types.ModuleType)]
+    modules = [(name, module) for name, module in every if is_a(module, types.ModuleType)]
     return {plain_name(name): module for name, module in modules if _is_own(name, _file_of(module))}
 
 
@@ -185,7 +186,7 @@ def contents() -> dict[str, str]:
     that these import anywhere."""
     modules = own()
     found = {name: _text_of(name, module) for name, module in modules.items()}
-    packages = {name: getattr(module, "__package__", None) or "" for name, module in modules.items()}
+    packages = {name: attribute(module, "__package__") or "" for name, module in modules.items()}
     specs: dict[str, Any] = {}
     waiting = list(found)
     while waiting:
@@ -212,7 +213,7 @@ def digest_of(name: str, path: str) -> str | None:
 
 def _text_of(name: str, module: Any) -> Text:
     """The text of a loaded module, as it was when it was found first."""
-    which = getattr(module, "__spec__", None) or module
+    which = attribute(module, "__spec__") or module
     known = _seen.get(name)
     if known is None or known[0] is not which:
         known = _seen[name] = which, _read(_file_of(module))
@@ -300,7 +301,7 @@ def _imported(text: Text, package: str) -> Iterable[str]:
 def _spec(name: str, known: dict[str, Any]) -> Any:
     """Where Python would find a module that is not loaded, without loading any; None for one that is nowhere."""
     if name in sys.modules:
-        return getattr(sys.modules[name], "__spec__", None)
+        return attribute(sys.modules[name], "__spec__")
     if name not in known:
         known[name] = None
         parent, _, _ = name.rpartition(".")

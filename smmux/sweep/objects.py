@@ -11,8 +11,9 @@ import numpy as np
 
 from smmux.errors import ConfigError
 from smmux.sweep.modules import is_installed
+from smmux.sweep.plainly import attribute
 
-__all__ = ["contents_of"]
+__all__ = ["contents_of", "own_classes"]
 
 NOTHING = ("nothing",)
 PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
@@ -26,9 +27,9 @@ CONTENT: dict[type, Any] = {
     bytearray: lambda value: bytes(memoryview(value)),
     tuple: lambda value: tuple(tuple.__iter__(value)),
     list: lambda value: list(list.__iter__(value)),
-    set: lambda value: set(set.__iter__(value)),
-    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
-    dict: lambda value: dict(dict.items(value)),
+    set: lambda value: set().union(value),
+    frozenset: lambda value: frozenset().union(value),
+    dict: lambda value: tuple(dict.items(value)),
     np.ndarray: lambda value: np.ndarray.view(value, np.ndarray),
 }
 """How to get what a built-in type keeps, whatever its subclass says of itself."""
@@ -42,11 +43,12 @@ def contents_of(value: Any, ours: bool) -> tuple[dict[str, Any], Any]:
     """
     kind = type(value)
     solid = next(c for c in kind.__mro__ if _has_own_memory(c))
-    own = _own_classes(kind)
+    own = own_classes(kind)
     if solid in CONTENT and (own or ours or solid is np.ndarray):
         return _fields_of(value, ours), CONTENT[solid](value)
-    if kind is object or hasattr(kind, "__next__") or (own and any(n in vars(c) for c in own for n in PICKLING)):
+    if kind is object or attribute(kind, "__next__") or (own and any(n in vars(c) for c in own for n in PICKLING)):
         raise _unknown(kind)
+    held = _fields_of(value, ours) if own else {}  # first: the dictionary of attributes is made when it is asked for
     try:
         parts = value.__reduce_ex__(4)
     except TypeError:
@@ -54,7 +56,6 @@ def contents_of(value: Any, ours: bool) -> tuple[dict[str, Any], Any]:
     if isinstance(parts, str):
         raise _unknown(kind)
     call, arguments, state, *items = (*parts, None)[:6]
-    held = _fields_of(value, ours) if own else {}
     return held, (call, arguments, state, *(list(each) if each is not None else None for each in items))
 
 
@@ -64,7 +65,7 @@ def _unknown(kind: type) -> ConfigError:
     return ConfigError(f"nobody knows what makes two objects of {kind.__qualname__} alike; {REMEDY}")
 
 
-def _own_classes(kind: type) -> list[type]:
+def own_classes(kind: type) -> list[type]:
     """The classes of an object that are the program's own."""
     return [c for c in kind.__mro__ if not is_installed(c.__module__)]
 

@@ -17,6 +17,7 @@ from smmux.base import settings
 from smmux.kernels.kernel import Kernel
 from smmux.sweep.fingerprint import MEMO, Walk, code_names, fingerprint
 from smmux.sweep.modules import contents, environment, loaded, mentioned, own
+from smmux.sweep.plainly import attribute, is_a
 
 __all__ = ["Witness", "before", "differences", "globals_now", "process", "program", "rewritten", "witness"]
 
@@ -38,9 +39,9 @@ def globals_now() -> dict[str, dict[str, str]]:
     modules = own()
     texts = set(mentioned())
     for module in modules.values():
-        for value in list(vars(module).values()):
-            function = value.function if isinstance(value, Kernel) else value
-            if isinstance(function, types.FunctionType):
+        for value in list(attribute(module, "__dict__").values()):
+            function = value.function if is_a(value, Kernel) else value
+            if is_a(function, types.FunctionType):
                 texts.update(code_names(function.__code__))
     digests: dict[int, str] = {}  # of what several modules have, for as long as this goes on
 
@@ -52,8 +53,8 @@ def globals_now() -> dict[str, dict[str, str]]:
     found = {
         name: {
             key: digest(value)
-            for key, value in sorted(vars(module).items())
-            if not key.startswith("__") and (key in texts or isinstance(value, CODE))
+            for key, value in sorted(attribute(module, "__dict__").items())
+            if not key.startswith("__") and (key in texts or is_a(value, CODE))
         }
         for name, module in sorted(modules.items())
     }
@@ -85,7 +86,7 @@ class Witness:
 
 def rewritten(module: str) -> bool:
     """Whether a tool has changed the functions of a module while it was loaded, as pytest does: in this process."""
-    loader = getattr(getattr(own().get(module), "__spec__", None), "loader", None)
+    loader = getattr(attribute(own().get(module), "__spec__"), "loader", None)
     return type(loader).__module__.startswith("_pytest.")
 
 
