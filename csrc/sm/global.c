@@ -9,7 +9,7 @@
 #include "sm/lsu.h"
 #include "sm/preload.h"
 #include "sm/record.h"
-#include "sm/scheduler.h"
+#include "sm/room.h"
 #include "sm/scoreboard.h"
 
 /* ---- global and local memory ------------------------------------------------------------- */
@@ -223,77 +223,6 @@ static ALWAYS_INLINE uint32_t segments_of(const struct memop *op, enum sm_cache_
                  : coalesce(sm->m->cfg, op->addr, lanes, op->u->width, !is_load(op->u->op), seg);
 }
 
-/* How many credits these segments take; CACHE_NONE if the cache has too many pending misses. */
-static uint32_t need_of(const struct sm *sm, enum sm_cache_id cache, const uint32_t addr[32],
-                        const struct segment *seg, uint32_t n) {
-    return cache ? smcache_missing(sm, cache, addr, seg, n) : n;
-}
-
-/* Are there credits for so many segments, and those that wait for a tile? All there are will do for
- * an access that needs more. */
-static ALWAYS_INLINE bool has_room(const struct sm *sm, uint32_t need, uint32_t waits) {
-    const uint32_t credits = sm->m->cfg->credits, all = need + waits;
-    return need != CACHE_NONE && sm->credits >= (int32_t)(all < credits ? all : credits);
-}
-
-/* Let a warp with a claim sleep until a reply makes room. */
-static void starve(struct sm *sm, uint32_t warp) {
-    warp_sleep(sm, warp, WAIT_CREDITS);
-    sm->starved |= 1ull << warp;
-}
-
-/* Keep the segments of an access for which there is no room; lines of a tile may come meanwhile.
- * The warp sleeps until a reply after which there may be some, so that it does not issue again only
- * to find that there is still none.
- */
-static bool claim(struct memop *op, enum sm_cache_id cache, const struct segment *seg, uint32_t n,
-                  uint32_t need) {
-    struct claim *c = &op->sm->claims[op->warp];
-    c->cache = cache;
-    c->count = n;
-    c->need = need;
-    c->fills = op->sm->caches[cache].fills;
-    memcpy(c->segment, seg, n * sizeof *seg);
-    if (cache) memcpy(c->addr, op->addr, sizeof c->addr);
-    op->sm->claiming |= 1ull << op->warp;
-    starve(op->sm, op->warp);
-    return false;
-}
-
-/* May there be room for a claim? If not, there is none for sure; else what it needs may have grown
- * since, which the attempt to issue finds out. */
-static bool can_serve(const struct sm *sm, struct claim *c) {
-    const uint64_t fills = sm->caches[c->cache].fills;
-    if (c->fills != fills) {
-        c->need = need_of(sm, (enum sm_cache_id)c->cache, c->addr, c->segment, c->count);
-        c->fills = fills;
-    }
-    return has_room(sm, c->need, 0);
-}
-
-/* Let the warps whose turn comes next sleep at once if there is no room for their claims, either:
- * one after the other would take the slot only to find that. */
-static void starve_next(struct sm *sm, struct subcore *s) {
-    const uint64_t able = sched_able(sm, s);
-    uint64_t hungry = 0;
-    for (uint64_t left = able & sm->claiming; left; left &= left - 1)
-        if (!can_serve(sm, &sm->claims[__builtin_ctzll(left)])) hungry |= left & (0 - left);
-    if (!hungry) return;
-    for (hungry = sched_before(sm, s, hungry, able & ~hungry); hungry; hungry &= hungry - 1)
-        starve(sm, (uint32_t)__builtin_ctzll(hungry));
-}
-
-bool global_starves(struct sm *sm, uint32_t warp, uint64_t t) {
-    struct subcore *s = &sm->subcores[sm->subcore_of[warp]];
-    if (can_serve(sm, &sm->claims[warp])) {
-        sm->claiming &= ~(1ull << warp);
-        return false;
-    }
-    starve(sm, warp);
-    if (s->slot == t) starve_next(sm, s); /* else it was to issue beside another instruction */
-    return true;
-}
-
 /* Texture values are those at launch: nobody may write the array (launch.c). */
 static void read_now(struct access *a) { access_perform(a, a->mask); }
 
@@ -359,8 +288,8 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     if (tiled) tiles_look(op, &share);
     const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
     const uint32_t rest = op->active & ~share.lanes, n = segments_of(op, cache, rest, seg),
-                   need = need_of(sm, cache, op->addr, seg, n);
-    if (!has_room(sm, need, share.waits)) return claim(op, cache, seg, n, need);
+                   need = room_need(sm, cache, op->addr, seg, n);
+    if (!room_suffices(sm, need, share.waits)) return room_claim(op, cache, seg, n, need);
     struct access *a = describe(op, buffer);
     count_global(op, seg, n);
     if (op->u->op == OP_TEX) read_now(a);
@@ -399,8 +328,8 @@ bool global_const(struct memop *op, uint32_t busy) {
     struct segment seg[COALESCE_MAX_SEGMENTS];
     const uint32_t line = 1u << sm->caches[CACHE_CONST].cache.line_shift;
     const uint32_t n = coalesce_lines(op->addr, op->active, line, seg);
-    const uint32_t need = need_of(sm, CACHE_CONST, op->addr, seg, n);
-    if (!has_room(sm, need, 0)) return claim(op, CACHE_CONST, seg, n, need);
+    const uint32_t need = room_need(sm, CACHE_CONST, op->addr, seg, n);
+    if (!room_suffices(sm, need, 0)) return room_claim(op, CACHE_CONST, seg, n, need);
     struct access *a = describe(op, NULL);
     a->data[0][0] = sm->m->cfg->lat_const + busy - sm->m->cfg->issue_const;
     const uint32_t pending =
@@ -413,19 +342,6 @@ bool global_const(struct memop *op, uint32_t busy) {
 }
 
 /* ---- replies ----------------------------------------------------------------------------- */
-
-/* Let warps that found too few credits or pending misses look again, unless there is still no room
- * for sure. Their instruction and its operands are there, whatever the cache of instructions holds
- * now: how often they look changes nothing but what idle clocks are said to have waited for. */
-static void wake_starved(struct sm *sm, uint64_t t) {
-    for (uint64_t left = sm->starved; left; left &= left - 1) {
-        const uint32_t w = (uint32_t)__builtin_ctzll(left);
-        const struct claim *c = &sm->claims[w];
-        if (c->fills == sm->caches[c->cache].fills && !has_room(sm, c->need, 0)) continue;
-        sm->starved &= ~(1ull << w);
-        warp_wait(sm, w, t, WAIT_CREDITS);
-    }
-}
 
 /* Let a warp go on that has waited for this reply: for a load, or at a fence. */
 static void wake(struct sm *sm, uint32_t warp, uint64_t t) {
@@ -466,5 +382,5 @@ static answered *const sinks[SINK_COUNT] = {
 
 void global_reply(struct sm *sm, const struct reply *r) {
     sinks[r->access->sink](sm, r->access, r->cycle);
-    if (sm->starved) wake_starved(sm, r->cycle);
+    if (sm->starved) room_wake(sm, r->cycle);
 }

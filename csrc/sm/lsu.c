@@ -9,6 +9,7 @@
 #include "sm/check.h"
 #include "sm/global.h"
 #include "sm/record.h"
+#include "sm/room.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 #include "sm/smem.h"
@@ -339,7 +340,7 @@ NOINLINE static bool issue_const(struct memop *op) {
 
 bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const struct uop *u,
                uint32_t active, uint64_t t) {
-    if ((sm->claiming >> warp & 1) && global_starves(sm, warp, t)) return false;
+    if ((sm->claiming >> warp & 1) && room_starves(sm, warp, t)) return false;
     struct memop op; /* not initialised as a whole: the addresses need no zeros */
     op.sm = sm;
     op.core = core;

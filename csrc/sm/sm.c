@@ -12,6 +12,7 @@
 #include "sm/preload.h"
 #include "sm/print.h"
 #include "sm/record.h"
+#include "sm/room.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 #include "sm/trace.h"
