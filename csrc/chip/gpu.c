@@ -10,15 +10,11 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/lines.h"
-#include "base/pool.h"
+#include "chip/collect.h"
 #include "chip/diagnose.h"
-#include "chip/dispatch.h"
-#include "chip/observer.h"
-#include "chip/supply.h"
-#include "memory/dram.h"
+#include "chip/whole.h"
 
 /* More clocks than the fastest reply takes on any shipped machine with detailed memory (185 to
  * 319), so that none of their windows is cut short. Flat memory may take 100,000 clocks to reply:
@@ -26,36 +22,6 @@
  * times as long whether the user wants to stop. */
 #define MAX_WINDOW   512u
 #define POLL_WINDOWS 16u /* between two questions whether the user wants to stop */
-
-/* What the clock wants to know of a group's SMs after a pass. A group is a TPC, or more of them if
- * they share a second level of instructions and constants. */
-struct report {
-    _Alignas(64) uint64_t next; /* nothing happens before this cycle, replies to come apart */
-    uint64_t reach;             /* all have run to this cycle; NEVER: they have faults */
-    bool finished, faulty; /* a block that has ended awaits the dispatcher; an SM has a fault */
-    bool supplied;         /* instructions or constants are on their way to its SMs */
-};
-
-/* The machine while one launch runs on it. */
-struct gpu {
-    const struct launch *l;
-    struct machine machine;
-    struct program program;
-    struct sm *sms;
-    struct port *ports;
-    struct memsys *mem;
-    struct pool *pool;
-    struct dispatch dispatch;
-    struct observer *observer; /* of global memory; NULL: not wanted */
-    struct report *reports;    /* per group */
-    struct second **seconds;   /* NULL: the machine has none */
-    struct third *third;       /* the same */
-    uint32_t groups, group_sms, group_tpcs, second_count;
-    uint32_t partitions; /* that take part in the pass */
-    uint64_t window_end;
-    struct host_work host;
-    struct watch watch;
-};
 
 /* ---- construction ------------------------------------------------------------------------ */
 
@@ -205,8 +171,7 @@ static uint32_t window_of(const struct gpu *g, bool lag) {
     return l->window && l->window < w ? l->window : w;
 }
 
-/* Find the fault that happened first; what SMs did that ran on in its window does not matter. */
-static bool first_fault(const struct gpu *g, struct fault *out) {
+bool gpu_first_fault(const struct gpu *g, struct fault *out) {
     const struct fault *first = NULL;
     bool faulty = false;
     for (uint32_t group = 0; group < g->groups; group++) faulty |= g->reports[group].faulty;
@@ -338,169 +303,11 @@ static enum error clock_run(struct gpu *g, struct fault *fault) {
         g->window_end = end;
         run_window(g, t);
         t = end;
-        if (first_fault(g, fault)) return fault->code;
+        if (gpu_first_fault(g, fault)) return fault->code;
         if (!ended(g) && l->interrupted && windows % POLL_WINDOWS == 0 && interrupted(g, t))
             return fault->code = ERROR_INTERRUPTED;
     }
     return OK;
-}
-
-static void add_counters(struct counters *into, const struct counters *from) {
-#define COUNTER(name, unit, doc) into->name += from->name;
-#include "tables/counters.def"
-}
-
-/* Leave out what depends on the window in which an SM has faulted, since others have run on to its
- * end: findings later than the fault, and how often the others occurred. */
-static uint32_t cut_findings(struct finding *rows, uint32_t count, uint64_t last) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (rows[i].cycle > last) continue;
-        rows[kept] = rows[i];
-        rows[kept++].count = 1;
-    }
-    return kept;
-}
-
-static void add_findings(const struct findings *f, struct outcome *out) {
-    memcpy(out->findings + out->finding_count, f->row, f->count * sizeof *f->row);
-    out->finding_count += f->count;
-    out->findings_lost += f->lost;
-}
-
-/* Put the findings of all SMs, and those in global memory, into one array. */
-static enum error collect_findings(struct gpu *g, struct outcome *out) {
-    const uint32_t sms = g->l->cfg->sm_count;
-    uint32_t count = 0;
-    struct fault fault;
-    if (!g->machine.check) return OK;
-    for (uint32_t i = 0; i < sms; i++) count += check_findings(g->sms[i].check)->count;
-    out->findings = calloc(count + FINDINGS_MAX, sizeof *out->findings);
-    if (!out->findings) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < sms; i++) add_findings(check_findings(g->sms[i].check), out);
-    if (g->observer) {
-        observer_turn(g->observer, g->sms);
-        observer_follow(g->observer);
-        add_findings(observer_findings(g->observer), out);
-    }
-    if (first_fault(g, &fault)) {
-        out->finding_count = cut_findings(out->findings, out->finding_count, fault.cycle);
-        out->findings_lost = 0;
-    }
-    return OK;
-}
-
-/* Put what all SMs have printed into one array, without what they did beyond a fault. */
-static enum error collect_printed(const struct gpu *g, struct outcome *out) {
-    const uint32_t sms = g->l->cfg->sm_count;
-    uint32_t count = 0;
-    struct fault fault = {.cycle = NEVER};
-    if (!g->program.prints) return OK;
-    first_fault(g, &fault);
-    for (uint32_t i = 0; i < sms; i++) count += g->sms[i].prints->count;
-    out->printed = calloc(count + 1, sizeof *out->printed);
-    if (!out->printed) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < sms; i++) {
-        const struct prints *p = g->sms[i].prints;
-        for (uint32_t row = 0; row < p->count; row++)
-            if (p->row[row].cycle <= fault.cycle) out->printed[out->printed_count++] = p->row[row];
-        out->printed_lost += fault.cycle == NEVER ? p->lost : 0;
-    }
-    return OK;
-}
-
-/* Put the accesses that all SMs have recorded into one array. */
-static enum error collect_accesses(const struct gpu *g, struct outcome *out) {
-    const uint32_t sms = g->l->cfg->sm_count;
-    uint32_t count = 0;
-    if (!g->machine.accesses) return OK;
-    for (uint32_t i = 0; i < sms; i++) count += g->sms[i].records->count;
-    out->accesses = calloc((size_t)count + 1, sizeof *out->accesses);
-    if (!out->accesses) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < sms; i++) {
-        const struct records *r = g->sms[i].records;
-        memcpy(out->accesses + out->access_count, r->row, r->count * sizeof *r->row);
-        out->access_count += r->count;
-    }
-    return OK;
-}
-
-/* Put the events and samples of all SMs into one array each. */
-static enum error collect_events(const struct gpu *g, struct timeline *to) {
-    const uint32_t sms = g->l->cfg->sm_count;
-    size_t events = 0, samples = 0;
-    assert(sms);
-    for (uint32_t i = 0; i < sms; i++) {
-        events += g->sms[i].trace->count;
-        samples += g->sms[i].trace->sample_count;
-    }
-    to->counts = calloc(sms, sizeof *to->counts);
-    to->events = calloc(events + 1, sizeof *to->events);
-    to->samples = calloc(samples + 1, sizeof *to->samples);
-    if (!to->counts || !to->events || !to->samples) return ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < sms; i++) {
-        const struct trace *t = g->sms[i].trace;
-        memcpy(to->events + to->event_count, t->row, t->count * sizeof *t->row);
-        memcpy(to->samples + to->sample_count, t->sample, t->sample_count * sizeof *t->sample);
-        to->counts[i] = t->count;
-        to->event_count += t->count;
-        to->sample_count += t->sample_count;
-        to->lost += t->lost;
-    }
-    return OK;
-}
-
-/* Put the intervals of all DRAM channels in which something happened into one array. */
-static enum error collect_channels(const struct gpu *g, struct timeline *to) {
-    const struct config *cfg = g->l->cfg;
-    to->channel_words = TIMELINE_CHANNEL + cfg->dram_banks;
-    to->channels = calloc((size_t)cfg->partitions * DRAM_SAMPLES + 1,
-                          to->channel_words * sizeof *to->channels);
-    if (!to->channels) return ERROR_NO_MEMORY;
-    for (uint32_t p = 0; p < cfg->partitions; p++) {
-        const struct dram *d = g->mem->model->dram(g->mem, p);
-        for (uint32_t i = 0; d && i < d->trace->count; i++) {
-            const struct dram_sample *s = &d->trace->sample[i];
-            uint32_t *row = to->channels + (size_t)to->channel_count * to->channel_words;
-            const uint32_t head[TIMELINE_CHANNEL] = {
-                p, d->trace->shift, i, s->reads, s->writes, s->hits, s->misses, s->conflicts};
-            memcpy(row, head, sizeof head);
-            memcpy(row + TIMELINE_CHANNEL, s->banks, cfg->dram_banks * sizeof *row);
-            uint32_t all = 0;
-            for (uint32_t w = 3; w < to->channel_words; w++) all |= row[w];
-            if (all) to->channel_count++;
-        }
-    }
-    return OK;
-}
-
-static enum error collect_timeline(const struct gpu *g, struct timeline *to) {
-    if (!g->machine.trace) return OK;
-    const enum error e = collect_events(g, to);
-    return e ? e : collect_channels(g, to);
-}
-
-/* Add up the counters of all SMs and of the memory. */
-static void collect(struct gpu *g, struct outcome *out) {
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++)
-        if (g->sms[i].last_activity > end) end = g->sms[i].last_activity;
-    for (uint32_t i = 0; i < g->l->cfg->sm_count; i++) {
-        struct sm *sm = &g->sms[i];
-        sm_close(sm, end);
-        add_counters(&out->counters, &sm->count);
-        for (uint32_t pc = 0; out->pc && pc < g->l->code_count; pc++) {
-#define PC_COUNTER(name, unit, doc) out->pc[pc].name += sm->pc_count[pc].name;
-#include "tables/pc_counters.def"
-        }
-    }
-    out->counters.cycles = end;
-    if (g->machine.preload) {
-        out->counters.preload_overflow = g->machine.preload->overflow;
-        out->counters.preload_refused = g->machine.preload->refused;
-    }
-    out->host = g->host;
-    g->mem->model->finish(g->mem, &out->counters);
 }
 
 enum error gpu_run(const struct launch *l, struct outcome *out) {
@@ -510,7 +317,7 @@ enum error gpu_run(const struct launch *l, struct outcome *out) {
     if (!e) e = create(&g, out);
     const bool complete = !e;
     if (complete) e = clock_run(&g, &out->fault);
-    if (!e) collect(&g, out);
+    if (!e) collect_counters(&g, out);
     if (!e) e = collect_accesses(&g, out);
     if (!e) e = collect_timeline(&g, &out->timeline);
     if (complete && collect_findings(&g, out) && !e) e = ERROR_NO_MEMORY;
