@@ -20,7 +20,7 @@ PARTS_OF_ROWS = (
     *(("[::-1, I2, 1::2]", (4, 4)), ("[I4, :, I8]", (2,)), ("[::-1][I4, ::-1]", (2, 8)), ("[1:][1:, I2]", (2, 8))),
     *(("[U2:, ::-1]", (2, 2, 8)), ("[::-1, :, U4:]", (4, 2, 4)), ("[I4][::-1][I2][::-1]", (8,)), ("[1]", (2, 8))),
 )
-PARTS_OF_LOCALS = (("[::-1]", 4), ("[1:3]", 2), ("[::2]", 2), ("[-2:]", 2), ("[::-1][I2 :]", 2))
+PARTS_OF_LOCALS = (("[::-1]", 4), ("[1:3]", 2), ("[::2]", 2), ("[-2:]", 2), ("[::-1][U2 :]", 2))
 """Parts of arrays, with the extents that may be counted on. In is an index of n elements, which may count from the end;
 Un is none of those that do, Nn one of them."""
 
