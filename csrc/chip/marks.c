@@ -103,7 +103,7 @@ static enum error allocate(struct marks *m, uint64_t others, struct fault *fault
 enum error marks_init(struct marks *m, const struct machine *machine, struct fault *fault) {
     const struct program *p = machine->program;
     m->extents = calloc(machine->buffer_count + 1u, sizeof *m->extents);
-    m->of = calloc(machine->buffer_count + 1u, sizeof *m->of);
+    m->of = calloc(machine->buffer_count + 1u, sizeof(void *));
     m->polls = calloc(p->count, 1);
     m->watched = calloc(p->count, 1);
     if (!m->extents || !m->of || !m->polls || !m->watched) return ERROR_NO_MEMORY;

@@ -161,19 +161,22 @@ NOINLINE static void perform_mixed(const struct access *a, uint32_t lanes) {
                               .sub = a->sub,
                               .flags = a->flags};
         const struct buffer *b = part.buffer;
+        assert(b); /* the access has issued */
         memcpy(part.dst, a->dst, sizeof part.dst);
         memcpy(part.addr, a->addr, sizeof part.addr);
         memcpy(part.data, a->data, sizeof part.data);
-        for (uint32_t left = lanes; left; left &= left - 1)
-            if (a->addr[bits_lowest(left)] - b->address < b->bytes) part.mask |= left & (0 - left);
+        for (uint32_t left = lanes; left; left &= left - 1) {
+            const uint32_t offset = a->addr[bits_lowest(left)] - b->address;
+            if (offset < b->bytes && b->bytes - offset >= a->width) part.mask |= left & (0 - left);
+        }
         perform(&part, part.mask);
         lanes &= ~part.mask;
     }
 }
 
 void access_perform(struct access *a, uint32_t lanes) {
-    if (!lanes) return;
+    if (!lanes || !a->buffer) return; /* what fetches has no array */
     assert(!(lanes & ~a->mask) || a->flags & ACCESS_FILL);
-    if (a->buffer && a->buffer->all) perform_mixed(a, lanes);
+    if (a->buffer->all) perform_mixed(a, lanes);
     else perform(a, lanes);
 }

@@ -176,6 +176,11 @@ static enum l2_answer miss(struct l2 *l, struct request *pool, uint32_t node,
     return L2_MISS;
 }
 
+/* Are all sectors valid that a load or an atomic needs? */
+static bool hits(const struct l2 *l, const struct lookup *at) {
+    return at->index != CACHE_NONE && (l->cache.lines[at->index].valid & at->want) == at->want;
+}
+
 enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, struct l2_place place,
                          bool covers, struct l2_work *work) {
     struct request *r = &pool[node];
@@ -184,15 +189,14 @@ enum l2_answer l2_access(struct l2 *l, struct request *pool, uint32_t node, stru
                               .index = cache_find(&l->cache, line),
                               .want = cache_sectors(&l->cache, r->addr, r->bytes),
                               .place = place};
-    struct cache_line *c = at.index == CACHE_NONE ? NULL : &l->cache.lines[at.index];
     enum l2_answer answer;
     work->fetch.bytes = work->writes = 0;
     r->want = (uint8_t)at.want;
     if (r->kind == ACCESS_STORE) {
         answer = store(l, &at, covers, work);
-    } else if (c && (c->valid & at.want) == at.want) {
+    } else if (hits(l, &at)) {
         cache_touch(&l->cache, at.index);
-        if (r->kind == ACCESS_ATOM) c->dirty |= (uint8_t)at.want;
+        if (r->kind == ACCESS_ATOM) l->cache.lines[at.index].dirty |= (uint8_t)at.want;
         l->stats.hits++;
         answer = L2_HIT;
     } else {
