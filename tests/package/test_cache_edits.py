@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,7 @@ def _spawn() -> Any:
 def test_settings_reach_the_points_and_are_part_of_the_key(pool: Any, tmp_path: Path) -> None:
     executor = pool()
     narrowed, exact = float(np.float32(1) / np.float32(3)), 1 / 3
-    with Cache(tmp_path / "c.sqlite") as cache:
+    with Cache(tmp_path / "c.sqlite") as cache, executor or nullcontext():
 
         def now() -> tuple[Any, ...]:
             [record] = sweep(setting, [{"n": 1}], cache=cache, executor=executor)
@@ -210,8 +211,6 @@ def test_settings_reach_the_points_and_are_part_of_the_key(pool: Any, tmp_path: 
         assert (cache.found, cache.made) == (0, 4)
         assert now() == ("GTX285", exact)
         assert cache.found == 1
-    if executor:
-        executor.shutdown()
 
 
 def test_a_version_of_ones_own_stands_for_what_nobody_can_look_into(tmp_path: Path) -> None:
