@@ -10,6 +10,7 @@ from experiments.programs import (
     ac,
     chunk_maximum,
     filters,
+    laplace,
     lookups,
     memory_layouts,
     neural,
@@ -23,7 +24,7 @@ __all__ = ["workload", "workloads"]
 
 _WORKLOADS: dict[str, Workload] = {
     row.name: row
-    for module in (filters, ac, memory_layouts, lookups, untiled, chunk_maximum, one_pass, stencils, neural)
+    for module in (filters, ac, memory_layouts, lookups, untiled, chunk_maximum, one_pass, stencils, laplace, neural)
     for row in module.WORKLOADS
 }
 

@@ -1,102 +1,16 @@
-"""`check="races"` as users meet it: lines and names, the kernels of seed 004, exceptions, HTML, command line."""
+"""`check="races"` as users meet it: lines and names, the kernels of seed 004."""
 
 from __future__ import annotations
 
-import json
-import pickle
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+import inspect
 
 import numpy as np
 import pytest
 
 import smmux
-from smmux import benchmarks, cuda, float32, int32
-from smmux.results.checks import Findings, finding_info
+from smmux import cuda, float32, int32
 from tests.multiplex.kernels import kernel
-
-CHUNK = 256
-
-
-def chunks(count: int = 2, size: int = 0) -> np.ndarray[Any, Any]:
-    """Chunks whose maximum is nowhere special."""
-    return np.random.default_rng(4).integers(0, 1000, size or count * CHUNK).astype(np.int32)
-
-
-def line_of(kernel: Any, text: str) -> int:
-    """Line of the kernel's file that holds a text."""
-    number = next(i for i, line in enumerate(kernel.source.splitlines()) if text in line)
-    return int(kernel.function.__code__.co_firstlineno) + number
-
-
-@cuda.jit
-def first_try(a, out):
-    """Seed 004, try 1, its guard put right."""
-    tbmax = cuda.shared.array(1, int32)
-    t = cuda.threadIdx.x
-    tid = cuda.grid(1)
-    if tid >= a.size:
-        return
-    if t == 0:
-        tbmax[0] = a[tid]
-    cuda.syncthreads()
-    if a[tid] > tbmax[0]:
-        tbmax[0] = a[tid]
-    cuda.syncthreads()
-    if t == 0:
-        out[cuda.blockIdx.x] = tbmax[0]
-
-
-@cuda.jit
-def second_try(a, out):
-    """Seed 004, try 2: every thread decides for itself how often to go round."""
-    tbmax = cuda.shared.array(1, int32)
-    t = cuda.threadIdx.x
-    tid = cuda.grid(1)
-    if t == 0:
-        tbmax[0] = a[tid]
-    cuda.syncthreads()
-    while True:
-        mine = tbmax[0]
-        cuda.syncthreads()
-        if a[tid] > mine:
-            tbmax[0] = a[tid]
-        cuda.syncthreads()
-        if not a[tid] > tbmax[0]:
-            break
-    if t == 0:
-        out[cuda.blockIdx.x] = tbmax[0]
-
-
-@cuda.jit
-def third_try(a, out):
-    """Seed 004, try 3: all threads see the same maximum; of those that raise it any may win."""
-    tbmax = cuda.shared.array(1, int32)
-    t = cuda.threadIdx.x
-    tid = cuda.grid(1)
-    if t == 0:
-        tbmax[0] = a[tid]
-    cuda.syncthreads()
-    while True:
-        mine = tbmax[0]
-        cuda.syncthreads()
-        if a[tid] > mine:
-            tbmax[0] = a[tid]
-        cuda.syncthreads()
-        if mine == tbmax[0]:
-            break
-    if t == 0:
-        out[cuda.blockIdx.x] = tbmax[0]
-
-
-def run(kernel: Any, a: np.ndarray[Any, Any], check: str | None = "races", **options: Any) -> smmux.Result:
-    out = np.full(-(-a.size // CHUNK), -1, np.int32)
-    result: smmux.Result = kernel.simulate(out.size, CHUNK, (a, out), check=check, **options)
-    if kernel is third_try:
-        assert out.tolist() == a.reshape(-1, CHUNK).max(1).tolist()
-    return result
+from tests.package.chunk_tries import CHUNK, FIRST_EXAMPLE, chunks, first_try, line_of, run, second_try, third_try
 
 
 @pytest.mark.parametrize("check", ["races", "races-strict"])
@@ -107,7 +21,7 @@ def test_the_first_try_is_a_race(check: str) -> None:
     assert {frozenset(race.lines) for race in found} == {frozenset((compare, store))}
     race = found[0]
     assert {race.first.action, race.second.action} == {"load", "store"}
-    assert race.first.filename == race.second.filename == __file__
+    assert race.first.filename == race.second.filename == inspect.getsourcefile(first_try.function)
     assert race.first.thread != race.second.thread
     assert (race.array, race.index, race.element) == ("tbmax", 0, "tbmax[0]")
     assert race.count >= 1
@@ -153,16 +67,6 @@ def test_the_third_try_is_no_race(check: str) -> None:
     result.raise_for_findings()
     with pytest.raises(smmux.RaceError):
         result.raise_for_findings(warnings=True)
-
-
-FIRST_EXAMPLE = """
-def say(out):
-    x = cuda.shared.array(1, int32)
-    if cuda.threadIdx.x == 0:
-        x[0] = 1
-    BARRIER
-    out[cuda.threadIdx.x] = x[0]
-"""
 
 
 @pytest.mark.parametrize("barrier", ["cuda.syncthreads()", "cuda.threadfence()"])
@@ -345,141 +249,3 @@ def test_threads_and_blocks_have_three_dimensions() -> None:
     """)
     [found] = made.simulate((2, 2), (4, 4, 4), (np.zeros(1, np.int32),), gpu="GTX480-48K", check="races").findings
     assert (found.second.thread, found.block[1]) == ((3, 2, 1), 1)
-
-
-# ---- results and options
-
-
-@pytest.fixture(scope="module")
-def racy() -> smmux.Result:
-    return run(first_try, chunks())
-
-
-def test_an_unchecked_run_says_nothing(racy: smmux.Result) -> None:
-    result = run(first_try, chunks(), None)
-    assert result.findings is None
-    for ask in (lambda: result.races, result.raise_for_findings):
-        with pytest.raises(smmux.ConfigError, match="check='races'"):
-            ask()
-    assert result.counters == racy.counters
-    assert result.to_dict()["findings"] is None
-
-
-@pytest.mark.parametrize("check", ["race", True, 1, ["races"], ""])
-def test_other_checks_are_refused(check: Any) -> None:
-    with pytest.raises(smmux.ConfigError, match="races, races-strict"):
-        run(third_try, chunks(), check)
-
-
-def test_an_exception_on_request(racy: smmux.Result) -> None:
-    with pytest.raises(smmux.RaceError, match="in kernel 'first_try'") as caught:
-        racy.raise_for_findings()
-    error = caught.value
-    assert error.findings == racy.findings.errors
-    assert str(racy.findings.errors[0]) in str(error)
-    assert (error.line, error.array) == (racy.races[0].second.line, "tbmax")
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
-
-
-@cuda.jit
-def races_and_fails(a, out, limit):
-    """Neighbours race; block `limit` leaves the array, or nobody does and the kernel spins."""
-    tile = cuda.shared.array(64, int32)
-    t = cuda.threadIdx.x
-    tile[t] = a[t]
-    other = tile[63 - t]
-    cuda.syncthreads()
-    if cuda.blockIdx.x == limit:
-        other += a[a.size + t]
-    while limit < 0:
-        other += limit
-    out[t] = other
-
-
-def failing(limit: int, **options: Any) -> smmux.KernelError:
-    with pytest.raises(smmux.KernelError) as caught:
-        races_and_fails.simulate(12, 64, (chunks(), chunks(), limit), gpu="GTX285-1100", max_cycles=5000, **options)
-    return caught.value
-
-
-@pytest.mark.parametrize(("limit", "kind"), [(7, smmux.OutOfBoundsError), (-1, smmux.CycleLimitError)])
-def test_what_was_found_before_a_fault_comes_with_the_exception(limit: int, kind: type[Exception]) -> None:
-    error = failing(limit, check="races")
-    assert isinstance(error, kind)
-    assert isinstance(error.findings, Findings)
-    [race] = error.findings
-    assert race.lines == (line_of(races_and_fails, "tile[t] = a[t]"), line_of(races_and_fails, "other = tile"))
-    assert f"check='races' had found:\n{race}" in error.__notes__[0]
-    assert pickle.loads(pickle.dumps(error)).findings == error.findings
-    for options in ({"window": 1}, {"window": 8, "host_threads": 2}):  # no further than the fault
-        assert failing(limit, check="races", **options).findings == error.findings
-
-
-def test_no_findings_without_a_check_and_none_without_a_finding() -> None:
-    assert failing(7).findings is None
-    with pytest.raises(smmux.LaunchError) as caught:
-        races_and_fails.simulate(0, 64, (chunks(), chunks(), 0), check="races")
-    assert caught.value.findings == ()
-
-
-def test_findings_as_data_and_pages(racy: smmux.Result) -> None:
-    data = json.loads(racy.to_json())["findings"]
-    assert [entry["kind"] for entry in data] == [finding.kind for finding in racy.findings]
-    assert data[0]["first"]["line"] == racy.findings[0].first.line
-    page = racy._repr_html_()
-    assert "tbmax[0]" in page
-    assert "to do: put cuda.syncthreads() between" in str(racy.findings)
-    assert f"{racy.findings[0].second.line}  {racy.findings[0].second.source}\n" in str(racy.findings)
-    assert (racy.findings.summary(), "1 error" in repr(racy)) == ("1 error, 1 warning", True)
-    clean = run(third_try, chunks()).findings.errors
-    assert (str(clean), clean._repr_html_()) == ("no findings", "<p>no findings</p>")
-    assert str(Findings([], lost=7)) == "and 7 more at further pairs of lines"
-
-
-def test_warnings_and_unrolled_copies_leave_room_for_errors() -> None:
-    """300 stores in a row, one line: all pairs of them are one finding, and the race behind them is seen."""
-
-    @cuda.jit
-    def kernel(out: Any) -> None:
-        s, r = cuda.shared.array(1, int32), cuda.shared.array(64, int32)
-        t = cuda.threadIdx.x
-        for k in range(300):
-            s[0] = t * 3 + k
-        r[t] = t
-        out[t] = r[(t + 32) % 64]
-
-    found = kernel.simulate(1, 64, (np.zeros(64, np.int32),), gpu="GTX480-48K", check="races").findings
-    assert (found.lost, [(f.kind, f.lines[1] - f.lines[0]) for f in found]) == (0, [("race", 1), ("conflict", 0)])
-
-
-def test_kinds_are_described() -> None:
-    infos = finding_info().values()
-    assert {info.severity for info in infos} == {"error", "warning", "note"}
-    assert len({info.doc for info in infos}) == len({info.remedy for info in infos}) == len(infos)
-
-
-def test_results_of_checked_runs_survive_pickling(racy: smmux.Result) -> None:
-    again = pickle.loads(pickle.dumps(racy.findings))
-    assert again == racy.findings
-    assert again.lost == racy.findings.lost
-
-
-def test_command_line(tmp_path: Path) -> None:
-    source = "from smmux import cuda, int32\n" + "@cuda.jit" + FIRST_EXAMPLE
-    statuses = []
-    for barrier in ("cuda.syncthreads()", "pass"):
-        path = tmp_path / "say.py"
-        path.write_text(source.replace("BARRIER", barrier))
-        command = [sys.executable, "-m", "smmux", "run", f"{path}:say", "--grid", "1", "--block", "64", "int32[64]"]
-        done = subprocess.run([*command, "--check", "races"], capture_output=True, text=True)
-        statuses.append(done.returncode)
-        assert ("race: " in done.stdout, "no findings" in done.stdout) == (barrier == "pass", barrier != "pass")
-    assert statuses == [0, 1]
-
-
-def test_a_sweep_may_check() -> None:
-    """Records stay plain data."""
-    found = benchmarks.get("RD").kernel()
-    problem = benchmarks.get("RD").problem("tiny")
-    result = found.simulate(problem.grid, problem.block, problem.arguments(), check="races", host_threads=2)
-    assert not result.findings

@@ -91,8 +91,9 @@ def test_improvements_are_part_of_the_answer() -> None:
     advice = smmux.advise(launch.kernel, launch.grid, launch.block, launch.args, "GTX285", jobs=1)
     [found] = advice.improvements
     assert (found.line, found.source) == (line_of(launch.kernel), "total += tile[t, k % rows]  # here")
-    assert f"improvable.py:{found.line}: 16-way bank conflict in `tile`, 32 passes per access of a warp: " in str(
-        advice
+    assert (
+        f"improvable_kernels.py:{found.line}: 16-way bank conflict in `tile`, 32 passes per access of a warp: "
+        in str(advice)
     )
     assert "a pad of one word after every 32 (a row of 33)" in str(advice)
     assert "total += tile[t, k % rows]" in advice._repr_html_()

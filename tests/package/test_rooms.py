@@ -112,10 +112,6 @@ def test_no_import_is_relative_but_those_of_the_package_itself() -> None:
     assert relative == []
 
 
-def test_files_are_short_enough_to_be_read_in_one_sitting() -> None:
-    assert {name: n for name, path in MODULES.items() if (n := path.read_text().count("\n")) > 450} == {}
-
-
 def test_what_passes_import_runs_in_no_circle() -> None:
     """Within the rooms of the passes no circle hides either."""
     passes = {m: p for m, p in MODULES.items() if m.startswith(("multiplex.", "rewriting."))}

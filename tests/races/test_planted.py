@@ -11,7 +11,8 @@ import pytest
 from smmux import smm
 from tests.multiplex.kernels import kernel
 
-from .planted import PLANTED, text_of
+from .form import text_of
+from .planted import PLANTED
 
 POINTS = [
     (name, dtype, gpu, size)

@@ -1,4 +1,4 @@
-"""What people write to order blocks without ending the kernel: nothing is found. Bodies are as in planted.py."""
+"""What people write to order blocks without ending the kernel: nothing is found. Bodies are as in form.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from smmux import smm
 from tests.multiplex.kernels import kernel
 
-from .planted import EVERY, UNCACHED, Planted, text_of
+from .form import EVERY, UNCACHED, Planted, text_of
 
 ROOT = Path(__file__).parents[2]
 RESIDENT = ((6, 64),)
