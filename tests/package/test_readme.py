@@ -16,6 +16,10 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = [README, ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+GUIDES = [ROOT / "csrc" / "README.md", *sorted((ROOT / "experiments").rglob("*.md"))]
+"""Pages beside the code."""
+TO_BE_WRITTEN = ("csrc/sm/scheduler/highest.c",)
+"""Files that a page tells its reader to write."""
 
 
 def name(page):
@@ -52,6 +56,20 @@ def test_links_lead_to_files(page):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", prose)
     assert links
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, *GUIDES], ids=name)
+def test_files_and_modules_are_named_where_they_lie(page):
+    """Those of the package, by their path or as `python -m`."""
+    text = page.read_text()
+    paths = re.findall(r"\b((?:smmux|experiments|csrc|tests|notebooks|docs)/[\w/.]*[\w/])", text)
+    modules = [
+        name.replace(".", "/") for name in re.findall(r"python -m ((?:smmux|experiments|tests)\.[\w.]*\w)", text)
+    ]
+    there = [(ROOT / path).exists() for path in paths]
+    there += [(ROOT / path).is_dir() or (ROOT / f"{path}.py").exists() for path in modules]
+    missing = {path for path, exists in zip((*paths, *modules), there, strict=True) if not exists}
+    assert missing <= set(TO_BE_WRITTEN)
 
 
 def test_dynamic_example_computes_the_same():
