@@ -45,7 +45,7 @@ The values are in [published.csv](../experiments/common/published.csv), the kern
 `python -m experiments.validation --gpu K20c` runs everything on one machine, measured or not. For a machine of your
 own, `experiments.validation.run(gpu=[machine])` gives the records, and `--values FILE` adds measurements of it.
 
-![simulated over measured](validation.png)
+![simulated over measured](figures/validation.png)
 
 "Bar" is how far off a row may be, where that was laid down beforehand. "Given": a parameter of the machine was set from
 this very measurement, so that finding it again shows no more than that the parameter is at work; the errors below are

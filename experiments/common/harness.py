@@ -10,7 +10,6 @@ import io
 import json
 import os
 import platform
-import shutil
 import sys
 import textwrap
 import time
@@ -71,8 +70,8 @@ class Experiment:
     plots: panels from top to bottom, each drawing records on axes. figsize: in inches without the
     caption, by default one column wide.
     drawable: whether there are records for a panel, by its number from 0; those without are left out.
-    page: a page of the documentation in Markdown, for experiments that have one: `--page FILE` writes it, and the
-    picture beside it.
+    page: a page of the documentation in Markdown, for experiments that have one: `--page FILE` writes it. Its picture
+    is the gallery's.
     machines, sizes: recorded as provenance.
     options: of `OPTIONS`, with the table that each adds to the text, or None where it adds none.
     arguments: options with values, by name, as `argparse.ArgumentParser.add_argument` takes them; one with nargs "?"
@@ -155,9 +154,7 @@ class Experiment:
         }
         _write(out, self, content)
         if page and self.page:
-            with whole_files.replacing(page, page.with_suffix(".png")) as (text, picture):
-                text.write_text(self.page(records), encoding="utf-8")
-                shutil.copyfile((out / self.name).with_suffix(".png"), picture)
+            whole_files.write_text(page, self.page(records))
         _print(self, given, content, verdicts)
         print(f"\n{out / self.name}.json .csv .png .pdf", file=sys.stderr)
 
@@ -260,7 +257,7 @@ def _parser(experiment: Experiment) -> argparse.ArgumentParser:
     add("--out", type=Path, default=Path("results"), metavar="DIR", help="folder for the files (%(default)s)")
     add("--quick", action="store_true", help="run smaller grids, which do not judge claims")
     if experiment.page:
-        add("--page", type=Path, metavar="FILE", help="write the page of the documentation, and its picture beside it")
+        add("--page", type=Path, metavar="FILE", help="write the page of the documentation")
     for name in experiment.options:
         add(f"--{name}", action="store_true", help=OPTIONS[name])
     for name, how in experiment.arguments.items():

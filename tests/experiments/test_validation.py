@@ -144,7 +144,7 @@ def on_page() -> dict[tuple[str, str], float]:
 
 def test_the_page_has_the_rows_of_the_table() -> None:
     assert set(on_page()) == {(of.machine, PROBES[of.probe].text) for of in published()}
-    assert PAGE.with_suffix(".png").exists()
+    assert (PAGE.parent / "figures" / "validation.png").exists()
 
 
 @pytest.mark.slow
