@@ -24,7 +24,7 @@ def two_or_three(claim: Claim, records: Sequence[Record]) -> Verdict:
     gains = [[mean / one - 1 for mean in rest] for one, *rest in means_of]
     apart = [three / two - 1 for _, two, three in means_of]
     of_figure, hashed = (" and ".join(f"{gain:+.1%}" for gain in row) for row in gains)
-    rows = [" ".join(f"{value:.3f}" for value in row) for row in means_of]
+    rows = [[round(value, 3) for value in row] for row in means_of]
     return claim.verdict(
         dict(zip(("figure", f"{listed(CAMPING)} hashed"), rows, strict=True)),
         all(exceeds(mean, one) for one, *rest in means_of for mean in rest) and max(map(abs, apart)) <= MARGIN,

@@ -1,6 +1,7 @@
 """The scoreboard: every claim of the papers, the paper's numbers beside ours, the verdict, and the reason.
 
-It is read from the files that the scripts have written, so that nothing is simulated for it.
+It is read from the files that the scripts have written, so that nothing is simulated for it. What the documentation
+says of them is made from verdicts that are kept: those of scripts that have not run again stay as they are.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any
 
 from experiments.common.tables import listed, spelled
 from experiments.common.verdicts import Claim, claims, word_of
-from smmux.base.whole_files import finish
+from smmux.base.whole_files import finish, write_text
 
-__all__ = ["Row", "board", "counts", "page", "text"]
+__all__ = ["Row", "board", "counts", "keep", "kept", "page", "text"]
 
 NOT_RUN = "not run"
 WIDTH = 120
-HEAD = """Made by `python -m experiments.claims --page FILE` from the files of the last full runs. What the verdicts
+HEAD = """Made by `python -m experiments.claims --docs docs` from the files of the last full runs. What the verdicts
 mean stands with the [figures](figures.md)."""
 PAPERS = {
     "P": "shared-memory multiplexing (PACT 2012)",
@@ -30,6 +31,8 @@ PAPERS = {
     "S": "lectures on GPU memory",
 }
 """What the letters of the claims stand for."""
+REPRODUCED = {word_of(value): value for value in (True, False, None)}
+"""What files say for the words of verdicts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,11 @@ class Row:
     word: str
     ours: Any = None
     note: str = ""
+
+    @property
+    def verdict(self) -> dict[str, Any]:
+        """What a file says of the claim."""
+        return {"ours": self.ours, "reproduced": REPRODUCED[self.word], "note": self.note}
 
     @property
     def paper(self) -> str:
@@ -56,6 +64,19 @@ def board(folder: Path) -> list[Row]:
         for verdict in _content(folder / f"{script}.json").get("claims", [])
     }
     return [_row(claim, verdicts.get(id)) for id, claim in claims().items()]
+
+
+def kept(path: Path) -> list[Row]:
+    """All claims in the order of their table, with the verdicts that a file keeps."""
+    verdicts = _content(path)
+    return [_row(claim, verdicts.get(id)) for id, claim in claims().items()]
+
+
+def keep(path: Path, rows: Iterable[Row]) -> list[Row]:
+    """Keep the verdicts of those scripts that have run; all claims with what the file then holds."""
+    judged = {row.claim.id: row.verdict for row in [*kept(path), *rows] if row.word != NOT_RUN}
+    write_text(path, json.dumps({id: judged[id] for id in claims() if id in judged}, indent=1) + "\n")
+    return kept(path)
 
 
 def _content(path: Path) -> dict[str, Any]:

@@ -7,20 +7,21 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments import all as every
+from experiments import all as every, table1
 from experiments.claims.__main__ import main as print_board
-from experiments.common import scoreboard, standing
+from experiments.common import marked, overview, scoreboard, standing, tables
 from experiments.common.harness import CACHE
 from experiments.common.verdicts import claims
 from smmux.sweep import Cache, sweep
 
 HERE = Path(every.__file__).parent
+DOCS = HERE.parent / "docs"
 
 
 def test_every_script_with_an_experiment_is_made_but_the_one_that_measures_time() -> None:
@@ -182,7 +183,65 @@ def test_the_scoreboard_has_every_claim_and_the_verdicts_of_the_files(tmp_path: 
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {8}
 
 
-def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert print_board(["--out", str(tmp_path), "--page", str(tmp_path / "claims.md")]) == 0
-    assert f"{len(claims())} not run" in capsys.readouterr().out
-    assert (tmp_path / "claims.md").read_text().startswith("# Claims\n")
+NUMBERS = {
+    "P4": 0.3, "P1": [1.5, 1.75, 1.25], "P30": [1.4, 1.6, 1.6, 1.7], "P35": [2.0, 1.5], "P38": [300.4, 70],
+    "P39": [1, 9], "P3": [1.5, 2.5], "P44": [1.25, 2.0], "P42": {"figure": [1.0, 1.25, 1.5], "MV hashed": [9, 9, 9]},
+}  # fmt: skip
+"""What verdicts say that the table of the main numbers shows."""
+
+
+def judged(folder: Path, ours: Mapping[str, Any]) -> None:
+    """Files of scripts, as if they had run."""
+    for script in {claims()[id].script for id in ours}:
+        own = {id: value for id, value in ours.items() if claims()[id].script == script}
+        verdicts = [{"id": id, "ours": value, "reproduced": True, "note": ""} for id, value in own.items()]
+        (folder / f"{script}.json").write_text(json.dumps({"claims": verdicts}))
+
+
+def test_the_command_writes_the_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pages keep the verdicts of scripts that have not run since."""
+    exact = {id: claims()[id].paper for id in ("P5", "P6", "P7")} | {"P8": [0, *claims()["P8"].paper[1:]]}
+    (tmp_path / "figures.md").write_text(f"head\n{overview.BEGIN}\nold\n{overview.END}\ntail\n")
+    judged(tmp_path, NUMBERS | exact)
+    assert print_board(["--out", str(tmp_path), "--docs", str(tmp_path)]) == 0
+    assert f"{len(claims()) - 13} not run" in capsys.readouterr().out
+    for path in tmp_path.glob("[ft]*.json"):
+        path.unlink()
+    judged(tmp_path, {"P4": 0.25})
+    assert print_board(["--out", str(tmp_path), "--docs", str(tmp_path)]) == 0
+    assert f"{len(claims()) - 1} not run" in capsys.readouterr().out
+    page = (tmp_path / "claims.md").read_text()
+    assert page.startswith(f"# Claims\n\n{scoreboard.HEAD}\n\n{len(claims())} claims: 13 reproduced, ")
+    head, *rows, tail = (tmp_path / "figures.md").read_text().splitlines()
+    assert (head, tail) == ("head", "tail")
+    assert [row.rpartition(" | ")[2] for row in rows[3:-1]] == [
+        "9 of 10 |", "25.0% |", "1.50, 1.75, 1.25 |", "1.40, 1.60 |", "1.50 |", "300, 9 |", "1.50, 1.25, 2.50, 2.00 |",
+        "1.00, 1.25, 1.50 |",
+    ]  # fmt: skip
+
+
+def test_a_table_without_its_verdicts_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no verdict on P5: python -m experiments.table1 makes it"):
+        overview.table(scoreboard.kept(tmp_path / "claims.json"))
+
+
+@pytest.mark.checkout
+def test_the_pages_have_the_verdicts_that_are_kept() -> None:
+    rows = scoreboard.kept(DOCS / "claims.json")
+    assert scoreboard.counts(rows).count("not run") == 0
+    assert (DOCS / "claims.md").read_text() == scoreboard.page(rows)
+    table = marked.between((DOCS / "figures.md").read_text(), overview.BEGIN, overview.END)
+    assert table == overview.table(rows)
+
+
+@pytest.mark.checkout
+def test_the_verdicts_that_are_kept_are_those_of_the_scripts() -> None:
+    """Of those that need no long runs."""
+    kept = {row.claim.id: row for row in scoreboard.kept(DOCS / "claims.json")}
+    for verdict in table1.check(table1.run()):
+        row = kept[verdict.id]
+        assert (row.word, tables.spelled(row.ours), row.note) == (
+            verdict.word,
+            tables.spelled(verdict.ours),
+            verdict.note,
+        )

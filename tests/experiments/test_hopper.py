@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.common import marked
 from experiments.hardware.hopper import assembler, findings
 
 ROOT = Path(findings.__file__).parents[3]
@@ -23,8 +24,7 @@ def vectors(name: str) -> dict[str, np.ndarray]:
 @pytest.mark.checkout
 def test_the_page_has_the_numbers_of_the_files() -> None:
     page = (ROOT / "docs" / "hopper.md").read_text()
-    between = page[page.index(findings.BEGIN) + len(findings.BEGIN) : page.index(findings.END)]
-    assert between.strip() == findings.table()
+    assert marked.between(page, findings.BEGIN, findings.END) == findings.table()
 
 
 @pytest.mark.checkout

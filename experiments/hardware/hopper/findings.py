@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from smmux.base import whole_files
+from experiments.common import marked
 
 FOLDER = Path(__file__).parent
 CARDS = {"h100": "H100", "h200": "H200"}
@@ -307,9 +307,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if page is None:
         print(table())
         return 0
-    text = page.read_text()
-    before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
-    whole_files.write_text(page, f"{before}\n{table()}\n{after}")
+    marked.put(page, BEGIN, END, table())
     return 0
 
 
