@@ -23,23 +23,22 @@ WORTH = 1.02
 """A speedup below this is not worth another kernel."""
 
 ROUNDING = 1e-5
-"""Differences of floats up to this share of the largest value come from the order of additions."""
+"""Take differences of floats up to this share of the largest value for rounding, by another order of additions."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Scheme:
     """One way to multiplex shared memory, tried on the kernel.
 
-    name: the scheme's name in the paper. software: whether it rewrites the kernel for any card; otherwise it needs the
-    paper's hardware. kernel, grid, block: the launch that takes the baseline's place. result: that of the simulation.
-    speedup: time of the baseline over time of the scheme. equal: whether every array held the same bits after it as
-    after the baseline. difference: the largest difference of an array of floats as a share of the array's largest
-    value, infinite where others differ; sums that atomics make in another order differ by rounding. errors: misuses of
-    shared memory of kinds that the baseline's run does not have; only schemes that would be the best are checked for
-    them. refused: the reason for which the scheme does not
-    apply, empty where it does; the other fields are None then. max_registers: the registers per thread to which the
-    kernel was limited, so that extra blocks may reside or because the caller of `advise` asked for it; None for no
-    limit.
+    name: the scheme's name in the paper. software: True if it rewrites the kernel for any card, False if it needs the
+    paper's hardware. kernel, grid, block: the launch that takes the baseline's place. result: of the simulation.
+    speedup: time of the baseline over time of the scheme. equal: whether the scheme left the same bits in every array
+    as the baseline. difference: by how much arrays of floats differ, the largest difference as a share of the array's
+    largest value (additions in another order differ by rounding); infinite if integers or values without bound differ.
+    errors: misuses of shared memory of kinds that the baseline's run does not have; only schemes that would be the best
+    are checked for them. refused: why the scheme does not apply, and then kernel to difference are None; empty if it
+    applies. max_registers: the limit of registers per thread that the kernel was compiled with, either to make room for
+    extra blocks or because the caller of `advise` set it; None if there was no limit.
     """
 
     name: str
@@ -62,7 +61,7 @@ class Scheme:
 
     @property
     def right(self) -> bool:
-        """Whether the outputs are the baseline's but for rounding."""
+        """Whether the outputs are those of the baseline, up to rounding."""
         return self.difference is not None and self.difference <= ROUNDING
 
     @property
@@ -72,12 +71,12 @@ class Scheme:
 
     @property
     def remark(self) -> str:
-        """Remarks on outputs, misuses and registers; empty where they are the baseline's, and none."""
+        """What there is to remark on outputs, misuses and registers; empty if nothing differs from the baseline."""
         return text.remark(self)
 
     @property
     def verdict(self) -> str:
-        """The speedup with all remarks, or why the scheme does not apply."""
+        """The speedup with the remarks, or why the scheme does not apply."""
         return text.verdict(self)
 
     def __repr__(self) -> str:
@@ -88,12 +87,12 @@ class Scheme:
 class Advice:
     """The limits of a kernel, what its accesses waste, how long it uses shared memory, and the gain of each scheme.
 
-    baseline: the kernel's own run. occupancy: blocks of an SM, by resource. region_share: time in shared-memory regions
-    over the time that blocks live, None (with the reason in `unshared`) where the kernel has no regions to be found.
-    reordered: the largest difference of an array under the other schedule, like a scheme's; None if it did not run.
-    improvements: changes of lines that would make the kernel ask less of the machine, in the order of lines.
-    schedule, max_registers, dynshared: options of all the runs; `simulate` repeats any of them with these, and those of
-    schemes for the paper's hardware with the scheme's own `max_registers`.
+    baseline: the kernel's own run. occupancy: how many blocks an SM holds, by resource. region_share: the share of a
+    block's life that it spends in regions of shared memory; None if no regions are found, and then `unshared` says why.
+    reordered: by how much the outputs differ under the compiler's other schedule, as a scheme's `difference`; None if
+    the kernel did not run under it. improvements: changes of single lines that would make the kernel ask less of the
+    machine, in the order of lines. schedule, max_registers, dynshared: the options of all runs. With them `simulate`
+    repeats each run; a scheme for the paper's hardware takes its own `max_registers`.
     """
 
     kernel: Kernel
@@ -112,17 +111,17 @@ class Advice:
 
     @property
     def ordered(self) -> bool:
-        """Whether the other schedule gives the same outputs but for rounding, as far as it ran."""
+        """Whether the other schedule gives the same outputs up to rounding; True if the kernel did not run under it."""
         return self.reordered is None or self.reordered <= ROUNDING
 
     @property
     def best(self) -> Scheme | None:
-        """The fastest scheme for a card that exists, with the same outputs, no new errors; None if none gains 2 %."""
+        """The fastest usable scheme for a card that exists; None if none gains 2 %."""
         return fastest([scheme for scheme in self.schemes if scheme.software])
 
     @property
     def best_hardware(self) -> Scheme | None:
-        """The fastest of the schemes that need the paper's hardware; None if none gains 2 %."""
+        """The fastest usable scheme that needs the paper's hardware; None if none gains 2 %."""
         return fastest([scheme for scheme in self.schemes if not scheme.software])
 
     @property
@@ -139,7 +138,7 @@ class Advice:
         return text.conclusion(self)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One flat record per scheme, the baseline first; a difference that is no finite number is None."""
+        """One flat record per scheme, the baseline first; an infinite difference is None."""
         first = {
             "scheme": "baseline",
             "software": True,
@@ -209,7 +208,7 @@ _NUMBERS = ("grid", "block", "time_us", "cycles", "blocks", "limiter", "register
 
 
 def _numbers(run: Result | None, grid: Dim3 | None, block: Dim3 | None) -> dict[str, Any]:
-    """The part of a row that is read off a run; None everywhere where there was none."""
+    """The columns of a row that describe a run; all of them None without a run."""
     if run is None:
         return dict.fromkeys(_NUMBERS)
     used = run.program.nregs, spilled_bytes(run.program)

@@ -31,13 +31,13 @@ PADS = (1, 2, 3, 4, 8, 16)
 """Try these pads, in elements behind each row, the smallest first."""
 
 COMMON = 2
-"""Try rows as long as this many distances between neighbouring lanes, those with the most conflicts."""
+"""Take as candidates for the length of a row this many distances between lanes, those with the most conflicts."""
 
 ENOUGH = 1.02
 """Count a pad as one of the best if it takes at most this many times the fewest passes."""
 
 GAIN = 1.2
-"""Suggest a pad if there are at least this many times as many passes without it; less is not worth its memory."""
+"""Suggest a pad only if accesses take at least this many times as many passes without it: it costs memory."""
 
 WORD = 4
 """Bytes of a word."""
@@ -70,10 +70,10 @@ class _Padding:
         self.passes = {site: self._passes(site, 0, 0) for site in sites}
 
     def best(self) -> tuple[float, float, int, int]:
-        """Return the passes of the whole run without and with the best pad, the words of a row, and those of the pad.
+        """Return four numbers: passes of the whole run without and with the best pad, words of a row, words of the pad.
 
-        Among pads within 2 % of the best, take the smallest one of the rows that are tried first. A pad that splits
-        joined accesses makes more of them, and each counts as a pass.
+        Of pads within 2 % of the best one, the smallest is taken, for the row length that `_rows` lists first. A pad
+        that splits accesses which the compiler had joined makes more accesses, and each of these counts as a pass.
         """
         before = float(total(self.sites, "passes"))
         least = ENOUGH * (before - total(self.sites, "conflicts"))
@@ -154,7 +154,7 @@ def _shape(array: Storage, source: FunctionSource, tree: ast.AST) -> ast.Tuple |
 
 
 def _declared(array: Storage, source: FunctionSource) -> int | None:
-    """Return the words of a row, of a shared array with several axes of which the last has a known length."""
+    """Return the words of a row if a shared array has several axes and the last one's length is known, else None."""
     shape = _shape(array, source, source.node)
     last = constant(source, shape.elts[-1]) if shape is not None else None
     return last * array.element // WORD if last else None

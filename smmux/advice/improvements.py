@@ -33,8 +33,8 @@ def improvements(
 ) -> tuple[Improvement, ...]:
     """Return the improvements of a kernel's accesses and barriers, in the order of lines.
 
-    run: of the kernel with those arguments, with a profile and `RECORDED` accesses. trial: runs another kernel in its
-    place; gives the result, None unless its outputs and the findings of its check are the kernel's own.
+    run: the kernel's run with those arguments, with a profile and `RECORDED` accesses. trial: runs a changed kernel in
+    its place, and gives the result, or None if outputs differ or the check finds something new.
     """
     sites = sites_of(run, args)
     banks = filter(None, (_tried(each, run, kernel, trial) for each in conflicts(sites, kernel)))
@@ -47,7 +47,7 @@ def _tried(
 ) -> Improvement | None:
     """Try a pad: return it with what it gains, or None if it gains nothing.
 
-    A pad that takes more than a longer row to try is returned untried.
+    It is returned untried if the array has no rows that could be made longer.
     """
     array = next(array for array in run.program.shared_arrays if array.name == found.array)
     other = padded(kernel, array, found.change["pad"])

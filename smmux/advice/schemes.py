@@ -17,19 +17,19 @@ __all__ = ["Launch", "Trial", "declared", "trials"]
 Launch = tuple[Kernel, Dim3, Dim3]
 
 VIRTUAL_BLOCKS = (2, 3, 4)
-"""Numbers of thread blocks that VTB puts into one, each a scheme."""
+"""Try VTB with these numbers of thread blocks in one, each as a scheme of its own."""
 
 EXTRA_BLOCKS = (1, 2, 3)
-"""Numbers of blocks beyond K under the paper's hardware, each a scheme."""
+"""Try the paper's hardware with these numbers of blocks beyond K, each as a scheme of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A scheme to try.
 
-    make: gives its kernel with the grid and block that it is launched with. options: of its launch. budget: the most
-    registers per thread with which its extra blocks find room (None: as many as `advise` was told). family: the scheme
-    of which it is one number of blocks; those of a family stand in the order of that number.
+    make: returns its kernel, and the grid and block to launch it with. options: for its launch. budget: how many
+    registers per thread leave room for its extra blocks; None to keep the limit that `advise` was told. family: the
+    name that trials share which differ in the number of blocks alone; they stand in the order of that number.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Trial:
 def trials(
     kernel: Kernel, own: tuple[Dim3, Dim3], division: Mapping[str, Any], budget: Callable[[int], int] | None
 ) -> list[Trial]:
-    """All schemes for a kernel with its grid and block. division: the declaration of its private part, empty without
-    one; budget: registers per thread for n more blocks, None for no limit."""
+    """List all schemes for a kernel. own: its grid and block. division: the declaration of its private part, empty if
+    there is none. budget: returns how many registers per thread leave room for n more blocks; None for no limit."""
     forms = [form for form in FORMS.values() if division or not form.declaration]
     hardware = [form for form in forms if form.hardware]
     tried = [trial for form in forms if form.virtual for trial in _software(form, kernel, own, division)]
@@ -54,7 +54,7 @@ def trials(
 
 
 def _software(form: Form, kernel: Kernel, own: tuple[Dim3, Dim3], division: Mapping[str, Any]) -> Iterator[Trial]:
-    """The schemes of a form for cards that exist: one, or one for each number of virtual blocks."""
+    """Yield the schemes of a form for cards that exist: one, or one for each number of virtual blocks."""
     build = partial(form.function, kernel, **(division if form.declaration else {}))
     if "n" not in form.options:
         yield Trial(form.label, partial(_virtual, build, own), family=form.label)
@@ -72,7 +72,7 @@ def _hardware(
     division: Mapping[str, Any],
     budget: Callable[[int], int] | None,
 ) -> Trial:
-    """A form for the paper's hardware with a number of blocks beyond K."""
+    """Make the scheme of a form for the paper's hardware, with `extra` blocks beyond K."""
     build = partial(form.function, kernel, **(division if form.declaration else {}))
     options = {"management": "dynamic", "extra_blocks": extra}
     most = budget(extra) if budget else None
@@ -80,7 +80,7 @@ def _hardware(
 
 
 def _virtual(build: Callable[[], Kernel], own: tuple[Dim3, Dim3]) -> Launch:
-    """A kernel of virtual blocks with its launch; one whose grid is no multiple of n gets a guard."""
+    """Make a kernel of virtual blocks with its launch. It gets a guard if the grid is no multiple of n."""
     kernel = build()
     assert isinstance(kernel, VirtualKernel)
     try:
@@ -95,7 +95,10 @@ def _dims(sizes: tuple[Sequence[int], Sequence[int]]) -> tuple[Dim3, Dim3]:
 
 
 def declared(divided: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The declaration of parts, if any; ConfigError for one that the collaborative passes would not understand."""
+    """Return the declaration of private parts, empty if there is none.
+
+    Raises ConfigError for one that the collaborative passes would not understand.
+    """
     if divided is None:
         return {}
     if not isinstance(divided, Mapping):
@@ -123,4 +126,4 @@ DIVISION: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "interleaved": ("two integers", lambda v: v is None or (_integers(v) and len(v) == 2)),
     "threads": ("an integer", lambda v: v is None or isinstance(v, SupportsIndex)),
 }
-"""Arguments of the collaborative passes: what each has to be, and the test of a value."""
+"""Arguments of the collaborative passes: what each has to be in words, and the test of a value."""

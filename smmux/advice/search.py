@@ -1,7 +1,8 @@
-"""The search for the scheme that pays: simulations of a kernel as it is and in the forms that may be faster.
+"""Searches for the scheme that pays: simulates a kernel as it is, and in the forms that may be faster.
 
-Forms of which an SM holds no more of the kernel's blocks, and numbers of blocks that leave a run as it was, are not
-run. All others run without a check; those that would be the answer run again, checked.
+A form is not run if an SM would hold no more of the kernel's blocks with it, nor if its number of blocks changes
+nothing about a run that was made already. All others run without a check; the one that would be the answer runs again,
+checked.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from smmux.running.launch_options import DEFAULT_MAX_CYCLES
 __all__ = ["advise"]
 
 OTHER = {"source": "list", "list": "source"}
-"""The other schedule than each."""
+"""Each schedule's other one."""
 
 PATIENCE = 100
-"""Times the cycles of the kernel itself, after which the kernel is given up under another schedule or isolated."""
+"""Give the kernel up, under the other schedule or isolated, after this many times the cycles of its own run."""
 
 LOST = 20
-"""Times the cycles of the kernel itself, after which a scheme is given up: by how much more it loses helps nobody."""
+"""Give a scheme up after this many times the cycles of the kernel's own run: it has lost, and the rest helps nobody."""
 
 CHECKED = {"check": "races"}
 
@@ -63,23 +64,25 @@ def advise(
     The arguments are left as they are.
 
     divided: arguments of `multiplex.co_vtb` and `co_hw` that say which part of shared memory is private ("array",
-    "private", ...); without them the collaborative schemes do not apply. schedule: as for `simulate`, the machine's own
-    by default. max_registers: registers per thread in all runs; by default each kernel has as many as it
-    takes, as when it is launched without that option. Then only the kernels for the paper's hardware get fewer, where
-    K + n blocks of them would not find room otherwise, and the advice says so; speedups refer to the kernel as it is.
-    dynshared, max_cycles: as for `simulate`; a scheme that takes twenty times as long as the kernel itself is given up.
-    jobs: simulations at a time (default: one per processor). progress: whether to show a bar with what is running
-    (default: on a terminal).
+    "private", ...); without them the collaborative schemes do not apply. schedule: as for `simulate`, by default the
+    machine's own. max_registers: the limit of registers per thread in all runs. By default there is none, as when the
+    kernel is launched without that option; only a kernel for the paper's hardware gets a limit, if its K + n blocks
+    would not find room otherwise, and the advice says so. Speedups are over the kernel as it is. dynshared, max_cycles:
+    as for `simulate`; a scheme is given up when it has taken twenty times as long as the kernel itself. jobs: how many
+    simulations run at a time, by default one per processor. progress: whether to show a bar with what is running, by
+    default only on a terminal.
 
-    The kernel's own run and those of the schemes that would be the best are checked for races, so that outputs that are
-    equal by luck are told from those that have to be. Virtual blocks are not tried where an SM would hold no more of
-    the kernel's blocks than without them, or than with fewer. The kernel itself runs under the other schedule too: if
-    its outputs differ there, it counts on an order that it does not state. `improvements` of the answer say, line by
-    line, what other layouts, indices, pads or pitches would save, and which barriers nothing needs: estimates from the
-    counters of the whole run and the addresses of one block of each SM; kernels without such barriers are run.
+    Outputs may be equal by luck. Therefore the kernel's own run, and that of each scheme that would be the best, is
+    checked for races; and the kernel runs under the compiler's other schedule too: if its outputs differ there, it
+    counts on an order that it does not state. Virtual blocks are not tried if an SM would hold no more of the kernel's
+    blocks with them than without, or than with fewer of them.
 
-    Raises the errors of the kernel's own run, and ConfigError for fewer than one job or a declaration without meaning;
-    a scheme that cannot be applied is reported with its reason instead.
+    The answer's `improvements` say, line by line, what another layout, index, pad or pitch would save, and which
+    barriers nothing needs. They are estimates from the counters of the whole run and the addresses of one block of each
+    SM; kernels without those barriers are run.
+
+    Raises the errors of the kernel's own run, and ConfigError for fewer than one job or a declaration without meaning.
+    A scheme that cannot be applied raises nothing: it is reported with the reason.
     """
     at_a_time(jobs)  # refuse nonsense before the baseline runs
     division = declared(divided)
@@ -118,7 +121,7 @@ def advise(
 
 
 def _cycles(times: int, baseline: Outcome, most: int | None) -> int:
-    """The limit of a run that may take so many times as long as the kernel itself."""
+    """Return the limit of cycles for a run that may take `times` as long as the kernel's own, at most `most`."""
     assert baseline.result is not None
     return min(times * baseline.result.cycles, most or DEFAULT_MAX_CYCLES)
 
@@ -127,7 +130,7 @@ def _cycles(times: int, baseline: Outcome, most: int | None) -> int:
 
 
 def _as_it_is(runs: Runs, kernel: Kernel, own: tuple[Dim3, Dim3], max_cycles: int | None) -> Outcome:
-    """The kernel's own run, checked, with all that is recorded of its accesses. Raises its errors."""
+    """Run the kernel as it is, checked, and record its accesses. Raises the errors of the run."""
     watched = {"profile": True, "accesses": RECORDED, "max_cycles": max_cycles}
     baseline = runs.one(Trial(kernel.__name__, lambda: (kernel, *own)), **watched, **CHECKED)
     if baseline.error is not None:
@@ -138,7 +141,7 @@ def _as_it_is(runs: Runs, kernel: Kernel, own: tuple[Dim3, Dim3], max_cycles: in
 def _looked_into(
     runs: Runs, kernel: Kernel, own: tuple[Dim3, Dim3], baseline: Outcome, max_cycles: int | None
 ) -> list[Outcome]:
-    """The kernel with barriers around its regions, and under the other schedule."""
+    """Run the kernel twice more: with barriers around its regions, and under the other schedule."""
     schedule = OTHER[runs.options["schedule"]]
     timed = Trial("isolated", lambda: (multiplex.isolate(kernel), *own))
     reordered = Trial(f"schedule {schedule}", lambda: (kernel, *own), options={"schedule": schedule})
@@ -146,7 +149,7 @@ def _looked_into(
 
 
 def _same(runs: Runs, own: tuple[Dim3, Dim3], baseline: Outcome, changed: Kernel) -> Result | None:
-    """The run of a changed kernel, if it gives what the kernel gives, faster, and its check finds nothing new."""
+    """Run a changed kernel; None unless it is faster, gives the same, and its check finds nothing new."""
     trial = Trial("changed line", lambda: (changed, *own))
     assert baseline.result is not None
     outcome = runs.one(trial, max_cycles=baseline.result.cycles)
@@ -159,7 +162,7 @@ def _same(runs: Runs, own: tuple[Dim3, Dim3], baseline: Outcome, changed: Kernel
 
 
 def _raced(runs: Runs, tried: Sequence[Trial], blocks: int, max_cycles: int) -> list[Outcome]:
-    """The outcomes of all trials, of which those run that may win. blocks: how many an SM holds of the kernel."""
+    """Run the trials that may win, and return the outcomes of all. blocks: how many of the kernel's an SM holds."""
     families: dict[str, list[Trial]] = {}
     for trial in tried:
         families.setdefault(trial.family or trial.name, []).append(trial)
@@ -170,7 +173,7 @@ def _raced(runs: Runs, tried: Sequence[Trial], blocks: int, max_cycles: int) -> 
 
 
 def _family(runs: Runs, blocks: int, max_cycles: int, family: Sequence[Trial]) -> list[Outcome]:
-    """The outcomes of one scheme with more and more blocks, up to a number with which an SM holds no more of them."""
+    """Run one scheme with more and more blocks, until an SM holds no more of them; return the outcomes of all."""
     done: list[Outcome] = []
     most, whose, spared = blocks, "as they are", ""
     for trial in family:
@@ -194,7 +197,7 @@ def _family(runs: Runs, blocks: int, max_cycles: int, family: Sequence[Trial]) -
 
 
 def _again(before: Outcome, ready: Outcome) -> Outcome | None:
-    """The run before, if one with more blocks allowed is the same, since something else allows no more of them."""
+    """Return the run before as this one's if it is the same: something else limits the blocks, not how many may be."""
     run, extra = before.result, ready.trial.options.get("extra_blocks")
     if run is None or extra is None or run.limiter == "counter" or before.max_registers != ready.max_registers:
         return None
@@ -202,13 +205,19 @@ def _again(before: Outcome, ready: Outcome) -> Outcome | None:
 
 
 def _budget(fits: Occupancy, gpu: Gpu, block: Dim3, extra: int) -> int:
-    """The most registers per thread with which K + extra blocks reside, or what warps, threads and slots allow."""
+    """Return the most registers per thread that leave room for K + extra blocks.
+
+    If warps, threads or slots allow fewer blocks, it is the room for these.
+    """
     others = [blocks for name, blocks in fits.limits.items() if name in ("warps", "threads", "blocks") and blocks]
     return registers_for(gpu, block, min(fits.blocks + extra, *others))
 
 
 def _verified(runs: Runs, outcomes: Sequence[Outcome], baseline: Outcome) -> tuple[Scheme, ...]:
-    """The schemes that the outcomes speak of; the fastest with and without hardware of its own have been checked."""
+    """Turn outcomes into schemes, and check the fastest one for cards that exist and the fastest one for new hardware.
+
+    One that the check refuses gives way to the next.
+    """
     schemes = {each.trial.name: _scheme(each, baseline) for each in outcomes}
     for software in (True, False):
         unchecked = {each.trial.name: each for each in outcomes if each.trial.software is software}
@@ -220,7 +229,7 @@ def _verified(runs: Runs, outcomes: Sequence[Outcome], baseline: Outcome) -> tup
 
 
 def _scheme(outcome: Outcome, baseline: Outcome) -> Scheme:
-    """The scheme that an outcome speaks of, beside the baseline."""
+    """Turn an outcome into a scheme: its run compared with the baseline's."""
     name, software = outcome.trial.name, outcome.trial.software
     if outcome.launch is None or outcome.result is None or baseline.result is None:
         return Scheme(name, software, refused=outcome.spared or reason(outcome.error))

@@ -19,21 +19,21 @@ LANES = np.arange(32)
 """The numbers of a warp's lanes."""
 
 REGULAR = 0.85
-"""Call lanes regular if this share of neighbours is equally far apart: two short rows pass, random places do not."""
+"""Call the distance between lanes regular if this share of neighbours has it. Two short rows pass, random places do
+not."""
 
 STALLED = 0.2
-"""Transactions matter if schedulers spend this share of their time waiting for memory or for the unit that sends to
-it."""
+"""Report accesses to global memory only if they take this share of the time: see `waits_for_memory`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Site:
     """One instruction that accesses memory, with its recorded accesses and its counters in the whole run.
 
-    op: its name. space: "global", "shared", "const" or "tex". array: name of what it accesses, empty without one.
-    index: number of an array argument, or of the declaration of another array. start: address of the array's first
-    element. width: bytes per lane. records: of `smmux.results.recorded.ACCESS`, SM by SM in the order of time.
-    run: the run. argument: the array argument, None for another array.
+    op: the operation's name. space: "global", "shared", "const" or "tex". array: the name of the array, empty if it
+    has none. index: the number of the array argument, or of the array's declaration in the kernel. start: the address
+    of the array's first element. width: bytes per lane. records: rows of `smmux.results.recorded.ACCESS`, SM by SM in
+    the order of time. run: the run that they are of. argument: the array argument, None for an array of the kernel.
     """
 
     pc: int
@@ -123,7 +123,8 @@ def total(sites: Sequence[Site], counter: str) -> int:
 def waits_for_memory(sites: Sequence[Site]) -> bool:
     """Tell whether global memory matters to a kernel's time.
 
-    It does if waiting for it, waiting to issue these accesses and the time that DRAM is busy add up to STALLED.
+    It does if these three shares of the time add up to STALLED or more: schedulers wait for memory, they wait to issue
+    these accesses, and DRAM is busy.
     """
     run, gpu = sites[0].run, sites[0].run.gpu
     clocks = run["transaction_bytes"] / gpu.dram_burst_bytes * gpu.dram_burst_clk * gpu.shader_khz / gpu.dram_khz

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["conclusion", "diagnosis", "page", "reason", "remark", "verdict"]
 
 MANY_WAVES = 8
-"""Times that a grid fills the card; with fewer, the time depends on how the last wave of blocks fills it."""
+"""Say so if the grid fills the card fewer times than this: the time then depends on how full the last wave is."""
 
 
 def reason(error: Error | None) -> str:
@@ -25,7 +25,7 @@ def reason(error: Error | None) -> str:
 
 
 def remark(scheme: Scheme) -> str:
-    """Remarks on a scheme's outputs, misuses and registers; empty where they are the baseline's, and none."""
+    """Remark on a scheme's outputs, misuses and registers; empty if nothing differs from the baseline."""
     if scheme.refused:
         return ""
     parts = []
@@ -92,7 +92,7 @@ def page(advice: Advice) -> str:
 
 
 def _table(advice: Advice) -> Iterator[str]:
-    """A line per scheme, but for those that the diagnosis has refused already."""
+    """Yield a line per scheme; those that do not apply for the reason that the diagnosis gives are left out."""
     for scheme in advice.schemes:
         if scheme.refused == advice.unshared != "":
             continue
@@ -104,7 +104,7 @@ def _table(advice: Advice) -> Iterator[str]:
 
 
 def _residency(advice: Advice) -> str:
-    """The blocks that an SM holds of the kernel, and the resources that limit them."""
+    """Say how many of the kernel's blocks an SM holds, and which resources limit them."""
     fits = advice.occupancy
     equal = [name for name, blocks in fits.limits.items() if blocks == fits.blocks]
     limiter = ", ".join([fits.limiter, *(name for name in equal if name != fits.limiter)])
@@ -115,13 +115,13 @@ def _residency(advice: Advice) -> str:
 
 
 def _stalls(run: Result) -> str:
-    """The reasons for which schedulers waited 1 % of the time or more, the longest first."""
+    """List the reasons for which schedulers waited at least 1 % of the time, the longest first."""
     idle = sorted(((v, k) for k, v in run.stalls.items() if k != "issue" and v >= 0.01), reverse=True)
     return ", ".join(f"{name.replace('_', ' ')} {100 * share:.0f} %" for share, name in idle)
 
 
 def _use(advice: Advice) -> str:
-    """The time for which shared memory is in use, or the reason for which that cannot be said."""
+    """Say for how long shared memory is in use, or why that cannot be said."""
     if advice.region_share is None:
         return "cannot be multiplexed: " + advice.unshared
     percent = 100 * advice.region_share
@@ -129,24 +129,24 @@ def _use(advice: Advice) -> str:
 
 
 def _launch(advice: Advice, scheme: Scheme) -> str:
-    """The launch of a scheme's kernel in the place of the baseline."""
+    """Write the launch of a scheme's kernel, and the launch that it replaces."""
     after = f", 0, {advice.dynshared}" if advice.dynshared else ""
     instead = f"{getattr(scheme.kernel, '__name__', '')}[{scheme.grid}, {scheme.block}{after}]"
     return f"launch {instead} instead of {advice.kernel.__name__}[{advice.grid}, {advice.block}{after}]"
 
 
 def _registers(run: Result | None, most: int | None) -> str:
-    """The limit of registers that a run was under, and what it spilled; empty where there was no limit."""
+    """Say which limit of registers a run had, and what it spilled; empty if there was no limit."""
     if run is None or most is None:
         return ""
     return f"at most {most} registers per thread, {spilled_bytes(run.program)} bytes spilled"
 
 
 def _places(errors: Sequence[Finding]) -> str:
-    """Kinds and source lines of errors."""
+    """List kinds and source lines of errors."""
     return ", ".join(dict.fromkeys(f"{error.kind} at line {error.second.line}" for error in errors))
 
 
 def _joined(*parts: str) -> str:
-    """The parts that are not empty, as one sentence."""
+    """Join the parts that are not empty to one sentence."""
     return "; ".join(filter(None, parts))

@@ -34,9 +34,10 @@ Answer = TypeVar("Answer")
 class Outcome:
     """What became of a trial.
 
-    launch: its kernel, grid and block. max_registers: the limit of registers that it is compiled with. held: how many
-    of the baseline's blocks an SM holds of it. result: of its run, and arrays: the arguments behind that; None and
-    empty before it. spared: why it has not run, error: why it has no launch or no result.
+    launch: its kernel, grid and block; None if it could not be made. max_registers: the limit of registers that it was
+    compiled with. held: how much of the kernel's work an SM holds with it, in blocks of the baseline. result: of its
+    run, and arrays: the array arguments after the run; None and empty if it has not run. spared: why it was not worth
+    a run. error: what stopped it.
     """
 
     trial: Trial
@@ -54,23 +55,23 @@ class Outcome:
         return self.launch is not None and isinstance(self.launch[0], VirtualKernel)
 
     def difference(self, other: Outcome) -> float | None:
-        """The largest difference of an array from another outcome's, 0 for equal bits; None if this one did not run."""
+        """By how much the arrays differ from another outcome's: 0 for equal bits; None if this trial did not run."""
         if self.result is None:
             return None
         pairs = zip(self.arrays, other.arrays, strict=True)
         return max((difference(a, b) or 0.0 for a, b in pairs), default=0.0)
 
     def no_worse(self, other: Outcome) -> bool:
-        """Whether the check of this run found nothing of a kind that it did not find in the other."""
+        """Whether every kind of finding of this run's check is one of the other run's too."""
         kinds = [{f.kind for f in run.result.findings or ()} if run.result else set[str]() for run in (self, other)]
         return kinds[0] <= kinds[1]
 
 
 class Runs:
-    """Compiles and simulates trials. A context, in which a bar shows how far that is.
+    """Compiles and simulates trials. It is a context, in which a bar shows the progress.
 
-    args: of the kernel, left as they are. options: of every launch. jobs: simulations at a time. progress: whether to
-    show the bar, None for only on a terminal.
+    args: the kernel's arguments, which stay as they are. options: for every launch. jobs: how many simulations run at a
+    time. progress: whether to show the bar; None for only on a terminal.
     """
 
     def __init__(
@@ -88,23 +89,23 @@ class Runs:
         self.bar.close()
 
     def one(self, trial: Trial, **options: Any) -> Outcome:
-        """Compile and simulate a trial here and now; options: of its launch, beside those of every one and its own."""
+        """Compile and simulate a trial at once. options: for its launch, beside those of all launches and its own."""
         self.expect(1)
         return self.simulated(self.compiled(trial), **options)
 
     def expect(self, runs: int) -> None:
-        """Make the bar longer, or shorter, by so many runs."""
+        """Make the bar longer by so many runs, or shorter if the number is negative."""
         with self.lock:
             self.bar.total = (self.bar.total or 0) + runs
             self.bar.refresh()
 
     def each(self, function: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
-        """A function of each item, some at a time, in order."""
+        """Call a function with each item, several at a time; return the answers in the order of items."""
         with ThreadPoolExecutor(self.jobs, thread_name_prefix="advise") as pool:
             return list(pool.map(function, items))
 
     def compiled(self, trial: Trial) -> Outcome:
-        """A trial's kernel, and what an SM would hold of it."""
+        """Compile a trial, and find out how much of it an SM would hold."""
         options = {**self.options, **trial.options}
         try:
             launch = kernel, grid, block = trial.make()
@@ -116,7 +117,7 @@ class Runs:
         return Outcome(trial, launch, most, virtual * blocks_held(program, math.prod(block), self.gpu))
 
     def simulated(self, before: Outcome, **options: Any) -> Outcome:
-        """What has been compiled, run on copies of the arguments."""
+        """Run what has been compiled, on copies of the arguments."""
         name, mine = before.trial.name, copied(self.args)
         if before.launch is None:
             self._tell(done=1)
@@ -134,7 +135,7 @@ class Runs:
         return replace(before, result=result, arrays=arrays, error=None)
 
     def _limit(self, trial: Trial, launch: Launch) -> int | None:
-        """The limit of registers for a trial: its budget if it would take more, else what `advise` was told."""
+        """Return the limit of registers for a trial: its budget if it would take more, else what `advise` was told."""
         told: int | None = self.options["max_registers"]
         if trial.budget is None:
             return told

@@ -1,7 +1,7 @@
 """Finds boxes: the rows and columns of an array that hold all that a block reads, and the place of each read in them.
 
-Where an array of one axis is used as a matrix, the rows are recovered: the pitch is the one that splits the indices
-into the smallest box.
+A kernel may use an array of one axis as a matrix. Its rows are recovered then: of all pitches, the one that splits the
+indices into the smallest box.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ __all__ = ["Box", "Side", "Use", "box"]
 class Side:
     """One axis of a box, `extent` elements long.
 
-    In iteration i of the strip's loop it begins at element block . blockIdx + loop * i + first of the array's axis.
-    lowest, highest: the first and the last element in any block. length: elements of the array's axis.
+    The box begins at element block . blockIdx + loop * i + first of the array's axis, i being the iteration of the
+    strip's loop. lowest, highest: the first and the last element in any block. length: elements of the array's axis.
     """
 
     block: tuple[int, int, int]
@@ -47,8 +47,8 @@ class Side:
 class Use:
     """A read of the source, with its index along each side, counted from the side's first element.
 
-    written: for a side whose index is clamped at an edge, the index as it stands in the source, counted from the axis's
-    first element; else None. times: how often a block's threads read it, at most.
+    written: for each side, the index as it stands in the source if it is clamped at an edge there, counted from the
+    axis's first element; None if it is not clamped. times: how often the threads of a block read it, at most.
     """
 
     node: ast.Subscript
@@ -61,8 +61,8 @@ class Use:
 class Box:
     """The box of an array.
 
-    pitch: the elements of a row, as a polynomial, where the array has one axis and the box two. strip: the iterations
-    that the box serves; None if it serves the whole block.
+    pitch: the elements of a row, as a polynomial, if the array has one axis and the box two; else None. strip: the
+    iterations that the box serves; None if it serves the whole block.
     """
 
     name: str
@@ -90,12 +90,12 @@ class Box:
 
     @property
     def loads(self) -> int:
-        """Elements that a block loads into it; blocks at the border load fewer."""
+        """How many elements a block loads into it; blocks at the border load fewer."""
         return min(self.elements, self.size) * (self.strip.count if self.strip else 1)
 
     @property
     def replaced(self) -> float:
-        """Loads of a block's threads that it replaces, at most."""
+        """How many loads of a block's threads it replaces, at most."""
         return sum(use.times for use in self.uses)
 
 
@@ -115,7 +115,7 @@ def box(study: Study, number: int, rows: Sequence[Row], strip: Strip | None = No
 
 
 def _part(study: Study, row: Row, array: NDArray[Any]) -> Part:
-    """Return the only instruction of a read, if a box can serve it. Raises NoBox."""
+    """Return the one instruction of a read. Raises NoBox if it has several, or if no box can serve it."""
     found = row.found
     if row.kind == CLASSES[2]:
         raise NoBox(row.reason, found.line)
@@ -163,7 +163,7 @@ def _by_axis(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[L
 
 
 def _held(tiles: Tiles, row: Row, part: Part, array: NDArray[Any]) -> tuple[ast.expr | None, ...]:
-    """Return the indices of a read as written, for those axes along which they are clamped at an edge."""
+    """Return, for each axis, the index as written if it is clamped at an edge, else None."""
     strides = [stride // array.itemsize for stride in array.strides]
     clamped = [a.stride for a in part.axes if tiles.unclamped(a.index) != a.index]
     assert row.found.node is not None
@@ -282,7 +282,10 @@ def _side(study: Study, forms: Sequence[Linear], rows: Sequence[Row], length: fl
 
 
 def _within(tiles: Tiles, form: Linear, line: int, strip: Strip | None = None) -> tuple[int, int]:
-    """Return the smallest and the largest value in a block, less the block's part, or in a strip's first iterations."""
+    """Return the smallest and the largest value in a block, without the part that depends on the block.
+
+    With a strip, they are those in its first iterations.
+    """
     try:
         fixed, varying = tiles.trips(form)
     except Opaque as error:
@@ -298,7 +301,7 @@ def _within(tiles: Tiles, form: Linear, line: int, strip: Strip | None = None) -
 
 
 def _extremes(tiles: Tiles, value: Polynomial, line: int) -> tuple[int, int]:
-    """Return the smallest and the largest value in any block of an index that may be clamped at edges."""
+    """Return the smallest and the largest value of an index in any block. The index may be clamped at edges."""
     symbols = [s for s in value.symbols if isinstance(s, Reg) and s in tiles.values.clamps]
     factor, rest = value.by(symbols[0]) if symbols else (Polynomial(), value)
     if factor == Polynomial.constant(1) and not rest.symbols:

@@ -30,7 +30,7 @@ MOST_PARTED = 32
 def strips(study: Study, numbers: Sequence[int]) -> tuple[tuple[Strip, ...], dict[ast.For, str]]:
     """Return the loops that may load tiles of some arrays, and for the other loops why they may not.
 
-    Each strip has as many iterations as give every thread an element to load.
+    A strip has just enough iterations for every thread to load an element.
     """
     found, refused = loops(study)
     made = []
@@ -47,7 +47,7 @@ def strips(study: Study, numbers: Sequence[int]) -> tuple[tuple[Strip, ...], dic
 
 
 def chosen(study: Study, number: int, strips: Sequence[Strip], room: int) -> Box:
-    """Find the box of an array that spares most loads: one for all reads, or one for those that share most.
+    """Find the box of an array that spares most loads: one for all reads, or one for the reads that share most.
 
     Raises NoBox, with the reason why there is no box for all reads in the whole block.
     """
@@ -97,10 +97,10 @@ def _saved(one: Box | None) -> float:
 
 
 def _shared(study: Study, number: int, rows: Sequence[Row], strip: Strip | None, room: int) -> Box | None:
-    """Find the box that spares most loads, of any group of reads; None if none spares any.
+    """Find the group of reads whose box spares most loads, and return the box; None if none spares any.
 
-    Two groups become one as long as they spare more together than apart. A single element needs no box, since one load
-    gives it to all threads of a warp.
+    Groups are joined in pairs as long as two spare more together than apart. A single element needs no box, since one
+    load gives it to all threads of a warp.
     """
 
     def of(group: frozenset[int]) -> Box | None:

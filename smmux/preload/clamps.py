@@ -1,4 +1,4 @@
-"""Values held at an edge: the larger of an index and 0, or `x - 1 if x > 0 else 0`."""
+"""Recognizes values that are held at an edge, such as `max(i, 0)` or `x - 1 if x > 0 else 0`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ CHOICES = ("min.s32", "max.s32", "selp.b32")
 
 @dataclass(frozen=True, slots=True)
 class Clamp:
-    """A value that is `limit`, a number of the launch, where a form is at most `edge` (or at least, if it is not
-    `low`), and the form elsewhere."""
+    """A value that is a form, but held at an edge.
+
+    low: whether the edge is below. If so, the value is `limit` where the form is at most `edge`; else, where the form
+    is at least `edge`. Elsewhere it is the form. limit and edge are numbers that the launch fixes.
+    """
 
     form: Operand
     limit: int
@@ -29,7 +32,7 @@ class Clamp:
 
 
 def clamp_of(values: Polynomials, instr: Instr) -> Clamp | None:
-    """The clamp that a minimum, a maximum or a choice is; None for another one. Raises Opaque as its form does."""
+    """Read a minimum, a maximum or a choice as a clamp; None if it is none. Raises Opaque if its form does."""
     first, second = (values.number(source) for source in instr.srcs[:2])
     if (first is None) == (second is None):
         return None
@@ -47,7 +50,10 @@ def clamp_of(values: Polynomials, instr: Instr) -> Clamp | None:
 
 
 def _chosen(values: Polynomials, condition: Operand, truth: bool, form: Operand, limit: int) -> Clamp | None:
-    """The clamp whose limit is taken where a predicate is true, or false: it has to compare the form with a number."""
+    """Read a choice as a clamp; None if it is none: its condition has to compare the form with a number.
+
+    truth: of the condition where the choice takes the limit.
+    """
     compared = list(values.ranges.conditions.comparisons(condition, truth))
     if len(compared) != 1:
         return None
@@ -66,12 +72,12 @@ def _chosen(values: Polynomials, condition: Operand, truth: bool, form: Operand,
 
 
 def _number(values: Polynomials, value: Polynomial) -> int | None:
-    """A polynomial that is one number."""
+    """Return the number that a polynomial is; None if it varies."""
     terms = list(values.numbers(value))
     return None if any(monomial for monomial, _ in terms) else sum(number for _, number in terms)
 
 
 def _apart(values: Polynomials, clamp: Clamp) -> bool:
-    """Whether what the form itself is held at is not beyond the edge."""
+    """Tell whether the clamps do not meet: a form that is held itself, at its own edge, is held short of this edge."""
     inner = values.clamps.get(clamp.form) if isinstance(clamp.form, Reg) else None
     return inner is None or (inner.limit > clamp.edge if clamp.low else inner.limit < clamp.edge)

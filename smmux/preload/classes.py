@@ -20,12 +20,12 @@ from smmux.preload.tiles import Tile, Tiles
 __all__ = ["CLASSES", "Row", "Rows", "table"]
 
 CLASSES = ("static", "quasi-static", "non-precalculable")
-"""Name when the range of an index in a block is known: at compile time, just before the launch, or never."""
+"""The classes of indices, by when the range in a block is known: at compile time, just before the launch, never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An access with its class, its index and the reason in words, and its tiles; without a range it has no tiles."""
+    """An access with its class, its index and the reason in words, and its tiles: none if its range is not known."""
 
     found: Found
     kind: str
@@ -107,7 +107,7 @@ def table(
 
 
 def _entries(array: int, block: tuple[int, int, int], runs: Runs, item: int) -> Iterator[Entry]:
-    """Make entries of runs of bytes: in elements, or in bytes where runs hold parts of elements."""
+    """Make entries of runs of bytes. They count elements, or bytes if runs hold parts of elements."""
     unit = 1 if any(c % item for c in block) or (runs % item).any() else item
     x, y, z = (c // unit for c in block)
     for first, end in runs.tolist():

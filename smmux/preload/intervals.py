@@ -1,4 +1,4 @@
-"""Works out the bytes that the threads of a block touch, from strides and counts, as few runs without gaps."""
+"""Works out, from strides and counts, which bytes the threads of a block touch, as few runs without gaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GAP: Final = 32
 """Join runs that are less than this many bytes apart: less than the smallest transaction, so no line lies between."""
 
 MAX_POINTS: Final = 1 << 21
-"""Look at no more places than this one by one [EST]: some ten megabytes, far more than the tiles of a block."""
+"""Give up where more places than this have to be looked at one by one [EST]: some ten megabytes of them."""
 
 
 class TooMany(Exception):

@@ -19,17 +19,17 @@ COUNTERS = (("i",), ("row", "column"), ("plane", "row", "column"))
 """Names for the counters of the loops that load a box."""
 
 TURNS = 3
-"""Write up to this many rounds of loads along a side one by one, and more as a loop [EST]: a tile takes one round, its
-halo one or two."""
+"""Write up to this many rounds of loads along a side as statements, and more as a loop [EST]: a tile takes one round,
+its halo one or two."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
     """A round: the elements of a side that the threads load at the same time.
 
-    index: from the side's beginning: a thread's number and what is added, or a loop's counter. added: the constant
-    part. head: the `for` or `if` around it; empty for none. lowest and highest: elements of the array's axis in any
-    block.
+    index: of a thread's element, counted from the side's beginning: the thread's number plus a constant, or a loop's
+    counter. added: that constant. head: the `for` or `if` around the loads, empty if there is none. lowest, highest:
+    the first and the last element of the array's axis that it loads in any block.
     """
 
     index: str
@@ -42,9 +42,9 @@ class _Turn:
 class Loading:
     """Writes the statements that load boxes, at the beginning of a kernel or of a strip.
 
-    new: makes names. module: that of the kernel language. threads: names of the thread's index by axis. tiles: names of
-    the shared arrays by array. strip: whose boxes these are. counter: the variable of its first iteration. before: what
-    stands before the loop, once `lines` has gone through.
+    new: makes names. module: the name of the kernel language's module. threads: names of the thread's index by axis.
+    tiles: names of the shared arrays, by array. strip: the iterations that the boxes serve, None for the whole block.
+    counter: the variable of the strip's first iteration. before: lines in front of the loop, which `lines` fills in.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Loading:
         self.before: list[str] = []
 
     def lines(self, boxes: Sequence[Box]) -> Iterator[str]:
-        """Write the statements; boxes of the same place and shape are loaded together."""
+        """Write the statements. Boxes that begin at the same place and have the same shape are loaded together."""
         groups: dict[tuple[object, ...], list[Box]] = {}
         for one in boxes:
             ends = (one.size, self._pitch(one)) if one.pitch else tuple(side.length for side in one.sides)
@@ -99,7 +99,7 @@ class Loading:
         return self.starts.get(text, text)
 
     def behind(self, index: ast.expr, side: Side) -> str:
-        """Count an index of the source from where a side begins."""
+        """Write an index of the source as counted from where a side begins."""
         text, start = ast.unparse(index), self.start(side)
         text = text if isinstance(index, ast.Name | ast.Call | ast.BinOp) else f"({text})"
         return text if start == "0" else f"{text} - {start}" if start.isidentifier() else f"{text} - ({start})"
@@ -111,7 +111,7 @@ class Loading:
         return summed([*terms, (side.loop, self.counter)], side.first - side.loop * start)
 
     def _turns(self, side: Side, k: int, count: int) -> list[_Turn]:
-        """Divide a side into rounds; the first side takes the threads of all axes that are left."""
+        """Divide a side into rounds. The first side is loaded by the threads of all axes that are left."""
         thread, step = self._thread(count - 1 - k, k == 0)
         passes = -(-side.extent // step)
         if passes > TURNS:
@@ -196,7 +196,7 @@ class Loading:
         return _plus(f"{rows} * {self._pitch(one)}", column)
 
     def _beside(self, one: Box, place: str, row: _Turn, column: _Turn) -> str:
-        """Write the index of the element that lies the constants of the rounds behind `place`."""
+        """Write the index of an element: `place` moved on by the constants of the rounds."""
         rows = f"{row.added} * {self._pitch(one)}" if row.added else "0"
         return _plus(_plus(place, rows), str(column.added))
 

@@ -20,7 +20,7 @@ _SHORT = {"threadIdx": "t", "blockIdx": "b"}
 
 
 def of_symbol(symbol: Symbol) -> str:
-    """Name the index of a thread or a block, or an iteration, where the kernel's source is not at hand."""
+    """Name the index of a thread or a block, or an iteration, without the kernel's source."""
     if isinstance(symbol, Special):
         kind, _, axis = symbol.name.value.partition(".")
         return f"{_KINDS.get(kind, kind)}.{axis}"
@@ -40,8 +40,10 @@ class Names:
         }
 
     def symbol(self, symbol: Symbol) -> str:
-        """bx, tx, ... for indices of block and thread, #i for the iterations of a loop over i; the name of an argument,
-        and of what the kernel computes from such."""
+        """Name a symbol: bx, tx, ... are indices of block and thread, #i is the iteration of a loop over i.
+
+        An argument has its own name, and what the kernel computes from arguments is written as it computes it.
+        """
         if isinstance(symbol, Iteration):
             line = self.loops[symbol.place]
             return f"#{self.targets.get(line, line)}"
@@ -55,7 +57,7 @@ class Names:
         return f"{_SHORT[kind]}{axis}" if kind in _SHORT else f"{kind}.{axis}"
 
     def _computed(self, reg: Reg) -> str:
-        """Write what is computed from numbers of the launch: as an expression if that is short, else as the result."""
+        """Write what is computed from numbers that the launch fixes: as an expression if short, else as its value."""
         instr = self.values.defs[reg]
         if instr.op in _OPERATIONS and all(not isinstance(s, Reg) or s.name for s in instr.srcs):
             sources = [str(self.values.number(s)) if isinstance(s, Imm) else self.operand(s) for s in instr.srcs]
@@ -65,11 +67,11 @@ class Names:
         return str(self.values.number(reg))
 
     def operand(self, operand: Operand) -> str:
-        """An operand that is the same for the whole launch."""
+        """Write an operand that is the same for the whole launch."""
         return self.symbol(operand) if isinstance(operand, Reg | Param | Special) else str(self.values.number(operand))
 
     def leaves(self, symbol: Symbol) -> list[str]:
-        """Return the arguments and sizes from which a number of the launch is computed."""
+        """Return the arguments and sizes from which a number that the launch fixes is computed."""
         work, found = [symbol], dict[str, None]()
         seen = set(work)
         while work:
@@ -83,7 +85,7 @@ class Names:
         return list(found)
 
     def text(self, value: Polynomial) -> str:
-        """A sum of the block's, the thread's and the loops' parts, each with its coefficient, and of what is fixed.
+        """Write a polynomial as a sum: what depends on the block, on the thread and on loops, then what is fixed.
 
         Coefficients that are sums stand in brackets.
         """

@@ -28,8 +28,11 @@ __all__ = ["Found", "Part", "found", "lowered", "meaning", "shapes", "stretched"
 
 @dataclass(frozen=True, slots=True)
 class AxisIndex:
-    """The index of one axis: elements from one to the next, its polynomial, and the smallest and the largest value that
-    conditions leave it. One that is negative may still be when it has been counted from the end."""
+    """The index of an access along one axis.
+
+    stride: elements from one index to the next. index: its polynomial. bottom, top: the smallest and the largest value
+    that the conditions around the access leave. bottom may be negative, even if negative indices count from the end.
+    """
 
     stride: int
     index: Polynomial
@@ -39,11 +42,12 @@ class AxisIndex:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One instruction of an access: its index in elements of `unit` bytes, of which it moves `width` bytes; or why
-    there is no polynomial.
+    """One instruction of an access. It moves `width` bytes at an index in elements of `unit` bytes.
 
-    unsure: indices of axes that count from the end if they are negative. loops: the places of the loops around it.
-    axes: the indices that are not constant, of an access of a whole array; none where it is one of a row or a view."""
+    index: its polynomial, or why there is none. unsure: the indices of axes that may be negative, and would then count
+    from the end. loops: the places of the loops around it. axes: the indices along the axes that are not constant;
+    empty if the access goes through a row or a view of the array.
+    """
 
     index: Polynomial | Opaque
     unit: int
@@ -55,10 +59,10 @@ class Part:
 
 @dataclass(slots=True)
 class Found:
-    """An access at a place of the source: several instructions where it was lowered several times.
+    """An access at a place of the source. It has several instructions if it was lowered several times.
 
-    array: the place among the array arguments. line and column count from 1. kind: "load", "store" or "atomic". text:
-    the subscript as written. node: it in the kernel's tree, where the place is its beginning.
+    array: the number of the array argument. line, column: where the access begins, from 1. kind: "load", "store" or
+    "atomic". text: the subscript as written. node: the subscript in the kernel's tree; None if none begins there.
     """
 
     array: int
@@ -72,7 +76,7 @@ class Found:
 
     @property
     def place(self) -> tuple[int, int, int, str]:
-        """The key that tells it from others."""
+        """The key that tells it from other accesses."""
         return self.line, self.column, self.array, self.kind
 
 
@@ -141,7 +145,7 @@ def _axes(values: Polynomials, address: Operand, mem: Mem) -> tuple[AxisIndex, .
 
 
 def _around(subscripts: Sequence[ast.Subscript], line: int, column: int, name: str) -> ast.Subscript | None:
-    """Find the innermost subscript around a place of the source, one of the array's name if there is any."""
+    """Find the innermost subscript around a place of the source; if one names the array, the innermost of these."""
     around = [
         node
         for node in subscripts

@@ -1,9 +1,9 @@
-"""Integers as polynomials: the affine analysis, continued through products of values and the counters of loops.
+"""Writes integers as polynomials: continues the affine analysis through products of values and counters of loops.
 
-`AddressAnalysis` takes a value apart as far as coefficients are numbers. Here `blockIdx.x * blockDim.x` is a term of
-its own kind, and a counter is its start plus its step times the number of the iteration, so that an index becomes a sum
-of products of block, thread and iteration numbers with what is the same for the whole launch. What no polynomial
-describes raises Opaque, which says why.
+`AddressAnalysis` takes a value apart as far as coefficients are numbers. Here a product such as
+`blockIdx.x * blockDim.x` is a term, too, and a counter is its start plus its step times the number of the iteration. So
+an index becomes a sum of products: numbers of blocks, threads and iterations, times what is the same for the whole
+launch. Where no polynomial describes a value, Opaque is raised, which says why.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LINEAR = {
     "sub.s32": (1, -1),
     "neg.s32": (-1,),
 }
-"""Sums that the affine analysis does not take apart once they have many terms: factors of the sources."""
+"""Operations that add up, with the factor of each source. The affine analysis leaves long sums of them whole."""
 
 NAMES = {
     "and.b32": "a mask", "or.b32": "a bitwise or", "xor.b32": "an exclusive or", "not.b32": "a bitwise not",
@@ -42,19 +42,19 @@ NAMES = {
     "min.u32": "a minimum", "max.s32": "a maximum", "max.u32": "a maximum", "mul.hi.s32": "a division",
     "mul.hi.u32": "a division", "abs.s32": "an absolute value", "shfl": "another thread's value",
 }  # fmt: skip
-"""What an operation is called whose result is no polynomial."""
+"""What operations are called whose result is no polynomial."""
 
 
 _DECIDED = {"and.pred": 0, "or.pred": 1}
-"""The source of an operation on predicates that decides its result."""
+"""For operations on predicates, the value of one source that decides the result."""
 
 
 PARTS = 3
-"""Sums of sums that are taken apart to see whether an index may be negative [EST]: a row, a halo and a shift."""
+"""Take sums apart this many times to see whether an index may be negative [EST]: a row, a halo and a shift."""
 
 
 class Polynomials:
-    """The polynomials of one function in SSA form, on demand, for a launch whose facts are exact."""
+    """Finds, on demand, the polynomials of one function in SSA form, for a launch whose facts are exact."""
 
     def __init__(self, ranges: Ranges) -> None:
         self.ranges, self.function, self.facts = ranges, ranges.function, ranges.known
@@ -70,11 +70,11 @@ class Polynomials:
     # -- values
 
     def of(self, operand: Operand) -> Polynomial:
-        """An operand, whose counters are replaced by iteration numbers. Raises Opaque."""
+        """Return the polynomial of an operand, with iteration numbers for counters. Raises Opaque."""
         return self._counted(self.raw(operand))
 
     def raw(self, operand: Operand) -> Polynomial:
-        """An operand by the symbols of its function, among which are the phis of counters."""
+        """Return the polynomial of an operand, in which counters are still symbols: their phis. Raises Opaque."""
         if isinstance(operand, Imm):
             return Polynomial.constant(signed(operand.bits))
         if isinstance(operand, Special | Param | ConstWord):
@@ -97,7 +97,7 @@ class Polynomials:
         return self.sum(form)
 
     def sum(self, form: Affine) -> Polynomial:
-        """An affine form."""
+        """Return the polynomial of an affine form. Raises Opaque."""
         total = Polynomial.constant(signed(form.constant))
         for atom, coefficient in form.terms:
             total = total.plus(self.raw(atom), signed(coefficient))
@@ -130,7 +130,7 @@ class Polynomials:
             return Polynomial.of(reg)
 
     def _axis(self, index: Index, k: int) -> Polynomial:
-        """The index of an axis, counted from its start; `unsure` tells whether that is certain."""
+        """Return the index of an axis, counted from its start. If that is not certain, note it for `unsure`."""
         value = self.raw(index.srcs[k])
         if not index.axes[k].signed:
             return value
@@ -142,14 +142,15 @@ class Polynomials:
         return value
 
     def bounds(self, index: Index, k: int) -> tuple[int, int]:
-        """The range of the index of an axis, as conditions leave it where it lies within the axis."""
+        """Return the range that conditions leave the index of an axis, taken to lie within the axis."""
         source = index.srcs[k]
         made = self.defs.get(source) if isinstance(source, Reg) else None
         word = self._held(made) if made is not None and made.op == "selp.b32" else None
         return self._bounds(source if word is None else word, self.blocks[index], PARTS)
 
     def _bounds(self, operand: Operand, block: Block, parts: int) -> tuple[int, int]:
-        """The range of a value, or of the two that it is the sum of, each with what conditions say of it alone."""
+        """Return the range of a value in a block. A sum is taken apart `parts` times, since conditions may say more of
+        what is added up than of the sum."""
         low, high = self.ranges.of(operand, block)
         instr = self.defs.get(operand) if isinstance(operand, Reg) else None
         if low >= 0 or parts == 0 or instr is None or instr.op not in ("add.s32", "sub.s32"):
@@ -160,13 +161,15 @@ class Polynomials:
         return (max(low, total[0]), min(high, total[1])) if fits(total) else (low, high)
 
     def unsure(self, operand: Operand) -> tuple[Polynomial, ...]:
-        """The indices of axes in a value of `of` that ranges do not show to be at least 0: if one is less, it counts
-        from the end of its axis, and the polynomial does not hold."""
+        """Return the indices of axes, in an operand given to `of`, that may be negative for all that ranges show.
+
+        If one is negative, it counts from the end of its axis, and the polynomial does not hold.
+        """
         unsure = (dst for index in self.indices(operand) for dst in index.dsts if dst in self._unsure)
         return tuple(dict.fromkeys(self.of(self._unsure[dst]) for dst in unsure))
 
     def indices(self, operand: Operand) -> list[Index]:
-        """What picks the row and the element that an address is that of, the element first."""
+        """Return the indexing by which an address is made: that of the element first, then those of rows."""
         found: dict[Index, None] = {}
         work, seen = [operand], {operand}
         while work:
@@ -208,13 +211,13 @@ class Polynomials:
         )
 
     def _python_remainder(self, instr: Instr) -> bool:
-        """Whether a choice mends the sign of a remainder."""
+        """Tell whether a choice mends the sign of a remainder."""
         other = self.defs.get(instr.srcs[1]) if isinstance(instr.srcs[1], Reg) else None
         return other is not None and other.op == "rem.s32"
 
     def _held(self, choice: Instr) -> Operand | None:
-        """The low word of a number of two words that is an index, held at the ends of 32 bits: it is as it is where
-        the number fits."""
+        """Return the low word of an index of two words that a choice holds at the ends of 32 bits; None for another
+        choice. Where the index fits into 32 bits, it is that word."""
         word, _, test = choice.srcs
         compared = self.defs.get(test) if isinstance(test, Reg) else None
         if compared is None or compared.op != "setp.eq.s32" or not isinstance(word, Reg):
@@ -225,7 +228,7 @@ class Polynomials:
         return word if isinstance(sign.srcs[1], Imm) and sign.srcs[1].bits == 31 else None
 
     def _unmasked(self, instr: Instr) -> Operand | None:
-        """What a mask of lower bits leaves as it is, since it has no others."""
+        """Return the source that a mask of low bits leaves as it is, as it has no other bits; None if there is none."""
         for source, mask in (instr.srcs, instr.srcs[::-1]):
             bits, (low, high) = self.number(mask), self.ranges.of(source, self.blocks[instr])
             if bits is not None and bits >= 0 and not bits & (bits + 1) and 0 <= low and high <= bits:
@@ -233,7 +236,7 @@ class Polynomials:
         return None
 
     def opened(self, value: Polynomial) -> Polynomial:
-        """A polynomial whose clamps are taken for what they hold at an edge."""
+        """Return a polynomial in which the form under each clamp stands for the clamp."""
         for symbol in value.symbols:
             if isinstance(symbol, Reg) and symbol in self.clamps:
                 factor, rest = value.by(symbol)
@@ -289,13 +292,13 @@ class Polynomials:
         return start.plus(step.times(Polynomial.of(self.iteration(loop))))
 
     def iteration(self, loop: NaturalLoop) -> Iteration:
-        """The symbol of a loop's iterations."""
+        """Return the symbol for the number of a loop's iteration."""
         return Iteration(self.ranges.graph.index[loop.header])
 
     # -- numbers
 
     def number(self, symbol: Symbol | Operand) -> int | None:
-        """What is the same for the whole launch as a signed number; None for what is not, or is not known."""
+        """Return the signed number that a symbol is in the whole launch; None if it varies or is not known."""
         if isinstance(symbol, Imm):
             return signed(symbol.bits)
         if isinstance(symbol, Special):
@@ -314,7 +317,7 @@ class Polynomials:
         return None if known is None else signed(known[0] >> 32 * part & MASK)
 
     def _computed(self, reg: Reg) -> int | None:
-        """The number that operations on numbers give; a predicate as 0 or 1."""
+        """Return the number that operations on known numbers give, 0 or 1 for a predicate; None if any is not known."""
         if reg in self._numbers:
             return self._numbers[reg]
         self._numbers[reg] = None  # what a cycle sees
@@ -330,7 +333,7 @@ class Polynomials:
         return found
 
     def numbers(self, value: Polynomial) -> Iterator[tuple[Monomial, int]]:
-        """The terms of a polynomial once what is the same for the whole launch is a number."""
+        """Yield the terms of a polynomial, with numbers for all that is the same in the whole launch."""
         total: dict[Monomial, int] = {}
         for monomial, coefficient in value.terms:
             rest: list[Symbol] = []
@@ -345,7 +348,7 @@ class Polynomials:
 
 
 def _folded(instr: Instr, values: tuple[int, ...]) -> int | None:
-    """The result of an operation on numbers, signed."""
+    """Return the result of an operation on numbers, signed; None if it is not one that is computed here."""
     if instr.op == "selp.b32":
         return signed(values[0] if values[2] else values[1])
     if instr.op == "phi" or isinstance(instr, Index) or instr.op.endswith("64"):

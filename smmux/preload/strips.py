@@ -17,9 +17,10 @@ LEAVING = (ast.Break, ast.Continue, ast.Return)
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A loop in strips: one tile serves so many iterations, the last one perhaps fewer.
+    """A loop divided into strips: a tile serves `length` iterations, the last one perhaps fewer.
 
-    place: of the loop's header. node: in the kernel's tree. stop: where its range ends. trips: all of its iterations.
+    place: of the loop's header. node: the loop in the kernel's tree. counter: its variable. stop: where its range ends.
+    trips: how many iterations the loop has.
     """
 
     place: int
@@ -48,7 +49,7 @@ def loops(study: Study) -> tuple[list[Strip], dict[ast.For, str]]:
 
 
 def _strip(study: Study, node: ast.For) -> Strip:
-    """Make strips of one iteration. Raises NoBox for a loop that some threads may leave, or not reach."""
+    """Divide a loop into strips of one iteration. Raises NoBox if some threads may leave the loop, or not reach it."""
     body = study.source.node.body
     if node not in body:
         raise NoBox("stands in another statement, which some threads may not reach")
@@ -75,6 +76,6 @@ def _strip(study: Study, node: ast.For) -> Strip:
 
 
 def _changed(stop: ast.expr, loop: ast.For) -> bool:
-    """Tell whether a loop changes a name on which its range depends, which is computed only once."""
+    """Tell whether a loop changes a name that its range depends on. Python computes the range only once."""
     stored = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(stop))

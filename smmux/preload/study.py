@@ -27,7 +27,7 @@ __all__ = ["Study", "study"]
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What is known of a launch. arrays and names: of the array arguments, flattened."""
+    """What is known of a launch. arrays, names: the array arguments, flattened, and what they are called."""
 
     source: FunctionSource
     grid: Dim3
@@ -70,7 +70,7 @@ def study(
 def _with_shapes(
     rows: list[Row], values: Polynomials, source: FunctionSource, longer: Signature, facts: Facts
 ) -> list[Row]:
-    """Return the rows; a static one becomes quasi-static if it would differ for arrays of other shapes."""
+    """Return the rows, of which static ones become quasi-static if their range depends on the shapes of arrays."""
     try:
         others, accesses = found(source, lowered(source, longer, facts), facts)
     except CompileError:

@@ -1,4 +1,4 @@
-"""Polynomials in what a kernel's indices are made of: numbers of blocks, threads and iterations, and what is fixed."""
+"""Polynomials whose symbols are what indices are made of: numbers of blocks, threads, iterations, and fixed values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Iteration", "Monomial", "Opaque", "Polynomial", "Symbol"]
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """How many iterations of a loop have passed; place: of the loop's header in the function, outer loops first."""
+    """How many iterations of a loop have passed. place: the number of the loop's header, lower for outer loops."""
 
     place: int
 
@@ -21,7 +21,7 @@ Monomial = tuple[Symbol, ...]
 
 
 class Opaque(Exception):
-    """A value that is no polynomial; reason: why not, in words that follow "because of"."""
+    """A value is no polynomial. reason: why not, in words that follow "because of"."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -30,9 +30,10 @@ class Opaque(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Polynomial:
-    """A sum of products: each with its coefficient, in the order of their symbols; no coefficient is 0.
+    """A sum of products, each with a coefficient that is not 0, in the order of their symbols.
 
-    It is exact, but equal to the machine's value modulo 2^32 alone."""
+    Its coefficients are exact; the machine's value is equal to it modulo 2^32.
+    """
 
     terms: tuple[tuple[Monomial, int], ...] = ()
 
@@ -68,7 +69,7 @@ class Polynomial:
         return {symbol: None for monomial, _ in self.terms for symbol in monomial}
 
     def by(self, symbol: Symbol) -> tuple[Polynomial, Polynomial]:
-        """(factor, rest) with self == factor * symbol + rest. Raises Opaque where the symbol has a power."""
+        """Return (factor, rest) with self == factor * symbol + rest. Raises Opaque if the symbol has a power."""
         factor: dict[Monomial, int] = {}
         rest: dict[Monomial, int] = {}
         for monomial, coefficient in self.terms:

@@ -35,11 +35,11 @@ Form = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Elements of an array that each block reads: from `low` to `high`, both included, in ELEMENTS of `element_bytes`
-    counted from the array's element 0.
+    """A range of an array's elements that each block reads, from `low` to `high`, both included.
 
-    array: the place among the launch's flattened array arguments. The ends are not clamped: a block at the border may
-    have some outside of the array, or `high` below `low` once they are (`Table.spans` clamps them).
+    They count elements of `element_bytes` from the array's element 0. array: the number of the array argument, among
+    all of the launch, flattened. The ends are not clamped: for a block at the border they may lie outside of the array.
+    `Table.spans` clamps them, and then `high` may lie below `low`: that block reads nothing of the range.
     """
 
     array: int
@@ -65,8 +65,8 @@ class Extent:
 class Table:
     """The entries of one launch.
 
-    kernel: its name. arrays: all array arguments, flattened, in order. bases: the device address of element 0 of each.
-    entries: at most MAX_ENTRIES. dropped: how many found no room, whose elements nobody preloads.
+    kernel: the kernel's name. arrays: all array arguments, flattened, in order. bases: the device address of element 0
+    of each. entries: at most MAX_ENTRIES. dropped: how many more there would be; their elements are not preloaded.
     """
 
     kernel: str
@@ -87,8 +87,10 @@ class Table:
                 raise ValueError(f"elements of {entry.element_bytes} bytes")
 
     def spans(self, block: Sequence[int]) -> tuple[tuple[int, int], ...]:
-        """The device addresses that a block reads: first byte and the one behind the last of each entry, clamped to
-        the array; entries without bytes are left out."""
+        """Return the device addresses that a block reads: for each entry its first byte and the one behind its last.
+
+        They are clamped to the array; entries that then have no bytes are left out.
+        """
         found = []
         for entry in self.entries:
             array, base = self.arrays[entry.array], self.bases[entry.array]
@@ -106,8 +108,10 @@ class Table:
         return [number * line_bytes for number in sorted(numbers)]
 
     def records(self) -> NDArray[np.int64]:
-        """The entries as the core takes them: array, then the first and the last byte, counted from
-        the array's first one, each as the coefficients of a form. Raises LaunchError for numbers beyond 64 bits."""
+        """Return the entries as the core takes them: the array, then the forms of the first and of the last byte.
+
+        Bytes count from the array's first one. Raises LaunchError for numbers beyond 64 bits.
+        """
         rows = []
         for entry in self.entries:
             first, size = self.arrays[entry.array].first, entry.element_bytes

@@ -85,12 +85,15 @@ def tile(
 ) -> TiledKernel:
     """Make the kernel that holds what a block reads in shared memory, for a launch with this grid, block and arguments.
 
-    Its threads load the tiles together, with their halo, and wait for each other: at its beginning, or before every few
-    iterations of a loop that all of them go through. No tile takes more loads to fill than it replaces. If no such tile
-    serves all reads of an array, one serves those that share most. Arrays that the kernel writes, or whose indices are
-    not known before the launch, stay where they are; the docstring of the new kernel says why.
-    The form holds for launches of the same grid and block with arguments of the same shapes and values of integers.
-    shared_bytes: what all tiles may take together; tiles whose elements are read most often come first.
+    The threads of a block load the tiles together, with their halo, and wait for each other. They do so at the kernel's
+    beginning, or before every few iterations of a loop that all of them go through. No tile takes more loads to fill
+    than it replaces. If no such tile serves all reads of an array, one serves the reads that share most. Arrays that
+    the kernel writes, or whose indices are not known before the launch, stay where they are; the docstring of the new
+    kernel says why.
+
+    The new kernel is right for launches of the same grid and block, with arrays of the same shapes and the same values
+    of integer arguments. shared_bytes: how many bytes all tiles may take together; tiles whose elements are read most
+    often come first.
 
     Raises TileError if no array can be tiled, with the reason, and what `analyze` raises.
     """
@@ -105,7 +108,7 @@ def tile(
 
 
 def _boxes(studied: Study, room: int) -> tuple[list[Box], dict[str, NoBox]]:
-    """Return the boxes that have room, in the order of the arrays, and say why other arrays that are read have none."""
+    """Return the boxes that have room, in the order of the arrays, and why the other arrays that are read have none."""
     written = {row.found.array for row in studied.rows if row.found.kind != "load"}
     shared = table("", studied.rows, studied.arrays, studied.names)[1]
     left: dict[str, NoBox] = {}
@@ -136,7 +139,7 @@ def _boxes(studied: Study, room: int) -> tuple[list[Box], dict[str, NoBox]]:
 
 
 def _with_loops(studied: Study, number: int, error: NoBox, others: dict[ast.For, str]) -> NoBox:
-    """Say why an array has no tile, and why the loops in which it is read load none for some iterations."""
+    """Say why an array has no tile for the whole block, and why the loops that read it load none either."""
     nodes = {row.found.node for row in studied.rows if row.found.array == number}
     around = [loop for loop in others if any(node in nodes for node in ast.walk(loop))]
     texts = "".join(
@@ -216,7 +219,7 @@ class _Writer:
         return loading.before
 
     def _substitute(self, boxes: Sequence[Box], loading: Loading, first: str) -> None:
-        """Make the reads read the tiles. first: the counter of a strip's first iteration."""
+        """Replace the reads by reads of the tiles. first: the counter of a strip's first iteration."""
         uses = [(one, use, self._at(one, use, loading, first)) for one in boxes for use in one.uses]
         for one, use, index in uses:
             old = self._copy(use.node)
@@ -245,7 +248,7 @@ class _Writer:
     # -- reads
 
     def _at(self, one: Box, use: Use, loading: Loading, first: str) -> str:
-        """Write the index of a read in a tile."""
+        """Write the index at which a read finds its element in the tile."""
         texts = []
         for form, side, written in zip(use.indices, one.sides, use.written, strict=True):
             if written is not None:

@@ -1,4 +1,4 @@
-"""Works out the bytes that an access touches in a block: its polynomial, for all threads and iterations of a launch."""
+"""Works out which bytes an access touches in a block, from its polynomial and all threads and iterations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """constant + block . blockIdx + thread . threadIdx + sum of coefficient * iteration of a loop."""
+    """A linear form: constant + block . blockIdx + thread . threadIdx + sum of coefficient * iteration.
+
+    loops: place and coefficient of each loop.
+    """
 
     constant: int
     block: tuple[int, int, int]
@@ -33,7 +36,7 @@ class Linear:
 
     @property
     def fixed(self) -> bool:
-        """Whether it is one number in all threads, blocks and iterations."""
+        """Whether it is the same number in all threads, blocks and iterations."""
         return not (any(self.block) or any(self.thread) or self.loops)
 
 
@@ -47,7 +50,10 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A condition of a loop whose start is linear and whose step is a number."""
+    """A `Condition` of a loop whose start is a linear form and whose step is a number.
+
+    symbols: what start and step are made of.
+    """
 
     start: Linear
     step: int
@@ -56,7 +62,7 @@ class _Test:
     symbols: tuple[Symbol, ...]
 
     def trips(self, start: Numbers) -> Numbers | None:
-        """Count the iterations for a value of the start; None if the start does not tell."""
+        """Count the iterations that the condition allows for values of the start; None if it does not end the loop."""
         step, first = self.step, int(self.entered)
         if self.relation == "ne":
             times, rest = np.divmod(-start, step)
@@ -100,9 +106,9 @@ class Tiles:
     def unclamped(self, value: Polynomial) -> Polynomial:
         """Take the clamps off a polynomial, if its tile still holds all that is read. Raises Opaque if it may not.
 
-        A thread whose index is clamped to the limit reads the element at the limit. That is in the tile if some thread
-        of the block has the limit as its own index: so it is in every block if the form under the clamp takes all
-        values between its ends, and its ends lie beyond the limit. All threads must make the same iterations.
+        A thread whose index is clamped reads the element at the limit. The tile holds that element if some thread of
+        the block has the limit as its own index. This is so in every block if the form under the clamp takes all values
+        between its ends, and the limit lies between them. All threads must make the same iterations.
         """
         for symbol in value.symbols:
             clamp = self.values.clamps.get(symbol) if isinstance(symbol, Reg) else None
@@ -162,30 +168,31 @@ class Tiles:
         return Tile(moved, runs)
 
     def lowest(self, value: Polynomial) -> int:
-        """Return the smallest value of a polynomial in the launch; 0 if it takes none. Raises Opaque."""
+        """Return the smallest value of a polynomial in the launch; 0 if no thread computes it. Raises Opaque."""
         linear = self.linear(self.unclamped(value))
         runs = self.tile(linear, 1, 1).runs
         moves = (c * (n - 1) for c, n in zip(linear.block, self.grid, strict=True))
         return int(runs[0, 0]) + sum(min(move, 0) for move in moves) if len(runs) else 0
 
     def _fits(self, block: Sequence[int], runs: Runs, unit: int) -> None:
-        """Refuse an index that could wrap around 32 bits."""
+        """Raise Opaque for an index that could wrap around 32 bits."""
         moves = [c * (n - 1) * unit for c, n in zip(block, self.grid, strict=True)]
         low, high = sum(min(m, 0) for m in moves), sum(max(m, 0) for m in moves)
         if len(runs) and not (-(1 << 31) <= runs[0, 0] + low and runs[-1, 1] + high <= 1 << 32):
             raise Opaque("numbers that 32 bits do not hold")
 
     def symbols(self, index: Linear) -> dict[Symbol, None]:
-        """Return the symbols from which the iterations of the loops that an index depends on are computed."""
+        """Return the symbols that decide how many iterations have the loops that an index depends on."""
         fixed, varying = self.trips(index)
         return {symbol: None for at in (*fixed, *varying) for test in self.tests(at) for symbol in test.symbols}
 
     # -- loops
 
     def trips(self, index: Linear, around: Sequence[int] = ()) -> tuple[dict[int, int], list[int]]:
-        """Divide the loops that an index depends on, and those around it, into counted ones and others.
+        """Divide the loops that an index depends on, and those around it, into two kinds.
 
-        The counted ones come with their iterations, where these are one number; the others come outer ones first.
+        The first have the same number of iterations for all threads, and come with it; the others differ from thread to
+        thread, and are listed outer ones first.
         """
         fixed: dict[int, int] = {}
         varying: dict[int, None] = {}
@@ -206,18 +213,18 @@ class Tiles:
         return fixed, sorted(varying)
 
     def trips_of(self, place: int) -> tuple[dict[int, int], list[int]]:
-        """Return the iterations of one loop, as for an index that depends on it. Raises Opaque."""
+        """Do as `trips` for an index that depends on this one loop. Raises Opaque."""
         return self.trips(Linear(0, (0, 0, 0), (0, 0, 0), ((place, 1),)))
 
     def _counted(self, place: int) -> bool:
-        """Tell whether the iterations of a loop, and of those that its count depends on, can be counted."""
+        """Tell whether a loop's iterations can be counted, and those of the loops that their number depends on."""
         try:
             return all(self._counted(other) for test in self.tests(place) for other, _ in test.start.loops)
         except Opaque:
             return False
 
     def tests(self, place: int) -> list[_Test]:
-        """Return the conditions that count a loop's iterations, the same in all blocks. Raises Opaque if none do."""
+        """Return the conditions that bound a loop's iterations, alike in all blocks. Raises Opaque if none does."""
         found = self._tests.get(place)
         if found is None:
             try:
@@ -261,7 +268,10 @@ class Tiles:
         return None if backwards else test
 
     def _enumerated(self, index: Linear, varying: list[int]) -> Numbers:
-        """Return the index, less the block's part, for every thread and iteration of loops whose trip counts differ."""
+        """Return the index, without the part that depends on the block, for every thread and iteration.
+
+        varying: the loops whose iterations differ from thread to thread, which are gone through one by one.
+        """
         axes = np.meshgrid(*(np.arange(n, dtype=np.int64) for n in self.block), indexing="ij")
         known: dict[object, Numbers] = {("thread", k): axis.ravel() for k, axis in enumerate(axes)}
         for place in varying:
@@ -276,12 +286,15 @@ class Tiles:
 
 
 def _share(one: Linear, other: Linear) -> bool:
-    """Tell whether two forms vary together within a block."""
+    """Tell whether two forms both depend on one axis of the thread's index."""
     return any(a and b for a, b in zip(one.thread, other.thread, strict=True))
 
 
 def _at(value: Linear, known: dict[object, Numbers], count: int) -> Numbers:
-    """Evaluate a form at places; a loop that is not among them is in its first iteration."""
+    """Return the values of a form for known values of its symbols; a loop without one is in its first iteration.
+
+    count: how many values to return if nothing is known.
+    """
     size = len(next(iter(known.values()))) if known else count
     total = np.full(size, value.constant, dtype=np.int64)
     for k, coefficient in enumerate(value.thread):
@@ -293,7 +306,7 @@ def _at(value: Linear, known: dict[object, Numbers], count: int) -> Numbers:
 
 
 def _least(tests: list[_Test], starts: list[Numbers]) -> Numbers:
-    """Return how many iterations all conditions leave."""
+    """Return how many iterations a loop makes: the fewest that any condition allows. Raises Opaque if none tells."""
     counts = [count for test, start in zip(tests, starts, strict=True) if (count := test.trips(start)) is not None]
     if not counts:
         raise Opaque("an unknown trip count")

@@ -1,4 +1,4 @@
-"""How many iterations loops have, from the conditions under which they go on."""
+"""Finds the conditions under which loops go on, from which their iterations are counted."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Condition", "conditions"]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A loop goes on behind its iteration k only if start + step * k stands in a relation to 0.
+    """A loop goes on after iteration k only if start + step * k stands in a relation to 0.
 
-    entered: whether the loop is entered under the same condition, for k = -1; else its first iteration always is.
-    relation: "lt", "le", "gt", "ge" or "ne".
+    relation: "lt", "le", "gt", "ge" or "ne". entered: whether the condition holds for entering the loop too, with
+    k = -1; else the first iteration is always made.
     """
 
     start: Polynomial
@@ -28,9 +28,9 @@ class Condition:
 
 
 def conditions(values: Polynomials, loop: NaturalLoop) -> list[Condition]:
-    """The conditions of a loop that count its iterations; none if nothing tells their number.
+    """List the conditions under which a loop goes on, those from which its iterations can be counted.
 
-    The front end enters a loop under the condition that its latch tests. Others, of a `break`, only end it.
+    The front end enters a loop under the condition that its latch tests. The condition of a `break` only ends it.
     """
     graph, found = values.ranges.graph, []
     for block in sorted(loop.blocks, key=graph.index.__getitem__):
@@ -49,7 +49,8 @@ def conditions(values: Polynomials, loop: NaturalLoop) -> list[Condition]:
 
 
 def _chosen(values: Polynomials, condition: Operand, truth: bool) -> Operand:
-    """Of alternatives, as for steps of either sign, the one that the launch leaves open."""
+    """Pick the one alternative of a condition that the launch does not decide, as for a range whose step may have
+    either sign; the condition itself if there is not just one."""
     instr = values.defs.get(condition) if isinstance(condition, Reg) else None
     if instr is None or instr.op != ("or.pred" if truth else "and.pred"):
         return condition
@@ -58,7 +59,10 @@ def _chosen(values: Polynomials, condition: Operand, truth: bool) -> Operand:
 
 
 def _pair(sources: tuple[Operand, ...]) -> tuple[Operand, Operand] | None:
-    """What is compared, by the low words of numbers of two words, which fit them where a loop counts that far."""
+    """Return the two operands that are compared, None if a constant does not fit 32 bits.
+
+    Of numbers of two words it is the low words: a loop that ends does not count further.
+    """
     if len(sources) == 2:
         return sources[0], sources[1]
     one, high_one, other, high_other = sources
