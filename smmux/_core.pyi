@@ -16,6 +16,10 @@ BUILD: Final[str]
 
 OPS: Final[dict[str, tuple[int, tuple[str, ...], str, str]]]
 """PTX name -> (code, traits, latency class, operands)."""
+SASS: Final[dict[str, tuple[int, tuple[str, ...], str, str, dict[str, int]]]]
+"""Operation of compiled code -> (code, traits, latency class, operands, its modifiers and their bits)."""
+SASS_FIELDS: Final[dict[str, int]]
+"""Bits that stand at operands of compiled code, and shifts of its predicates."""
 TRAITS: Final[dict[str, str]]
 """What is known of an operation: trait -> what it says."""
 UNITS: Final[list[tuple[str, str]]]

@@ -132,7 +132,7 @@ static void look_at_loop(const struct program *p, uint32_t first, uint32_t last,
     for (uint32_t pc = first; pc <= last; pc++) {
         const struct uop *u = &p->code[pc];
         if (u->op != OP_LD_GLOBAL || !decides(&l, pc)) continue;
-        const bool fixed = u->a & ROW_UNIFORM || u->a >= p->meta.nregs || !l.varies[u->a];
+        const bool fixed = u->a & ROW_UNIFORM || u->a >= p->registers || !l.varies[u->a];
         const uint8_t poll = fixed ? POLL_FIXED : POLL_MOVING;
         if (polls[pc] < poll) polls[pc] = poll;
         find_first_looks(&l, pc, polls);

@@ -18,7 +18,7 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
 /* What a warp is at: instruction, lanes, predicates, registers and the loads that it waits for. */
 static uint64_t state_of(const struct sm *sm, const struct warp *w) {
     const struct program *p = sm->m->program;
-    const uint32_t words = p->meta.nregs * 32;
+    const uint32_t words = p->registers * 32;
     uint64_t hash =
         mix(mix(1, (uint64_t)w->pc << 32 | w->mask), (uint64_t)w->live << 32 | w->depth);
     hash = mix(hash, w->loads_pending);

@@ -13,12 +13,14 @@
 #define ROW_UNIFORM 0x8000u
 #define ROW_NONE    0xffffu
 #define MAX_ROWS    0x7fffu /* of each */
+#define SPARE_ROWS  8u      /* behind the registers, for results that nobody wants */
 
 /* What few arithmetic operations need beside their effect. */
 enum need {
     NEED_DIVISOR = 1, /* integers: the divisor, in rows b and bh, must not be 0 */
     NEED_HIGH = 2,    /* row dh is written, too */
     NEED_GROUP = 4,   /* as many rows from d on are written as dst_count says */
+    NEED_PREDS = 8,   /* predicates are written, too: those of sass.def */
 };
 
 /* Who executes an instruction. */
@@ -75,7 +77,7 @@ _Static_assert(sizeof(struct uop) == 32, "two to a cache line");
  * first, then predicates; groups of registers, of which operations with many operands have some;
  * and the instruction itself. There are as many as compilers make straight code for; only a guarded
  * multiply-add of eight registers needs more, and is refused. */
-#define DEPS         8u
+#define DEPS         12u
 #define GROUP_SHIFT  12u
 #define PIECE_GROUPS 0x80000000u
 struct deps {
@@ -88,6 +90,7 @@ struct deps {
 /* What a kernel needs from the SM. */
 struct program_meta {
     uint32_t nregs, npreds;
+    uint32_t uniform_regs;    /* of compiled code; they count for no limit */
     uint32_t shared_bytes;    /* static arrays */
     uint32_t dynamic_bytes;   /* arrays of the dynamically managed part */
     uint32_t local_bytes;     /* per thread, multiple of 4 */
@@ -105,10 +108,12 @@ struct program {
     uint32_t uniform_count;
     const uint8_t *constants;
     uint32_t constant_bytes;
+    uint32_t registers;   /* of a warp, uniform ones included: rows, and entries of its ready[] */
     uint32_t ready_count; /* entries of a warp's ready[] */
     bool syncs_grid;      /* has a barrier of all blocks */
     bool prints;
     bool points;                     /* has accesses that name no array */
+    bool sass;                       /* is compiled code: its lanes converge at barriers */
     uint32_t kind_count, unit_count; /* kinds of units that it takes; the same, or UNIT_COUNT */
     uint8_t kind[UNIT_KINDS];        /* enum unit of each */
     uint8_t either[2];               /* those two of an UNIT_EITHER */

@@ -1,4 +1,5 @@
-#include "kernel/decode.h"
+#include "kernel/decoder.h"
+#include "kernel/sass.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 #include "kernel/traits.h"
 
-_Static_assert(MAX_REGS + MAX_PREDS <= 1 << GROUP_SHIFT && MAX_GROUP <= 1 << (16 - GROUP_SHIFT),
+_Static_assert(MAX_REGS + MAX_UNIFORM_REGS + MAX_PREDS <= 1 << GROUP_SHIFT && MAX_GROUP <= 1 << (16 - GROUP_SHIFT),
                "a group fits an id of struct deps");
 
 /* A row of ops.def. */
@@ -22,16 +23,7 @@ static const struct op_info ops[OP_COUNT] = {
 #include "tables/ops.def"
 };
 
-/* Who checks one program, at one instruction after the other, and fills one struct program. */
-struct decoder {
-    struct program *p;
-    const struct insn *code;
-    uint32_t pc, buffer_count;
-    struct fault *fault;
-};
-
-/* Refuse the program because of the instruction at hand. */
-static enum error reject(struct decoder *dec, const char *form, ...) {
+enum error reject(struct decoder *dec, const char *form, ...) {
     va_list args;
     va_start(args, form);
     vsnprintf(dec->fault->text, sizeof dec->fault->text, form, args);
@@ -41,8 +33,7 @@ static enum error reject(struct decoder *dec, const char *form, ...) {
     return ERROR_BAD_PROGRAM;
 }
 
-/* Let the instruction at hand wait for a register or predicate. */
-static enum error add_dep(struct decoder *dec, uint32_t id) {
+enum error add_dep(struct decoder *dec, uint32_t id) {
     struct deps *deps = &dec->p->deps[dec->pc];
     for (uint32_t i = 0; i < deps->count; i++)
         if (deps->id[i] == id) return OK;
@@ -51,8 +42,7 @@ static enum error add_dep(struct decoder *dec, uint32_t id) {
     return OK;
 }
 
-/* Decode a value operand: register, special register or uniform. */
-static enum error source(struct decoder *dec, uint16_t field, uint16_t *row) {
+enum error source(struct decoder *dec, uint16_t field, uint16_t *row) {
     struct program *p = dec->p;
     if (field & OPERAND_UNIFORM) {
         uint32_t index = field & 0x7fffu;
@@ -61,9 +51,9 @@ static enum error source(struct decoder *dec, uint16_t field, uint16_t *row) {
     } else if (field & OPERAND_SPECIAL) {
         uint32_t index = field & 0x3fffu;
         if (index >= SPECIAL_COUNT) return reject(dec, "special register %u does not exist", index);
-        *row = (uint16_t)(p->meta.nregs + index);
+        *row = (uint16_t)(p->registers + index);
     } else {
-        if (field >= p->meta.nregs) return reject(dec, "register %u does not exist", field);
+        if (field >= p->registers) return reject(dec, "register %u does not exist", field);
         *row = field;
         return add_dep(dec, field);
     }
@@ -72,17 +62,16 @@ static enum error source(struct decoder *dec, uint16_t field, uint16_t *row) {
 
 /* Decode the register that an instruction writes. */
 static enum error destination(struct decoder *dec, uint16_t field, uint16_t *row) {
-    if (field >= dec->p->meta.nregs)
+    if (field >= dec->p->registers)
         return reject(dec, "destination register %u does not exist", field);
     *row = field;
     dec->p->code[dec->pc].dst = field;
     return add_dep(dec, field);
 }
 
-/* Decode a group of registers, of which *row is the first: the instruction waits for all. */
-static enum error group(struct decoder *dec, uint16_t field, uint32_t count, uint16_t *row) {
+enum error group(struct decoder *dec, uint16_t field, uint32_t count, uint16_t *row) {
     struct deps *deps = &dec->p->deps[dec->pc];
-    const uint32_t nregs = dec->p->meta.nregs;
+    const uint32_t nregs = dec->p->registers;
     if (count < 2 || count > MAX_GROUP) return reject(dec, "a group of %u registers", count);
     if (field >= nregs || count > nregs - field)
         return reject(dec, "registers %u to %u do not exist", field, field + count - 1);
@@ -107,11 +96,10 @@ static enum error group_of(struct decoder *dec, char letter, uint32_t count, con
     return group(dec, in->d, count, &u->d);
 }
 
-/* Decode a predicate. */
-static enum error predicate(struct decoder *dec, uint16_t field, uint16_t *number) {
+enum error predicate(struct decoder *dec, uint16_t field, uint16_t *number) {
     if (field >= dec->p->meta.npreds) return reject(dec, "predicate %u does not exist", field);
     *number = field;
-    return add_dep(dec, dec->p->meta.nregs + field);
+    return add_dep(dec, dec->p->registers + field);
 }
 
 static bool divides(uint8_t cls) {
@@ -140,15 +128,17 @@ static enum error data_registers(struct decoder *dec, const struct insn *in, str
 /* Decode the address of a memory access, and check its width and array. */
 static enum error address(struct decoder *dec, const struct insn *in, struct uop *u) {
     uint32_t w = in->width;
+    const int32_t lowest = u->op == OP_TEX ? 0 : in->flags & INSN_WIDE ? SASS_GENERIC : -1;
     if (w != 1 && w != 2 && w != 4 && w != 8 && w != 16) return reject(dec, "access width %u", w);
     if (u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL ||
         u->op == OP_TEX)
-        if (in->aux < (u->op == OP_TEX ? 0 : -1) || in->aux >= (int64_t)dec->buffer_count)
+        if (in->aux < lowest || in->aux >= (int64_t)dec->buffer_count)
             return reject(dec, "array %d does not exist", (int)in->aux);
     dec->p->points |=
         in->aux < 0 && (u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL);
     if ((u->op == OP_LD_LOCAL || u->op == OP_ST_LOCAL) && w > 4)
         return reject(dec, "local accesses are at most 4 bytes wide");
+    if (in->flags & INSN_WIDE) return sass_address(dec, in, u);
     if (in->a != OPERAND_NONE) return source(dec, in->a, &u->a);
     u->a = (uint16_t)(ROW_UNIFORM | dec->p->uniform_count); /* zeros */
     return OK;
@@ -252,7 +242,7 @@ static enum error operands(struct decoder *dec, const struct insn *in, struct uo
             break;
         case 'p':
             e = predicate(dec, in->d, &u->d);
-            u->dst = (uint16_t)(dec->p->meta.nregs + in->d);
+            u->dst = (uint16_t)(dec->p->registers + in->d);
             u->dst_count = 1;
             break;
         case 'q':
@@ -273,12 +263,6 @@ static enum error operands(struct decoder *dec, const struct insn *in, struct uo
     return e;
 }
 
-/* Latency, unit time and unit of every class on this machine. */
-struct times {
-    uint16_t latency[CLASS_COUNT], interval[CLASS_COUNT];
-    uint8_t unit[CLASS_COUNT];
-};
-
 static struct times class_times(const struct config *cfg) {
     struct times found;
 #define CLASS(id, name, doc)                                                                       \
@@ -295,9 +279,7 @@ static enum path path_of(const struct op_info *info) {
     return info->cls == CLASS_SHFL ? PATH_LANES : PATH_ALU;
 }
 
-/* The program's number of a kind of units, which it takes; most instructions take the first ones.
- */
-static uint8_t number_of(struct program *p, uint32_t kind) {
+uint8_t number_of(struct program *p, uint32_t kind) {
     uint32_t unit = 0;
     while (unit < p->kind_count && p->kind[unit] != kind) unit++;
     if (unit == p->kind_count) p->kind[p->kind_count++] = (uint8_t)kind;
@@ -325,7 +307,7 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg,
     const struct insn *in = &dec->code[dec->pc];
     struct uop *u = &p->code[dec->pc];
     enum error e;
-    if (in->op >= OP_COUNT) return reject(dec, "operation %u does not exist", in->op);
+    if (in->op >= OP_COUNT) return sass_decode(dec, times);
     const struct op_info *info = &ops[in->op];
     *u = (struct uop){.op = (uint8_t)in->op,
                       .guard = in->guard,
@@ -410,11 +392,14 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
                           .uniform_count = uniform_count,
                           .constants = constants,
                           .constant_bytes = constant_bytes,
-                          .ready_count = meta->nregs + meta->npreds,
-                          .row_count = meta->nregs + SPECIAL_COUNT};
+                          .registers = meta->nregs + meta->uniform_regs,
+                          .ready_count = meta->nregs + meta->uniform_regs + meta->npreds,
+                          .row_count = meta->nregs + meta->uniform_regs + SPECIAL_COUNT + SPARE_ROWS};
     if (count == 0 || count > MAX_INSNS) return reject(&dec, "%u instructions", count);
     if (meta->nregs > MAX_REGS || meta->npreds > MAX_PREDS)
         return reject(&dec, "%u registers, %u predicates", meta->nregs, meta->npreds);
+    if (meta->uniform_regs > MAX_UNIFORM_REGS)
+        return reject(&dec, "%u uniform registers", meta->uniform_regs);
     if (uniform_count >= MAX_ROWS) return reject(&dec, "%u uniform operands", uniform_count);
     if (meta->local_bytes % 4 || meta->local_bytes > 65536)
         return reject(&dec, "%u bytes of local memory", meta->local_bytes);
@@ -430,7 +415,7 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
     }
     dec.pc = count - 1;
     const struct uop *last = &p->code[count - 1];
-    if (!((last->op == OP_EXIT || last->op == OP_BRA) && last->guard == 0))
+    if (!((last->op == OP_EXIT || last->op == OP_BRA || sass_ends(last)) && last->guard == 0))
         return reject(&dec, "control can run past the last instruction");
     return OK;
 }

@@ -13,6 +13,28 @@ enum op {
     OP_COUNT
 };
 
+/* In struct uop: those of sass.def, of which sub is the number. */
+enum { OP_SASS = OP_COUNT, OP_SASS_CONTROL, UOP_COUNT };
+
+/* Operations of compiled code, in the order of sass.def; in struct insn behind those of ops.def. */
+enum sass_op {
+#define SASS(id, cls, traits, operands) SASS_##id,
+#include "tables/sass.def"
+    SASS_COUNT
+};
+
+/* Bits of `imm` that stand at operands of compiled code. */
+enum sass_modifier {
+#define SOURCE_MODIFIER(name, bits, doc) SASS_##name = bits,
+#include "tables/sass.def"
+};
+
+/* Fields of `aux` of compiled code. */
+enum sass_predicates {
+#define PREDICATES(name, shift, bits, doc) SHIFT_##name = shift, MASK_##name = bits,
+#include "tables/sass.def"
+};
+
 /* Instructions that take equally long, in the order of classes.def. */
 enum latency_class {
 #define CLASS(id, name, doc) CLASS_##id,

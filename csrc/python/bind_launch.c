@@ -148,6 +148,7 @@ static int read_meta(struct program_meta *meta, PyObject *dict) {
     const struct number numbers[] = {
         {"nregs", false, &meta->nregs},
         {"npreds", false, &meta->npreds},
+        {"uniform_regs", false, &meta->uniform_regs},
         {"shared_bytes", false, &meta->shared_bytes},
         {"dynamic_bytes", false, &meta->dynamic_bytes},
         {"local_bytes", false, &meta->local_bytes},

@@ -2,6 +2,7 @@
 #include "python/bind.h"
 
 #include "kernel/program.h"
+#include "kernel/sass.h"
 #include "kernel/traits.h"
 #include "sm/management.h"
 
@@ -59,6 +60,22 @@ static PyObject *ops_table(void) {
             Py_BuildValue("(iNss)", i, traits_of(row->traits), row->cls, row->operands);
         if (bind_set(dict, row->name, item) < 0) Py_CLEAR(dict);
     }
+    return dict;
+}
+
+/* Of each operation of compiled code its number, traits, class, operands and modifiers. */
+static PyObject *sass_table(void) {
+    PyObject *dict = PyDict_New();
+#define SASS(id, cls, traits, operands)                                                            \
+    if (dict && bind_set(dict, #id,                                                                \
+                         Py_BuildValue("(iNssN)", (int)(OP_COUNT + SASS_##id), traits_of(traits),  \
+                                       #cls, operands, PyDict_New())) < 0)                         \
+        Py_CLEAR(dict);
+#define MODIFIER(id, name, bits)                                                                   \
+    if (dict && bind_set(PyTuple_GET_ITEM(PyDict_GetItemString(dict, #id), 4), name,               \
+                         PyLong_FromLong((long)(bits))) < 0)                                       \
+        Py_CLEAR(dict);
+#include "tables/sass.def"
     return dict;
 }
 
@@ -207,6 +224,15 @@ static const struct named_number constants[] = {
 #define CONSTANT(name, value, doc) {#name, name},
 #include "tables/encoding.def"
     {NULL, 0}};
+static const struct named_number sass_fields[] = {
+#define SOURCE_MODIFIER(name, bits, doc) {#name, bits},
+#define PREDICATES(name, shift, bits, doc) {#name, shift},
+#include "tables/sass.def"
+    {"NOT", SASS_NOT},
+    {"GENERIC", SASS_GENERIC},
+    {"SHARED_HIGH", SHARED_HIGH},
+    {"LOCAL_HIGH", LOCAL_HIGH},
+    {NULL, 0}};
 static const struct named_number flags[] = {
 #define FLAG(name, value, doc) {#name, INSN_##name},
 #include "tables/encoding.def"
@@ -288,6 +314,8 @@ static PyMethodDef core_methods[] = {
 
 static int module_exec(PyObject *module) {
     if (add_steal(module, "OPS", ops_table()) < 0) return -1;
+    if (add_steal(module, "SASS", sass_table()) < 0) return -1;
+    if (add_steal(module, "SASS_FIELDS", numbers_table(sass_fields)) < 0) return -1;
     if (add_steal(module, "TRAITS", traits_table()) < 0) return -1;
     if (add_steal(module, "UNITS", units_table()) < 0) return -1;
     if (add_steal(module, "CLASSES", classes_table()) < 0) return -1;

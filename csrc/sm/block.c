@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sm/check.h"
+#include "sm/converge.h"
 #include "sm/management.h"
 #include "sm/preload.h"
 #include "sm/record.h"
@@ -74,10 +75,11 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     struct warp *w = &sm->warps[slot];
     const uint32_t threads = dims->block[0] * dims->block[1] * dims->block[2];
     const uint32_t lanes = threads - first_thread < 32 ? threads - first_thread : 32;
-    memset(w->rows, 0, (size_t)p->meta.nregs * 32 * 4);
+    memset(w->rows, 0, (size_t)p->registers * 32 * 4);
     memset(w->ready, 0, p->ready_count * sizeof *w->ready);
     memset(w->preds, 0, sizeof w->preds);
-    uint32_t *special = w->rows + p->meta.nregs * 32u, index[3];
+    if (p->sass) converge_begin(w);
+    uint32_t *special = w->rows + p->registers * 32u, index[3];
     dims_index(dims, b->id, index);
     for (uint32_t lane = 0; lane < 32; lane++) {
         const uint32_t thread = first_thread + lane;
@@ -308,7 +310,7 @@ static void release_grid(struct sm *sm, uint64_t t) {
 /* What is wrong with a warp's arrival at a barrier. */
 static enum error check_barrier(const struct sm *sm, const struct warp *w, const struct block *b,
                                 const struct uop *u) {
-    if (w->mask != w->live) return ERROR_DIVERGENT_BARRIER;
+    if (w->mask != w->live && !sm->m->program->sass) return ERROR_DIVERGENT_BARRIER;
     if (b->arrived && b->barrier != u->sub) return ERROR_MIXED_BARRIER;
     if (!sm->m->dynamic) return OK;
     if (u->sub == BAR_ALLOC && b->holds) return ERROR_NESTED_ALLOCATION;

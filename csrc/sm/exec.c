@@ -2,6 +2,7 @@
 
 #include "base/clones.h"
 #include "kernel/wide.h"
+#include "sm/sass/table.h"
 
 /* One function per row of ops.def, over 32 lanes. Rows are equal or disjoint, so the loops
  * have no dependences to respect. */
@@ -174,7 +175,7 @@ static void exec_nothing(const struct uop *u, const struct lanes *w, uint32_t ma
     (void)u, (void)w, (void)mask;
 }
 
-exec_fn *const exec_table[OP_COUNT] = {
+exec_fn *const exec_table[UOP_COUNT] = {
 #define ALU(id, name, cls, traits, operands, R, T, expr)  [OP_##id] = exec_##id,
 #define SETP(id, name, cls, traits, T, expr)              [OP_##id] = exec_##id,
 #define WIDE(id, name, cls, traits, operands, R, T, expr) [OP_##id] = exec_##id,
@@ -185,7 +186,7 @@ exec_fn *const exec_table[OP_COUNT] = {
     [OP_SELP_B32] = exec_selp,      [OP_SHFL_B32] = exec_shfl,      [OP_VOTE_BALLOT] = exec_ballot,
     [OP_AND_PRED] = exec_predicate, [OP_OR_PRED] = exec_predicate,  [OP_XOR_PRED] = exec_predicate,
     [OP_NOT_PRED] = exec_predicate, [OP_MOV_PRED] = exec_predicate, [OP_VOTE_PRED] = exec_predicate,
-    [OP_NOP] = exec_nothing,
+    [OP_NOP] = exec_nothing,        [OP_SASS] = exec_sass,
 };
 
 bool divides_by_zero(const struct uop *u, const struct lanes *w, uint32_t mask, uint32_t *lane) {

@@ -9,6 +9,7 @@
 #include "sm/idle.h"
 #include "sm/lsu.h"
 #include "sm/print.h"
+#include "sm/sass/control.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 
@@ -93,6 +94,7 @@ NOINLINE static bool issue_control(struct sm *sm, uint32_t warp, const struct uo
     case OP_BRA: issue_branch(sm, warp, u, active, t); break;
     case OP_EXIT: issue_exit(sm, warp, active, t); break;
     case OP_TRAP: issue_trap(sm, warp, u, active, t); break;
+    case OP_SASS_CONTROL: sass_control(sm, warp, u, active, t); break;
     case OP_PRINT: issue_print(sm, warp, u, active, t); break;
     case OP_BAR_SYNC: block_arrive(sm, warp, u, t); break;
     default: issue_membar(sm, warp, t); break;
@@ -117,6 +119,7 @@ NOINLINE static bool issue_needs(struct sm *sm, uint32_t warp, const struct uop 
         w->ready[u->dst + i] = t + u->latency;
         w->producer[u->dst + i] = WAIT_ALU;
     }
+    if (u->needs & NEED_PREDS) sass_await(sm, warp, u, t + u->latency);
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include "sm/global.h"
 #include "sm/record.h"
 #include "sm/room.h"
+#include "sm/sass/memory.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 #include "sm/smem.h"
@@ -62,8 +63,9 @@ static ALWAYS_INLINE bool addresses(struct memop *op, uint32_t base, uint32_t by
     const uint32_t width = op->u->width;
     const struct bounds in = {base, bytes >= width ? bytes - width + 1 : 0, width};
     const struct lanes lanes = memop_lanes(op);
-    return add_and_check(op->addr, operand_row(&lanes, op->u->a), (uint32_t)op->u->imm, shift,
-                         in) ||
+    const bool found = op->u->flags & INSN_WIDE; /* sass_place has been here */
+    const uint32_t *from = found ? op->addr : operand_row(&lanes, op->u->a);
+    return add_and_check(op->addr, from, found ? 0 : (uint32_t)op->u->imm, shift, in) ||
            !strays(op, shift, in, code);
 }
 
@@ -350,7 +352,9 @@ bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const s
     op.pc = op.w->pc;
     op.active = active;
     op.t = t;
-    switch (u->op) {
+    struct uop as; /* the instruction, in the space that its address names */
+    if (u->flags & INSN_WIDE && active && !sass_place(&op, &as)) return false;
+    switch (op.u->op) {
     case OP_LD_SHARED:
     case OP_ST_SHARED:
     case OP_ATOM_SHARED: return issue_shared(&op);

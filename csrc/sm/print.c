@@ -5,7 +5,7 @@
 
 /* The number in its block of a lane's thread. */
 static uint32_t thread_of(const struct sm *sm, const struct warp *w, uint32_t lane) {
-    const uint32_t *special = w->rows + sm->m->program->meta.nregs * 32u;
+    const uint32_t *special = w->rows + sm->m->program->registers * 32u;
     const uint32_t *size = sm->m->dims.block;
     const uint32_t x = special[SPECIAL_TID_X * 32 + lane], y = special[SPECIAL_TID_Y * 32 + lane],
                    z = special[SPECIAL_TID_Z * 32 + lane];

@@ -164,7 +164,7 @@ void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum 
     f->pc = w->pc;
     f->line = sm->m->program->line[w->pc];
     f->array = -1;
-    const uint32_t *special = w->rows + sm->m->program->meta.nregs * 32u;
+    const uint32_t *special = w->rows + sm->m->program->registers * 32u;
     for (uint32_t d = 0; d < 3; d++) {
         f->thread[d] = special[(SPECIAL_TID_X + d) * 32 + lane];
         f->block[d] = special[(SPECIAL_CTAID_X + d) * 32 + lane];

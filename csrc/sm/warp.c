@@ -4,7 +4,7 @@
 
 static void push(struct warp *w, uint32_t pc, uint32_t mask, uint32_t rpc) {
     assert(w->depth < STACK_DEPTH);
-    w->stack[w->depth++] = (struct stack_entry){pc, mask, rpc};
+    w->stack[w->depth++] = (struct stack_entry){pc, mask, rpc, 0};
 }
 
 /* Continue with the stack's top; false if nothing live is left on it. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kernel/program.h"
+#include "kernel/sass.h"
 
 #define NO_RPC UINT32_MAX /* reconvergence only at thread exit */
 
@@ -18,6 +19,7 @@ enum warp_state { WARP_FREE, WARP_STARTING, WARP_RUNNING, WARP_BARRIER, WARP_FEN
 /* Lanes that wait, where they go on, and where they meet those below. */
 struct stack_entry {
     uint32_t pc, mask, rpc;
+    uint32_t others; /* of compiled code (converge.h) */
 };
 
 /* A warp slot of an SM. */
@@ -36,6 +38,8 @@ struct warp {
     uint64_t *ready;           /* per register, then predicate: cycle of the value, READY_PENDING */
     uint8_t *producer;         /* enum wait of whoever writes it */
     struct stack_entry *stack; /* [STACK_DEPTH] */
+    uint32_t turns;            /* of compiled code: how often the active lanes have gone back */
+    uint32_t barriers[CONVERGENCE_BARRIERS]; /* of compiled code: which lanes meet there */
 };
 
 /* Go on with the lanes on the stack, where the active ones meet them or none is left. False when no

@@ -70,7 +70,8 @@ DATA_FIELDS = ("d", "b", "c", "q")
 @cache
 def op_names() -> tuple[str, ...]:
     """Names of the operations by code."""
-    return tuple(sorted(_core.OPS, key=lambda name: _core.OPS[name][0]))
+    tables = {**_core.OPS, **_core.SASS}
+    return tuple(sorted(tables, key=lambda name: tables[name][0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Program:
 
     code: array of INSN. uniforms: array of UNIFORM, the operands that are the same for every thread. nregs: 32-bit
     registers per thread. npreds: predicates per thread. shared_bytes, dynamic_bytes: shared memory per block, the
-    part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the constant segment.
+    part held from start to end and the part of `smm.array`. local_bytes: per thread. uniform_regs: of compiled code, per warp. const: the constant segment.
     params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if there
     is no source. joined: the source line of each word of a joined access, by pc. traps: what trap instructions tell.
     texts: what stands around the values that are printed. facts: what must hold of a launch, None if any may be.
@@ -107,6 +108,7 @@ class Program:
     shared_bytes: int = 0
     dynamic_bytes: int = 0
     local_bytes: int = 0
+    uniform_regs: int = 0
     const: bytes = b""
     params: tuple[ParamWord, ...] = ()
     arrays: tuple[Storage, ...] = ()

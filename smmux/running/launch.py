@@ -164,6 +164,7 @@ def _meta(program: Program, reserved: int) -> dict[str, int]:
     return {
         "nregs": program.nregs,
         "npreds": program.npreds,
+        "uniform_regs": program.uniform_regs,
         "shared_bytes": program.shared_bytes,
         "dynamic_bytes": program.dynamic_bytes,
         "local_bytes": program.local_bytes,

@@ -1,0 +1,41 @@
+/* What the files that check and decode a program have in common. */
+#ifndef SMMUX_DECODER_H
+#define SMMUX_DECODER_H
+
+#include "kernel/decode.h"
+
+/* Who checks one program, at one instruction after the other, and fills one struct program. */
+struct decoder {
+    struct program *p;
+    const struct insn *code;
+    uint32_t pc, buffer_count;
+    struct fault *fault;
+};
+
+/* Latency, unit time and unit of every class on this machine. */
+struct times {
+    uint16_t latency[CLASS_COUNT], interval[CLASS_COUNT];
+    uint8_t unit[CLASS_COUNT];
+};
+
+/* Refuse the program because of the instruction at hand. */
+enum error reject(struct decoder *dec, const char *form, ...);
+/* Let the instruction at hand wait for a register or predicate. */
+enum error add_dep(struct decoder *dec, uint32_t id);
+/* Decode a value operand: register, special register or uniform. */
+enum error source(struct decoder *dec, uint16_t field, uint16_t *row);
+/* Decode a group of registers, of which *row is the first: the instruction waits for all. */
+enum error group(struct decoder *dec, uint16_t field, uint32_t count, uint16_t *row);
+/* Decode a predicate. */
+enum error predicate(struct decoder *dec, uint16_t field, uint16_t *number);
+/* The program's number of a kind of units, which it takes; most instructions take the first ones. */
+uint8_t number_of(struct program *p, uint32_t kind);
+
+/* Decode the address of an access of compiled code. */
+enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *u);
+/* Decode the instruction at hand, an operation of sass.def. */
+enum error sass_decode(struct decoder *dec, const struct times *times);
+/* Does no lane go on behind this instruction, unless it is guarded? */
+bool sass_ends(const struct uop *u);
+
+#endif

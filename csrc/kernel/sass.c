@@ -1,0 +1,155 @@
+#include "kernel/decoder.h"
+#include "kernel/sass.h"
+#include "kernel/traits.h"
+
+/* A row of sass.def. */
+struct sass_info {
+    uint8_t cls, traits;
+    const char *operands;
+};
+
+static const struct sass_info rows[SASS_COUNT] = {
+#define SASS(id, cls, traits, operands) {CLASS_##cls, traits, operands},
+#include "tables/sass.def"
+};
+
+_Static_assert(SASS_COUNT <= 256, "the number of an operation is a byte of struct uop");
+
+/* Decode a source of so many registers, or rows of uniforms. */
+static enum error read(struct decoder *dec, uint16_t field, uint32_t count, uint16_t *row) {
+    struct program *p = dec->p;
+    if (field == OPERAND_NONE) {
+        if (count > 1) return reject(dec, "a group is missing");
+        *row = (uint16_t)(ROW_UNIFORM | p->uniform_count); /* zeros */
+        return OK;
+    }
+    if (count == 1) return source(dec, field, row);
+    if (!(field & OPERAND_UNIFORM)) return group(dec, field, count, row);
+    const uint32_t index = field & 0x7fffu;
+    if (index >= p->uniform_count || count > p->uniform_count - index)
+        return reject(dec, "uniform rows from %u on do not exist", index);
+    *row = field;
+    return OK;
+}
+
+/* Decode a destination of so many registers; one that is dropped goes to rows that nobody reads. */
+static enum error write(struct decoder *dec, uint16_t field, uint32_t count, struct uop *u) {
+    const struct program *p = dec->p;
+    if (field == OPERAND_NONE) {
+        u->d = (uint16_t)(p->registers + SPECIAL_COUNT);
+        return OK;
+    }
+    if (field >= p->registers) return reject(dec, "destination register %u does not exist", field);
+    u->dst = field;
+    u->dst_count = (uint8_t)count;
+    if (count == 1) {
+        u->d = field;
+        return add_dep(dec, field);
+    }
+    u->needs |= NEED_GROUP;
+    return group(dec, field, count, &u->d);
+}
+
+/* Let the instruction wait for a predicate; true ones are always there. */
+static enum error await(struct decoder *dec, uint32_t number) {
+    uint16_t row;
+    return (number & 7) == 7 ? OK : predicate(dec, (uint16_t)number, &row);
+}
+
+/* Decode the predicates that stand in aux. */
+static enum error predicates(struct decoder *dec, struct uop *u) {
+    const uint32_t written[2] = {sass_pred(u, SHIFT_PD0), sass_pred(u, SHIFT_PD1)};
+    const uint32_t read_ones[3] = {sass_pred(u, SHIFT_PS0), sass_pred(u, SHIFT_PS1),
+                                   sass_pred(u, SHIFT_PS2)};
+    enum error e = OK;
+    for (uint32_t i = 0; i < 2 && !e; i++) {
+        if ((written[i] & 7) != 7) u->needs |= NEED_PREDS;
+        e = await(dec, written[i]);
+    }
+    for (uint32_t i = 0; i < 3 && !e; i++) e = await(dec, read_ones[i]);
+    return e;
+}
+
+/* Decode registers as the row says. */
+static enum error operands(struct decoder *dec, const struct insn *in, const char *text,
+                           struct uop *u) {
+    enum error e = OK;
+    for (const char *s = text; *s && !e; s++) {
+        const char letter = *s;
+        uint32_t count = 1;
+        if (letter == ',') continue;
+        if (s[1] >= '2' && s[1] <= '8') count = (uint32_t)(*++s - '0');
+        switch (letter) {
+        case 'd': e = write(dec, in->d, count, u); break;
+        case 'a': e = read(dec, in->a, count, &u->a); break;
+        case 'b': e = read(dec, in->b, count, &u->b); break;
+        default: e = read(dec, in->c, count, &u->c); break;
+        }
+    }
+    return e;
+}
+
+/* Check what an operation of control says beside its registers. */
+static enum error control(struct decoder *dec, const struct insn *in) {
+    const uint32_t op = in->op - OP_COUNT;
+    if ((op == SASS_BRA || op == SASS_CALL) &&
+        (in->imm < 0 || (uint32_t)in->imm >= dec->p->count))
+        return reject(dec, "branch target %d", (int)in->imm);
+    if (in->q >= CONVERGENCE_BARRIERS) return reject(dec, "barrier %u", in->q);
+    return OK;
+}
+
+enum error sass_decode(struct decoder *dec, const struct times *times) {
+    struct program *p = dec->p;
+    const struct insn *in = &dec->code[dec->pc];
+    struct uop *u = &p->code[dec->pc];
+    if (in->op >= OP_COUNT + SASS_COUNT) return reject(dec, "operation %u does not exist", in->op);
+    const uint32_t op = in->op - OP_COUNT;
+    const struct sass_info *info = &rows[op];
+    const uint16_t zeros = (uint16_t)(ROW_UNIFORM | p->uniform_count);
+    const bool decides = info->traits & CONTROL;
+    enum error e;
+    *u = (struct uop){.op = decides ? OP_SASS_CONTROL : OP_SASS,
+                      .guard = in->guard,
+                      .sub = (uint8_t)op,
+                      .flags = in->flags,
+                      .unit = number_of(p, times->unit[info->cls]),
+                      .path = decides                  ? PATH_CONTROL
+                              : info->cls == CLASS_SHFL ? PATH_LANES
+                                                        : PATH_ALU,
+                      .d = (uint16_t)(p->registers + SPECIAL_COUNT),
+                      .a = zeros,
+                      .b = zeros,
+                      .c = zeros,
+                      .q = in->q,
+                      .latency = times->latency[info->cls],
+                      .interval = times->interval[info->cls],
+                      .imm = in->imm,
+                      .aux = in->aux};
+    p->sass = true;
+    if (p->meta.npreds < SASS_PREDS) return reject(dec, "%u predicates", p->meta.npreds);
+    if (in->guard && (e = await(dec, (in->guard & ~(uint32_t)GUARD_NOT) - 1))) return e;
+    if ((in->guard & ~GUARD_NOT) > SASS_PREDS) return reject(dec, "guard %u", in->guard);
+    if ((e = operands(dec, in, info->operands, u)) || (e = predicates(dec, u))) return e;
+    return decides ? control(dec, in) : OK;
+}
+
+/* a: 64 bits of global memory, of other spaces 32, shifted left by `sub` that is no atomic's number; of a
+ * global access with sub 1 32 bits without a sign. dh: what is added, as long as an address of the space. */
+enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *u) {
+    const bool global = u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL,
+               atomic = u->op == OP_ATOM_GLOBAL || u->op == OP_ATOM_SHARED;
+    const uint32_t words = global && (atomic || !in->sub) ? 2 : 1;
+    if (!atomic && in->sub > (global ? 1 : 4)) return reject(dec, "address of form %u", in->sub);
+    dec->p->sass = true;
+    u->swap[0] = ROW_NONE;
+    enum error e = read(dec, in->a, words, &u->a);
+    if (e || atomic || in->dh == OPERAND_NONE) return e;
+    return read(dec, in->dh, global ? 2 : 1, &u->swap[0]);
+}
+
+bool sass_ends(const struct uop *u) {
+    if (u->op != OP_SASS_CONTROL) return false;
+    const bool sure = sass_pred(u, SHIFT_PS0) == 7;
+    return u->sub == SASS_EXIT || u->sub == SASS_RET || (u->sub == SASS_BRA && sure);
+}

@@ -1,0 +1,22 @@
+/* How operations of compiled code name their predicates (tables/sass.def). */
+#ifndef SMMUX_SASS_H
+#define SMMUX_SASS_H
+
+#include "kernel/decode.h"
+
+#define SASS_PREDS           16u /* P0 to P6 and true, UP0 to UP6 and true */
+#define CONVERGENCE_BARRIERS 16u
+#define SASS_GENERIC         -2  /* in `aux` of a global access: its address says which space */
+#define SHARED_HIGH          1u  /* high word of generic addresses of shared memory, */
+#define LOCAL_HIGH           2u  /* and of local memory */
+#define SASS_NOT             16u /* with the number of a predicate that is read: negated */
+
+/* Bits of `imm` that an operation's modifiers set: SASS_MOD(ISETP, EX) of MODIFIER(ISETP, "EX", ...) is
+ * written out where the operation is, since names of several words are no names of C. */
+
+/* The number of a predicate of the instruction, with SASS_NOT if it is read and negated. */
+static inline uint32_t sass_pred(const struct uop *u, enum sass_predicates shift) {
+    return (uint32_t)u->aux >> shift & (shift >= SHIFT_PS0 ? 0x1fu : 0xfu);
+}
+
+#endif

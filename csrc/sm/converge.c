@@ -1,0 +1,150 @@
+#include "sm/converge.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/bits.h"
+
+#define PATIENCE 1024u /* backward branches of a group before others that are ready have their turn */
+
+void converge_begin(struct warp *w) { memset(w->barriers, 0, sizeof w->barriers); }
+
+/* Put lanes aside; those that wait the same at the same instruction are one group. */
+static void put(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint32_t others) {
+    if (!mask) return;
+    for (uint32_t i = 0; i < w->depth && state != GROUP_YIELDED; i++) {
+        struct stack_entry *g = &w->stack[i];
+        if (g->pc != pc || g->rpc != state || g->others != others) continue;
+        g->mask |= mask;
+        return;
+    }
+    assert(w->depth < STACK_DEPTH);
+    w->stack[w->depth++] = (struct stack_entry){pc, mask, state, others};
+}
+
+static void take(struct warp *w, uint32_t i) {
+    w->depth--;
+    memmove(w->stack + i, w->stack + i + 1, (w->depth - i) * sizeof *w->stack);
+}
+
+/* The lanes of all groups in that state. */
+static uint32_t lanes_in(const struct warp *w, uint32_t state) {
+    uint32_t lanes = 0;
+    for (uint32_t i = 0; i < w->depth; i++)
+        if (w->stack[i].rpc == state) lanes |= w->stack[i].mask;
+    return lanes;
+}
+
+/* Let groups in that state that have only lanes of `of` be ready behind their instruction, those at one
+ * instruction as one group. */
+static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
+    for (uint32_t i = 0; i < w->depth;) {
+        const struct stack_entry g = w->stack[i];
+        if (g.rpc != state || g.mask & ~of) {
+            i++;
+            continue;
+        }
+        take(w, i);
+        put(w, g.pc + 1, g.mask, GROUP_READY, 0);
+    }
+}
+
+/* Let those go on at a barrier register for whom nobody is missing that has not yielded. Lanes that it
+ * does not know, since they yielded before, do not wait. */
+static void free_barrier(struct warp *w, uint32_t barrier) {
+    const uint32_t state = GROUP_BARRIER + barrier, there = lanes_in(w, state),
+                   wanted = w->barriers[barrier] & w->live;
+    if (!there || (wanted & there && wanted & ~there & ~lanes_in(w, GROUP_YIELDED))) return;
+    w->barriers[barrier] &= ~there;
+    free_groups(w, state, ~0u);
+}
+
+static void free_warpsync(struct warp *w) {
+    const uint32_t there = lanes_in(w, GROUP_WARPSYNC);
+    for (uint32_t i = 0; i < w->depth; i++) {
+        const struct stack_entry g = w->stack[i];
+        if (g.rpc != GROUP_WARPSYNC || g.others & w->live & ~there) continue;
+        free_groups(w, GROUP_WARPSYNC, g.others | g.mask);
+        i = UINT32_MAX; /* from the first one again */
+    }
+}
+
+/* Nobody is active: free whoever can go on, and let the oldest group do so that is ready. */
+static void settle(struct warp *w) {
+    w->mask = 0;
+    w->turns = 0;
+    for (uint32_t barrier = 0; barrier < CONVERGENCE_BARRIERS; barrier++) free_barrier(w, barrier);
+    free_warpsync(w);
+    for (uint32_t state = GROUP_READY; state <= GROUP_YIELDED; state++)
+        for (uint32_t i = 0; i < w->depth; i++)
+            if (w->stack[i].rpc == state) {
+                w->pc = w->stack[i].pc;
+                w->mask = w->stack[i].mask;
+                take(w, i);
+                return;
+            }
+}
+
+void converge_branch(struct warp *w, uint32_t taken, uint32_t target) {
+    const uint32_t rest = w->mask & ~taken, next = w->pc + 1;
+    const bool back = target <= w->pc;
+    if (taken && rest && target != next) put(w, next, rest, GROUP_READY, 0);
+    if (taken) w->mask = target == next ? w->mask : taken;
+    w->pc = taken ? target : next;
+    if (!back || !w->depth || ++w->turns < PATIENCE) return;
+    put(w, w->pc, w->mask, GROUP_READY, 0);
+    settle(w);
+}
+
+void converge_scatter(struct warp *w, const uint32_t target[32]) {
+    uint32_t left = w->mask;
+    const uint32_t first = target[bits_lowest(left)];
+    for (uint32_t mine; left; left &= ~mine) {
+        const uint32_t to = target[bits_lowest(left)];
+        mine = 0;
+        for (uint32_t lane = 0; lane < 32; lane++)
+            mine |= (left >> lane & 1) && target[lane] == to ? 1u << lane : 0;
+        if (to != first) put(w, to, mine, GROUP_READY, 0);
+        else w->mask = mine;
+    }
+    w->pc = first;
+}
+
+void converge_wait(struct warp *w, uint32_t barrier) {
+    put(w, w->pc, w->mask, GROUP_BARRIER + barrier, 0);
+    settle(w);
+}
+
+void converge_sync(struct warp *w, uint32_t lanes) {
+    put(w, w->pc, w->mask, GROUP_WARPSYNC, lanes);
+    settle(w);
+}
+
+void converge_yield(struct warp *w) {
+    put(w, w->pc + 1, w->mask, GROUP_YIELDED, 0);
+    settle(w);
+}
+
+
+
+bool converge_exit(struct warp *w, uint32_t lanes) {
+    w->live &= ~lanes;
+    w->mask &= ~lanes;
+    w->pc++;
+    if (!w->mask) settle(w);
+    return w->live != 0;
+}
+
+void converge_block(struct warp *w) {
+    put(w, w->pc, w->mask, GROUP_BLOCK, 0);
+    settle(w);
+}
+
+bool converge_gather(struct warp *w) {
+    if (lanes_in(w, GROUP_BLOCK) != w->live) return false;
+    w->pc = w->stack[0].pc;
+    free_groups(w, GROUP_BLOCK, ~0u);
+    w->mask = w->stack[0].mask;
+    take(w, 0);
+    return true;
+}

@@ -1,0 +1,108 @@
+#include "sm/sass/sass.h"
+
+/* a, -a or ~a, as the modifiers say: what is added is (a ^ flip) + plus. */
+struct sign {
+    uint32_t flip, plus;
+};
+
+static struct sign sign_of(const struct uop *u, uint32_t negate, uint32_t invert) {
+    return (struct sign){sass_mask(u, negate | invert), sass_mask(u, negate) & 1};
+}
+
+SASS_FN(MOV) {
+    SASS_ROWS
+    EACH_LANE d[lane] = SASS_KEEP(d[lane], ra[lane]);
+}
+
+/* The sum of three terms, as a card adds them: of a negated one ~x and 1, so that -0 carries. The
+ * carries are those out of 32 bits, and out of 33. */
+SASS_FN(IADD3) {
+    SASS_ROWS
+    const struct sign a = sign_of(u, SASS_NEG_A, SASS_INV_A), b = sign_of(u, SASS_NEG_B, SASS_INV_B),
+                      c = sign_of(u, SASS_NEG_C, SASS_INV_C);
+    const uint32_t x = sass_mod(u, 9, 1), p = x ? sass_read(u, w, SHIFT_PS0) : 0,
+                   q = x ? sass_read(u, w, SHIFT_PS1) : 0, plus = a.plus + b.plus + c.plus;
+    uint32_t low[32], one[32], two[32];
+    EACH_LANE {
+        const uint64_t sum = (uint64_t)(ra[lane] ^ a.flip) + (rb[lane] ^ b.flip) +
+                             (rc[lane] ^ c.flip) + plus + (p >> lane & 1) + (q >> lane & 1);
+        low[lane] = (uint32_t)sum;
+        one[lane] = sum >> 32 != 0;
+        two[lane] = sum >> 33 != 0;
+    }
+    EACH_LANE d[lane] = SASS_KEEP(d[lane], low[lane]);
+    if (!(u->needs & NEED_PREDS)) return;
+    sass_write(u, w, SHIFT_PD0, sass_lanes(one), mask);
+    sass_write(u, w, SHIFT_PD1, sass_lanes(two), mask);
+}
+
+SASS_FN(IMAD) {
+    SASS_ROWS
+    const struct sign a = sign_of(u, SASS_NEG_A, 0), b = sign_of(u, SASS_NEG_B, 0),
+                      c = sign_of(u, SASS_NEG_C, SASS_INV_C);
+    const uint32_t carry = sass_mod(u, 9, 1) ? sass_read(u, w, SHIFT_PS0) : 0;
+    EACH_LANE {
+        const uint32_t x = (ra[lane] ^ a.flip) + a.plus, y = (rb[lane] ^ b.flip) + b.plus,
+                       z = (rc[lane] ^ c.flip) + c.plus;
+        d[lane] = SASS_KEEP(d[lane], x * y + z + (carry >> lane & 1));
+    }
+}
+
+/* Any function of three bits: bit a << 2 | b << 1 | c of the table. */
+static inline uint32_t lut3(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
+    uint32_t result = 0;
+    for (uint32_t i = 0; i < 8; i++) {
+        const uint32_t term = (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+        result |= table >> i & 1 ? term : 0;
+    }
+    return result;
+}
+
+SASS_FN(LOP3) {
+    SASS_ROWS
+    const uint32_t table = u->q & 0xffu;
+    uint32_t some[32];
+    EACH_LANE {
+        const uint32_t value = lut3(ra[lane], rb[lane], rc[lane], table);
+        some[lane] = value != 0;
+        d[lane] = SASS_KEEP(d[lane], value);
+    }
+    if (!(u->needs & NEED_PREDS)) return;
+    const uint32_t q = sass_read(u, w, SHIFT_PS0), any = sass_lanes(some);
+    sass_write(u, w, SHIFT_PD0, sass_mod(u, 9, 1) ? any & q : any | q, mask);
+}
+
+/* hi:lo shifted; of 32 bits the count stops at 32, of 64 at 64, or wraps. The other word of a shift
+ * of 32 bits to the left is that below. */
+SASS_FN(SHF) {
+    SASS_ROWS
+    const bool right = sass_mod(u, 9, 1), wraps = sass_mod(u, 10, 1), high = sass_mod(u, 11, 1),
+               is_signed = sass_mod(u, 12, 1), wide = sass_mod(u, 13, 1);
+    const uint32_t most = wide ? 64 : 32;
+    EACH_LANE {
+        const uint64_t value = (uint64_t)rc[lane] << 32 | ra[lane];
+        const uint32_t asked = rb[lane],
+                       count = wraps ? asked & (most - 1) : asked > most ? most : asked;
+        uint64_t shifted;
+        if (!right) shifted = count > 63 ? 0 : value << count;
+        else if (is_signed) shifted = (uint64_t)((int64_t)value >> (count > 63 ? 63 : count));
+        else shifted = count > 63 ? 0 : value >> count;
+        d[lane] = SASS_KEEP(d[lane], (uint32_t)(high ? shifted >> 32 : shifted));
+    }
+}
+
+/* The comparison of the modifiers' number: below, equal, above as bits 1, 2, 4. */
+SASS_FN(ISETP) {
+    SASS_ROWS
+    const uint32_t order = sass_mod(u, 9, 7), bias = sass_mod(u, 12, 1) ? 0 : 0x80000000u;
+    uint32_t below[32], equal[32];
+    EACH_LANE {
+        below[lane] = (ra[lane] ^ bias) < (rb[lane] ^ bias);
+        equal[lane] = ra[lane] == rb[lane];
+    }
+    const uint32_t lt = sass_lanes(below), eq = sass_lanes(equal), gt = ~(lt | eq);
+    uint32_t holds = (order & 1 ? lt : 0) | (order & 2 ? eq : 0) | (order & 4 ? gt : 0);
+    if (sass_mod(u, 15, 1) && order != 0 && order != 7)
+        holds = (eq & sass_read(u, w, SHIFT_PS1)) | (~eq & holds);
+    sass_compare(u, w, holds, sass_mod(u, 13, 3), mask);
+}

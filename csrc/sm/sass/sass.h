@@ -1,0 +1,77 @@
+/* What operations of compiled code do: to 32 lanes, or to which lanes go on. */
+#ifndef SMMUX_SM_SASS_H
+#define SMMUX_SM_SASS_H
+
+#include "base/clones.h"
+#include "kernel/sass.h"
+#include "sm/exec.h"
+
+/* Rows are equal or disjoint, or the loop reads all of a lane before it writes. */
+#if defined(__clang__)
+#define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (int lane = 0; lane < 32; lane++)
+#else
+#define EACH_LANE _Pragma("GCC ivdep") for (int lane = 0; lane < 32; lane++)
+#endif
+
+/* The function of a row of sass.def: `u` on the lanes of `mask`, at least one of which is active. */
+#define SASS_FN(id) CLONES void sass_##id(const struct uop *u, const struct lanes *w, uint32_t mask)
+
+#define SASS_CONTROL(id, cls, operands)
+#define SASS(id, cls, traits, operands)                                                            \
+    void sass_##id(const struct uop *u, const struct lanes *w, uint32_t mask);
+#include "tables/sass.def"
+
+/* An operation's own bit, or field of bits, of its modifiers. */
+static inline uint32_t sass_mod(const struct uop *u, uint32_t shift, uint32_t bits) {
+    return (uint32_t)u->imm >> shift & bits;
+}
+
+/* All ones if the modifier is set, else 0. */
+static inline uint32_t sass_mask(const struct uop *u, uint32_t bits) {
+    return (uint32_t)u->imm & bits ? ~0u : 0u;
+}
+
+/* The lanes in which a predicate that the instruction reads is true. */
+static inline uint32_t sass_read(const struct uop *u, const struct lanes *w,
+                                 enum sass_predicates shift) {
+    const uint32_t number = sass_pred(u, shift);
+    const uint32_t lanes = w->preds[number & 15];
+    return number & SASS_NOT ? ~lanes : lanes;
+}
+
+/* Write a predicate in the lanes of mask, unless it is one that is always true. */
+static inline void sass_write(const struct uop *u, const struct lanes *w,
+                              enum sass_predicates shift, uint32_t value, uint32_t mask) {
+    const uint32_t number = sass_pred(u, shift);
+    if ((number & 7) == 7) return;
+    w->preds[number] = (w->preds[number] & ~mask) | (value & mask);
+}
+
+/* The lanes in which bit 0 of each word is set. */
+static inline uint32_t sass_lanes(const uint32_t flag[32]) {
+    uint32_t bits = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) bits |= (flag[lane] & 1) << lane;
+    return bits;
+}
+
+/* p and q of a comparison: op 0 and, 1 or, 2 xor with the predicate c; q takes its opposite. */
+static inline void sass_compare(const struct uop *u, const struct lanes *w, uint32_t holds,
+                                uint32_t op, uint32_t mask) {
+    const uint32_t c = sass_read(u, w, SHIFT_PS0);
+    const uint32_t p = op == 0 ? holds & c : op == 1 ? holds | c : holds ^ c;
+    const uint32_t q = op == 0 ? ~holds & c : op == 1 ? ~holds | c : ~holds ^ c;
+    sass_write(u, w, SHIFT_PD0, p, mask);
+    sass_write(u, w, SHIFT_PD1, q, mask);
+}
+
+/* Operand rows, and their first high word. */
+#define SASS_ROWS                                                                                  \
+    uint32_t *const d = destination_row(w, u->d);                                                  \
+    const uint32_t *const ra = operand_row(w, u->a), *const rb = operand_row(w, u->b),             \
+                          *const rc = operand_row(w, u->c);                                        \
+    (void)d, (void)ra, (void)rb, (void)rc;
+
+/* Leave in a lane what it had unless it is active. */
+#define SASS_KEEP(old, value) (mask >> lane & 1 ? (value) : (old))
+
+#endif
