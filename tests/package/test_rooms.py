@@ -27,6 +27,7 @@ ROOMS = (
     "compiler.build",
     "compiler.python",
     "compiler.text",
+    "compiler.sass",
     "compiler.driver",
     "results",
     "running",

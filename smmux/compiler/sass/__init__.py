@@ -1,0 +1,1 @@
+"""Compiled GPU code (SASS) as Python objects: the vendor's tools where they are installed, cubins, listings, modules."""
