@@ -1,1 +1,1 @@
-"""Compiled GPU code (SASS) as Python objects: the vendor's tools where they are installed, cubins, listings, modules."""
+"""Compiled GPU code (SASS) as Python objects: the vendor's tools where they are, cubins, listings, modules."""

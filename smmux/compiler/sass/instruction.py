@@ -69,9 +69,10 @@ class Guard:
 class Control:
     """What the compiler tells the hardware with an instruction.
 
-    stall: cycles to the warp's next issue. yields: the raw yield bit (bit 109). write_barrier, read_barrier: the counter
-    (0 to 5) that drops when the result is there, or when the operands have been read; None where there is none.
-    wait: mask of the counters that must be zero before it issues. reuse: mask of operand slots kept in the operand cache.
+    stall: cycles to the warp's next issue. yields: the raw yield bit (bit 109). write_barrier, read_barrier: the
+    counter (0 to 5) that drops when the result is there, or when the operands have been read; None where there is none.
+    wait: mask of the counters that must be zero before it issues. reuse: mask of operand slots that stay in the operand
+    cache.
     """
 
     stall: int

@@ -1,13 +1,199 @@
-"""The instructions of a kernel of a cubin."""
+"""The instructions of a kernel of a cubin: texts by the vendor's disassembler, control bits from the words themselves.
+
+The disassembler gets the words of the kernels alone, behind one another, and never the file: it names addresses instead
+of symbols then, and a damaged file has no way to it.
+"""
 
 from __future__ import annotations
 
-from smmux.compiler.sass.cubin import Cubin
-from smmux.compiler.sass.instruction import PT, RZ, Control, Guard, Instruction, Kind, Operand, Place
+import bisect
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
-__all__ = ["PT", "RZ", "Control", "Guard", "Instruction", "Kind", "Operand", "Place", "read_kernel"]
+from smmux.compiler.sass.cubin import Cubin, KernelImage
+from smmux.compiler.sass.elf import Elf
+from smmux.compiler.sass.instruction import PT, RZ, Control, Guard, Instruction, Kind, Operand, Place
+from smmux.compiler.sass.lines import Row, read_lines
+from smmux.compiler.sass.operands import parse_operand, split_operands
+from smmux.compiler.sass.tools import disassemble
+from smmux.errors import ConfigError, did_you_mean
+
+__all__ = [
+    "PT",
+    "RZ",
+    "Control",
+    "Guard",
+    "Instruction",
+    "Kind",
+    "Operand",
+    "Place",
+    "control_of",
+    "parse_instruction",
+    "read_kernel",
+]
+
+LABELLED = ("BRA", "BSSY", "CALL", "JMP", "LEPC", "RET")
+"""Opcodes whose last number is an address in the code; so is that of WARPSYNC.COLLECTIVE."""
+NO_COUNTER = 7
 
 
 def read_kernel(cubin: Cubin, name: str) -> tuple[Instruction, ...]:
-    """The instructions of a kernel, in the order of their addresses; instruction i lies at 16 i."""
-    raise NotImplementedError
+    """The instructions of a kernel, in the order of their addresses; instruction i lies at 16 i.
+
+    Raises ConfigError for a name that the cubin lacks, without a disassembler, and for code that is not understood.
+    """
+    if name not in cubin.kernels:
+        raise ConfigError(f"there is no kernel {name!r}{did_you_mean(name, cubin.kernels)}")
+    return _instructions(cubin, name)
+
+
+@lru_cache(64)
+def _instructions(cubin: Cubin, name: str) -> tuple[Instruction, ...]:
+    image = cubin.kernels[name]
+    texts, base = _texts(cubin, name)
+    places = _Places(_lines(cubin).get(image.section, []), image)
+    functions = {address: symbol for symbol, (address, _) in image.functions.items()}
+    zero = 63 if cubin.arch < 100 else 255
+    found = []
+    for index, (text, words) in enumerate(zip(texts, image.words.tolist(), strict=True)):
+        address = 16 * index
+        try:
+            guard, opcode, operands = parse_instruction(text, zero, base, functions)
+        except ValueError as error:
+            raise ConfigError(
+                f"kernel {name!r} of sm_{cubin.arch}: {error.args[0]!r} in {_joined(text)!r} at {address:#06x} is not "
+                "understood"
+            ) from None
+        place, callers = places.at(address)
+        first, *modifiers = opcode.split(".")
+        found.append(
+            Instruction(
+                address=address,
+                guard=guard,
+                opcode=first,
+                modifiers=tuple(modifiers),
+                operands=operands,
+                control=control_of(words[1]),
+                text=_joined(text),
+                file=place.file or None,
+                line=place.line,
+                callers=callers,
+                encoding=(words[0], words[1]),
+            )
+        )
+    return tuple(found)
+
+
+def control_of(high: int) -> Control:
+    """The control bits of an instruction, from its high word."""
+    write, read = high >> 46 & 7, high >> 49 & 7
+    return Control(
+        stall=high >> 41 & 15,
+        yields=bool(high >> 45 & 1),
+        write_barrier=None if write == NO_COUNTER else write,
+        read_barrier=None if read == NO_COUNTER else read,
+        wait=high >> 52 & 63,
+        reuse=high >> 58 & 15,
+    )
+
+
+Text = Mapping[str, Any]
+"""An instruction as the disassembler gives it: `predicate`, `opcode` and `operands`, each a text."""
+
+
+def parse_instruction(
+    text: Text, uniform_zero: int = 63, base: int = 0, functions: Mapping[int, str] | None = None
+) -> tuple[Guard | None, str, tuple[Operand, ...]]:
+    """Guard, opcode with its modifiers, and operands. base: where the code begins in what was disassembled. ValueError
+    with the text that is not understood."""
+    opcode = str(text["opcode"])
+    operands = [parse_operand(part, uniform_zero) for part in split_operands(str(text.get("operands", "")))]
+    first, *modifiers = opcode.split(".")
+    if first in LABELLED or (first == "WARPSYNC" and "COLLECTIVE" in modifiers):
+        last = operands[-1] if operands else None
+        if last is not None and last.kind == "imm" and isinstance(last.value, int):
+            target = last.value - (0 if "ABS" in modifiers else base)
+            operands[-1] = Operand("label", last.text, target=target, symbol=(functions or {}).get(target, ""))
+    return _guard(str(text.get("predicate", "")), uniform_zero), opcode, tuple(operands)
+
+
+def _guard(text: str, uniform_zero: int) -> Guard | None:
+    """The guard of `@!P0`."""
+    if not text:
+        return None
+    predicate = parse_operand(text.removeprefix("@").removeprefix("!"), uniform_zero)
+    if predicate.kind not in ("P", "UP") or not text.startswith("@"):
+        raise ValueError(text)
+    return Guard(predicate, negated=text.startswith("@!"))
+
+
+def _joined(text: Text) -> str:
+    """The text of an instruction in the disassembler's own form."""
+    operands = ", ".join(split_operands(str(text.get("operands", ""))))
+    return " ".join(filter(None, (str(text.get("predicate", "")), str(text["opcode"]), operands)))
+
+
+def _texts(cubin: Cubin, name: str) -> tuple[Sequence[Text], int]:
+    """The texts of a kernel's instructions, and where it began in what was disassembled.
+
+    All kernels are disassembled at once, since a call takes half a second whatever it is given; if one of them cannot
+    be, this one alone.
+    """
+    image = cubin.kernels[name]
+    try:
+        texts, start = _all_texts(cubin), _starts(cubin)[name]
+    except ConfigError:
+        if len(cubin.kernels) == 1:
+            raise
+        texts, start = _decoded(image.words.tobytes(), cubin.arch), 0
+    return texts[start : start + len(image.words)], 16 * start
+
+
+def _starts(cubin: Cubin) -> dict[str, int]:
+    """The number of the first instruction of each kernel, all of them behind one another."""
+    starts, at = {}, 0
+    for name, image in cubin.kernels.items():
+        starts[name] = at
+        at += len(image.words)
+    return starts
+
+
+@lru_cache(16)
+def _all_texts(cubin: Cubin) -> Sequence[Text]:
+    return _decoded(b"".join(image.words.tobytes() for image in cubin.kernels.values()), cubin.arch)
+
+
+def _decoded(words: bytes, arch: int) -> Sequence[Text]:
+    """The texts of instructions."""
+    try:
+        _, functions = json.loads(disassemble(words, arch))
+        found = [text for function in functions for text in function["sass-instructions"]]
+        if len(found) * 16 != len(words) or not all(isinstance(text["opcode"], str) for text in found):
+            raise ValueError
+    except (ValueError, TypeError, KeyError):
+        raise ConfigError("the output of nvdisasm is not understood: install another one") from None
+    return found
+
+
+@lru_cache(16)
+def _lines(cubin: Cubin) -> Mapping[int, list[Row]]:
+    return read_lines(Elf(cubin.data))
+
+
+class _Places:
+    """Where the instructions of a kernel come from."""
+
+    def __init__(self, rows: list[Row], image: KernelImage) -> None:
+        self.rows, self.addresses = rows, [row.address for row in rows]
+        self.functions = sorted(address for address, _ in image.functions.values())
+
+    def at(self, address: int) -> tuple[Place, tuple[Place, ...]]:
+        """Place and callers of an address. Functions of the compiler's own, such as a division, have no lines."""
+        row = bisect.bisect_right(self.addresses, address) - 1
+        function = bisect.bisect_right(self.functions, address) - 1
+        start = self.functions[function] if function >= 0 else 0
+        if row < 0 or self.addresses[row] < start:
+            return Place("", 0), ()
+        return self.rows[row].place, self.rows[row].callers

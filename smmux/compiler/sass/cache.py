@@ -1,0 +1,96 @@
+"""Results of the vendor's tools on disk, by what they were made of. What is damaged counts as missing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from smmux.base.whole_files import write_bytes
+from smmux.errors import ConfigError
+
+__all__ = ["cache_folder", "fetch", "fetch_unless_changed", "keep", "keep_with_files", "key_of"]
+
+CHECKSUM_BYTES = 32
+MOST_BYTES = 1 << 30
+"""Bytes of a result, unpacked."""
+
+
+def cache_folder() -> Path:
+    """Where results are kept: `SMMUX_CACHE`, or `smmux` in the platform's folder for caches."""
+    if chosen := os.environ.get("SMMUX_CACHE"):
+        return Path(chosen)
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "smmux"
+    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "smmux"
+
+
+def key_of(*parts: object) -> str:
+    """The name under which a result is kept, from all that decides about it."""
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part if isinstance(part, bytes) else repr(part).encode()
+        digest.update(b"%d " % len(content) + content)
+    return digest.hexdigest()
+
+
+def fetch(key: str) -> bytes | None:
+    """A result, or None."""
+    try:
+        content = _path(key).read_bytes()
+    except OSError:
+        return None
+    checksum, packed = content[:CHECKSUM_BYTES], content[CHECKSUM_BYTES:]
+    if hashlib.sha256(key.encode() + packed).digest() != checksum:
+        return None
+    try:
+        return zlib.decompressobj().decompress(packed, MOST_BYTES)
+    except zlib.error:
+        return None
+
+
+def keep(key: str, result: bytes) -> None:
+    """Keep a result, where there is a place for it."""
+    packed = zlib.compress(result, 1)
+    path = _path(key)
+    with contextlib.suppress(OSError, ConfigError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, hashlib.sha256(key.encode() + packed).digest() + packed)
+
+
+def keep_with_files(key: str, result: bytes, files: Iterable[str]) -> None:
+    """Keep a result that other files decided about too, each of them as it is now."""
+    with contextlib.suppress(OSError):
+        digests = {name: _digest(name) for name in files}
+        keep(key, json.dumps(digests).encode())
+        keep(_dependent(key, digests), result)
+
+
+def fetch_unless_changed(key: str) -> bytes | None:
+    """A result that was kept with files, or None; also if one of them has changed."""
+    if (known := fetch(key)) is None:
+        return None
+    try:
+        digests = json.loads(known)
+        if any(_digest(name) != digest for name, digest in digests.items()):
+            return None
+    except (OSError, ValueError, AttributeError, TypeError):
+        return None
+    return fetch(_dependent(key, digests))
+
+
+def _dependent(key: str, digests: Mapping[str, str]) -> str:
+    return key_of(key, sorted(digests.items()))
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(Path(name).read_bytes()).hexdigest()
+
+
+def _path(key: str) -> Path:
+    return cache_folder() / "code" / key[:2] / key

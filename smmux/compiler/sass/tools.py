@@ -1,0 +1,214 @@
+"""The vendor's tools, found on this machine and run: nvcc, ptxas, nvdisasm, cuobjdump.
+
+They are looked for in the Python environment, where `pip install 'smmux[cuda]'` puts them, then in CUDA_HOME (or
+CUDA_PATH), then in PATH. What they make is kept on disk (see `cache`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from smmux.compiler.sass import cache
+from smmux.errors import CompileError, ConfigError
+
+__all__ = ["assemble", "compile_cuda", "disassemble", "extract", "find_tool"]
+
+INSTALL = "pip install 'smmux[cuda]'"
+PURPOSE = {
+    "nvcc": "the compiler of CUDA C++",
+    "ptxas": "the assembler of PTX",
+    "nvdisasm": "the disassembler of GPU code",
+    "cuobjdump": "the reader of executables with GPU code",
+}
+PATIENCE = 900.0
+"""Seconds after which a tool is taken for hung [EST]; the largest kernels take minutes to compile."""
+ENVIRONMENT = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH")
+"""Variables that change what nvcc makes."""
+
+
+def find_tool(name: str) -> Path:
+    """The path of a tool; ConfigError, with the command that installs it, if there is none."""
+    folders = [*_environment_folders()]
+    folders += [Path(home) / "bin" for key in ("CUDA_HOME", "CUDA_PATH") if (home := os.environ.get(key))]
+    for folder in folders:
+        if found := shutil.which(name, path=str(folder)):
+            return Path(found)
+    if found := shutil.which(name):
+        return Path(found)
+    raise ConfigError(
+        f"{name}, {PURPOSE[name]}, is neither in this Python environment nor in CUDA_HOME nor in PATH: {INSTALL}"
+    )
+
+
+def _environment_folders() -> list[Path]:
+    """Where packages of the vendor put their programs, the newest release first."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = [Path(root) for root in (spec.submodule_search_locations or () if spec else ())]
+    return [folder for root in roots for folder in sorted(root.glob("*/bin"), reverse=True)]
+
+
+def compile_cuda(source: Path, arch: str, options: Sequence[str] = (), text: str | None = None) -> bytes:
+    """The cubin of a file of CUDA C++; of `text`, if it is given, which errors and lines call by the file's name.
+
+    Raises CompileError with the compiler's messages, and ConfigError if a tool is missing.
+    """
+    nvcc = find_tool("nvcc")
+    host = _host_compiler(options)
+    content = source.read_bytes() if text is None else text.encode()
+    lines = [] if {"-G", "--device-debug"} & set(options) else ["-lineinfo"]
+    command = [f"-arch={arch}", "-cubin", *lines, *options]
+    tools = [nvcc, nvcc.parent / "ptxas", nvcc.parent.parent / "nvvm" / "bin" / "cicc", host]
+    setting = [os.environ.get(name) for name in ENVIRONMENT]
+    where = str(source) if text is not None else str(source.resolve())
+    key = cache.key_of("nvcc", content, where, os.getcwd(), command, setting, [_identity(tool) for tool in tools])
+    if (known := cache.fetch_unless_changed(key)) is not None:
+        return known
+    with tempfile.TemporaryDirectory(prefix="smmux-") as folder:
+        made, needed = Path(folder, "code.cubin"), Path(folder, "needed.d")
+        place = source.resolve()
+        if text is not None:
+            place = Path(folder, "text.cu")
+            place.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8")
+        _run([str(nvcc), *command, "-MD", "-MF", str(needed), "-o", str(made), str(place)], str(source))
+        result = _result(made, nvcc)
+        files = _dependencies(needed.read_text(errors="surrogateescape"))
+        cache.keep_with_files(key, result, [name for name in files if Path(name) != place])
+    return result
+
+
+def assemble(ptx: str, arch: str, options: Sequence[str] = (), name: str = "<ptx>") -> bytes:
+    """The cubin of a text of PTX. Raises CompileError with the assembler's messages."""
+    ptxas = find_tool("ptxas")
+    lines = [] if {"-g", "--device-debug"} & set(options) else ["-lineinfo"]
+    command = [f"-arch={arch}", *lines, *options]
+    key = cache.key_of("ptxas", ptx, command, _identity(ptxas))
+    if (known := cache.fetch(key)) is not None:
+        return known
+    with tempfile.TemporaryDirectory(prefix="smmux-") as folder:
+        source, made = Path(folder, "text.ptx"), Path(folder, "code.cubin")
+        source.write_text(ptx, encoding="utf-8")
+        _run([str(ptxas), *command, str(source), "-o", str(made)], name)
+        result = _result(made, ptxas)
+    cache.keep(key, result)
+    return result
+
+
+def disassemble(words: bytes, arch: int) -> bytes:
+    """nvdisasm's JSON of instructions, which lie behind one another from address 0 on."""
+    tool = find_tool("nvdisasm")
+    key = cache.key_of("nvdisasm", words, arch, _identity(tool))
+    if (known := cache.fetch(key)) is not None:
+        return known
+    with tempfile.TemporaryDirectory(prefix="smmux-") as folder:
+        path = Path(folder, "code.bin")
+        path.write_bytes(words)
+        target = f"SM{arch}a" if arch >= 90 else f"SM{arch}"  # with the instructions of that chip alone
+        done = _call([str(tool), "-json", "-b", target, str(path)])
+    if done.returncode:
+        message = _one_line(done.stderr or done.stdout).replace(str(path), "")
+        raise ConfigError(f"nvdisasm does not understand this code of sm_{arch}: {message}")
+    result = done.stdout.encode()
+    cache.keep(key, result)
+    return result
+
+
+def extract(path: Path, arch: str) -> list[bytes]:
+    """The cubins of an architecture in a fatbin, an object or an executable."""
+    tool = find_tool("cuobjdump")
+    with tempfile.TemporaryDirectory(prefix="smmux-") as folder:
+        done = subprocess.run(
+            [str(tool), "-arch", arch, "-xelf", "all", str(path.resolve())],
+            cwd=folder, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        found = [made.read_bytes() for made in sorted(Path(folder).glob("*.cubin"))]
+    if not found:
+        listed = _call([str(tool), "-lelf", str(path.resolve())]).stdout
+        there = sorted(set(re.findall(r"\bsm_\d+\w?\b", listed)))
+        others = f"; it has some of {', '.join(there)}" if there else _one_line(f" {done.stderr}")
+        raise ConfigError(f"{path} has no GPU code of {arch}{others}")
+    return found
+
+
+def _host_compiler(options: Sequence[str]) -> Path:
+    """The host's compiler, which nvcc needs for the preprocessor."""
+    if os.environ.get("NVCC_CCBIN") or any("-ccbin" in option or "compiler-bindir" in option for option in options):
+        return Path(os.environ.get("NVCC_CCBIN", ""))
+    if found := shutil.which("g++"):
+        return Path(found)
+    raise ConfigError(
+        "nvcc needs a C++ compiler of the host for the preprocessor, and there is no g++ in PATH: install one "
+        "(apt-get install g++), or load PTX, for which ptxas suffices"
+    )
+
+
+def _identity(tool: Path) -> tuple[str, int, int]:
+    """What tells one release of a tool from another, without running it."""
+    try:
+        stat = tool.stat()
+    except OSError:
+        return (str(tool), 0, 0)
+    return (str(tool.resolve()), stat.st_size, stat.st_mtime_ns)
+
+
+def _call(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a tool."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        raise ConfigError(f"{Path(command[0]).name} has not ended after {PATIENCE:.0f} s") from None
+    except OSError as error:
+        raise ConfigError(f"{command[0]} cannot be run: {error.strerror}") from None
+
+
+def _run(command: Sequence[str], name: str) -> None:
+    """Run a compiler; CompileError with its messages if it fails."""
+    done = _call(command)
+    if done.returncode:
+        raise _compile_error(done.stderr + done.stdout, command[-1] if "nvcc" in command[0] else command[-3], name)
+
+
+_PLACED = re.compile(
+    r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error\s*:? (?P<message>.*)$|"
+    r"^(?P<host>[^\n:]+):(?P<hostline>\d+):(?:\d+:)? (?:fatal )?error: (?P<said>.*)$|"
+    r"^ptxas (?P<ptx>[^\n,]+), line (?P<ptxline>\d+); (?:error|fatal)\s*: (?P<told>.*)$",
+    re.MULTILINE,
+)
+
+
+def _compile_error(output: str, place: str, name: str) -> CompileError:
+    """The first error of a compiler as an exception, with all of them in its message."""
+    output = output.replace(place, name).strip()
+    match = _PLACED.search(output)
+    if match is None:
+        return CompileError(output or "the compiler failed without a message", name)
+    file, line, message = (part for part in match.groups() if part is not None)
+    rest = list(_PLACED.finditer(output))[1:]
+    more = f" (and {len(rest)} more errors)" if rest else ""
+    error = CompileError(f"{message}{more}", file, int(line))
+    error.add_note(output)
+    return error
+
+
+def _result(path: Path, tool: Path) -> bytes:
+    """The file that a tool has made."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise ConfigError(f"{tool.name} has made no code; what do its options ask for?") from None
+
+
+def _dependencies(rule: str) -> list[str]:
+    """The files behind the colon of a rule for make."""
+    _, _, names = rule.replace("\\\n", " ").partition(": ")
+    return [name.replace("\\ ", " ") for name in re.findall(r"(?:\\ |\S)+", names)]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:500]
