@@ -28,7 +28,8 @@ enum error source(struct decoder *dec, uint16_t field, uint16_t *row);
 enum error group(struct decoder *dec, uint16_t field, uint32_t count, uint16_t *row);
 /* Decode a predicate. */
 enum error predicate(struct decoder *dec, uint16_t field, uint16_t *number);
-/* The program's number of a kind of units, which it takes; most instructions take the first ones. */
+/* The program's number of a kind of units, which it takes; most instructions take the first ones.
+ */
 uint8_t number_of(struct program *p, uint32_t kind);
 
 /* Decode the address of an access of compiled code. */

@@ -8,7 +8,8 @@
 
 #include "kernel/traits.h"
 
-_Static_assert(MAX_REGS + MAX_UNIFORM_REGS + MAX_PREDS <= 1 << GROUP_SHIFT && MAX_GROUP <= 1 << (16 - GROUP_SHIFT),
+_Static_assert(MAX_REGS + MAX_UNIFORM_REGS + MAX_PREDS <= 1 << GROUP_SHIFT &&
+                   MAX_GROUP <= 1 << (16 - GROUP_SHIFT),
                "a group fits an id of struct deps");
 
 /* A row of ops.def. */
@@ -394,7 +395,8 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
                           .constant_bytes = constant_bytes,
                           .registers = meta->nregs + meta->uniform_regs,
                           .ready_count = meta->nregs + meta->uniform_regs + meta->npreds,
-                          .row_count = meta->nregs + meta->uniform_regs + SPECIAL_COUNT + SPARE_ROWS};
+                          .row_count =
+                              meta->nregs + meta->uniform_regs + SPECIAL_COUNT + SPARE_ROWS};
     if (count == 0 || count > MAX_INSNS) return reject(&dec, "%u instructions", count);
     if (meta->nregs > MAX_REGS || meta->npreds > MAX_PREDS)
         return reject(&dec, "%u registers, %u predicates", meta->nregs, meta->npreds);

@@ -1,5 +1,5 @@
-#include "kernel/decoder.h"
 #include "kernel/sass.h"
+#include "kernel/decoder.h"
 #include "kernel/traits.h"
 
 /* A row of sass.def. */
@@ -92,8 +92,7 @@ static enum error operands(struct decoder *dec, const struct insn *in, const cha
 /* Check what an operation of control says beside its registers. */
 static enum error control(struct decoder *dec, const struct insn *in) {
     const uint32_t op = in->op - OP_COUNT;
-    if ((op == SASS_BRA || op == SASS_CALL) &&
-        (in->imm < 0 || (uint32_t)in->imm >= dec->p->count))
+    if ((op == SASS_BRA || op == SASS_CALL) && (in->imm < 0 || (uint32_t)in->imm >= dec->p->count))
         return reject(dec, "branch target %d", (int)in->imm);
     if (in->q >= CONVERGENCE_BARRIERS) return reject(dec, "barrier %u", in->q);
     return OK;
@@ -114,7 +113,7 @@ enum error sass_decode(struct decoder *dec, const struct times *times) {
                       .sub = (uint8_t)op,
                       .flags = in->flags,
                       .unit = number_of(p, times->unit[info->cls]),
-                      .path = decides                  ? PATH_CONTROL
+                      .path = decides                   ? PATH_CONTROL
                               : info->cls == CLASS_SHFL ? PATH_LANES
                                                         : PATH_ALU,
                       .d = (uint16_t)(p->registers + SPECIAL_COUNT),
@@ -134,8 +133,9 @@ enum error sass_decode(struct decoder *dec, const struct times *times) {
     return decides ? control(dec, in) : OK;
 }
 
-/* a: 64 bits of global memory, of other spaces 32, shifted left by `sub` that is no atomic's number; of a
- * global access with sub 1 32 bits without a sign. dh: what is added, as long as an address of the space. */
+/* a: 64 bits of global memory, of other spaces 32, shifted left by `sub` that is no atomic's
+ * number; of a global access with sub 1 32 bits without a sign. dh: what is added, as long as an
+ * address of the space. */
 enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *u) {
     const bool global = u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL,
                atomic = u->op == OP_ATOM_GLOBAL || u->op == OP_ATOM_SHARED;

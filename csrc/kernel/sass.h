@@ -11,8 +11,8 @@
 #define LOCAL_HIGH           2u  /* and of local memory */
 #define SASS_NOT             16u /* with the number of a predicate that is read: negated */
 
-/* Bits of `imm` that an operation's modifiers set: SASS_MOD(ISETP, EX) of MODIFIER(ISETP, "EX", ...) is
- * written out where the operation is, since names of several words are no names of C. */
+/* Bits of `imm` that an operation's modifiers set: SASS_MOD(ISETP, EX) of MODIFIER(ISETP, "EX",
+ * ...) is written out where the operation is, since names of several words are no names of C. */
 
 /* The number of a predicate of the instruction, with SASS_NOT if it is read and negated. */
 static inline uint32_t sass_pred(const struct uop *u, enum sass_predicates shift) {

@@ -225,7 +225,7 @@ static const struct named_number constants[] = {
 #include "tables/encoding.def"
     {NULL, 0}};
 static const struct named_number sass_fields[] = {
-#define SOURCE_MODIFIER(name, bits, doc) {#name, bits},
+#define SOURCE_MODIFIER(name, bits, doc)   {#name, bits},
 #define PREDICATES(name, shift, bits, doc) {#name, shift},
 #include "tables/sass.def"
     {"NOT", SASS_NOT},

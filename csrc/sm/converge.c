@@ -5,9 +5,14 @@
 
 #include "base/bits.h"
 
-#define PATIENCE 1024u /* backward branches of a group before others that are ready have their turn */
+#define PATIENCE                                                                                   \
+    1024u /* backward branches of a group before others that are ready have their turn */
 
-void converge_begin(struct warp *w) { memset(w->barriers, 0, sizeof w->barriers); }
+void converge_begin(struct warp *w) {
+    memset(w->barriers, 0, sizeof w->barriers);
+    w->turns = 0;
+    w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
+}
 
 /* Put lanes aside; those that wait the same at the same instruction are one group. */
 static void put(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint32_t others) {
@@ -35,8 +40,8 @@ static uint32_t lanes_in(const struct warp *w, uint32_t state) {
     return lanes;
 }
 
-/* Let groups in that state that have only lanes of `of` be ready behind their instruction, those at one
- * instruction as one group. */
+/* Let groups in that state that have only lanes of `of` be ready behind their instruction, those at
+ * one instruction as one group. */
 static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
     for (uint32_t i = 0; i < w->depth;) {
         const struct stack_entry g = w->stack[i];
@@ -49,8 +54,8 @@ static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
     }
 }
 
-/* Let those go on at a barrier register for whom nobody is missing that has not yielded. Lanes that it
- * does not know, since they yielded before, do not wait. */
+/* Let those go on at a barrier register for whom nobody is missing that has not yielded. Lanes that
+ * it does not know, since they yielded before, do not wait. */
 static void free_barrier(struct warp *w, uint32_t barrier) {
     const uint32_t state = GROUP_BARRIER + barrier, there = lanes_in(w, state),
                    wanted = w->barriers[barrier] & w->live;
@@ -124,8 +129,6 @@ void converge_yield(struct warp *w) {
     put(w, w->pc + 1, w->mask, GROUP_YIELDED, 0);
     settle(w);
 }
-
-
 
 bool converge_exit(struct warp *w, uint32_t lanes) {
     w->live &= ~lanes;

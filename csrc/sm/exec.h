@@ -24,7 +24,8 @@ static inline uint32_t *destination_row(const struct lanes *w, uint32_t row) {
 /* A function that runs one operation on the lanes of mask. */
 typedef void exec_fn(const struct uop *u, const struct lanes *w, uint32_t mask);
 
-/* The function of each operation of struct uop: arithmetic, predicates, shuffles and votes; NULL for all others. */
+/* The function of each operation of struct uop: arithmetic, predicates, shuffles and votes; NULL
+ * for all others. */
 extern exec_fn *const exec_table[UOP_COUNT];
 
 /* Does an integer division or remainder have a zero divisor in an active lane? The first is *lane.

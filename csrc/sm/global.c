@@ -119,7 +119,7 @@ static struct access *describe(struct memop *op, const struct buffer *buffer) {
     a->warp = (uint16_t)op->warp;
     a->width = op->u->width;
     a->sub = op->u->sub;
-    a->flags = op->u->flags;
+    a->flags = (uint8_t)(op->u->flags & ~INSN_WIDE);
     a->kind = (uint8_t)kind_of(op->u->op);
     for (uint32_t i = 0; i < 4; i++)
         a->dst[i] = i < op->u->dst_count ? op->u->data[i] : OPERAND_NONE;

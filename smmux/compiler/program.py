@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -96,7 +96,8 @@ class Program:
     is no source. joined: the source line of each word of a joined access, by pc. traps: what trap instructions tell.
     texts: what stands around the values that are printed. facts: what must hold of a launch, None if any may be.
     guarded: whether indices have operations that make them safe. outside: places whose index is always outside of an
-    axis, which is told in words. schedule: that of the compiler, empty where no compiler ordered the code.
+    axis, which is told in words. pack: of compiled code, makes arguments of
+    values, grid and block. schedule: that of the compiler, empty where no compiler ordered the code.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Program:
     facts: Facts | None = None
     guarded: bool = False
     outside: tuple[tuple[Loc, str], ...] = ()
+    pack: Callable[..., Any] | None = field(default=None, repr=False)
     schedule: str = field(default="", compare=False)  # the code says all that results depend on
 
     def __len__(self) -> int:

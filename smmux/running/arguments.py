@@ -27,13 +27,15 @@ class Arguments:
 
     words: one 32-bit parameter word per scalar and per array (its device address), in flattened argument order.
     arrays: the array arguments, in the same order. buffers: (bytes, device address, size, writable) of each array.
-    addresses: the device address of each array's element 0.
+    addresses: the device address of each array's element 0. const: the constant segment of this launch, if it is not
+    the program's.
     """
 
     words: tuple[int, ...]
     arrays: tuple[NDArray[Any], ...]
     buffers: tuple[tuple[NDArray[np.uint8], int, int, bool], ...]
     addresses: tuple[int, ...]
+    const: bytes | None = None
 
 
 def pack(program: Program, values: Sequence[Any]) -> Arguments:

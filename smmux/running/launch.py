@@ -58,7 +58,10 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
         _check_geometry(machine, grid3, block3)
         reserved = static_reserved(program, machine)
         _check_resources(program, machine, block3, reserved)
-        arguments = pack(program, prepared.values)
+        if program.pack is None:
+            arguments = pack(program, prepared.values)
+        else:
+            arguments = program.pack(program, prepared.values, grid3, block3)
         if program.facts and not program.facts.covers(prepared.facts):
             raise LaunchError(
                 "the program was compiled for smaller grids, blocks or numbers, which its indices count on: "
@@ -81,7 +84,7 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
                 block=block3,
                 params=arguments.words,
                 buffers=arguments.buffers,
-                const=program.const,
+                const=program.const if arguments.const is None else arguments.const,
                 options=numbers,
                 poll=progress,
                 managers=managers,

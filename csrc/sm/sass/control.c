@@ -25,8 +25,8 @@ static void arrive(struct sm *sm, uint32_t warp, uint64_t t) {
     block_arrive(sm, warp, &plain, t);
 }
 
-/* Whoever is active goes on; if nobody is, all have exited, or they wait at the barrier of the block, or
- * for each other for ever. */
+/* Whoever is active goes on; if nobody is, all have exited, or they wait at the barrier of the
+ * block, or for each other for ever. */
 static void go_on(struct sm *sm, uint32_t warp, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     if (w->mask) {

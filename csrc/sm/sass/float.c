@@ -36,7 +36,8 @@ static inline uint32_t finished(float value, uint32_t ftz, uint32_t sat) {
 SASS_FN(FADD) {
     SASS_ROWS
     FLOAT_MODS
-    const struct take a = take_of(u, SASS_ABS_A, SASS_NEG_A), b = take_of(u, SASS_ABS_B, SASS_NEG_B);
+    const struct take a = take_of(u, SASS_ABS_A, SASS_NEG_A),
+                      b = take_of(u, SASS_ABS_B, SASS_NEG_B);
     EACH_LANE {
         const float x = bits_to_f32(flushed(taken(ra[lane], a), ftz)),
                     y = bits_to_f32(flushed(taken(rb[lane], b), ftz));
@@ -47,7 +48,8 @@ SASS_FN(FADD) {
 SASS_FN(FMUL) {
     SASS_ROWS
     FLOAT_MODS
-    const struct take a = take_of(u, SASS_ABS_A, SASS_NEG_A), b = take_of(u, SASS_ABS_B, SASS_NEG_B);
+    const struct take a = take_of(u, SASS_ABS_A, SASS_NEG_A),
+                      b = take_of(u, SASS_ABS_B, SASS_NEG_B);
     EACH_LANE {
         const float x = bits_to_f32(flushed(taken(ra[lane], a), ftz)),
                     y = bits_to_f32(flushed(taken(rb[lane], b), ftz));

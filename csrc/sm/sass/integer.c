@@ -14,11 +14,21 @@ SASS_FN(MOV) {
     EACH_LANE d[lane] = SASS_KEEP(d[lane], ra[lane]);
 }
 
+SASS_FN(MOV_64) {
+    SASS_ROWS
+    EACH_LANE {
+        const uint32_t low = ra[lane], high = ra[lane + 32];
+        d[lane] = SASS_KEEP(d[lane], low);
+        d[lane + 32] = SASS_KEEP(d[lane + 32], high);
+    }
+}
+
 /* The sum of three terms, as a card adds them: of a negated one ~x and 1, so that -0 carries. The
  * carries are those out of 32 bits, and out of 33. */
 SASS_FN(IADD3) {
     SASS_ROWS
-    const struct sign a = sign_of(u, SASS_NEG_A, SASS_INV_A), b = sign_of(u, SASS_NEG_B, SASS_INV_B),
+    const struct sign a = sign_of(u, SASS_NEG_A, SASS_INV_A),
+                      b = sign_of(u, SASS_NEG_B, SASS_INV_B),
                       c = sign_of(u, SASS_NEG_C, SASS_INV_C);
     const uint32_t x = sass_mod(u, 9, 1), p = x ? sass_read(u, w, SHIFT_PS0) : 0,
                    q = x ? sass_read(u, w, SHIFT_PS1) : 0, plus = a.plus + b.plus + c.plus;
@@ -46,6 +56,28 @@ SASS_FN(IMAD) {
                        z = (rc[lane] ^ c.flip) + c.plus;
         d[lane] = SASS_KEEP(d[lane], x * y + z + (carry >> lane & 1));
     }
+}
+
+/* 64 bits of the product and a pair; the carry is bit 64 of their sum. */
+SASS_FN(IMAD_WIDE) {
+    SASS_ROWS
+    const bool is_unsigned = sass_mod(u, 9, 1);
+    const struct sign a = sign_of(u, SASS_NEG_A, 0), b = sign_of(u, SASS_NEG_B, 0),
+                      c = sign_of(u, SASS_NEG_C, SASS_INV_C);
+    const uint64_t flip = (uint64_t)c.flip << 32 | c.flip;
+    const uint32_t carry = sass_mod(u, 10, 1) ? sass_read(u, w, SHIFT_PS0) : 0;
+    uint32_t over[32];
+    EACH_LANE {
+        const uint32_t x = (ra[lane] ^ a.flip) + a.plus, y = (rb[lane] ^ b.flip) + b.plus;
+        const uint64_t product =
+            is_unsigned ? (uint64_t)x * y : (uint64_t)((int64_t)(int32_t)x * (int32_t)y);
+        const uint64_t third = (((uint64_t)rc[lane + 32] << 32 | rc[lane]) ^ flip) + c.plus;
+        const uint64_t part = product + third, sum = part + (carry >> lane & 1);
+        over[lane] = (part < product) | (sum < part);
+        d[lane] = SASS_KEEP(d[lane], (uint32_t)sum);
+        d[lane + 32] = SASS_KEEP(d[lane + 32], (uint32_t)(sum >> 32));
+    }
+    if (u->needs & NEED_PREDS) sass_write(u, w, SHIFT_PD0, sass_lanes(over), mask);
 }
 
 /* Any function of three bits: bit a << 2 | b << 1 | c of the table. */
@@ -81,8 +113,9 @@ SASS_FN(SHF) {
     const uint32_t most = wide ? 64 : 32;
     EACH_LANE {
         const uint64_t value = (uint64_t)rc[lane] << 32 | ra[lane];
-        const uint32_t asked = rb[lane],
-                       count = wraps ? asked & (most - 1) : asked > most ? most : asked;
+        const uint32_t asked = rb[lane], count = wraps          ? asked & (most - 1)
+                                                 : asked > most ? most
+                                                                : asked;
         uint64_t shifted;
         if (!right) shifted = count > 63 ? 0 : value << count;
         else if (is_signed) shifted = (uint64_t)((int64_t)value >> (count > 63 ? 63 : count));

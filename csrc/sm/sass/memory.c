@@ -15,8 +15,8 @@ static void place_near(struct memop *op) {
     const struct lanes lanes = memop_lanes(op);
     const struct uop *u = op->u;
     const uint32_t *a = operand_row(&lanes, u->a), shift = is_atomic(u->op) ? 0 : u->sub;
-    const uint32_t *b = is_atomic(u->op) || u->swap[0] == ROW_NONE ? NULL
-                                                                   : operand_row(&lanes, u->swap[0]);
+    const uint32_t *b =
+        is_atomic(u->op) || u->swap[0] == ROW_NONE ? NULL : operand_row(&lanes, u->swap[0]);
     for (uint32_t lane = 0; lane < 32; lane++)
         op->addr[lane] = (a[lane] << shift) + (b ? b[lane] : 0) + (uint32_t)u->imm;
 }
@@ -27,8 +27,8 @@ static void place_far(struct memop *op, uint32_t high[32]) {
     const struct uop *u = op->u;
     const bool narrow = !is_atomic(u->op) && u->sub;
     const uint32_t *a = operand_row(&lanes, u->a), *ah = a + 32;
-    const uint32_t *b = is_atomic(u->op) || u->swap[0] == ROW_NONE ? NULL
-                                                                   : operand_row(&lanes, u->swap[0]);
+    const uint32_t *b =
+        is_atomic(u->op) || u->swap[0] == ROW_NONE ? NULL : operand_row(&lanes, u->swap[0]);
     for (uint32_t lane = 0; lane < 32; lane++) {
         uint64_t address = a[lane] + (uint64_t)(int64_t)u->imm;
         if (!narrow) address += (uint64_t)ah[lane] << 32;
@@ -43,7 +43,10 @@ static uint32_t in_space(uint32_t op, uint32_t high) {
     static const uint8_t shared[] = {OP_LD_SHARED, OP_ST_SHARED, OP_ATOM_SHARED};
     static const uint8_t local[] = {OP_LD_LOCAL, OP_ST_LOCAL, OP_COUNT};
     const uint32_t kind = op == OP_LD_GLOBAL ? 0 : op == OP_ST_GLOBAL ? 1 : 2;
-    return high == 0 ? op : high == SHARED_HIGH ? shared[kind] : high == LOCAL_HIGH ? local[kind] : OP_COUNT;
+    return high == 0             ? op
+           : high == SHARED_HIGH ? shared[kind]
+           : high == LOCAL_HIGH  ? local[kind]
+                                 : OP_COUNT;
 }
 
 bool sass_place(struct memop *op, struct uop *as) {
@@ -59,7 +62,8 @@ bool sass_place(struct memop *op, struct uop *as) {
     for (uint32_t left = op->active; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
         if (high[lane] == (generic ? high[first] : 0) && found != OP_COUNT) continue;
-        lsu_fault(op, lane, ERROR_GLOBAL_BOUNDS, (int64_t)((uint64_t)high[lane] << 32 | op->addr[lane]));
+        lsu_fault(op, lane, ERROR_GLOBAL_BOUNDS,
+                  (int64_t)((uint64_t)high[lane] << 32 | op->addr[lane]));
         return false;
     }
     *as = *op->u;

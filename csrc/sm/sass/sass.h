@@ -8,12 +8,14 @@
 
 /* Rows are equal or disjoint, or the loop reads all of a lane before it writes. */
 #if defined(__clang__)
-#define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (int lane = 0; lane < 32; lane++)
+#define EACH_LANE                                                                                  \
+    _Pragma("clang loop vectorize(assume_safety)") for (int lane = 0; lane < 32; lane++)
 #else
 #define EACH_LANE _Pragma("GCC ivdep") for (int lane = 0; lane < 32; lane++)
 #endif
 
-/* The function of a row of sass.def: `u` on the lanes of `mask`, at least one of which is active. */
+/* The function of a row of sass.def: `u` on the lanes of `mask`, at least one of which is active.
+ */
 #define SASS_FN(id) CLONES void sass_##id(const struct uop *u, const struct lanes *w, uint32_t mask)
 
 #define SASS_CONTROL(id, cls, operands)
