@@ -19,7 +19,7 @@ from types import TracebackType
 
 from smmux.base.settings import setting
 from smmux.errors import ConfigError, did_you_mean
-from smmux.gpus import caches, fermi, gt200, kepler
+from smmux.gpus import caches, fermi, gt200, hopper, kepler
 from smmux.gpus.machine import PARAMETERS, Gpu, Parameter, Value, as_tuple, build
 from smmux.gpus.sources import CHANGED, TITLES, keys
 
@@ -52,10 +52,19 @@ _MACHINES: dict[str, tuple[str, dict[str, Value]]] = {
     "K20c": ("Tesla K20c, 48 kB shared memory", kepler.K20C),
 }
 
+_PROVISIONAL: dict[str, tuple[str, dict[str, Value]]] = {
+    "CC90-provisional": (
+        "compute capability 9.0 for compiled code, with latencies of a card, whose cycles nobody has compared with one",
+        hopper.PROVISIONAL,
+    ),
+}
+"""Machines that `get` knows and `names` does not list, since their cycles are nobody's yet."""
+
 _CARVEOUTS: dict[str, dict[int, dict[str, Value]]] = {
     "GTX480-16K": caches.FERMI_CARVEOUTS,
     "GTX480-48K": caches.FERMI_CARVEOUTS,
     "K20c": caches.KEPLER_CARVEOUTS,
+    "CC90-provisional": hopper.CARVEOUTS,
 }
 """What machines change with the shared memory that a launch asks for, by kB."""
 
@@ -73,7 +82,7 @@ def get(gpu: str | Gpu) -> Gpu:
         return gpu
     if not isinstance(gpu, str):
         raise ConfigError(f"gpu must be a name or a Gpu, not {type(gpu).__name__}")
-    known = {name.lower(): name for name in _MACHINES}
+    known = {name.lower(): name for name in (*_MACHINES, *_PROVISIONAL)}
     if gpu.lower() not in known:
         raise ConfigError(f"unknown gpu {gpu!r}{did_you_mean(gpu, known.values())} (known: {', '.join(_MACHINES)})")
     return _build(known[gpu.lower()])
@@ -81,7 +90,7 @@ def get(gpu: str | Gpu) -> Gpu:
 
 @cache
 def _build(name: str) -> Gpu:
-    description, values = _MACHINES[name]
+    description, values = _MACHINES.get(name) or _PROVISIONAL[name]
     return build(name, description, values, _CARVEOUTS.get(name, {}))
 
 

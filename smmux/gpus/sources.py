@@ -48,6 +48,7 @@ TITLES: dict[str, str] = {
     "WIKI": "Wikipedia, CUDA: technical specifications (instruction caches; after Wong et al.)",
     "CUDABMK": "source of the microbenchmarks of Wong et al. (github.com/spthm/cudabmk): texture cache, TLB",
     "WONG2": "a third party's note on the results of Wong et al.",
+    "HOPPER": "measured on an H100 SXM here (docs/hopper.md, experiments/hardware/hopper), or documented of it",
     "MEM": "from memory of the literature, unverified (Wong et al., ISPASS 2010, where named)",
     "EST": "estimate without a source",
     "DER": "arithmetic on sourced values",

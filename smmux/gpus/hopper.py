@@ -1,0 +1,156 @@
+"""A provisional machine of compute capability 9.0, on which compiled code runs until the H100 is one of its own.
+
+Latencies and intervals are those measured on a card (docs/hopper.md); its SM has the structure of the older machines
+here: a scoreboard instead of stall counts, one instruction cache, lines that come whole. Memory is detailed, with
+the measured latencies, sizes and rates, and DRAM timings of an HBM3 preset. Nobody has compared its cycles with a
+card's, so that its name, which stands on each result, says that it is provisional.
+"""
+
+from __future__ import annotations
+
+from smmux.gpus import caches, memory, units
+from smmux.gpus.machine import Value
+from smmux.gpus.tiles_memory import TELEPORT
+
+__all__ = ["CARVEOUTS", "PROVISIONAL"]
+
+_CORE: dict[str, Value] = {
+    **units.ONE_KIND_OF_LANES,
+    "int_units": (4, "HOPPER"),
+    "fp64_units": (4, "HOPPER"),
+    "tensor_units": (4, "HOPPER"),
+    "unit_alu": ("int", "HOPPER"),
+    "unit_shift": ("int", "HOPPER"),
+    "unit_f64": ("fp64", "HOPPER"),
+    "unit_cvt": ("sfu", "HOPPER"),
+    "unit_cvt64": ("sfu", "HOPPER"),
+    "shader_khz": (1_980_000, "HOPPER"),
+    "compute_capability": (90, "HOPPER"),
+    "sm_count": (132, "HOPPER"),
+    "sms_per_tpc": (2, "HOPPER"),
+    "max_threads_sm": (2048, "HOPPER"),
+    "max_warps_sm": (64, "HOPPER"),
+    "max_blocks_sm": (32, "HOPPER"),
+    "max_threads_block": (1024, "HOPPER"),
+    "regs_sm": (65536, "HOPPER"),
+    "max_regs_thread": (255, "HOPPER"),
+    "reg_unit": (256, "HOPPER"),
+    "reg_alloc_warp": (1, "HOPPER"),
+    "warp_gran": (4, "HOPPER"),
+    "smem_bytes": (233_472, "HOPPER"),
+    "smem_unit": (128, "HOPPER"),
+    "smem_reserved": (0, "MODEL"),  # what the driver reserves stands in the cubin's own bytes
+    "param_in_smem": (0, "HOPPER"),
+    "pointer_bytes": (8, "HOPPER"),
+    "smm_unit": (128, "HOPPER"),
+    "schedulers": (4, "HOPPER"),
+    "sched_policy": ("gto", "HOPPER; EST"),  # greedy, then the youngest, on a card
+    "sched_group": (8, "NA"),
+    "issue_interval": (1, "HOPPER"),
+    "warp_interval": (1, "HOPPER"),
+    "issue_width": (1, "HOPPER"),
+    "sp_units": (4, "HOPPER"),
+    "sfu_units": (4, "HOPPER"),
+    "lsu_units": (1, "HOPPER"),
+    "sfu_slots": (0, "NA"),
+    "fmul_on_sfu": (0, "NA"),
+    "schedule": ("list", "MODEL"),
+    "fused_mad": (1, "HOPPER"),
+}
+
+_MEMORY: dict[str, Value] = {
+    **TELEPORT,
+    **memory.FERMI,
+    **caches.KEPLER,
+    "smem_rule": (2, "HOPPER"),  # 32 banks of 4 bytes, wide accesses by halves and quarters of a warp
+    "smem_banks": (32, "HOPPER"),
+    "smem_bank_bytes": (4, "HOPPER"),
+    "smem_clk_per_way": (1, "HOPPER"),
+    "const_clk_per_way": (1, "EST"),
+    "block_start": (342, "HOPPER"),  # from a block's end to the next one's first instruction
+    "dispatch_interval": (24, "HOPPER"),
+    "grid_sync": (1982, "HOPPER"),
+    "credits": (1024, "HOPPER; DER"),  # more than 600 pending misses of an SM were seen
+    "coalesce_rule": (35, "HOPPER"),  # sectors of 32 bytes
+    "replay_global": (1, "EST"),
+    "coalesce_l1": (1, "HOPPER"),
+    "l1_bytes": (16_384, "HOPPER; DER"),  # what 228 kB of shared memory leave of 256, 8 kB of it seen
+    "l1_ways": (4, "EST"),
+    "l1_hashed": (1, "EST"),
+    "l1_sector": (32, "HOPPER"),
+    "lat_l1": (32, "HOPPER"),
+    "insn_bytes": (16, "HOPPER"),
+    "fetch_bytes": (128, "HOPPER; EST"),
+    "fetch_control": (0, "HOPPER"),
+    "icache_bytes": (131_072, "HOPPER; MODEL"),  # the first two levels, of 32 and 128 kB, as one
+    "icache_line": (128, "HOPPER; EST"),
+    "icache_ways": (8, "EST"),
+    "icache2_bytes": (0, "MODEL"),
+    "const_bytes": (2048, "HOPPER"),
+    "const_miss": (79, "HOPPER; DER"),  # 107 clk against 28
+    "mem_model": (1, "MODEL"),
+    "flat_latency": (660, "HOPPER"),
+    "flat_bytes_per_kclk": (1_555_000, "HOPPER; DER"),  # 3,079 GB/s
+    "icnt_khz": (1_980_000, "EST"),
+    "packet_header": (0, "EST"),
+    "port_bytes": (64, "HOPPER; DER"),  # 136 B/clk to a TPC, of which each port moves one direction
+    "write_bytes": (32, "EST"),
+    "port_room": (0, "EST"),
+    "partitions": (40, "HOPPER"),
+    "partition_bytes": (512, "EST"),
+    "partition_hash": (1, "HOPPER; EST"),
+    "rop_latency": (120, "EST"),
+    "mem_pipeline": (100, "HOPPER; DER"),  # what is left of 280 clk for an L2 hit
+    "atom_interval": (2, "HOPPER; DER"),  # 47 clk for the 32 lanes of a warp
+    "l2_slices": (2, "HOPPER"),
+    "l2_bytes": (52_428_800, "HOPPER"),
+    "l2_ways": (20, "EST"),
+    "l2_fetch": (64, "HOPPER; EST"),
+    "l2_mshrs": (512, "EST"),
+    "l2_merge": (64, "EST"),
+    "l2_writebacks": (512, "EST"),
+    "dram_latency": (200, "HOPPER; DER"),  # 660 clk for a miss
+    "dram_return": (60, "HOPPER; DER"),
+    "dram_khz": (1_313_000, "HOPPER; DER"),  # 3,361 GB/s over 40 channels of 64 bytes a clock
+    "dram_window": (64, "EST"),
+    "dram_banks": (16, "EST"),
+    "dram_groups": (4, "EST"),
+    "dram_burst_bytes": (64, "EST"),
+    "dram_burst_clk": (1, "DER"),
+    "t_ccd": (1, "EST"),
+    "t_ccdl": (2, "EST"),
+    "t_rtp": (2, "EST"),
+}
+
+_LATENCY: dict[str, Value] = {
+    **{f"lat_{name}": (4, "HOPPER") for name in "alu shift imul imad fadd fmul fmad".split()},
+    **{f"lat_{name}": (17, "HOPPER") for name in "cvt sfu".split()},
+    "lat_cvt64": (19, "HOPPER"),
+    "lat_f64": (8, "HOPPER"),
+    "lat_cmp64": (8, "HOPPER; DER"),
+    **{f"lat_{name}": (120, "EST") for name in "idiv irem fdiv fsqrt f64div f64sqrt idiv64 irem64".split()},
+    "lat_shfl": (30, "HOPPER"),
+    "lat_shared": (23, "HOPPER"),
+    "lat_const": (28, "HOPPER"),
+    "lat_global": (3, "EST"),
+    "lat_bra": (10, "HOPPER"),
+    "lat_bar": (3, "HOPPER"),
+}
+
+_ISSUE: dict[str, Value] = {
+    **{f"issue_{name}": (1, "HOPPER") for name in "fadd fmul fmad bra shfl shared const global bar".split()},
+    **{f"issue_{name}": (2, "HOPPER") for name in "alu shift imul imad f64 cmp64".split()},
+    **{f"issue_{name}": (8, "HOPPER") for name in "cvt cvt64 sfu".split()},
+    **{f"issue_{name}": (16, "EST") for name in "idiv irem fdiv fsqrt f64div f64sqrt idiv64 irem64".split()},
+}
+
+PROVISIONAL: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
+
+CARVEOUTS: dict[int, dict[str, Value]] = {
+    size: {
+        "smem_bytes": (size * 1024, "HOPPER"),
+        "l1_bytes": ((256 - size - 12) * 1024, "HOPPER; DER"),  # as much as was seen without a miss, and 12 kB less
+        "l1_ways": (4, "EST"),
+    }
+    for size in (8, 16, 32, 64, 100, 132, 164, 196, 228)
+}
