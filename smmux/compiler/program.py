@@ -70,8 +70,8 @@ DATA_FIELDS = ("d", "b", "c", "q")
 @cache
 def op_names() -> tuple[str, ...]:
     """Names of the operations by code."""
-    tables = {**_core.OPS, **_core.SASS}
-    return tuple(sorted(tables, key=lambda name: tables[name][0]))
+    numbers = {name: row[0] for name, row in _core.OPS.items()} | {name: row[0] for name, row in _core.SASS.items()}
+    return tuple(sorted(numbers, key=numbers.__getitem__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,6 @@ class Program:
     shared_bytes: int = 0
     dynamic_bytes: int = 0
     local_bytes: int = 0
-    uniform_regs: int = 0
     const: bytes = b""
     params: tuple[ParamWord, ...] = ()
     arrays: tuple[Storage, ...] = ()
@@ -120,6 +119,7 @@ class Program:
     facts: Facts | None = None
     guarded: bool = False
     outside: tuple[tuple[Loc, str], ...] = ()
+    uniform_regs: int = 0
     pack: Callable[..., Any] | None = field(default=None, repr=False)
     schedule: str = field(default="", compare=False)  # the code says all that results depend on
 

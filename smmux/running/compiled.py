@@ -88,7 +88,8 @@ def _pack(
     variables[: len(cubin.globals_image)] = np.frombuffer(cubin.globals_image, np.uint8)
     arrays = [value for value in values if isinstance(value, np.ndarray)]
     *starts, base = place([*arrays, variables])
-    buffers, addresses = [], []
+    buffers: list[Any] = []
+    addresses: list[int] = []
     parameters = bytearray(image.param_bytes)
     for parameter, value in zip(sorted(image.parameters, key=lambda p: p.ordinal), values, strict=True):
         if isinstance(value, np.ndarray):

@@ -113,10 +113,9 @@ def _refusal(
         for name, (i, reason) in refused.items()
     ]
     first = next(iter(refused.values()))[0]
-    error = CompileError(
+    return CompileError(
         f"kernel {image.name!r} of sm_{arch}: {sum(count.values())} of {total} instructions are not simulated\n"
         + "\n".join(lines),
-        first.file or "",
+        first.file,
+        first.line or None,
     )
-    error.line = first.line
-    return error
