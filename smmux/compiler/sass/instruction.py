@@ -13,7 +13,23 @@ NO_UNIFORM = 63
 """Number of URZ up to sm_90; from sm_100 on it is 255."""
 
 Kind = Literal[
-    "R", "UR", "P", "UP", "B", "SB", "imm", "const", "address", "label", "special", "pr", "upr", "desc", "gdesc", "tmem"
+    "R",
+    "UR",
+    "P",
+    "UP",
+    "B",
+    "SB",
+    "imm",
+    "const",
+    "cx",
+    "address",
+    "label",
+    "special",
+    "pr",
+    "upr",
+    "desc",
+    "gdesc",
+    "tmem",
 ]
 
 
@@ -27,6 +43,7 @@ class Operand:
       -0x, or is decimal where the opcode counts in decimals; NaN and infinities are floats.
       The exact bits of a float stand in the instruction's `encoding`.
     * `const`: `c[bank][register + offset]` or `c[bank][uniform + offset]`.
+    * `cx`: the same in a bank whose handle the uniform register `descriptor` holds.
     * `address`: `[base + uniform + offset]`, with `desc[descriptor]` before it where the text has one.
     * `label`: `target`, a byte address in the kernel's section (None: the symbol lies elsewhere), and `symbol`, if the
       text names one.

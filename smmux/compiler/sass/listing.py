@@ -1,16 +1,16 @@
 """The instructions of a kernel of a cubin: texts by the vendor's disassembler, control bits from the words themselves.
 
 The disassembler gets the words of the kernels alone, behind one another, and never the file: it names addresses instead
-of symbols then, and a damaged file has no way to it.
+of symbols then, and a damaged file has no way to it. What is read is its plain text, not its JSON, which leaves out
+modifiers that the disassembler does not know (`LDG.???0`) and takes the operand PR of P2R for a guard.
 """
 
 from __future__ import annotations
 
 import bisect
-import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from smmux.compiler.sass.cubin import Cubin, KernelImage
 from smmux.compiler.sass.elf import Elf
@@ -60,23 +60,21 @@ def _instructions(cubin: Cubin, name: str) -> tuple[Instruction, ...]:
     for index, (text, words) in enumerate(zip(texts, image.words.tolist(), strict=True)):
         address = 16 * index
         try:
-            guard, opcode, operands = parse_instruction(text, zero, base, functions)
+            guard, opcode, modifiers, operands = parse_instruction(text, zero, base, functions)
         except ValueError as error:
             raise ConfigError(
-                f"kernel {name!r} of sm_{cubin.arch}: {error.args[0]!r} in {_joined(text)!r} at {address:#06x} is not "
-                "understood"
+                f"kernel {name!r} of sm_{cubin.arch}: {error.args[0]!r} in {text!r} at {address:#06x} is not understood"
             ) from None
         place, callers = places.at(address)
-        first, *modifiers = opcode.split(".")
         found.append(
             Instruction(
                 address=address,
                 guard=guard,
-                opcode=first,
-                modifiers=tuple(modifiers),
+                opcode=opcode,
+                modifiers=modifiers,
                 operands=operands,
                 control=control_of(words[1]),
-                text=_joined(text),
+                text=text,
                 file=place.file or None,
                 line=place.line,
                 callers=callers,
@@ -99,43 +97,33 @@ def control_of(high: int) -> Control:
     )
 
 
-Text = Mapping[str, Any]
-"""An instruction as the disassembler gives it: `predicate`, `opcode` and `operands`, each a text."""
+_INSTRUCTION = re.compile(
+    r"(?:@(?P<guard>!?U?P[0-7T]) )?(?P<opcode>[A-Z][A-Z0-9a-z_]*)(?P<modifiers>(?:\.\w+)*)(?: +(?P<operands>.+))?"
+)
 
 
 def parse_instruction(
-    text: Text, uniform_zero: int = 63, base: int = 0, functions: Mapping[int, str] | None = None
-) -> tuple[Guard | None, str, tuple[Operand, ...]]:
-    """Guard, opcode with its modifiers, and operands. base: where the code begins in what was disassembled. ValueError
-    with the text that is not understood."""
-    opcode = str(text["opcode"])
-    operands = [parse_operand(part, uniform_zero) for part in split_operands(str(text.get("operands", "")))]
-    first, *modifiers = opcode.split(".")
-    if first in LABELLED or (first == "WARPSYNC" and "COLLECTIVE" in modifiers):
-        last = operands[-1] if operands else None
-        if last is not None and last.kind == "imm" and isinstance(last.value, int):
+    text: str, uniform_zero: int = 63, base: int = 0, functions: Mapping[int, str] | None = None
+) -> tuple[Guard | None, str, tuple[str, ...], tuple[Operand, ...]]:
+    """Guard, opcode, modifiers and operands of an instruction's text. ValueError with what is not understood.
+
+    base: where the code begins in what was disassembled. functions: their symbols by address.
+    """
+    match = _INSTRUCTION.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    opcode, modifiers = match["opcode"], tuple(match["modifiers"].split(".")[1:])
+    operands = [parse_operand(part, uniform_zero) for part in split_operands(match["operands"] or "")]
+    if operands and (opcode in LABELLED or (opcode == "WARPSYNC" and "COLLECTIVE" in modifiers)):
+        last = operands[-1]
+        if last.kind == "imm" and isinstance(last.value, int):
             target = last.value - (0 if "ABS" in modifiers else base)
             operands[-1] = Operand("label", last.text, target=target, symbol=(functions or {}).get(target, ""))
-    return _guard(str(text.get("predicate", "")), uniform_zero), opcode, tuple(operands)
+    guard = match["guard"] and Guard(parse_operand(match["guard"].lstrip("!"), uniform_zero), match["guard"][0] == "!")
+    return guard or None, opcode, modifiers, tuple(operands)
 
 
-def _guard(text: str, uniform_zero: int) -> Guard | None:
-    """The guard of `@!P0`."""
-    if not text:
-        return None
-    predicate = parse_operand(text.removeprefix("@").removeprefix("!"), uniform_zero)
-    if predicate.kind not in ("P", "UP") or not text.startswith("@"):
-        raise ValueError(text)
-    return Guard(predicate, negated=text.startswith("@!"))
-
-
-def _joined(text: Text) -> str:
-    """The text of an instruction in the disassembler's own form."""
-    operands = ", ".join(split_operands(str(text.get("operands", ""))))
-    return " ".join(filter(None, (str(text.get("predicate", "")), str(text["opcode"]), operands)))
-
-
-def _texts(cubin: Cubin, name: str) -> tuple[Sequence[Text], int]:
+def _texts(cubin: Cubin, name: str) -> tuple[Sequence[str], int]:
     """The texts of a kernel's instructions, and where it began in what was disassembled.
 
     All kernels are disassembled at once, since a call takes half a second whatever it is given; if one of them cannot
@@ -161,20 +149,19 @@ def _starts(cubin: Cubin) -> dict[str, int]:
 
 
 @lru_cache(16)
-def _all_texts(cubin: Cubin) -> Sequence[Text]:
+def _all_texts(cubin: Cubin) -> Sequence[str]:
     return _decoded(b"".join(image.words.tobytes() for image in cubin.kernels.values()), cubin.arch)
 
 
-def _decoded(words: bytes, arch: int) -> Sequence[Text]:
+_LINE = re.compile(r"/\*([0-9a-f]+)\*/ +(.*?) *;")
+
+
+def _decoded(words: bytes, arch: int) -> Sequence[str]:
     """The texts of instructions."""
-    try:
-        _, functions = json.loads(disassemble(words, arch))
-        found = [text for function in functions for text in function["sass-instructions"]]
-        if len(found) * 16 != len(words) or not all(isinstance(text["opcode"], str) for text in found):
-            raise ValueError
-    except (ValueError, TypeError, KeyError):
-        raise ConfigError("the output of nvdisasm is not understood: install another one") from None
-    return found
+    found = _LINE.findall(disassemble(words, arch))
+    if [int(address, 16) for address, _ in found] != list(range(0, len(words), 16)):
+        raise ConfigError("the output of nvdisasm is not understood: install another release of it")
+    return [re.sub(r" \(\*.*?\*\)", "", text) for _, text in found]
 
 
 @lru_cache(16)

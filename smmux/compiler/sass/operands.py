@@ -1,6 +1,6 @@
 """Operands of an instruction, read from the disassembler's text.
 
->>> parse_operand("-|R4|.reuse").absolute, parse_operand("desc[UR36][R2.64+0x28]").offset, parse_operand("+INF ").value
+>>> parse_operand("-|R4|.reuse").absolute, parse_operand("desc[UR36][R2.64+0x28]").offset, parse_operand("+INF").value
 (True, 40, inf)
 """
 
@@ -38,14 +38,14 @@ _LAST = {"R": 255, "UR": 255, "P": 7, "UP": 7, "B": 15, "SB": 5}
 
 
 def split_operands(text: str) -> list[str]:
-    """The operands of a comma-separated text; commas in braces do not count."""
-    return [part.strip() for part in re.findall(r"(?:\{[^}]*\}|[^,{])+", text)]
+    """The operands of a text; commas in braces do not count. Between two of them there may be a space alone, as in
+    `BRX R2 -0x5a0`, and one may have a space within, as `c[0x0] [0x170]`."""
+    return re.findall(r"(?:\{[^}]*\}|[^,{\s])+", text.replace("] [", "]["))
 
 
 @lru_cache(1 << 16)
 def parse_operand(text: str, uniform_zero: int = 63) -> Operand:
     """An operand from its text; ValueError if it is not understood. uniform_zero: the number of URZ."""
-    text = text.strip()
     if (number := _immediate(text)) is not None:
         return Operand("imm", text, value=number)
     if text in ("PR", "UPR"):
@@ -86,9 +86,9 @@ def _core(text: str, suffixed: str, uniform_zero: int) -> Operand:
         kind: Kind = match["kind"] if match["kind"] != "gsb" else "SB"
         return Operand(kind, text, number=_number(kind, match["number"], uniform_zero, text))
     if match := _CONSTANT.fullmatch(text):
-        if match["bank"] is None:
-            raise ValueError(text)
-        place = _place(match["place"], uniform_zero)
+        place = _place(match["place"] or match["far"], uniform_zero)
+        if handle := match["handle"]:
+            return replace(place, kind="cx", descriptor=_number("UR", handle, uniform_zero, text))
         bank = int(match["bank"], 16)
         return replace(place, kind="const", bank=bank, register=place.base, base=None)
     if match := _ADDRESS.fullmatch(text):

@@ -100,23 +100,22 @@ def assemble(ptx: str, arch: str, options: Sequence[str] = (), name: str = "<ptx
     return result
 
 
-def disassemble(words: bytes, arch: int) -> bytes:
-    """nvdisasm's JSON of instructions, which lie behind one another from address 0 on."""
+def disassemble(words: bytes, arch: int) -> str:
+    """nvdisasm's text of instructions, which lie behind one another from address 0 on."""
     tool = find_tool("nvdisasm")
-    key = cache.key_of("nvdisasm", words, arch, _identity(tool))
+    target = f"SM{arch}a" if arch >= 90 else f"SM{arch}"  # with the instructions of that chip alone
+    key = cache.key_of("nvdisasm", words, "-b", target, _identity(tool))
     if (known := cache.fetch(key)) is not None:
-        return known
+        return known.decode(errors="replace")
     with tempfile.TemporaryDirectory(prefix="smmux-") as folder:
         path = Path(folder, "code.bin")
         path.write_bytes(words)
-        target = f"SM{arch}a" if arch >= 90 else f"SM{arch}"  # with the instructions of that chip alone
-        done = _call([str(tool), "-json", "-b", target, str(path)])
+        done = _call([str(tool), "-b", target, str(path)])
     if done.returncode:
         message = _one_line(done.stderr or done.stdout).replace(str(path), "")
         raise ConfigError(f"nvdisasm does not understand this code of sm_{arch}: {message}")
-    result = done.stdout.encode()
-    cache.keep(key, result)
-    return result
+    cache.keep(key, done.stdout.encode())
+    return done.stdout
 
 
 def extract(path: Path, arch: str) -> list[bytes]:
