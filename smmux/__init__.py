@@ -46,6 +46,7 @@ from smmux.errors import (  # noqa: E402
 
 if TYPE_CHECKING:
     from smmux.advice import advise
+    from smmux.compiler.sass.module import load
     from smmux.gpus import Gpu
     from smmux.language.hints import overlap
     from smmux.language.textures import texture
@@ -143,6 +144,7 @@ __all__ = [
     "int32",
     "int64",
     "intp",
+    "load",
     "models",
     "multiplex",
     "narrow",
@@ -179,6 +181,7 @@ _MEMBERS = {
     "advise": "smmux.advice",
     "Result": "smmux.results.result",
     "from_dtype": "smmux.language.types",
+    "load": "smmux.compiler.sass.module",
     "narrow": "smmux.running.narrowing",
     "overlap": "smmux.language.hints",
     "texture": "smmux.language.textures",

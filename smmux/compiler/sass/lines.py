@@ -106,8 +106,9 @@ class _Program:
             folders.append(folder)
         self.files = [""]
         while name := self.text():
-            folder, _, _ = self.leb(), self.leb(), self.leb()
-            self.files.append(posixpath.join(folders[folder], name) if folder < len(folders) else name)
+            place, _, _ = self.leb(), self.leb(), self.leb()
+            whole = place < len(folders) and not name.startswith("<")  # `<text>` lies in no folder
+            self.files.append(posixpath.normpath(posixpath.join(folders[place], name)) if whole else name)
 
     def run(self, end: int) -> None:
         """Run the operations up to an offset."""

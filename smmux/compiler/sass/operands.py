@@ -83,7 +83,7 @@ def _immediate(text: str) -> int | float | None:
 def _core(text: str, suffixed: str, uniform_zero: int) -> Operand:
     """An operand without signs and suffixes."""
     if match := _REGISTER.fullmatch(text):
-        kind: Kind = match["kind"] if match["kind"] != "gsb" else "SB"
+        kind: Kind = match["kind"] if match["kind"] != "gsb" else "SB"  # type: ignore[assignment]
         return Operand(kind, text, number=_number(kind, match["number"], uniform_zero, text))
     if match := _CONSTANT.fullmatch(text):
         place = _place(match["place"] or match["far"], uniform_zero)
@@ -93,11 +93,13 @@ def _core(text: str, suffixed: str, uniform_zero: int) -> Operand:
         return replace(place, kind="const", bank=bank, register=place.base, base=None)
     if match := _ADDRESS.fullmatch(text):
         place = _place(match["place"], uniform_zero)
-        descriptor = match["descriptor"]
-        return replace(place, descriptor=descriptor and _number("UR", descriptor, uniform_zero, text))
+        if descriptor := match["descriptor"]:
+            return replace(place, descriptor=_number("UR", descriptor, uniform_zero, text))
+        return place
     if match := _DESCRIPTOR.fullmatch(text):
         offset = int((match["offset"] or "+0")[1:], 16)
-        return Operand(match["kind"], text, _number("UR", match["number"], uniform_zero, text), offset=offset)
+        family: Kind = match["kind"]  # type: ignore[assignment]
+        return Operand(family, text, _number("UR", match["number"], uniform_zero, text), offset=offset)
     raise ValueError(suffixed)
 
 

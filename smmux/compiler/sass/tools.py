@@ -18,7 +18,7 @@ from pathlib import Path
 from smmux.compiler.sass import cache
 from smmux.errors import CompileError, ConfigError
 
-__all__ = ["assemble", "compile_cuda", "disassemble", "extract", "find_tool"]
+__all__ = ["assemble", "compile_cuda", "disassemble", "environment_folders", "extract", "find_tool"]
 
 INSTALL = "pip install 'smmux[cuda]'"
 PURPOSE = {
@@ -35,7 +35,7 @@ ENVIRONMENT = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH",
 
 def find_tool(name: str) -> Path:
     """The path of a tool; ConfigError, with the command that installs it, if there is none."""
-    folders = [*_environment_folders()]
+    folders = [*environment_folders()]
     folders += [Path(home) / "bin" for key in ("CUDA_HOME", "CUDA_PATH") if (home := os.environ.get(key))]
     for folder in folders:
         if found := shutil.which(name, path=str(folder)):
@@ -47,7 +47,7 @@ def find_tool(name: str) -> Path:
     )
 
 
-def _environment_folders() -> list[Path]:
+def environment_folders() -> list[Path]:
     """Where packages of the vendor put their programs, the newest release first."""
     spec = importlib.util.find_spec("nvidia")
     roots = [Path(root) for root in (spec.submodule_search_locations or () if spec else ())]

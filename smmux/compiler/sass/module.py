@@ -1,0 +1,250 @@
+"""Compiled GPU code as a module with kernels: loaded from CUDA C++, PTX, cubins, fatbins and executables.
+
+>>> module = load("kernels.cu", arch="sm_90")  # doctest: +SKIP
+>>> module["saxpy"].registers, module["saxpy"].instructions[0].opcode  # doctest: +SKIP
+(10, 'LDC')
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+from smmux.compiler.sass import tools
+from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, read_cubin
+from smmux.compiler.sass.elf import MACHINE
+from smmux.compiler.sass.instruction import Instruction
+from smmux.compiler.sass.listing import read_kernel
+from smmux.compiler.sass.names import demangle, plain_name
+from smmux.compiler.sass.pages import listing
+from smmux.errors import ConfigError, did_you_mean
+
+__all__ = ["CompiledKernel", "Module", "load", "module_of"]
+
+LANGUAGES = ("cuda", "ptx")
+FATBIN, ELF, ARCHIVE = b"\x50\xed\x55\xba", b"\x7fELF", b"!<arch>\n"
+MOST_BYTES = 1 << 31
+"""Bytes of a file that is read whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledKernel:
+    """A kernel of compiled GPU code.
+
+    name: as in the source. mangled: the linker's. signature: with types, where a tool knows them. image: what the
+    driver would load. cubin: its module's. sources: texts that no file has, by the name that lines give them.
+    """
+
+    name: str
+    mangled: str
+    signature: str
+    image: KernelImage = field(repr=False)
+    cubin: Cubin = field(repr=False)
+    sources: Mapping[str, str] = field(repr=False, default_factory=dict)
+
+    @property
+    def arch(self) -> str:
+        """The architecture, as `sm_90`."""
+        return f"sm_{self.cubin.arch}"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Ordinal, offset and bytes of each parameter."""
+        return self.image.parameters
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread."""
+        return self.image.registers
+
+    @property
+    def shared_bytes(self) -> int:
+        """Static shared memory of a block, with what the architecture reserves in front of it."""
+        return self.image.shared_bytes
+
+    @cached_property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """The instructions, with the functions that the kernel calls; instruction i lies at address 16 i.
+
+        Raises ConfigError where the disassembler is missing, or does not understand the code.
+        """
+        return read_kernel(self.cubin, self.mangled)
+
+    def listing(self) -> str:
+        """The instructions as text, under the lines of source that they come from."""
+        return listing(self.instructions, self.summary, self.sources)
+
+    @property
+    def summary(self) -> str:
+        """One line: name, architecture, registers, shared memory, parameters."""
+        sizes = ", ".join(str(parameter.size) for parameter in self.parameters)
+        return (
+            f"{self.signature} for {self.arch}: {self.registers} registers, "
+            f"{self.shared_bytes} bytes of shared memory, {self.image.frame_bytes} bytes of stack, parameters of {sizes or 'no'} bytes"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.summary}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """Kernels that were loaded together, in `kernels` by their mangled names.
+
+    `module["saxpy"]` is one of them, by its name in the source if only one has it, or by its mangled name, or by its
+    name with types or arguments of the template. Iterating gives all of them.
+    """
+
+    name: str
+    cubins: tuple[Cubin, ...] = field(repr=False)
+    kernels: Mapping[str, CompiledKernel] = field(repr=False)
+
+    @property
+    def arch(self) -> str:
+        """The architecture, as `sm_90`."""
+        return f"sm_{self.cubins[0].arch}"
+
+    def __getitem__(self, name: str) -> CompiledKernel:
+        if name in self.kernels:
+            return self.kernels[name]
+        found = [kernel for kernel in self.kernels.values() if name in _names(kernel)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ConfigError(
+                f"{self.name} has {len(found)} kernels {name!r}: " + ", ".join(_short(k.signature) for k in found)
+            )
+        known = dict.fromkeys([kernel.name for kernel in self.kernels.values()])
+        raise ConfigError(
+            f"{self.name} has no kernel {name!r}; it has {', '.join(known) or 'none'}{did_you_mean(name, known)}"
+        )
+
+    def __iter__(self) -> Iterator[CompiledKernel]:
+        return iter(self.kernels.values())
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.name}, {self.arch}: {len(self)} kernel{'s' * (len(self) != 1)}"]
+        lines += [f"  {' '.join(row)}" for row in self._rows()]
+        return "\n".join(lines)
+
+    def _rows(self) -> list[list[str]]:
+        """The table of kernels, each column as wide as its longest text."""
+        rows = [
+            [
+                kernel.signature,
+                f"{kernel.registers} registers",
+                f"{kernel.shared_bytes} B shared",
+                f"{len(kernel.image.words)} instructions",
+                f"parameters: {', '.join(f'{p.size} B' for p in kernel.parameters) or 'none'}",
+            ]
+            for kernel in self
+        ]
+        widths = [min(max(map(len, column)), 60) for column in zip(*rows, strict=True)]
+        return [[text.ljust(width) for text, width in zip(row, widths, strict=True)] for row in rows]
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in ("kernel", "registers", "shared", "code", "parameters"))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(text.strip())}</td>" for text in row) + "</tr>" for row in self._rows()
+        )
+        caption = html.escape(f"{self.name}, {self.arch}")
+        return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table>"
+
+
+def load(
+    source: str | os.PathLike[str] | bytes,
+    arch: str = "sm_90",
+    options: Sequence[str] = (),
+    language: str | None = None,
+) -> Module:
+    """Kernels of compiled GPU code.
+
+    source: a file of CUDA C++ (`.cu`), PTX, a cubin, a fatbin, an object or an executable that holds GPU code; bytes
+    of a cubin; or a text of CUDA C++ or PTX. arch: the architecture to compile for, or to take out of a file that has
+    several; a cubin has its own. options: further ones for nvcc or ptxas, such as `["--use_fast_math"]`. language:
+    "cuda" or "ptx", for a text that does not show it.
+
+    Raises CompileError with the compiler's messages, ConfigError for a missing tool, with the command that installs
+    it, and for a file that is damaged or has no code for the architecture.
+    """
+    arch = _arch(arch)
+    if language is not None and language not in LANGUAGES:
+        raise ConfigError(f"language={language!r} is neither 'cuda' nor 'ptx'")
+    if isinstance(source, bytes):
+        return module_of([source], "<bytes>")
+    if isinstance(source, str) and ("\n" in source or "{" in source or (language and not Path(source).is_file())):
+        return _from_text(source, arch, options, language or _language(source), "<text>")
+    path = Path(source)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ConfigError(f"{path} is too large")
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    if content.startswith(ELF) and int.from_bytes(content[18:20], "little") == MACHINE:
+        return module_of([content], path.name)
+    if content.startswith((ELF, FATBIN, ARCHIVE)):
+        return module_of(tools.extract(path, arch), path.name)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is neither GPU code nor the text of a program") from None
+    if (language or ("ptx" if path.suffix == ".ptx" else _language(text))) == "ptx":
+        return module_of([tools.assemble(text, arch, options, str(path))], path.name)
+    return module_of([tools.compile_cuda(path, arch, options)], path.name)
+
+
+def module_of(cubins: Sequence[bytes], name: str, sources: Mapping[str, str] | None = None) -> Module:
+    """The module of some cubins."""
+    read = tuple(read_cubin(data) for data in cubins)
+    kernels: dict[str, CompiledKernel] = {}
+    for cubin in read:
+        signatures = demangle(tuple(cubin.kernels))
+        for (mangled, image), signature in zip(cubin.kernels.items(), signatures, strict=True):
+            kernels[mangled] = CompiledKernel(plain_name(mangled), mangled, signature, image, cubin, sources or {})
+    return Module(name, read, MappingProxyType(kernels))
+
+
+def _from_text(text: str, arch: str, options: Sequence[str], language: str, name: str) -> Module:
+    """The module of a program given as text."""
+    if language == "ptx":
+        return module_of([tools.assemble(text, arch, options, name)], name)
+    return module_of([tools.compile_cuda(Path(name), arch, options, text)], name, {name: text})
+
+
+def _language(text: str) -> str:
+    """PTX begins with its version."""
+    return "ptx" if re.search(r"^\s*\.version\s+\d", text, re.MULTILINE) else "cuda"
+
+
+def _arch(arch: str) -> str:
+    """The name of an architecture, checked."""
+    if not re.fullmatch(r"sm_\d{2,3}[af]?", str(arch)):
+        raise ConfigError(f"arch={arch!r} is no architecture such as 'sm_90'")
+    return arch
+
+
+def _names(kernel: CompiledKernel) -> Counter[str]:
+    """Names under which a kernel is found."""
+    return Counter([kernel.name, kernel.signature, _short(kernel.signature)])
+
+
+def _short(signature: str) -> str:
+    """A signature without the result and the parameters: `matmul<16>`."""
+    depth, end = 0, len(signature)
+    for index in range(len(signature) - 1, -1, -1):  # the parameters are the last parentheses
+        depth += {")": 1, "(": -1}.get(signature[index], 0)
+        if signature[index] == "(" and not depth:
+            end = index
+            break
+    return signature[:end].removeprefix("void ")
