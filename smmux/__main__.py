@@ -7,6 +7,7 @@
     python -m smmux run FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
     python -m smmux advise FILE.py:KERNEL --grid 4 --block 32,2 --gpu GTX480-16K ARGUMENT ...
     python -m smmux preload FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
+    python -m smmux sass FILE.cu:KERNEL --arch sm_90   instructions of compiled GPU code
 
 An argument of `run`, `advise` and `preload` is a number, True, False, None, `dtype[shape]` (zeros), `dtype[shape]=FILL`
 with ones, arange, random or a number for FILL, or a file NAME.npy:
@@ -41,6 +42,7 @@ from smmux.results.report import counters_page
 from smmux.results.result import Result, counter_info, line_counters
 from smmux.running.launch_options import OPTIONS
 from smmux.shell.command_words import argument, dimensions, kernel_of, private
+from smmux.shell.sass import add_sass
 
 __all__ = ["main"]
 
@@ -59,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     )
     _add_preload(commands.add_parser("preload", help="tell which loads of a kernel are known before its launch"))
+    add_sass(commands.add_parser("sass", help="list the instructions of a kernel of compiled GPU code"))
     # argparse lets the kernel's arguments follow options only as words that it does not know.
     options, words = parser.parse_known_args(argv)
     if unknown := [word for word in words if "arguments" not in options or word.startswith("--")]:

@@ -87,7 +87,8 @@ class CompiledKernel:
         sizes = ", ".join(str(parameter.size) for parameter in self.parameters)
         return (
             f"{self.signature} for {self.arch}: {self.registers} registers, "
-            f"{self.shared_bytes} bytes of shared memory, {self.image.frame_bytes} bytes of stack, parameters of {sizes or 'no'} bytes"
+            f"{self.shared_bytes} bytes of shared memory, {self.image.frame_bytes} bytes of stack, "
+            f"parameters of {sizes or 'no'} bytes"
         )
 
     def __repr__(self) -> str:
