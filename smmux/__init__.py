@@ -47,6 +47,8 @@ from smmux.errors import (  # noqa: E402
 if TYPE_CHECKING:
     from smmux.advice import advise
     from smmux.compiler.sass.module import load
+    from smmux.compiler.sass.numba_code import from_numba
+    from smmux.compiler.sass.triton_code import from_triton
     from smmux.gpus import Gpu
     from smmux.language.hints import overlap
     from smmux.language.textures import texture
@@ -134,6 +136,8 @@ __all__ = [
     "float32",
     "float64",
     "from_dtype",
+    "from_numba",
+    "from_triton",
     "gpus",
     "i1",
     "i2",
@@ -181,6 +185,8 @@ _MEMBERS = {
     "advise": "smmux.advice",
     "Result": "smmux.results.result",
     "from_dtype": "smmux.language.types",
+    "from_numba": "smmux.compiler.sass.numba_code",
+    "from_triton": "smmux.compiler.sass.triton_code",
     "load": "smmux.compiler.sass.module",
     "narrow": "smmux.running.narrowing",
     "overlap": "smmux.language.hints",

@@ -40,6 +40,7 @@ class CompiledKernel:
 
     name: as in the source. mangled: the linker's. signature: with types, where a tool knows them. image: what the
     driver would load. cubin: its module's. sources: texts that no file has, by the name that lines give them.
+    dynamic_shared: bytes of dynamic shared memory that a launch must have, where the compiler says so, as Triton does.
     """
 
     name: str
@@ -48,6 +49,7 @@ class CompiledKernel:
     image: KernelImage = field(repr=False)
     cubin: Cubin = field(repr=False)
     sources: Mapping[str, str] = field(repr=False, default_factory=dict)
+    dynamic_shared: int = 0
 
     @property
     def arch(self) -> str:

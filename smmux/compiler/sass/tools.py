@@ -119,20 +119,21 @@ def disassemble(words: bytes, arch: int) -> str:
 
 
 def extract(path: Path, arch: str) -> list[bytes]:
-    """The cubins of an architecture in a fatbin, an object or an executable."""
+    """The cubins of an architecture in a fatbin, an object or an executable; if it has none, its PTX assembled for that
+    architecture, as a driver does."""
     tool = find_tool("cuobjdump")
     with tempfile.TemporaryDirectory(prefix="smmux-") as folder:
-        done = subprocess.run(
-            [str(tool), "-arch", arch, "-xelf", "all", str(path.resolve())],
-            cwd=folder, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
-        )  # fmt: skip
-        found = [made.read_bytes() for made in sorted(Path(folder).glob("*.cubin"))]
-    if not found:
-        listed = _call([str(tool), "-lelf", str(path.resolve())]).stdout
-        there = sorted(set(re.findall(r"\bsm_\d+\w?\b", listed)))
-        others = f"; it has some of {', '.join(there)}" if there else _one_line(f" {done.stderr}")
-        raise ConfigError(f"{path} has no GPU code of {arch}{others}")
-    return found
+        done = _call([str(tool), "-arch", arch, "-xelf", "all", str(path.resolve())], folder)
+        if found := [made.read_bytes() for made in sorted(Path(folder).glob("*.cubin"))]:
+            return found
+        _call([str(tool), "-xptx", "all", str(path.resolve())], folder)
+        texts = [made.read_text(errors="replace") for made in sorted(Path(folder).glob("*.ptx"))]
+    listed = _call([str(tool), "-lelf", str(path.resolve())]).stdout
+    there = ", ".join(sorted(set(re.findall(r"\bsm_\d+[a-z]?\b", listed))))
+    if not texts:
+        others = f"it has some of {there}" if there else _one_line(done.stderr) or "it has none at all"
+        raise ConfigError(f"{path} has no GPU code of {arch}: {others}")
+    return [assemble(text, arch, name=f"{path}, PTX {number}") for number, text in enumerate(texts, 1)]
 
 
 def _host_compiler(options: Sequence[str]) -> Path:
@@ -156,10 +157,12 @@ def _identity(tool: Path) -> tuple[str, int, int]:
     return (str(tool.resolve()), stat.st_size, stat.st_mtime_ns)
 
 
-def _call(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a tool."""
+def _call(command: Sequence[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a tool, in a folder if one is given."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False)
+        return subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False
+        )
     except subprocess.TimeoutExpired:
         raise ConfigError(f"{Path(command[0]).name} has not ended after {PATIENCE:.0f} s") from None
     except OSError as error:

@@ -1,0 +1,103 @@
+"""Kernels as Numba compiles them: a Python function to PTX by Numba, to GPU code by ptxas."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from smmux.compiler.sass import tools
+from smmux.compiler.sass.module import CompiledKernel, module_of
+from smmux.errors import CompileError, ConfigError
+
+__all__ = ["from_numba"]
+
+
+def from_numba(
+    function: Callable[..., Any],
+    signature: Any,
+    arch: str = "sm_90",
+    *,
+    fastmath: bool = False,
+    max_registers: int | None = None,
+) -> CompiledKernel:
+    """A kernel that Numba compiles, without a card; its instructions keep the lines of the Python file.
+
+    function: a Python function in the language of `numba.cuda`, or one decorated by it. signature: Numba's, such as
+    `"void(float32[:], int32)"` or a tuple of types. arch: as `sm_90`. max_registers: of a thread.
+
+    Raises CompileError where Numba refuses the function, and ConfigError where Numba, its NVVM or ptxas is missing.
+    """
+    match = re.fullmatch(r"sm_(\d+)(\d)[af]?", arch)
+    if match is None:
+        raise ConfigError(f"arch={arch!r} is no architecture such as 'sm_90'")
+    try:
+        cuda = importlib.import_module("numba.cuda")
+    except ImportError:
+        raise ConfigError("Numba is not installed: pip install numba") from None
+    plain = getattr(function, "py_func", function)
+    tools.find_tool("ptxas")  # before Numba's own compilation
+    with _nvvm():
+        text = _ptx(cuda, plain, signature, (int(match[1]), int(match[2])), fastmath)
+    options = [] if max_registers is None else [f"-maxrregcount={max_registers}"]
+    name = f"{plain.__module__}.{plain.__qualname__}"
+    module = module_of([tools.assemble(text, arch, options, name)], name)
+    types = str(signature).removeprefix("void")
+    return replace(next(iter(module)), name=plain.__name__, signature=f"{plain.__name__}{types}")
+
+
+def _ptx(cuda: Any, function: Callable[..., Any], signature: Any, capability: tuple[int, int], fastmath: bool) -> str:
+    """Numba's PTX, for the newest architecture that it knows up to the one asked for."""
+    known = [cc for cc in _capabilities() if cc <= capability] or [capability]
+    try:
+        text, _ = cuda.compile_ptx(function, signature, cc=max(known), fastmath=fastmath, lineinfo=True)
+    except Exception as error:
+        if isinstance(error, (MemoryError, RecursionError)):
+            raise
+        code = function.__code__
+        message = " ".join(str(error).split())
+        raise CompileError(f"Numba: {message}", code.co_filename, code.co_firstlineno) from error
+    return str(text)
+
+
+def _capabilities() -> tuple[tuple[int, int], ...]:
+    """The architectures that Numba's NVVM compiles for; none if it does not say."""
+    try:
+        nvvm = importlib.import_module("numba.cuda.cudadrv.nvvm")
+        return tuple(nvvm.get_supported_ccs())
+    except Exception:
+        return ()
+
+
+@contextmanager
+def _nvvm() -> Iterator[None]:
+    """Let Numba find the NVVM of the Python environment, where CUDA_HOME names no other one.
+
+    Numba looks for it in the folders of a toolkit as NVIDIA's installer lays them, the package has others: links to its
+    files lie in such folders here, for as long as Numba loads them.
+    """
+    library = next((found for folder in tools.environment_folders() for found in _libraries(folder.parent)), None)
+    if os.environ.get("CUDA_HOME") or library is None:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="smmux-") as folder:
+        home = Path(folder, "nvvm")
+        (home / "lib64").mkdir(parents=True)
+        (home / "lib64" / library.name).symlink_to(library)
+        (home / "libdevice").symlink_to(library.parent.parent / "nvvm" / "libdevice")
+        os.environ["CUDA_HOME"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["CUDA_HOME"]
+
+
+def _libraries(root: Path) -> Iterator[Path]:
+    """NVVM in a package's folder."""
+    yield from sorted(root.glob("lib/libnvvm.so*"))
