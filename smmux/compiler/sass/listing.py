@@ -74,7 +74,7 @@ def _instructions(cubin: Cubin, name: str) -> tuple[Instruction, ...]:
                 modifiers=modifiers,
                 operands=operands,
                 control=control_of(words[1]),
-                text=text,
+                text=_as_of_the_kernel(text, operands),
                 file=place.file or None,
                 line=place.line,
                 callers=callers,
@@ -118,9 +118,16 @@ def parse_instruction(
         last = operands[-1]
         if last.kind == "imm" and isinstance(last.value, int):
             target = last.value - (0 if "ABS" in modifiers else base)
-            operands[-1] = Operand("label", last.text, target=target, symbol=(functions or {}).get(target, ""))
+            operands[-1] = Operand("label", hex(target), target=target, symbol=(functions or {}).get(target, ""))
     guard = match["guard"] and Guard(parse_operand(match["guard"].lstrip("!"), uniform_zero), match["guard"][0] == "!")
     return guard or None, opcode, modifiers, tuple(operands)
+
+
+def _as_of_the_kernel(text: str, operands: tuple[Operand, ...]) -> str:
+    """The text with the label, which comes last, as an address of the kernel."""
+    if not operands or operands[-1].kind != "label":
+        return text
+    return re.sub(r"-?0x[0-9a-f]+$", operands[-1].text, text)
 
 
 def _texts(cubin: Cubin, name: str) -> tuple[Sequence[str], int]:

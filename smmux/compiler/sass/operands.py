@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _SPECIAL = re.compile(
     r"SR_?[A-Z0-9a-z_.]+|(?:ARRAY_)?(?:1D|2D|3D|CUBE)(?:\.\w+)?|2D_MS|1D_BUFFER|[PNZ]{8}|"
     r"ATEXITED_PC|MACTIVE|MEXITED|MATEXIT|MKILL|OPT_STACK|API_CALL_DEPTH|THREAD_STATE_ENUM\.\d|TRAP_RETURN_PC(?:\.\w+)?|"
-    r"TRAP_RETURN_MASK|ATEXIT_PC(?:\.\w+)?|PQUAD_MACTIVE"
+    r"TRAP_RETURN_MASK|Rpc(?:\.\w+)?|ATEXIT_PC(?:\.\w+)?|PQUAD_MACTIVE"
 )
 _WORDS = {"INF": math.inf, "QNAN": math.nan, "SNAN": math.nan, "NAN": math.nan}
 _LAST = {"R": 255, "UR": 255, "P": 7, "UP": 7, "B": 15, "SB": 5}

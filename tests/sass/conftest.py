@@ -1,0 +1,51 @@
+"""Compiled code for the tests: our own kernels, compiled once for each architecture. Without the vendor's tools the
+tests that need them are skipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from smmux.compiler.sass import tools
+from smmux.compiler.sass.module import Module, load
+from smmux.errors import ConfigError
+
+KERNELS = Path(__file__).parent / "kernels"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    before = os.environ.get("SMMUX_CACHE")
+    os.environ["SMMUX_CACHE"] = str(tmp_path_factory.mktemp("code"))
+    yield
+    if before is None:
+        del os.environ["SMMUX_CACHE"]
+    else:
+        os.environ["SMMUX_CACHE"] = before
+
+
+def needed(*names: str) -> None:
+    """Skip the test where a tool is missing, with what would install it."""
+    try:
+        for name in names:
+            tools.find_tool(name)
+    except ConfigError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Module]:
+    """All kernels of the folder in one module, by architecture and options."""
+    source = tmp_path_factory.mktemp("all") / "all.cu"
+    source.write_text("".join(f'#include "{path}"\n' for path in sorted(KERNELS.glob("*.cu"))))
+
+    @lru_cache
+    def build(arch: str, *options: str) -> Module:
+        needed("nvcc", "nvdisasm")
+        return load(source, arch, options)
+
+    return build
