@@ -131,7 +131,12 @@ class _Reader:
 
     def __init__(self, elf: Elf) -> None:
         self.elf = elf
-        self.info = info.read_attributes(self.data(".nv.info"))
+        module = info.read_attributes(self.data(".nv.info"))
+        keys = (info.REGCOUNT, info.FRAME_SIZE, info.MIN_STACK_SIZE, info.MAX_STACK_SIZE)
+        self.of_functions = {key: dict(info.by_symbol(module, key)) for key in keys}
+        self.by_section: dict[int, list[Symbol]] = {}
+        for symbol in elf.symbols:
+            self.by_section.setdefault(symbol.section, []).append(symbol)
         self.global_base = self._global_base()
         self.relocated = tuple(self._relocations())
 
@@ -257,7 +262,7 @@ class _Reader:
 
     def _of(self, symbol: Symbol, key: int) -> int:
         """A function's value of an attribute of the whole module."""
-        return dict(info.by_symbol(self.info, key)).get(symbol.index, 0)
+        return self.of_functions[key].get(symbol.index, 0)
 
     def _externs(self, own: info.Attributes) -> dict[int, str]:
         """The routines outside that a kernel calls, by their slot in constant bank 4."""
@@ -269,8 +274,8 @@ class _Reader:
     def _functions(self, text: Section) -> dict[str, tuple[int, int]]:
         """The functions of a section of code."""
         found = {}
-        for symbol in self.elf.symbols:
-            if symbol.kind == FUNCTION and symbol.section == text.index:
+        for symbol in self.by_section[text.index]:
+            if symbol.kind == FUNCTION:
                 if symbol.value % 16 or symbol.value + symbol.size > text.size:
                     damaged(f"function {symbol.name!r} lies beyond its section")
                 found[symbol.name] = (symbol.value, symbol.size)

@@ -15,6 +15,7 @@ from smmux.compiler.sass.instruction import Kind, Operand
 
 __all__ = ["parse_operand", "split_operands"]
 
+_OPERAND = re.compile(r"(?:\{[^}]*\}|[^,{\s])+")
 _SUFFIXES = r"(?:\.[A-Za-z0-9_]+)*"
 _HEX = r"-?0x[0-9a-fA-F]+"
 _DECORATED = re.compile(
@@ -40,7 +41,7 @@ _LAST = {"R": 255, "UR": 255, "P": 7, "UP": 7, "B": 15, "SB": 5}
 def split_operands(text: str) -> list[str]:
     """The operands of a text; commas in braces do not count. Between two of them there may be a space alone, as in
     `BRX R2 -0x5a0`, and one may have a space within, as `c[0x0] [0x170]`."""
-    return re.findall(r"(?:\{[^}]*\}|[^,{\s])+", text.replace("] [", "]["))
+    return _OPERAND.findall(text.replace("] [", "]["))
 
 
 @lru_cache(1 << 16)

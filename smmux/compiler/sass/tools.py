@@ -127,13 +127,21 @@ def extract(path: Path, arch: str) -> list[bytes]:
         if found := [made.read_bytes() for made in sorted(Path(folder).glob("*.cubin"))]:
             return found
         _call([str(tool), "-xptx", "all", str(path.resolve())], folder)
-        texts = [made.read_text(errors="replace") for made in sorted(Path(folder).glob("*.ptx"))]
+        texts = _usable([made.read_text(errors="replace") for made in sorted(Path(folder).glob("*.ptx"))], arch)
     listed = _call([str(tool), "-lelf", str(path.resolve())]).stdout
     there = ", ".join(sorted(set(re.findall(r"\bsm_\d+[a-z]?\b", listed))))
     if not texts:
         others = f"it has some of {there}" if there else _one_line(done.stderr) or "it has none at all"
         raise ConfigError(f"{path} has no GPU code of {arch}: {others}")
     return [assemble(text, arch, name=f"{path}, PTX {number}") for number, text in enumerate(texts, 1)]
+
+
+def _usable(texts: Sequence[str], arch: str) -> list[str]:
+    """Of several texts of PTX, those for the newest architecture up to this one."""
+    targets = [int(match[1]) if (match := re.search(r"^\.target\s+sm_(\d+)", text, re.M)) else 0 for text in texts]
+    own = int(re.sub(r"\D", "", arch))
+    newest = max((target for target in targets if target <= own), default=None)
+    return [text for text, target in zip(texts, targets, strict=True) if target == newest]
 
 
 def _host_compiler(options: Sequence[str]) -> Path:

@@ -1,0 +1,61 @@
+"""Kernels as Numba and Triton compile them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+import smmux
+from tests.sass.conftest import needed
+
+numba = pytest.importorskip("numba")
+
+
+def wave(n, a, x, y):  # type: ignore[no-untyped-def]
+    i = numba.cuda.grid(1)
+    if i < n:
+        y[i] = a * math.sin(x[i]) + y[i]
+
+
+SIGNATURE = "void(int32, float32, float32[:], float32[:])"
+
+
+def test_numba_keeps_the_lines_of_python() -> None:
+    needed("ptxas", "nvdisasm")
+    pytest.importorskip("numba.cuda")
+    kernel = smmux.from_numba(wave, SIGNATURE, "sm_80")
+    assert (kernel.name, kernel.arch) == ("wave", "sm_80")
+    assert kernel.signature.startswith("wave(int32")
+    sizes = [parameter.size for parameter in kernel.parameters]
+    assert sizes == [4, 4, *[8] * 14]  # an array of one dimension is seven words of 64 bits
+    first = inspect.getsourcelines(wave)[1]
+    places = {(Path(one.file).name, one.line) for one in kernel.instructions if one.file}
+    assert {line for _, line in places} <= set(range(first, first + 5))
+    assert {name for name, _ in places} == {Path(__file__).name}
+    assert (Path(__file__).name, first + 3) in places
+
+
+def test_numba_refuses_by_file_and_line() -> None:
+    needed("ptxas")
+
+    def wrong(x):  # type: ignore[no-untyped-def]
+        x.nothing()
+
+    with pytest.raises(smmux.CompileError, match="nothing") as caught:
+        smmux.from_numba(wrong, "void(float32[:])")
+    assert (caught.value.filename, caught.value.lineno) == (__file__, inspect.getsourcelines(wrong)[1])
+    with pytest.raises(smmux.ConfigError, match="is no architecture"):
+        smmux.from_numba(wave, SIGNATURE, "90")
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "triton", None)
+    with pytest.raises(smmux.ConfigError, match="pip install triton"):
+        smmux.from_triton(wave, {})
+    monkeypatch.setitem(sys.modules, "numba.cuda", None)
+    with pytest.raises(smmux.ConfigError, match="pip install numba"):
+        smmux.from_numba(wave, SIGNATURE)
