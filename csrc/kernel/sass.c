@@ -70,6 +70,15 @@ static enum error predicates(struct decoder *dec, struct uop *u) {
     return e;
 }
 
+/* Let the instruction wait for all predicates, or all uniform ones. */
+static enum error await_all(struct decoder *dec, struct uop *u) {
+    const uint32_t first = u->aux >> SHIFT_UNIFORM & MASK_UNIFORM ? SASS_PREDS / 2 : 0;
+    enum error e = OK;
+    for (uint32_t i = 0; i < SASS_PREDS / 2 && !e; i++) e = await(dec, first + i);
+    u->needs |= NEED_PREDS;
+    return e;
+}
+
 /* Decode registers as the row says. */
 static enum error operands(struct decoder *dec, const struct insn *in, const char *text,
                            struct uop *u) {
@@ -83,6 +92,7 @@ static enum error operands(struct decoder *dec, const struct insn *in, const cha
         case 'd': e = write(dec, in->d, count, u); break;
         case 'a': e = read(dec, in->a, count, &u->a); break;
         case 'b': e = read(dec, in->b, count, &u->b); break;
+        case 'p': e = await_all(dec, u); break;
         default: e = read(dec, in->c, count, &u->c); break;
         }
     }

@@ -11,11 +11,13 @@
 
 void sass_await(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t at) {
     struct warp *w = &sm->warps[warp];
-    const uint32_t numbers[2] = {sass_pred(u, SHIFT_PD0), sass_pred(u, SHIFT_PD1)};
-    for (uint32_t i = 0; i < 2; i++) {
-        if ((numbers[i] & 7) == 7) continue;
-        w->ready[sm->m->program->registers + numbers[i]] = at;
-        w->producer[sm->m->program->registers + numbers[i]] = WAIT_ALU;
+    uint32_t written = 1u << sass_pred(u, SHIFT_PD0) | 1u << sass_pred(u, SHIFT_PD1);
+    if (u->op == OP_SASS && u->sub == SASS_R2P)
+        written |= u->aux >> SHIFT_UNIFORM & MASK_UNIFORM ? 0x7f00u : 0x7fu;
+    for (written &= 0x7f7fu; written; written &= written - 1) {
+        const uint32_t id = sm->m->program->registers + bits_lowest(written);
+        w->ready[id] = at;
+        w->producer[id] = WAIT_ALU;
     }
 }
 

@@ -58,8 +58,10 @@ SASS_FN(IMAD) {
     }
 }
 
-/* 64 bits of the product and a pair; the carry is bit 64 of their sum. */
-SASS_FN(IMAD_WIDE) {
+/* 64 bits of the product and a pair; the carry is bit 64 of their sum. high: what a pair, or a
+ * single register, takes the high word of. */
+static inline void multiply(const struct uop *u, const struct lanes *w, uint32_t mask,
+                            uint32_t *low, uint32_t *high) {
     SASS_ROWS
     const bool is_unsigned = sass_mod(u, 9, 1);
     const struct sign a = sign_of(u, SASS_NEG_A, 0), b = sign_of(u, SASS_NEG_B, 0),
@@ -74,20 +76,38 @@ SASS_FN(IMAD_WIDE) {
         const uint64_t third = (((uint64_t)rc[lane + 32] << 32 | rc[lane]) ^ flip) + c.plus;
         const uint64_t part = product + third, sum = part + (carry >> lane & 1);
         over[lane] = (part < product) | (sum < part);
-        d[lane] = SASS_KEEP(d[lane], (uint32_t)sum);
-        d[lane + 32] = SASS_KEEP(d[lane + 32], (uint32_t)(sum >> 32));
+        if (low) low[lane] = SASS_KEEP(low[lane], (uint32_t)sum);
+        high[lane] = SASS_KEEP(high[lane], (uint32_t)(sum >> 32));
     }
     if (u->needs & NEED_PREDS) sass_write(u, w, SHIFT_PD0, sass_lanes(over), mask);
 }
 
-/* Any function of three bits: bit a << 2 | b << 1 | c of the table. */
-static inline uint32_t lut3(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
-    uint32_t result = 0;
-    for (uint32_t i = 0; i < 8; i++) {
-        const uint32_t term = (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-        result |= table >> i & 1 ? term : 0;
+SASS_FN(IMAD_WIDE) {
+    uint32_t *const d = destination_row(w, u->d);
+    multiply(u, w, mask, d, d + 32);
+}
+
+SASS_FN(IMAD_HI) { multiply(u, w, mask, NULL, destination_row(w, u->d)); }
+
+/* a << q, or the word above it, and b. As in IADD3, of what is negated ~x and 1 are added, of the
+ * shifted a as of b. */
+SASS_FN(LEA) {
+    SASS_ROWS
+    const struct sign a = sign_of(u, SASS_NEG_A, SASS_INV_A),
+                      b = sign_of(u, SASS_NEG_B, SASS_INV_B);
+    const uint32_t x = sass_mod(u, 9, 1), high = sass_mod(u, 10, 1), extends = sass_mod(u, 11, 1),
+                   carry = x ? sass_read(u, w, SHIFT_PS0) : 0, shift = u->q & 31u;
+    uint32_t over[32];
+    EACH_LANE {
+        const uint32_t sign = ra[lane] >> 31 ? ~0u : 0, above = extends ? sign : rc[lane];
+        const uint64_t shifted = ((uint64_t)above << 32 | ra[lane]) << shift;
+        const uint32_t term = (uint32_t)(high ? shifted >> 32 : shifted);
+        const uint64_t sum =
+            (uint64_t)(term ^ a.flip) + (rb[lane] ^ b.flip) + a.plus + b.plus + (carry >> lane & 1);
+        over[lane] = sum >> 32 != 0;
+        d[lane] = SASS_KEEP(d[lane], (uint32_t)sum);
     }
-    return result;
+    if (u->needs & NEED_PREDS) sass_write(u, w, SHIFT_PD0, sass_lanes(over), mask);
 }
 
 SASS_FN(LOP3) {
@@ -95,7 +115,7 @@ SASS_FN(LOP3) {
     const uint32_t table = u->q & 0xffu;
     uint32_t some[32];
     EACH_LANE {
-        const uint32_t value = lut3(ra[lane], rb[lane], rc[lane], table);
+        const uint32_t value = sass_lut3(ra[lane], rb[lane], rc[lane], table);
         some[lane] = value != 0;
         d[lane] = SASS_KEEP(d[lane], value);
     }

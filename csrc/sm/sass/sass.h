@@ -56,6 +56,16 @@ static inline uint32_t sass_lanes(const uint32_t flag[32]) {
     return bits;
 }
 
+/* Any function of three bits: bit a << 2 | b << 1 | c of the table. */
+static inline uint32_t sass_lut3(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
+    uint32_t result = 0;
+    for (uint32_t i = 0; i < 8; i++) {
+        const uint32_t term = (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+        result |= table >> i & 1 ? term : 0;
+    }
+    return result;
+}
+
 /* p and q of a comparison: op 0 and, 1 or, 2 xor with the predicate c; q takes its opposite. */
 static inline void sass_compare(const struct uop *u, const struct lanes *w, uint32_t holds,
                                 uint32_t op, uint32_t mask) {

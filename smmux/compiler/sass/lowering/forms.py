@@ -1,9 +1,10 @@
 """Which operation an opcode is, and which of its operands goes where.
 
 A pattern names operands in the order of the text: `d` is written, `a`, `b`, `c` are read, `pd0`, `pd1` are predicates
-that are written and `ps0`, `ps1`, `ps2` ones that are read; `q` is a number. `?` marks one that may be absent, of which
-only predicates are, so that its kind says whether it is there. `*2` behind a letter is how many registers it means, and
-`+` that two immediates behind one another are its halves.
+that are written and `ps0`, `ps1`, `ps2` ones that are read, as are `s0`, `s1`, `s2`, for which the signs of `a`, `b`,
+`c` may stand; `q` is a number and `qh` one in its high half; `-` has no field. `?` marks one that may be absent, as its
+kind says; what stands for it then may be behind `=`. `*2` behind a letter is how many registers it means, and `+` that
+two immediates behind one another are its halves.
 """
 
 from __future__ import annotations
@@ -56,6 +57,50 @@ INTEGER = _rows(
     USHF = SHF d a b c
     ISETP = ISETP pd0 pd1 a b ps0 ps1?
     UISETP = ISETP pd0 pd1 a b ps0 ps1?
+    IMAD.HI = IMAD_HI d pd0? a b c*2 ps0?
+    UIMAD.HI = IMAD_HI d pd0? a b c*2 ps0?
+    VIADD.16x2 = VIADD_16 d a b
+    LEA = LEA d pd0? a b q ps0?
+    LEA.HI = LEA d pd0? a b c q ps0?
+    LEA.HI.SX32 = LEA d pd0? a b q ps0?
+    ULEA = LEA d pd0? a b q ps0?
+    ULEA.HI = LEA d pd0? a b c q ps0?
+    ULEA.HI.SX32 = LEA d pd0? a b q ps0?
+    SEL = SEL d a b ps0
+    USEL = SEL d a b ps0
+    IABS = IABS d a
+    PRMT = PRMT d a b c
+    UPRMT = PRMT d a b c
+    SGXT = SGXT d a b
+    USGXT = SGXT d a b
+    BMSK = BMSK d a b
+    UBMSK = BMSK d a b
+    POPC = POPC d a
+    UPOPC = POPC d a
+    BREV = BREV d a
+    UBREV = BREV d a
+    FLO = FLO d pd0? a
+    UFLO = FLO d pd0? a
+    IMNMX = IMNMX d a b ps0
+    VIMNMX = IMNMX d pd0? pd1? a b ps0
+    VIMNMX3 = VIMNMX3 d a b c ps0
+    VIADDMNMX = VIADDMNMX d a b c ps0
+    VABSDIFF = VABSDIFF d a b c
+    VABSDIFF4 = VABSDIFF4 d a b c
+    IDP.4A = IDP_4A d a b c
+    IDP.2A = IDP_2A d a b c
+    PLOP3 = PLOP3 pd0 pd1 s0 s1 s2 q qh
+    UPLOP3 = PLOP3 pd0 pd1 s0 s1 s2 q qh
+    R2P = R2P - a q=0xff?
+    P2R = P2R d - a q
+    SHFL = SHFL pd0 d a b c
+    VOTE = VOTE d? pd0 ps0
+    VOTEU = VOTEU d? pd0 ps0
+    MATCH = MATCH pd0? d a
+    MATCH.U64 = MATCH_64 pd0? d a*2
+    REDUX = REDUX d a
+    ELECT = ELECT pd0 d ps0
+    R2UR = R2UR d a
     """
 )
 
@@ -95,21 +140,26 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
     left = list(instruction.operands)
     for token in form.pattern:
         name, optional = token.rstrip("?"), token.endswith("?")
+        name, _, absent = name.partition("=")
         name, both = name.rstrip("+"), name.endswith("+")
         name, _, count = name.partition("*")
         words = int(count or 1)
         if not left or (optional and not _fits(name, left[0])):
-            if optional:
-                continue
-            raise Refused("it has too few operands")
+            if not optional:
+                raise Refused("it has too few operands")
+            if absent:
+                fields[name] = int(absent, 0)
+            continue
         operand = left.pop(0)
-        if name.startswith("p"):
-            predicates[name.upper()] = rows.predicate(operand)
-        elif name == "q":
-            fields["q"] = bits_of(operand) & 0xFFFF
+        if name.startswith("s") and operand.kind == "R":
+            name = "abc"[int(name[1])]
+        if name.startswith(("p", "s")):
+            predicates[f"PS{name[1]}" if name[0] == "s" else name.upper()] = rows.predicate(operand)
+        elif name.startswith("q"):
+            fields["q"] = fields.get("q", 0) | (bits_of(operand) << (8 if name == "qh" else 0) & 0xFFFF)
         elif name == "d":
             fields["d"] = rows.register(operand)
-        else:
+        elif name != "-":
             if both and operand.kind == "imm" and left and left[0].kind == "imm":
                 left.pop(0)
             fields[name] = rows.source(operand, words, _encoded(instruction, operand))
@@ -121,19 +171,22 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
 
 def _fits(name: str, operand: Operand) -> bool:
     """Whether an operand is of the kind that an optional place takes."""
-    return operand.kind == "imm" if name == "q" else operand.kind in ("P", "UP")
+    return operand.kind in {"q": ("imm",), "d": ("R", "UR")}.get(name, ("P", "UP"))
 
 
 def _modifiers(instruction: Instruction, form: Form) -> int:
-    """The bits of an instruction's modifiers, beside those that chose its form."""
+    """The bits of an instruction's modifiers; those that chose its form need none. Two behind one another may be one,
+    as types are."""
     known = _core.SASS[form.operation][4]
     bits = 0
-    for word in instruction.modifiers:
-        if word in form.modifiers:
-            continue
-        if word not in known:
+    left = list(instruction.modifiers)
+    while left:
+        word = left.pop(0)
+        if left and f"{word}.{left[0]}" in known:
+            word = f"{word}.{left.pop(0)}"
+        if word not in known and word not in form.modifiers:
             raise Refused(f".{word} is not simulated")
-        bits |= known[word]
+        bits |= known.get(word, 0)
     return bits
 
 
@@ -154,7 +207,7 @@ def _source_modifiers(form: Form, slot: str, operand: Operand) -> int:
 
 
 def _encoded(instruction: Instruction, operand: Operand) -> int | None:
-    """The bits of an immediate operand, which lie in the high half of the first word; None where it has no words."""
-    if operand.kind != "imm" or instruction.encoding == (0, 0):
+    """The bits of a float operand, which lie in the high half of the first word; None where the text gives them."""
+    if not isinstance(operand.value, float) or instruction.encoding == (0, 0):
         return None
     return instruction.encoding[0] >> 32

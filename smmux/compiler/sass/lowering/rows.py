@@ -118,16 +118,17 @@ class Rows:
         self, instruction: Instruction, name: str, predicates: Mapping[str, int] | None = None, **fields: int
     ) -> None:
         """Add the row of an operation of sass.def. predicates: numbers by field of `aux`, true where none is given."""
-        aux = UNIFORM_BIT if _is_uniform(instruction) else 0
+        number, traits = _core.SASS[name][:2]
+        aux = UNIFORM_BIT if _is_uniform(instruction) and "cross" not in traits else 0
         for key, shift in PREDICATE_FIELDS.items():
             aux |= (predicates or {}).get(key, PT) << shift
-        self.add(instruction, _core.SASS[name][0], aux=aux, **fields)
+        self.add(instruction, number, aux=aux, **fields)
 
 
 def _is_uniform(instruction: Instruction) -> bool:
     """Whether an instruction acts once per warp: those of the uniform datapath, and those that write a uniform
-    register."""
-    return any(operand.kind in ("UR", "UP") for operand in instruction.operands[:1])
+    register. What asks for the active lanes says itself to which it writes."""
+    return any(operand.kind in ("UR", "UP", "upr") for operand in instruction.operands[:1])
 
 
 def bits_of(operand: Operand) -> int:

@@ -1,0 +1,112 @@
+/* What lanes tell each other: shuffles, votes, matches, reductions. Only lanes that take part are
+ * asked; those are `mask`. */
+#include "base/bits.h"
+#include "sm/sass/sass.h"
+
+static void put(uint32_t *d, uint32_t value, uint32_t mask) {
+    EACH_LANE d[lane] = SASS_KEEP(d[lane], value);
+}
+
+/* PTX shfl: c has the last lane, or of an upward one the first, and in bits 8 to 12 which bits of
+ * the lane's number name its segment. A lane whose source lies outside keeps its own value. */
+SASS_FN(SHFL) {
+    SASS_ROWS
+    const uint32_t mode = sass_mod(u, 9, 3);
+    uint32_t value[32], inside = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t by = rb[lane] & 31, clamp = rc[lane] & 31, segment = rc[lane] >> 8 & 31;
+        const uint32_t end = (lane & segment) | (clamp & ~segment);
+        const uint32_t from = mode == 0   ? (lane & segment) | (by & ~segment)
+                              : mode == 1 ? lane - by
+                              : mode == 2 ? lane + by
+                                          : lane ^ by;
+        const bool holds = mode == 1 ? (int32_t)from >= (int32_t)end : from <= end;
+        inside |= (uint32_t)holds << lane;
+        value[lane] = ra[holds ? from & 31 : lane];
+    }
+    EACH_LANE d[lane] = SASS_KEEP(d[lane], value[lane]);
+    sass_write(u, w, SHIFT_PD0, inside, mask);
+}
+
+/* The lanes of mask in which the predicate holds; *all is what any, all or none differing says. */
+static uint32_t vote(const struct uop *u, const struct lanes *w, uint32_t mask, uint32_t *all) {
+    const uint32_t mode = sass_mod(u, 9, 3), ballot = sass_read(u, w, SHIFT_PS0) & mask;
+    const bool every = ballot == mask, some = ballot != 0;
+    *all = (mode == 0 ? some : mode == 1 ? every : every | !some) ? ~0u : 0;
+    return ballot;
+}
+
+SASS_FN(VOTE) {
+    SASS_ROWS
+    uint32_t all;
+    put(d, vote(u, w, mask, &all), mask);
+    sass_write(u, w, SHIFT_PD0, all, mask);
+}
+
+SASS_FN(VOTEU) {
+    SASS_ROWS
+    uint32_t all;
+    put(d, vote(u, w, mask, &all), ~0u);
+    sass_write(u, w, SHIFT_PD0, all, ~0u);
+}
+
+/* Of each lane the lanes with the same value; or all lanes and true if all have that, else 0. */
+static void match(const struct uop *u, const struct lanes *w, uint32_t mask, const uint32_t *low,
+                  const uint32_t *high) {
+    uint32_t *const d = destination_row(w, u->d), same[32] = {0};
+    for (uint32_t left = mask; left;) {
+        const uint32_t first = bits_lowest(left);
+        uint32_t equal = 0;
+        for (uint32_t lane = 0; lane < 32; lane++)
+            equal |= (uint32_t)(low[lane] == low[first] && high[lane] == high[first]) << lane;
+        equal &= mask;
+        for (uint32_t lane = 0; lane < 32; lane++)
+            if (equal >> lane & 1) same[lane] = equal;
+        left &= ~equal;
+    }
+    const bool all = sass_mod(u, 9, 1), every = same[bits_lowest(mask)] == mask;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        if (mask >> lane & 1) d[lane] = all && !every ? 0 : same[lane];
+    sass_write(u, w, SHIFT_PD0, every ? ~0u : 0, mask);
+}
+
+SASS_FN(MATCH) {
+    const uint32_t *const ra = operand_row(w, u->a);
+    match(u, w, mask, ra, ra);
+}
+
+SASS_FN(MATCH_64) {
+    const uint32_t *const ra = operand_row(w, u->a);
+    match(u, w, mask, ra, ra + 32);
+}
+
+/* A uniform register has what the lanes have together. */
+SASS_FN(REDUX) {
+    SASS_ROWS
+    const uint32_t what = sass_mod(u, 9, 7), bias = sass_mod(u, 12, 1) ? 0x80000000u : 0;
+    uint32_t sum = 0, all = ~0u, any = 0, odd = 0, most = 0, least = ~0u;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        if (!(mask >> lane & 1)) continue;
+        const uint32_t value = ra[lane], biased = value ^ bias;
+        sum += value, all &= value, any |= value, odd ^= value;
+        if (biased > most) most = biased;
+        if (biased < least) least = biased;
+    }
+    const uint32_t results[8] = {all, sum, least ^ bias, most ^ bias, any, odd, all, all};
+    put(d, results[what], ~0u);
+}
+
+/* The lowest of the lanes in which a predicate holds is elected. */
+SASS_FN(ELECT) {
+    SASS_ROWS
+    const uint32_t there = sass_read(u, w, SHIFT_PS0) & mask;
+    const uint32_t chosen = there ? bits_lowest(there) : 0;
+    put(d, chosen, ~0u);
+    sass_write(u, w, SHIFT_PD0, there ? 1u << chosen : 0, mask);
+}
+
+/* The value of the lowest lane. */
+SASS_FN(R2UR) {
+    SASS_ROWS
+    put(d, ra[bits_lowest(mask)], ~0u);
+}

@@ -1,0 +1,129 @@
+/* Minima and maxima of integers, and operations on the bytes or halves of a word. */
+#include "sm/sass/sass.h"
+
+enum { OF_UNSIGNED = 1 << 9, OF_HALVES = 1 << 10, WITH_RELU = 1 << 11 };
+
+/* One half of a sum of halves, which carries nothing into the other. */
+static inline uint32_t add_halves(uint32_t a, uint32_t b) {
+    return ((a & 0x7fff7fffu) + (b & 0x7fff7fffu)) ^ ((a ^ b) & 0x80008000u);
+}
+
+static inline uint32_t choose(uint32_t a, uint32_t b, uint32_t bias, bool least) {
+    return ((a ^ bias) < (b ^ bias)) == least ? a : b;
+}
+
+/* The lesser or the greater of two words or of their halves. */
+static inline uint32_t bound(uint32_t a, uint32_t b, uint32_t modifiers, bool least) {
+    const bool is_unsigned = modifiers & OF_UNSIGNED;
+    if (!(modifiers & OF_HALVES)) return choose(a, b, is_unsigned ? 0 : 0x80000000u, least);
+    const uint32_t bias = is_unsigned ? 0 : 0x8000u;
+    return choose(a >> 16, b >> 16, bias, least) << 16 |
+           choose(a & 0xffffu, b & 0xffffu, bias, least);
+}
+
+/* What is negative becomes zero. */
+static inline uint32_t relu(uint32_t a, uint32_t modifiers) {
+    if (!(modifiers & WITH_RELU)) return a;
+    return bound(a, 0, modifiers & OF_HALVES, false);
+}
+
+/* Of halves a predicate each, the high one's first: the result is the first operand's. */
+SASS_FN(IMNMX) {
+    SASS_ROWS
+    const uint32_t least = sass_read(u, w, SHIFT_PS0), modifiers = (uint32_t)u->imm;
+    uint32_t high[32], low[32];
+    EACH_LANE {
+        const uint32_t a = ra[lane], chosen = bound(a, rb[lane], modifiers, least >> lane & 1);
+        high[lane] = ((chosen ^ a) & 0xffff0000u) == 0;
+        low[lane] = ((chosen ^ a) & 0xffffu) == 0;
+        d[lane] = SASS_KEEP(d[lane], relu(chosen, modifiers));
+    }
+    if (!(u->needs & NEED_PREDS)) return;
+    sass_write(u, w, SHIFT_PD0, sass_lanes(high), mask);
+    sass_write(u, w, SHIFT_PD1, sass_lanes(low), mask);
+}
+
+SASS_FN(VIMNMX3) {
+    SASS_ROWS
+    const uint32_t least = sass_read(u, w, SHIFT_PS0), modifiers = (uint32_t)u->imm;
+    EACH_LANE {
+        const bool min = least >> lane & 1;
+        const uint32_t two = bound(ra[lane], rb[lane], modifiers, min);
+        d[lane] = SASS_KEEP(d[lane], relu(bound(two, rc[lane], modifiers, min), modifiers));
+    }
+}
+
+/* The sum wraps. */
+SASS_FN(VIADDMNMX) {
+    SASS_ROWS
+    const uint32_t least = sass_read(u, w, SHIFT_PS0), modifiers = (uint32_t)u->imm;
+    EACH_LANE {
+        const uint32_t sum =
+            modifiers & OF_HALVES ? add_halves(ra[lane], rb[lane]) : ra[lane] + rb[lane];
+        d[lane] =
+            SASS_KEEP(d[lane], relu(bound(sum, rc[lane], modifiers, least >> lane & 1), modifiers));
+    }
+}
+
+SASS_FN(VIADD_16) {
+    SASS_ROWS
+    EACH_LANE d[lane] = SASS_KEEP(d[lane], add_halves(ra[lane], rb[lane]));
+}
+
+/* |a - b| + c */
+SASS_FN(VABSDIFF) {
+    SASS_ROWS
+    const uint32_t bias = sass_mod(u, 9, 1) ? 0 : 0x80000000u;
+    EACH_LANE {
+        const uint32_t a = ra[lane], b = rb[lane];
+        d[lane] = SASS_KEEP(d[lane], ((a ^ bias) < (b ^ bias) ? b - a : a - b) + rc[lane]);
+    }
+}
+
+/* |a - b| of each byte; or the sum of the four, and c. */
+SASS_FN(VABSDIFF4) {
+    SASS_ROWS
+    const bool adds = sass_mod(u, 9, 1);
+    EACH_LANE {
+        uint32_t bytes = 0, sum = rc[lane];
+        for (uint32_t i = 0; i < 32; i += 8) {
+            const uint32_t a = ra[lane] >> i & 0xff, b = rb[lane] >> i & 0xff;
+            const uint32_t difference = a < b ? b - a : a - b;
+            bytes |= difference << i;
+            sum += difference;
+        }
+        d[lane] = SASS_KEEP(d[lane], adds ? sum : bytes);
+    }
+}
+
+/* A field of a word, with its sign where `sign` is its highest bit and not 0. */
+static inline uint32_t part(uint32_t word, uint32_t shift, uint32_t bits, uint32_t sign) {
+    const uint32_t value = word >> shift & bits;
+    return (value ^ sign) - sign;
+}
+
+/* The products of four bytes each, summed, and c. */
+SASS_FN(IDP_4A) {
+    SASS_ROWS
+    const uint32_t sign_a = sass_mod(u, 9, 1) << 7, sign_b = sass_mod(u, 10, 1) << 7;
+    EACH_LANE {
+        uint32_t sum = rc[lane];
+        for (uint32_t i = 0; i < 32; i += 8)
+            sum += part(ra[lane], i, 0xff, sign_a) * part(rb[lane], i, 0xff, sign_b);
+        d[lane] = SASS_KEEP(d[lane], sum);
+    }
+}
+
+/* The products of two halves and of two bytes, the low or the high ones, summed, and c. */
+SASS_FN(IDP_2A) {
+    SASS_ROWS
+    const uint32_t sign_a = sass_mod(u, 9, 1) << 15, sign_b = sass_mod(u, 10, 1) << 7,
+                   first = sass_mod(u, 11, 1) * 16;
+    EACH_LANE {
+        uint32_t sum = rc[lane];
+        for (uint32_t i = 0; i < 2; i++)
+            sum += part(ra[lane], 16 * i, 0xffff, sign_a) *
+                   part(rb[lane], first + 8 * i, 0xff, sign_b);
+        d[lane] = SASS_KEEP(d[lane], sum);
+    }
+}
