@@ -1,71 +1,121 @@
-#include "kernel/special.h"
-#include "sm/sass/sass.h"
+#include "sm/sass/rounding.h"
+#include "sm/sass/take.h"
 
-/* How float operands are taken: the bits that are kept, then those that are flipped. */
-struct take {
-    uint32_t keep, flip;
-};
+#define FLOAT_MODS                                                                                 \
+    const uint32_t ftz = sass_mod(u, 9, 1), sat = sass_mod(u, 10, 1);                              \
+    const enum rounding mode = (enum rounding)sass_mod(u, 11, 3);
 
-static struct take take_of(const struct uop *u, uint32_t absolute, uint32_t negate) {
-    return (struct take){sass_mask(u, absolute) ? 0x7fffffffu : ~0u,
-                         sass_mask(u, negate) & 0x80000000u};
-}
+/* An operand of the lane. */
+#define FLOAT(row, take) bits_to_f32(flushed(taken(row[lane], take), ftz))
 
-static inline uint32_t taken(uint32_t bits, struct take t) { return (bits & t.keep) ^ t.flip; }
+/* The result of a loop's operations: `near` rounds to the nearest; `exact` is in double precision,
+ * rounded to odd if need be, for the other directions. */
+#define FLOAT_LANES(near, exact)                                                                   \
+    if (mode == TO_NEAREST) {                                                                      \
+        EACH_LANE d[lane] = SASS_KEEP(d[lane], finished(near, ftz, sat));                          \
+    } else {                                                                                       \
+        EACH_LANE {                                                                                \
+            const double value = (exact);                                                          \
+            const float result =                                                                   \
+                value == value ? (float)rounded(value, SINGLE, mode) : __builtin_nanf("");         \
+            d[lane] = SASS_KEEP(d[lane], finished(result, ftz, sat));                              \
+        }                                                                                          \
+    }
 
-/* A subnormal becomes a zero of its sign. */
-static inline uint32_t flushed(uint32_t bits, uint32_t ftz) {
-    return ftz && !(bits & 0x7f800000u) ? bits & 0x80000000u : bits;
-}
-
-/* Clamp to 0 and 1; NaN becomes 0. */
-static inline uint32_t saturated(uint32_t bits, uint32_t sat) {
-    const float value = bits_to_f32(bits);
-    if (!sat) return bits;
-    return value > 0 ? (value < 1 ? bits : 0x3f800000u) : 0;
-}
-
-static inline uint32_t finished(float value, uint32_t ftz, uint32_t sat) {
-    return saturated(flushed(f32_result(value), ftz), sat);
-}
-
-#define FLOAT_MODS const uint32_t ftz = sass_mod(u, 9, 1), sat = sass_mod(u, 10, 1);
-
-/* The exact value in double precision, of a sum or a product of floats, rounded to float as asked:
- * 0 nearest, 1 down, 2 up, 3 towards zero. */
 SASS_FN(FADD) {
     SASS_ROWS
     FLOAT_MODS
-    const struct take a = take_of(u, SASS_ABS_A, SASS_NEG_A),
-                      b = take_of(u, SASS_ABS_B, SASS_NEG_B);
-    EACH_LANE {
-        const float x = bits_to_f32(flushed(taken(ra[lane], a), ftz)),
-                    y = bits_to_f32(flushed(taken(rb[lane], b), ftz));
-        d[lane] = SASS_KEEP(d[lane], finished(x + y, ftz, sat));
-    }
+    const struct take a = TAKE(A), b = TAKE(B);
+    FLOAT_LANES(FLOAT(ra, a) + FLOAT(rb, b), signed_sum(FLOAT(ra, a), FLOAT(rb, b), mode))
 }
 
 SASS_FN(FMUL) {
     SASS_ROWS
     FLOAT_MODS
-    const struct take a = take_of(u, SASS_ABS_A, SASS_NEG_A),
-                      b = take_of(u, SASS_ABS_B, SASS_NEG_B);
-    EACH_LANE {
-        const float x = bits_to_f32(flushed(taken(ra[lane], a), ftz)),
-                    y = bits_to_f32(flushed(taken(rb[lane], b), ftz));
-        d[lane] = SASS_KEEP(d[lane], finished(x * y, ftz, sat));
-    }
+    const struct take a = TAKE(A), b = TAKE(B);
+    FLOAT_LANES(FLOAT(ra, a) * FLOAT(rb, b), (double)FLOAT(ra, a) * FLOAT(rb, b))
 }
 
 SASS_FN(FFMA) {
     SASS_ROWS
     FLOAT_MODS
-    const struct take a = take_of(u, 0, SASS_NEG_A), b = take_of(u, 0, SASS_NEG_B),
-                      c = take_of(u, 0, SASS_NEG_C);
+    const struct take a = TAKE(A), b = TAKE(B), c = TAKE(C);
+    FLOAT_LANES(fma32(FLOAT(ra, a), FLOAT(rb, b), FLOAT(rc, c)),
+                signed_sum((double)FLOAT(ra, a) * FLOAT(rb, b), FLOAT(rc, c), mode))
+}
+
+/* The smaller one if the predicate holds, else the larger; -0 is below +0, and a number goes before
+ * NaN unless asked. With .XORSIGN the sign is that of the product. */
+SASS_FN(FMNMX) {
+    SASS_ROWS
+    const uint32_t ftz = sass_mod(u, 9, 1), nan = sass_mod(u, 10, 1), xor_sign = sass_mod(u, 11, 1),
+                   least = sass_read(u, w, SHIFT_PS0);
+    const struct take a = TAKE(A), b = TAKE(B);
     EACH_LANE {
-        const float x = bits_to_f32(flushed(taken(ra[lane], a), ftz)),
-                    y = bits_to_f32(flushed(taken(rb[lane], b), ftz)),
-                    z = bits_to_f32(flushed(taken(rc[lane], c), ftz));
-        d[lane] = SASS_KEEP(d[lane], finished(fma32(x, y, z), ftz, sat));
+        const uint32_t x = flushed(taken(ra[lane], a), ftz), y = flushed(taken(rb[lane], b), ftz);
+        const float p = bits_to_f32(x), q = bits_to_f32(y);
+        const uint32_t low = f32_result(fmin32(p, q)), high = f32_result(fmax32(p, q)),
+                       chosen = least >> lane & 1 ? low : high,
+                       found = nan && (p != p || q != q) ? 0x7fffffffu : chosen;
+        const uint32_t sign = (ra[lane] ^ rb[lane]) & 0x80000000u;
+        d[lane] = SASS_KEEP(d[lane], xor_sign && found != 0x7fffffffu ? (found & 0x7fffffffu) | sign
+                                                                      : found);
     }
+}
+
+/* The lanes in which an order holds: below, equal, above, not comparable as bits 1, 2, 4, 8. */
+static uint32_t ordered(const struct uop *u, const uint32_t *ra, const uint32_t *rb,
+                        uint32_t order) {
+    const uint32_t ftz = sass_mod(u, 15, 1);
+    const struct take a = TAKE(A), b = TAKE(B);
+    uint32_t below[32], equal[32], above[32];
+    EACH_LANE {
+        const float x = FLOAT(ra, a), y = FLOAT(rb, b);
+        below[lane] = x < y;
+        equal[lane] = x == y;
+        above[lane] = x > y;
+    }
+    const uint32_t lt = sass_lanes(below), eq = sass_lanes(equal), gt = sass_lanes(above);
+    return (order & 1 ? lt : 0) | (order & 2 ? eq : 0) | (order & 4 ? gt : 0) |
+           (order & 8 ? ~(lt | eq | gt) : 0);
+}
+
+SASS_FN(FSETP) {
+    SASS_ROWS
+    sass_compare(u, w, ordered(u, ra, rb, sass_mod(u, 9, 15)), sass_mod(u, 13, 3), mask);
+}
+
+/* All ones where the order holds with the predicate; .BF 1.0. */
+SASS_FN(FSET) {
+    SASS_ROWS
+    const uint32_t one = sass_mod(u, 16, 1) ? 0x3f800000u : ~0u, op = sass_mod(u, 13, 3),
+                   holds = ordered(u, ra, rb, sass_mod(u, 9, 15)), c = sass_read(u, w, SHIFT_PS0),
+                   p = op == 0   ? holds & c
+                       : op == 1 ? holds | c
+                                 : holds ^ c;
+    EACH_LANE d[lane] = SASS_KEEP(d[lane], p >> lane & 1 ? one : 0);
+}
+
+/* Bits pass; only signs are made. */
+SASS_FN(FSEL) {
+    SASS_ROWS
+    const uint32_t first = sass_read(u, w, SHIFT_PS0), ftz = sass_mod(u, 9, 1);
+    const struct take a = TAKE(A), b = TAKE(B);
+    EACH_LANE {
+        const uint32_t x = taken(ra[lane], a), y = taken(rb[lane], b);
+        d[lane] = SASS_KEEP(d[lane], flushed(first >> lane & 1 ? x : y, ftz));
+    }
+}
+
+/* Where a quick division of a by b would not be exact: exponents of an operand or of the quotient
+ * are near an end. The bounds are those that a card's vectors show (experiments/hardware/hopper);
+ * an exponent of 24 of a is not among them, and counts. */
+SASS_FN(FCHK) {
+    SASS_ROWS
+    uint32_t slow[32];
+    EACH_LANE {
+        const int32_t a = (int32_t)(ra[lane] >> 23 & 0xff), b = (int32_t)(rb[lane] >> 23 & 0xff);
+        slow[lane] = a < 25 || a > 254 || b < 2 || b > 251 || a - b < -124 || a - b > 126;
+    }
+    sass_write(u, w, SHIFT_PD0, sass_lanes(slow), mask);
 }

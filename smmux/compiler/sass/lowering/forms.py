@@ -24,7 +24,7 @@ class Form:
     """One row: opcode and the modifiers that choose this row, the operation of sass.def, the operands."""
 
     opcode: str
-    modifiers: frozenset[str]
+    modifiers: tuple[str, ...]
     operation: str
     pattern: tuple[str, ...]
 
@@ -36,7 +36,7 @@ def _rows(text: str) -> tuple[Form, ...]:
         left, _, right = line.partition(" = ")
         opcode, *modifiers = left.split(".")
         operation, *pattern = right.split()
-        found.append(Form(opcode, frozenset(modifiers), operation, tuple(pattern)))
+        found.append(Form(opcode, tuple(modifiers), operation, tuple(pattern)))
     return tuple(found)
 
 
@@ -109,6 +109,52 @@ FLOAT = _rows(
     FADD = FADD d a b
     FMUL = FMUL d a b
     FFMA = FFMA d a b c
+    FMNMX = FMNMX d a b ps0
+    FSETP = FSETP pd0 pd1 a b ps0
+    FSET = FSET d a b ps0
+    FSEL = FSEL d a b ps0
+    FCHK = FCHK pd0 a b
+    MUFU = MUFU d a
+    MUFU.RCP64H = MUFU_64H d a
+    MUFU.RSQ64H = MUFU_64H d a
+    DADD = DADD d*2 a*2 b*2
+    DMUL = DMUL d*2 a*2 b*2
+    DFMA = DFMA d*2 a*2 b*2 c*2
+    DSETP = DSETP pd0 pd1 a*2 b*2 ps0
+    F2I = F2I d a
+    F2I.F64 = F2I_32_64 d a*2
+    F2I.S64 = F2I_64_32 d*2 a
+    F2I.U64 = F2I_64_32 d*2 a
+    F2I.S64.F64 = F2I_64_64 d*2 a*2
+    F2I.U64.F64 = F2I_64_64 d*2 a*2
+    FRND = FRND d a
+    FRND.F64 = FRND_64 d*2 a*2
+    I2F = I2F d a
+    I2FP = I2F d a
+    I2F.F64 = I2F_64_32 d*2 a
+    I2F.S64 = I2F_32_64 d a*2
+    I2F.U64 = I2F_32_64 d a*2
+    I2F.F64.S64 = I2F_64_64 d*2 a*2
+    I2F.F64.U64 = I2F_64_64 d*2 a*2
+    F2F.F16.F32 = F2F d a
+    F2F.BF16.F32 = F2F d a
+    F2F.F32.F32 = F2F d a
+    F2F.F32.F16 = F2F_HALF d a
+    F2F.F32.BF16 = F2F_HALF d a
+    F2F.F32.F64 = F2F_32_64 d a*2
+    F2F.F16.F64 = F2F_32_64 d a*2
+    F2F.BF16.F64 = F2F_32_64 d a*2
+    F2F.F64.F32 = F2F_64_32 d*2 a
+    F2F.F64.F16 = F2F_64_32 d*2 a
+    F2F.F64.BF16 = F2F_64_32 d*2 a
+    F2FP.PACK_AB = F2FP d a b
+    HADD2 = HADD2 d a+ b+
+    HADD2.F32 = HADD2_F32 d a b+
+    HMUL2 = HMUL2 d a b+
+    HFMA2 = HFMA2 d a b+ c+
+    HMNMX2 = HMNMX2 d a b+ ps0
+    HSETP2 = HSETP2 pd0 pd1 a b+ ps0
+    HSET2 = HSET2 d a b+ ps0
     """
 )
 
@@ -127,9 +173,13 @@ _FORMS = _by_opcode(FORMS)
 
 
 def find_form(instruction: Instruction) -> Form | None:
-    """The form of an instruction: of those of its opcode the one that asks for the most of its modifiers."""
-    given = set(instruction.modifiers)
-    return next((form for form in _FORMS.get(instruction.opcode, ()) if form.modifiers <= given), None)
+    """The form of an instruction: of those of its opcode the one that asks for the most of its modifiers, in order."""
+    return next((form for form in _FORMS.get(instruction.opcode, ()) if _asked(form, instruction)), None)
+
+
+def _asked(form: Form, instruction: Instruction) -> bool:
+    given = iter(instruction.modifiers)
+    return all(word in given for word in form.modifiers)
 
 
 def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:

@@ -1,0 +1,155 @@
+#include "sm/sass/halves.h"
+#include "sm/sass/rounding.h"
+#include "sm/sass/take.h"
+
+#define TAKE_HALVES(slot) take_of(u, SASS_ABS_##slot, SASS_NEG_##slot, 0x80008000u)
+
+/* Bits of the modifiers that all of them have. */
+#define HALF_MODS                                                                                  \
+    const struct format format = sass_mod(u, 9, 1) ? BFLOAT : HALF;                                \
+    const bool ftz = sass_mod(u, 10, 1), sat = sass_mod(u, 11, 1), relu = sass_mod(u, 12, 1);      \
+    (void)ftz, (void)sat, (void)relu;
+
+/* Which halves of an operand are meant: 0 both, 1 the low one twice, 2 the high one. */
+static inline uint32_t halves(uint32_t bits, uint32_t select) {
+    return select == 1 ? (bits & 0xffff) * 0x10001u : select == 2 ? (bits >> 16) * 0x10001u : bits;
+}
+
+#define SELECT_A sass_mod(u, 26, 3)
+#define SELECT_B sass_mod(u, 28, 3)
+#define SELECT_C sass_mod(u, 30, 3)
+
+/* One half of an operand as a number. */
+static ALWAYS_INLINE float half_of(uint32_t both, int high, struct format format, bool ftz) {
+    const uint32_t bits = both >> 16 * high & 0xffff;
+    const bool tiny = !(bits & (format.fraction == 10 ? 0x7c00u : 0x7f80u));
+    return half_value(ftz && tiny ? bits & 0x8000u : bits, format);
+}
+
+/* The bits of a result, which is exact or rounded to odd. */
+static ALWAYS_INLINE uint32_t half_result(double value, struct format format, bool ftz, bool sat,
+                                          bool relu) {
+    if (value != value) return sat ? 0 : 0x7fff;
+    double result = rounded(value, format, TO_NEAREST);
+    if (ftz && result < power_of_two(1 - format.bias) && result > -power_of_two(1 - format.bias))
+        result = result < 0 ? -0.0 : result == 0 ? result : 0.0;
+    if (sat) result = result > 0 ? (result < 1 ? result : 1) : 0;
+    if (relu && !(result > 0)) result = 0;
+    return half_bits(result, format);
+}
+
+/* d of both halves, of an expression of `high`. */
+#define HALF_LANES(value)                                                                          \
+    EACH_LANE {                                                                                    \
+        uint32_t result = 0;                                                                       \
+        for (int high = 0; high < 2; high++)                                                       \
+            result |= half_result(value, format, ftz, sat, relu) << 16 * high;                     \
+        d[lane] = SASS_KEEP(d[lane], result);                                                      \
+    }
+
+#define HALF_NUMBER(slot, row)                                                                     \
+    half_of(taken(halves(row[lane], select_##slot), slot), high, format, ftz)
+
+SASS_FN(HADD2) {
+    SASS_ROWS
+    HALF_MODS
+    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B);
+    const uint32_t select_a = SELECT_A, select_b = SELECT_B;
+    HALF_LANES((double)HALF_NUMBER(a, ra) + HALF_NUMBER(b, rb))
+}
+
+/* Of the low halves, in single precision. */
+SASS_FN(HADD2_F32) {
+    SASS_ROWS
+    HALF_MODS
+    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B);
+    const uint32_t select_a = SELECT_A, select_b = SELECT_B;
+    const int high = 0;
+    EACH_LANE {
+        const float value = HALF_NUMBER(a, ra) + HALF_NUMBER(b, rb);
+        d[lane] = SASS_KEEP(d[lane], saturated(f32_result(value), sat));
+    }
+}
+
+SASS_FN(HMUL2) {
+    SASS_ROWS
+    HALF_MODS
+    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B);
+    const uint32_t select_a = SELECT_A, select_b = SELECT_B;
+    HALF_LANES((double)HALF_NUMBER(a, ra) * HALF_NUMBER(b, rb))
+}
+
+/* -0 times 0 plus a constant is the constant, so compilers move constants with it. */
+SASS_FN(HFMA2) {
+    SASS_ROWS
+    HALF_MODS
+    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B), c = TAKE_HALVES(C);
+    const uint32_t select_a = SELECT_A, select_b = SELECT_B, select_c = SELECT_C;
+    HALF_LANES(odd_sum((double)HALF_NUMBER(a, ra) * HALF_NUMBER(b, rb), HALF_NUMBER(c, rc)))
+}
+
+SASS_FN(HMNMX2) {
+    SASS_ROWS
+    HALF_MODS
+    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B);
+    const uint32_t select_a = SELECT_A, select_b = SELECT_B, nan = sass_mod(u, 13, 1),
+                   xor_sign = sass_mod(u, 14, 1), least = sass_read(u, w, SHIFT_PS0);
+    EACH_LANE {
+        uint32_t result = 0;
+        for (int high = 0; high < 2; high++) {
+            const float x = HALF_NUMBER(a, ra), y = HALF_NUMBER(b, rb);
+            const float chosen = least >> lane & 1 ? fmin32(x, y) : fmax32(x, y);
+            const float found = nan && (x != x || y != y) ? __builtin_nanf("") : chosen;
+            result |= half_result((double)found, format, ftz, sat, relu) << 16 * high;
+        }
+        const uint32_t sign =
+            (halves(ra[lane], select_a) ^ halves(rb[lane], select_b)) & 0x80008000u;
+        d[lane] = SASS_KEEP(d[lane], xor_sign ? (result & 0x7fff7fffu) | sign : result);
+    }
+}
+
+/* The lanes in which an order of a half of a and one of b holds, numbered as of FSETP. */
+static uint32_t half_ordered(const struct uop *u, const uint32_t *ra, const uint32_t *rb,
+                             int high) {
+    HALF_MODS
+    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B);
+    const uint32_t select_a = SELECT_A, select_b = SELECT_B, order = sass_mod(u, 13, 15);
+    uint32_t holds[32];
+    EACH_LANE {
+        const float x = HALF_NUMBER(a, ra), y = HALF_NUMBER(b, rb);
+        const uint32_t is = x < y ? 1 : x == y ? 2 : x > y ? 4 : 8;
+        holds[lane] = (order & is) != 0;
+    }
+    return sass_lanes(holds);
+}
+
+static uint32_t combined(const struct uop *u, uint32_t holds, uint32_t c) {
+    const uint32_t op = sass_mod(u, 17, 3);
+    return op == 0 ? holds & c : op == 1 ? holds | c : holds ^ c;
+}
+
+/* A predicate for each half; .H_AND: one that both hold, and its opposite. */
+SASS_FN(HSETP2) {
+    SASS_ROWS
+    const uint32_t low = half_ordered(u, ra, rb, 0), high = half_ordered(u, ra, rb, 1),
+                   c = sass_read(u, w, SHIFT_PS0);
+    if (sass_mod(u, 19, 1)) {
+        sass_compare(u, w, low & high, sass_mod(u, 17, 3), mask);
+        return;
+    }
+    sass_write(u, w, SHIFT_PD0, combined(u, low, c), mask);
+    sass_write(u, w, SHIFT_PD1, combined(u, high, c), mask);
+}
+
+/* All ones in a half where the order holds; .BF 1.0. */
+SASS_FN(HSET2) {
+    SASS_ROWS
+    HALF_MODS
+    const uint32_t c = sass_read(u, w, SHIFT_PS0), low = combined(u, half_ordered(u, ra, rb, 0), c),
+                   high = combined(u, half_ordered(u, ra, rb, 1), c),
+                   one = sass_mod(u, 19, 1) ? half_bits(1, format) : 0xffffu;
+    EACH_LANE {
+        const uint32_t bits = (low >> lane & 1 ? one : 0) | (high >> lane & 1 ? one : 0) << 16;
+        d[lane] = SASS_KEEP(d[lane], bits);
+    }
+}

@@ -1,0 +1,29 @@
+/* Floats of 16 bits and their bits. */
+#ifndef SMMUX_SM_SASS_HALVES_H
+#define SMMUX_SM_SASS_HALVES_H
+
+#include "sm/sass/rounding.h"
+
+/* The number of such bits, which float holds exactly. */
+static ALWAYS_INLINE float half_value(uint32_t bits, struct format format) {
+    const uint32_t sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
+    if (format.fraction == 7) return bits_to_f32(bits << 16);
+    const float subnormal = (float)rest * 0x1p-24f;
+    const uint32_t magnitude = rest >= 0x7c00   ? 0x7f800000u | (rest & 0x3ff) << 13
+                               : rest >= 0x0400 ? (rest << 13) + (112u << 23)
+                                                : f32_to_bits(subnormal);
+    return bits_to_f32(magnitude | sign);
+}
+
+/* The bits of a number that the format holds exactly, or of an infinity. */
+static ALWAYS_INLINE uint32_t half_bits(double value, struct format format) {
+    if (format.fraction == 7) return f32_to_bits((float)value) >> 16;
+    const uint64_t bits = f64_to_bits(value);
+    const uint32_t sign = (uint32_t)(bits >> 48) & 0x8000u;
+    const double magnitude = value < 0 ? -value : value;
+    if (magnitude > 65504) return sign | 0x7c00;
+    if (magnitude < 0x1p-14) return sign | (uint32_t)(magnitude * 0x1p24);
+    return sign | (uint32_t)(((bits >> 42) & 0x1fffff) - (1008u << 10));
+}
+
+#endif
