@@ -52,12 +52,41 @@ static ALWAYS_INLINE void gather_words(uint32_t *row, const uint8_t *from, uint3
     }
 }
 
+static inline float flushed_f32(uint32_t bits) {
+    return bits_to_f32(bits & 0x7f800000u ? bits : bits & 0x80000000u);
+}
+
+/* The sum of floats of which subnormal ones, and a subnormal sum, are zeros. */
+static inline uint32_t add_ftz_f32(uint32_t x, uint32_t y) {
+    return f32_to_bits(flushed_f32(f32_result(flushed_f32(x) + flushed_f32(y))));
+}
+
+/* The sum of two float16, exact in double precision and then rounded. */
+static inline uint32_t add_f16(uint32_t x, uint32_t y) {
+    return f64_to_f16((double)f16_to_f32(x & 0xffffu) + (double)f16_to_f32(y & 0xffffu)) & 0xffffu;
+}
+
+/* The bfloat16 nearest to a double that is the sum of two, even of two such. */
+static inline uint32_t add_bf16(uint32_t x, uint32_t y) {
+    const float sum = bits_to_f32(x << 16) + bits_to_f32(y << 16);
+    const double exact = (double)bits_to_f32(x << 16) + (double)bits_to_f32(y << 16);
+    uint32_t bits = f32_to_bits(sum);
+    if (sum != sum) return 0x7fffu;
+    if ((bits & 0xffffu) == 0x8000u && exact != (double)sum) /* no tie: to the exact sum's side */
+        bits += (exact > (double)sum) == (bits >> 31 == 0) ? 1u : ~0u;
+    return (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+}
+
 /* What PTX atom leaves in memory: a is the operand (for cas the compared value), b the new value of
  * cas. */
 static inline uint32_t atomic_result(enum atom_op op, uint32_t old, uint32_t a, uint32_t b) {
     switch (op) {
     case ATOM_ADD: return old + a;
     case ATOM_ADD_F32: return f32_result(bits_to_f32(old) + bits_to_f32(a));
+    case ATOM_ADD_FTZ_F32: return add_ftz_f32(old, a);
+    case ATOM_ADD_F16X2: return add_f16(old, a) | add_f16(old >> 16, a >> 16) << 16;
+    case ATOM_ADD_BF16X2:
+        return add_bf16(old & 0xffffu, a & 0xffffu) | add_bf16(old >> 16, a >> 16) << 16;
     case ATOM_SUB: return old - a;
     case ATOM_MIN_S32: return (int32_t)a < (int32_t)old ? a : old;
     case ATOM_MIN_U32: return a < old ? a : old;
@@ -69,7 +98,8 @@ static inline uint32_t atomic_result(enum atom_op op, uint32_t old, uint32_t a, 
     case ATOM_OR: return old | a;
     case ATOM_XOR: return old ^ a;
     case ATOM_EXCH: return a;
-    case ATOM_CAS: return old == a ? b : old;
+    case ATOM_CAS:
+    case ATOM_CAST: return old == a ? b : old;
     case ATOM_INC: return old >= a ? 0 : old + 1;
     case ATOM_DEC: return old == 0 || old > a ? a : old - 1;
     case ATOM_MIN_NAN_F32: return bits_to_f32(a) < bits_to_f32(old) ? a : old;
@@ -84,6 +114,9 @@ static inline uint64_t wide_atomic_result(enum atom_op op, uint64_t old, uint64_
     switch (op) {
     case ATOM_ADD64: return old + a;
     case ATOM_ADD_F64: return f64_result(x + y);
+    case ATOM_ADD_F32X2:
+        return add_ftz_f32((uint32_t)old, (uint32_t)a) |
+               (uint64_t)add_ftz_f32((uint32_t)(old >> 32), (uint32_t)(a >> 32)) << 32;
     case ATOM_SUB64: return old - a;
     case ATOM_MIN_S64: return (int64_t)a < (int64_t)old ? a : old;
     case ATOM_MIN_U64: return a < old ? a : old;
@@ -95,7 +128,8 @@ static inline uint64_t wide_atomic_result(enum atom_op op, uint64_t old, uint64_
     case ATOM_OR64: return old | a;
     case ATOM_XOR64: return old ^ a;
     case ATOM_EXCH64: return a;
-    case ATOM_CAS64: return old == a ? b : old;
+    case ATOM_CAS64:
+    case ATOM_CAST64: return old == a ? b : old;
     case ATOM_INC64: return old >= a ? 0 : old + 1;
     case ATOM_DEC64: return old == 0 || old > a ? a : old - 1;
     case ATOM_MIN_NAN_F64: return y < x ? a : old;
@@ -110,7 +144,7 @@ static inline uint32_t lane_atomic(uint8_t *at, enum atom_op op, uint32_t a, uin
     memcpy(&old, at, sizeof old);
     value = atomic_result(op, old, a, b);
     memcpy(at, &value, sizeof value);
-    return old;
+    return op == ATOM_CAST ? old == a : old;
 }
 
 /* The same on 64 bits. */
@@ -119,7 +153,7 @@ static inline uint64_t lane_wide_atomic(uint8_t *at, enum atom_op op, uint64_t a
     memcpy(&old, at, sizeof old);
     value = wide_atomic_result(op, old, a, b);
     memcpy(at, &value, sizeof value);
-    return old;
+    return op == ATOM_CAST64 ? old == a : old;
 }
 
 /* The number of two rows' words in a lane. */

@@ -129,7 +129,7 @@ static enum error data_registers(struct decoder *dec, const struct insn *in, str
 /* Decode the address of a memory access, and check its width and array. */
 static enum error address(struct decoder *dec, const struct insn *in, struct uop *u) {
     uint32_t w = in->width;
-    const int32_t lowest = u->op == OP_TEX ? 0 : in->flags & INSN_WIDE ? SASS_GENERIC : -1;
+    const int32_t lowest = u->op == OP_TEX ? 0 : in->flags & INSN_WIDE ? (int32_t)~SASS_WAYS : -1;
     if (w != 1 && w != 2 && w != 4 && w != 8 && w != 16) return reject(dec, "access width %u", w);
     if (u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL ||
         u->op == OP_TEX)
@@ -159,7 +159,7 @@ static enum error wide_atomic(struct decoder *dec, const struct insn *in, struct
     if ((e = source(dec, in->b, &u->data[2]))) return e;
     if ((e = source(dec, in->bh, &u->data[3]))) return e;
     u->swap[0] = u->data[2], u->swap[1] = u->data[3];
-    if (in->sub != ATOM_CAS64) return OK;
+    if (in->sub != ATOM_CAS64 && in->sub != ATOM_CAST64) return OK;
     if ((e = source(dec, in->c, &u->swap[0]))) return e;
     return source(dec, in->ch, &u->swap[1]);
 }
@@ -177,7 +177,7 @@ static enum error atomic(struct decoder *dec, const struct insn *in, struct uop 
     }
     if ((e = source(dec, in->b, &u->b))) return e;
     u->c = u->b;
-    return in->sub == ATOM_CAS ? source(dec, in->c, &u->c) : OK;
+    return in->sub == ATOM_CAS || in->sub == ATOM_CAST ? source(dec, in->c, &u->c) : OK;
 }
 
 /* Check a branch, a barrier, a trap or a print. */

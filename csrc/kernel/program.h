@@ -29,6 +29,13 @@ enum sass_modifier {
 #include "tables/sass.def"
 };
 
+/* Special registers that S2R reads. */
+enum sass_register {
+#define REGISTER(id, name, doc) REGISTER_##id,
+#include "tables/sass.def"
+    REGISTER_COUNT
+};
+
 /* Fields of `aux` of compiled code. */
 enum sass_predicates {
 #define PREDICATES(name, shift, bits, doc) SHIFT_##name = shift, MASK_##name = bits,

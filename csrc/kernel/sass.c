@@ -102,6 +102,7 @@ static enum error operands(struct decoder *dec, const struct insn *in, const cha
 /* Check what an operation of control says beside its registers. */
 static enum error control(struct decoder *dec, const struct insn *in) {
     const uint32_t op = in->op - OP_COUNT;
+    if ((op == SASS_S2R || op == SASS_S2R_64) && in->q < REGISTER_COUNT) return OK;
     if ((op == SASS_BRA || op == SASS_CALL) && (in->imm < 0 || (uint32_t)in->imm >= dec->p->count))
         return reject(dec, "branch target %d", (int)in->imm);
     if (in->q >= CONVERGENCE_BARRIERS) return reject(dec, "barrier %u", in->q);
@@ -143,23 +144,24 @@ enum error sass_decode(struct decoder *dec, const struct times *times) {
     return decides ? control(dec, in) : OK;
 }
 
-/* a: 64 bits of global memory, of other spaces 32, shifted left by `sub` that is no atomic's
- * number; of a global access with sub 1 32 bits without a sign. dh: what is added, as long as an
- * address of the space. */
+/* a: 64 bits of global memory, of other spaces 32, shifted left by the form; of a global access of
+ * form 1 32 bits without a sign. ah: what is added, as long as an address of the space. */
 enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *u) {
-    const bool global = u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL,
-               atomic = u->op == OP_ATOM_GLOBAL || u->op == OP_ATOM_SHARED;
-    const uint32_t words = global && (atomic || !in->sub) ? 2 : 1;
-    if (!atomic && in->sub > (global ? 1 : 4)) return reject(dec, "address of form %u", in->sub);
+    const bool global = u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL;
+    const uint32_t way = ~(uint32_t)in->aux, form = way >> SASS_FORM;
+    uint16_t row = ROW_NONE;
+    if (way > SASS_WAYS || form > (global ? 1 : 4) || (!global && way & SASS_GENERIC))
+        return reject(dec, "address of form %u", way);
     dec->p->sass = true;
-    u->swap[0] = ROW_NONE;
-    enum error e = read(dec, in->a, words, &u->a);
-    if (e || atomic || in->dh == OPERAND_NONE) return e;
-    return read(dec, in->dh, global ? 2 : 1, &u->swap[0]);
+    enum error e = read(dec, in->a, global && !form ? 2 : 1, &u->a);
+    if (!e && in->ah != OPERAND_NONE) e = read(dec, in->ah, global ? 2 : 1, &row);
+    u->aux = (int32_t) ~(way | (uint32_t)row << SASS_ROW);
+    return e;
 }
 
 bool sass_ends(const struct uop *u) {
     if (u->op != OP_SASS_CONTROL) return false;
     const bool sure = sass_pred(u, SHIFT_PS0) == 7;
-    return u->sub == SASS_EXIT || u->sub == SASS_RET || (u->sub == SASS_BRA && sure);
+    return u->sub == SASS_EXIT || u->sub == SASS_JUMP || u->sub == SASS_CALL ||
+           (u->sub == SASS_BRA && sure);
 }

@@ -26,9 +26,10 @@ from smmux.running.prepared import Prepared
 __all__ = ["program_of", "simulate"]
 
 PREDICATES = 16
-LOCAL_WINDOW, STACK, DYNAMIC_SHARED, DESCRIPTOR = 0x20, 0x28, 0x2C, 0x208
-"""Bytes of constant bank 0: generic address of local memory, top of the stack, dynamic shared bytes, and the
-descriptor that global accesses name."""
+SHARED_WINDOW, LOCAL_WINDOW, STACK, DYNAMIC_SHARED = 0x18, 0x20, 0x28, 0x2C
+"""Bytes of constant bank 0: generic addresses of shared memory (up to sm_89) and of local memory, top of the stack,
+dynamic shared bytes."""
+SM_COUNT = 0x10C
 SHARED_ALIGNMENT = 16
 
 
@@ -146,7 +147,8 @@ def _banks(
     local = _core.SASS_FIELDS["LOCAL_HIGH"] << 32
     head = struct.pack("<6I", *block, *grid)
     whole[0 : len(head)] = head
-    struct.pack_into("<QII", whole, LOCAL_WINDOW, local, stack, dynamic_shared)
+    shared = _core.SASS_FIELDS["SHARED_HIGH"] << 32
+    struct.pack_into("<QQII", whole, SHARED_WINDOW, shared, local, stack, dynamic_shared)
     whole[image.param_base : image.param_base + len(parameters)] = parameters
     for number, data in ((2, image.constant2), (3, cubin.constant3), (4, cubin.constant4)):
         whole[bank[number] : bank[number] + len(data)] = data

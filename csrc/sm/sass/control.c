@@ -9,6 +9,32 @@
 
 #define INSN_BYTES 16u /* what an address counts: an instruction has 128 bits */
 
+/* A special register in one lane at cycle t. */
+static uint64_t special_of(const struct sm *sm, uint32_t warp, uint32_t number, uint32_t lane,
+                           uint64_t t) {
+    const uint32_t bit = 1u << lane,
+                   *rows = sm->warps[warp].rows + sm->m->program->registers * 32u + lane;
+    switch (number) {
+    case REGISTER_TID_X: return rows[SPECIAL_TID_X * 32];
+    case REGISTER_TID_Y: return rows[SPECIAL_TID_Y * 32];
+    case REGISTER_TID_Z: return rows[SPECIAL_TID_Z * 32];
+    case REGISTER_LANEID: return lane;
+    case REGISTER_EQMASK: return bit;
+    case REGISTER_LTMASK: return bit - 1;
+    case REGISTER_LEMASK: return bit | (bit - 1);
+    case REGISTER_GTMASK: return ~(bit | (bit - 1));
+    case REGISTER_GEMASK: return ~(bit - 1);
+    case REGISTER_VIRTID: return warp << 8;
+    case REGISTER_VIRTCFG: return sm->m->cfg->max_warps_sm << 8;
+    case REGISTER_VIRTUALSMID: return sm->id;
+    case REGISTER_GLOBALTIMERLO: return t * 1000000 / sm->m->cfg->shader_khz;
+    case REGISTER_GLOBALTIMERHI: return t * 1000000 / sm->m->cfg->shader_khz >> 32;
+    case REGISTER_CLOCKHI: return t >> 32;
+    case REGISTER_SMEMSZ: return sm->m->program->meta.shared_bytes;
+    default: return t;
+    }
+}
+
 void sass_await(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t at) {
     struct warp *w = &sm->warps[warp];
     uint32_t written = 1u << sass_pred(u, SHIFT_PD0) | 1u << sass_pred(u, SHIFT_PD1);
@@ -47,6 +73,51 @@ static uint32_t operand_predicate(const struct uop *u, const struct warp *w) {
     return number & SASS_NOT ? ~lanes : lanes;
 }
 
+/* Go on as arithmetic does: what it has written is there after its latency. */
+static void advance(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    for (uint32_t i = 0; i < u->dst_count; i++) {
+        w->ready[u->dst + i] = t + u->latency;
+        w->producer[u->dst + i] = WAIT_ALU;
+    }
+    w->pc++;
+    warp_refresh(sm, warp, t, WAIT_ALU);
+}
+
+/* Read a special register into the lanes of an instruction, or into all of a uniform one. */
+static void read_special(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                         uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
+    uint32_t *d = destination_row(&lanes, u->d);
+    const bool uniform = u->aux >> SHIFT_UNIFORM & MASK_UNIFORM;
+    const uint32_t first = bits_lowest(active);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        if (!uniform && !(active >> lane & 1)) continue;
+        const uint64_t value = special_of(sm, warp, u->q, uniform ? first : lane, t);
+        d[lane] = (uint32_t)value;
+        if (u->sub == SASS_S2R_64) d[lane + 32] = (uint32_t)(value >> 32);
+    }
+    advance(sm, warp, u, t);
+}
+
+/* Copy a barrier register to a register, or back. */
+static void move_barrier(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                         uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
+    uint32_t *barrier = &w->barriers[u->q], *d = destination_row(&lanes, u->d);
+    if (u->sub == SASS_BMOV) {
+        *barrier = operand_row(&lanes, u->a)[bits_lowest(active)];
+        advance(sm, warp, u, t);
+        return;
+    }
+    for (uint32_t lane = 0; lane < 32; lane++)
+        if (active >> lane & 1) d[lane] = *barrier;
+    if (u->imm) *barrier = 0;
+    advance(sm, warp, u, t);
+}
+
 /* Go where a register says; an address that is none of an instruction is a fault. */
 static bool jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
@@ -54,8 +125,11 @@ static bool jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t act
     const uint32_t *low = operand_row(&lanes, u->a);
     uint32_t target[32];
     for (uint32_t lane = 0; lane < 32; lane++) {
-        target[lane] = active >> lane & 1 ? (low[lane] + (uint32_t)u->imm) / INSN_BYTES : w->pc + 1;
-        if (!(w->mask >> lane & 1) || target[lane] < sm->m->program->count) continue;
+        const uint32_t to = low[lane] + (uint32_t)u->imm;
+        target[lane] = active >> lane & 1 ? to / INSN_BYTES : w->pc + 1;
+        if (!(w->mask >> lane & 1) || (target[lane] < sm->m->program->count &&
+                                       (to % INSN_BYTES == 0 || !(active >> lane & 1))))
+            continue;
         sm_fault(sm, warp, lane, t, ERROR_BAD_JUMP);
         return false;
     }
@@ -73,7 +147,7 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         converge_branch(w, active, (uint32_t)u->imm);
         break;
     case SASS_CALL: converge_branch(w, active, (uint32_t)u->imm); break;
-    case SASS_RET:
+    case SASS_JUMP:
         if (!jump(sm, warp, u, active, t)) return;
         break;
     case SASS_EXIT:
@@ -96,6 +170,11 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         }
         converge_block(w);
         break;
+    case SASS_BMOV:
+    case SASS_BMOV_READ: move_barrier(sm, warp, u, active, t); return;
+    case SASS_S2R:
+    case SASS_S2R_64: read_special(sm, warp, u, active, t); return;
+    case SASS_TRAP: sm_fault(sm, warp, bits_lowest(active), t, ERROR_TRAP); return;
     default: w->pc++; break;
     }
     go_on(sm, warp, t);

@@ -8,15 +8,22 @@ static bool is_global(uint32_t op) {
     return op == OP_LD_GLOBAL || op == OP_ST_GLOBAL || op == OP_ATOM_GLOBAL;
 }
 
-static bool is_atomic(uint32_t op) { return op == OP_ATOM_GLOBAL || op == OP_ATOM_SHARED; }
+/* How the instruction makes its addresses: SASS_GENERIC and so on. */
+static uint32_t way_of(const struct uop *u) { return ~(uint32_t)u->aux; }
+
+static uint32_t form_of(const struct uop *u) { return (way_of(u) & SASS_WAYS) >> SASS_FORM; }
+
+/* The row that is added to addresses; NULL without one. */
+static const uint32_t *added(const struct lanes *lanes, const struct uop *u) {
+    const uint32_t row = way_of(u) >> SASS_ROW & 0xffffu;
+    return row == ROW_NONE ? NULL : operand_row(lanes, (uint16_t)row);
+}
 
 /* Addresses of 32 bits, in spaces of their own. */
 static void place_near(struct memop *op) {
     const struct lanes lanes = memop_lanes(op);
     const struct uop *u = op->u;
-    const uint32_t *a = operand_row(&lanes, u->a), shift = is_atomic(u->op) ? 0 : u->sub;
-    const uint32_t *b =
-        is_atomic(u->op) || u->swap[0] == ROW_NONE ? NULL : operand_row(&lanes, u->swap[0]);
+    const uint32_t *a = operand_row(&lanes, u->a), *b = added(&lanes, u), shift = form_of(u);
     for (uint32_t lane = 0; lane < 32; lane++)
         op->addr[lane] = (a[lane] << shift) + (b ? b[lane] : 0) + (uint32_t)u->imm;
 }
@@ -25,10 +32,8 @@ static void place_near(struct memop *op) {
 static void place_far(struct memop *op, uint32_t high[32]) {
     const struct lanes lanes = memop_lanes(op);
     const struct uop *u = op->u;
-    const bool narrow = !is_atomic(u->op) && u->sub;
-    const uint32_t *a = operand_row(&lanes, u->a), *ah = a + 32;
-    const uint32_t *b =
-        is_atomic(u->op) || u->swap[0] == ROW_NONE ? NULL : operand_row(&lanes, u->swap[0]);
+    const bool narrow = form_of(u);
+    const uint32_t *a = operand_row(&lanes, u->a), *ah = a + 32, *b = added(&lanes, u);
     for (uint32_t lane = 0; lane < 32; lane++) {
         uint64_t address = a[lane] + (uint64_t)(int64_t)u->imm;
         if (!narrow) address += (uint64_t)ah[lane] << 32;
@@ -56,7 +61,7 @@ bool sass_place(struct memop *op, struct uop *as) {
         return true;
     }
     place_far(op, high);
-    const bool generic = op->u->aux == SASS_GENERIC;
+    const bool generic = way_of(op->u) & SASS_GENERIC;
     const uint32_t first = bits_lowest(op->active);
     const uint32_t found = in_space(op->u->op, generic ? high[first] : 0);
     for (uint32_t left = op->active; left; left &= left - 1) {
@@ -68,7 +73,7 @@ bool sass_place(struct memop *op, struct uop *as) {
     }
     *as = *op->u;
     as->op = (uint8_t)found;
-    if (as->aux == SASS_GENERIC) as->aux = -1;
+    as->aux = -1;
     op->u = as;
     return true;
 }

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from smmux import _core
 from smmux.compiler.program import OPERAND_NONE, OPERAND_SPECIAL
-from smmux.compiler.sass.instruction import PT, Instruction
-from smmux.compiler.sass.lowering.rows import Refused, Rows
+from smmux.compiler.sass.instruction import PT, RZ, Instruction
+from smmux.compiler.sass.lowering.rows import Refused, Rows, bits_of
 
 __all__ = ["CONTROL", "lower_control"]
 
 SPECIALS = {
     **{f"SR_TID.{axis}": f"tid.{axis.lower()}" for axis in "XYZ"},
-    **{f"SR_CTAID.{axis}": f"ctaid.{axis.lower()}" for axis in "XYZ"},
     "SR_LANEID": "laneid",
 }
+BLOCK_WIDE = {f"SR_CTAID.{axis}": f"ctaid.{axis.lower()}" for axis in "XYZ"}
+ZERO = ("imm", 0)
+FIXED: Mapping[str, Sequence[tuple[str, int]]] = {
+    "SRZ": (ZERO, ZERO),
+    "SR_CgaCtaId": (ZERO, ZERO),
+    "SR_LMEMHIOFF": (ZERO, ZERO),
+    "SR_SWINHI": (("imm", _core.SASS_FIELDS["SHARED_HIGH"]), ZERO),
+    **{f"SR_NTID.{axis}": (("ntid", k), ZERO) for k, axis in enumerate("XYZ")},
+    **{f"SR_NCTAID.{axis}": (("nctaid", k), ZERO) for k, axis in enumerate("XYZ")},
+}
+"""Registers that are the same in a whole launch; local memory may be used from its first byte on."""
 INSN_BYTES = 16
 
 
@@ -28,11 +38,62 @@ def _target(i: Instruction) -> int:
 
 
 def _branch(rows: Rows, i: Instruction) -> None:
-    if i.modifiers:
+    if set(i.modifiers) - {"U", "INC", "NOINC", "DEC", "NODEC"}:
         raise Refused(f".{i.modifiers[0]} is not simulated")
     condition = [operand for operand in i.operands if operand.kind in ("P", "UP")]
     predicates = {"PS0": rows.predicate(condition[0])} if condition else {}
     rows.operation(i, "BRA", predicates, imm=_target(i))
+
+
+def _call(rows: Rows, i: Instruction) -> None:
+    """A call of a function of this kernel: the address to return to is in a register already."""
+    if set(i.modifiers) - {"REL", "ABS", "NOINC", "INC"}:
+        raise Refused(f".{i.modifiers[-1]} is not simulated")
+    if i.operands[0].kind == "label":
+        rows.operation(i, "CALL", imm=_target(i))
+    else:
+        _jump(rows, i)
+
+
+def _jump(rows: Rows, i: Instruction) -> None:
+    """Go to the address in a pair of registers, from a label or a distance from the next instruction on."""
+    register, *rest = [operand for operand in i.operands if operand.kind not in ("P", "UP")]
+    offset = 0
+    if rest and rest[0].kind == "label":
+        offset = rest[0].target or 0
+    elif rest:
+        offset = i.address + INSN_BYTES + (bits_of(rest[0]) ^ 1 << 31) - (1 << 31)
+    if register.kind == "R" and register.number == RZ:
+        raise Refused("it jumps to nowhere")
+    rows.operation(i, "JUMP", a=rows.source(register, 2), imm=offset)
+
+
+def _next_address(rows: Rows, i: Instruction) -> None:
+    """LEPC: the address of an instruction, without a label that of the next one."""
+    labels = [operand for operand in i.operands if operand.kind == "label"]
+    address = (labels[0].target or 0) if labels else i.address + INSN_BYTES
+    rows.operation(i, "MOV_64", d=rows.register(i.operands[0]), a=rows.constant([("imm", address), ("imm", 0)]))
+
+
+def _move_barrier(rows: Rows, i: Instruction) -> None:
+    """BMOV: a barrier register to a register, or back."""
+    if set(i.modifiers) - {"32", "CLEAR"}:
+        raise Refused(f".{i.modifiers[-1]} is not simulated")
+    first, second = i.operands
+    if first.kind == "B":
+        rows.operation(i, "BMOV", q=first.number, a=rows.source(second))
+    else:
+        rows.operation(i, "BMOV_READ", q=second.number, d=rows.register(first), imm=int("CLEAR" in i.modifiers))
+
+
+def _fence(rows: Rows, i: Instruction) -> None:
+    rows.add(i, _core.OPS["membar"][0])
+
+
+def _trap(rows: Rows, i: Instruction) -> None:
+    if i.modifiers != ("TRAP",):
+        raise Refused("it is not simulated in this form")
+    rows.operation(i, "TRAP")
 
 
 def _barrier_register(name: str) -> Callable[[Rows, Instruction], None]:
@@ -70,11 +131,15 @@ def _nothing(rows: Rows, i: Instruction) -> None:
 def _special(rows: Rows, i: Instruction) -> None:
     name = i.operands[1].text
     d = rows.register(i.operands[0])
-    if name == "SRZ":
-        words = 1 if "32" in i.modifiers or i.opcode != "CS2R" else 2
-        rows.operation(i, "MOV" if words == 1 else "MOV_64", d=d, a=rows.immediate(0, words))
-    elif name in SPECIALS:
+    words = 2 if i.opcode == "CS2R" and "32" not in i.modifiers else 1
+    if name in FIXED:
+        rows.operation(i, "MOV" if words == 1 else "MOV_64", d=d, a=rows.constant(FIXED[name][:words]))
+    elif name in SPECIALS and words == 1 and i.operands[0].kind == "R":
         rows.operation(i, "MOV", d=d, a=OPERAND_SPECIAL | _core.SPECIALS[SPECIALS[name]])
+    elif name in BLOCK_WIDE and words == 1:
+        rows.operation(i, "MOV", d=d, a=OPERAND_SPECIAL | _core.SPECIALS[BLOCK_WIDE[name]])
+    elif name in _core.SASS_REGISTERS:
+        rows.operation(i, "S2R" if words == 1 else "S2R_64", d=d, q=_core.SASS_REGISTERS[name])
     else:
         raise Refused(f"{name} is not simulated")
 
@@ -89,6 +154,15 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "WARPSYNC": _warpsync,
     "BAR": _block_barrier,
     "NOP": _nothing,
+    **dict.fromkeys(("ERRBAR", "CGAERRBAR", "CCTL", "FENCE", "NANOSLEEP", "PMTRIG"), _nothing),
+    "MEMBAR": _fence,
+    "CALL": _call,
+    "RET": _jump,
+    "BRX": _jump,
+    "JMX": _jump,
+    "LEPC": _next_address,
+    "BMOV": _move_barrier,
+    "BPT": _trap,
     "S2R": _special,
     "S2UR": _special,
     "CS2R": _special,

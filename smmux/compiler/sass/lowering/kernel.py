@@ -15,10 +15,11 @@ from smmux.compiler.program import INSN, UNIFORM
 from smmux.compiler.sass.cubin import Cubin, KernelImage
 from smmux.compiler.sass.instruction import RZ, Instruction
 from smmux.compiler.sass.listing import read_kernel
+from smmux.compiler.sass.lowering.atomics import ATOMICS, lower_atomic
 from smmux.compiler.sass.lowering.control import CONTROL, lower_control
 from smmux.compiler.sass.lowering.forms import find_form, lower_form
 from smmux.compiler.sass.lowering.memory import ACCESSES, lower_access
-from smmux.compiler.sass.lowering.rows import Layout, Refused, Rows
+from smmux.compiler.sass.lowering.rows import SPARE, Layout, Refused, Rows
 from smmux.errors import CompileError
 
 __all__ = ["Lowered", "lower_kernel"]
@@ -70,6 +71,8 @@ def _lower(rows: Rows, instruction: Instruction) -> None:
     """Add the row of one instruction."""
     if instruction.opcode in ACCESSES:
         lower_access(rows, instruction)
+    elif instruction.opcode in ATOMICS:
+        lower_atomic(rows, instruction)
     elif instruction.opcode in CONTROL:
         lower_control(rows, instruction)
     elif form := find_form(instruction):
@@ -100,7 +103,7 @@ def _layout(cubin: Cubin, image: KernelImage, instructions: tuple[Instruction, .
     for bank, size in sizes.items():
         banks[bank] = at
         at += -(-size // 256) * 256
-    most = min(max(uniforms, default=0), _core.CONSTANTS["MAX_UNIFORM_REGS"])
+    most = min(max(uniforms, default=0) + SPARE, _core.CONSTANTS["MAX_UNIFORM_REGS"])
     return Layout(registers, most, banks, zero), at
 
 

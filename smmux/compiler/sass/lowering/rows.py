@@ -10,13 +10,15 @@ from smmux import _core
 from smmux.compiler.program import INSN, OPERAND_NONE, OPERAND_UNIFORM
 from smmux.compiler.sass.instruction import PT, RZ, Instruction, Operand
 
-__all__ = ["ABSENT", "Layout", "Refused", "Rows", "bits_of"]
+__all__ = ["ABSENT", "SPARE", "Layout", "Refused", "Rows", "bits_of"]
 
 NOT: int = _core.SASS_FIELDS["NOT"]
 UNIFORM_BIT: int = 1 << _core.SASS_FIELDS["UNIFORM"]
 PREDICATE_FIELDS = {name: _core.SASS_FIELDS[name] for name in ("PD0", "PD1", "PS0", "PS1", "PS2")}
 ALL_TRUE: int = sum(PT << shift for shift in PREDICATE_FIELDS.values())
 """`aux` of an instruction that names no predicate."""
+SPARE = 4
+"""Uniform registers behind those of the code, into which loads go that drop what they read."""
 ABSENT = Operand("R", "RZ", number=RZ)
 """What stands for an operand that a form does without."""
 UNIFORM_KINDS: Mapping[str, int] = _core.UNIFORMS
