@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,14 +29,10 @@ ADDRESSES = 0x210  # of constant bank 0
 
 def instruction(text: str, word: int = 0) -> Instruction:
     """An instruction from its text. word: its encoding, which immediates are taken from."""
-    match = re.fullmatch(r"(@!?U?P\d )?(\S+) ?(.*)", text)
-    assert match is not None
-    parts = {"predicate": (match[1] or "").strip(), "opcode": match[2], "operands": match[3]}
-    guard, opcode, operands = parse_instruction(parts)
-    first, *modifiers = opcode.split(".")
+    guard, first, modifiers, operands = parse_instruction(text)
     control = Control(1, True, None, None, 0, 0)
     encoding = (word & (1 << 64) - 1, word >> 64)
-    return Instruction(0, guard, first, tuple(modifiers), operands, control, text, encoding=encoding)
+    return Instruction(0, guard, first, modifiers, operands, control, text, encoding=encoding)
 
 
 def run_lanes(
