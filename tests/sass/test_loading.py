@@ -12,7 +12,7 @@ import pytest
 
 import smmux
 from smmux.__main__ import main
-from smmux.compiler.sass import cache, tools
+from smmux.compiler.sass import code_cache as cache, tools
 from tests.sass.conftest import KERNELS, needed
 
 SAXPY = KERNELS / "saxpy.cu"

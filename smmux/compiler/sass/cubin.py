@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from smmux.compiler.sass import attributes as info
+from smmux.compiler.sass import kernel_attributes as info
 from smmux.compiler.sass.elf import MOST_BYTES, Elf, Section, Symbol, damaged
 
 __all__ = ["Cubin", "KernelImage", "Parameter", "Relocation", "Variable", "read_cubin"]

@@ -22,7 +22,7 @@ from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, read_cubin
 from smmux.compiler.sass.elf import MACHINE
 from smmux.compiler.sass.instruction import Instruction
 from smmux.compiler.sass.listing import read_kernel
-from smmux.compiler.sass.names import demangle, plain_name
+from smmux.compiler.sass.mangled_names import demangle, plain_name
 from smmux.compiler.sass.pages import listing
 from smmux.errors import ConfigError, did_you_mean
 

@@ -1,7 +1,7 @@
 """The vendor's tools, found on this machine and run: nvcc, ptxas, nvdisasm, cuobjdump.
 
 They are looked for in the Python environment, where `pip install 'smmux[cuda]'` puts them, then in CUDA_HOME (or
-CUDA_PATH), then in PATH. What they make is kept on disk (see `cache`).
+CUDA_PATH), then in PATH. What they make is kept on disk (see `code_cache`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from smmux.compiler.sass import cache
+from smmux.compiler.sass import code_cache as cache
 from smmux.errors import CompileError, ConfigError
 
 __all__ = ["assemble", "compile_cuda", "disassemble", "environment_folders", "extract", "find_tool"]
