@@ -8,7 +8,8 @@ static void put(uint32_t *d, uint32_t value, uint32_t mask) {
 }
 
 /* PTX shfl: c has the last lane, or of an upward one the first, and in bits 8 to 12 which bits of
- * the lane's number name its segment. A lane whose source lies outside keeps its own value. */
+ * the lane's number name its segment. A lane whose source lies outside keeps its own value; one
+ * that does not take part gives 0. */
 SASS_FN(SHFL) {
     SASS_ROWS
     const uint32_t mode = sass_mod(u, 9, 3);
@@ -22,7 +23,8 @@ SASS_FN(SHFL) {
                                           : lane ^ by;
         const bool holds = mode == 1 ? (int32_t)from >= (int32_t)end : from <= end;
         inside |= (uint32_t)holds << lane;
-        value[lane] = ra[holds ? from & 31 : lane];
+        const uint32_t source = holds ? from & 31 : lane;
+        value[lane] = mask >> source & 1 ? ra[source] : 0;
     }
     EACH_LANE d[lane] = SASS_KEEP(d[lane], value[lane]);
     sass_write(u, w, SHIFT_PD0, inside, mask);

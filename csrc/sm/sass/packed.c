@@ -1,4 +1,6 @@
 /* Minima and maxima of integers, and operations on the bytes or halves of a word. */
+#include <string.h>
+
 #include "sm/sass/sass.h"
 
 enum { OF_UNSIGNED = 1 << 9, OF_HALVES = 1 << 10, WITH_RELU = 1 << 11 };
@@ -57,17 +59,23 @@ SASS_FN(VIMNMX3) {
 SASS_FN(VIADDMNMX) {
     SASS_ROWS
     const uint32_t least = sass_read(u, w, SHIFT_PS0), modifiers = (uint32_t)u->imm;
+    const bool halves = modifiers & OF_HALVES;
+    const uint32_t flip = sass_mask(u, SASS_NEG_B), plus = flip & (halves ? 0x00010001u : 1);
     EACH_LANE {
-        const uint32_t sum =
-            modifiers & OF_HALVES ? add_halves(ra[lane], rb[lane]) : ra[lane] + rb[lane];
-        d[lane] =
-            SASS_KEEP(d[lane], relu(bound(sum, rc[lane], modifiers, least >> lane & 1), modifiers));
+        const uint32_t a = ra[lane], b = rb[lane] ^ flip;
+        const uint32_t sum = halves ? add_halves(a, add_halves(b, plus)) : a + b + plus;
+        const uint32_t value = bound(sum, rc[lane], modifiers, least >> lane & 1);
+        d[lane] = SASS_KEEP(d[lane], relu(value, modifiers));
     }
 }
 
 SASS_FN(VIADD_16) {
     SASS_ROWS
-    EACH_LANE d[lane] = SASS_KEEP(d[lane], add_halves(ra[lane], rb[lane]));
+    const uint32_t flip = sass_mask(u, SASS_NEG_B), plus = flip & 0x00010001u;
+    EACH_LANE {
+        const uint32_t b = add_halves(rb[lane] ^ flip, plus);
+        d[lane] = SASS_KEEP(d[lane], add_halves(ra[lane], b));
+    }
 }
 
 /* |a - b| + c */
@@ -106,8 +114,9 @@ static inline uint32_t part(uint32_t word, uint32_t shift, uint32_t bits, uint32
 SASS_FN(IDP_4A) {
     SASS_ROWS
     const uint32_t sign_a = sass_mod(u, 9, 1) << 7, sign_b = sass_mod(u, 10, 1) << 7;
+    const uint32_t flip = sass_mask(u, SASS_NEG_C), plus = flip & 1;
     EACH_LANE {
-        uint32_t sum = rc[lane];
+        uint32_t sum = (rc[lane] ^ flip) + plus;
         for (uint32_t i = 0; i < 32; i += 8)
             sum += part(ra[lane], i, 0xff, sign_a) * part(rb[lane], i, 0xff, sign_b);
         d[lane] = SASS_KEEP(d[lane], sum);
@@ -119,11 +128,70 @@ SASS_FN(IDP_2A) {
     SASS_ROWS
     const uint32_t sign_a = sass_mod(u, 9, 1) << 15, sign_b = sass_mod(u, 10, 1) << 7,
                    first = sass_mod(u, 11, 1) * 16;
+    const uint32_t flip = sass_mask(u, SASS_NEG_C), plus = flip & 1;
     EACH_LANE {
-        uint32_t sum = rc[lane];
+        uint32_t sum = (rc[lane] ^ flip) + plus;
         for (uint32_t i = 0; i < 2; i++)
             sum += part(ra[lane], 16 * i, 0xffff, sign_a) *
                    part(rb[lane], first + 8 * i, 0xff, sign_b);
         d[lane] = SASS_KEEP(d[lane], sum);
+    }
+}
+
+/* The nearest number of so many bits. */
+static inline uint32_t saturate(int32_t value, uint32_t bits, bool is_signed) {
+    const int32_t most = (int32_t)(~0u >> (33 - bits - !is_signed)),
+                  least = is_signed ? -most - 1 : 0;
+    return (uint32_t)(value < least ? least : value > most ? most : value);
+}
+
+SASS_FN(I2I) {
+    SASS_ROWS
+    const uint32_t bits = sass_mod(u, 10, 1) ? 16 : 8;
+    const bool is_signed = sass_mod(u, 9, 1);
+    EACH_LANE d[lane] = SASS_KEEP(d[lane], saturate((int32_t)ra[lane], bits, is_signed));
+}
+
+/* b, then a, then what fits of c, from bit 0 on. */
+static inline uint32_t pack(uint32_t a, uint32_t b, uint32_t c, uint32_t bits) {
+    const uint32_t ones = (1u << bits) - 1, rest = bits < 16 ? c << 2 * (bits & 15) : 0;
+    return rest | (a & ones) << bits | (b & ones);
+}
+
+/* How many bits the modifiers of I2IP and F2IP say: 2, 4, 8 or 16. */
+static inline uint32_t width(const struct uop *u) {
+    const uint32_t bits = sass_mod(u, 10, 31);
+    return bits > 16 || bits == 0 ? 16 : bits;
+}
+
+SASS_FN(I2IP) {
+    SASS_ROWS
+    const uint32_t bits = width(u), shift = sass_mod(u, 15, 1) * 16;
+    const bool is_signed = sass_mod(u, 9, 1);
+    EACH_LANE {
+        const uint32_t a = saturate((int32_t)ra[lane], bits, is_signed),
+                       b = saturate((int32_t)rb[lane], bits, is_signed);
+        d[lane] = SASS_KEEP(d[lane], pack(a, b, rc[lane] >> shift, bits));
+    }
+}
+
+/* A float cut to the nearest number of so many bits; what is none is 0. */
+static uint32_t cut(uint32_t word, uint32_t bits, bool is_signed) {
+    float value;
+    memcpy(&value, &word, sizeof value);
+    const int32_t whole = value != value       ? 0
+                          : value >= 65536.0f  ? 65536
+                          : value <= -65536.0f ? -65536
+                                               : (int32_t)value;
+    return saturate(whole, bits, is_signed);
+}
+
+SASS_FN(F2IP) {
+    SASS_ROWS
+    const uint32_t bits = width(u), shift = sass_mod(u, 15, 1) * 16;
+    const bool is_signed = sass_mod(u, 9, 1);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t a = cut(ra[lane], bits, is_signed), b = cut(rb[lane], bits, is_signed);
+        d[lane] = SASS_KEEP(d[lane], pack(a, b, rc[lane] >> shift, bits));
     }
 }

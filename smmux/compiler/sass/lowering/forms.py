@@ -2,7 +2,8 @@
 
 A pattern names operands in the order of the text: `d` is written, `a`, `b`, `c` are read, `pd0`, `pd1` are predicates
 that are written and `ps0`, `ps1`, `ps2` ones that are read, as are `s0`, `s1`, `s2`, for which the signs of `a`, `b`,
-`c` may stand; `q` is a number and `qh` one in its high half; `-` has no field. `?` marks one that may be absent, as its
+`c` may stand; `q` is a number and `qh` one in its high half; `_` has no field. `-`, `~`, `|` before a letter are signs
+that the operand may bear. `?` marks one that may be absent, as its
 kind says; what stands for it then may be behind `=`. `*2` behind a letter is how many registers it means, and `+` that
 two immediates behind one another are its halves.
 """
@@ -21,22 +22,24 @@ __all__ = ["FORMS", "Form", "find_form", "lower_form"]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One row: opcode and the modifiers that choose this row, the operation of sass.def, the operands."""
+    """One row: opcode and the modifiers that choose this row, the operation of sass.def, the operands. signs: what may
+    stand before any of them, beside what the pattern says."""
 
     opcode: str
     modifiers: tuple[str, ...]
     operation: str
     pattern: tuple[str, ...]
+    signs: str = "-~|"
 
 
-def _rows(text: str) -> tuple[Form, ...]:
+def _rows(text: str, signs: str = "-~|") -> tuple[Form, ...]:
     """Forms of a table of lines `OPCODE.MOD.MOD = OPERATION pattern...`."""
     found = []
     for line in filter(None, map(str.strip, text.splitlines())):
         left, _, right = line.partition(" = ")
         opcode, *modifiers = left.split(".")
         operation, *pattern = right.split()
-        found.append(Form(opcode, tuple(modifiers), operation, tuple(pattern)))
+        found.append(Form(opcode, tuple(modifiers), operation, tuple(pattern), signs))
     return tuple(found)
 
 
@@ -44,28 +47,29 @@ INTEGER = _rows(
     """
     MOV = MOV d a q?
     UMOV = MOV d a
-    IADD3 = IADD3 d pd0? pd1? a b c ps0? ps1?
-    UIADD3 = IADD3 d pd0? pd1? a b c ps0? ps1?
-    VIADD = IADD3 d a b
-    IMAD = IMAD d a b c ps0?
-    IMAD.WIDE = IMAD_WIDE d*2 pd0? a b c*2 ps0?
-    UIMAD.WIDE = IMAD_WIDE d*2 pd0? a b c*2 ps0?
-    UIMAD = IMAD d a b c ps0?
+    IADD3 = IADD3 d pd0? pd1? ~-a ~-b ~-c ps0? ps1?
+    UIADD3 = IADD3 d pd0? pd1? ~-a ~-b ~-c ps0? ps1?
+    UIADD3.64 = IADD3_64 d*2 pd0? pd1? -a*2 -b*2 -c*2
+    VIADD = IADD3 d a -b
+    VIADD.16x2 = VIADD_16 d a -b
+    IMAD = IMAD d -a -b ~-c ps0?
+    IMAD.WIDE = IMAD_WIDE d*2 pd0? -a -b ~-c*2 ps0?
+    IMAD.HI = IMAD_HI d pd0? -a -b ~-c*2 ps0?
+    UIMAD = IMAD d -a -b ~-c ps0?
+    UIMAD.WIDE = IMAD_WIDE d*2 pd0? -a -b ~-c*2 ps0?
+    UIMAD.HI = IMAD_HI d pd0? -a -b ~-c*2 ps0?
+    LEA = LEA d pd0? ~-a ~-b q ps0?
+    LEA.HI = LEA d pd0? ~-a ~-b c q ps0?
+    LEA.HI.SX32 = LEA d pd0? ~-a ~-b q ps0?
+    ULEA = LEA d pd0? ~-a ~-b q ps0?
+    ULEA.HI = LEA d pd0? ~-a ~-b c q ps0?
+    ULEA.HI.SX32 = LEA d pd0? ~-a ~-b q ps0?
     LOP3 = LOP3 pd0? d a b c q ps0
     ULOP3 = LOP3 pd0? d a b c q ps0
     SHF = SHF d a b c
     USHF = SHF d a b c
     ISETP = ISETP pd0 pd1 a b ps0 ps1?
     UISETP = ISETP pd0 pd1 a b ps0 ps1?
-    IMAD.HI = IMAD_HI d pd0? a b c*2 ps0?
-    UIMAD.HI = IMAD_HI d pd0? a b c*2 ps0?
-    VIADD.16x2 = VIADD_16 d a b
-    LEA = LEA d pd0? a b q ps0?
-    LEA.HI = LEA d pd0? a b c q ps0?
-    LEA.HI.SX32 = LEA d pd0? a b q ps0?
-    ULEA = LEA d pd0? a b q ps0?
-    ULEA.HI = LEA d pd0? a b c q ps0?
-    ULEA.HI.SX32 = LEA d pd0? a b q ps0?
     SEL = SEL d a b ps0
     USEL = SEL d a b ps0
     IABS = IABS d a
@@ -75,24 +79,43 @@ INTEGER = _rows(
     USGXT = SGXT d a b
     BMSK = BMSK d a b
     UBMSK = BMSK d a b
-    POPC = POPC d a
-    UPOPC = POPC d a
-    BREV = BREV d a
-    UBREV = BREV d a
-    FLO = FLO d pd0? a
-    UFLO = FLO d pd0? a
+    POPC = POPC d ~a
+    UPOPC = POPC d ~a
+    BREV = BREV d ~a
+    UBREV = BREV d ~a
+    FLO = FLO d ~a
+    UFLO = FLO d ~a
     IMNMX = IMNMX d a b ps0
-    VIMNMX = IMNMX d pd0? pd1? a b ps0
+    VIMNMX = IMNMX d a b ps0
+    VIMNMX.S16x2 = IMNMX d pd0? pd1? a b ps0
+    VIMNMX.U16x2 = IMNMX d pd0? pd1? a b ps0
     VIMNMX3 = VIMNMX3 d a b c ps0
-    VIADDMNMX = VIADDMNMX d a b c ps0
+    VIADDMNMX = VIADDMNMX d a -b c ps0
     VABSDIFF = VABSDIFF d a b c
-    VABSDIFF4 = VABSDIFF4 d a b c
-    IDP.4A = IDP_4A d a b c
-    IDP.2A = IDP_2A d a b c
+    VABSDIFF4.U8 = VABSDIFF4 d a b c
+    IDP.4A = IDP_4A d a b -c
+    IDP.2A = IDP_2A d a b -c
+    I2I.SAT = I2I d a
+    I2IP.SAT = I2IP d a b c
+    F2IP.TRUNC.NTZ = F2IP d a b c
+    """,
+    signs="",
+)
+
+PREDICATES = _rows(
+    """
     PLOP3 = PLOP3 pd0 pd1 s0 s1 s2 q qh
     UPLOP3 = PLOP3 pd0 pd1 s0 s1 s2 q qh
-    R2P = R2P - a q=0xff?
-    P2R = P2R d - a q
+    R2P = R2P _ a q=0xff?
+    P2R = P2R d _ a q
+    UR2UP = R2P _ a q=0xff?
+    UP2UR = P2R d _ a q
+    """,
+    signs="",
+)
+
+LANES = _rows(
+    """
     SHFL = SHFL pd0 d a b c
     VOTE = VOTE d? pd0 ps0
     VOTEU = VOTEU d? pd0 ps0
@@ -101,7 +124,8 @@ INTEGER = _rows(
     REDUX = REDUX d a
     ELECT = ELECT pd0 d ps0
     R2UR = R2UR d a
-    """
+    """,
+    signs="",
 )
 
 FLOAT = _rows(
@@ -158,7 +182,7 @@ FLOAT = _rows(
     """
 )
 
-FORMS: tuple[Form, ...] = (*INTEGER, *FLOAT)
+FORMS: tuple[Form, ...] = (*INTEGER, *PREDICATES, *LANES, *FLOAT)
 
 
 def _by_opcode(forms: tuple[Form, ...]) -> Mapping[str, tuple[Form, ...]]:
@@ -189,7 +213,7 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
     predicates: dict[str, int] = {}
     left = list(instruction.operands)
     for token in form.pattern:
-        name, optional = token.rstrip("?"), token.endswith("?")
+        name, optional = token.lstrip("-~|").rstrip("?"), token.endswith("?")
         name, _, absent = name.partition("=")
         name, both = name.rstrip("+"), name.endswith("+")
         name, _, count = name.partition("*")
@@ -209,7 +233,8 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
             fields["q"] = fields.get("q", 0) | (bits_of(operand) << (8 if name == "qh" else 0) & 0xFFFF)
         elif name == "d":
             fields["d"] = rows.register(operand)
-        elif name != "-":
+        elif name != "_":
+            _check_signs(operand, token + form.signs)
             if both and operand.kind == "imm" and left and left[0].kind == "imm":
                 left.pop(0)
             fields[name] = rows.source(operand, words, _encoded(instruction, operand))
@@ -217,6 +242,13 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
     if left:
         raise Refused(f"{left[0].text} is one operand too many")
     rows.operation(instruction, form.operation, predicates, imm=bits, **fields)
+
+
+def _check_signs(operand: Operand, allowed: str) -> None:
+    """Refuse an operand with a sign that its operation does not take. An immediate has none, but for its value."""
+    given = (operand.negated, "-"), (operand.inverted, "~"), (operand.absolute, "|")
+    if operand.kind != "imm" and any(there and sign not in allowed for there, sign in given):
+        raise Refused(f"{operand.text} is not simulated here")
 
 
 def _fits(name: str, operand: Operand) -> bool:
