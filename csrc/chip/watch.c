@@ -38,7 +38,8 @@ static uint64_t made_of(const struct sm *sm, const struct warp *w) {
 }
 
 static bool is_live(const struct warp *w) {
-    return w->state == WARP_RUNNING || w->state == WARP_BARRIER || w->state == WARP_FENCE;
+    return w->state == WARP_RUNNING || w->state == WARP_BARRIER || w->state == WARP_FENCE ||
+           w->state == WARP_NAMED;
 }
 
 static uint64_t issued(const struct watch *w) {

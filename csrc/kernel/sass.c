@@ -105,6 +105,7 @@ static enum error control(struct decoder *dec, const struct insn *in) {
     if ((op == SASS_S2R || op == SASS_S2R_64) && in->q < REGISTER_COUNT) return OK;
     if ((op == SASS_BRA || op == SASS_CALL) && (in->imm < 0 || (uint32_t)in->imm >= dec->p->count))
         return reject(dec, "branch target %d", (int)in->imm);
+    if (op == SASS_BAR) return OK;
     if (in->q >= CONVERGENCE_BARRIERS) return reject(dec, "barrier %u", in->q);
     return OK;
 }

@@ -8,6 +8,7 @@
 #include "sm/management.h"
 #include "sm/preload.h"
 #include "sm/record.h"
+#include "sm/sass/barrier.h"
 #include "sm/scoreboard.h"
 #include "sm/trace.h"
 
@@ -106,6 +107,7 @@ static void start_block(struct sm *sm, struct block *b, uint64_t t, enum wait ki
     b->start = t;
     sm->order[sm->order_count++] = b->warp_slots;
     if (sm->check) check_start(sm, b);
+    if (sm->named) barrier_begin(sm, b);
     if (sm->trace) trace_block(sm, b, TRACE_BEGIN, b->warps_live, t);
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
@@ -291,6 +293,7 @@ static void complete_barrier(struct sm *sm, struct block *b, uint64_t t) {
     if (option == BAR_RELEASE || (b->isolating && b->region)) close_region(sm, b, t);
     else if (option == BAR_ALLOC || b->isolating) open_region(b, t);
     if (option == BAR_RELEASE && sm->m->dynamic) release(sm, b, t);
+    if (sm->named) barrier_reduced(sm, b);
     release_warps(sm, b, t + sm->m->cfg->lat_bar, WAIT_BARRIER);
 }
 
@@ -415,6 +418,7 @@ void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t) {
     b->warps_live--;
     if (sm->trace) trace_exit(sm, b, warp, t);
     if (b->warps_live && b->arrived == b->warps_live) complete_barrier(sm, b, t);
+    if (sm->named) barrier_exited(sm, b, t);
     finish_if_done(sm, b, t);
 }
 

@@ -138,8 +138,9 @@ bool converge_exit(struct warp *w, uint32_t lanes) {
     return w->live != 0;
 }
 
-void converge_block(struct warp *w) {
-    put(w, w->pc, w->mask, GROUP_BLOCK, 0);
+void converge_block(struct warp *w, uint32_t lanes) {
+    put(w, w->pc, lanes, GROUP_BLOCK, 0);
+    put(w, w->pc + 1, w->mask & ~lanes, GROUP_READY, 0);
     settle(w);
 }
 

@@ -31,8 +31,8 @@ void converge_sync(struct warp *w, uint32_t lanes);
 void converge_yield(struct warp *w);
 /* The lanes, some of the active ones, are no more; false if that was the last. */
 bool converge_exit(struct warp *w, uint32_t lanes);
-/* The active lanes wait at a barrier of the block. */
-void converge_block(struct warp *w);
+/* Some of the active lanes wait at a barrier of the block; the others go on. */
+void converge_block(struct warp *w, uint32_t lanes);
 /* Nobody is active: do all lanes wait at a barrier of the block? If so, its pc is that of the warp,
  * and each goes on behind its own when that lets the warp go: the first group becomes the active
  * one. */

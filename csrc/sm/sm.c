@@ -13,6 +13,7 @@
 #include "sm/print.h"
 #include "sm/record.h"
 #include "sm/room.h"
+#include "sm/sass/barrier.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 #include "sm/trace.h"
@@ -54,6 +55,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     port->out = part(arena, &used, 2 * flights, sizeof *port->out);
     port->in = part(arena, &used, flights, sizeof *port->in);
     port->ahead = part(arena, &used, tags, sizeof *port->ahead);
+    if (p->sass) sm->named = part(arena, &used, MAX_BLOCKS * BARRIERS, sizeof *sm->named);
     sm->tags = part(arena, &used, tags, sizeof *sm->tags);
     sm->replies = part(arena, &used, flights, sizeof *sm->replies);
     sm->waiters = part(arena, &used, flights, sizeof *sm->waiters);

@@ -36,6 +36,7 @@ struct management;
 struct managers;
 struct preload;
 struct tag;
+struct barrier;
 struct scheduler_policy;
 
 /* What is counted per instruction, generated from pc_counters.def. */
@@ -125,7 +126,8 @@ struct sm {
     uint32_t piece_bytes, last_piece; /* of the program, as it is fetched */
     struct settled settled[16];       /* by the low bits of the line */
     uint8_t *shared;
-    struct tag *tags; /* per line of shared memory, if there is a preload table */
+    struct barrier *named; /* of compiled code: per block slot its BARRIERS */
+    struct tag *tags;      /* per line of shared memory, if there is a preload table */
     /* cold: blocks */
     struct block blocks[MAX_BLOCKS];
     struct smm smm;

@@ -14,7 +14,15 @@
  * comes with at most one such entry: 32 lanes can be split 31 times. */
 #define STACK_DEPTH 64u
 
-enum warp_state { WARP_FREE, WARP_STARTING, WARP_RUNNING, WARP_BARRIER, WARP_FENCE, WARP_EXITED };
+enum warp_state {
+    WARP_FREE,
+    WARP_STARTING,
+    WARP_RUNNING,
+    WARP_BARRIER,
+    WARP_FENCE,
+    WARP_NAMED,
+    WARP_EXITED
+};
 
 /* Lanes that wait, where they go on, and where they meet those below. */
 struct stack_entry {
@@ -39,6 +47,7 @@ struct warp {
     uint8_t *producer;         /* enum wait of whoever writes it */
     struct stack_entry *stack; /* [STACK_DEPTH] */
     uint32_t turns;            /* of compiled code: how often the active lanes have gone back */
+    uint32_t reduced;          /* of compiled code: what its last barrier that reduces has found */
     uint32_t barriers[CONVERGENCE_BARRIERS]; /* of compiled code: which lanes meet there */
 };
 

@@ -4,6 +4,7 @@
 #include "sm/check.h"
 #include "sm/converge.h"
 #include "sm/exec.h"
+#include "sm/sass/barrier.h"
 #include "sm/sass/sass.h"
 #include "sm/scoreboard.h"
 
@@ -47,12 +48,6 @@ void sass_await(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t at) 
     }
 }
 
-/* The warp has arrived at a barrier of its block with all its lanes. */
-static void arrive(struct sm *sm, uint32_t warp, uint64_t t) {
-    static const struct uop plain = {.op = OP_BAR_SYNC, .sub = BAR_PLAIN};
-    block_arrive(sm, warp, &plain, t);
-}
-
 /* Whoever is active goes on; if nobody is, all have exited, or they wait at the barrier of the
  * block, or for each other for ever. */
 static void go_on(struct sm *sm, uint32_t warp, uint64_t t) {
@@ -63,7 +58,7 @@ static void go_on(struct sm *sm, uint32_t warp, uint64_t t) {
         block_warp_exit(sm, warp, t);
     } else {
         w->mask = w->live; /* for who is told of what goes wrong */
-        if (converge_gather(w)) arrive(sm, warp, t);
+        if (converge_gather(w)) barrier_arrive(sm, warp, &sm->m->program->code[w->pc], t);
         else sm_fault(sm, warp, (uint32_t)bits_lowest(w->live), t, ERROR_DIVERGENT_BARRIER);
     }
 }
@@ -118,6 +113,19 @@ static void move_barrier(struct sm *sm, uint32_t warp, const struct uop *u, uint
     advance(sm, warp, u, t);
 }
 
+/* Read what the last barrier that reduces has found, as a number and as a predicate. */
+static void read_reduced(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active,
+                         uint64_t t) {
+    struct warp *w = &sm->warps[warp];
+    const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
+    uint32_t *d = destination_row(&lanes, u->d);
+    for (uint32_t lane = 0; lane < 32; lane++)
+        if (active >> lane & 1) d[lane] = w->reduced;
+    sass_write(u, &lanes, SHIFT_PD0, w->reduced ? ~0u : 0, active);
+    sass_await(sm, warp, u, t + u->latency);
+    advance(sm, warp, u, t);
+}
+
 /* Go where a register says; an address that is none of an instruction is a fault. */
 static bool jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
@@ -164,16 +172,17 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
                              : operand_row(&lanes, u->a)[bits_lowest(active)]);
         break;
     case SASS_BAR:
-        if (w->mask == w->live) {
-            arrive(sm, warp, t);
+        if (active == w->live) {
+            barrier_arrive(sm, warp, u, t);
             return;
         }
-        converge_block(w);
+        converge_block(w, active);
         break;
     case SASS_BMOV:
     case SASS_BMOV_READ: move_barrier(sm, warp, u, active, t); return;
     case SASS_S2R:
     case SASS_S2R_64: read_special(sm, warp, u, active, t); return;
+    case SASS_B2R: read_reduced(sm, warp, u, active, t); return;
     case SASS_TRAP: sm_fault(sm, warp, bits_lowest(active), t, ERROR_TRAP); return;
     default: w->pc++; break;
     }

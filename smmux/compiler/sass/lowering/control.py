@@ -119,9 +119,31 @@ def _warpsync(rows: Rows, i: Instruction) -> None:
 
 
 def _block_barrier(rows: Rows, i: Instruction) -> None:
-    if set(i.modifiers) - {"SYNC", "DEFER_BLOCKING"} or len(i.operands) != 1 or i.operands[0].value != 0:
-        raise Refused("barriers other than barrier 0 of the whole block are not simulated")
-    rows.operation(i, "BAR", q=0)
+    """BAR: number and threads are numbers, or stand both in a register."""
+    known, bits = _core.SASS["BAR"][4], 0
+    for word in i.modifiers:
+        if word not in known:
+            raise Refused(f".{word} is not simulated")
+        bits |= known[word]
+    fields = {"q": 0, "a": OPERAND_NONE}
+    numbers = [operand for operand in i.operands if operand.kind not in ("P", "UP")]
+    for shift, operand in zip((0, 4), numbers, strict=False):
+        if operand.kind == "R" and not shift:
+            fields["a"] = rows.source(operand)
+        elif operand.kind == "imm":
+            fields["q"] |= bits_of(operand) << shift
+        else:
+            raise Refused("it is not simulated in this form")
+    predicates = {"PS0": rows.predicate(operand) for operand in i.operands if operand.kind in ("P", "UP")}
+    rows.operation(i, "BAR", predicates, imm=bits, **fields)
+
+
+def _reduced(rows: Rows, i: Instruction) -> None:
+    """B2R: what the last barrier that reduces has found."""
+    if i.modifiers != ("RESULT",):
+        raise Refused("it is not simulated in this form")
+    predicates = {"PD0": rows.predicate(operand) for operand in i.operands[1:]}
+    rows.operation(i, "B2R", predicates, d=rows.register(i.operands[0]))
 
 
 def _nothing(rows: Rows, i: Instruction) -> None:
@@ -153,6 +175,7 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "YIELD": _plain("YIELD"),
     "WARPSYNC": _warpsync,
     "BAR": _block_barrier,
+    "B2R": _reduced,
     "NOP": _nothing,
     **dict.fromkeys(("ERRBAR", "CGAERRBAR", "CCTL", "FENCE", "NANOSLEEP", "PMTRIG"), _nothing),
     "MEMBAR": _fence,
