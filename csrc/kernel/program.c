@@ -137,7 +137,7 @@ static enum error address(struct decoder *dec, const struct insn *in, struct uop
             return reject(dec, "array %d does not exist", (int)in->aux);
     dec->p->points |=
         in->aux < 0 && (u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL);
-    if ((u->op == OP_LD_LOCAL || u->op == OP_ST_LOCAL) && w > 4)
+    if ((u->op == OP_LD_LOCAL || u->op == OP_ST_LOCAL) && w > 4 && !(in->flags & INSN_WIDE))
         return reject(dec, "local accesses are at most 4 bytes wide");
     if (in->flags & INSN_WIDE) return sass_address(dec, in, u);
     if (in->a != OPERAND_NONE) return source(dec, in->a, &u->a);

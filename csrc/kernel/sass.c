@@ -66,7 +66,7 @@ static enum error predicates(struct decoder *dec, struct uop *u) {
         if ((written[i] & 7) != 7) u->needs |= NEED_PREDS;
         e = await(dec, written[i]);
     }
-    for (uint32_t i = 0; i < 3 && !e; i++) e = await(dec, read_ones[i]);
+    for (uint32_t i = 0; i < 3 && !e; i++) e = await(dec, read_ones[i] & ~SASS_NOT);
     return e;
 }
 

@@ -25,7 +25,7 @@ uint32_t port_extra(const struct config *cfg) {
     const uint32_t sectors =
         sectors_of(config_shape(cfg, SHAPE_l1)) + sectors_of(config_shape(cfg, SHAPE_tex)) +
         sectors_of(config_shape(cfg, SHAPE_icache)) + sectors_of(config_shape(cfg, SHAPE_const));
-    return COALESCE_MAX_SEGMENTS + MAX_MISSES * sectors + SUPPLY_PACKETS;
+    return 4 * COALESCE_MAX_SEGMENTS + MAX_MISSES * sectors + SUPPLY_PACKETS;
 }
 
 void port_trim(struct port *port) {

@@ -11,6 +11,7 @@
 void converge_begin(struct warp *w) {
     memset(w->barriers, 0, sizeof w->barriers);
     w->turns = 0;
+    w->served = w->reduced = 0;
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
 }
 

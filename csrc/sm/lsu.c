@@ -340,6 +340,16 @@ NOINLINE static bool issue_const(struct memop *op) {
     return true;
 }
 
+bool lsu_serve(struct memop *op) {
+    switch (op->u->op) {
+    case OP_LD_SHARED:
+    case OP_ST_SHARED:
+    case OP_ATOM_SHARED: return issue_shared(op);
+    case OP_LD_CONST: return issue_const(op);
+    default: return global_issue(op);
+    }
+}
+
 bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const struct uop *u,
                uint32_t active, uint64_t t) {
     if ((sm->claiming >> warp & 1) && room_starves(sm, warp, t)) return false;
@@ -352,13 +362,6 @@ bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const s
     op.pc = op.w->pc;
     op.active = active;
     op.t = t;
-    struct uop as; /* the instruction, in the space that its address names */
-    if (u->flags & INSN_WIDE && active && !sass_place(&op, &as)) return false;
-    switch (op.u->op) {
-    case OP_LD_SHARED:
-    case OP_ST_SHARED:
-    case OP_ATOM_SHARED: return issue_shared(&op);
-    case OP_LD_CONST: return issue_const(&op);
-    default: return global_issue(&op);
-    }
+    op.more = false;
+    return u->flags & INSN_WIDE && active ? sass_access(&op) : lsu_serve(&op);
 }

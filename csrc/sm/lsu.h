@@ -9,6 +9,9 @@
 bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const struct uop *u,
                uint32_t active, uint64_t t);
 
+/* Issue an access, or a part of one, whose space is known. */
+bool lsu_serve(struct memop *op);
+
 /* ---- for all accesses --------------------------------------------------------------------- */
 
 /* Find the rows of the data registers, in order. */

@@ -14,6 +14,7 @@ struct memop {
     const struct uop *u;
     uint32_t warp, pc, active;
     uint64_t t;
+    bool more;         /* a part of an access of which a part is under way already */
     uint32_t addr[32]; /* per lane; inactive lanes hold an arbitrary value */
 };
 

@@ -47,6 +47,7 @@ struct warp {
     uint8_t *producer;         /* enum wait of whoever writes it */
     struct stack_entry *stack; /* [STACK_DEPTH] */
     uint32_t turns;            /* of compiled code: how often the active lanes have gone back */
+    uint32_t served;           /* of compiled code: lanes of a generic access that are done */
     uint32_t reduced;          /* of compiled code: what its last barrier that reduces has found */
     uint32_t barriers[CONVERGENCE_BARRIERS]; /* of compiled code: which lanes meet there */
 };

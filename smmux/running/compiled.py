@@ -31,6 +31,8 @@ SHARED_WINDOW, LOCAL_WINDOW, STACK, DYNAMIC_SHARED = 0x18, 0x20, 0x28, 0x2C
 dynamic shared bytes."""
 SM_COUNT = 0x10C
 SHARED_ALIGNMENT = 16
+UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
+"""What a kernel with recursion says of its stack, and the bytes that it gets."""
 
 
 def simulate(
@@ -55,7 +57,7 @@ def program_of(cubin: Cubin, name: str, dynamic_shared: int = 0) -> Program:
     """A kernel as the core's program, which makes its constant banks when it is launched."""
     image, lowered = cubin.kernels[name], lower_kernel(cubin, name)
     files = [i.file for i in read_kernel(cubin, name) if i.file]
-    stack = -(-max(image.min_stack, image.frame_bytes) // 16) * 16
+    stack = _stack_bytes(image)
     return Program(
         name=name,
         filename=files[0] if files else "",
@@ -69,6 +71,13 @@ def program_of(cubin: Cubin, name: str, dynamic_shared: int = 0) -> Program:
         const=bytes(lowered.constant_bytes),
         pack=partial(_pack, cubin, image, lowered, dynamic_shared, stack),
     )
+
+
+def _stack_bytes(image: KernelImage) -> int:
+    """Local memory of a thread: what calls need, or where they may go on for ever, what a driver gives."""
+    known = image.min_stack if image.min_stack != UNKNOWN_STACK else 0
+    least = DEFAULT_STACK if image.min_stack == UNKNOWN_STACK else 0
+    return -(-max(known, image.frame_bytes + least) // 16) * 16
 
 
 def _pack(

@@ -54,26 +54,77 @@ static uint32_t in_space(uint32_t op, uint32_t high) {
                                  : OP_COUNT;
 }
 
-bool sass_place(struct memop *op, struct uop *as) {
-    uint32_t high[32];
-    if (!is_global(op->u->op)) {
-        place_near(op);
-        return true;
-    }
-    place_far(op, high);
-    const bool generic = way_of(op->u) & SASS_GENERIC;
-    const uint32_t first = bits_lowest(op->active);
-    const uint32_t found = in_space(op->u->op, generic ? high[first] : 0);
+/* Do the lanes of an access of several words go to multiples of its width? */
+static bool is_aligned(struct memop *op) {
     for (uint32_t left = op->active; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
-        if (high[lane] == (generic ? high[first] : 0) && found != OP_COUNT) continue;
-        lsu_fault(op, lane, ERROR_GLOBAL_BOUNDS,
-                  (int64_t)((uint64_t)high[lane] << 32 | op->addr[lane]));
-        return false;
+        if (!(op->addr[lane] & (op->u->width - 1u))) continue;
+        return lsu_fault(op, lane, ERROR_MISALIGNED, op->addr[lane]);
     }
-    *as = *op->u;
-    as->op = (uint8_t)found;
-    as->aux = -1;
-    op->u = as;
     return true;
+}
+
+/* Local memory keeps the words of the lanes of a warp side by side: what is wider is as many
+ * accesses, each of a word, under way at once. */
+static bool serve_words(const struct memop *whole) {
+    struct uop word = *whole->u;
+    word.width = 4;
+    word.dst_count = whole->u->dst_count ? 1 : 0;
+    for (uint32_t i = 0; i < whole->u->width / 4u; i++) {
+        struct memop part = *whole;
+        part.u = &word;
+        part.more = i > 0;
+        word.data[0] = whole->u->data[i];
+        for (uint32_t lane = 0; lane < 32; lane++) part.addr[lane] += 4 * i;
+        if (!lsu_serve(&part)) return false;
+    }
+    return true;
+}
+
+static bool serve(struct memop *op) {
+    const bool local = op->u->op == OP_LD_LOCAL || op->u->op == OP_ST_LOCAL;
+    if (!local || op->u->width <= 4) return lsu_serve(op);
+    return is_aligned(op) && serve_words(op);
+}
+
+/* The lanes of a generic access, or one of global memory, that go where the first of `left` goes.
+ */
+static uint32_t alike(const uint32_t high[32], uint32_t left) {
+    const uint32_t first = high[bits_lowest(left)];
+    uint32_t lanes = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) lanes |= (high[lane] == first ? 1u : 0) << lane;
+    return lanes & left;
+}
+
+/* The other lanes go elsewhere: the same instruction issues again for them. */
+static bool again(struct memop *op, uint32_t served) {
+    op->w->served |= served;
+    op->w->pc = op->pc;
+    warp_refresh(op->sm, op->warp, op->t + op->sm->m->cfg->issue_interval, WAIT_UNIT);
+    return false;
+}
+
+static bool serve_far(struct memop *op) {
+    uint32_t high[32];
+    struct uop as = *op->u; /* the instruction, in the space that its address names */
+    const bool generic = way_of(op->u) & SASS_GENERIC;
+    place_far(op, high);
+    const uint32_t left = op->active & ~op->w->served, lane = bits_lowest(left);
+    op->active = alike(high, left);
+    as.op = (uint8_t)in_space(op->u->op, high[lane]);
+    as.aux = -1;
+    if (as.op == OP_COUNT || (high[lane] && !generic))
+        return lsu_fault(op, lane, ERROR_GLOBAL_BOUNDS,
+                         (int64_t)((uint64_t)high[lane] << 32 | op->addr[lane]));
+    op->u = &as;
+    if (!serve(op)) return false;
+    if (op->active != left) return again(op, op->active);
+    op->w->served = 0;
+    return true;
+}
+
+bool sass_access(struct memop *op) {
+    if (is_global(op->u->op)) return serve_far(op);
+    place_near(op);
+    return serve(op);
 }

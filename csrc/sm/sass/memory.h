@@ -4,8 +4,8 @@
 
 #include "sm/memop.h"
 
-/* Fill in the addresses of an access, within its space. One through a generic address is done as
- * the same in the space where all its lanes go: op->u is *as then. False after a fault. */
-bool sass_place(struct memop *op, struct uop *as);
+/* Issue an access: what has an address of 64 bits lane by lane in the space where it goes, and what
+ * is wider than a word in local memory word by word. False if it has to wait, or faulted. */
+bool sass_access(struct memop *op);
 
 #endif
