@@ -46,9 +46,9 @@ from smmux.errors import (  # noqa: E402
 
 if TYPE_CHECKING:
     from smmux.advice import advise
-    from smmux.compiler.sass.module import load
-    from smmux.compiler.sass.numba_code import from_numba
-    from smmux.compiler.sass.triton_code import from_triton
+    from smmux.modules.module import load
+    from smmux.modules.numba_code import from_numba
+    from smmux.modules.triton_code import from_triton
     from smmux.gpus import Gpu
     from smmux.language.hints import overlap
     from smmux.language.textures import texture
@@ -185,9 +185,9 @@ _MEMBERS = {
     "advise": "smmux.advice",
     "Result": "smmux.results.result",
     "from_dtype": "smmux.language.types",
-    "from_numba": "smmux.compiler.sass.numba_code",
-    "from_triton": "smmux.compiler.sass.triton_code",
-    "load": "smmux.compiler.sass.module",
+    "from_numba": "smmux.modules.numba_code",
+    "from_triton": "smmux.modules.triton_code",
+    "load": "smmux.modules.module",
     "narrow": "smmux.running.narrowing",
     "overlap": "smmux.language.hints",
     "texture": "smmux.language.textures",

@@ -7,7 +7,7 @@ import dataclasses
 import json
 from typing import Any
 
-from smmux.compiler.sass.module import CompiledKernel, Module, load
+from smmux.modules.module import CompiledKernel, Module, load
 
 __all__ = ["add_sass"]
 

@@ -32,6 +32,7 @@ ROOMS = (
     "results",
     "running",
     "kernels",
+    "modules",
     "cuda",
     "rewriting",
     "multiplex.analysis",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from smmux.compiler.sass import tools
-from smmux.compiler.sass.module import Module, load
+from smmux.modules.module import Module, load
 from smmux.errors import ConfigError
 
 KERNELS = Path(__file__).parent / "kernels"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from smmux.compiler.sass.cubin import KernelImage
-from smmux.compiler.sass.module import CompiledKernel, Module
+from smmux.modules.module import CompiledKernel, Module
 from smmux.compiler.sass.tools import find_tool
 from tests.sass.written import instruction_text
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from smmux.compiler.sass import tools
-from smmux.compiler.sass.module import CompiledKernel, module_of
+from smmux.modules.module import CompiledKernel, module_of
 from smmux.errors import CompileError, ConfigError
 
 __all__ = ["from_numba"]

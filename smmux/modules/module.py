@@ -16,7 +16,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, Unpack
 
+from smmux import gpus
+from smmux.base.tracebacks import brief
 from smmux.compiler.sass import tools
 from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, read_cubin
 from smmux.compiler.sass.elf import MACHINE
@@ -24,10 +27,15 @@ from smmux.compiler.sass.instruction import Instruction
 from smmux.compiler.sass.listing import read_kernel
 from smmux.compiler.sass.mangled_names import demangle, plain_name
 from smmux.compiler.sass.pages import listing
-from smmux.errors import ConfigError, did_you_mean
+from smmux.errors import ConfigError, did_you_mean, integer
+from smmux.gpus import Gpu
+from smmux.results.result import Result
+from smmux.running.compiled import simulate
+from smmux.running.launch_options import LaunchOptions, documented
 
 __all__ = ["CompiledKernel", "Module", "load", "module_of"]
 
+PROVISIONAL = "CC90-provisional"
 LANGUAGES = ("cuda", "ptx")
 FATBIN, ELF, ARCHIVE = b"\x50\xed\x55\xba", b"\x7fELF", b"!<arch>\n"
 MOST_BYTES = 1 << 31
@@ -70,6 +78,29 @@ class CompiledKernel:
     def shared_bytes(self) -> int:
         """Static shared memory of a block, with what the architecture reserves in front of it."""
         return self.image.shared_bytes
+
+    @brief
+    @documented
+    def simulate(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any] = (),
+        gpu: str | Gpu = PROVISIONAL,
+        dynamic_shared: int | None = None,
+        **options: Unpack[LaunchOptions],
+    ) -> Result:
+        """Run the kernel and return the Result; NumPy arrays among the arguments are written in place.
+
+        args: an array for a pointer; a NumPy scalar, also a structured one, for a value, or a Python number, which
+        takes the bytes of its parameter. dynamic_shared: bytes behind the static shared memory; None: as many as the
+        compiler says. gpu: the machine, by default one of compute capability 9.0 whose cycles are provisional.
+
+        Raises LaunchError for arguments or a launch that do not fit, CompileError for code that is not simulated, with
+        the place of each such instruction, and other subclasses of KernelError for failures in the kernel.
+        """
+        shared = self.dynamic_shared if dynamic_shared is None else integer("dynamic_shared", dynamic_shared, 0, 1 << 20)
+        return simulate(self.cubin, self.mangled, gpus.get(gpu), grid, block, args, shared, options)
 
     @cached_property
     def instructions(self) -> tuple[Instruction, ...]:

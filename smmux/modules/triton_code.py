@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from smmux.compiler.sass.module import CompiledKernel, module_of
+from smmux.modules.module import CompiledKernel, module_of
 from smmux.errors import CompileError, ConfigError
 
 __all__ = ["from_triton"]
