@@ -46,9 +46,6 @@ from smmux.errors import (  # noqa: E402
 
 if TYPE_CHECKING:
     from smmux.advice import advise
-    from smmux.modules.module import load
-    from smmux.modules.numba_code import from_numba
-    from smmux.modules.triton_code import from_triton
     from smmux.gpus import Gpu
     from smmux.language.hints import overlap
     from smmux.language.textures import texture
@@ -90,6 +87,9 @@ if TYPE_CHECKING:
     )
     from smmux.language.typings import typing
     from smmux.machines.management import Management
+    from smmux.modules.module import load
+    from smmux.modules.numba_code import from_numba
+    from smmux.modules.triton_code import from_triton
     from smmux.results.result import Result
     from smmux.running.narrowing import narrow
 

@@ -5,6 +5,7 @@
     python -m smmux counters                every counter with unit and definition
     python -m smmux policies                the rules that a machine or a launch chooses by name
     python -m smmux run FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
+    python -m smmux run FILE.cu:KERNEL --grid 4 --block 32,2 ARGUMENT ...     (also of PTX and compiled files)
     python -m smmux advise FILE.py:KERNEL --grid 4 --block 32,2 --gpu GTX480-16K ARGUMENT ...
     python -m smmux preload FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
     python -m smmux sass FILE.cu:KERNEL --arch sm_90   instructions of compiled GPU code
@@ -42,6 +43,7 @@ from smmux.results.report import counters_page
 from smmux.results.result import Result, counter_info, line_counters
 from smmux.running.launch_options import OPTIONS
 from smmux.shell.command_words import argument, dimensions, kernel_of, private
+from smmux.shell.compiled_words import PROVISIONAL, is_compiled, run_compiled
 from smmux.shell.sass import add_sass
 
 __all__ = ["main"]
@@ -127,7 +129,9 @@ def _add_kernel(parser: argparse.ArgumentParser, name: str) -> None:
 def _add_launch(parser: argparse.ArgumentParser, name: str, options: Iterable[str]) -> None:
     """Options of the commands that launch a kernel of a file; options: those of a run that the command has."""
     _add_kernel(parser, name)
-    parser.add_argument("--gpu", default=gpus.DEFAULT, help=f"one of {', '.join(gpus.names())} (default: %(default)s)")
+    parser.add_argument(
+        "--gpu", help=f"one of {', '.join(gpus.names())} (default: {gpus.DEFAULT}; of compiled code {PROVISIONAL})"
+    )
     parser.add_argument("--schedule", help="order of instructions: source or list (default: the machine's own)")
     parser.add_argument(
         "--max-registers", type=int, metavar="N", help="most registers of a thread (default: what the kernel needs)"
@@ -175,6 +179,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--trace", type=Path, metavar="RUN.json", help="write the time line of the run there, for ui.perfetto.dev"
     )
+    run.add_argument("--arch", help="of CUDA C++ and PTX: the architecture to compile for (default: sm_90)")
     run.add_argument("--lines", action="store_true", help="counters per source line")
     run.add_argument("--listing", action="store_true", help="print the compiled program first")
     run.set_defaults(action=_run)
@@ -248,16 +253,10 @@ def _policies(options: argparse.Namespace) -> None:
 def _run(options: argparse.Namespace) -> None:
     if options.trace:
         _check_place(options.trace)
-    kernel = kernel_of(options.kernel)
-    result = kernel.simulate(
-        options.grid,
-        options.block,
+    run = run_compiled if is_compiled(options.kernel) else _run_python
+    result = run(
+        options,
         tuple(argument(text) for text in options.arguments),
-        gpu=options.gpu,
-        schedule=options.schedule,
-        max_registers=options.max_registers,
-        min_blocks=options.min_blocks,
-        dynshared=options.dynshared,
         profile=options.lines or options.html is not None,
         trace=options.trace is not None,
         **{name: getattr(options, name) for name in _options_of_run()},
@@ -277,6 +276,23 @@ def _run(options: argparse.Namespace) -> None:
     _print_result(result)
 
 
+def _run_python(options: argparse.Namespace, arguments: tuple[Any, ...], **chosen: Any) -> Result:
+    """Run a kernel of a Python file."""
+    if options.arch:
+        raise ValueError(f"--arch is of compiled code; {options.kernel!r} is Python")
+    return kernel_of(options.kernel).simulate(
+        options.grid,
+        options.block,
+        arguments,
+        gpu=options.gpu or gpus.DEFAULT,
+        schedule=options.schedule,
+        max_registers=options.max_registers,
+        min_blocks=options.min_blocks,
+        dynshared=options.dynshared,
+        **chosen,
+    )
+
+
 def _advise(options: argparse.Namespace) -> None:
     if options.source:
         _check_place(options.source)
@@ -285,7 +301,7 @@ def _advise(options: argparse.Namespace) -> None:
         options.grid,
         options.block,
         tuple(argument(text) for text in options.arguments),
-        gpu=options.gpu,
+        gpu=options.gpu or gpus.DEFAULT,
         schedule=options.schedule,
         max_registers=options.max_registers,
         dynshared=options.dynshared,

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from smmux.compiler.sass import tools
-from smmux.modules.module import CompiledKernel, module_of
 from smmux.errors import CompileError, ConfigError
+from smmux.modules.module import CompiledKernel, module_of
 
 __all__ = ["from_numba"]
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from smmux.modules.module import CompiledKernel, module_of
 from smmux.errors import CompileError, ConfigError
+from smmux.modules.module import CompiledKernel, module_of
 
 __all__ = ["from_triton"]
 

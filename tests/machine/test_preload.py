@@ -125,7 +125,15 @@ def test_it_does_not_matter_how_far_apart_the_host_keeps_arrays(gap: int) -> Non
 
 def launch(a: Assembler, views: Any, table: Any) -> dict[str, Any]:
     """Counters of one block, with arrays at given addresses."""
-    meta = {"nregs": 8, "npreds": 2, "shared_bytes": 0, "dynamic_bytes": 0, "local_bytes": 0, "static_reserved": 0, "uniform_regs": 0}
+    meta = {
+        "nregs": 8,
+        "npreds": 2,
+        "shared_bytes": 0,
+        "dynamic_bytes": 0,
+        "local_bytes": 0,
+        "static_reserved": 0,
+        "uniform_regs": 0,
+    }
     options = {"management": 0, "extra_blocks": 0, "max_waiting": 0, "max_cycles": 1 << 20, "window": 0, "threads": 1}
     words = [view[1] for view in views]
     uniforms = np.array(a.uniforms, [("kind", np.uint32), ("value", np.uint32)])

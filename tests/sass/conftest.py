@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from smmux.compiler.sass import tools
-from smmux.modules.module import Module, load
 from smmux.errors import ConfigError
+from smmux.modules.module import Module, load
 
 KERNELS = Path(__file__).parent / "kernels"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from smmux.compiler.sass.cubin import KernelImage
-from smmux.modules.module import CompiledKernel, Module
 from smmux.compiler.sass.tools import find_tool
+from smmux.modules.module import CompiledKernel, Module
 from tests.sass.written import instruction_text
 
 Build = Callable[..., Module]

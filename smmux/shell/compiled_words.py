@@ -1,0 +1,41 @@
+"""Compiled kernels on the command line: `FILE.cu:KERNEL` beside `FILE.py:KERNEL`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from smmux.results.result import Result
+
+__all__ = ["PROVISIONAL", "is_compiled", "run_compiled"]
+
+PROVISIONAL = "CC90-provisional"
+OF_A_COMPILER = ("schedule", "max_registers", "min_blocks")
+"""Options that say how a Python kernel is compiled."""
+
+
+def is_compiled(place: str) -> bool:
+    """Whether a kernel's place on the command line is in a file of compiled code, or of CUDA C++ or PTX."""
+    path, _, _ = place.rpartition(":")
+    return bool(path) and Path(path).suffix not in (".py", ".pyw", "")
+
+
+def run_compiled(options: argparse.Namespace, arguments: tuple[Any, ...], **chosen: Any) -> Result:
+    """Run a kernel of compiled code."""
+    from smmux.modules.module import load
+
+    for name in OF_A_COMPILER:
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name.replace('_', '-')} is of Python kernels; {options.kernel!r} is compiled already")
+    path, _, name = options.kernel.rpartition(":")
+    kernel = load(path, options.arch or "sm_90")[name]
+    return kernel.simulate(
+        options.grid,
+        options.block,
+        arguments,
+        gpu=options.gpu or PROVISIONAL,
+        dynamic_shared=options.dynshared or None,
+        **chosen,
+    )
