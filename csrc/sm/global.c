@@ -286,16 +286,12 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     struct segment seg[COALESCE_MAX_SEGMENTS];
     struct tile_share share = {.lanes = 0};
     if (tiled) tiles_look(op, &share);
-    const enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
-    const uint32_t rest = op->active & ~share.lanes, n = segments_of(op, cache, rest, seg),
-                   need = room_need(sm, cache, op->addr, seg, n);
-    if (!room_suffices(sm, need, share.waits)) return room_claim(op, cache, seg, n, need);
     enum sm_cache_id cache = (enum sm_cache_id)cache_of(op);
     const uint32_t rest = op->active & ~share.lanes;
     uint32_t n = segments_of(op, cache, rest, seg);
-    const uint32_t need = need_of(sm, cache, op->addr, seg, n);
-    if (!has_room(sm, need, share.waits)) {
-        if (!op->more) return claim(op, cache, seg, n, need);
+    const uint32_t need = room_need(sm, cache, op->addr, seg, n);
+    if (!room_suffices(sm, need, share.waits)) {
+        if (!op->more) return room_claim(op, cache, seg, n, need);
         if (need == CACHE_NONE) cache = (enum sm_cache_id)0, n = segments_of(op, cache, rest, seg);
     }
     struct access *a = describe(op, buffer);

@@ -134,16 +134,16 @@ def _block_barrier(rows: Rows, i: Instruction) -> None:
             fields["q"] |= bits_of(operand) << shift
         else:
             raise Refused("it is not simulated in this form")
-    predicates = {"PS0": rows.predicate(operand) for operand in i.operands if operand.kind in ("P", "UP")}
-    rows.operation(i, "BAR", predicates, imm=bits, **fields)
+    conditions = [rows.predicate(operand) for operand in i.operands if operand.kind in ("P", "UP")]
+    rows.operation(i, "BAR", dict(zip(["PS0"], conditions, strict=False)), imm=bits, **fields)
 
 
 def _reduced(rows: Rows, i: Instruction) -> None:
     """B2R: what the last barrier that reduces has found."""
     if i.modifiers != ("RESULT",):
         raise Refused("it is not simulated in this form")
-    predicates = {"PD0": rows.predicate(operand) for operand in i.operands[1:]}
-    rows.operation(i, "B2R", predicates, d=rows.register(i.operands[0]))
+    found = [rows.predicate(operand) for operand in i.operands[1:]]
+    rows.operation(i, "B2R", dict(zip(["PD0"], found, strict=False)), d=rows.register(i.operands[0]))
 
 
 def _nothing(rows: Rows, i: Instruction) -> None:
