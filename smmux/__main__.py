@@ -39,6 +39,7 @@ from smmux.base import interrupt
 from smmux.base.jobs import count_of_jobs
 from smmux.base.whole_files import write_text
 from smmux.gpus import policies
+from smmux.kernels.kernel import Kernel
 from smmux.results.report import counters_page
 from smmux.results.result import Result, counter_info, line_counters
 from smmux.running.launch_options import OPTIONS
@@ -280,7 +281,8 @@ def _run_python(options: argparse.Namespace, arguments: tuple[Any, ...], **chose
     """Run a kernel of a Python file."""
     if options.arch:
         raise ValueError(f"--arch is of compiled code; {options.kernel!r} is Python")
-    return kernel_of(options.kernel).simulate(
+    kernel: Kernel = kernel_of(options.kernel)
+    return kernel.simulate(
         options.grid,
         options.block,
         arguments,

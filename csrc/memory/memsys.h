@@ -117,7 +117,8 @@ struct reply {
 #define SUPPLY_PACKETS 64u /* of the level behind its instructions and constants */
 
 /* How many transactions an SM can have in flight beyond its credits: the last access may overdraw
- * them by a warp's segments, of each of four words if it is local, and those that fill its caches, sector by sector at most, take none.
+ * them by a warp's segments, of each of four words if it is local, and those that fill its caches,
+ * sector by sector at most, take none.
  */
 uint32_t port_extra(const struct config *cfg);
 

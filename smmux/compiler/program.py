@@ -91,13 +91,14 @@ class Program:
 
     code: array of INSN. uniforms: array of UNIFORM, the operands that are the same for every thread. nregs: 32-bit
     registers per thread. npreds: predicates per thread. shared_bytes, dynamic_bytes: shared memory per block, the
-    part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the
-    constant segment. params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if there
-    is no source. joined: the source line of each word of a joined access, by pc. traps: what trap instructions tell.
-    texts: what stands around the values that are printed. facts: what must hold of a launch, None if any may be.
-    guarded: whether indices have operations that make them safe. outside: places whose index is always outside of an
-    axis, which is told in words. uniform_regs: of compiled code, per warp. pack: of compiled code, makes arguments of
-    values, grid and block. schedule: that of the compiler, empty where no compiler ordered the code.
+    part held from start to end and the part of `smm.array`. local_bytes: per thread. const: the constant segment.
+    params: the parameter words. arrays: storage by which messages name an address. line: that of the `def`, 0 if
+    there is no source. joined: the source line of each word of a joined access, by pc. traps: what trap
+    instructions tell. texts: what stands around the values that are printed. facts: what must hold of a launch,
+    None if any may be. guarded: whether indices have operations that make them safe. outside: places whose index is
+    always outside of an axis, which is told in words. uniform_regs: of compiled code, per warp. pack: of compiled
+    code, makes arguments of values, grid and block. schedule: that of the compiler, empty where no compiler ordered
+    the code.
     """
 
     name: str

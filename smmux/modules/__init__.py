@@ -1,1 +1,1 @@
-"""Compiled GPU code as people hold it: modules of kernels from CUDA C++, PTX, files, Numba or Triton, which run here."""
+"""Compiled GPU code as people hold it: modules of kernels, from CUDA C++, PTX, files, Numba or Triton."""

@@ -22,7 +22,7 @@ static void exec_groups(const struct uop *u, const struct lanes *w, uint32_t mas
                     operand_row(w, u->c + i)[lane];
 }
 
-exec_fn *const exec_table[OP_COUNT] = {
+exec_fn *const exec_table[UOP_COUNT] = {
     [OP_TEST_GROUPS] = exec_groups,"""
 
 
@@ -33,7 +33,7 @@ def test_operations_of_a_row_alone(tmp_path: Path) -> None:
         tmp_path,
         {
             "tables/ops.def": {"\n/* Predicates:": ROWS},
-            "sm/exec.c": {"\nexec_fn *const exec_table[OP_COUNT] = {": FUNCTION},
+            "sm/exec.c": {"\nexec_fn *const exec_table[UOP_COUNT] = {": FUNCTION},
         },
     )
     extended_core.run(core, Path(__file__).with_name("extended_script.py"))
