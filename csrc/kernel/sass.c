@@ -53,7 +53,7 @@ static enum error write(struct decoder *dec, uint16_t field, uint32_t count, str
 /* Let the instruction wait for a predicate; true ones are always there. */
 static enum error await(struct decoder *dec, uint32_t number) {
     uint16_t row;
-    return (number & 7) == 7 ? OK : predicate(dec, (uint16_t)number, &row);
+    return (number & 7) == 7 ? OK : predicate(dec, (uint16_t)(number & ~SASS_NOT), &row);
 }
 
 /* Decode the predicates that stand in aux. */

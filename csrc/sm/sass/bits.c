@@ -88,16 +88,19 @@ SASS_FN(BREV) {
 }
 
 /* The number of the highest bit that is set, or differs from the sign; from above with SH; all ones
- * if there is none. */
+ * if there is none, which the predicate says. */
 SASS_FN(FLO) {
     SASS_ROWS
     const uint32_t flip = sass_mask(u, SASS_INV_A), from_above = sass_mod(u, 10, 1) ? 31 : 0;
     const bool is_unsigned = sass_mod(u, 9, 1);
+    uint32_t some[32];
     EACH_LANE {
         uint32_t x = ra[lane] ^ flip;
         if (!is_unsigned && x >> 31) x = ~x;
         x |= x >> 1, x |= x >> 2, x |= x >> 4, x |= x >> 8, x |= x >> 16;
         const uint32_t highest = bits_count(x) - 1;
+        some[lane] = x != 0;
         d[lane] = SASS_KEEP(d[lane], x ? highest ^ from_above : ~0u);
     }
+    if (u->needs & NEED_PREDS) sass_write(u, w, SHIFT_PD0, sass_lanes(some), mask);
 }

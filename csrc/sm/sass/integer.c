@@ -46,26 +46,19 @@ SASS_FN(IADD3) {
     sass_write(u, w, SHIFT_PD1, sass_lanes(two), mask);
 }
 
-/* The sum of three pairs; the carries are those out of 64 bits, and out of 65. */
+/* The sum of three pairs. */
 SASS_FN(IADD3_64) {
     SASS_ROWS
-    const struct sign a = sign_of(u, SASS_NEG_A, SASS_INV_A),
-                      b = sign_of(u, SASS_NEG_B, SASS_INV_B),
-                      c = sign_of(u, SASS_NEG_C, SASS_INV_C);
-    uint32_t one[32], two[32];
+    const struct sign a = sign_of(u, SASS_NEG_A, 0), b = sign_of(u, SASS_NEG_B, 0),
+                      c = sign_of(u, SASS_NEG_C, 0);
     EACH_LANE {
         const uint64_t low = (uint64_t)(ra[lane] ^ a.flip) + (rb[lane] ^ b.flip) +
                              (rc[lane] ^ c.flip) + a.plus + b.plus + c.plus;
-        const uint64_t high = (uint64_t)(ra[lane + 32] ^ a.flip) + (rb[lane + 32] ^ b.flip) +
-                              (rc[lane + 32] ^ c.flip) + (low >> 32);
-        one[lane] = high >> 32 != 0;
-        two[lane] = high >> 33 != 0;
+        const uint32_t high = (ra[lane + 32] ^ a.flip) + (rb[lane + 32] ^ b.flip) +
+                              (rc[lane + 32] ^ c.flip) + (uint32_t)(low >> 32);
         d[lane] = SASS_KEEP(d[lane], (uint32_t)low);
-        d[lane + 32] = SASS_KEEP(d[lane + 32], (uint32_t)high);
+        d[lane + 32] = SASS_KEEP(d[lane + 32], high);
     }
-    if (!(u->needs & NEED_PREDS)) return;
-    sass_write(u, w, SHIFT_PD0, sass_lanes(one), mask);
-    sass_write(u, w, SHIFT_PD1, sass_lanes(two), mask);
 }
 
 SASS_FN(IMAD) {

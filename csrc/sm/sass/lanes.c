@@ -98,17 +98,21 @@ SASS_FN(REDUX) {
     put(d, results[what], ~0u);
 }
 
-/* The lowest of the lanes in which a predicate holds is elected. */
+/* The lowest of the lanes in which a predicate holds is elected; if there is none, all ones. */
 SASS_FN(ELECT) {
     SASS_ROWS
-    const uint32_t there = sass_read(u, w, SHIFT_PS0) & mask;
-    const uint32_t chosen = there ? bits_lowest(there) : 0;
-    put(d, chosen, ~0u);
-    sass_write(u, w, SHIFT_PD0, there ? 1u << chosen : 0, mask);
+    const uint32_t there = sass_read(u, w, SHIFT_PS0) & mask, chosen = there & (0 - there);
+    put(d, there ? bits_lowest(there) : ~0u, ~0u);
+    sass_write(u, w, SHIFT_PD0, chosen, mask);
 }
 
-/* The value of the lowest lane. */
+/* The value of the lowest lane. The predicate says which lanes have another, or had it set. */
 SASS_FN(R2UR) {
     SASS_ROWS
-    put(d, ra[bits_lowest(mask)], ~0u);
+    const uint32_t value = ra[bits_lowest(mask)];
+    uint32_t others[32];
+    EACH_LANE others[lane] = ra[lane] != value;
+    const uint32_t old = sass_mod(u, 9, 1) ? w->preds[sass_pred(u, SHIFT_PD0)] : 0;
+    put(d, value, ~0u);
+    sass_write(u, w, SHIFT_PD0, sass_lanes(others) | old, mask);
 }

@@ -29,7 +29,7 @@ static inline uint32_t relu(uint32_t a, uint32_t modifiers) {
     return bound(a, 0, modifiers & OF_HALVES, false);
 }
 
-/* Of halves a predicate each, the high one's first: the result is the first operand's. */
+/* Of halves a predicate each, the low one's first: the result is the first operand's. */
 SASS_FN(IMNMX) {
     SASS_ROWS
     const uint32_t least = sass_read(u, w, SHIFT_PS0), modifiers = (uint32_t)u->imm;
@@ -41,8 +41,8 @@ SASS_FN(IMNMX) {
         d[lane] = SASS_KEEP(d[lane], relu(chosen, modifiers));
     }
     if (!(u->needs & NEED_PREDS)) return;
-    sass_write(u, w, SHIFT_PD0, sass_lanes(high), mask);
-    sass_write(u, w, SHIFT_PD1, sass_lanes(low), mask);
+    sass_write(u, w, SHIFT_PD0, sass_lanes(low), mask);
+    sass_write(u, w, SHIFT_PD1, sass_lanes(high), mask);
 }
 
 SASS_FN(VIMNMX3) {
@@ -167,10 +167,11 @@ static inline uint32_t width(const struct uop *u) {
 SASS_FN(I2IP) {
     SASS_ROWS
     const uint32_t bits = width(u), shift = sass_mod(u, 15, 1) * 16;
-    const bool is_signed = sass_mod(u, 9, 1);
+    const bool is_signed = sass_mod(u, 9, 1), saturates = sass_mod(u, 16, 1);
     EACH_LANE {
-        const uint32_t a = saturate((int32_t)ra[lane], bits, is_signed),
-                       b = saturate((int32_t)rb[lane], bits, is_signed);
+        const int32_t x = (int32_t)ra[lane], y = (int32_t)rb[lane];
+        const uint32_t a = saturates ? saturate(x, bits, is_signed) : ra[lane],
+                       b = saturates ? saturate(y, bits, is_signed) : rb[lane];
         d[lane] = SASS_KEEP(d[lane], pack(a, b, rc[lane] >> shift, bits));
     }
 }

@@ -37,9 +37,10 @@ SASS_FN(R2P) {
     }
 }
 
+/* The eighth bit is that of no predicate, and 0. */
 SASS_FN(P2R) {
     SASS_ROWS
-    const uint32_t shift = sass_mod(u, 9, 3) * 8, which = u->q & 0x7fu;
+    const uint32_t shift = sass_mod(u, 9, 3) * 8, which = u->q & 0xffu;
     const uint32_t *const preds = predicates(u, w);
     EACH_LANE {
         uint32_t bits = 0;

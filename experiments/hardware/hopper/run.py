@@ -24,6 +24,7 @@ from smmux.base import whole_files
 
 from . import (
     instruction_vectors,
+    integer_vectors,
     probe_caches,
     probe_code,
     probe_grid,
@@ -42,6 +43,7 @@ ARRAYS: dict[str, Any] = {
     **probe_grid.ARRAYS,
     **probe_memory.ARRAYS,
     **instruction_vectors.ARRAYS,
+    **integer_vectors.ARRAYS,
     **special_functions.ARRAYS,
 }
 

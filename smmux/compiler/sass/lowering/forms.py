@@ -49,7 +49,7 @@ INTEGER = _rows(
     UMOV = MOV d a
     IADD3 = IADD3 d pd0? pd1? ~-a ~-b ~-c ps0? ps1?
     UIADD3 = IADD3 d pd0? pd1? ~-a ~-b ~-c ps0? ps1?
-    UIADD3.64 = IADD3_64 d*2 pd0? pd1? -a*2 -b*2 -c*2
+    UIADD3.64 = IADD3_64 d*2 -a*2 -b*2 -c*2
     VIADD = IADD3 d a -b
     VIADD.16x2 = VIADD_16 d a -b
     IMAD = IMAD d -a -b ~-c ps0?
@@ -83,8 +83,8 @@ INTEGER = _rows(
     UPOPC = POPC d ~a
     BREV = BREV d ~a
     UBREV = BREV d ~a
-    FLO = FLO d ~a
-    UFLO = FLO d ~a
+    FLO = FLO d pd0? ~a
+    UFLO = FLO d pd0? ~a
     IMNMX = IMNMX d a b ps0
     VIMNMX = IMNMX d a b ps0
     VIMNMX.S16x2 = IMNMX d pd0? pd1? a b ps0
@@ -96,7 +96,7 @@ INTEGER = _rows(
     IDP.4A = IDP_4A d a b -c
     IDP.2A = IDP_2A d a b -c
     I2I.SAT = I2I d a
-    I2IP.SAT = I2IP d a b c
+    I2IP = I2IP d a b c
     F2IP.TRUNC.NTZ = F2IP d a b c
     """,
     signs="",
@@ -123,7 +123,7 @@ LANES = _rows(
     MATCH.U64 = MATCH_64 pd0? d a*2
     REDUX = REDUX d a
     ELECT = ELECT pd0 d ps0
-    R2UR = R2UR d a
+    R2UR = R2UR pd0? d a
     """,
     signs="",
 )
@@ -237,6 +237,8 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
             _check_signs(operand, token + form.signs)
             if both and operand.kind == "imm" and left and left[0].kind == "imm":
                 left.pop(0)
+            if words > 1 and isinstance(operand.value, int) and operand.value:
+                raise Refused(f"{operand.text} of {words} words is not simulated")
             fields[name] = rows.source(operand, words, _encoded(instruction, operand))
             bits |= _source_modifiers(form, name.upper(), operand)
     if left:
