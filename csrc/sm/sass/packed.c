@@ -35,10 +35,11 @@ SASS_FN(IMNMX) {
     const uint32_t least = sass_read(u, w, SHIFT_PS0), modifiers = (uint32_t)u->imm;
     uint32_t high[32], low[32];
     EACH_LANE {
-        const uint32_t a = ra[lane], chosen = bound(a, rb[lane], modifiers, least >> lane & 1);
-        high[lane] = ((chosen ^ a) & 0xffff0000u) == 0;
-        low[lane] = ((chosen ^ a) & 0xffffu) == 0;
-        d[lane] = SASS_KEEP(d[lane], relu(chosen, modifiers));
+        const uint32_t a = ra[lane],
+                       value = relu(bound(a, rb[lane], modifiers, least >> lane & 1), modifiers);
+        high[lane] = ((value ^ a) & 0xffff0000u) == 0;
+        low[lane] = ((value ^ a) & 0xffffu) == 0;
+        d[lane] = SASS_KEEP(d[lane], value);
     }
     if (!(u->needs & NEED_PREDS)) return;
     sass_write(u, w, SHIFT_PD0, sass_lanes(low), mask);
