@@ -116,38 +116,58 @@ static inline int exponent64(uint64_t bits) {
     return (field ? field : 1) - 1075;
 }
 
-/* The double nearest to a number below 2^127 times 2^exponent, even of two. */
-static inline uint64_t round64(uint128 magnitude, int exponent) {
+/* The double nearest to a number below 2^127 times 2^exponent, even of two; with `up` the next one
+ * from it outwards, with `down` the next one inwards. */
+static inline uint64_t round64(uint128 magnitude, int exponent, int up, int down) {
     const struct scaled s = scale(magnitude, exponent);
     const int top = s.exponent + 125; /* the number is from 2^top up, below 2^(top + 1) */
-    if (top > 1023) return 0x7ffull << 52;
+    const uint64_t infinite = 0x7ffull << 52;
+    if (top > 1023) return down ? infinite - 1 : infinite;
     const int bits = top >= -1022 ? 53 : 53 - (-1022 - top);
-    if (bits < 0) return 0;
+    if (bits < 0) return (uint64_t)up;
     const int drop = 126 - bits;
     const uint128 rest = s.magnitude & (((uint128)1 << drop) - 1), half = (uint128)1 << (drop - 1);
     uint64_t kept = (uint64_t)(s.magnitude >> drop);
-    kept += rest > half || (rest == half && kept & 1);
-    return top >= -1022 ? ((uint64_t)(top + 1022) << 52) + kept : kept;
+    if (up) kept += rest != 0;
+    else if (!down) kept += rest > half || (rest == half && kept & 1);
+    const uint64_t result = top >= -1022 ? ((uint64_t)(top + 1022) << 52) + kept : kept;
+    return result >= infinite && down ? infinite - 1 : result;
 }
 
-/* a * b + c rounded once, by integers: hosts without the instruction would call libm. */
-static inline double fma64(double a, double b, double c) {
+/* a * b + c rounded once, by integers: hosts without the instruction would call libm. mode: 0 to
+ * the nearest, 1 down, 2 up, 3 towards zero. */
+static inline double fma64_rounded(double a, double b, double c, int mode) {
     const uint64_t x = f64_to_bits(a), y = f64_to_bits(b), z = f64_to_bits(c);
-    if (a - a != 0.0 || b - b != 0.0 || a == 0.0 || b == 0.0) return a * b + c;
-    if (c - c != 0.0) return c;
-    if (c == 0.0) return a * b;
+    const uint64_t sign = (x ^ y) >> 63, same = sign == z >> 63;
+    if (a - a != 0.0 || b - b != 0.0 || c - c != 0.0) {
+        if (a - a != 0.0 || b - b != 0.0 || c != c) return a * b + c;
+        return c;
+    }
+    if (a == 0.0 || b == 0.0) {
+        if (c != 0.0) return c;
+        return same ? c : mode == 1 ? -0.0 : 0.0;
+    }
     const struct scaled p =
         scale((uint128)significand(x) * significand(y), exponent64(x) + exponent64(y));
+    if (c == 0.0) {
+        const int outwards = mode == (sign ? 1 : 2);
+        return bits_to_f64(sign << 63 |
+                           round64(p.magnitude, p.exponent, outwards, mode && !outwards));
+    }
     const struct scaled q = scale(significand(z), exponent64(z));
     const int exponent = p.exponent > q.exponent ? p.exponent : q.exponent;
     const uint128 product = shift_jam(p.magnitude, exponent - p.exponent),
                   addend = shift_jam(q.magnitude, exponent - q.exponent);
-    const uint64_t sign = (x ^ y) >> 63, same = sign == z >> 63;
-    if (same) return bits_to_f64(sign << 63 | round64(product + addend, exponent));
-    if (product == addend) return 0.0;
-    if (product > addend) return bits_to_f64(sign << 63 | round64(product - addend, exponent));
-    return bits_to_f64((sign ^ 1) << 63 | round64(addend - product, exponent));
+    if (!same && product == addend) return mode == 1 ? -0.0 : 0.0;
+    const uint64_t of = same || product > addend ? sign : sign ^ 1;
+    const uint128 magnitude = same               ? product + addend
+                              : product > addend ? product - addend
+                                                 : addend - product;
+    const int outwards = mode == (of ? 1 : 2);
+    return bits_to_f64(of << 63 | round64(magnitude, exponent, outwards, mode && !outwards));
 }
+
+static inline double fma64(double a, double b, double c) { return fma64_rounded(a, b, c, 0); }
 
 /* The nearest float16, even of two; its bits. */
 static inline uint32_t f64_to_f16(double a) {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/hints.h"
-#include "kernel/special.h"
+#include "kernel/wide.h"
 
 /* Numbers of the modifiers .RM .RP .RZ. */
 enum rounding { TO_NEAREST, DOWN, UP, TO_ZERO };
@@ -17,12 +17,6 @@ struct format {
 };
 
 static const struct format SINGLE = {23, 8, 127}, HALF = {10, 5, 15}, BFLOAT = {7, 8, 127};
-
-static ALWAYS_INLINE uint64_t f64_to_bits(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
 
 static ALWAYS_INLINE double power_of_two(int exponent) {
     return bits_to_f64((uint64_t)(exponent + 1023) << 52);
