@@ -57,3 +57,17 @@ def differences(kind: str, name: str, slots: str) -> list[str]:
         f"before {flags[i]}"
         for i in np.flatnonzero(wrong)
     ]
+
+
+def matrix_differences(name: str) -> int:
+    """In how many words the core's product of matrices is not the card's."""
+    with np.load(FOLDER / "vectors" / "vectors_matrix.npz") as file:
+        rows = file[name].transpose(1, 0, 2).reshape(file[name].shape[1], -1)
+    text = json.loads((FOLDER / "words.json").read_text())[name]["text"]
+    opcode, _, operands = text.partition(" ")
+    numbers = [24, 8, 12, 16]
+    operands = re.sub(r"\bR\d+", lambda _: f"R{numbers.pop(0)}", operands)
+    registers = {8 + i: row for i, row in enumerate(rows[:12])}
+    results = [24 + i for i in range(len(rows) - 12)]
+    found, _ = run_lanes([f"{opcode} {operands}"], registers, results)
+    return int(np.count_nonzero(found != rows[12:]))

@@ -1,11 +1,17 @@
 """Which operation an opcode is, and which of its operands goes where.
 
 A pattern names operands in the order of the text: `d` is written, `a`, `b`, `c` are read, `pd0`, `pd1` are predicates
+<<<<<<< HEAD
 that are written and `ps0`, `ps1`, `ps2` ones that are read, as are `s0`, `s1`, `s2`, for which the signs of `a`, `b`,
 `c` may stand; `q` is a number and `qh` one in its high half; `_` has no field. `-`, `~`, `|` before a letter are signs
 that the operand may bear. `?` marks one that may be absent, as its
 kind says; what stands for it then may be behind `=`. `*2` behind a letter is how many registers it means, and `+` that
 two immediates behind one another are its halves.
+=======
+that are written and `ps0`, `ps1`, `ps2` ones that are read; `q` is a number. `?` marks one that may be absent, of which
+only predicates are, so that its kind says whether it is there. `*2` behind a letter is how many registers it means, and
+`+` that two immediates behind one another are its halves. `.NAME` is a modifier that the form stands for.
+>>>>>>> 8695af2 (HMMA, IMMA, BMMA, DMMA and MOVM run; sums of HMMA are cut off as an H100 does, bit for bit)
 """
 
 from __future__ import annotations
@@ -182,7 +188,34 @@ FLOAT = _rows(
     """
 )
 
-FORMS: tuple[Form, ...] = (*INTEGER, *PREDICATES, *LANES, *FLOAT)
+MATRIX = _rows(
+    """
+    HMMA.1688.F32 = HMMA_1688_F32 d*4 a*2 b c*4
+    HMMA.1684.F32.TF32 = HMMA_1688_F32 d*4 a*2 b c*4
+    HMMA.1688.F16 = HMMA_1688_F16 d*2 a*2 b c*2
+    HMMA.16816.F32 = HMMA_16816_F32 d*4 a*4 b*2 c*4
+    HMMA.1688.F32.TF32 = HMMA_16816_F32 d*4 a*4 b*2 c*4
+    HMMA.16816.F16 = HMMA_16816_F16 d*2 a*4 b*2 c*2
+    DMMA.8x8x4 = DMMA d*4 a*2 b*2 c*4
+    DMMA.884 = DMMA d*4 a*2 b*2 c*4
+    BMMA.88128 = IMMA_8816 d*2 a b c*2
+    BMMA.168128 = IMMA_16816 d*4 a*2 b c*4
+    BMMA.168256 = IMMA_16832 d*4 a*4 b*2 c*4
+    MOVM.16.MT88 = MOVM d a
+    """
+) + _rows(
+    "\n".join(
+        f"IMMA.{shape}.{'US'[a]}{bits}.{'US'[b]}{bits} = {operation}{' .UNSIGNED_A' * (not a)}{' .UNSIGNED_B' * (not b)}"
+        for bits, shapes in ((8, ("8816", "16816", "16832")), (4, ("8832", "16832", "16864")))
+        for shape, operation in zip(
+            shapes, ("IMMA_8816 d*2 a b c*2", "IMMA_16816 d*4 a*2 b c*4", "IMMA_16832 d*4 a*4 b*2 c*4"), strict=True
+        )
+        for a in (False, True)
+        for b in (False, True)
+    )
+)
+
+FORMS: tuple[Form, ...] = (*INTEGER, *PREDICATES, *LANES, *FLOAT, *MATRIX)
 
 
 def _by_opcode(forms: tuple[Form, ...]) -> Mapping[str, tuple[Form, ...]]:
@@ -213,8 +246,15 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
     predicates: dict[str, int] = {}
     left = list(instruction.operands)
     for token in form.pattern:
+<<<<<<< HEAD
         name, optional = token.lstrip("-~|").rstrip("?"), token.endswith("?")
         name, _, absent = name.partition("=")
+=======
+        if token.startswith("."):
+            bits |= _core.SASS[form.operation][4][token[1:]]
+            continue
+        name, optional = token.rstrip("?"), token.endswith("?")
+>>>>>>> 8695af2 (HMMA, IMMA, BMMA, DMMA and MOVM run; sums of HMMA are cut off as an H100 does, bit for bit)
         name, both = name.rstrip("+"), name.endswith("+")
         name, _, count = name.partition("*")
         words = int(count or 1)
