@@ -29,6 +29,12 @@ enum sass_modifier {
 #include "tables/sass.def"
 };
 
+/* Routines outside of compiled code. */
+enum sass_routine {
+#define ROUTINE(id, name) ROUTINE_##id,
+#include "tables/sass.def"
+};
+
 /* Special registers that S2R reads. */
 enum sass_register {
 #define REGISTER(id, name, doc) REGISTER_##id,

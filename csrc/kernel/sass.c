@@ -106,6 +106,11 @@ static enum error control(struct decoder *dec, const struct insn *in) {
     if ((op == SASS_BRA || op == SASS_CALL) && (in->imm < 0 || (uint32_t)in->imm >= dec->p->count))
         return reject(dec, "branch target %d", (int)in->imm);
     if (op == SASS_BAR) return OK;
+    if (op == SASS_JUMP && in->q) {
+        if (dec->p->registers <= LAST_ARGUMENT || dec->p->constant_bytes < 8)
+            return reject(dec, "a call outside of the code");
+        dec->p->prints = dec->p->points = true;
+    }
     if (in->q >= CONVERGENCE_BARRIERS) return reject(dec, "barrier %u", in->q);
     return OK;
 }

@@ -12,6 +12,8 @@
 #define SASS_ROW             8u  /* and shift of the row that the decoder puts behind them */
 #define SHARED_HIGH          1u  /* high word of generic addresses of shared memory, */
 #define LOCAL_HIGH           2u  /* and of local memory */
+#define ROUTINE_HIGH         4u  /* high word of addresses of routines outside of the code */
+#define LAST_ARGUMENT        21u /* register of a call, the high word of where it returns */
 #define SASS_NOT             16u /* with the number of a predicate that is read: negated */
 
 /* Bits of `imm` that an operation's modifiers set: SASS_MOD(ISETP, EX) of MODIFIER(ISETP, "EX",

@@ -228,11 +228,19 @@ static const struct named_number sass_fields[] = {
 #define SOURCE_MODIFIER(name, bits, doc)   {#name, bits},
 #define PREDICATES(name, shift, bits, doc) {#name, shift},
 #include "tables/sass.def"
-    {"NOT", SASS_NOT},          {"FORM", SASS_FORM},
-    {"GENERIC", SASS_GENERIC},  {"SHARED_HIGH", SHARED_HIGH},
-    {"LOCAL_HIGH", LOCAL_HIGH}, {NULL, 0}};
+    {"NOT", SASS_NOT},
+    {"FORM", SASS_FORM},
+    {"GENERIC", SASS_GENERIC},
+    {"SHARED_HIGH", SHARED_HIGH},
+    {"LOCAL_HIGH", LOCAL_HIGH},
+    {"ROUTINE_HIGH", ROUTINE_HIGH},
+    {NULL, 0}};
 static const struct named_number sass_registers[] = {
 #define REGISTER(id, name, doc) {name, REGISTER_##id},
+#include "tables/sass.def"
+    {NULL, 0}};
+static const struct named_number sass_routines[] = {
+#define ROUTINE(id, name) {name, ROUTINE_##id},
 #include "tables/sass.def"
     {NULL, 0}};
 static const struct named_number flags[] = {
@@ -318,6 +326,7 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "OPS", ops_table()) < 0) return -1;
     if (add_steal(module, "SASS", sass_table()) < 0) return -1;
     if (add_steal(module, "SASS_FIELDS", numbers_table(sass_fields)) < 0) return -1;
+    if (add_steal(module, "SASS_ROUTINES", numbers_table(sass_routines)) < 0) return -1;
     if (add_steal(module, "SASS_REGISTERS", numbers_table(sass_registers)) < 0) return -1;
     if (add_steal(module, "TRAITS", traits_table()) < 0) return -1;
     if (add_steal(module, "UNITS", units_table()) < 0) return -1;

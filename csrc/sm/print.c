@@ -12,22 +12,31 @@ static uint32_t thread_of(const struct sm *sm, const struct warp *w, uint32_t la
     return x + size[0] * (y + size[1] * z);
 }
 
-void print_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
+bool print_room(const struct sm *sm, uint32_t rows) {
+    const bool room = PRINTED_MOST - sm->prints->count >= rows;
+    sm->prints->lost += !room;
+    return room;
+}
+
+void print_row(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t t, uint32_t text,
+               uint64_t value) {
     const struct warp *w = &sm->warps[warp];
-    const struct lanes lanes = {w->rows, sm->m->program->uniforms, sm->warps[warp].preds};
-    const uint32_t *low = operand_row(&lanes, u->a), *high = operand_row(&lanes, u->b);
     struct prints *p = sm->prints;
+    p->row[p->count++] = (struct printed){.cycle = t,
+                                          .block = sm->blocks[w->block].id,
+                                          .thread = thread_of(sm, w, lane),
+                                          .text = text,
+                                          .low = (uint32_t)value,
+                                          .high = (uint32_t)(value >> 32)};
+}
+
+void print_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
+    const struct lanes lanes = {sm->warps[warp].rows, sm->m->program->uniforms,
+                                sm->warps[warp].preds};
+    const uint32_t *low = operand_row(&lanes, u->a), *high = operand_row(&lanes, u->b);
     for (uint32_t left = active; left; left &= left - 1) {
         const uint32_t lane = bits_lowest(left);
-        if (p->count == PRINTED_MOST) {
-            p->lost++;
-            continue;
-        }
-        p->row[p->count++] = (struct printed){.cycle = t,
-                                              .block = sm->blocks[w->block].id,
-                                              .thread = thread_of(sm, w, lane),
-                                              .text = (uint32_t)u->imm,
-                                              .low = low[lane],
-                                              .high = high[lane]};
+        if (print_room(sm, 1))
+            print_row(sm, warp, lane, t, (uint32_t)u->imm, (uint64_t)high[lane] << 32 | low[lane]);
     }
 }

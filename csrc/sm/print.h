@@ -9,7 +9,8 @@
 struct printed {
     uint64_t cycle;
     uint32_t block, thread; /* numbers in the grid and in the block */
-    uint32_t text;          /* the immediate of the instruction */
+    uint32_t text;          /* the immediate of the instruction; of compiled code, the number of an
+                               argument, or PRINT_FORMAT with the address of their format */
     uint32_t low, high;     /* words of the value */
     uint32_t reserved;      /* 0 */
 };
@@ -25,6 +26,13 @@ struct prints {
     struct printed row[PRINTED_MOST];
 };
 
+#define PRINT_FORMAT UINT32_MAX
+
+/* Is there room for so many values? If not, something is lost. */
+bool print_room(const struct sm *sm, uint32_t rows);
+/* Keep a value that a thread prints. */
+void print_row(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t t, uint32_t text,
+               uint64_t value);
 /* Keep what the active lanes of a warp print at cycle t. */
 void print_issue(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t);
 

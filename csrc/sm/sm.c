@@ -14,6 +14,7 @@
 #include "sm/record.h"
 #include "sm/room.h"
 #include "sm/sass/barrier.h"
+#include "sm/sass/routine.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
 #include "sm/trace.h"
@@ -56,6 +57,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     port->in = part(arena, &used, flights, sizeof *port->in);
     port->ahead = part(arena, &used, tags, sizeof *port->ahead);
     if (p->sass) sm->named = part(arena, &used, MAX_BLOCKS * BARRIERS, sizeof *sm->named);
+    if (p->sass && p->prints) sm->heap = part(arena, &used, 1, sizeof *sm->heap);
     sm->tags = part(arena, &used, tags, sizeof *sm->tags);
     sm->replies = part(arena, &used, flights, sizeof *sm->replies);
     sm->waiters = part(arena, &used, flights, sizeof *sm->waiters);

@@ -5,6 +5,7 @@
 #include "sm/converge.h"
 #include "sm/exec.h"
 #include "sm/sass/barrier.h"
+#include "sm/sass/routine.h"
 #include "sm/sass/sass.h"
 #include "sm/scoreboard.h"
 
@@ -126,22 +127,46 @@ static void read_reduced(struct sm *sm, uint32_t warp, const struct uop *u, uint
     advance(sm, warp, u, t);
 }
 
+/* Call routines outside of the code for the lanes that go to one; they go on where they return to.
+ */
+static void call_routines(struct sm *sm, uint32_t warp, const uint32_t *low, uint32_t active,
+                          uint32_t target[32], uint64_t t) {
+    const uint32_t *back = sm->warps[warp].rows + (LAST_ARGUMENT - 1) * 32u;
+    for (uint32_t left = active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left);
+        if (low[lane + 32] != ROUTINE_HIGH) continue;
+        if (!routine_call(sm, warp, lane, low[lane], t)) return;
+        target[lane] = back[lane];
+    }
+}
+
 /* Go where a register says; an address that is none of an instruction is a fault. */
-static bool jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
+static void jump(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
     const uint32_t *low = operand_row(&lanes, u->a);
     uint32_t target[32];
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        const uint32_t to = low[lane] + (uint32_t)u->imm;
-        target[lane] = active >> lane & 1 ? to / INSN_BYTES : w->pc + 1;
-        if (!(w->mask >> lane & 1) || (target[lane] < sm->m->program->count &&
-                                       (to % INSN_BYTES == 0 || !(active >> lane & 1))))
-            continue;
+    for (uint32_t lane = 0; lane < 32; lane++) target[lane] = low[lane] + (uint32_t)u->imm;
+    if (u->q) call_routines(sm, warp, low, active, target, t);
+    if (sm->fault.code != OK) return;
+    for (uint32_t left = active; left; left &= left - 1) {
+        const uint32_t lane = bits_lowest(left), to = target[lane];
+        target[lane] = to / INSN_BYTES;
+        if (!(to % INSN_BYTES) && target[lane] < sm->m->program->count) continue;
         sm_fault(sm, warp, lane, t, ERROR_BAD_JUMP);
-        return false;
+        return;
     }
+    for (uint32_t lane = 0; lane < 32; lane++)
+        if (!(active >> lane & 1)) target[lane] = w->pc + 1;
     converge_scatter(w, target);
+}
+
+/* Routines outside see what the warp has stored: it waits for that, and issues the call again. */
+static bool awaits_stores(struct sm *sm, uint32_t warp, const struct uop *u) {
+    struct warp *w = &sm->warps[warp];
+    if (!u->q || !w->accesses_pending) return false;
+    w->state = WARP_FENCE;
+    warp_sleep(sm, warp, WAIT_CREDITS);
     return true;
 }
 
@@ -156,7 +181,9 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         break;
     case SASS_CALL: converge_branch(w, active, (uint32_t)u->imm); break;
     case SASS_JUMP:
-        if (!jump(sm, warp, u, active, t)) return;
+        if (awaits_stores(sm, warp, u)) return;
+        jump(sm, warp, u, active, t);
+        if (sm->fault.code != OK) return;
         break;
     case SASS_EXIT:
         if (sm->check) check_exit(sm, warp, active);
