@@ -1,17 +1,11 @@
 """Which operation an opcode is, and which of its operands goes where.
 
 A pattern names operands in the order of the text: `d` is written, `a`, `b`, `c` are read, `pd0`, `pd1` are predicates
-<<<<<<< HEAD
 that are written and `ps0`, `ps1`, `ps2` ones that are read, as are `s0`, `s1`, `s2`, for which the signs of `a`, `b`,
 `c` may stand; `q` is a number and `qh` one in its high half; `_` has no field. `-`, `~`, `|` before a letter are signs
-that the operand may bear. `?` marks one that may be absent, as its
-kind says; what stands for it then may be behind `=`. `*2` behind a letter is how many registers it means, and `+` that
-two immediates behind one another are its halves.
-=======
-that are written and `ps0`, `ps1`, `ps2` ones that are read; `q` is a number. `?` marks one that may be absent, of which
-only predicates are, so that its kind says whether it is there. `*2` behind a letter is how many registers it means, and
-`+` that two immediates behind one another are its halves. `.NAME` is a modifier that the form stands for.
->>>>>>> 8695af2 (HMMA, IMMA, BMMA, DMMA and MOVM run; sums of HMMA are cut off as an H100 does, bit for bit)
+that the operand may bear. `?` marks one that may be absent, as its kind says; what stands for it then may be behind
+`=`. `*2` behind a letter is how many registers it means, and `+` that two immediates behind one another are its halves.
+`.NAME` is a modifier that the form stands for.
 """
 
 from __future__ import annotations
@@ -246,15 +240,11 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
     predicates: dict[str, int] = {}
     left = list(instruction.operands)
     for token in form.pattern:
-<<<<<<< HEAD
-        name, optional = token.lstrip("-~|").rstrip("?"), token.endswith("?")
-        name, _, absent = name.partition("=")
-=======
         if token.startswith("."):
             bits |= _core.SASS[form.operation][4][token[1:]]
             continue
-        name, optional = token.rstrip("?"), token.endswith("?")
->>>>>>> 8695af2 (HMMA, IMMA, BMMA, DMMA and MOVM run; sums of HMMA are cut off as an H100 does, bit for bit)
+        name, optional = token.lstrip("-~|").rstrip("?"), token.endswith("?")
+        name, _, absent = name.partition("=")
         name, both = name.rstrip("+"), name.endswith("+")
         name, _, count = name.partition("*")
         words = int(count or 1)
