@@ -247,3 +247,73 @@ SASS_FN(F2FP) {
         d[lane] = SASS_KEEP(d[lane], result);
     }
 }
+
+/* ---- floats of 8 bits --------------------------------------------------------------------- */
+
+/* Of E4M3 and E5M2; the largest numbers, at which they stay (SATFINITE). */
+static const struct format E4M3 = {3, 4, 7}, E5M2 = {2, 5, 15};
+
+/* The nearest byte. E4M3 has neither infinities nor the exponent kept for them, so that its largest
+ * number is that of fraction 6. NaN is all ones. */
+static uint32_t byte_of(double value, bool is_e5m2, bool relu) {
+    const struct format format = is_e5m2 ? E5M2 : E4M3;
+    const struct format wide = {format.fraction, format.exponent + 1, is_e5m2 ? 15 : 8};
+    const double largest = is_e5m2 ? 57344 : 448, unit = power_of_two(1 - format.bias);
+    const uint32_t sign = (uint32_t)(f64_to_bits(value) >> 56) & 0x80u;
+    if (value != value) return 0x7f;
+    if (relu && value <= 0) return 0;
+    double near = value < 0 ? -value : value;
+    near = near > largest ? largest : near;
+    if (near < unit) {
+        const double steps = near * power_of_two(format.fraction) / unit;
+        return sign | (uint32_t)__builtin_rint(steps);
+    }
+    near = rounded(near, wide, TO_NEAREST);
+    near = near > largest ? largest : near;
+    const uint64_t bits = f64_to_bits(near) >> (52 - format.fraction);
+    return sign | (uint32_t)(bits - ((uint64_t)(1023 - format.bias) << format.fraction));
+}
+
+/* The half that such a byte is. */
+static uint32_t half_of_byte(uint32_t byte, bool is_e5m2) {
+    if (is_e5m2) return (byte & 0x7f) > 0x7c ? 0x7fff : byte << 8;
+    const uint32_t sign = (byte & 0x80) << 8, rest = byte & 0x7f;
+    if (rest == 0x7f) return 0x7fff;
+    return sign | half_bits((double)half_value(rest << 7, HALF) * 256, HALF);
+}
+
+/* Two bytes below the lower half of c. */
+SASS_FN(F2FP_BYTES) {
+    SASS_ROWS
+    const struct take a = TAKE(A), b = TAKE(B);
+    const bool is_e5m2 = sass_mod(u, 13, 1), relu = sass_mod(u, 15, 1);
+    for (int lane = 0; lane < 32; lane++) {
+        const uint32_t high = byte_of((double)bits_to_f32(taken(ra[lane], a)), is_e5m2, relu),
+                       low = byte_of((double)bits_to_f32(taken(rb[lane], b)), is_e5m2, relu);
+        d[lane] = SASS_KEEP(d[lane], rc[lane] << 16 | high << 8 | low);
+    }
+}
+
+SASS_FN(F2FP_BYTES_F16) {
+    SASS_ROWS
+    const bool is_e5m2 = sass_mod(u, 13, 1), relu = sass_mod(u, 15, 1);
+    for (int lane = 0; lane < 32; lane++) {
+        const double low = (double)half_value(ra[lane] & 0xffff, HALF),
+                     high = (double)half_value(ra[lane] >> 16, HALF);
+        const uint32_t bytes = byte_of(high, is_e5m2, relu) << 8 | byte_of(low, is_e5m2, relu);
+        d[lane] = SASS_KEEP(d[lane], rc[lane] << 16 | bytes);
+    }
+}
+
+SASS_FN(F2FP_UNPACK) {
+    SASS_ROWS
+    const bool is_e5m2 = sass_mod(u, 13, 1), relu = sass_mod(u, 15, 1);
+    const uint32_t shift = sass_mod(u, 16, 1) * 16;
+    for (int lane = 0; lane < 32; lane++) {
+        const uint32_t bytes = ra[lane] >> shift;
+        uint32_t low = half_of_byte(bytes & 0xff, is_e5m2),
+                 high = half_of_byte(bytes >> 8 & 0xff, is_e5m2);
+        if (relu) low = low >> 15 ? 0 : low, high = high >> 15 ? 0 : high;
+        d[lane] = SASS_KEEP(d[lane], high << 16 | low);
+    }
+}

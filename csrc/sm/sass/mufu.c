@@ -1,46 +1,199 @@
+/* The special function unit: quadratic interpolation in tables, with the roundings of a card. */
+#include "sm/sass/halves.h"
 #include "sm/sass/take.h"
 
-/* Numbers of the modifiers. */
-enum { RCP, RSQ, SQRT, LG2, EX2, SIN, COS, TANH };
+/* A part of a function's range. */
+struct segment {
+    int32_t constant, linear, quadratic;
+};
 
-/* Angles are in turns, as FMUL by 1/(2 pi) has made them. */
-static float special(uint32_t function, float x) {
-    const float turn = 6.28318530717958647692f;
+#define SEGMENTS(name, number, doc, ...)                                                           \
+    static const struct segment name##_table[number] = {__VA_ARGS__};
+#include "tables/mufu.def"
+
+enum { ONE = 1 << 23, FRACTION = ONE - 1 };
+enum { NOT_A_NUMBER = 0x7fffffff, INFINITE = 0x7f800000 };
+
+/* The upper bits of x * x, of a squarer that drops the lowest bits of each partial product. */
+static uint32_t square(uint32_t x) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < 17; i++) sum += x >> i & 1 ? x >> (18 - i) : 0;
+    return sum >> 1;
+}
+
+/* Segment and place in it of a fraction; `bits` of it are the place. */
+static int64_t interpolated(const struct segment *table, uint32_t fraction, uint32_t bits,
+                            uint32_t constant_shift, uint32_t quadratic_shift) {
+    const struct segment s = table[fraction >> bits];
+    const uint32_t x = fraction & ((1u << bits) - 1), squared = square(x << (17 - bits));
+    return (int64_t)s.constant * (1 << constant_shift) + (int64_t)s.linear * x +
+           (int64_t)s.quadratic * squared * (1 << quadratic_shift);
+}
+
+/* A float from its exponent and 24 bits of a number from 1 to 2, both ends included; it is 0 below
+ * the normal numbers. */
+static uint32_t assembled(int32_t exponent, int64_t mantissa) {
+    const int32_t bits = exponent * ONE + ((int32_t)mantissa - ONE);
+    return bits < ONE ? 0 : (uint32_t)bits;
+}
+
+/* The leading 24 bits of a fixed-point number below 2^63, whose 1 is bit `one`. */
+static uint32_t leading(uint64_t number, int32_t one) {
+    if (!number) return 0;
+    const int32_t top = 63 - (int32_t)__builtin_clzll(number);
+    return assembled(127 + top - one, (int64_t)(number << (63 - top) >> 40));
+}
+
+/* Arguments below are floats' bits, of which `field` is the exponent; subnormals count as zeros. */
+static uint32_t reciprocal(uint32_t bits) {
+    const uint32_t sign = bits & 0x80000000u, field = bits >> 23 & 0xff, f = bits & FRACTION;
+    if (field == 0) return sign | INFINITE;
+    if (field == 255) return f ? NOT_A_NUMBER : sign;
+    const int64_t sum = interpolated(rcp_table, f, 16, 13, 0) + 0x47e7;
+    return sign | assembled(253 - (int32_t)field, sum >> 15);
+}
+
+static uint32_t reciprocal_root(uint32_t bits) {
+    const uint32_t sign = bits & 0x80000000u, field = bits >> 23 & 0xff, f = bits & FRACTION;
+    if (field == 0) return sign | INFINITE;
+    if (sign || (field == 255 && f)) return NOT_A_NUMBER;
+    if (field == 255) return 0;
+    const uint32_t odd = ~field & 1, half = (field - 127 - odd + 256) / 2; /* of 128 + power */
+    const int32_t exponent = 127 + 128 - (int32_t)half - 1;
+    if (!f && !odd) return assembled(exponent + 1, ONE);
+    const int64_t sum = interpolated(rsq_table, odd << 23 | f, 17, 14, 2) + 0x7fff;
+    return assembled(exponent, sum >> 16);
+}
+
+static uint32_t root(uint32_t bits) {
+    const uint32_t sign = bits & 0x80000000u, field = bits >> 23 & 0xff, f = bits & FRACTION;
+    if (field == 0) return sign;
+    if (sign || (field == 255 && f)) return NOT_A_NUMBER;
+    if (field == 255) return INFINITE;
+    const uint32_t odd = ~field & 1, shift = 17 - odd;
+    const int64_t sum = interpolated(sqrt_table, odd << 23 | f, 17, shift - 2, 0);
+    const int32_t exponent = 127 + ((int32_t)field - 127 - (int32_t)odd) / 2;
+    return assembled(exponent, (sum + (1 << (shift - 2)) - 1) >> shift);
+}
+
+static uint32_t logarithm(uint32_t bits) {
+    const uint32_t sign = bits & 0x80000000u, field = bits >> 23 & 0xff, f = bits & FRACTION;
+    if (field == 0) return 0x80000000u | INFINITE;
+    if (sign || (field == 255 && f)) return NOT_A_NUMBER;
+    if (field == 255) return INFINITE;
+    if (bits == 0x3f800000u) return 0;
+    const int64_t part = (interpolated(lg2_table, f, 17, 12, 1) + 0x3345) >> 2;
+    const int64_t sum = part + ((int64_t)field - 127) * (1ll << 36);
+    return sum < 0 ? 0x80000000u | leading((uint64_t)~sum, 36) : leading((uint64_t)sum, 36);
+}
+
+static uint32_t power(uint32_t bits) {
+    const uint32_t sign = bits & 0x80000000u, field = bits >> 23 & 0xff, f = bits & FRACTION;
+    if (field == 255 && f) return NOT_A_NUMBER;
+    if (field >= 134) return sign ? 0 : INFINITE; /* from 128 on */
+    const uint32_t mantissa = field ? ONE | f : 0, value = field > 126   ? mantissa << (field - 127)
+                                                           : field > 103 ? mantissa >> (127 - field)
+                                                                         : 0;
+    int32_t whole = (int32_t)(value >> 23);
+    uint32_t fraction = value & FRACTION;
+    if (sign) {
+        whole = fraction ? -whole - 1 : -whole;
+        fraction = fraction ? ~fraction & FRACTION : 0;
+    }
+    const int64_t sum = interpolated(ex2_table, fraction, 17, 13, 0) + 0x77e2;
+    return assembled(127 + whole, sum >> 15);
+}
+
+/* The argument in turns (FMUL by 1 / (2 pi) has made them), of which 25 bits behind the point
+ * count; the two upper ones are the quadrant. */
+static uint32_t wave(uint32_t bits, uint32_t cosine) {
+    const uint32_t field = bits >> 23 & 0xff, f = bits & FRACTION;
+    if (field == 255) return NOT_A_NUMBER;
+    const uint32_t mantissa = field ? ONE | f : 0;
+    const uint32_t turns = field > 149   ? 0
+                           : field > 124 ? mantissa << (field - 125)
+                           : field > 93  ? mantissa >> (125 - field)
+                                         : 0;
+    const uint32_t quadrant = (turns >> 23) + cosine;
+    const uint32_t sign = ((cosine ? 0 : bits >> 31) ^ quadrant >> 1) << 31;
+    const uint32_t place = (quadrant & 1 ? ~turns : turns) & FRACTION;
+    return sign | leading((uint64_t)interpolated(sin_table, place, 17, 11, 0), 37);
+}
+
+/* Not the card's bits, whose tables are not known: within its documented error (2^-11). */
+static uint32_t tangent(uint32_t bits) {
+    const float x = bits_to_f32(bits), magnitude = bits_to_f32(bits & 0x7fffffffu);
+    const double z = (double)x * x;
+    if (x != x) return NOT_A_NUMBER;
+    if (magnitude > 9.1f) return (bits & 0x80000000u) | 0x3f800000u;
+    if (magnitude < 0x1p-9f) return bits;
+    if (magnitude < 0.25f)
+        return f32_to_bits((float)(x * (1 - z * (1.0 / 3 - z * (2.0 / 15 - z * (17.0 / 315))))));
+    const double e = exp2_32(2.88539008177792681472f * magnitude);
+    return (bits & 0x80000000u) | f32_to_bits((float)((e - 1) / (e + 1)));
+}
+
+/* Numbers of the modifiers. */
+enum { RCP, RSQ, SQRT, LG2, EX2, SIN, COS };
+
+static uint32_t special(uint32_t function, uint32_t bits) {
     switch (function) {
-    case RCP: return 1.0f / x;
-    case RSQ: return rsqrt32(x);
-    case SQRT: return sqrt32(x);
-    case LG2: return log2_32(x);
-    case EX2: return exp2_32(x);
-    case SIN: return sin32((x - rint32(x)) * turn);
-    case COS: return cos32((x - rint32(x)) * turn);
-    default: {
-        const float e = exp2_32(x * 2.88539008177792681472f);
-        return x > 9 ? 1 : x < -9 ? -1 : (e - 1) / (e + 1);
+    case RCP: return reciprocal(bits);
+    case RSQ: return reciprocal_root(bits);
+    case SQRT: return root(bits);
+    case LG2: return logarithm(bits);
+    case EX2: return power(bits);
+    case SIN: return wave(bits, 0);
+    case COS: return wave(bits, 1);
+    default: return tangent(bits);
     }
-    }
+}
+
+/* Of halves (the upper one with .H1) in single precision, cut off. */
+static uint32_t special_half(uint32_t function, uint32_t bits, struct format format) {
+    const double result =
+        (double)bits_to_f32(special(function, f32_to_bits(half_value(bits, format))));
+    if (result != result) return 0x7fff;
+    const double most = power_of_two(format.bias + 1);
+    const bool finite = result < most && result > -most;
+    return half_bits(finite ? rounded(result, format, TO_ZERO) : result, format);
 }
 
 SASS_FN(MUFU) {
     SASS_ROWS
-    const struct take a = TAKE(A);
-    const uint32_t function = sass_mod(u, 9, 7);
+    const uint32_t function = sass_mod(u, 9, 7), type = sass_mod(u, 13, 3),
+                   part = sass_mod(u, 15, 1) * 16;
+    const struct take a = type ? take_of(u, SASS_ABS_A, SASS_NEG_A, 0x80008000u) : TAKE(A);
     for (int lane = 0; lane < 32; lane++) {
-        const float x = bits_to_f32(flushed(taken(ra[lane], a), 1));
-        d[lane] = SASS_KEEP(d[lane], flushed(f32_result(special(function, x)), 1));
+        const uint32_t bits = taken(ra[lane], a);
+        const uint32_t result =
+            type ? special_half(function, bits >> part & 0xffff, type == 2 ? BFLOAT : HALF)
+                 : special(function, bits);
+        d[lane] = SASS_KEEP(d[lane], result);
     }
 }
 
-/* The high word of an approximation, from that of the double, whose low word counts as 0. */
+/* The high word of an approximation from that of a double: its fraction has 20 bits. */
+static uint32_t special_high(uint32_t bits, bool is_root) {
+    const uint32_t sign = bits & 0x80000000u, field = bits >> 20 & 0x7ff, f = bits & 0xfffff;
+    if (field == 0) return sign | 0x7ff00000u;
+    if ((field == 0x7ff && f) || (is_root && sign)) return NOT_A_NUMBER;
+    if (field == 0x7ff) return sign;
+    const uint32_t odd = is_root ? ~field & 1 : 0;
+    const uint32_t single = (127 + odd) << 23 | f << 3;
+    const uint32_t result = is_root ? reciprocal_root(single) : reciprocal(single);
+    const int32_t power_of = (int32_t)field - 1023 - (int32_t)odd;
+    const int32_t exponent =
+        (int32_t)(result >> 23) - 127 + 1023 - (is_root ? power_of / 2 : power_of);
+    return sign | (exponent > 0 ? (uint32_t)exponent << 20 | (result & FRACTION) >> 3 : 0);
+}
+
 SASS_FN(MUFU_64H) {
     SASS_ROWS
     const struct take a = TAKE(A);
-    const bool root = sass_mod(u, 9, 1);
+    const bool is_root = sass_mod(u, 9, 1);
     for (int lane = 0; lane < 32; lane++) {
-        const double x = bits_to_f64((uint64_t)taken(ra[lane], a) << 32);
-        const double y = 1 / (root ? __builtin_sqrt(x) : x);
-        uint64_t bits;
-        memcpy(&bits, &y, sizeof bits);
-        d[lane] = SASS_KEEP(d[lane], y == y ? (uint32_t)(bits >> 32) : 0x7fffffffu);
+        const uint32_t result = special_high(taken(ra[lane], a), is_root);
+        d[lane] = SASS_KEEP(d[lane], result);
     }
 }
