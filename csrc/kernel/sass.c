@@ -154,12 +154,13 @@ enum error sass_decode(struct decoder *dec, const struct times *times) {
  * form 1 32 bits without a sign. ah: what is added, as long as an address of the space. */
 enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *u) {
     const bool global = u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL;
-    const uint32_t way = ~(uint32_t)in->aux, form = way >> SASS_FORM;
+    const uint32_t way = ~(uint32_t)in->aux, form = way >> SASS_FORM & 7, done = way >> SASS_DONE;
     uint16_t row = ROW_NONE;
     if (way > SASS_WAYS || form > (global ? 1 : 4) || (!global && way & SASS_GENERIC))
         return reject(dec, "address of form %u", way);
     dec->p->sass = true;
     enum error e = read(dec, in->a, global && !form ? 2 : 1, &u->a);
+    if (!e && way <= SASS_WAYS) e = await(dec, done);
     if (!e && in->ah != OPERAND_NONE) e = read(dec, in->ah, global ? 2 : 1, &row);
     u->aux = (int32_t) ~(way | (uint32_t)row << SASS_ROW);
     return e;

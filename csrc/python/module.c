@@ -230,6 +230,7 @@ static const struct named_number sass_fields[] = {
 #include "tables/sass.def"
     {"NOT", SASS_NOT},
     {"FORM", SASS_FORM},
+    {"DONE", SASS_DONE},
     {"GENERIC", SASS_GENERIC},
     {"SHARED_HIGH", SHARED_HIGH},
     {"LOCAL_HIGH", LOCAL_HIGH},

@@ -96,9 +96,9 @@ class Program:
     there is no source. joined: the source line of each word of a joined access, by pc. traps: what trap
     instructions tell. texts: what stands around the values that are printed. facts: what must hold of a launch,
     None if any may be. guarded: whether indices have operations that make them safe. outside: places whose index is
-    always outside of an axis, which is told in words. uniform_regs: of compiled code, per warp. pack: of compiled
-    code, makes arguments of values, grid and block. schedule: that of the compiler, empty where no compiler ordered
-    the code.
+    always outside of an axis, which is told in words. uniform_regs: of compiled code, per warp. pack, printer: of
+    compiled code, what makes arguments of values, grid and block, and text of what is printed. files: of each
+    instruction, where they are several. schedule: that of the compiler, empty where no compiler ordered the code.
     """
 
     name: str
@@ -122,6 +122,8 @@ class Program:
     outside: tuple[tuple[Loc, str], ...] = ()
     uniform_regs: int = 0
     pack: Callable[..., Any] | None = field(default=None, repr=False)
+    printer: Callable[[bytes, int], str] | None = field(default=None, repr=False)
+    files: Mapping[int, str] = field(default_factory=dict, repr=False)
     schedule: str = field(default="", compare=False)  # the code says all that results depend on
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smmux.errors import LaunchError
 from smmux.language.textures import Texture
 
-__all__ = ["WIDEST", "alignments", "as_array", "extent", "flatten", "place", "restored", "root"]
+__all__ = ["FIRST_ADDRESS", "WIDEST", "alignments", "as_array", "extent", "flatten", "place", "restored", "root"]
 
 FIRST_ADDRESS: Final = 0x1000
 ALIGNMENT: Final = 256

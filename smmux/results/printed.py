@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from smmux.compiler.program import Program
 
-__all__ = ["text_of"]
+__all__ = ["PRINTED", "text_of"]
 
 PRINTED = np.dtype(
     [("cycle", "u8"), ("block", "u4"), ("thread", "u4"), ("text", "u4"), ("low", "u4"), ("high", "u4"), ("0", "u4")]
@@ -24,6 +24,8 @@ def text_of(records: bytes, lost: int, program: Program) -> str:
     Numbers look as under Numba on a card: integers in full, floats with six places. lost: values that did not fit into
     the 1 MB that an SM keeps.
     """
+    if program.printer:
+        return program.printer(records, lost)
     rows = np.frombuffer(records, PRINTED)
     ordered = rows[np.lexsort((rows["thread"], rows["block"]))]  # stable: a thread's own order stays
     columns = (ordered[name].tolist() for name in ("text", "low", "high"))

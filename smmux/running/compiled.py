@@ -1,38 +1,40 @@
-"""A launch of compiled code: arguments as its parameters take them, and the constant banks as a driver fills them."""
+"""A launch of compiled code: arguments as its parameters take them, and its memory as a driver lays it out."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from smmux import _core
-from smmux.base.dimensions import Dim3
+from smmux.base.dimensions import Dim3, dim3
+from smmux.compiler.launch_facts import Facts
 from smmux.compiler.program import Program
 from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter
-from smmux.compiler.sass.listing import read_kernel
 from smmux.compiler.sass.lowering.kernel import Lowered, lower_kernel
+from smmux.compiler.sass.lowering.link import GLOBALS_ADDRESS
 from smmux.errors import LaunchError
 from smmux.gpus import Gpu
 from smmux.language.placement import extent, place
+from smmux.results.formatted import printf_text
 from smmux.results.result import Result
 from smmux.running.arguments import Arguments, as_bytes
+from smmux.running.constant_banks import Sizes, constant_segment, global_variables
 from smmux.running.launch import run
 from smmux.running.prepared import Prepared
 
 __all__ = ["program_of", "simulate"]
 
 PREDICATES = 16
-SHARED_WINDOW, LOCAL_WINDOW, STACK, DYNAMIC_SHARED = 0x18, 0x20, 0x28, 0x2C
-"""Bytes of constant bank 0: generic addresses of shared memory (up to sm_89) and of local memory, top of the stack,
-dynamic shared bytes."""
-SM_COUNT = 0x10C
 SHARED_ALIGNMENT = 16
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
 """What a kernel with recursion says of its stack, and the bytes that it gets."""
+HEAP_OF_SM = 1 << 20
+"""Bytes of an SM's part of the heap of `malloc`."""
 
 
 def simulate(
@@ -44,32 +46,64 @@ def simulate(
     args: Sequence[Any],
     dynamic_shared: int = 0,
     options: Mapping[str, Any] | None = None,
+    variables: Mapping[str, NDArray[Any]] | None = None,
 ) -> Result:
     """Run a kernel of a cubin; NumPy arrays among the arguments are written in place.
 
+    variables: contents of the module's variables by name; those of device memory are written in place.
     Raises LaunchError for a launch or arguments that do not fit, CompileError for code that is not simulated.
     """
-    program = program_of(cubin, name, dynamic_shared)
-    return run(program, Prepared.of(machine, grid, block, args), options or {})
+    _check_block(cubin.kernels[name], dim3("block", block))
+    memory = _Memory(dict(variables or {}))
+    program = program_of(cubin, name, dynamic_shared, machine, memory)
+    result = run(program, Prepared(machine, grid, block, tuple(args), Facts()), options or {})
+    memory.give_back(cubin)
+    return result
 
 
-def program_of(cubin: Cubin, name: str, dynamic_shared: int = 0) -> Program:
-    """A kernel as the core's program, which makes its constant banks when it is launched."""
+@dataclass(slots=True)
+class _Memory:
+    """The device memory of one launch: what the user gives for variables, and the buffers once they are known."""
+
+    variables: dict[str, NDArray[Any]] = field(default_factory=dict)
+    buffers: list[tuple[NDArray[np.uint8], int, int, bool]] = field(default_factory=list)
+
+    def give_back(self, cubin: Cubin) -> None:
+        """Write what the kernel has left in variables to the user's arrays."""
+        data = next((data for data, start, _, _ in self.buffers if start == GLOBALS_ADDRESS), None)
+        for name, values in self.variables.items():
+            variable = cubin.globals_[name]
+            if variable.space == "global" and data is not None:
+                part = data[variable.address : variable.address + variable.size]
+                values[...] = part.view(values.dtype).reshape(values.shape)
+
+    def string(self, address: int) -> str:
+        """The text at a device address, up to its zero."""
+        for data, start, size, _ in self.buffers:
+            if start <= address < start + size:
+                return bytes(data[address - start : size]).partition(b"\0")[0].decode("utf-8", "replace")
+        return ""
+
+
+def program_of(cubin: Cubin, name: str, dynamic_shared: int, machine: Gpu, memory: _Memory | None = None) -> Program:
+    """A kernel as the core's program, which makes its memory when it is launched."""
     image, lowered = cubin.kernels[name], lower_kernel(cubin, name)
-    files = [i.file for i in read_kernel(cubin, name) if i.file]
-    stack = _stack_bytes(image)
+    files = {pc: i.file for pc, i in enumerate(lowered.linked.instructions) if i.file}
+    memory = memory or _Memory()
     return Program(
         name=name,
-        filename=files[0] if files else "",
+        filename=next(iter(files.values()), ""),
         code=lowered.code,
         uniforms=lowered.uniforms,
         nregs=lowered.layout.registers,
         npreds=PREDICATES,
         uniform_regs=lowered.layout.uniforms,
         shared_bytes=-(-image.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT + dynamic_shared,
-        local_bytes=stack,
+        local_bytes=_stack_bytes(image),
         const=bytes(lowered.constant_bytes),
-        pack=partial(_pack, cubin, image, lowered, dynamic_shared, stack),
+        pack=partial(_pack, cubin, lowered, dynamic_shared, machine, memory),
+        printer=lambda records, lost: printf_text(records, lost, memory.string),
+        files=files,
     )
 
 
@@ -80,44 +114,92 @@ def _stack_bytes(image: KernelImage) -> int:
     return -(-max(known, image.frame_bytes + least) // 16) * 16
 
 
+def _check_block(image: KernelImage, block: Dim3) -> None:
+    """Refuse a block that the kernel is not compiled for."""
+    threads = block[0] * block[1] * block[2]
+    if image.required_block and tuple(block) != image.required_block:
+        raise LaunchError(f"kernel {image.name!r} is compiled for blocks of {image.required_block}, not {tuple(block)}")
+    if image.max_threads and threads > image.max_threads:
+        raise LaunchError(
+            f"kernel {image.name!r} is compiled for blocks of at most {image.max_threads} threads "
+            f"(__launch_bounds__), not {threads}"
+        )
+
+
 def _pack(
     cubin: Cubin,
-    image: KernelImage,
     lowered: Lowered,
     dynamic_shared: int,
-    stack: int,
+    machine: Gpu,
+    memory: _Memory,
     program: Program,
     values: Sequence[Any],
     grid: Dim3,
     block: Dim3,
 ) -> Arguments:
-    """Buffers of the arrays and of the module's variables, and the constant segment."""
+    """Buffers of the arrays and of the module's memory, and the constant segment."""
+    image = cubin.kernels[program.name]
     if len(values) != len(image.parameters):
         raise LaunchError(f"{image.name} takes {len(image.parameters)} values, {len(values)} given")
-    variables = np.zeros(max(cubin.globals_bytes, 1), np.uint8)
-    variables[: len(cubin.globals_image)] = np.frombuffer(cubin.globals_image, np.uint8)
     arrays = [value for value in values if isinstance(value, np.ndarray)]
-    *starts, base = place([*arrays, variables])
-    buffers: list[Any] = []
-    addresses: list[int] = []
-    parameters = bytearray(image.param_bytes)
+    own = _own_memory(cubin, lowered, machine, memory)
+    places = place([*own[:1], *arrays, *own[1:]])  # variables first: code names their addresses
+    if places[0] != GLOBALS_ADDRESS:
+        raise LaunchError("the module's variables have no place in device memory")
+    starts = places[1 : 1 + len(arrays)]
+    buffers, addresses = [], []
+    for array, start in zip(arrays, starts, strict=True):
+        low, high = extent(array)
+        buffers.append((as_bytes(array, low, high - low), start, high - low, bool(array.flags.writeable)))
+        addresses.append(start + array.ctypes.data - low)
+    heap = places[-1] if len(own) > 1 else 0
+    for array, start in zip(own, (places[0], heap), strict=False):
+        buffers.append((array, start, array.nbytes, True))
+    memory.buffers[:] = buffers
+    sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, (heap, HEAP_OF_SM if heap else 0))
+    const = constant_segment(cubin, image.name, lowered, _parameters(image, values, addresses), sizes)
+    return Arguments(
+        (), tuple(arrays), tuple(buffers), tuple(addresses), _with_constants(cubin, lowered, memory, const)
+    )
+
+
+def _own_memory(cubin: Cubin, lowered: Lowered, machine: Gpu, memory: _Memory) -> list[NDArray[np.uint8]]:
+    """The module's variables, in the user's own memory where that is given, and the heap if somebody asks for it."""
+    own = [global_variables(cubin, lowered)]
+    for name, values in memory.variables.items():
+        variable = cubin.globals_.get(name)
+        if variable is None or values.nbytes != variable.size:
+            size = f"has {variable.size} bytes" if variable else "is none of the module's"
+            raise LaunchError(f"variable {name!r} {size}: {values.nbytes} bytes are given")
+        if variable.space == "global":
+            own[0][variable.address : variable.address + variable.size] = np.frombuffer(values.tobytes(), np.uint8)
+    if "malloc" in cubin.externs:
+        own.append(np.zeros(HEAP_OF_SM * machine.sm_count, np.uint8))
+    return own
+
+
+def _with_constants(cubin: Cubin, lowered: Lowered, memory: _Memory, const: bytes) -> bytes:
+    """The constant segment with what the user gives for constant variables."""
+    whole = bytearray(const)
+    for name, values in memory.variables.items():
+        variable = cubin.globals_[name]
+        if variable.space == "constant":
+            start = lowered.layout.banks[3] + variable.address
+            whole[start : start + variable.size] = values.tobytes()
+    return bytes(whole)
+
+
+def _parameters(image: KernelImage, values: Sequence[Any], addresses: Sequence[int]) -> bytes:
+    """The bytes of the kernel's parameters."""
+    found, left = bytearray(image.param_bytes), iter(addresses)
     for parameter, value in zip(sorted(image.parameters, key=lambda p: p.ordinal), values, strict=True):
-        if isinstance(value, np.ndarray):
-            start, (low, high) = starts[len(addresses)], extent(value)
-            buffers.append((as_bytes(value, low, high - low), start, high - low, bool(value.flags.writeable)))
-            addresses.append(start + value.ctypes.data - low)
-            data = struct.pack("<Q", addresses[-1])
-        else:
-            data = _scalar(parameter, value)
+        data = struct.pack("<Q", next(left)) if isinstance(value, np.ndarray) else _scalar(parameter, value)
         if len(data) != parameter.size:
             raise LaunchError(
                 f"argument {parameter.ordinal} of {image.name} has {parameter.size} bytes, not {len(data)}"
             )
-        parameters[parameter.offset : parameter.offset + parameter.size] = data
-    if cubin.globals_bytes:
-        buffers.append((variables, base, cubin.globals_bytes, True))
-    const = _banks(cubin, image, lowered, bytes(parameters), base, dynamic_shared, stack, grid, block)
-    return Arguments((), tuple(arrays), tuple(buffers), tuple(addresses), const)
+        found[parameter.offset : parameter.offset + parameter.size] = data
+    return bytes(found)
 
 
 def _scalar(parameter: Parameter, value: Any) -> bytes:
@@ -137,31 +219,3 @@ def _scalar(parameter: Parameter, value: Any) -> bytes:
             f"argument {parameter.ordinal} has {parameter.size} bytes, which {value!r} does not fit: "
             "pass a NumPy scalar of the parameter's type"
         ) from None
-
-
-def _banks(
-    cubin: Cubin,
-    image: KernelImage,
-    lowered: Lowered,
-    parameters: bytes,
-    base: int,
-    dynamic_shared: int,
-    stack: int,
-    grid: Dim3,
-    block: Dim3,
-) -> bytes:
-    """The constant banks behind one another, as `Layout.banks` says."""
-    whole = bytearray(lowered.constant_bytes)
-    bank = lowered.layout.banks
-    local = _core.SASS_FIELDS["LOCAL_HIGH"] << 32
-    head = struct.pack("<6I", *block, *grid)
-    whole[0 : len(head)] = head
-    shared = _core.SASS_FIELDS["SHARED_HIGH"] << 32
-    struct.pack_into("<QQII", whole, SHARED_WINDOW, shared, local, stack, dynamic_shared)
-    whole[image.param_base : image.param_base + len(parameters)] = parameters
-    for number, data in ((2, image.constant2), (3, cubin.constant3), (4, cubin.constant4)):
-        whole[bank[number] : bank[number] + len(data)] = data
-    for relocation in cubin.relocations:
-        if relocation.section == "constant4" and relocation.space == "global":
-            struct.pack_into("<Q", whole, bank[4] + relocation.offset, base + relocation.address)
-    return bytes(whole)

@@ -79,7 +79,7 @@ def _trapped(caught: KernelError, trap: Trap) -> KernelError:
 def _name_kernel(error: KernelError, program: Program) -> None:
     """Kernel, file and line; an error that concerns no line in particular is said of the kernel's `def`."""
     error.kernel = program.name
-    error.filename = program.filename
+    error.filename = program.files.get(error.pc, program.filename) if error.pc is not None else program.filename
     error.line = error.line or program.line or None
 
 
@@ -97,7 +97,8 @@ def _name_argument(error: KernelError, program: Program, arrays: Sequence[NDArra
     assert error.address is not None
     if error.array_index < len(arrays):
         array = arrays[error.array_index]
-        error.array = [word.name for word in program.params if word.type in ("ptr", "tex")][error.array_index]
+        names = [word.name for word in program.params if word.type in ("ptr", "tex")]
+        error.array = names[error.array_index] if names else f"array {error.array_index} of the arguments"
         low, _ = extent(array)
         error.element = _element(array, error.address - (array.ctypes.data - low))
 

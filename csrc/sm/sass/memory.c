@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "kernel/sass.h"
 #include "sm/lsu.h"
+#include "sm/sass/sass.h"
 
 static bool is_global(uint32_t op) {
     return op == OP_LD_GLOBAL || op == OP_ST_GLOBAL || op == OP_ATOM_GLOBAL;
@@ -11,7 +12,7 @@ static bool is_global(uint32_t op) {
 /* How the instruction makes its addresses: SASS_GENERIC and so on. */
 static uint32_t way_of(const struct uop *u) { return ~(uint32_t)u->aux; }
 
-static uint32_t form_of(const struct uop *u) { return (way_of(u) & SASS_WAYS) >> SASS_FORM; }
+static uint32_t form_of(const struct uop *u) { return way_of(u) >> SASS_FORM & 7; }
 
 /* The row that is added to addresses; NULL without one. */
 static const uint32_t *added(const struct lanes *lanes, const struct uop *u) {
@@ -104,11 +105,26 @@ static bool again(struct memop *op, uint32_t served) {
     return false;
 }
 
+/* Lanes of an atomic that a card does not do in shared memory: the code does it then, for which a
+ * predicate asks. Returns which are left. */
+static uint32_t leave_shared(const struct memop *op, const uint32_t high[32], uint32_t number) {
+    struct warp *w = op->w;
+    uint32_t shared = 0;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        shared |= (high[lane] == SHARED_HIGH ? 1u : 0u) << lane;
+    w->preds[number] = (w->preds[number] & ~op->active) | (op->active & ~shared);
+    w->ready[op->sm->m->program->registers + number] = op->t;
+    return op->active & ~shared;
+}
+
 static bool serve_far(struct memop *op) {
     uint32_t high[32];
     struct uop as = *op->u; /* the instruction, in the space that its address names */
     const bool generic = way_of(op->u) & SASS_GENERIC;
+    const uint32_t done = way_of(op->u) >> SASS_DONE & 0xfu;
     place_far(op, high);
+    if ((done & 7) != 7) op->active = leave_shared(op, high, done);
+    if (!op->active) return lsu_serve(op);
     const uint32_t left = op->active & ~op->w->served, lane = bits_lowest(left);
     op->active = alike(high, left);
     as.op = (uint8_t)in_space(op->u->op, high[lane]);
@@ -127,4 +143,16 @@ bool sass_access(struct memop *op) {
     if (is_global(op->u->op)) return serve_far(op);
     place_near(op);
     return serve(op);
+}
+
+/* Does a generic address lie in a space: 0 global, 1 shared, 2 local? */
+SASS_FN(QSPC) {
+    SASS_ROWS
+    const uint32_t space = sass_mod(u, 9, 3);
+    uint32_t inside[32];
+    EACH_LANE {
+        const uint32_t high = ra[lane + 32];
+        inside[lane] = space ? high == space : high != SHARED_HIGH && high != LOCAL_HIGH;
+    }
+    sass_write(u, w, SHIFT_PD0, sass_lanes(inside), mask);
 }

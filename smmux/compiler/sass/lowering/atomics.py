@@ -40,10 +40,9 @@ def lower_atomic(rows: Rows, i: Instruction) -> None:
     address = address_of(i)
     before = i.operands[: i.operands.index(address)]
     data = _data(i, address)
-    fields: dict[str, int] = address_fields(rows, address, wide=op.endswith("global"), generic=generic)
+    done = next((rows.predicate(operand) for operand in before if operand.kind == "P"), PT)
+    fields = address_fields(rows, address, op.endswith("global"), generic, done)
     for operand in before:
-        if operand.kind == "P" and operand.number != PT:
-            raise Refused(f"the predicate {operand.text} is not simulated")
         if operand.kind == "R":
             fields["d"] = rows.register(operand)
             if wide and fields["d"] != OPERAND_NONE:

@@ -49,13 +49,23 @@ def _call(rows: Rows, i: Instruction) -> None:
     """A call of a function of this kernel: the address to return to is in a register already."""
     if set(i.modifiers) - {"REL", "ABS", "NOINC", "INC"}:
         raise Refused(f".{i.modifiers[-1]} is not simulated")
-    if i.operands[0].kind == "label":
+    place = i.operands[0]
+    if place.kind == "label" and place.target is None:
+        rows.operation(i, "JUMP", a=rows.constant(_routine(place.symbol)), q=1)
+    elif place.kind == "label":
         rows.operation(i, "CALL", imm=_target(i))
     else:
-        _jump(rows, i)
+        _jump(rows, i, outside=int("ABS" in i.modifiers))
 
 
-def _jump(rows: Rows, i: Instruction) -> None:
+def _routine(name: str) -> list[tuple[str, int]]:
+    """The address of a routine outside of the code."""
+    if name not in _core.SASS_ROUTINES:
+        raise Refused(f"{name} is not simulated")
+    return [("imm", _core.SASS_ROUTINES[name]), ("imm", _core.SASS_FIELDS["ROUTINE_HIGH"])]
+
+
+def _jump(rows: Rows, i: Instruction, outside: int = 0) -> None:
     """Go to the address in a pair of registers, from a label or a distance from the next instruction on."""
     register, *rest = [operand for operand in i.operands if operand.kind not in ("P", "UP")]
     offset = 0
@@ -65,13 +75,13 @@ def _jump(rows: Rows, i: Instruction) -> None:
         offset = i.address + INSN_BYTES + (bits_of(rest[0]) ^ 1 << 31) - (1 << 31)
     if register.kind == "R" and register.number == RZ:
         raise Refused("it jumps to nowhere")
-    rows.operation(i, "JUMP", a=rows.source(register, 2), imm=offset)
+    rows.operation(i, "JUMP", a=rows.source(register, 2), imm=offset, q=outside)
 
 
 def _next_address(rows: Rows, i: Instruction) -> None:
-    """LEPC: the address of an instruction, without a label that of the next one."""
+    """LEPC: the address of an instruction, without a label its own."""
     labels = [operand for operand in i.operands if operand.kind == "label"]
-    address = (labels[0].target or 0) if labels else i.address + INSN_BYTES
+    address = (labels[0].target or 0) if labels else i.address
     rows.operation(i, "MOV_64", d=rows.register(i.operands[0]), a=rows.constant([("imm", address), ("imm", 0)]))
 
 

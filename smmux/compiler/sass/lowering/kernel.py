@@ -14,15 +14,18 @@ from smmux import _core
 from smmux.compiler.program import INSN, UNIFORM
 from smmux.compiler.sass.cubin import Cubin, KernelImage
 from smmux.compiler.sass.instruction import RZ, Instruction
-from smmux.compiler.sass.listing import read_kernel
 from smmux.compiler.sass.lowering.atomics import ATOMICS, lower_atomic
 from smmux.compiler.sass.lowering.control import CONTROL, lower_control
 from smmux.compiler.sass.lowering.forms import find_form, lower_form
+from smmux.compiler.sass.lowering.link import Linked, link
 from smmux.compiler.sass.lowering.memory import ACCESSES, lower_access
 from smmux.compiler.sass.lowering.rows import SPARE, Layout, Refused, Rows
 from smmux.errors import CompileError
 
-__all__ = ["Lowered", "lower_kernel"]
+HEAP_BYTES = 8
+"""At the end of the constant segment: where the first SM's part of the heap lies, and the bytes of each."""
+
+__all__ = ["HEAP_BYTES", "Lowered", "lower_kernel"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,7 @@ class Lowered:
     uniforms: NDArray[Any]
     layout: Layout
     constant_bytes: int
+    linked: Linked
 
 
 @lru_cache(256)
@@ -42,7 +46,8 @@ def lower_kernel(cubin: Cubin, name: str) -> Lowered:
     Raises CompileError for a kernel with instructions that are not simulated: each form of them once, with its place.
     """
     image = cubin.kernels[name]
-    instructions = read_kernel(cubin, name)
+    linked = link(cubin, name)
+    instructions = linked.instructions
     layout, size = _layout(cubin, image, instructions)
     rows = Rows(layout)
     refused: dict[str, tuple[Instruction, str]] = {}
@@ -56,7 +61,7 @@ def lower_kernel(cubin: Cubin, name: str) -> Lowered:
     if refused:
         raise _refusal(image, cubin.arch, len(instructions), refused, count)
     code = np.array(rows.code, INSN)
-    return Lowered(code, np.array(rows.uniforms, UNIFORM), layout, size)
+    return Lowered(code, np.array(rows.uniforms, UNIFORM), layout, size, linked)
 
 
 def _without_padding(instructions: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
@@ -104,7 +109,7 @@ def _layout(cubin: Cubin, image: KernelImage, instructions: tuple[Instruction, .
         banks[bank] = at
         at += -(-size // 256) * 256
     most = min(max(uniforms, default=0) + SPARE, _core.CONSTANTS["MAX_UNIFORM_REGS"])
-    return Layout(registers, most, banks, zero), at
+    return Layout(registers, most, banks, zero), at + HEAP_BYTES
 
 
 def _refusal(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from smmux import _core
 from smmux.compiler.program import DATA_FIELDS, OPERAND_NONE, OPERAND_UNIFORM, SIGNED
-from smmux.compiler.sass.instruction import RZ, Instruction, Operand
+from smmux.compiler.sass.instruction import PT, RZ, Instruction, Operand
 from smmux.compiler.sass.lowering.rows import SPARE, Refused, Rows
 
 __all__ = ["ACCESSES", "GENERIC", "HINTS", "address_fields", "address_of", "lower_access"]
@@ -15,6 +15,7 @@ WIDE: int = _core.FLAGS["WIDE"]
 GENERIC: int = _core.SASS_FIELDS["GENERIC"]
 """Of an access whose address says in which space it lies."""
 FORM: int = _core.SASS_FIELDS["FORM"]
+DONE: int = _core.SASS_FIELDS["DONE"]
 WIDTHS = {"U8": (1, 0), "S8": (1, SIGNED), "U16": (2, 0), "S16": (2, SIGNED), "64": (8, 0), "128": (16, 0)}
 """Bytes of a lane and flags, by the modifier that says so; without one a word."""
 HINTS = frozenset("E U EF EL LU NA CONSTANT STRONG SM GPU SYS CTA WEAK LTC64B LTC128B LTC256B".split())
@@ -71,8 +72,9 @@ def address_of(i: Instruction) -> Operand:
     return found[0]
 
 
-def address_fields(rows: Rows, address: Operand, wide: bool, generic: int = 0) -> dict[str, int]:
-    """The fields of an address. wide: it has 64 bits, as of global memory. generic: GENERIC or 0."""
+def address_fields(rows: Rows, address: Operand, wide: bool, generic: int = 0, done: int = PT) -> dict[str, int]:
+    """The fields of an address. wide: it has 64 bits, as of global memory. generic: GENERIC or 0. done:
+    predicate that says where an atomic is done."""
     base = address.base is not None and address.base != RZ
     if address.select not in (("", "64", "U32") if wide else ("", *SCALES)):
         raise Refused(f"[...{address.select}] is not simulated")
@@ -80,7 +82,7 @@ def address_fields(rows: Rows, address: Operand, wide: bool, generic: int = 0) -
     fields = {
         "a": int(address.base or 0) if base else OPERAND_NONE,
         "imm": address.offset,
-        "aux": ~(generic | form << FORM),
+        "aux": ~(generic | form << FORM | done << DONE),
         "flags": WIDE,
     }
     if address.uniform is not None and address.uniform != rows.layout.zero_uniform:
@@ -101,7 +103,18 @@ def _constants(rows: Rows, i: Instruction, op: str, space: int) -> None:
         fields["a"] = place.register
     elif place.uniform is not None and place.uniform != rows.layout.zero_uniform:
         fields["a"] = rows.layout.registers + place.uniform
-    rows.add(i, _core.OPS["ld.const"][0], width=width, flags=flags | WIDE, imm=start, aux=-1, **fields)
+    rows.add(i, _core.OPS["ld.const"][0], width=width, flags=flags | WIDE, imm=start, aux=~(PT << DONE), **fields)
+
+
+def _space(rows: Rows, i: Instruction, op: str, space: int) -> None:
+    """QSPC: whether a generic address lies in a space. Its offset does not lead out of one."""
+    address = address_of(i)
+    known = _core.SASS["QSPC"][4]
+    unknown = [word for word in i.modifiers if word not in known]
+    if unknown or address.base in (None, RZ) or i.operands[1].number != RZ:
+        raise Refused("it is not simulated in this form")
+    bits = sum(known[word] for word in i.modifiers)
+    rows.operation(i, "QSPC", {"PD0": rows.predicate(i.operands[0])}, a=int(address.base or 0), imm=bits)
 
 
 Access = Callable[[Rows, Instruction, str, int], None]
@@ -116,6 +129,7 @@ ACCESSES: Mapping[str, tuple[Access, str, int]] = {
     "LDL": (_loads, "ld.local", 0),
     "STL": (_stores, "st.local", 0),
     "LDC": (_constants, "ld.const", 0),
+    "QSPC": (_space, "", 0),
     "ULDC": (_constants, "ld.const", 0),
 }
 """How each opcode is lowered, as which operation of ops.def, and the space of its address."""
