@@ -16,14 +16,14 @@ from smmux.compiler.launch_facts import Facts
 from smmux.compiler.program import Program
 from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter
 from smmux.compiler.sass.lowering.kernel import Lowered, lower_kernel
-from smmux.compiler.sass.lowering.link import GLOBALS_ADDRESS
+from smmux.compiler.sass.lowering.link import GLOBALS_ADDRESS, constants_offset
 from smmux.errors import LaunchError
 from smmux.gpus import Gpu
 from smmux.language.placement import extent, place
 from smmux.results.formatted import printf_text
 from smmux.results.result import Result
 from smmux.running.arguments import Arguments, as_bytes
-from smmux.running.constant_banks import Sizes, constant_segment, global_variables
+from smmux.running.constant_banks import Sizes, constant_segment, module_memory, variable_offset
 from smmux.running.launch import run
 from smmux.running.prepared import Prepared
 
@@ -74,7 +74,8 @@ class _Memory:
         for name, values in self.variables.items():
             variable = cubin.globals_[name]
             if variable.space == "global" and data is not None:
-                part = data[variable.address : variable.address + variable.size]
+                start = variable_offset(cubin, variable)
+                part = data[start : start + variable.size]
                 values[...] = part.view(values.dtype).reshape(values.shape)
 
     def string(self, address: int) -> str:
@@ -142,7 +143,9 @@ def _pack(
     if len(values) != len(image.parameters):
         raise LaunchError(f"{image.name} takes {len(image.parameters)} values, {len(values)} given")
     arrays = [value for value in values if isinstance(value, np.ndarray)]
-    own = _own_memory(cubin, lowered, machine, memory)
+    own = [module_memory(cubin, lowered, memory.variables)]
+    if "malloc" in cubin.externs:
+        own.append(np.zeros(HEAP_OF_SM * machine.sm_count, np.uint8))
     places = place([*own[:1], *arrays, *own[1:]])  # variables first: code names their addresses
     if places[0] != GLOBALS_ADDRESS:
         raise LaunchError("the module's variables have no place in device memory")
@@ -157,36 +160,9 @@ def _pack(
         buffers.append((array, start, array.nbytes, True))
     memory.buffers[:] = buffers
     sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, (heap, HEAP_OF_SM if heap else 0))
-    const = constant_segment(cubin, image.name, lowered, _parameters(image, values, addresses), sizes)
-    return Arguments(
-        (), tuple(arrays), tuple(buffers), tuple(addresses), _with_constants(cubin, lowered, memory, const)
-    )
-
-
-def _own_memory(cubin: Cubin, lowered: Lowered, machine: Gpu, memory: _Memory) -> list[NDArray[np.uint8]]:
-    """The module's variables, in the user's own memory where that is given, and the heap if somebody asks for it."""
-    own = [global_variables(cubin, lowered)]
-    for name, values in memory.variables.items():
-        variable = cubin.globals_.get(name)
-        if variable is None or values.nbytes != variable.size:
-            size = f"has {variable.size} bytes" if variable else "is none of the module's"
-            raise LaunchError(f"variable {name!r} {size}: {values.nbytes} bytes are given")
-        if variable.space == "global":
-            own[0][variable.address : variable.address + variable.size] = np.frombuffer(values.tobytes(), np.uint8)
-    if "malloc" in cubin.externs:
-        own.append(np.zeros(HEAP_OF_SM * machine.sm_count, np.uint8))
-    return own
-
-
-def _with_constants(cubin: Cubin, lowered: Lowered, memory: _Memory, const: bytes) -> bytes:
-    """The constant segment with what the user gives for constant variables."""
-    whole = bytearray(const)
-    for name, values in memory.variables.items():
-        variable = cubin.globals_[name]
-        if variable.space == "constant":
-            start = lowered.layout.banks[3] + variable.address
-            whole[start : start + variable.size] = values.tobytes()
-    return bytes(whole)
+    constants = own[0][constants_offset(cubin) :].tobytes()
+    const = constant_segment(cubin, image.name, lowered, _parameters(image, values, addresses), constants, sizes)
+    return Arguments((), tuple(arrays), tuple(buffers), tuple(addresses), const)
 
 
 def _parameters(image: KernelImage, values: Sequence[Any], addresses: Sequence[int]) -> bytes:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core
 from smmux.base.dimensions import Dim3
-from smmux.compiler.sass.cubin import Cubin, Relocation
+from smmux.compiler.sass.cubin import Cubin, Relocation, Variable
 from smmux.compiler.sass.lowering.kernel import HEAP_BYTES, Lowered
-from smmux.errors import LaunchError
+from smmux.compiler.sass.lowering.link import constants_offset
+from smmux.errors import LaunchError, did_you_mean
 
-__all__ = ["Sizes", "constant_segment", "global_variables"]
+__all__ = ["Sizes", "constant_segment", "module_memory", "variable_offset"]
 
 SHARED_WINDOW, LOCAL_WINDOW, STACK, DYNAMIC_SHARED = 0x18, 0x20, 0x28, 0x2C
 """Bytes of constant bank 0: generic addresses of shared memory (up to sm_89) and of local memory, top of the stack,
 dynamic shared bytes."""
+CONSTANT_WINDOW = (0x50, 0xD0)
+"""Generic address of the constants, up to sm_89 and from sm_90 on."""
 SM_COUNT, CLUSTER, CLUSTERS = 0x10C, 0x144, 0x15C
 """SMs of the machine; from sm_90 on the sizes of a cluster, here of one block, and the number of clusters along x."""
 WHOLE = (2, 4)
@@ -37,8 +42,11 @@ class Sizes:
     heap: tuple[int, int]
 
 
-def constant_segment(cubin: Cubin, name: str, lowered: Lowered, parameters: bytes, sizes: Sizes) -> bytes:
-    """The constant banks behind one another, as `Layout.banks` says, and the heap's place at the end."""
+def constant_segment(
+    cubin: Cubin, name: str, lowered: Lowered, parameters: bytes, constants: bytes, sizes: Sizes
+) -> bytes:
+    """The constant banks behind one another, as `Layout.banks` says, and the heap's place at the end. constants: the
+    module's, bank 3."""
     image, bank = cubin.kernels[name], lowered.layout.banks
     whole = bytearray(lowered.constant_bytes)
     struct.pack_into("<6I", whole, 0, *sizes.block, *sizes.grid)
@@ -48,25 +56,44 @@ def constant_segment(cubin: Cubin, name: str, lowered: Lowered, parameters: byte
     if cubin.arch >= 90:
         struct.pack_into("<3I", whole, CLUSTER, 1, 1, 1)
         struct.pack_into("<I", whole, CLUSTERS, sizes.grid[0])
+    struct.pack_into("<Q", whole, CONSTANT_WINDOW[cubin.arch >= 90], lowered.linked.constants)
     whole[image.param_base : image.param_base + len(parameters)] = parameters
-    for number, data in ((2, image.constant2), (3, cubin.constant3), (4, cubin.constant4)):
+    for number, data in ((2, image.constant2), (3, constants), (4, cubin.constant4)):
         whole[bank[number] : bank[number] + len(data)] = data
     for relocation in cubin.relocations:
-        number = {"constant2": 2, "constant3": 3, "constant4": 4}.get(relocation.section)
+        number = {"constant2": 2, "constant4": 4}.get(relocation.section)
         if number is not None and relocation.kernel in ("", name):
             _relocate(whole, bank[number], relocation, lowered)
     struct.pack_into("<II", whole, lowered.constant_bytes - HEAP_BYTES, *sizes.heap)
     return bytes(whole)
 
 
-def global_variables(cubin: Cubin, lowered: Lowered) -> NDArray[np.uint8]:
-    """The module's variables as they are when it is loaded."""
-    data = bytearray(max(cubin.globals_bytes, 1))
+def module_memory(cubin: Cubin, lowered: Lowered, given: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
+    """The module's variables as they lie in device memory when it is loaded, constants behind the others.
+
+    given: contents of variables by name. LaunchError for one that is none of the module's, or has another size.
+    """
+    start = constants_offset(cubin)
+    data = bytearray(max(start + len(cubin.constant3), 1))
     data[: len(cubin.globals_image)] = cubin.globals_image
+    data[start : start + len(cubin.constant3)] = cubin.constant3
     for relocation in cubin.relocations:
-        if relocation.section == "globals":
-            _relocate(data, 0, relocation, lowered)
+        if relocation.section in ("globals", "constant3"):
+            _relocate(data, start if relocation.section == "constant3" else 0, relocation, lowered)
+    for name, values in given.items():
+        if name not in cubin.globals_:
+            raise LaunchError(f"{name!r} is no variable of the module{did_you_mean(name, cubin.globals_)}")
+        variable = cubin.globals_[name]
+        if values.nbytes != variable.size:
+            raise LaunchError(f"variable {name!r} has {variable.size} bytes: {values.nbytes} are given")
+        at = variable_offset(cubin, variable)
+        data[at : at + variable.size] = values.tobytes()
     return np.frombuffer(data, np.uint8)
+
+
+def variable_offset(cubin: Cubin, variable: Variable) -> int:
+    """Where a variable begins in the module's device memory."""
+    return variable.address + (constants_offset(cubin) if variable.space == "constant" else 0)
 
 
 def _relocate(data: bytearray, start: int, relocation: Relocation, lowered: Lowered) -> None:
@@ -76,8 +103,6 @@ def _relocate(data: bytearray, start: int, relocation: Relocation, lowered: Lowe
     if relocation.space == "extern":
         number = _core.SASS_ROUTINES.get(relocation.symbol, 0xFFFFFFFF)  # one that is unknown cannot be called
         value = _core.SASS_FIELDS["ROUTINE_HIGH"] << 32 | number
-    elif relocation.space == "constant":
-        raise LaunchError(f"the address of the constant {relocation.symbol!r} is not simulated")
     else:
         value = lowered.linked.address_of(relocation)
     struct.pack_into("<Q", data, start + relocation.offset, value)

@@ -144,16 +144,22 @@ def _block_barrier(rows: Rows, i: Instruction) -> None:
             fields["q"] |= bits_of(operand) << shift
         else:
             raise Refused("it is not simulated in this form")
-    conditions = [rows.predicate(operand) for operand in i.operands if operand.kind in ("P", "UP")]
-    rows.operation(i, "BAR", dict(zip(["PS0"], conditions, strict=False)), imm=bits, **fields)
+    rows.operation(i, "BAR", _predicate(rows, "PS0", i), imm=bits, **fields)
 
 
 def _reduced(rows: Rows, i: Instruction) -> None:
     """B2R: what the last barrier that reduces has found."""
     if i.modifiers != ("RESULT",):
         raise Refused("it is not simulated in this form")
-    found = [rows.predicate(operand) for operand in i.operands[1:]]
-    rows.operation(i, "B2R", dict(zip(["PD0"], found, strict=False)), d=rows.register(i.operands[0]))
+    rows.operation(i, "B2R", _predicate(rows, "PD0", i), d=rows.register(i.operands[0]))
+
+
+def _predicate(rows: Rows, field: str, i: Instruction) -> dict[str, int]:
+    """The predicate among the operands, if there is one."""
+    found = [operand for operand in i.operands if operand.kind in ("P", "UP")]
+    if len(found) > 1:
+        raise Refused(f"{found[1].text} is one predicate too many")
+    return {field: rows.predicate(found[0])} if found else {}
 
 
 def _nothing(rows: Rows, i: Instruction) -> None:

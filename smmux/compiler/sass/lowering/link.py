@@ -19,10 +19,11 @@ from smmux.compiler.sass.listing import read_kernel
 from smmux.errors import CompileError
 from smmux.language.placement import FIRST_ADDRESS
 
-__all__ = ["GLOBALS_ADDRESS", "Linked", "link"]
+__all__ = ["GLOBALS_ADDRESS", "Linked", "constants_offset", "link"]
 
 GLOBALS_ADDRESS = FIRST_ADDRESS
-"""Device address of a module's global variables, which lie in front of all arrays."""
+"""Device address of a module's global variables, which lie in front of all arrays; a copy of its constants follows."""
+ALIGNMENT = 256
 LOW, HIGH, CALLS = 56, 57, (58, 75)
 """Kinds of relocations in code: the low and the high word of an address as an immediate, the target of a call."""
 INSN_BYTES = 16
@@ -30,20 +31,29 @@ INSN_BYTES = 16
 
 @dataclass(frozen=True, eq=False)
 class Linked:
-    """Code of a kernel: its instructions, those of functions behind them, and where each function begins in bytes."""
+    """Code of a kernel: its instructions, those of functions behind them, and where each function begins in bytes.
+    constants: device address of the module's constants."""
 
     instructions: tuple[Instruction, ...]
     starts: Mapping[str, int]
     owners: Mapping[str, tuple[str, int]]
+    constants: int
 
     def address_of(self, relocation: Relocation) -> int:
         """The address that a relocation puts in its place; CompileError if nothing lies there."""
         if relocation.space == "global":
             return GLOBALS_ADDRESS + relocation.address
+        if relocation.space == "constant":
+            return self.constants + relocation.address
         section, value = self.owners.get(relocation.symbol, ("", 0))
         if relocation.space == "text" and section in self.starts:
             return self.starts[section] + value + relocation.addend
         raise CompileError(f"the address of {relocation.symbol!r} is not known to the simulator")
+
+
+def constants_offset(cubin: Cubin) -> int:
+    """How many bytes behind the first global variable the constants begin in device memory."""
+    return -(-cubin.globals_bytes // ALIGNMENT) * ALIGNMENT
 
 
 @lru_cache(256)
@@ -57,7 +67,7 @@ def link(cubin: Cubin, name: str) -> Linked:
     for part in names:
         starts[part] = at
         at += len(read_kernel(parts, part)) * INSN_BYTES
-    linked = Linked((), starts, owners)
+    linked = Linked((), starts, owners, GLOBALS_ADDRESS + constants_offset(cubin))
     found = [i for part in names for i in _moved(read_kernel(parts, part), starts[part])]
     for relocation in cubin.relocations:
         if relocation.section == "text" and relocation.kernel in starts:
