@@ -99,7 +99,8 @@ class CompiledKernel:
         Raises LaunchError for arguments or a launch that do not fit, CompileError for code that is not simulated, with
         the place of each such instruction, and other subclasses of KernelError for failures in the kernel.
         """
-        shared = self.dynamic_shared if dynamic_shared is None else integer("dynamic_shared", dynamic_shared, 0, 1 << 20)
+        asked = self.dynamic_shared if dynamic_shared is None else dynamic_shared
+        shared = integer("dynamic_shared", asked, 0, 1 << 20)
         return simulate(self.cubin, self.mangled, gpus.get(gpu), grid, block, args, shared, options)
 
     @cached_property

@@ -1,9 +1,9 @@
 """Vectors of integer operations, predicates and warp operations in all their modes, beside `instruction_vectors`.
 
-The forms stand in `integer_words.json`, by their text: sources R8, R12, R16, result R24 (UR8 is moved there), predicates
-P0 and P1. Arrays: `inputs` (cases, 3 sources, 2 words), `predicates` (cases: bit 0 is P0, bit 1 is P1), `active` (cases):
-the guard of warp operations, whose text lacks it. By text: the result and the register behind it (cases, 2), which hold
-7 and 9 before; and `TEXT predicates`: P0-P6 as bits after it.
+The forms stand in `integer_words.json`, by their text: sources R8, R12, R16, result R24 (UR8 is moved there),
+predicates P0 and P1. Arrays: `inputs` (cases, 3 sources, 2 words), `predicates` (cases: bit 0 is P0, bit 1 is P1),
+`active` (cases): the guard of warp operations, whose text lacks it. By text: the result and the register behind it
+(cases, 2), which hold 7 and 9 before; and `TEXT predicates`: P0-P6 as bits after it.
 """
 
 from __future__ import annotations

@@ -202,7 +202,9 @@ MATRIX = _rows(
     """
 ) + _rows(
     "\n".join(
-        f"IMMA.{shape}.{'US'[a]}{bits}.{'US'[b]}{bits} = {operation}{' .UNSIGNED_A' * (not a)}{' .UNSIGNED_B' * (not b)}"
+        f"IMMA.{shape}.{'US'[a]}{bits}.{'US'[b]}{bits} = {operation}"
+        + " .UNSIGNED_A" * (not a)
+        + " .UNSIGNED_B" * (not b)
         for bits, shapes in ((8, ("8816", "16816", "16832")), (4, ("8832", "16832", "16864")))
         for shape, operation in zip(
             shapes, ("IMMA_8816 d*2 a b c*2", "IMMA_16816 d*4 a*2 b c*4", "IMMA_16832 d*4 a*4 b*2 c*4"), strict=True
