@@ -10,6 +10,7 @@ import operator
 import pickle
 import sys
 import types
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,14 @@ def co(function):
 EACH = 2
 """Ways that a text goes through at each place, but under the mark `slow`."""
 
+
+def pickled(kernel):
+    """A kernel through a pickle, which looks for some functions in all modules: among these are names that warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return pickle.loads(pickle.dumps(kernel))
+
+
 WAYS = {
     "simulate": lambda k: k.simulate(2, 32, elements()),
     "check": lambda k: k.simulate(2, 32, elements(), check="races", schedule="list", narrow=True),
@@ -162,7 +171,7 @@ WAYS = {
     "numba": lambda k: k.compile(elements(), typing="numba"),
     "source": lambda k: (k.source, repr(k), k._repr_html_(), k.signatures, k.definition.free),
     "fingerprint": lambda k: k.definition.fingerprint(),
-    "pickle": lambda k: pickle.loads(pickle.dumps(k)),
+    "pickle": pickled,
     "hw": lambda k: multiplex.hw(k).source,
     "isolate": lambda k: multiplex.isolate(k).source,
     "vtb": lambda k: multiplex.vtb(k).source,
