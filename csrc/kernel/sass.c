@@ -103,7 +103,9 @@ static enum error operands(struct decoder *dec, const struct insn *in, const cha
 static enum error control(struct decoder *dec, const struct insn *in) {
     const uint32_t op = in->op - OP_COUNT;
     if ((op == SASS_S2R || op == SASS_S2R_64) && in->q < REGISTER_COUNT) return OK;
-    if ((op == SASS_BRA || op == SASS_CALL) && (in->imm < 0 || (uint32_t)in->imm >= dec->p->count))
+    if (op == SASS_BRA && in->q >= BRANCH_COUNT) return reject(dec, "branch of kind %u", in->q);
+    if ((op == SASS_BRA || op == SASS_CALL || op == SASS_COLLECTIVE) &&
+        (in->imm < 0 || (uint32_t)in->imm >= dec->p->count))
         return reject(dec, "branch target %d", (int)in->imm);
     if (op == SASS_BAR) return OK;
     if (op == SASS_JUMP && in->q) {

@@ -17,6 +17,9 @@
 #define LAST_ARGUMENT        21u   /* register of a call, the high word of where it returns */
 #define SASS_NOT             16u   /* with the number of a predicate that is read: negated */
 
+/* How a branch decides, in `q`. */
+enum sass_branch { BRANCH_EACH, BRANCH_ANY, BRANCH_DIV, BRANCH_CONV, BRANCH_COUNT };
+
 /* Bits of `imm` that an operation's modifiers set: SASS_MOD(ISETP, EX) of MODIFIER(ISETP, "EX",
  * ...) is written out where the operation is, since names of several words are no names of C. */
 

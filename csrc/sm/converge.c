@@ -9,7 +9,7 @@
     1024u /* backward branches of a group before others that are ready have their turn */
 
 void converge_begin(struct warp *w) {
-    memset(w->barriers, 0, sizeof w->barriers);
+    memset(w->barriers, 0, CONVERGENCE_BARRIERS * sizeof *w->barriers);
     w->turns = 0;
     w->served = w->reduced = 0;
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
@@ -42,8 +42,8 @@ static uint32_t lanes_in(const struct warp *w, uint32_t state) {
 }
 
 /* Let groups in that state that have only lanes of `of` be ready behind their instruction, those at
- * one instruction as one group. */
-static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
+ * one instruction as one group, but for groups that have other lanes to act with. */
+static void free_groups(struct warp *w, uint32_t state, uint32_t of, bool apart) {
     for (uint32_t i = 0; i < w->depth;) {
         const struct stack_entry g = w->stack[i];
         if (g.rpc != state || g.mask & ~of) {
@@ -51,28 +51,57 @@ static void free_groups(struct warp *w, uint32_t state, uint32_t of) {
             continue;
         }
         take(w, i);
-        put(w, g.pc + 1, g.mask, GROUP_READY, 0);
+        put(w, g.pc + 1, g.mask, GROUP_READY, apart ? g.others : 0);
     }
 }
 
-/* Let those go on at a barrier register for whom nobody is missing that has not yielded. Lanes that
- * it does not know, since they yielded before, do not wait. */
-static void free_barrier(struct warp *w, uint32_t barrier) {
-    const uint32_t state = GROUP_BARRIER + barrier, there = lanes_in(w, state),
-                   wanted = w->barriers[barrier] & w->live;
-    if (!there || (wanted & there && wanted & ~there & ~lanes_in(w, GROUP_YIELDED))) return;
-    w->barriers[barrier] &= ~there;
-    free_groups(w, state, ~0u);
+/* Lanes are no longer of those that others wait for at a barrier register. */
+static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
+    for (uint32_t lane = 0; lane < 32; lane++) w->barriers[barrier][lane] &= ~lanes;
 }
 
+/* Let those go on at a barrier register for whom nobody is missing that has not yielded. Lanes that
+ * come too late, since they had yielded, do not wait for those. */
+static void free_barrier(struct warp *w, uint32_t barrier) {
+    const uint32_t state = GROUP_BARRIER + barrier, yielded = lanes_in(w, GROUP_YIELDED);
+    for (uint32_t i = 0; i < w->depth; i++) {
+        const struct stack_entry g = w->stack[i];
+        if (g.rpc != state) continue;
+        const uint32_t there = lanes_in(w, state),
+                       wanted = w->barriers[barrier][bits_lowest(g.mask)] & w->live;
+        if (wanted & ~there & ~yielded) continue;
+        free_groups(w, state, wanted | g.mask, false);
+        forget(w, barrier, (wanted & there) | g.mask);
+        i = UINT32_MAX; /* from the first one again */
+    }
+}
+
+/* The same at a warpsync, whose lanes say themselves whom they wait for. */
 static void free_warpsync(struct warp *w) {
     const uint32_t there = lanes_in(w, GROUP_WARPSYNC);
     for (uint32_t i = 0; i < w->depth; i++) {
         const struct stack_entry g = w->stack[i];
         if (g.rpc != GROUP_WARPSYNC || g.others & w->live & ~there) continue;
-        free_groups(w, GROUP_WARPSYNC, g.others | g.mask);
-        i = UINT32_MAX; /* from the first one again */
+        free_groups(w, GROUP_WARPSYNC, g.others | g.mask, true);
+        i = UINT32_MAX;
     }
+}
+
+/* Let all lanes that a collective is for act as one, at the copy of it where the first ones are. */
+static bool gather(struct warp *w) {
+    const uint32_t there = lanes_in(w, GROUP_COLLECTIVE);
+    for (uint32_t i = 0; i < w->depth; i++) {
+        const struct stack_entry g = w->stack[i];
+        if (g.rpc != GROUP_COLLECTIVE || g.others & w->live & ~there) continue;
+        const uint32_t lanes = (g.others | g.mask) & there;
+        for (uint32_t k = 0; k < w->depth; k++)
+            if (w->stack[k].rpc == GROUP_COLLECTIVE && !(w->stack[k].mask & ~lanes))
+                w->stack[k].rpc = GROUP_COLLECTED;
+        w->pc = g.pc + 1;
+        w->mask = lanes;
+        return true;
+    }
+    return false;
 }
 
 /* Nobody is active: free whoever can go on, and let the oldest group do so that is ready. */
@@ -81,6 +110,7 @@ static void settle(struct warp *w) {
     w->turns = 0;
     for (uint32_t barrier = 0; barrier < CONVERGENCE_BARRIERS; barrier++) free_barrier(w, barrier);
     free_warpsync(w);
+    if (gather(w)) return;
     for (uint32_t state = GROUP_READY; state <= GROUP_YIELDED; state++)
         for (uint32_t i = 0; i < w->depth; i++)
             if (w->stack[i].rpc == state) {
@@ -116,14 +146,59 @@ void converge_scatter(struct warp *w, const uint32_t target[32]) {
     w->pc = first;
 }
 
-void converge_wait(struct warp *w, uint32_t barrier) {
-    put(w, w->pc, w->mask, GROUP_BARRIER + barrier, 0);
+void converge_leave(struct warp *w, uint32_t lanes) {
+    put(w, w->pc + 1, w->mask & ~lanes, GROUP_READY, 0);
+    w->mask = lanes;
+}
+
+void converge_enter(struct warp *w, uint32_t barrier) {
+    for (uint32_t lane = 0; lane < 32; lane++)
+        if (w->mask >> lane & 1) w->barriers[barrier][lane] = w->mask;
+    w->pc++;
+}
+
+void converge_break(struct warp *w, uint32_t barrier, uint32_t lanes) {
+    forget(w, barrier, lanes);
+    w->pc++;
+}
+
+/* Put the active lanes aside, those apart that say something else. */
+static void put_apart(struct warp *w, const uint32_t said[32], uint32_t state) {
+    for (uint32_t left = w->mask, mine; left; left &= ~mine) {
+        const uint32_t others = said[bits_lowest(left)];
+        mine = 0;
+        for (uint32_t lane = 0; lane < 32; lane++)
+            mine |= (left >> lane & 1) && said[lane] == others ? 1u << lane : 0;
+        put(w, w->pc, mine, state, others);
+    }
     settle(w);
 }
 
-void converge_sync(struct warp *w, uint32_t lanes) {
-    put(w, w->pc, w->mask, GROUP_WARPSYNC, lanes);
-    settle(w);
+void converge_wait(struct warp *w, uint32_t barrier) {
+    put_apart(w, w->barriers[barrier], GROUP_BARRIER + barrier);
+}
+
+void converge_sync(struct warp *w, const uint32_t lanes[32]) {
+    put_apart(w, lanes, GROUP_WARPSYNC);
+}
+
+void converge_collect(struct warp *w, const uint32_t lanes[32]) {
+    put_apart(w, lanes, GROUP_COLLECTIVE);
+}
+
+void converge_disperse(struct warp *w, const struct uop *code) {
+    for (uint32_t i = 0; i < w->depth;) {
+        const struct stack_entry g = w->stack[i];
+        if (g.rpc != GROUP_COLLECTED || g.mask & ~w->mask) {
+            i++;
+            continue;
+        }
+        take(w, i);
+        w->mask &= ~g.mask;
+        put(w, (uint32_t)code[g.pc].imm, g.mask, GROUP_READY, 0);
+    }
+    if (w->mask) w->pc++; /* who was not collected goes on */
+    else settle(w);
 }
 
 void converge_yield(struct warp *w) {
@@ -139,16 +214,15 @@ bool converge_exit(struct warp *w, uint32_t lanes) {
     return w->live != 0;
 }
 
-void converge_block(struct warp *w, uint32_t lanes) {
-    put(w, w->pc, lanes, GROUP_BLOCK, 0);
-    put(w, w->pc + 1, w->mask & ~lanes, GROUP_READY, 0);
+void converge_block(struct warp *w) {
+    put(w, w->pc, w->mask, GROUP_BLOCK, 0);
     settle(w);
 }
 
 bool converge_gather(struct warp *w) {
     if (lanes_in(w, GROUP_BLOCK) != w->live) return false;
     w->pc = w->stack[0].pc;
-    free_groups(w, GROUP_BLOCK, ~0u);
+    free_groups(w, GROUP_BLOCK, ~0u, false);
     w->mask = w->stack[0].mask;
     take(w, 0);
     return true;

@@ -5,6 +5,7 @@
 #ifndef SMMUX_CONVERGE_H
 #define SMMUX_CONVERGE_H
 
+#include "kernel/decode.h"
 #include "sm/warp.h"
 
 /* What a group that is not active waits for, in `rpc` of its entry. */
@@ -12,6 +13,8 @@ enum group_state {
     GROUP_READY,        /* for its turn */
     GROUP_YIELDED,      /* for its turn; barriers count it as there */
     GROUP_WARPSYNC,     /* for the lanes of `others` to come to a warpsync */
+    GROUP_COLLECTIVE,   /* for the lanes of `others` to come to a copy of the same collective */
+    GROUP_COLLECTED,    /* for the end of the collective, in which its lanes act */
     GROUP_BLOCK,        /* for the other lanes to come to the barrier of the block */
     GROUP_BARRIER = 16, /* + number of the barrier register: for the other lanes of that */
 };
@@ -22,17 +25,29 @@ void converge_begin(struct warp *w);
 void converge_branch(struct warp *w, uint32_t taken, uint32_t target);
 /* Let each active lane go on at an address of its own, which are those of instructions. */
 void converge_scatter(struct warp *w, const uint32_t target[32]);
+/* Let only some of the active lanes do what comes now; the others go on behind it. */
+void converge_leave(struct warp *w, uint32_t lanes);
+/* The active lanes will meet at a barrier register. Each lane has a view of its own of who that is,
+ * since lanes that have parted use one register at the same time. */
+void converge_enter(struct warp *w, uint32_t barrier);
+/* Lanes will not come to a barrier register. */
+void converge_break(struct warp *w, uint32_t barrier, uint32_t lanes);
 /* The active lanes wait at a barrier register; whoever can goes on. Nobody may be active then, here
  * and below: w->mask is 0. */
 void converge_wait(struct warp *w, uint32_t barrier);
-/* The active lanes wait until those lanes have come to a warpsync, too. */
-void converge_sync(struct warp *w, uint32_t lanes);
+/* Each active lane waits until the lanes that it names have come to a warpsync, too. */
+void converge_sync(struct warp *w, const uint32_t lanes[32]);
+/* The same at a copy of a collective, in which they act as one up to its end. */
+void converge_collect(struct warp *w, const uint32_t lanes[32]);
+/* The end of a collective: each lane goes on behind its own copy, at the target of the instruction
+ * where it came. */
+void converge_disperse(struct warp *w, const struct uop *code);
 /* Let the other groups have their turn first. */
 void converge_yield(struct warp *w);
 /* The lanes, some of the active ones, are no more; false if that was the last. */
 bool converge_exit(struct warp *w, uint32_t lanes);
-/* Some of the active lanes wait at a barrier of the block; the others go on. */
-void converge_block(struct warp *w, uint32_t lanes);
+/* The active lanes wait at a barrier of the block. */
+void converge_block(struct warp *w);
 /* Nobody is active: do all lanes wait at a barrier of the block? If so, its pc is that of the warp,
  * and each goes on behind its own when that lets the warp go: the first group becomes the active
  * one. */

@@ -66,6 +66,8 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     sm->access_next = part(arena, &used, flights, sizeof *sm->access_next);
     for (struct warp *w = sm->warps; w < end; w++)
         w->stack = part(arena, &used, STACK_DEPTH, sizeof *w->stack);
+    for (struct warp *w = sm->warps; p->sass && w < end; w++)
+        w->barriers = part(arena, &used, CONVERGENCE_BARRIERS, sizeof *w->barriers);
     sm->pc_count = sm->m->per_pc ? part(arena, &used, p->count, sizeof *sm->pc_count) : NULL;
     port->out_capacity = (uint32_t)(2 * flights);
     port->in_capacity = (uint32_t)flights;

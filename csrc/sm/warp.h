@@ -49,7 +49,8 @@ struct warp {
     uint32_t turns;            /* of compiled code: how often the active lanes have gone back */
     uint32_t served;           /* of compiled code: lanes of a generic access that are done */
     uint32_t reduced;          /* of compiled code: what its last barrier that reduces has found */
-    uint32_t barriers[CONVERGENCE_BARRIERS]; /* of compiled code: which lanes meet there */
+    uint32_t (
+        *barriers)[32]; /* of compiled code: [CONVERGENCE_BARRIERS], whom each lane meets there */
 };
 
 /* Go on with the lanes on the stack, where the active ones meet them or none is left. False when no

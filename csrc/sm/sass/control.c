@@ -102,15 +102,19 @@ static void move_barrier(struct sm *sm, uint32_t warp, const struct uop *u, uint
                          uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
-    uint32_t *barrier = &w->barriers[u->q], *d = destination_row(&lanes, u->d);
+    uint32_t *barrier = w->barriers[u->q], *d = destination_row(&lanes, u->d);
     if (u->sub == SASS_BMOV) {
-        *barrier = operand_row(&lanes, u->a)[bits_lowest(active)];
+        const uint32_t *a = operand_row(&lanes, u->a);
+        for (uint32_t lane = 0; lane < 32; lane++)
+            if (active >> lane & 1) barrier[lane] = a[lane];
         advance(sm, warp, u, t);
         return;
     }
     for (uint32_t lane = 0; lane < 32; lane++)
-        if (active >> lane & 1) d[lane] = *barrier;
-    if (u->imm) *barrier = 0;
+        if (active >> lane & 1) {
+            d[lane] = barrier[lane];
+            if (u->imm) barrier[lane] = 0;
+        }
     advance(sm, warp, u, t);
 }
 
@@ -170,12 +174,39 @@ static bool awaits_stores(struct sm *sm, uint32_t warp, const struct uop *u) {
     return true;
 }
 
+/* Which lanes of the active ones a branch takes: each for itself, or all of them if one does, or if
+ * the group is not, or is, the one that a mask names. */
+static uint32_t taken(const struct uop *u, const struct warp *w, const struct lanes *lanes,
+                      uint32_t active) {
+    const uint32_t named = operand_row(lanes, u->a)[0] & w->live;
+    switch (u->q) {
+    case BRANCH_ANY: return active & operand_predicate(u, w) ? active : 0;
+    case BRANCH_DIV: return named != w->mask ? active : 0;
+    case BRANCH_CONV: return named == w->mask ? active : 0;
+    default: return active & operand_predicate(u, w);
+    }
+}
+
+/* Wait for the lanes of a mask. */
+static void synchronise(struct warp *w, const struct uop *u, const struct lanes *lanes) {
+    const uint32_t *of = operand_row(lanes, u->a);
+    if (u->sub == SASS_COLLECTIVE) converge_collect(w, of);
+    else converge_sync(w, of);
+}
+
+/* Does only a part of a group do this together? The others go on behind it. */
+static bool is_for_some(uint32_t op) {
+    return op == SASS_BSSY || op == SASS_BSYNC || op == SASS_YIELD || op == SASS_WARPSYNC ||
+           op == SASS_COLLECTIVE || op == SASS_BAR;
+}
+
 void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
+    if (active && active != w->mask && is_for_some(u->sub)) converge_leave(w, active);
     switch (active || u->sub == SASS_BRA ? u->sub : SASS_COUNT) {
     case SASS_BRA:
-        active &= operand_predicate(u, w);
+        active = taken(u, w, &lanes, active);
         if (active && active != w->mask) sm->count.divergent_branches++;
         converge_branch(w, active, (uint32_t)u->imm);
         break;
@@ -189,21 +220,19 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
         if (sm->check) check_exit(sm, warp, active);
         converge_exit(w, active);
         break;
-    case SASS_BSSY: w->barriers[u->q] = w->mask, w->pc++; break;
+    case SASS_BSSY: converge_enter(w, u->q); break;
     case SASS_BSYNC: converge_wait(w, u->q); break;
-    case SASS_BREAK: w->barriers[u->q] &= ~active, w->pc++; break;
+    case SASS_BREAK: converge_break(w, u->q, active); break;
     case SASS_YIELD: converge_yield(w); break;
     case SASS_WARPSYNC:
-        converge_sync(w, u->a & ROW_UNIFORM && (u->a & 0x7fffu) == sm->m->program->uniform_count
-                             ? ~0u
-                             : operand_row(&lanes, u->a)[bits_lowest(active)]);
-        break;
+    case SASS_COLLECTIVE: synchronise(w, u, &lanes); break;
+    case SASS_ENDCOLLECTIVE: converge_disperse(w, sm->m->program->code); break;
     case SASS_BAR:
         if (active == w->live) {
             barrier_arrive(sm, warp, u, t);
             return;
         }
-        converge_block(w, active);
+        converge_block(w);
         break;
     case SASS_BMOV:
     case SASS_BMOV_READ: move_barrier(sm, warp, u, active, t); return;

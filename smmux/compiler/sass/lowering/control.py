@@ -27,6 +27,8 @@ FIXED: Mapping[str, Sequence[tuple[str, int]]] = {
 }
 """Registers that are the same in a whole launch; local memory may be used from its first byte on."""
 INSN_BYTES = 16
+BRANCHES = {"ANY": 1, "DIV": 2, "CONV": 3}
+"""enum sass_branch of csrc/kernel/sass.h."""
 
 
 def _target(i: Instruction) -> int:
@@ -38,11 +40,16 @@ def _target(i: Instruction) -> int:
 
 
 def _branch(rows: Rows, i: Instruction) -> None:
-    if set(i.modifiers) - {"U", "INC", "NOINC", "DEC", "NODEC"}:
-        raise Refused(f".{i.modifiers[0]} is not simulated")
-    condition = [operand for operand in i.operands if operand.kind in ("P", "UP")]
-    predicates = {"PS0": rows.predicate(condition[0])} if condition else {}
-    rows.operation(i, "BRA", predicates, imm=_target(i))
+    """BRA: each lane for itself, or one decision of all: .U.ANY, .DIV and .CONV, which sm_75 has without a mask."""
+    known = {"U", "ANY", "DIV", "CONV", "INC", "NOINC", "DEC", "NODEC"}
+    if unknown := [word for word in i.modifiers if word not in known]:
+        raise Refused(f".{unknown[0]} is not simulated")
+    kinds = [kind for word, kind in BRANCHES.items() if word in i.modifiers]
+    masks = [operand for operand in i.operands if operand.kind in ("UR", "R")]
+    if len(masks) > ("DIV" in i.modifiers or "CONV" in i.modifiers):
+        raise Refused("it is not simulated in this form")
+    fields = {"a": rows.source(masks[0]) if masks else rows.immediate(0xFFFFFFFF)}
+    rows.operation(i, "BRA", _predicate(rows, "PS0", i), imm=_target(i), q=kinds[0] if kinds else 0, **fields)
 
 
 def _call(rows: Rows, i: Instruction) -> None:
@@ -123,9 +130,16 @@ def _plain(name: str) -> Callable[[Rows, Instruction], None]:
 
 
 def _warpsync(rows: Rows, i: Instruction) -> None:
-    if set(i.modifiers) - {"ALL"}:
-        raise Refused(f".{i.modifiers[0]} is not simulated")
-    rows.operation(i, "WARPSYNC", a=rows.source(i.operands[0]) if i.operands else OPERAND_NONE)
+    """WARPSYNC: who does not name lanes waits for all. No group goes on between EXCLUSIVE and the next branch or
+    barrier anyway."""
+    if unknown := set(i.modifiers) - {"ALL", "COLLECTIVE", "EXCLUSIVE"}:
+        raise Refused(f".{unknown.pop()} is not simulated")
+    masks = [operand for operand in i.operands if operand.kind in ("R", "UR", "imm")]
+    lanes = rows.source(masks[0]) if masks else rows.immediate(0xFFFFFFFF)
+    if "COLLECTIVE" in i.modifiers:
+        rows.operation(i, "COLLECTIVE", a=lanes, imm=_target(i))
+    else:
+        rows.operation(i, "WARPSYNC", a=lanes)
 
 
 def _block_barrier(rows: Rows, i: Instruction) -> None:
@@ -190,6 +204,7 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "BREAK": _barrier_register("BREAK"),
     "YIELD": _plain("YIELD"),
     "WARPSYNC": _warpsync,
+    "ENDCOLLECTIVE": _plain("ENDCOLLECTIVE"),
     "BAR": _block_barrier,
     "B2R": _reduced,
     "NOP": _nothing,
