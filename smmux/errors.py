@@ -298,7 +298,7 @@ def from_fault(name: str, fault: Mapping[str, Any]) -> BaseException:
     if not issubclass(cls, KernelError):
         return cls(message)
     error = cls(message)
-    for key in _PLACE if fault.get("line") else ("cycle",):
+    for key in _PLACE if fault.get("line") or fault.get("placed") else ("cycle",):
         setattr(error, key, fault.get(key))
     if cls is ManagementError:
         error.thread = error.warp = error.lane = None  # the block waits as a whole

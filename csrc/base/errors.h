@@ -15,7 +15,8 @@ enum error {
  */
 struct fault {
     enum error code;
-    uint32_t pc, line;
+    uint32_t pc, line; /* 0: of code without lines */
+    uint32_t placed;   /* it happened at an instruction of a thread */
     uint32_t sm, warp, lane;
     uint32_t block[3], thread[3];
     int32_t array;   /* index of the array argument, -1: none */

@@ -29,6 +29,7 @@ static uint32_t line_of(const struct sm *sm, const struct warp *w) {
 static void point_at(const struct sm *sm, uint32_t slot, struct fault *f) {
     const struct warp *w = &sm->warps[slot];
     const uint32_t *special = w->rows + sm->m->program->registers * 32u;
+    f->placed = true;
     f->sm = sm->id;
     f->warp = slot;
     f->lane = w->mask ? bits_lowest(w->mask) : 0;

@@ -32,11 +32,11 @@ static PyObject *exception_of(const struct outcome *out) {
     if (!errors) return NULL;
     PyObject *exception = PyObject_CallMethod(
         errors, "from_fault",
-        "s{s:I,s:I,s:I,s:I,s:I,s:(III),s:(III),s:i,s:L,s:K,s:s,s:y#,s:K,s:y#}",
-        error_names[f->code], "pc", f->pc, "line", f->line, "sm", f->sm, "warp", f->warp, "lane",
-        f->lane, "block", f->block[0], f->block[1], f->block[2], "thread", f->thread[0],
-        f->thread[1], f->thread[2], "array", f->array, "address", (long long)f->address, "cycle",
-        (unsigned long long)f->cycle, "text", f->text, "findings",
+        "s{s:I,s:I,s:I,s:I,s:I,s:I,s:(III),s:(III),s:i,s:L,s:K,s:s,s:y#,s:K,s:y#}",
+        error_names[f->code], "pc", f->pc, "line", f->line, "placed", f->placed, "sm", f->sm,
+        "warp", f->warp, "lane", f->lane, "block", f->block[0], f->block[1], f->block[2], "thread",
+        f->thread[0], f->thread[1], f->thread[2], "array", f->array, "address",
+        (long long)f->address, "cycle", (unsigned long long)f->cycle, "text", f->text, "findings",
         out->findings ? (const void *)out->findings : "",
         (Py_ssize_t)(out->finding_count * sizeof *out->findings), "findings_lost",
         (unsigned long long)out->findings_lost, "printed",

@@ -164,6 +164,7 @@ void sm_fault(struct sm *sm, uint32_t warp, uint32_t lane, uint64_t cycle, enum 
     if (f->code != OK) return;
     f->code = code;
     f->cycle = cycle;
+    f->placed = true;
     f->sm = sm->id;
     f->warp = warp;
     f->lane = lane;

@@ -18,6 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Unpack
 
+from numpy.typing import NDArray
+
 from smmux import gpus
 from smmux.base.tracebacks import brief
 from smmux.compiler.sass import tools
@@ -88,20 +90,23 @@ class CompiledKernel:
         args: Sequence[Any] = (),
         gpu: str | Gpu = PROVISIONAL,
         dynamic_shared: int | None = None,
+        variables: Mapping[str, NDArray[Any]] | None = None,
         **options: Unpack[LaunchOptions],
     ) -> Result:
         """Run the kernel and return the Result; NumPy arrays among the arguments are written in place.
 
         args: an array for a pointer; a NumPy scalar, also a structured one, for a value, or a Python number, which
         takes the bytes of its parameter. dynamic_shared: bytes behind the static shared memory; None: as many as the
-        compiler says. gpu: the machine, by default one of compute capability 9.0 whose cycles are provisional.
+        compiler says. variables: contents of the module's variables by name, which are written back for those of device
+        memory; each launch begins with them as the module has them. gpu: the machine, by default one of compute
+        capability 9.0 whose cycles are provisional.
 
         Raises LaunchError for arguments or a launch that do not fit, CompileError for code that is not simulated, with
         the place of each such instruction, and other subclasses of KernelError for failures in the kernel.
         """
         asked = self.dynamic_shared if dynamic_shared is None else dynamic_shared
         shared = integer("dynamic_shared", asked, 0, 1 << 20)
-        return simulate(self.cubin, self.mangled, gpus.get(gpu), grid, block, args, shared, options)
+        return simulate(self.cubin, self.mangled, gpus.get(gpu), grid, block, args, shared, options, variables)
 
     @cached_property
     def instructions(self) -> tuple[Instruction, ...]:

@@ -33,8 +33,8 @@ PREDICATES = 16
 SHARED_ALIGNMENT = 16
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
 """What a kernel with recursion says of its stack, and the bytes that it gets."""
-HEAP_OF_SM = 1 << 20
-"""Bytes of an SM's part of the heap of `malloc`."""
+HEAP_OF_SM, GAP = 1 << 20, 1 << 16
+"""Bytes of an SM's part of the heap of `malloc`, and of what nobody owns between the arrays and the heap."""
 
 
 def simulate(
@@ -145,7 +145,7 @@ def _pack(
     arrays = [value for value in values if isinstance(value, np.ndarray)]
     own = [module_memory(cubin, lowered, memory.variables)]
     if "malloc" in cubin.externs:
-        own.append(np.zeros(HEAP_OF_SM * machine.sm_count, np.uint8))
+        own.append(np.zeros(GAP + HEAP_OF_SM * machine.sm_count, np.uint8))
     places = place([*own[:1], *arrays, *own[1:]])  # variables first: code names their addresses
     if places[0] != GLOBALS_ADDRESS:
         raise LaunchError("the module's variables have no place in device memory")
@@ -155,9 +155,10 @@ def _pack(
         low, high = extent(array)
         buffers.append((as_bytes(array, low, high - low), start, high - low, bool(array.flags.writeable)))
         addresses.append(start + array.ctypes.data - low)
-    heap = places[-1] if len(own) > 1 else 0
-    for array, start in zip(own, (places[0], heap), strict=False):
-        buffers.append((array, start, array.nbytes, True))
+    heap = places[-1] + GAP if len(own) > 1 else 0
+    buffers.append((own[0], places[0], own[0].nbytes, True))
+    if heap:
+        buffers.append((own[1][GAP:], heap, own[1].nbytes - GAP, True))
     memory.buffers[:] = buffers
     sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, (heap, HEAP_OF_SM if heap else 0))
     constants = own[0][constants_offset(cubin) :].tobytes()

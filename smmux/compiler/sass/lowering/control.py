@@ -151,13 +151,15 @@ def _block_barrier(rows: Rows, i: Instruction) -> None:
         bits |= known[word]
     fields = {"q": 0, "a": OPERAND_NONE}
     numbers = [operand for operand in i.operands if operand.kind not in ("P", "UP")]
-    for shift, operand in zip((0, 4), numbers, strict=False):
-        if operand.kind == "R" and not shift:
-            fields["a"] = rows.source(operand)
-        elif operand.kind == "imm":
-            fields["q"] |= bits_of(operand) << shift
-        else:
-            raise Refused("it is not simulated in this form")
+    if numbers and numbers[0].kind == "R":
+        fields["a"] = rows.source(numbers[0])
+        numbers = [operand for operand in numbers if operand.number != numbers[0].number or operand.kind != "R"]
+    elif numbers:
+        fields["q"] = bits_of(numbers.pop(0))
+    if numbers:
+        fields["q"] |= bits_of(numbers.pop(0)) << 4
+    if numbers:
+        raise Refused(f"{numbers[0].text} is one operand too many")
     rows.operation(i, "BAR", _predicate(rows, "PS0", i), imm=bits, **fields)
 
 

@@ -1,0 +1,104 @@
+__global__ void specials(unsigned *out) {
+    unsigned value, *to = out + (blockIdx.x * blockDim.x + threadIdx.x) * 16;
+#define READ(name) asm volatile("mov.u32 %0, %%" name ";" : "=r"(value)); *to++ = value;
+    READ("laneid") READ("lanemask_lt") READ("lanemask_eq") READ("lanemask_le") READ("lanemask_gt") READ("lanemask_ge")
+    READ("clock") READ("dynamic_smem_size") READ("ntid.y") READ("nctaid.z") READ("nsmid") READ("smid")
+    *to++ = (unsigned)clock64();
+}
+
+__global__ void cases(int *g, int k) {
+    int t = threadIdx.x, v;
+    switch ((g[t] + k) & 15) {
+    case 0: v = t * 3; break;
+    case 1: v = t / 7; break;
+    case 2: v = t ^ 5; break;
+    case 3: v = t - 9; break;
+    case 4: v = t + k; break;
+    case 5: v = __popc(t); break;
+    case 6: v = t * t; break;
+    case 7: v = t % 5; break;
+    default: v = -1;
+    }
+    g[t] = v;
+}
+
+__global__ void barriers(int *g) {
+    __shared__ int s[4];
+    int t = threadIdx.x, w = t / 32;
+    if (w < 2) asm volatile("bar.sync 1, 64;");
+    else asm volatile("bar.sync 2, 64;");
+    g[t] = __syncthreads_count(t & 1);
+    g[t + 128] = __syncthreads_and(t < 200);
+    g[t + 256] = __syncthreads_or(t == 5);
+    if (w == 0) {
+        s[0] = 7;
+        asm volatile("bar.arrive 3, 128;");
+    } else {
+        asm volatile("bar.sync 3, 128;");
+        g[t + 384] = s[0];
+    }
+    int id = 4 + (w & 1), threads = 64;
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads));
+    if (t & 1) return; /* the others of the warp meet without it */
+    __syncthreads();
+    g[t] += 1000;
+}
+
+__device__ __noinline__ int triple(int x) { return x * 3 + 1; }
+__device__ __noinline__ int less(int x) { return x - 100; }
+__device__ int (*functions[2])(int) = {triple, less};
+__device__ __noinline__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+
+__global__ void calls(int *g) {
+    int t = threadIdx.x;
+    g[t] = functions[g[t] & 1](t);
+    g[t + 64] = fibonacci(t & 7);
+    g[t + 128] = g[t] / (g[t + 64] + 3);
+}
+
+__global__ void exchanges(int *g, int n) {
+    int t = threadIdx.x, s = 0;
+    for (int i = 0; i < n; i++) {
+        if (g[t] > i) s += __shfl_xor_sync(0xffffffff, g[t], 1);
+        else s -= __shfl_xor_sync(0xffffffff, i, 1);
+    }
+    g[t + 32] = s;
+}
+
+__global__ void polite_lock(int *lock, int *count) {
+    bool done = false;
+    while (!done)
+        if (atomicCAS(lock, 0, 1) == 0) {
+            count[0] = count[0] + 1;
+            __threadfence();
+            atomicExch(lock, 0);
+            done = true;
+        }
+}
+
+__global__ void plain_lock(int *lock, volatile int *count) {
+    while (atomicCAS(lock, 0, 1) != 0) continue;
+    count[0] = count[0] + 1;
+    __threadfence();
+    atomicExch(lock, 0);
+}
+
+__global__ void nested(const int *a, int *out, unsigned *together, int n) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x, x = a[t], s = 0;
+    for (int i = 0; i < (x & 7) + 2; i++) {
+        if ((x + i) % 3 == 0) continue;
+        for (int j = 0; j < n; j++) {
+            if ((x ^ j) % 5 == 0) break;
+            if ((x + j) % 7 == 6) {
+                out[t] = -s;
+                return;
+            }
+            s += i * j + x;
+        }
+        if (s > 1000) goto done;
+    }
+    s += 5;
+done:
+    together[t] = __ballot_sync(__activemask(), 1);
+    out[t] = s;
+}
