@@ -77,7 +77,7 @@ REDUCTIONS: dict[str, Function] = {
 HEAD = """
 __device__ unsigned all(unsigned m, unsigned y) {
     int p;
-   unsigned same = __match_all_sync(m, y, &p);
+    unsigned same = __match_all_sync(m, y, &p);
     return p + 2 * same;
 }
 extern "C" __global__ void warp(unsigned *o, const unsigned *in, const unsigned *masks, int divergent) {

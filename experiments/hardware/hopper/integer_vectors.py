@@ -2,7 +2,7 @@
 
 The forms stand in `integer_words.json`, by their text: sources R8, R12, R16, result R24 (UR8 is moved there),
 predicates P0 and P1. Arrays: `inputs` (cases, 3 sources, 2 words), `predicates` (cases: bit 0 is P0, bit 1 is P1),
-`active` (cases): the guard of warp operations, whose text lacks it. By text: the result and the register behind it
+`active` (cases): P2, the guard of warp operations, whose text lacks it. By text: the result and the register behind it
 (cases, 2), which hold 7 and 9 before; and `TEXT predicates`: P0-P6 as bits after it.
 """
 
@@ -18,7 +18,6 @@ from .bench import Bench, register
 from .instruction_vectors import operands
 
 CASES = 1024
-ACROSS = ("SHFL", "VOTE", "MATCH", "REDUX", "R2UR", "ELECT")
 
 
 def integer_forms(bench: Bench) -> dict[str, np.ndarray]:

@@ -45,7 +45,7 @@ def _rows(text: str, signs: str = "-~|") -> tuple[Form, ...]:
 
 INTEGER = _rows(
     """
-    MOV = MOV d a q?
+    MOV = MOV d a
     UMOV = MOV d a
     IADD3 = IADD3 d pd0? pd1? ~-a ~-b ~-c ps0? ps1?
     UIADD3 = IADD3 d pd0? pd1? ~-a ~-b ~-c ps0? ps1?
