@@ -162,7 +162,7 @@ static inline uint32_t pack(uint32_t a, uint32_t b, uint32_t c, uint32_t bits) {
 /* How many bits the modifiers of I2IP and F2IP say: 2, 4, 8 or 16. */
 static inline uint32_t width(const struct uop *u) {
     const uint32_t bits = sass_mod(u, 10, 31);
-    return bits > 16 || bits == 0 ? 16 : bits;
+    return bits > 16 || bits < 2 ? 16 : bits;
 }
 
 SASS_FN(I2IP) {
