@@ -39,7 +39,7 @@ static uint64_t made_of(const struct sm *sm, const struct warp *w) {
 
 static bool is_live(const struct warp *w) {
     return w->state == WARP_RUNNING || w->state == WARP_BARRIER || w->state == WARP_FENCE ||
-           w->state == WARP_NAMED;
+           w->state == WARP_NAMED || w->state == WARP_COPIES;
 }
 
 static uint64_t issued(const struct watch *w) {

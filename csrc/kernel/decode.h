@@ -113,6 +113,7 @@ struct program {
     bool syncs_grid;      /* has a barrier of all blocks */
     bool prints;
     bool points;                     /* has accesses that name no array */
+    bool copies;                     /* has asynchronous copies to shared memory */
     bool sass;                       /* is compiled code: its lanes converge at barriers */
     uint32_t kind_count, unit_count; /* kinds of units that it takes; the same, or UNIT_COUNT */
     uint8_t kind[UNIT_KINDS];        /* enum unit of each */

@@ -115,6 +115,8 @@ static enum error data_registers(struct decoder *dec, const struct insn *in, str
     const uint16_t fields[4] = {in->d, in->b, in->c, in->q};
     uint16_t *rows[4] = {&u->d, &u->b, &u->c, &u->q};
     uint32_t words = data_words(in->width);
+    if (load && in->flags & INSN_WIDE && in->sub && in->op == OP_LD_GLOBAL)
+        return sass_copy(dec, in, u);
     for (uint32_t i = 0; i < words; i++) {
         enum error e =
             load ? destination(dec, fields[i], rows[i]) : source(dec, fields[i], rows[i]);

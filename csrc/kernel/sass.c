@@ -107,7 +107,7 @@ static enum error control(struct decoder *dec, const struct insn *in) {
     if ((op == SASS_BRA || op == SASS_CALL || op == SASS_COLLECTIVE) &&
         (in->imm < 0 || (uint32_t)in->imm >= dec->p->count))
         return reject(dec, "branch target %d", (int)in->imm);
-    if (op == SASS_BAR) return OK;
+    if (op == SASS_BAR || op == SASS_DEPBAR) return OK;
     if (op == SASS_JUMP && in->q) {
         if (dec->p->registers <= LAST_ARGUMENT || dec->p->constant_bytes < 8)
             return reject(dec, "a call outside of the code");
@@ -166,6 +166,15 @@ enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *
     if (!e && in->ah != OPERAND_NONE) e = read(dec, in->ah, global ? 2 : 1, &row);
     u->aux = (int32_t) ~(way | (uint32_t)row << SASS_ROW);
     return e;
+}
+
+enum error sass_copy(struct decoder *dec, const struct insn *in, struct uop *u) {
+    enum error e;
+    if (in->sub > 7 || in->width < 4) return reject(dec, "copy of kind %u", in->sub);
+    dec->p->copies = true;
+    u->dst_count = 0;
+    if ((e = read(dec, in->b, 1, &u->b)) || (e = read(dec, in->c, 1, &u->c))) return e;
+    return read(dec, in->q, 1, &u->q);
 }
 
 bool sass_ends(const struct uop *u) {

@@ -20,6 +20,11 @@
 /* How a branch decides, in `q`. */
 enum sass_branch { BRANCH_EACH, BRANCH_ANY, BRANCH_DIV, BRANCH_CONV, BRANCH_COUNT };
 
+/* The predicate of an access of compiled code: where an atomic is done, or which lanes copy. */
+static inline uint32_t sass_done(const struct uop *u) {
+    return ~(uint32_t)u->aux >> SASS_DONE & 0xfu;
+}
+
 /* Bits of `imm` that an operation's modifiers set: SASS_MOD(ISETP, EX) of MODIFIER(ISETP, "EX",
  * ...) is written out where the operation is, since names of several words are no names of C. */
 

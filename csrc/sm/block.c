@@ -9,6 +9,7 @@
 #include "sm/preload.h"
 #include "sm/record.h"
 #include "sm/sass/barrier.h"
+#include "sm/sass/copy.h"
 #include "sm/scoreboard.h"
 #include "sm/trace.h"
 
@@ -80,6 +81,7 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     memset(w->ready, 0, p->ready_count * sizeof *w->ready);
     memset(w->preds, 0, sizeof w->preds);
     if (p->sass) converge_begin(w);
+    if (p->copies) memset(&sm->copies[slot], 0, sizeof *sm->copies);
     uint32_t *special = w->rows + p->registers * 32u, index[3];
     dims_index(dims, b->id, index);
     for (uint32_t lane = 0; lane < 32; lane++) {

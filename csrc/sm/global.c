@@ -10,6 +10,7 @@
 #include "sm/preload.h"
 #include "sm/record.h"
 #include "sm/room.h"
+#include "sm/sass/copy.h"
 #include "sm/scoreboard.h"
 
 /* ---- global and local memory ------------------------------------------------------------- */
@@ -206,6 +207,7 @@ static ALWAYS_INLINE uint32_t send_all(struct memop *op, struct access *a,
  * global and local loads on Fermi, local ones on Kepler (coalesce_l1). */
 static uint32_t cache_of(const struct memop *op) {
     const struct sm *sm = op->sm;
+    if (op->copy) return 0;
     if (op->u->op == OP_TEX) return sm->caches[CACHE_TEXTURE].present ? CACHE_TEXTURE : 0;
     if (!sm->caches[CACHE_DATA].present) return 0;
     return op->u->op == OP_LD_LOCAL || (op->u->op == OP_LD_GLOBAL && sm->m->cfg->coalesce_l1)
@@ -297,6 +299,7 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     struct access *a = describe(op, buffer);
     count_global(op, seg, n);
     if (op->u->op == OP_TEX) read_now(a);
+    if (op->copy) copy_begin(op, a);
     if (!is_load(op->u->op) && sm->caches[CACHE_DATA].present) smcache_store(sm, seg, n);
     const bool alone = !tiled || n; /* lanes are left for the cache or memory */
     const uint32_t clocks = alone ? coalesce_clocks(cfg, op->addr, rest, op->u->width, seg, n) : 0;

@@ -363,5 +363,6 @@ bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const s
     op.active = active;
     op.t = t;
     op.more = false;
+    op.copy = NULL;
     return u->flags & INSN_WIDE && active ? sass_access(&op) : lsu_serve(&op);
 }

@@ -14,8 +14,9 @@ struct memop {
     const struct uop *u;
     uint32_t warp, pc, active;
     uint64_t t;
-    bool more;         /* a part of an access of which a part is under way already */
-    uint32_t addr[32]; /* per lane; inactive lanes hold an arbitrary value */
+    bool more;               /* a part of an access of which a part is under way already */
+    const struct copy *copy; /* where an asynchronous copy goes; NULL: it is none */
+    uint32_t addr[32];       /* per lane; inactive lanes hold an arbitrary value */
 };
 
 /* How many registers a lane's data take. */

@@ -14,6 +14,7 @@
 #include "sm/record.h"
 #include "sm/room.h"
 #include "sm/sass/barrier.h"
+#include "sm/sass/copy.h"
 #include "sm/sass/routine.h"
 #include "sm/scheduler.h"
 #include "sm/scoreboard.h"
@@ -57,6 +58,10 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     port->in = part(arena, &used, flights, sizeof *port->in);
     port->ahead = part(arena, &used, tags, sizeof *port->ahead);
     if (p->sass) sm->named = part(arena, &used, MAX_BLOCKS * BARRIERS, sizeof *sm->named);
+    if (p->copies) {
+        sm->copies = part(arena, &used, cfg->max_warps_sm, sizeof *sm->copies);
+        sm->copying = part(arena, &used, flights, sizeof *sm->copying);
+    }
     if (p->sass && p->prints) sm->heap = part(arena, &used, 1, sizeof *sm->heap);
     sm->tags = part(arena, &used, tags, sizeof *sm->tags);
     sm->replies = part(arena, &used, flights, sizeof *sm->replies);

@@ -21,6 +21,7 @@ enum warp_state {
     WARP_BARRIER,
     WARP_FENCE,
     WARP_NAMED,
+    WARP_COPIES,
     WARP_EXITED
 };
 

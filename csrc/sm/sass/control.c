@@ -5,6 +5,7 @@
 #include "sm/converge.h"
 #include "sm/exec.h"
 #include "sm/sass/barrier.h"
+#include "sm/sass/copy.h"
 #include "sm/sass/routine.h"
 #include "sm/sass/sass.h"
 #include "sm/scoreboard.h"
@@ -238,6 +239,14 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
     case SASS_BMOV_READ: move_barrier(sm, warp, u, active, t); return;
     case SASS_S2R:
     case SASS_S2R_64: read_special(sm, warp, u, active, t); return;
+    case SASS_LDGDEPBAR:
+        if (sm->copies) copy_commit(sm, warp);
+        advance(sm, warp, u, t);
+        return;
+    case SASS_DEPBAR:
+        w->pc++;
+        if (!sm->copies || copy_wait(sm, warp, u->q)) warp_refresh(sm, warp, t, WAIT_ALU);
+        return;
     case SASS_B2R: read_reduced(sm, warp, u, active, t); return;
     case SASS_TRAP: sm_fault(sm, warp, bits_lowest(active), t, ERROR_TRAP); return;
     default: w->pc++; break;

@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "kernel/sass.h"
 #include "sm/lsu.h"
+#include "sm/sass/copy.h"
 #include "sm/sass/sass.h"
 
 static bool is_global(uint32_t op) {
@@ -121,8 +122,9 @@ static bool serve_far(struct memop *op) {
     uint32_t high[32];
     struct uop as = *op->u; /* the instruction, in the space that its address names */
     const bool generic = way_of(op->u) & SASS_GENERIC;
-    const uint32_t done = way_of(op->u) >> SASS_DONE & 0xfu;
+    const uint32_t done = sass_done(op->u);
     place_far(op, high);
+    if (op->u->op == OP_LD_GLOBAL && op->u->sub) return copy_issue(op);
     if ((done & 7) != 7) op->active = leave_shared(op, high, done);
     if (!op->active) return lsu_serve(op);
     const uint32_t left = op->active & ~op->w->served, lane = bits_lowest(left);

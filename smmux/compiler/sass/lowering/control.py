@@ -178,6 +178,15 @@ def _predicate(rows: Rows, field: str, i: Instruction) -> dict[str, int]:
     return {field: rows.predicate(found[0])} if found else {}
 
 
+def _await_copies(rows: Rows, i: Instruction) -> None:
+    """DEPBAR: asynchronous copies count at SB0; what others count is awaited where it is read."""
+    counter, *left = i.operands
+    if counter.kind == "SB" and counter.number == 0 and i.modifiers == ("LE",) and counter.value is None:
+        rows.operation(i, "DEPBAR", q=bits_of(left[0]))
+    else:
+        _nothing(rows, i)
+
+
 def _nothing(rows: Rows, i: Instruction) -> None:
     rows.add(i, _core.OPS["nop"][0])
 
@@ -212,6 +221,8 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "NOP": _nothing,
     **dict.fromkeys(("ERRBAR", "CGAERRBAR", "CCTL", "FENCE", "NANOSLEEP", "PMTRIG"), _nothing),
     "MEMBAR": _fence,
+    "LDGDEPBAR": _plain("LDGDEPBAR"),
+    "DEPBAR": _await_copies,
     "CALL": _call,
     "RET": _jump,
     "BRX": _jump,

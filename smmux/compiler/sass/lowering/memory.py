@@ -20,6 +20,8 @@ WIDTHS = {"U8": (1, 0), "S8": (1, SIGNED), "U16": (2, 0), "S16": (2, SIGNED), "6
 """Bytes of a lane and flags, by the modifier that says so; without one a word."""
 HINTS = frozenset("E U EF EL LU NA CONSTANT STRONG SM GPU SYS CTA WEAK LTC64B LTC128B LTC256B".split())
 """Modifiers that tell caches what to keep, or how strong an access is: accesses act in one order here."""
+COPY, COPY_NEGATED, COPY_ZFILL = 1, 2, 4
+"""enum copy_kind of csrc/sm/sass/copy.h."""
 SCALES = {"X4": 2, "X8": 3, "X16": 4}
 
 
@@ -106,6 +108,27 @@ def _constants(rows: Rows, i: Instruction, op: str, space: int) -> None:
     rows.add(i, _core.OPS["ld.const"][0], width=width, flags=flags | WIDE, imm=start, aux=~(PT << DONE), **fields)
 
 
+def _copies(rows: Rows, i: Instruction, op: str, space: int) -> None:
+    """LDGSTS: an asynchronous copy to shared memory. A predicate at the end says which lanes copy; others write
+    zeros."""
+    to, of = [operand for operand in i.operands if operand.kind == "address"]
+    flags = set(i.modifiers) - {"BYPASS", "LTC128B", "LTC64B", "LTC256B", "ZFILL", "E", "64", "128"}
+    if flags - HINTS or to.select or to.base is None:
+        raise Refused("it is not simulated in this form")
+    predicate = next((operand for operand in i.operands if operand.kind == "P"), None)
+    number = predicate.number if predicate else PT
+    kind = COPY | (COPY_NEGATED if predicate and predicate.inverted else 0) | ("ZFILL" in i.modifiers) * COPY_ZFILL
+    fields = address_fields(rows, of, wide=True, done=number)
+    fields["b"] = to.base if to.base != RZ else OPERAND_NONE
+    fields["c"] = rows.immediate(to.offset)
+    if to.uniform is not None and to.uniform != rows.layout.zero_uniform:
+        fields["q"] = rows.layout.registers + to.uniform
+    else:
+        fields["q"] = OPERAND_NONE
+    width = 16 if "128" in i.modifiers else 8 if "64" in i.modifiers else 4
+    rows.add(i, _core.OPS[op][0], width=width, sub=kind, **fields)
+
+
 def _space(rows: Rows, i: Instruction, op: str, space: int) -> None:
     """QSPC: whether a generic address lies in a space. Its offset does not lead out of one."""
     address = address_of(i)
@@ -129,6 +152,7 @@ ACCESSES: Mapping[str, tuple[Access, str, int]] = {
     "LDL": (_loads, "ld.local", 0),
     "STL": (_stores, "st.local", 0),
     "LDC": (_constants, "ld.const", 0),
+    "LDGSTS": (_copies, "ld.global", 0),
     "QSPC": (_space, "", 0),
     "ULDC": (_constants, "ld.const", 0),
 }
