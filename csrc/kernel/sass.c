@@ -160,6 +160,9 @@ enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *
     uint16_t row = ROW_NONE;
     if (way > SASS_WAYS || form > (global ? 1 : 4) || (!global && way & SASS_GENERIC))
         return reject(dec, "address of form %u", way);
+    if ((u->op == OP_LD_SHARED || u->op == OP_ST_SHARED) &&
+        (in->sub > 2 || (in->sub && in->width < 4)))
+        return reject(dec, "matrix of kind %u", in->sub);
     dec->p->sass = true;
     enum error e = read(dec, in->a, global && !form ? 2 : 1, &u->a);
     if (!e && way <= SASS_WAYS) e = await(dec, done);

@@ -4,6 +4,7 @@
 #include "kernel/sass.h"
 #include "sm/lsu.h"
 #include "sm/sass/copy.h"
+#include "sm/sass/matrix.h"
 #include "sm/sass/sass.h"
 
 static bool is_global(uint32_t op) {
@@ -144,6 +145,8 @@ static bool serve_far(struct memop *op) {
 bool sass_access(struct memop *op) {
     if (is_global(op->u->op)) return serve_far(op);
     place_near(op);
+    if (op->u->sub && (op->u->op == OP_LD_SHARED || op->u->op == OP_ST_SHARED))
+        return matrix_issue(op);
     return serve(op);
 }
 

@@ -108,6 +108,23 @@ def _constants(rows: Rows, i: Instruction, op: str, space: int) -> None:
     rows.add(i, _core.OPS["ld.const"][0], width=width, flags=flags | WIDE, imm=start, aux=~(PT << DONE), **fields)
 
 
+def _matrices(rows: Rows, i: Instruction, op: str, space: int) -> None:
+    """LDSM and STSM: 1, 2 or 4 matrices of halves, as they stand or turned."""
+    known = {"16": 0, "M88": 0, "MT88": 0, "2": 1, "4": 3}
+    if unknown := [word for word in i.modifiers if word not in known]:
+        raise Refused(f".{unknown[0]} is not simulated")
+    count = 1 + sum(known[word] for word in i.modifiers)
+    data = i.operands[0] if op == "ld.shared" else i.operands[-1]
+    if op == "ld.shared":
+        registers = _destination(rows, data, 4 * count)
+    else:
+        first = rows.register(data)
+        registers = {name: first + k for k, name in enumerate(DATA_FIELDS[:count])}
+    fields = address_fields(rows, address_of(i), wide=False)
+    kind = 2 if "MT88" in i.modifiers else 1
+    rows.add(i, _core.OPS[op][0], width=4 * count, sub=kind, **fields, **registers)
+
+
 def _copies(rows: Rows, i: Instruction, op: str, space: int) -> None:
     """LDGSTS: an asynchronous copy to shared memory. A predicate at the end says which lanes copy; others write
     zeros."""
@@ -153,6 +170,8 @@ ACCESSES: Mapping[str, tuple[Access, str, int]] = {
     "STL": (_stores, "st.local", 0),
     "LDC": (_constants, "ld.const", 0),
     "LDGSTS": (_copies, "ld.global", 0),
+    "LDSM": (_matrices, "ld.shared", 0),
+    "STSM": (_matrices, "st.shared", 0),
     "QSPC": (_space, "", 0),
     "ULDC": (_constants, "ld.const", 0),
 }
