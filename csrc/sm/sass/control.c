@@ -195,6 +195,11 @@ static void synchronise(struct warp *w, const struct uop *u, const struct lanes 
     else converge_sync(w, of);
 }
 
+/* Does it name a barrier register, and perhaps a predicate? */
+static bool has_barrier(uint32_t op) {
+    return op == SASS_BSSY || op == SASS_BSYNC || op == SASS_BREAK;
+}
+
 /* Does only a part of a group do this together? The others go on behind it. */
 static bool is_for_some(uint32_t op) {
     return op == SASS_BSSY || op == SASS_BSYNC || op == SASS_YIELD || op == SASS_WARPSYNC ||
@@ -204,6 +209,7 @@ static bool is_for_some(uint32_t op) {
 void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t active, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
+    if (has_barrier(u->sub)) active &= operand_predicate(u, w);
     if (active && active != w->mask && is_for_some(u->sub)) converge_leave(w, active);
     switch (active || u->sub == SASS_BRA ? u->sub : SASS_COUNT) {
     case SASS_BRA:

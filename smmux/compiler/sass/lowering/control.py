@@ -115,7 +115,10 @@ def _trap(rows: Rows, i: Instruction) -> None:
 
 def _barrier_register(name: str) -> Callable[[Rows, Instruction], None]:
     def lower(rows: Rows, i: Instruction) -> None:
-        rows.operation(i, name, q=i.operands[0].number)
+        barriers = [operand for operand in i.operands if operand.kind == "B"]
+        if i.modifiers or len(barriers) != 1:
+            raise Refused("it is not simulated in this form")
+        rows.operation(i, name, _predicate(rows, "PS0", i), q=barriers[0].number)
 
     return lower
 
