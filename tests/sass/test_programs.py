@@ -1,0 +1,76 @@
+"""Programs in CUDA C++ for five architectures and three settings of the compiler: their results are NumPy's."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smmux
+from smmux.modules.module import Module, load
+from tests.sass import programs
+from tests.sass.conftest import KERNELS, needed
+from tests.sass.programs import PROGRAMS, Case, Program
+
+FOLDER = Path(programs.__file__).parent
+ARCHITECTURES = (75, 80, 86, 89, 90)
+OPTIONS: dict[str, tuple[str, ...]] = {"optimised": (), "debugged": ("-G", "-O0"), "fast": ("--use_fast_math",)}
+
+
+def combinations() -> list[Any]:
+    """All of them; those that are not run each time are marked slow: of each program sm_90 and one other are."""
+    found = []
+    for index, program in enumerate(PROGRAMS.values()):
+        for at, arch in enumerate(ARCHITECTURES):
+            for option in OPTIONS:
+                often = option == "optimised" and (arch == 90 or index % 4 == at)
+                if arch >= program.least:
+                    marks = () if often else (pytest.mark.slow,)
+                    found.append(pytest.param(program, arch, option, marks=marks, id=f"{program.name}-{arch}-{option}"))
+    return found
+
+
+@lru_cache
+def built(file: str, arch: int, option: str) -> Module:
+    needed("nvcc", "nvdisasm")
+    folder = FOLDER if (FOLDER / file).exists() else KERNELS
+    return load(folder / file, f"sm_{arch}", OPTIONS[option])
+
+
+def launch(program: Program, arch: int, option: str) -> tuple[Case, Any]:
+    """Run a program on its case."""
+    case = program.make(np.random.default_rng(30))
+    kernel = built(program.file, arch, option)[program.name]
+    return case, kernel.simulate(program.grid, program.block, case.args, dynamic_shared=program.dynamic, **program.options)
+
+
+def compare(case: Case, option: str) -> None:
+    """Fail for a result that is not the one foreseen."""
+    relative = max(case.relative, case.fast) if option == "fast" else case.relative
+    for index, expected in case.results.items():
+        got = np.asarray(case.args[index])
+        expected = np.asarray(expected).astype(got.dtype).reshape(got.shape)
+        if relative or case.absolute:
+            np.testing.assert_allclose(got, expected, relative, case.absolute, err_msg=f"argument {index}")
+        else:
+            np.testing.assert_array_equal(got, expected, err_msg=f"argument {index}")
+    if case.check:
+        case.check(case.args)
+
+
+@pytest.mark.parametrize(("program", "arch", "option"), combinations())
+def test_the_results_are_those_of_the_definition(program: Program, arch: int, option: str) -> None:
+    if program.refused:
+        with pytest.raises(smmux.CompileError, match=program.refused) as refusal:
+            launch(program, arch, option)
+        assert program.file in str(refusal.value)
+        return
+    if program.fails:
+        with pytest.raises(getattr(smmux, program.fails)):
+            launch(program, arch, option)
+        return
+    case, _ = launch(program, arch, option)
+    compare(case, option)
