@@ -1,0 +1,25 @@
+// Cooperative groups: tiles of a warp, lanes that came together, the block.
+#define _CG_LIMIT_INCLUDED_DEPENDENCIES // own type traits: those of libcu++ are in another package
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;
+
+extern "C" __global__ void reduce_groups(const int *x, int *sums, int *largest, int *scans, int n)
+{
+    cg::thread_block block = cg::this_thread_block();
+    auto warp = cg::tiled_partition<32>(block);
+    auto quarter = cg::tiled_partition<8>(warp);
+    int i = blockIdx.x * blockDim.x + threadIdx.x, value = i < n ? x[i] : 0;
+    int sum = cg::reduce(warp, value, cg::plus<int>()), most = cg::reduce(quarter, value, cg::greater<int>());
+    scans[i] = cg::exclusive_scan(warp, value, cg::plus<int>());
+    if (warp.thread_rank() == 0)
+        atomicAdd(sums, sum);
+    largest[i] = most;
+    block.sync();
+    if (value > 0) {
+        auto active = cg::coalesced_threads();
+        if (active.thread_rank() == 0)
+            atomicAdd(sums + 1, active.size());
+    }
+}
