@@ -44,7 +44,9 @@ def launch(program: Program, arch: int, option: str) -> tuple[Case, Any]:
     """Run a program on its case."""
     case = program.make(np.random.default_rng(30))
     kernel = built(program.file, arch, option)[program.name]
-    return case, kernel.simulate(program.grid, program.block, case.args, dynamic_shared=program.dynamic, **program.options)
+    return case, kernel.simulate(
+        program.grid, program.block, case.args, dynamic_shared=program.dynamic, **program.options
+    )
 
 
 def compare(case: Case, option: str) -> None:

@@ -172,7 +172,9 @@ def large_angles(rng: Random) -> Case:
     def check(args: Any) -> None:
         assert np.all(np.abs(args[1]) <= 1.001)
 
-    return Case([x, np.zeros(N, np.float32), N], {1: np.sin(x.astype(np.float64)).astype(np.float32)}, 0, 3e-7, 1e9, check)
+    return Case(
+        [x, np.zeros(N, np.float32), N], {1: np.sin(x.astype(np.float64)).astype(np.float32)}, 0, 3e-7, 1e9, check
+    )
 
 
 @program(4, 64)
