@@ -258,7 +258,7 @@ def _run(options: argparse.Namespace) -> None:
     result = run(
         options,
         tuple(argument(text) for text in options.arguments),
-        profile=options.lines or options.html is not None,
+        profile=options.lines or options.html is not None or (options.listing and run is run_compiled),
         trace=options.trace is not None,
         **{name: getattr(options, name) for name in _options_of_run()},
     )
@@ -272,7 +272,7 @@ def _run(options: argparse.Namespace) -> None:
         print(result.to_json(indent=2))
         return
     if options.listing:
-        print(result.program.listing())
+        print(result.listing())
     print(result)
     _print_result(result)
 
@@ -361,11 +361,13 @@ def _print_result(result: Result) -> None:
     if result.findings is not None:
         print(f"check {result.check}:")
         print("\n".join(f"  {line}" for line in str(result.findings).splitlines()))
-    lines = result.lines()
-    if lines:
+    for file in result.files if result.profile is not None else ():
         print("  line" + "".join(f"{name:>14}" for name in line_counters()) + "  source")
-    for line, values in lines.items():
-        print(f"{line:6}" + "".join(f"{value:>14}" for value in values.values()) + "  " + result.source(line).strip())
+        if file != result.program.filename:
+            print(f"{file}:")
+        for line, values in result.lines(file=file).items():
+            numbers = "".join(f"{value:>14}" for value in values.values())
+            print(f"{line:6}{numbers}  {result.source(line, file).strip()}")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import linecache
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from smmux import _core
 from smmux.compiler.ir import Loc, Space, Storage, Text, Trap
 from smmux.compiler.launch_facts import Facts
+
+if TYPE_CHECKING:
+    from smmux.compiler.sass.instruction import Instruction
 
 __all__ = [
     "BAR_OPTIONS",
@@ -63,6 +66,9 @@ VOTE_MODES = tuple(_core.VOTES)
 WIDE_PARAMS = {"s64": 8, "u64": 8, "f64": 8, "c64": 8, "c128": 16}
 """Types of parameters that take two words or four, and their bytes."""
 
+GLOBAL_OPCODES = ("LDG", "STG", "ATOMG", "RED", "LDGSTS")
+"""Opcodes of compiled code whose addresses are of device memory, and not of any."""
+
 DATA_FIELDS = ("d", "b", "c", "q")
 """Fields that name the data registers of a load or store, in the order of the words."""
 
@@ -85,6 +91,16 @@ class ParamWord:
     array: int = -1
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An array in device memory: its name, device address, bytes, and bytes of an element."""
+
+    name: str
+    address: int
+    nbytes: int
+    element: int
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """A compiled kernel.
@@ -97,8 +113,10 @@ class Program:
     instructions tell. texts: what stands around the values that are printed. facts: what must hold of a launch,
     None if any may be. guarded: whether indices have operations that make them safe. outside: places whose index is
     always outside of an axis, which is told in words. uniform_regs: of compiled code, per warp. pack, printer: of
-    compiled code, what makes arguments of values, grid and block, and text of what is printed. files: of each
-    instruction, where they are several. schedule: that of the compiler, empty where no compiler ordered the code.
+    compiled code, what makes arguments of values, grid and block, and text of what is printed; gone behind the run.
+    instructions: of compiled code, as the compiler wrote them. sources: texts of files that no disk has. places: of
+    compiled code, what lies where in device memory. schedule: that of the compiler, empty where no compiler ordered
+    the code.
     """
 
     name: str
@@ -123,7 +141,9 @@ class Program:
     uniform_regs: int = 0
     pack: Callable[..., Any] | None = field(default=None, repr=False)
     printer: Callable[[bytes, int], str] | None = field(default=None, repr=False)
-    files: Mapping[int, str] = field(default_factory=dict, repr=False)
+    instructions: tuple[Instruction, ...] = field(default=(), repr=False)
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    places: tuple[Placed, ...] = field(default=(), compare=False)
     schedule: str = field(default="", compare=False)  # the code says all that results depend on
 
     def __len__(self) -> int:
@@ -153,6 +173,18 @@ class Program:
         names = op_names()
         return tuple(names[code] for code in self.code["op"].tolist())
 
+    def file_of(self, pc: int) -> str:
+        """The file that an instruction's line is of."""
+        file = self.instructions[pc].file if pc < len(self.instructions) else None
+        return file or self.filename
+
+    def source(self, line: int, file: str | None = None) -> str:
+        """The text of a line of a file, by default the program's own; empty where it cannot be read."""
+        name = file or self.filename
+        if name in self.sources:
+            return "".join(self.sources[name].splitlines()[line - 1 : line]) if line > 0 else ""
+        return linecache.getline(name, line).rstrip("\n")
+
     def line_of(self, pc: int, address: int) -> int:
         """The source line of an instruction; of a joined access, which is aligned, that of the word at the address."""
         words = self.joined.get(pc)
@@ -168,15 +200,29 @@ class Program:
                 return array, address - array.offset
         return None
 
-    def listing(self, source: bool = True) -> str:
-        """The program as text: one instruction a line in the manner of PTX, under the source lines it came from."""
-        return "\n".join(_listing(self, source)) + "\n"
+    def placed(self, pc: int, address: int) -> tuple[Placed, int] | None:
+        """The array in device memory that an instruction of compiled code accesses there, or that lies next below, and
+        the byte in it; None for other memory, or where addresses do not tell which it is."""
+        if not self.places or self.instructions[pc].opcode not in GLOBAL_OPCODES:
+            return None
+        place = max((p for p in self.places if p.address <= address), key=lambda p: p.address, default=self.places[0])
+        return place, address - place.address
+
+    def listing(self, source: bool = True, notes: Sequence[str] = ()) -> str:
+        """The program as text: one instruction a line, in the manner of PTX or as the disassembler writes it, under the
+        source lines it came from. notes: what stands in front of each instruction."""
+        if self.instructions:
+            from smmux.compiler.sass.pages import listing
+
+            head = f"{self.name}: {len(self)} instructions, {self.nregs} registers, shared {self.shared_bytes} bytes"
+            return listing(self.instructions[: len(self)], head, self.sources, notes)
+        return "\n".join(_listing(self, source, notes)) + "\n"
 
     def __str__(self) -> str:
         return self.listing()
 
 
-def _listing(program: Program, source: bool) -> list[str]:
+def _listing(program: Program, source: bool, notes: Sequence[str]) -> list[str]:
     resources = (
         f"{program.nregs} registers, {program.npreds} predicates, shared {program.shared_bytes} + "
         f"{program.dynamic_bytes} dynamic, local {program.local_bytes}, const {len(program.const)} bytes"
@@ -195,7 +241,8 @@ def _listing(program: Program, source: bool) -> list[str]:
             text = linecache.getline(program.filename, line).strip()
             lines.append(f"  // {program.filename.rsplit('/', 1)[-1]}:{line}" + (f"  {text}" if text else ""))
             shown = line
-        lines.append(f"  {pc:5d}  {_instruction(program, pc)}")
+        note = f"  {notes[pc]}" if notes else ""
+        lines.append(f"{note}  {pc:5d}  {_instruction(program, pc)}")
     return lines
 
 

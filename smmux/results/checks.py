@@ -52,7 +52,15 @@ BARRIER_KINDS = ("divergence", "early-exit")
 LONE_KINDS = ("uninitialised", "released")
 """Kinds of findings about one access alone."""
 
-ACTIONS = {"ld": "load", "st": "store", "atom": "atomic", "bar": "barrier", "exit": "exit"}
+ACTIONS = {
+    "ld": "load",
+    "st": "store",
+    "atom": "atomic",
+    "bar": "barrier",
+    "exit": "exit",
+    "BAR": "barrier",
+    "EXIT": "exit",
+}
 """What instructions do, by the first part of their names."""
 
 
@@ -74,7 +82,7 @@ def finding_info() -> Mapping[str, FindingInfo]:
 class Access:
     """One side of a finding: an instruction, its place in the source, and the thread and block (x, y, z) of who did it.
 
-    action: "load", "store", "atomic", "barrier" or "exit".
+    action: "load", "store", "atomic", "barrier" or "exit". text: of the line, where no file has it.
     """
 
     action: str
@@ -83,11 +91,12 @@ class Access:
     thread: Dim3
     block: Dim3
     pc: int
+    text: str = ""
 
     @property
     def source(self) -> str:
         """The text of the line; empty where the file cannot be read."""
-        return linecache.getline(self.filename, self.line).strip()
+        return self.text or linecache.getline(self.filename, self.line).strip()
 
     def __str__(self) -> str:
         return f"{self.action} at {self.filename}:{self.line} by thread {self.thread}"
@@ -244,7 +253,8 @@ def from_core(raw: bytes, lost: int, program: Program, grid: Dim3, block: Dim3) 
     records = np.sort(np.frombuffer(raw, RECORD), order=["cycle", "sm"], kind="stable")
     for record in records:
         finding = _finding(record, program, grid, block)
-        key = (finding.kind, frozenset((side.line, side.action) for side in (finding.first, finding.second)))
+        sides = (finding.first, finding.second)
+        key = (finding.kind, frozenset((side.filename, side.line, side.action) for side in sides))
         before = merged.get(key)
         merged[key] = finding if before is None else replace(before, count=before.count + finding.count)
     worse = {lines for kind, lines in merged if kind in ("race", "conflict")}
@@ -259,11 +269,12 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
     first, second = (
         Access(
             action=ACTIONS.get(program.ops[pc].split(".")[0], program.ops[pc]),
-            filename=program.filename,
+            filename=program.file_of(pc),
             line=program.line_of(pc, address),
             thread=coordinates(thread, block),
             block=coordinates(number, grid),
             pc=pc,
+            text=program.source(int(program.code["line"][pc]), program.file_of(pc)).strip() if program.sources else "",
         )
         for pc, thread, number in zip(
             record["pc"].tolist(), record["thread"].tolist(), record["block"].tolist(), strict=True
@@ -286,5 +297,7 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
 
 def _element(program: Program, pc: int, address: int) -> tuple[str | None, int | None]:
     """Name and flat index of the element of an array that an instruction accesses."""
+    if placed := program.placed(pc, address):
+        return placed[0].name, placed[1] // placed[0].element
     place = program.element(pc, address)
     return (None, None) if place is None else (place[0].name, place[1] // place[0].element)

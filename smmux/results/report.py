@@ -110,9 +110,12 @@ def _heat_map(result: Result) -> str:
         return "<p style='font-size:85%'>simulate(..., profile=True) shows here what each source line cost</p>"
     lines = result.lines()
     lines.pop(0, None)
-    if not lines:
+    if not lines and len(result.files) == 1:
         return ""
-    tables = [_lines_table(result, range(min(lines), max(lines) + 1))]
+    tables = [_lines_table(result, range(min(lines), max(lines) + 1))] if lines else []
+    for file in result.files[1:]:
+        table = _lines_table(result, result.lines(file=file), file)
+        tables.append(f"<details><summary>lines of {html.escape(file)}</summary>{table}</details>")
     for name in _SORTED:
         first = [line for line, counters in result.lines(sort=name).items() if line and counters[name]][:_TOP]
         if first:
@@ -121,15 +124,15 @@ def _heat_map(result: Result) -> str:
     return "".join(tables)
 
 
-def _lines_table(result: Result, shown: Iterable[int]) -> str:
-    """Source lines in the order given, with the counters of those that have any."""
-    lines, time = result.lines(), result.line_time()
+def _lines_table(result: Result, shown: Iterable[int], file: str | None = None) -> str:
+    """Source lines of a file in the order given, with the counters of those that have any."""
+    lines, time = result.lines(file=file), result.line_time(file)
     names = list(line_counters())
     most = {name: max(counters[name] for counters in lines.values()) or 1 for name in names}
     slowest = max(time.values()) or 1
     rows = []
     for line in shown:
-        code = f"<pre style='margin:0'>{html.escape(result.source(line))}</pre>"
+        code = f"<pre style='margin:0'>{html.escape(result.source(line, file))}</pre>"
         cells = [f"<td>{line}</td>", f"<td style='text-align:left'>{code}</td>"]
         if line in lines:
             cells.append(_bar(f"{time[line]:.1%}", time[line] / slowest))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import linecache
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -213,44 +212,81 @@ class Result(Mapping[str, int]):
     # ---- per instruction and per line
 
     def instructions(self) -> list[dict[str, Any]]:
-        """One record per instruction: pc, line, op and, when profiled, the counters of `line_counters`."""
+        """One record per instruction: pc, line, op and, when profiled, the counters of `line_counters`; of compiled
+        code also its text and file."""
         code, names = self.program.code, list(line_counters())
         records = []
         for pc, op in enumerate(self.program.ops):
             record: dict[str, Any] = {"pc": pc, "line": int(code["line"][pc]), "op": op}
+            if self.program.instructions:
+                compiled = self.program.instructions[pc]
+                record |= {"op": compiled.name, "text": compiled.text, "file": self.program.file_of(pc)}
             if self.profile is not None:
                 record.update(zip(names, self.profile[pc].tolist(), strict=True))
             records.append(record)
         return records
 
-    def lines(self, sort: str = "line") -> dict[int, dict[str, int]]:
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that lines are of: the kernel's own, and of compiled code those that it includes."""
+        others = {self.program.file_of(pc) for pc in range(len(self.program))} - {self.program.filename}
+        return (self.program.filename, *sorted(others))
+
+    def listing(self) -> str:
+        """The program as text; where the run was profiled, with each instruction's numbers of issues, and the
+        schedulers' clocks in which they waited for it."""
+        if self.profile is None:
+            return self.program.listing()
+        names = list(line_counters())
+        columns = [self.profile[:, names.index(name)].tolist() for name in ("issued", "idle")]
+        widths = [max(len(str(value)) for value in column) for column in columns]
+        notes = [
+            "  ".join(str(value).rjust(width) for value, width in zip(row, widths, strict=True))
+            for row in zip(*columns, strict=True)
+        ]
+        return "in front of each instruction: issued, idle\n" + self.program.listing(notes=notes)
+
+    def lines(self, sort: str = "line", file: str | None = None) -> dict[int, dict[str, int]]:
         """Counters of `line_counters` per source line; empty unless the run was profiled.
 
-        sort: "line", or the name of a counter, by which the lines come from the most to the least. Raises ConfigError
-        for any other name.
+        sort: "line", or the name of a counter, by which the lines come from the most to the least. file: one of
+        `files`, by default the kernel's own. Raises ConfigError for any other name.
         """
         names = list(line_counters())
         if sort not in ("line", *names):
             raise ConfigError(f"lines have no counter {sort!r}{did_you_mean(sort, names)}")
+        here = self._pcs_of(file)
         if self.profile is None:
             return {}
-        lines, row = np.unique(self.program.code["line"], return_inverse=True)
+        lines, row = np.unique(self.program.code["line"][here], return_inverse=True)
         sums = np.zeros((len(lines), self.profile.shape[1]), np.uint64)
-        np.add.at(sums, row, self.profile)
+        np.add.at(sums, row, self.profile[here])
         found = {
             int(line): dict(zip(names, values, strict=True)) for line, values in zip(lines, sums.tolist(), strict=True)
         }
         return found if sort == "line" else dict(sorted(found.items(), key=lambda item: -item[1][sort]))
 
-    def line_time(self) -> dict[int, float]:
-        """The share of the schedulers' time that each source line took, waiting included; empty unless profiled."""
+    def _pcs_of(self, file: str | None) -> slice | NDArray[np.intp]:
+        """The instructions whose lines are of a file."""
+        if not self.program.instructions and file in (None, self.program.filename):
+            return slice(None)
+        name = file or self.program.filename
+        if name not in self.files:
+            raise ConfigError(f"the kernel has no lines of {name!r}{did_you_mean(name, self.files)}")
+        return np.array([pc for pc in range(len(self.program)) if self.program.file_of(pc) == name], np.intp)
+
+    def line_time(self, file: str | None = None) -> dict[int, float]:
+        """The share of the schedulers' time that each source line took, waiting included; empty unless profiled.
+
+        file: one of `files`, by default the kernel's own.
+        """
         slot = self["issue_cycles"] / (self["instructions"] or 1)  # clocks of a scheduler per instruction
         total = self["scheduler_cycles"] or 1
-        return {line: (each["idle"] + slot * each["issued"]) / total for line, each in self.lines().items()}
+        return {line: (each["idle"] + slot * each["issued"]) / total for line, each in self.lines(file=file).items()}
 
-    def source(self, line: int) -> str:
-        """Text of a line of the kernel's file, empty when it cannot be read."""
-        return linecache.getline(self.program.filename, line).rstrip("\n")
+    def source(self, line: int, file: str | None = None) -> str:
+        """Text of a line of one of `files`, by default the kernel's own; empty when it cannot be read."""
+        return self.program.source(line, file)
 
     # ---- as data
 
@@ -276,9 +312,16 @@ class Result(Mapping[str, int]):
             "dynamic_bytes": self.program.dynamic_bytes,
             "counters": dict(self.counters),
             "lines": {str(line): counters for line, counters in self.lines().items()} or None,
+            **self._other_lines(),
             "check": self.check,
             "findings": None if self.findings is None else [finding.to_dict() for finding in self.findings],
         }
+
+    def _other_lines(self) -> dict[str, Any]:
+        """The lines of files beside the kernel's own, where there are some."""
+        others = {} if self.profile is None else {file: self.lines(file=file) for file in self.files[1:]}
+        plain = {file: {str(line): each for line, each in lines.items()} for file, lines in others.items()}
+        return {"lines_of": plain} if plain else {}
 
     def to_json(self, indent: int | None = None) -> str:
         """`to_dict` as JSON text."""

@@ -16,7 +16,7 @@ from smmux.errors import LaunchError
 from smmux.language.placement import extent, place
 
 if TYPE_CHECKING:
-    from smmux.compiler.program import Program
+    from smmux.compiler.program import Placed, Program
 
 __all__ = ["Arguments", "as_bytes", "pack"]
 
@@ -28,7 +28,7 @@ class Arguments:
     words: one 32-bit parameter word per scalar and per array (its device address), in flattened argument order.
     arrays: the array arguments, in the same order. buffers: (bytes, device address, size, writable) of each array.
     addresses: the device address of each array's element 0. const: the constant segment of this launch, if it is not
-    the program's.
+    the program's. places: of compiled code, what lies where.
     """
 
     words: tuple[int, ...]
@@ -36,6 +36,7 @@ class Arguments:
     buffers: tuple[tuple[NDArray[np.uint8], int, int, bool], ...]
     addresses: tuple[int, ...]
     const: bytes | None = None
+    places: tuple[Placed, ...] = ()
 
 
 def pack(program: Program, values: Sequence[Any]) -> Arguments:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 
 from smmux.base.dimensions import Dim3, dim3
 from smmux.compiler.launch_facts import Facts
-from smmux.compiler.program import Program
-from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter
+from smmux.compiler.program import Placed, Program
+from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, Variable
+from smmux.compiler.sass.instruction import Instruction
 from smmux.compiler.sass.lowering.kernel import Lowered, lower_kernel
 from smmux.compiler.sass.lowering.link import GLOBALS_ADDRESS, constants_offset
+from smmux.compiler.sass.mangled_names import plain_name
 from smmux.errors import LaunchError
 from smmux.gpus import Gpu
 from smmux.language.placement import extent, place
@@ -47,18 +50,22 @@ def simulate(
     dynamic_shared: int = 0,
     options: Mapping[str, Any] | None = None,
     variables: Mapping[str, NDArray[Any]] | None = None,
+    called: str = "",
+    sources: Mapping[str, str] | None = None,
 ) -> Result:
     """Run a kernel of a cubin; NumPy arrays among the arguments are written in place.
 
     variables: contents of the module's variables by name; those of device memory are written in place.
+    called: what the result and errors call the kernel, without it as the linker does. sources: texts that no file has.
     Raises LaunchError for a launch or arguments that do not fit, CompileError for code that is not simulated.
     """
     _check_block(cubin.kernels[name], dim3("block", block))
     memory = _Memory(dict(variables or {}))
     program = program_of(cubin, name, dynamic_shared, machine, memory)
+    program = replace(program, name=called or name, sources=sources or {})
     result = run(program, Prepared(machine, grid, block, tuple(args), Facts()), options or {})
     memory.give_back(cubin)
-    return result
+    return replace(result, program=replace(program, pack=None, printer=None))  # which hold the launch's arrays
 
 
 @dataclass(slots=True)
@@ -89,11 +96,10 @@ class _Memory:
 def program_of(cubin: Cubin, name: str, dynamic_shared: int, machine: Gpu, memory: _Memory | None = None) -> Program:
     """A kernel as the core's program, which makes its memory when it is launched."""
     image, lowered = cubin.kernels[name], lower_kernel(cubin, name)
-    files = {pc: i.file for pc, i in enumerate(lowered.linked.instructions) if i.file}
     memory = memory or _Memory()
     return Program(
         name=name,
-        filename=next(iter(files.values()), ""),
+        filename=_own_file(lowered.linked.instructions),
         code=lowered.code,
         uniforms=lowered.uniforms,
         nregs=lowered.layout.registers,
@@ -102,10 +108,16 @@ def program_of(cubin: Cubin, name: str, dynamic_shared: int, machine: Gpu, memor
         shared_bytes=-(-image.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT + dynamic_shared,
         local_bytes=_stack_bytes(image),
         const=bytes(lowered.constant_bytes),
-        pack=partial(_pack, cubin, lowered, dynamic_shared, machine, memory),
+        pack=partial(_pack, cubin, image, lowered, dynamic_shared, machine, memory),
         printer=lambda records, lost: printf_text(records, lost, memory.string),
-        files=files,
+        instructions=lowered.linked.instructions,
     )
+
+
+def _own_file(instructions: Sequence[Instruction]) -> str:
+    """The file of a kernel: the one that most instructions are of, or into which they were inlined."""
+    places = Counter(i.callers[-1].file if i.callers else i.file for i in instructions if i.file)
+    return places.most_common(1)[0][0] or "" if places else ""
 
 
 def _stack_bytes(image: KernelImage) -> int:
@@ -129,6 +141,7 @@ def _check_block(image: KernelImage, block: Dim3) -> None:
 
 def _pack(
     cubin: Cubin,
+    image: KernelImage,
     lowered: Lowered,
     dynamic_shared: int,
     machine: Gpu,
@@ -139,9 +152,8 @@ def _pack(
     block: Dim3,
 ) -> Arguments:
     """Buffers of the arrays and of the module's memory, and the constant segment."""
-    image = cubin.kernels[program.name]
     if len(values) != len(image.parameters):
-        raise LaunchError(f"{image.name} takes {len(image.parameters)} values, {len(values)} given")
+        raise LaunchError(f"{program.name} takes {len(image.parameters)} values, {len(values)} given")
     arrays = [value for value in values if isinstance(value, np.ndarray)]
     own = [module_memory(cubin, lowered, memory.variables)]
     if "malloc" in cubin.externs:
@@ -155,6 +167,12 @@ def _pack(
         low, high = extent(array)
         buffers.append((as_bytes(array, low, high - low), start, high - low, bool(array.flags.writeable)))
         addresses.append(start + array.ctypes.data - low)
+    numbers = [number for number, value in enumerate(values) if isinstance(value, np.ndarray)]
+    placed = [
+        Placed(f"argument {number}", address, array.nbytes, array.itemsize)
+        for number, array, address in zip(numbers, arrays, addresses, strict=True)
+    ]
+    placed += [Placed(v.name, GLOBALS_ADDRESS + variable_offset(cubin, v), v.size, 4) for v in _variables(cubin)]
     heap = places[-1] + GAP if len(own) > 1 else 0
     buffers.append((own[0], places[0], own[0].nbytes, True))
     if heap:
@@ -163,7 +181,13 @@ def _pack(
     sizes = Sizes(grid, block, program.local_bytes, dynamic_shared, machine.sm_count, (heap, HEAP_OF_SM if heap else 0))
     constants = own[0][constants_offset(cubin) :].tobytes()
     const = constant_segment(cubin, image.name, lowered, _parameters(image, values, addresses), constants, sizes)
-    return Arguments((), tuple(arrays), tuple(buffers), tuple(addresses), const)
+    return Arguments((), tuple(arrays), tuple(buffers), tuple(addresses), const, tuple(placed))
+
+
+def _variables(cubin: Cubin) -> list[Variable]:
+    """The module's variables in device memory that have names in its source."""
+    named = [v for v in cubin.globals_.values() if v.space == "global" and not v.name.startswith(("$", "__"))]
+    return [replace(v, name=plain_name(v.name)) for v in named]
 
 
 def _parameters(image: KernelImage, values: Sequence[Any], addresses: Sequence[int]) -> bytes:

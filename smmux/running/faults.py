@@ -23,7 +23,7 @@ from smmux.results.printed import text_of
 
 if TYPE_CHECKING:
     from smmux.compiler.ir import Trap
-    from smmux.compiler.program import Program
+    from smmux.compiler.program import Placed, Program
     from smmux.running.arguments import Arguments
 
 __all__ = ["of_launch", "of_run"]
@@ -56,6 +56,8 @@ def of_run(
         _blame_word(error, program, arguments.arrays)
     if error.array_index is not None and error.address is not None:
         _name_argument(error, program, arguments.arrays)
+    elif error.address is not None and error.pc is not None and (place := program.placed(error.pc, error.address)):
+        error.array, error.element = place[0].name, _in_place(*place)
     elif isinstance(error, OutOfBoundsError) and error.address is not None:
         error.array, error.element = _in_block(program, error)
     return error
@@ -79,7 +81,7 @@ def _trapped(caught: KernelError, trap: Trap) -> KernelError:
 def _name_kernel(error: KernelError, program: Program) -> None:
     """Kernel, file and line; an error that concerns no line in particular is said of the kernel's `def`."""
     error.kernel = program.name
-    error.filename = program.files.get(error.pc, program.filename) if error.pc is not None else program.filename
+    error.filename = program.file_of(error.pc) if error.pc is not None else program.filename
     error.line = error.line or program.line or None
 
 
@@ -118,6 +120,14 @@ def _blame_word(error: OutOfBoundsError, program: Program, arrays: Sequence[NDAr
     outside = (i for i in range(len(lines)) if not 0 <= start + 4 * i <= size - 4)
     word = next(outside, 0)
     error.address, error.line = error.address + 4 * word, lines[word]
+
+
+def _in_place(place: Placed, offset: int) -> str:
+    """The element at a byte of an array of compiled code."""
+    if not -HELD < offset < HELD + place.nbytes:
+        return f"an address far outside of its {place.nbytes} bytes"
+    index, rest = divmod(offset, place.element)
+    return f"byte {offset} of {place.nbytes}" if rest else f"flat index {index} of {place.nbytes // place.element}"
 
 
 def _in_block(program: Program, error: OutOfBoundsError) -> tuple[str | None, str]:

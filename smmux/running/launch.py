@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -62,6 +63,7 @@ def run(program: Program, prepared: Prepared, options: Mapping[str, Any]) -> Res
             arguments = pack(program, prepared.values)
         else:
             arguments = program.pack(program, prepared.values, grid3, block3)
+            program = replace(program, places=arguments.places)
         if program.facts and not program.facts.covers(prepared.facts):
             raise LaunchError(
                 "the program was compiled for smaller grids, blocks or numbers, which its indices count on: "

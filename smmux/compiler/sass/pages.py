@@ -23,17 +23,20 @@ def control_text(control: Control) -> str:
     return f"B{waits}:R{read}:W{write}:{'-' if control.yields else 'Y'}:S{control.stall:02}"
 
 
-def listing(instructions: Sequence[Instruction], head: str, sources: Mapping[str, str]) -> str:
+def listing(
+    instructions: Sequence[Instruction], head: str, sources: Mapping[str, str], notes: Sequence[str] = ()
+) -> str:
     """Instructions with addresses and control bits; above them the line of source that they come from, where it
-    changes, and below it the lines of functions that were inlined there."""
+    changes, and below it the lines of functions that were inlined there. notes: what stands in front of each."""
     lines = [head]
     before: tuple[Place, ...] = ()
-    for instruction in instructions:
+    for number, instruction in enumerate(instructions):
         here = _chain(instruction)
         if here != before:
             lines += _heading(here, before, sources)
             before = here
-        lines.append(f"  {instruction.address:#06x}  {control_text(instruction.control)}  {instruction.text}")
+        note = f"  {notes[number]}" if notes else ""
+        lines.append(f"{note}  {instruction.address:#06x}  {control_text(instruction.control)}  {instruction.text}")
     return "\n".join(lines) + "\n"
 
 
