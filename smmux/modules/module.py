@@ -106,9 +106,8 @@ class CompiledKernel:
         """
         asked = self.dynamic_shared if dynamic_shared is None else dynamic_shared
         shared = integer("dynamic_shared", asked, 0, 1 << 20)
-        return simulate(
-            self.cubin, self.mangled, gpus.get(gpu), grid, block, args, shared, options, variables, self.name, self.sources
-        )
+        asked_of = (self.cubin, self.mangled, gpus.get(gpu), grid, block, args, shared, options, variables)
+        return simulate(*asked_of, called=self.name, sources=self.sources)
 
     @cached_property
     def instructions(self) -> tuple[Instruction, ...]:
