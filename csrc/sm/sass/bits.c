@@ -31,15 +31,16 @@ static inline uint32_t selector(uint32_t mode, uint32_t b) {
 SASS_FN(PRMT) {
     SASS_ROWS
     const uint32_t mode = sass_mod(u, 9, 7);
+    uint32_t digits[32];
+    EACH_LANE digits[lane] = rb[lane];
+    for (uint32_t lane = 0; mode && lane < 32; lane++) digits[lane] = selector(mode, rb[lane]);
     EACH_LANE {
-        const uint64_t bytes = (uint64_t)rc[lane] << 32 | ra[lane];
-        const uint32_t digits = mode ? selector(mode, rb[lane]) : rb[lane];
         uint32_t value = 0;
         for (uint32_t i = 0; i < 4; i++) {
-            const uint32_t digit = digits >> 4 * i & 15;
-            const uint32_t byte = (uint32_t)(bytes >> 8 * (digit & 7)) & 0xff;
-            const uint32_t sign = byte & 0x80 ? 0xff : 0;
-            value |= (digit & 8 ? sign : byte) << 8 * i;
+            const uint32_t digit = digits[lane] >> 4 * i & 15;
+            const uint32_t word = digit & 4 ? rc[lane] : ra[lane];
+            const uint32_t byte = word >> 8 * (digit & 3) & 0xff;
+            value |= (digit & 8 ? (0 - (byte >> 7)) & 0xff : byte) << 8 * i;
         }
         d[lane] = SASS_KEEP(d[lane], value);
     }

@@ -14,13 +14,14 @@ static inline uint32_t choose(uint32_t a, uint32_t b, uint32_t bias, bool least)
     return ((a ^ bias) < (b ^ bias)) == least ? a : b;
 }
 
-/* The lesser or the greater of two words or of their halves. */
+/* The lesser or the greater of two words, or of their halves. */
 static inline uint32_t bound(uint32_t a, uint32_t b, uint32_t modifiers, bool least) {
-    const bool is_unsigned = modifiers & OF_UNSIGNED;
-    if (!(modifiers & OF_HALVES)) return choose(a, b, is_unsigned ? 0 : 0x80000000u, least);
-    const uint32_t bias = is_unsigned ? 0 : 0x8000u;
-    return choose(a >> 16, b >> 16, bias, least) << 16 |
-           choose(a & 0xffffu, b & 0xffffu, bias, least);
+    const uint32_t signs = modifiers & OF_UNSIGNED ? 0 : 0x80008000u;
+    if (!(modifiers & OF_HALVES)) return choose(a, b, signs & 0x80000000u, least);
+    const uint32_t x = a ^ signs, y = b ^ signs;
+    const uint32_t high = choose(x & 0xffff0000u, y & 0xffff0000u, 0, least),
+                   low = choose(x & 0xffffu, y & 0xffffu, 0, least);
+    return (high | low) ^ signs;
 }
 
 /* What is negative becomes zero. */
