@@ -118,6 +118,11 @@ PTX: dict[str, Callable[[int, int, int], int]] = {
     "mad.hi.s32 %0, %1, %2, %3;": lambda x, y, z: (signed(x) * signed(y) >> 32) + z,
     "cvt.sat.s8.s32 %0, %1;": lambda x, y, z: clamped(signed(x), -128, 127),
     "cvt.sat.u16.s32 %0, %1;": lambda x, y, z: clamped(signed(x), 0, 0xFFFF),
+    "{ .reg .f32 f; cvt.rn.f32.s32 f, %1; cvt.rzi.u8.f32 %0, f; }": lambda x, y, z: clamped(signed(x), 0, 255),
+    "{ .reg .f32 f; cvt.rn.f32.s32 f, %1; cvt.rzi.s8.f32 %0, f; }": lambda x, y, z: clamped(signed(x), -128, 127),
+    "{ .reg .b32 r; cvt.pack.sat.u8.s32.b32 r, %1, %2, %3; mov.b32 %0, r; }": lambda x, y, z: (
+        z << 16 | clamped(signed(x), 0, 255) << 8 | clamped(signed(y), 0, 255)
+    ),
     "bfe.s32 %0, %1, 5, 9;": lambda x, y, z: signed(x >> 5, 9),
     "bfi.b32 %0, %1, %2, 4, 12;": lambda x, y, z: y & ~0xFFF0 | (x & 0xFFF) << 4,
     "lop3.b32 %0, %1, %2, %3, 0x1b;": lambda x, y, z: lut(x, y, z, 0x1B),
