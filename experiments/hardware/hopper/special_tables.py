@@ -41,7 +41,7 @@ class Segment:
 def square(x: Longs) -> Longs:
     """The upper bits of x * x of 17 bits, of a squarer that drops the lowest bits of each partial product."""
     parts = [np.where(x >> i & 1, x >> (18 - i), 0) for i in range(17)]
-    return np.sum(parts, axis=0, dtype=np.int64) >> 1
+    return np.asarray(np.sum(parts, axis=0, dtype=np.int64) >> 1)
 
 
 def sweep(folder: Path, name: str, exponent: int) -> Longs:
