@@ -85,9 +85,10 @@ static enum error operands(struct decoder *dec, const struct insn *in, const cha
     enum error e = OK;
     for (const char *s = text; *s && !e; s++) {
         const char letter = *s;
-        uint32_t count = 1;
+        uint32_t count = 0;
         if (letter == ',') continue;
-        if (s[1] >= '2' && s[1] <= '8') count = (uint32_t)(*++s - '0');
+        while (s[1] >= '0' && s[1] <= '9') count = 10 * count + (uint32_t)(*++s - '0');
+        count = count ? count : 1;
         switch (letter) {
         case 'd': e = write(dec, in->d, count, u); break;
         case 'a': e = read(dec, in->a, count, &u->a); break;

@@ -165,26 +165,38 @@ SASS_FN(HMMA_16816_F16) { multiply(u, w, mask, 2, true); }
 
 /* ---- doubles: DMMA, one multiply-add after the other ----------------------------------------- */
 
-SASS_FN(DMMA) {
+/* rows: 8 or 16; registers: pairs of B. */
+static void multiply_doubles(const struct uop *u, const struct lanes *w, uint32_t mask, int rows,
+                             int registers) {
     SASS_ROWS
-    double a[8][4], b[4][8];
-    uint64_t result[32][2];
+    double a[ROWS][DEPTH], b[DEPTH][COLUMNS];
+    uint64_t result[4][32];
+    const int per_row = rows / 8;
     for (int lane = 0; lane < 32; lane++) {
-        a[lane / 4][lane % 4] = bits_to_f64(pair(ra, lane));
-        b[lane % 4][lane / 4] = bits_to_f64(pair(rb, lane));
+        for (int r = 0; r < per_row * registers; r++)
+            a[lane / 4 + 8 * (r % per_row)][lane % 4 + 4 * (r / per_row)] =
+                bits_to_f64(pair(ra + 64 * r, lane));
+        for (int r = 0; r < registers; r++)
+            b[lane % 4 + 4 * r][lane / 4] = bits_to_f64(pair(rb + 64 * r, lane));
     }
     for (int lane = 0; lane < 32; lane++)
-        for (int r = 0; r < 2; r++) {
+        for (int r = 0; r < 2 * per_row; r++) {
             double sum = bits_to_f64(pair(rc + 64 * r, lane));
-            for (int k = 0; k < 4; k++) sum = fma64(a[lane / 4][k], b[k][lane % 4 * 2 + r], sum);
-            result[lane][r] = sum == sum ? f64_to_bits(sum) : 0xfff8000000000000ull;
+            for (int k = 0; k < 4 * registers; k++)
+                sum = fma64(a[lane / 4 + 8 * (r / 2)][k], b[k][lane % 4 * 2 + r % 2], sum);
+            result[r][lane] = sum == sum ? f64_to_bits(sum) : 0xfff8000000000000ull;
         }
-    for (int lane = 0; lane < 32; lane++)
-        for (int r = 0; r < 4; r++) {
-            const uint32_t word = (uint32_t)(result[lane][r / 2] >> 32 * (r % 2));
-            d[32 * r + lane] = SASS_KEEP(d[32 * r + lane], word);
+    for (int word = 0; word < 4 * per_row; word++)
+        for (int lane = 0; lane < 32; lane++) {
+            const uint32_t value = (uint32_t)(result[word / 2][lane] >> 32 * (word % 2));
+            d[32 * word + lane] = SASS_KEEP(d[32 * word + lane], value);
         }
 }
+
+SASS_FN(DMMA_8X8X4) { multiply_doubles(u, w, mask, 8, 1); }
+SASS_FN(DMMA_16X8X4) { multiply_doubles(u, w, mask, 16, 1); }
+SASS_FN(DMMA_16X8X8) { multiply_doubles(u, w, mask, 16, 2); }
+SASS_FN(DMMA_16X8X16) { multiply_doubles(u, w, mask, 16, 4); }
 
 /* ---- integers and bits: IMMA, BMMA ------------------------------------------------------------
  */

@@ -80,7 +80,7 @@ class Rows:
         """The operand of a value of so many words. bits: of an immediate, where its text does not give them."""
         if operand.kind in ("R", "UR"):
             row = self.register(operand)
-            return OPERAND_UNIFORM if row == OPERAND_NONE else row
+            return self.constant([("imm", 0)] * words) if row == OPERAND_NONE else row
         if operand.kind == "imm":
             return self.immediate(bits_of(operand) if bits is None else bits, words)
         if operand.kind == "const" and operand.register is None and operand.uniform is None:
