@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.sass.single import run_lanes
+from tests.sass.single import instruction, run_lanes
 
 MODES = ("", ".RM", ".RP", ".RZ")
 LANES = 512
@@ -141,3 +141,17 @@ def test_a_minimum_of_doubles_is_chosen_as_compilers_expect(opcode: str) -> None
             assert math.isnan(other) or (key[0] <= key[1] if opcode == "MIN" else key[0] >= key[1])
         else:
             assert math.isnan(other)
+
+
+@pytest.mark.parametrize("format_", ["", ".BF16_V2"])
+def test_constants_that_are_moved_keep_their_bits(format_: str) -> None:
+    """-0 times 0 plus two halves, subnormals, zeros of both signs and infinities among them."""
+    infinity = 0x7F80 if format_ else 0x7C00
+    halves = [0, 0x8000, 1, 0x8001, 0x03FF, 0x0400, 0x007F, 0x0080, 0x3C00, infinity, 0x8000 | infinity, infinity - 1]
+    pairs = [high << 16 | low for high, low in zip(halves, halves[::-1], strict=True)]
+    code = [
+        instruction(f"HFMA2.MMA{format_} R{24 + i}, -RZ, RZ, 1, 1", bits << 32 | 1 << 100)
+        for i, bits in enumerate(pairs)
+    ]
+    found, _ = run_lanes(code, {8: np.zeros(32, np.uint32)}, [24 + i for i in range(len(pairs))])
+    assert np.array_equal(found, np.repeat(np.array(pairs, np.uint32)[:, None], 32, axis=1))

@@ -6,7 +6,6 @@
 
 /* Bits of the modifiers that all of them have. */
 #define HALF_MODS                                                                                  \
-    const struct format format = sass_mod(u, 9, 1) ? BFLOAT : HALF;                                \
     const bool ftz = sass_mod(u, 10, 1), sat = sass_mod(u, 11, 1), relu = sass_mod(u, 12, 1);      \
     (void)ftz, (void)sat, (void)relu;
 
@@ -14,6 +13,8 @@
 static inline uint32_t halves(uint32_t bits, uint32_t select) {
     return select == 1 ? (bits & 0xffff) * 0x10001u : select == 2 ? (bits >> 16) * 0x10001u : bits;
 }
+
+#define HALF_FORMAT const struct format format = sass_mod(u, 9, 1) ? BFLOAT : HALF;
 
 #define SELECT_A sass_mod(u, 26, 3)
 #define SELECT_B sass_mod(u, 28, 3)
@@ -29,22 +30,37 @@ static ALWAYS_INLINE float half_of(uint32_t both, int high, struct format format
 /* The bits of a result, which is exact or rounded to odd. */
 static ALWAYS_INLINE uint32_t half_result(double value, struct format format, bool ftz, bool sat,
                                           bool relu) {
-    if (value != value) return sat ? 0 : 0x7fff;
+    const double least = power_of_two(1 - format.bias);
     double result = rounded(value, format, TO_NEAREST);
-    if (ftz && result < power_of_two(1 - format.bias) && result > -power_of_two(1 - format.bias))
-        result = result < 0 ? -0.0 : result == 0 ? result : 0.0;
-    if (sat) result = result > 0 ? (result < 1 ? result : 1) : 0;
-    if (relu && !(result > 0)) result = 0;
-    return half_bits(result, format);
+    const bool tiny = ftz && result < least && result > -least;
+    result = tiny ? with_sign_of64(0, result) : result;
+    result = sat ? result > 0 ? result < 1 ? result : 1 : 0 : result;
+    result = relu && !(result > 0) ? 0 : result;
+    const uint32_t bits = half_bits(result, format);
+    return value == value ? bits : sat ? 0 : 0x7fff;
 }
 
-/* d of both halves, of an expression of `high`. */
-#define HALF_LANES(value)                                                                          \
-    EACH_LANE {                                                                                    \
-        uint32_t result = 0;                                                                       \
+#define HALF_LOOP(value)                                                                           \
+    for (int lane = 0; lane < lanes; lane++)                                                       \
         for (int high = 0; high < 2; high++)                                                       \
-            result |= half_result(value, format, ftz, sat, relu) << 16 * high;                     \
-        d[lane] = SASS_KEEP(d[lane], result);                                                      \
+            result[high][lane] = half_result(value, format, ftz, sat, relu);
+
+/* d of both halves, of an expression of `high`; a loop for each format, whose constants it knows.
+ * Of constants alone, which compilers move so, one lane is enough. */
+#define HALF_LANES(value)                                                                          \
+    const bool same = u->a & u->b & u->c & ROW_UNIFORM;                                            \
+    const int lanes = same ? 1 : 32;                                                               \
+    uint32_t result[2][32];                                                                        \
+    if (sass_mod(u, 9, 1)) {                                                                       \
+        const struct format format = BFLOAT;                                                       \
+        HALF_LOOP(value)                                                                           \
+    } else {                                                                                       \
+        const struct format format = HALF;                                                         \
+        HALF_LOOP(value)                                                                           \
+    }                                                                                              \
+    EACH_LANE {                                                                                    \
+        const int from = same ? 0 : lane;                                                          \
+        d[lane] = SASS_KEEP(d[lane], result[0][from] | result[1][from] << 16);                     \
     }
 
 #define HALF_NUMBER(slot, row)                                                                     \
@@ -62,6 +78,7 @@ SASS_FN(HADD2) {
 SASS_FN(HADD2_F32) {
     SASS_ROWS
     HALF_MODS
+    HALF_FORMAT
     const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B);
     const uint32_t select_a = SELECT_A, select_b = SELECT_B;
     const int high = 0;
@@ -91,6 +108,7 @@ SASS_FN(HFMA2) {
 SASS_FN(HMNMX2) {
     SASS_ROWS
     HALF_MODS
+    HALF_FORMAT
     const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B);
     const uint32_t select_a = SELECT_A, select_b = SELECT_B, nan = sass_mod(u, 13, 1),
                    xor_sign = sass_mod(u, 14, 1), least = sass_read(u, w, SHIFT_PS0);
@@ -112,6 +130,7 @@ SASS_FN(HMNMX2) {
 static uint32_t half_ordered(const struct uop *u, const uint32_t *ra, const uint32_t *rb,
                              int high) {
     HALF_MODS
+    HALF_FORMAT
     const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B);
     const uint32_t select_a = SELECT_A, select_b = SELECT_B, order = sass_mod(u, 13, 15);
     uint32_t holds[32];
@@ -145,6 +164,7 @@ SASS_FN(HSETP2) {
 SASS_FN(HSET2) {
     SASS_ROWS
     HALF_MODS
+    HALF_FORMAT
     const uint32_t c = sass_read(u, w, SHIFT_PS0), low = combined(u, half_ordered(u, ra, rb, 0), c),
                    high = combined(u, half_ordered(u, ra, rb, 1), c),
                    one = sass_mod(u, 19, 1) ? half_bits(1, format) : 0xffffu;

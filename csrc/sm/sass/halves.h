@@ -18,12 +18,12 @@ static ALWAYS_INLINE float half_value(uint32_t bits, struct format format) {
 /* The bits of a number that the format holds exactly, or of an infinity. */
 static ALWAYS_INLINE uint32_t half_bits(double value, struct format format) {
     if (format.fraction == 7) return f32_to_bits((float)value) >> 16;
-    const uint64_t bits = f64_to_bits(value);
-    const uint32_t sign = (uint32_t)(bits >> 48) & 0x8000u;
-    const double magnitude = value < 0 ? -value : value;
-    if (magnitude > 65504) return sign | 0x7c00;
-    if (magnitude < 0x1p-14) return sign | (uint32_t)(magnitude * 0x1p24);
-    return sign | (uint32_t)(((bits >> 42) & 0x1fffff) - (1008u << 10));
+    const uint32_t bits = f32_to_bits((float)value), magnitude = bits & 0x7fffffffu;
+    const bool subnormal = magnitude < 113u << 23;
+    const float small = subnormal ? bits_to_f32(magnitude) : 0;
+    const uint32_t normal = (magnitude >> 13) - (112u << 10),
+                   finite = subnormal ? (uint32_t)(int32_t)(small * 0x1p24f) : normal;
+    return (bits >> 16 & 0x8000u) | (magnitude >= 0x47800000u ? 0x7c00u : finite);
 }
 
 #endif
