@@ -72,8 +72,8 @@ def _one(form: str, letter: str, bits: int, size: int, string: Callable[[int], s
         return (form + "d") % _signed(bits, size)
     if letter in "ouxX":
         return (form + letter.replace("u", "d")) % (bits & (1 << size) - 1)
-    value = struct.unpack("<d", struct.pack("<Q", bits))[0]
-    return float(value).hex() if letter in "aA" else str((form + letter) % value)
+    value: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
+    return value.hex() if letter in "aA" else (form + letter) % value
 
 
 def _signed(bits: int, size: int) -> int:

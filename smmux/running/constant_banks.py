@@ -61,9 +61,9 @@ def constant_segment(
     for number, data in ((2, image.constant2), (3, constants), (4, cubin.constant4)):
         whole[bank[number] : bank[number] + len(data)] = data
     for relocation in cubin.relocations:
-        where = {"constant2": 2, "constant4": 4}.get(relocation.section)
-        if where is not None and relocation.kernel in ("", name):
-            _relocate(whole, bank[where], relocation, lowered)
+        place = {"constant2": bank[2], "constant4": bank[4]}.get(relocation.section)
+        if place is not None and relocation.kernel in ("", name):
+            _relocate(whole, place, relocation, lowered)
     struct.pack_into("<II", whole, lowered.constant_bytes - HEAP_BYTES, *sizes.heap)
     return bytes(whole)
 
