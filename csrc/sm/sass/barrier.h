@@ -1,7 +1,7 @@
 /* The sixteen barriers of a block in compiled code. Barrier 0 for all threads is that of every
  * kernel (sm/block.h); others, and those for so many threads, are here. */
-#ifndef SMMUX_SASS_BARRIER_H
-#define SMMUX_SASS_BARRIER_H
+#ifndef SMMUX_BARRIER_H
+#define SMMUX_BARRIER_H
 
 #include "sm/sm.h"
 

@@ -1,6 +1,6 @@
 /* Operations of compiled code that decide which lanes of a warp go on, and where. */
-#ifndef SMMUX_SASS_CONTROL_H
-#define SMMUX_SASS_CONTROL_H
+#ifndef SMMUX_CONTROL_H
+#define SMMUX_CONTROL_H
 
 #include "sm/sm.h"
 

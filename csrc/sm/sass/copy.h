@@ -1,7 +1,7 @@
 /* Asynchronous copies from global to shared memory (LDGSTS): loads whose answers go there, and the
  * groups of them for which a warp may wait. */
-#ifndef SMMUX_SASS_COPY_H
-#define SMMUX_SASS_COPY_H
+#ifndef SMMUX_COPY_H
+#define SMMUX_COPY_H
 
 #include "sm/memop.h"
 

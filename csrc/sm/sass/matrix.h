@@ -1,6 +1,6 @@
 /* Matrices of 8 times 8 halves between shared memory and the registers of a warp (LDSM, STSM). */
-#ifndef SMMUX_SASS_MATRIX_H
-#define SMMUX_SASS_MATRIX_H
+#ifndef SMMUX_MATRIX_H
+#define SMMUX_MATRIX_H
 
 #include "sm/memop.h"
 

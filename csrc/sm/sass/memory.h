@@ -1,6 +1,6 @@
 /* Addresses of compiled code. */
-#ifndef SMMUX_SASS_MEMORY_H
-#define SMMUX_SASS_MEMORY_H
+#ifndef SMMUX_MEMORY_H
+#define SMMUX_MEMORY_H
 
 #include "sm/memop.h"
 

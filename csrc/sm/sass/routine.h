@@ -1,7 +1,7 @@
 /* Routines that compiled code calls and that no code of its own does: printf, malloc, free and what
  * assert calls (spec/sass.md 1.6). They take no time. */
-#ifndef SMMUX_SASS_ROUTINE_H
-#define SMMUX_SASS_ROUTINE_H
+#ifndef SMMUX_ROUTINE_H
+#define SMMUX_ROUTINE_H
 
 #include "sm/sm.h"
 
