@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from smmux import _core
 from smmux.compiler.ir import Loc, Space, Storage, Text, Trap
 from smmux.compiler.launch_facts import Facts
+from smmux.compiler.sass import pages
 
 if TYPE_CHECKING:
     from smmux.compiler.sass.instruction import Instruction
@@ -212,10 +213,8 @@ class Program:
         """The program as text: one instruction a line, in the manner of PTX or as the disassembler writes it, under the
         source lines it came from. notes: what stands in front of each instruction."""
         if self.instructions:
-            from smmux.compiler.sass.pages import listing
-
             head = f"{self.name}: {len(self)} instructions, {self.nregs} registers, shared {self.shared_bytes} bytes"
-            return listing(self.instructions[: len(self)], head, self.sources, notes)
+            return pages.listing(self.instructions[: len(self)], head, self.sources, notes)
         return "\n".join(_listing(self, source, notes)) + "\n"
 
     def __str__(self) -> str:

@@ -21,6 +21,7 @@ from typing import Any, Unpack
 from numpy.typing import NDArray
 
 from smmux import gpus
+from smmux.base.files_read import note_file
 from smmux.base.tracebacks import brief
 from smmux.compiler.sass import tools
 from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, read_cubin
@@ -117,6 +118,10 @@ class CompiledKernel:
         """
         return read_kernel(self.cubin, self.mangled)
 
+    def fingerprint(self) -> tuple[object, ...]:
+        """What stands for the kernel where records are kept of its runs: the compiled code, not its lines' texts."""
+        return (self.mangled, self.cubin.digest, self.dynamic_shared)
+
     def listing(self) -> str:
         """The instructions as text, under the lines of source that they come from."""
         return listing(self.instructions, self.summary, self.sources)
@@ -178,6 +183,10 @@ class Module:
         lines += [f"  {' '.join(row)}" for row in self._rows()]
         return "\n".join(lines)
 
+    def fingerprint(self) -> tuple[object, ...]:
+        """What stands for the module where records are kept of its runs."""
+        return tuple(cubin.digest for cubin in self.cubins)
+
     def _rows(self) -> list[list[str]]:
         """The table of kernels, each column as wide as its longest text."""
         rows = [
@@ -230,6 +239,7 @@ def load(
         if path.stat().st_size > MOST_BYTES:
             raise ConfigError(f"{path} is too large")
         content = path.read_bytes()
+        note_file(path, content)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     if content.startswith(ELF) and int.from_bytes(content[18:20], "little") == MACHINE:

@@ -19,6 +19,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from smmux.base.files_read import files_read
 from smmux.errors import ConfigError
 from smmux.sweep.plainly import attribute, is_a
 
@@ -176,9 +177,11 @@ def mentioned() -> frozenset[str]:
 
 
 def loaded() -> dict[str, tuple[str, str]]:
-    """The digests and paths of the files of the program's own modules that are loaded, by the modules' names."""
+    """The digests and paths of the files of the program's own modules that are loaded, by the modules' names; and of
+    those that it compiled for GPUs, by their paths."""
     files = {name: (_text_of(name, module).digest, _file_of(module) or "") for name, module in own().items()}
-    return {name: each for name, each in files.items() if each[0]}
+    compiled = {path: (digest, path) for path, digest in files_read().items()}
+    return {name: each for name, each in files.items() if each[0]} | compiled
 
 
 def contents() -> dict[str, str]:
@@ -204,6 +207,8 @@ def contents() -> dict[str, str]:
 
 def digest_of(name: str, path: str) -> str | None:
     """The digest of the file that a module of that name would have now, or else of a path; None without a file."""
+    if name == path:
+        return _read(path).digest or None
     module = own().get(name)
     if module is not None:
         return _text_of(name, module).digest

@@ -289,6 +289,11 @@ REASONS = {
     ("__init__.py", "importlib"): "imports modules of smmux when they are first named",
     ("function_source.py", "importlib"): "finds modules by the names that a kernel was pickled with, when unpickled",
     ("settings.py", "importlib"): "imports the module of smmux that owns a setting, in another process",
+    ("tools.py", "subprocess"): "runs the vendor's compilers, which execute nothing of what they compile",
+    ("tools.py", "importlib"): "finds the folder of the vendor's packages, without importing them",
+    ("mangled_names.py", "subprocess"): "asks a demangler for names",
+    ("numba_code.py", "importlib"): "imports Numba, where it is installed",
+    ("triton_code.py", "importlib"): "imports Triton, where it is installed",
     ("texts.py", "importlib"): "reads the flags of `__future__`",
 }
 """Where the package names what could run text, and why it may."""

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from smmux.base.files_read import note_file
 from smmux.base.whole_files import write_bytes
 from smmux.errors import ConfigError
 
@@ -66,6 +67,8 @@ def keep(key: str, result: bytes) -> None:
 def keep_with_files(key: str, result: bytes, files: Iterable[str]) -> None:
     """Keep a result that other files decided about too, each of them as it is now."""
     with contextlib.suppress(OSError):
+        files = list(files)
+        _note(files)
         digests = {name: _digest(name) for name in files}
         keep(key, json.dumps(digests).encode())
         keep(_dependent(key, digests), result)
@@ -81,7 +84,14 @@ def fetch_unless_changed(key: str) -> bytes | None:
             return None
     except (OSError, ValueError, AttributeError, TypeError):
         return None
+    _note(digests)
     return fetch(_dependent(key, digests))
+
+
+def _note(files: Iterable[str]) -> None:
+    """Tell sweeps of the files that code was made from."""
+    for name in files:
+        note_file(name, Path(name).read_bytes())
 
 
 def _dependent(key: str, digests: Mapping[str, str]) -> str:

@@ -30,7 +30,7 @@ _DESCRIPTOR = re.compile(r"(?P<kind>desc|gdesc|idesc|tmem)\[UR(?P<number>\d+|Z)(
 _PART = re.compile(rf"(?P<kind>UR|R)(?P<number>\d{{1,3}}|Z)(?P<select>{_SUFFIXES})|(?P<offset>{_HEX})")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _SPECIAL = re.compile(
-    r"SR_?[A-Z0-9a-z_.]+|(?:ARRAY_)?(?:1D|2D|3D|CUBE)(?:\.\w+)?|2D_MS|1D_BUFFER|[PNZ]{8}|"
+    r"SR_?[A-Z0-9a-z_.]+|(?:ARRAY_)?(?:1D|2D|3D|CUBE)(?:\.\w+)?|2D_MS|1D_BUFFER|(?:P|N|Z){8}|"
     r"ATEXITED_PC|MACTIVE|MEXITED|MATEXIT|MKILL|OPT_STACK|API_CALL_DEPTH|THREAD_STATE_ENUM\.\d|TRAP_RETURN_PC(?:\.\w+)?|"
     r"TRAP_RETURN_MASK|Rpc(?:\.\w+)?|ATEXIT_PC(?:\.\w+)?|PQUAD_MACTIVE"
 )
