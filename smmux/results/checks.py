@@ -282,6 +282,8 @@ def _finding(record: Any, program: Program, grid: Dim3, block: Dim3) -> Finding:
     )
     kind = _core.FINDINGS[record["kind"]][0]
     array, index = (None, None) if kind in BARRIER_KINDS else _element(program, second.pc, address)
+    if placed := program.placed(second.pc, address):
+        address = placed[1]
     return Finding(
         kind=kind,
         first=first,

@@ -57,7 +57,7 @@ def of_run(
     if error.array_index is not None and error.address is not None:
         _name_argument(error, program, arguments.arrays)
     elif error.address is not None and error.pc is not None and (place := program.placed(error.pc, error.address)):
-        error.array, error.element = place[0].name, _in_place(*place)
+        error.array, error.element, error.address = place[0].name, _in_place(*place), place[1]
     elif isinstance(error, OutOfBoundsError) and error.address is not None:
         error.array, error.element = _in_block(program, error)
     return error
