@@ -6,6 +6,7 @@
 
 #define SASS_PREDS           16u /* P0 to P6 and true, UP0 to UP6 and true */
 #define CONVERGENCE_BARRIERS 16u
+#define BARRIER_ALLOC 14u /* of a block: smmux::alloc of smmux.cuh; the next one is smmux::release */
 #define SASS_GENERIC         1u    /* in ~aux of a global access: its address says which space */
 #define SASS_FORM            1u    /* shift in ~aux: how an address is made of its base register */
 #define SASS_DONE            4u    /* shift in ~aux: predicate that says where an atomic is done */

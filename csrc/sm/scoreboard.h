@@ -46,7 +46,9 @@ static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wai
  * dynamic management, and before one that isolates: else a region would contain the wait for loads
  * that were issued in front of it, and staging them there would gain nothing. */
 static inline bool waits_for_loads(const struct sm *sm, const struct warp *w, const struct uop *u) {
-    return u->op == OP_BAR_SYNC && w->loads_pending &&
+    if (!w->loads_pending) return false;
+    if (u->op == OP_SASS) return sm->m->dynamic && u->sub == SASS_BAR && u->q == BARRIER_ALLOC;
+    return u->op == OP_BAR_SYNC &&
            ((u->flags & INSN_ISOLATE) || (u->sub == BAR_ALLOC && sm->m->dynamic));
 }
 

@@ -34,6 +34,8 @@ __all__ = ["program_of", "simulate"]
 
 PREDICATES = 16
 SHARED_ALIGNMENT = 16
+BARRIERS = {14, 15}
+"""Those of smmux::alloc and smmux::release."""
 UNKNOWN_STACK, DEFAULT_STACK = 0xFFFFFFFF, 1024
 """What a kernel with recursion says of its stack, and the bytes that it gets."""
 HEAP_OF_SM, GAP = 1 << 20, 1 << 16
@@ -97,6 +99,8 @@ def program_of(cubin: Cubin, name: str, dynamic_shared: int, machine: Gpu, memor
     """A kernel as the core's program, which makes its memory when it is launched."""
     image, lowered = cubin.kernels[name], lower_kernel(cubin, name)
     memory = memory or _Memory()
+    fixed = -(-image.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+    held = 0 if _multiplexes(lowered.linked.instructions) else dynamic_shared
     return Program(
         name=name,
         filename=_own_file(lowered.linked.instructions),
@@ -105,13 +109,21 @@ def program_of(cubin: Cubin, name: str, dynamic_shared: int, machine: Gpu, memor
         nregs=lowered.layout.registers,
         npreds=PREDICATES,
         uniform_regs=lowered.layout.uniforms,
-        shared_bytes=-(-image.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT + dynamic_shared,
+        shared_bytes=fixed + held,
+        dynamic_bytes=dynamic_shared - held,
         local_bytes=_stack_bytes(image),
         const=bytes(lowered.constant_bytes),
         pack=partial(_pack, cubin, image, lowered, dynamic_shared, machine, memory),
         printer=lambda records, lost: printf_text(records, lost, memory.string),
         instructions=lowered.linked.instructions,
     )
+
+
+def _multiplexes(instructions: Sequence[Instruction]) -> bool:
+    """Whether a kernel has the barriers of `smmux.cuh`, between which alone it uses its dynamic shared memory."""
+    barriers = [i.operands for i in instructions if i.opcode == "BAR" and "SYNC" in i.modifiers]
+    alone = {operands[0].value for operands in barriers if len(operands) == 1}
+    return alone >= BARRIERS
 
 
 def _own_file(instructions: Sequence[Instruction]) -> str:

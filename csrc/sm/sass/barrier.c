@@ -94,6 +94,13 @@ void barrier_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t 
     const struct wanted to = wanted_of(sm, warp, u);
     struct barrier *n = of(sm, b) + to.id;
     if (u->imm & BAR_REDUCES) reduce(sm, warp, u, n);
+    if (to.id >= BARRIER_ALLOC && !to.threads && sm->m->program->meta.dynamic_bytes) {
+        const struct uop change = {.op = OP_BAR_SYNC,
+                                   .sub = to.id == BARRIER_ALLOC ? BAR_ALLOC : BAR_RELEASE,
+                                   .imm = (int32_t)sm->m->program->meta.dynamic_bytes};
+        block_arrive(sm, warp, &change, t);
+        return;
+    }
     if (!to.id && !to.threads) {
         block_arrive(sm, warp, &plain, t);
         return;

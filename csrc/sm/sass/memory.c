@@ -119,6 +119,24 @@ static uint32_t leave_shared(const struct memop *op, const uint32_t high[32], ui
     return op->active & ~shared;
 }
 
+/* Lanes of an access to shared memory go on together that go to the part which a block holds from
+ * its start to its end, or to that which it holds from smmux::alloc to smmux::release. That lies
+ * behind the other one for the code, and anywhere for the machine. */
+static void choose_part(struct memop *op, struct uop *as) {
+    const struct program *p = op->sm->m->program;
+    uint32_t dynamic = 0;
+    if (!p->meta.dynamic_bytes || !op->active) return;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        dynamic |= (op->addr[lane] >= p->meta.shared_bytes ? 1u : 0) << lane;
+    if (!(dynamic >> bits_lowest(op->active) & 1)) {
+        op->active &= ~dynamic;
+        return;
+    }
+    op->active &= dynamic;
+    as->flags |= INSN_DYNAMIC;
+    for (uint32_t lane = 0; lane < 32; lane++) op->addr[lane] -= p->meta.shared_bytes;
+}
+
 static bool serve_far(struct memop *op) {
     uint32_t high[32];
     struct uop as = *op->u; /* the instruction, in the space that its address names */
@@ -135,6 +153,20 @@ static bool serve_far(struct memop *op) {
     if (as.op == OP_COUNT || (high[lane] && !generic))
         return lsu_fault(op, lane, ERROR_GLOBAL_BOUNDS,
                          (int64_t)((uint64_t)high[lane] << 32 | op->addr[lane]));
+    if (high[lane] == SHARED_HIGH) choose_part(op, &as);
+    op->u = &as;
+    if (!serve(op)) return false;
+    if (op->active != left) return again(op, op->active);
+    op->w->served = 0;
+    return true;
+}
+
+/* An access to shared memory of a program that holds a part of it for a while. */
+static bool serve_parts(struct memop *op) {
+    struct uop as = *op->u;
+    const uint32_t left = op->active & ~op->w->served;
+    op->active = left;
+    choose_part(op, &as);
     op->u = &as;
     if (!serve(op)) return false;
     if (op->active != left) return again(op, op->active);
@@ -145,9 +177,10 @@ static bool serve_far(struct memop *op) {
 bool sass_access(struct memop *op) {
     if (is_global(op->u->op)) return serve_far(op);
     place_near(op);
-    if (op->u->sub && (op->u->op == OP_LD_SHARED || op->u->op == OP_ST_SHARED))
-        return matrix_issue(op);
-    return serve(op);
+    const bool plain = op->u->op == OP_LD_SHARED || op->u->op == OP_ST_SHARED;
+    if (op->u->sub && plain) return matrix_issue(op);
+    const bool shared = plain || op->u->op == OP_ATOM_SHARED;
+    return shared && op->sm->m->program->meta.dynamic_bytes ? serve_parts(op) : serve(op);
 }
 
 /* Does a generic address lie in a space: 0 global, 1 shared, 2 local? */

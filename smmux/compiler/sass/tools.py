@@ -27,6 +27,8 @@ PURPOSE = {
     "nvdisasm": "the disassembler of GPU code",
     "cuobjdump": "the reader of executables with GPU code",
 }
+HEADERS = Path(__file__).parents[2] / "modules"
+"""The folder of `smmux.cuh`."""
 PATIENCE = 900.0
 """Seconds after which a tool is taken for hung [EST]; the largest kernels take minutes to compile."""
 ENVIRONMENT = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH")
@@ -63,7 +65,7 @@ def compile_cuda(source: Path, arch: str, options: Sequence[str] = (), text: str
     host = _host_compiler(options)
     content = source.read_bytes() if text is None else text.encode()
     lines = [] if {"-G", "--device-debug"} & set(options) else ["-lineinfo"]
-    command = [f"-arch={arch}", "-cubin", *lines, *options]
+    command = [f"-arch={arch}", "-cubin", f"-I{HEADERS}", *lines, *options]
     tools = [nvcc, nvcc.parent / "ptxas", nvcc.parent.parent / "nvvm" / "bin" / "cicc", host]
     setting = [os.environ.get(name) for name in ENVIRONMENT]
     where = str(source) if text is not None else str(source.resolve())
