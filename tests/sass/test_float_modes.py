@@ -155,3 +155,13 @@ def test_constants_that_are_moved_keep_their_bits(format_: str) -> None:
     ]
     found, _ = run_lanes(code, {8: np.zeros(32, np.uint32)}, [24 + i for i in range(len(pairs))])
     assert np.array_equal(found, np.repeat(np.array(pairs, np.uint32)[:, None], 32, axis=1))
+
+
+def test_a_float_becomes_two_halves() -> None:
+    """As code for the oldest architecture converts it."""
+    rng = np.random.default_rng(10)
+    values = np.ldexp(rng.uniform(-2, 2, LANES), rng.integers(-27, 18, LANES)).astype(np.float32)
+    found, _ = run_lanes(["HADD2 R24, -R8.F32, -RZ.H0_H0"], {8: values.view(np.uint32)}, [24])
+    with np.errstate(over="ignore"):
+        expected = (-values).astype(np.float16).view(np.uint16).astype(np.uint32)
+    assert np.array_equal(found[0], expected * np.uint32(0x10001))

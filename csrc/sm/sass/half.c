@@ -66,12 +66,20 @@ static ALWAYS_INLINE uint32_t half_result(double value, struct format format, bo
 #define HALF_NUMBER(slot, row)                                                                     \
     half_of(taken(halves(row[lane], select_##slot), slot), high, format, ftz)
 
+/* a, or of .F32 the float in it, for both halves. */
+static ALWAYS_INLINE float widened(uint32_t bits, struct take halves_taken, struct take float_taken,
+                                   uint32_t select, int high, struct format format, bool ftz) {
+    if (select == 3) return bits_to_f32(taken(bits, float_taken));
+    return half_of(taken(halves(bits, select), halves_taken), high, format, ftz);
+}
+
 SASS_FN(HADD2) {
     SASS_ROWS
     HALF_MODS
-    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B);
+    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B), single = TAKE(A);
     const uint32_t select_a = SELECT_A, select_b = SELECT_B;
-    HALF_LANES((double)HALF_NUMBER(a, ra) + HALF_NUMBER(b, rb))
+    HALF_LANES(
+        odd_sum(widened(ra[lane], a, single, select_a, high, format, ftz), HALF_NUMBER(b, rb)))
 }
 
 /* Of the low halves, in single precision. */
