@@ -11,7 +11,7 @@ import html
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -52,6 +52,8 @@ class CompiledKernel:
     name: as in the source. mangled: the linker's. signature: with types, where a tool knows them. image: what the
     driver would load. cubin: its module's. sources: texts that no file has, by the name that lines give them.
     dynamic_shared: bytes of dynamic shared memory that a launch must have, where the compiler says so, as Triton does.
+    expand: what makes the kernel's parameters of a user's arguments, each with what errors call it, where the compiler
+    passes an array as several.
     """
 
     name: str
@@ -61,6 +63,7 @@ class CompiledKernel:
     cubin: Cubin = field(repr=False)
     sources: Mapping[str, str] = field(repr=False, default_factory=dict)
     dynamic_shared: int = 0
+    expand: Callable[[Sequence[Any]], Sequence[tuple[str, Any]]] | None = field(default=None, repr=False)
 
     @property
     def arch(self) -> str:
@@ -107,8 +110,10 @@ class CompiledKernel:
         """
         asked = self.dynamic_shared if dynamic_shared is None else dynamic_shared
         shared = integer("dynamic_shared", asked, 0, 1 << 20)
-        asked_of = (self.cubin, self.mangled, gpus.get(gpu), grid, block, args, shared, options, variables)
-        return simulate(*asked_of, called=self.name, sources=self.sources)
+        named = self.expand(args) if self.expand else [(f"argument {n}", value) for n, value in enumerate(args)]
+        names, values = [name for name, _ in named], [value for _, value in named]
+        launch = (self.cubin, self.mangled, gpus.get(gpu), grid, block, values, shared, options, variables)
+        return simulate(*launch, self.name, self.sources, names)
 
     @cached_property
     def instructions(self) -> tuple[Instruction, ...]:

@@ -6,14 +6,18 @@ import importlib
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from smmux.compiler.sass import tools
-from smmux.errors import CompileError, ConfigError
+from smmux.errors import CompileError, ConfigError, LaunchError
 from smmux.modules.module import CompiledKernel, module_of
 
 __all__ = ["from_numba"]
@@ -49,14 +53,37 @@ def from_numba(
     name = f"{plain.__module__}.{plain.__qualname__}"
     module = module_of([tools.assemble(text, arch, options, name)], name)
     types = str(signature).removeprefix("void")
-    return replace(next(iter(module)), name=plain.__name__, signature=f"{plain.__name__}{types}")
+    (kernel,) = module
+    names = plain.__code__.co_varnames[: plain.__code__.co_argcount]
+    return replace(kernel, name=plain.__name__, signature=f"{plain.__name__}{types}", expand=partial(_expand, names))
+
+
+def _expand(names: Sequence[str], args: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Arguments as Numba passes them: of an array its owner and parent (none), elements, bytes of one, address, shape
+    and strides; of a tuple its items."""
+    if len(args) != len(names):
+        raise LaunchError(f"the kernel takes {len(names)} arguments ({', '.join(names)}), {len(args)} given")
+    return [(name, value) for name, arg in zip(names, args, strict=True) for value in _passed(arg)]
+
+
+def _passed(arg: Any) -> Iterator[Any]:
+    """What Numba passes for one argument."""
+    if isinstance(arg, tuple | list):
+        for item in arg:
+            yield from _passed(item)
+    elif isinstance(arg, np.ndarray):
+        yield from (np.uint64(0), np.uint64(0), np.int64(arg.size), np.int64(arg.itemsize), arg)
+        yield from map(np.int64, (*arg.shape, *arg.strides))
+    else:
+        yield arg
 
 
 def _ptx(cuda: Any, function: Callable[..., Any], signature: Any, capability: tuple[int, int], fastmath: bool) -> str:
     """Numba's PTX, for the newest architecture that it knows up to the one asked for."""
     known = [cc for cc in _capabilities() if cc <= capability] or [capability]
     try:
-        text, _ = cuda.compile_ptx(function, signature, cc=max(known), fastmath=fastmath, lineinfo=True)
+        with _device(max(known)):
+            text, _ = cuda.compile_ptx(function, signature, cc=max(known), fastmath=fastmath, lineinfo=True)
     except Exception as error:
         if isinstance(error, (MemoryError, RecursionError)):
             raise
@@ -64,6 +91,21 @@ def _ptx(cuda: Any, function: Callable[..., Any], signature: Any, capability: tu
         message = " ".join(str(error).split())
         raise CompileError(f"Numba: {message}", code.co_filename, code.co_firstlineno) from error
     return str(text)
+
+
+@contextmanager
+def _device(capability: tuple[int, int]) -> Iterator[None]:
+    """Let Numba compile device functions, which it does for the card of the machine, for this capability."""
+    dispatcher: Any = importlib.import_module("numba.cuda.dispatcher")
+    if not hasattr(dispatcher, "get_current_device"):
+        yield
+        return
+    before = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = before
 
 
 def _capabilities() -> tuple[tuple[int, int], ...]:

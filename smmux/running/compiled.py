@@ -54,15 +54,17 @@ def simulate(
     variables: Mapping[str, NDArray[Any]] | None = None,
     called: str = "",
     sources: Mapping[str, str] | None = None,
+    names: Sequence[str] = (),
 ) -> Result:
     """Run a kernel of a cubin; NumPy arrays among the arguments are written in place.
 
     variables: contents of the module's variables by name; those of device memory are written in place.
     called: what the result and errors call the kernel, without it as the linker does. sources: texts that no file has.
+    names: what errors call the arguments.
     Raises LaunchError for a launch or arguments that do not fit, CompileError for code that is not simulated.
     """
     _check_block(cubin.kernels[name], dim3("block", block))
-    memory = _Memory(dict(variables or {}))
+    memory = _Memory(dict(variables or {}), names or [f"argument {number}" for number in range(len(args))])
     program = program_of(cubin, name, dynamic_shared, machine, memory)
     program = replace(program, name=called or name, sources=sources or {})
     result = run(program, Prepared(machine, grid, block, tuple(args), Facts()), options or {})
@@ -72,9 +74,11 @@ def simulate(
 
 @dataclass(slots=True)
 class _Memory:
-    """The device memory of one launch: what the user gives for variables, and the buffers once they are known."""
+    """The device memory of one launch: what the user gives for variables, names of the arguments, and the buffers once
+    they are known."""
 
     variables: dict[str, NDArray[Any]] = field(default_factory=dict)
+    names: Sequence[str] = ()
     buffers: list[tuple[NDArray[np.uint8], int, int, bool]] = field(default_factory=list)
 
     def give_back(self, cubin: Cubin) -> None:
@@ -179,10 +183,10 @@ def _pack(
         low, high = extent(array)
         buffers.append((as_bytes(array, low, high - low), start, high - low, bool(array.flags.writeable)))
         addresses.append(start + array.ctypes.data - low)
-    numbers = [number for number, value in enumerate(values) if isinstance(value, np.ndarray)]
+    called = [name for name, value in zip(memory.names, values, strict=False) if isinstance(value, np.ndarray)]
     placed = [
-        Placed(f"argument {number}", address, array.nbytes, array.itemsize)
-        for number, array, address in zip(numbers, arrays, addresses, strict=True)
+        Placed(name, address, array.nbytes, array.itemsize)
+        for name, array, address in zip(called, arrays, addresses, strict=False)
     ]
     placed += [Placed(v.name, GLOBALS_ADDRESS + variable_offset(cubin, v), v.size, 4) for v in _variables(cubin)]
     heap = places[-1] + GAP if len(own) > 1 else 0
