@@ -15,9 +15,21 @@ void converge_begin(struct warp *w) {
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
 }
 
+static void take(struct warp *w, uint32_t i) {
+    w->depth--;
+    memmove(w->stack + i, w->stack + i + 1, (w->depth - i) * sizeof *w->stack);
+}
+
+/* Lanes that wait or part within a collective have left it: nobody is in two groups. */
+static void abandon(struct warp *w, uint32_t mask) {
+    for (uint32_t i = w->depth; i-- > 0;)
+        if (w->stack[i].rpc == GROUP_COLLECTED && w->stack[i].mask & mask) take(w, i);
+}
+
 /* Put lanes aside; those that wait the same at the same instruction are one group. */
 static void put(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint32_t others) {
     if (!mask) return;
+    abandon(w, mask);
     for (uint32_t i = 0; i < w->depth && state != GROUP_YIELDED; i++) {
         struct stack_entry *g = &w->stack[i];
         if (g->pc != pc || g->rpc != state || g->others != others) continue;
@@ -26,11 +38,6 @@ static void put(struct warp *w, uint32_t pc, uint32_t mask, uint32_t state, uint
     }
     assert(w->depth < STACK_DEPTH);
     w->stack[w->depth++] = (struct stack_entry){pc, mask, state, others};
-}
-
-static void take(struct warp *w, uint32_t i) {
-    w->depth--;
-    memmove(w->stack + i, w->stack + i + 1, (w->depth - i) * sizeof *w->stack);
 }
 
 /* The lanes of all groups in that state. */
