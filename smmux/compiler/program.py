@@ -67,7 +67,7 @@ VOTE_MODES = tuple(_core.VOTES)
 WIDE_PARAMS = {"s64": 8, "u64": 8, "f64": 8, "c64": 8, "c128": 16}
 """Types of parameters that take two words or four, and their bytes."""
 
-GLOBAL_OPCODES = ("LDG", "STG", "ATOMG", "REDG", "LDGSTS")
+GLOBAL_OPCODES = ("LDG", "STG", "ATOMG", "RED", "REDG", "LDGSTS")
 """Opcodes of compiled code whose addresses are of device memory, and not of any."""
 
 DATA_FIELDS = ("d", "b", "c", "q")
