@@ -195,6 +195,10 @@ class Cache:
             message = f"{self.path}: {what}; it is made again when it is needed (others are not told)"
             warnings.warn(message, CacheWarning, stacklevel=3)
 
+    def fingerprint(self) -> str:
+        """What a program that holds a cache is known by: nothing of what is in it, or has been found."""
+        return str(self.path)
+
     def __len__(self) -> int:
         with self._lock, self._telling():
             [[rows]] = self._database.execute("SELECT count(*) FROM records")

@@ -19,6 +19,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from contextvars import ContextVar
 from typing import Any
 
@@ -122,6 +123,8 @@ class Walk:
             yield from (b"installed", name.encode())
         elif is_a(value, LOCKS):  # what waits for what changes no result
             yield b"lock"
+        elif is_a(value, Executor) and not own_classes(kind):  # where something runs changes none either
+            yield from self._all(b"executor", kind, attribute(value, "_initializer"), attribute(value, "_initargs"))
         else:
             yield from self._object(value)
 

@@ -36,10 +36,10 @@ def program() -> tuple[dict[str, str], str]:
 
 def globals_now() -> dict[str, dict[str, str]]:
     """Digests of the globals of the program's own modules, by module and name."""
-    modules = own()
+    modules = {name: _globals_of(module) for name, module in own().items()}
     texts = set(mentioned())
-    for module in modules.values():
-        for value in list(attribute(module, "__dict__").values()):
+    for values in modules.values():
+        for value in values.values():
             function = value.function if is_a(value, Kernel) else value
             if is_a(function, types.FunctionType):
                 texts.update(code_names(function.__code__))
@@ -53,12 +53,20 @@ def globals_now() -> dict[str, dict[str, str]]:
     found = {
         name: {
             key: digest(value)
-            for key, value in sorted(attribute(module, "__dict__").items())
+            for key, value in sorted(values.items())
             if not key.startswith("__") and (key in texts or is_a(value, CODE))
         }
-        for name, module in sorted(modules.items())
+        for name, values in sorted(modules.items())
     }
     return {module: each for module, each in found.items() if each}
+
+
+def _globals_of(module: Any) -> dict[str, Any]:
+    """The globals of a module but those that IPython keeps among them for itself, such as the last outputs and what
+    holds the whole shell; they change from cell to cell."""
+    every: dict[str, Any] = dict(attribute(module, "__dict__"))
+    kept = attribute(attribute(every.get("get_ipython"), "__self__"), "user_ns_hidden", {})
+    return {name: value for name, value in every.items() if name not in kept or kept[name] is not value}
 
 
 def _digest(value: Any) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
 import sys
 import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from smmux.sweep.fingerprint import Walk, fingerprint
 from smmux.sweep.modules import contents, loaded
 from smmux.sweep.program_state import globals_now
 
+TREE = Path(__file__).parents[2]
 ASKED: list[str] = []
 """What objects of this file were asked for."""
 
@@ -132,3 +136,62 @@ def test_records_are_found_again_beside_objects_that_note_what_they_are_asked_fo
         for _ in range(2):
             sweep(run, [{"n": 1}, {"n": 2}], cache=cache)
         assert (cache.found, cache.made) == (2, 2)
+
+
+HOLDING = """
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from smmux.sweep import Cache, sweep
+from smmux.sweep.workers import Workers
+def run(n):
+    return {"v": n}
+def main():
+    found = []
+    with cache, threads, processes, workers:
+        for executor in (None, threads, processes, workers):
+            sweep(run, [{"n": 1}, {"n": 2}], cache=cache, executor=executor)
+            found.append(cache.found)
+    print(found)
+if __name__ == "__main__":
+    cache, threads, processes, workers = Cache("c.sqlite"), ThreadPoolExecutor(2), ProcessPoolExecutor(1), Workers(1)
+    main()
+"""
+
+
+def test_end_to_end_a_program_that_holds_its_cache_and_executors_finds_its_records(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(HOLDING)
+    env = {**os.environ, "PYTHONPATH": str(TREE), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "main.py"]
+    done = [subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True) for _ in range(2)]
+    assert [each.stdout.strip() for each in done] == ["[0, 2, 4, 6]", "[2, 4, 6, 8]"], done[0].stderr
+
+
+def test_what_an_executor_prepares_its_workers_with_counts() -> None:
+    first, same, other = (ThreadPoolExecutor(1, initializer=noting, initargs=(n, 1)) for n in "aab")
+    assert fingerprint(first) == fingerprint(same) != fingerprint(other)
+
+
+CELLS = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+run = "print([r['v'] for r in sweep(run, [{'n': 1}], cache=cache)], cache.found)"
+shell.run_cell("from smmux.sweep import Cache, sweep; import h; cache = Cache('c.sqlite')")
+shell.run_cell("def run(n): return {'v': h.f(n)}")
+for cell in ("0", run, "11", run, "12", "(exit := 5)", run, run, "(exit := 6)", run):
+    shell.run_cell(cell)
+"""
+
+
+def test_end_to_end_a_notebook_finds_its_records_in_later_cells(tmp_path: Path) -> None:
+    """The names of what the shell keeps are common ones; what a cell puts in their place counts."""
+    (tmp_path / "h.py").write_text("import sys\ndef f(n):\n    for _ in []: sys.exit()\n    return n\n")
+    env = {**os.environ, "PYTHONPATH": str(TREE), "IPYTHONDIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", CELLS]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert [line for line in done.stdout.splitlines() if line.startswith("[")] == [
+        "[1] 0",
+        "[1] 1",
+        "[1] 1",
+        "[1] 2",
+        "[1] 2",
+    ]
