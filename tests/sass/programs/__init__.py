@@ -68,4 +68,4 @@ def program(
     return enter
 
 
-from tests.sass.programs import algebra, blocks, codes, elementwise, groups  # noqa: E402, F401
+from tests.sass.programs import algebra, blocks, codes, elementwise, groups, language, warps  # noqa: E402, F401

@@ -194,6 +194,15 @@ def _nothing(rows: Rows, i: Instruction) -> None:
     rows.add(i, _core.OPS["nop"][0])
 
 
+def _sleep(rows: Rows, i: Instruction) -> None:
+    """NANOSLEEP: a hint, which takes no time here. Lanes that sleep without the rest of their warp let others go on:
+    compilers rely on it in loops that wait for a lane of the same warp, where they put no YIELD."""
+    if "WARP" in i.modifiers:
+        _nothing(rows, i)
+    else:
+        rows.operation(i, "YIELD")
+
+
 def _special(rows: Rows, i: Instruction) -> None:
     name = i.operands[1].text
     d = rows.register(i.operands[0])
@@ -222,7 +231,8 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "BAR": _block_barrier,
     "B2R": _reduced,
     "NOP": _nothing,
-    **dict.fromkeys(("ERRBAR", "CGAERRBAR", "CCTL", "FENCE", "NANOSLEEP", "PMTRIG"), _nothing),
+    **dict.fromkeys(("ERRBAR", "CGAERRBAR", "CCTL", "FENCE", "PMTRIG"), _nothing),
+    "NANOSLEEP": _sleep,
     "MEMBAR": _fence,
     "LDGDEPBAR": _plain("LDGDEPBAR"),
     "DEPBAR": _await_copies,
