@@ -157,7 +157,8 @@ enum error sass_decode(struct decoder *dec, const struct times *times) {
  * form 1 32 bits without a sign. ah: what is added, as long as an address of the space. */
 enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *u) {
     const bool global = u->op == OP_LD_GLOBAL || u->op == OP_ST_GLOBAL || u->op == OP_ATOM_GLOBAL;
-    const uint32_t way = ~(uint32_t)in->aux, form = way >> SASS_FORM & 7, done = way >> SASS_DONE;
+    const uint32_t way = ~(uint32_t)in->aux, form = way >> SASS_FORM & 7,
+                   done = way >> SASS_DONE & 0xfu;
     uint16_t row = ROW_NONE;
     if (way > SASS_WAYS || form > (global ? 1 : 4) || (!global && way & SASS_GENERIC))
         return reject(dec, "address of form %u", way);

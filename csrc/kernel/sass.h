@@ -6,17 +6,19 @@
 
 #define SASS_PREDS           16u /* P0 to P6 and true, UP0 to UP6 and true */
 #define CONVERGENCE_BARRIERS 16u
-#define BARRIER_ALLOC 14u /* of a block: smmux::alloc of smmux.cuh; the next one is smmux::release */
-#define SASS_GENERIC         1u    /* in ~aux of a global access: its address says which space */
-#define SASS_FORM            1u    /* shift in ~aux: how an address is made of its base register */
-#define SASS_DONE            4u    /* shift in ~aux: predicate that says where an atomic is done */
-#define SASS_WAYS            0xffu /* bits of ~aux that the compiler fills in, */
-#define SASS_ROW             8u    /* and shift of the row that the decoder puts behind them */
-#define SHARED_HIGH          1u    /* high word of generic addresses of shared memory, */
-#define LOCAL_HIGH           2u    /* and of local memory */
-#define ROUTINE_HIGH         4u    /* high word of addresses of routines outside of the code */
-#define LAST_ARGUMENT        21u   /* register of a call, the high word of where it returns */
-#define SASS_NOT             16u   /* with the number of a predicate that is read: negated */
+#define BARRIER_ALLOC                                                                              \
+    14u                  /* of a block: smmux::alloc of smmux.cuh; the next one is smmux::release */
+#define SASS_GENERIC  1u /* in ~aux of a global access: its address says which space */
+#define SASS_FORM     1u /* shift in ~aux: how an address is made of its base register */
+#define SASS_DONE     4u /* shift in ~aux: predicate that says where an atomic is done */
+#define SASS_STRONG   0x100u /* in ~aux of a global load: it reads what is behind the L1 */
+#define SASS_WAYS     0x1ffu /* bits of ~aux that the compiler fills in, */
+#define SASS_ROW      9u     /* and shift of the row that the decoder puts behind them */
+#define SHARED_HIGH   1u     /* high word of generic addresses of shared memory, */
+#define LOCAL_HIGH    2u     /* and of local memory */
+#define ROUTINE_HIGH  4u     /* high word of addresses of routines outside of the code */
+#define LAST_ARGUMENT 21u    /* register of a call, the high word of where it returns */
+#define SASS_NOT      16u    /* with the number of a predicate that is read: negated */
 
 /* How a branch decides, in `q`. */
 enum sass_branch { BRANCH_EACH, BRANCH_ANY, BRANCH_DIV, BRANCH_CONV, BRANCH_COUNT };

@@ -232,6 +232,7 @@ static const struct named_number sass_fields[] = {
     {"FORM", SASS_FORM},
     {"DONE", SASS_DONE},
     {"GENERIC", SASS_GENERIC},
+    {"STRONG", SASS_STRONG},
     {"SHARED_HIGH", SHARED_HIGH},
     {"LOCAL_HIGH", LOCAL_HIGH},
     {"ROUTINE_HIGH", ROUTINE_HIGH},

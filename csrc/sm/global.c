@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/hints.h"
+#include "kernel/sass.h"
 #include "sm/check.h"
 #include "sm/lsu.h"
 #include "sm/preload.h"
@@ -203,6 +204,11 @@ static ALWAYS_INLINE uint32_t send_all(struct memop *op, struct access *a,
     return n;
 }
 
+/* Does a load of compiled code see what other SMs have written? */
+static bool is_strong(const struct uop *u) {
+    return (u->flags & INSN_WIDE) && (~(uint32_t)u->aux & SASS_STRONG);
+}
+
 /* The cache that serves this instruction, 0 for none. Textures have one of their own; the L1 serves
  * global and local loads on Fermi, local ones on Kepler (coalesce_l1). */
 static uint32_t cache_of(const struct memop *op) {
@@ -210,7 +216,8 @@ static uint32_t cache_of(const struct memop *op) {
     if (op->copy) return 0;
     if (op->u->op == OP_TEX) return sm->caches[CACHE_TEXTURE].present ? CACHE_TEXTURE : 0;
     if (!sm->caches[CACHE_DATA].present) return 0;
-    return op->u->op == OP_LD_LOCAL || (op->u->op == OP_LD_GLOBAL && sm->m->cfg->coalesce_l1)
+    return op->u->op == OP_LD_LOCAL ||
+                   (op->u->op == OP_LD_GLOBAL && sm->m->cfg->coalesce_l1 && !is_strong(op->u))
                ? CACHE_DATA
                : 0;
 }

@@ -57,6 +57,14 @@ static uint32_t line_of(const struct sm_cache *c, uint32_t addr) {
 
 _Static_assert(QUEUE_END == CACHE_NONE, "lists of waiters end alike");
 
+void smcache_invalidate(struct sm *sm) {
+    struct sm_cache *c = &sm->caches[CACHE_DATA];
+    if (!c->present) return;
+    cache_clear(&c->cache);
+    for (uint32_t i = 0; i < c->misses.fresh; i++)
+        if (c->misses.miss[i].open) misses_close(&c->misses, i);
+}
+
 /* Lanes of accesses as they wait for sectors. */
 static struct waiters waiters_of(struct sm *sm) {
     return (struct waiters){.records = (uint8_t *)sm->waiters,

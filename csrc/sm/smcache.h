@@ -52,6 +52,9 @@ struct settled {
 
 enum error smcache_init(struct sm *sm);
 void smcache_free(struct sm *sm);
+/* Let the L1 forget its lines, so that later loads read what other SMs have written; who waits for
+ * a line that is on its way still gets it. */
+void smcache_invalidate(struct sm *sm);
 /* Check all that holds of the caches and their pending misses between two events. */
 #ifdef SMMUX_CHECK
 void smcache_check(const struct sm *sm);

@@ -9,6 +9,7 @@
 #include "sm/sass/routine.h"
 #include "sm/sass/sass.h"
 #include "sm/scoreboard.h"
+#include "sm/smcache.h"
 
 #define INSN_BYTES 16u /* what an address counts: an instruction has 128 bits */
 
@@ -231,6 +232,7 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
     case SASS_BSYNC: converge_wait(w, u->q); break;
     case SASS_BREAK: converge_break(w, u->q, active); break;
     case SASS_YIELD: converge_yield(w); break;
+    case SASS_IVALL: smcache_invalidate(sm), w->pc++; break;
     case SASS_WARPSYNC:
     case SASS_COLLECTIVE: synchronise(w, u, &lanes); break;
     case SASS_ENDCOLLECTIVE: converge_disperse(w, sm->m->program->code); break;

@@ -149,7 +149,7 @@ static bool serve_far(struct memop *op) {
     const uint32_t left = op->active & ~op->w->served, lane = bits_lowest(left);
     op->active = alike(high, left);
     as.op = (uint8_t)in_space(op->u->op, high[lane]);
-    as.aux = -1;
+    as.aux |= (int32_t)~SASS_STRONG; /* it names no array */
     if (as.op == OP_COUNT || (high[lane] && !generic))
         return lsu_fault(op, lane, ERROR_GLOBAL_BOUNDS,
                          (int64_t)((uint64_t)high[lane] << 32 | op->addr[lane]));

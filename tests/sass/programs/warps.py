@@ -88,7 +88,9 @@ def ticket_lock(rng: Random) -> Case:
 
 @program(2, 32)
 def lane_locks(rng: Random) -> Case:
-    return Case([np.zeros(1, np.int32), np.zeros(1, np.int32)], {1: reduce(lambda v, _: v * 3 % 1000003 + 1, range(64), 0)})
+    return Case(
+        [np.zeros(1, np.int32), np.zeros(1, np.int32)], {1: reduce(lambda v, _: v * 3 % 1000003 + 1, range(64), 0)}
+    )
 
 
 @program(1, 64)

@@ -194,6 +194,14 @@ def _nothing(rows: Rows, i: Instruction) -> None:
     rows.add(i, _core.OPS["nop"][0])
 
 
+def _cache_control(rows: Rows, i: Instruction) -> None:
+    """CCTL: what an acquiring fence does to the L1; all else is a hint."""
+    if "IVALL" in i.modifiers:
+        rows.operation(i, "IVALL")
+    else:
+        _nothing(rows, i)
+
+
 def _sleep(rows: Rows, i: Instruction) -> None:
     """NANOSLEEP: a hint, which takes no time here. Lanes that sleep without the rest of their warp let others go on:
     compilers rely on it in loops that wait for a lane of the same warp, where they put no YIELD."""
@@ -231,8 +239,9 @@ CONTROL: Mapping[str, Callable[[Rows, Instruction], None]] = {
     "BAR": _block_barrier,
     "B2R": _reduced,
     "NOP": _nothing,
-    **dict.fromkeys(("ERRBAR", "CGAERRBAR", "CCTL", "FENCE", "PMTRIG"), _nothing),
+    **dict.fromkeys(("ERRBAR", "CGAERRBAR", "FENCE", "PMTRIG"), _nothing),
     "NANOSLEEP": _sleep,
+    "CCTL": _cache_control,
     "MEMBAR": _fence,
     "LDGDEPBAR": _plain("LDGDEPBAR"),
     "DEPBAR": _await_copies,

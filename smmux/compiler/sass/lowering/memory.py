@@ -14,12 +14,16 @@ __all__ = ["ACCESSES", "GENERIC", "HINTS", "address_fields", "address_of", "lowe
 WIDE: int = _core.FLAGS["WIDE"]
 GENERIC: int = _core.SASS_FIELDS["GENERIC"]
 """Of an access whose address says in which space it lies."""
+STRONG: int = _core.SASS_FIELDS["STRONG"]
+"""Of a load that sees what other SMs have written, as volatile ones and those that acquire."""
+BEYOND = frozenset(("GPU", "SYS"))
+"""How far a strong load sees, where that is beyond the L1."""
 FORM: int = _core.SASS_FIELDS["FORM"]
 DONE: int = _core.SASS_FIELDS["DONE"]
 WIDTHS = {"U8": (1, 0), "S8": (1, SIGNED), "U16": (2, 0), "S16": (2, SIGNED), "64": (8, 0), "128": (16, 0)}
 """Bytes of a lane and flags, by the modifier that says so; without one a word."""
 HINTS = frozenset("E U EF EL LU NA CONSTANT STRONG SM GPU SYS CTA WEAK LTC64B LTC128B LTC256B".split())
-"""Modifiers that tell caches what to keep, or how strong an access is: accesses act in one order here."""
+"""Modifiers that tell caches what to keep, or how strong an access is: all but loads act in one order here."""
 COPY, COPY_NEGATED, COPY_ZFILL = 1, 2, 4
 """enum copy_kind of csrc/sm/sass/copy.h."""
 SCALES = {"X4": 2, "X8": 3, "X16": 4}
@@ -28,7 +32,8 @@ SCALES = {"X4": 2, "X8": 3, "X16": 4}
 def _loads(rows: Rows, i: Instruction, op: str, space: int) -> None:
     width, flags = _width(i)
     registers = _destination(rows, i.operands[0], width)
-    fields = address_fields(rows, address_of(i), wide=op.endswith("global"), generic=space)
+    strong = STRONG if op == "ld.global" and "STRONG" in i.modifiers and BEYOND & set(i.modifiers) else 0
+    fields = address_fields(rows, address_of(i), wide=op.endswith("global"), generic=space | strong)
     fields["flags"] |= flags
     rows.add(i, _core.OPS[op][0], width=width, **fields, **registers)
 
@@ -75,7 +80,7 @@ def address_of(i: Instruction) -> Operand:
 
 
 def address_fields(rows: Rows, address: Operand, wide: bool, generic: int = 0, done: int = PT) -> dict[str, int]:
-    """The fields of an address. wide: it has 64 bits, as of global memory. generic: GENERIC or 0. done:
+    """The fields of an address. wide: it has 64 bits, as of global memory. generic: GENERIC or 0, and STRONG. done:
     predicate that says where an atomic is done."""
     base = address.base is not None and address.base != RZ
     if address.select not in (("", "64", "U32") if wide else ("", *SCALES)):
@@ -151,10 +156,15 @@ def _space(rows: Rows, i: Instruction, op: str, space: int) -> None:
     address = address_of(i)
     known = _core.SASS["QSPC"][4]
     unknown = [word for word in i.modifiers if word not in known]
-    if unknown or address.base in (None, RZ) or i.operands[1].number != RZ:
+    base = None if address.base == RZ else address.base
+    if base is None and address.uniform not in (None, rows.layout.zero_uniform):
+        base = rows.layout.registers + int(address.uniform or 0)
+    elif address.uniform is not None:
+        base = None
+    if unknown or base is None or i.operands[1].number != RZ:
         raise Refused("it is not simulated in this form")
     bits = sum(known[word] for word in i.modifiers)
-    rows.operation(i, "QSPC", {"PD0": rows.predicate(i.operands[0])}, a=int(address.base or 0), imm=bits)
+    rows.operation(i, "QSPC", {"PD0": rows.predicate(i.operands[0])}, a=base, imm=bits)
 
 
 Access = Callable[[Rows, Instruction, str, int], None]
