@@ -68,4 +68,14 @@ def program(
     return enter
 
 
-from tests.sass.programs import algebra, blocks, codes, elementwise, groups, language, warps  # noqa: E402, F401
+from tests.sass.programs import (  # noqa: E402
+    algebra,  # noqa: F401
+    applications,  # noqa: F401
+    blocks,  # noqa: F401
+    codes,  # noqa: F401
+    elementwise,  # noqa: F401
+    groups,  # noqa: F401
+    language,  # noqa: F401
+    refused,  # noqa: F401
+    warps,  # noqa: F401
+)

@@ -1,0 +1,28 @@
+"""Programs that are not simulated, and what the refusal names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.sass.programs import Case, program
+from tests.sass.programs.elementwise import Random
+
+
+@program(1, 32, refused="TEX")
+def texture_reads(rng: Random) -> Case:
+    return Case([0, np.zeros(32, np.float32)], {})
+
+
+@program(1, 32, refused="SUST")
+def surface_writes(rng: Random) -> Case:
+    return Case([0], {})
+
+
+@program(1, 32, least=90, refused="UBLKCP")
+def bulk_copies(rng: Random) -> Case:
+    return Case([np.zeros(32, np.float32), np.zeros(32, np.float32)], {})
+
+
+@program(2, 32, least=90, refused="UCGABAR")
+def clusters(rng: Random) -> Case:
+    return Case([np.zeros(64, np.int32)], {})
