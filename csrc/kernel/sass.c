@@ -147,8 +147,9 @@ enum error sass_decode(struct decoder *dec, const struct times *times) {
                       .aux = in->aux};
     p->sass = true;
     if (p->meta.npreds < SASS_PREDS) return reject(dec, "%u predicates", p->meta.npreds);
+    if (in->guard == GUARD_NOT || (in->guard & ~GUARD_NOT) > SASS_PREDS)
+        return reject(dec, "guard %u", in->guard);
     if (in->guard && (e = await(dec, (in->guard & ~(uint32_t)GUARD_NOT) - 1))) return e;
-    if ((in->guard & ~GUARD_NOT) > SASS_PREDS) return reject(dec, "guard %u", in->guard);
     if ((e = operands(dec, in, info->operands, u)) || (e = predicates(dec, u))) return e;
     return decides ? control(dec, in) : OK;
 }

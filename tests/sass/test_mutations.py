@@ -17,6 +17,7 @@ import pytest
 
 import smmux
 from smmux import gpus
+from smmux.compiler.program import GUARD_NOT
 from smmux.compiler.sass.instruction import Instruction
 from smmux.compiler.sass.listing import parse_instruction
 from smmux.compiler.sass.lowering.kernel import _lower
@@ -102,7 +103,7 @@ def damaged_text(one: Instruction, choice: Sequence[str], chance: random.Random)
 def damaged_listing(program: Program, arch: int, chance: random.Random) -> str:
     kernel = built(program.file, arch, "optimised")[program.name]
     whole = plain(program, arch)
-    layout = Layout(whole.nregs, whole.uniform_regs, {k: 0 for k in range(5)}, 63)
+    layout = Layout(whole.nregs, whole.uniform_regs, dict.fromkeys(range(5), 0), 63)
     at = chance.randrange(len(whole.code))
     rows = Rows(layout)
     try:
@@ -142,6 +143,13 @@ def campaign(count: int, seed: int) -> dict[str, int]:
                     found[became] = found.get(became, 0) + 1
                     done += 1
     return found
+
+
+def test_a_guard_of_no_predicate_is_rejected() -> None:
+    program = PROGRAMS["sha256"]
+    code = plain(program, 90).code.copy()
+    code["guard"] = GUARD_NOT
+    assert attempt(program, code, 90) == "LaunchError"
 
 
 @pytest.mark.slow
