@@ -24,7 +24,9 @@ def breadth_first(rng: Random) -> Case:
     steps = csgraph.dijkstra(made, indices=0, unweighted=True)
     level = np.where(steps <= 1, steps, -1)
     expected = np.where(steps <= 2, steps, -1)
-    return Case([starts, edges, level.astype(np.int32), 1, np.zeros(1, np.int32), 60], {2: expected, 4: (steps == 2).any()})
+    return Case(
+        [starts, edges, level.astype(np.int32), 1, np.zeros(1, np.int32), 60], {2: expected, 4: (steps == 2).any()}
+    )
 
 
 @program(1, 64)
@@ -68,7 +70,12 @@ def nearest(rng: Random) -> Case:
 def hotspot(rng: Random) -> Case:
     power, t = rng.uniform(0, 1, (20, 20)).astype("f4"), rng.uniform(70, 90, (20, 20)).astype("f4")
     p = np.pad(t, 1, mode="edge")
-    out = power + (p[:-2, 1:-1] + p[2:, 1:-1] - 2 * t) * 0.1 + (p[1:-1, :-2] + p[1:-1, 2:] - 2 * t) * 0.2 + (80 - t) * 0.05
+    out = (
+        power
+        + (p[:-2, 1:-1] + p[2:, 1:-1] - 2 * t) * 0.1
+        + (p[1:-1, :-2] + p[1:-1, 2:] - 2 * t) * 0.2
+        + (80 - t) * 0.05
+    )
     return Case([power, t, np.zeros_like(t), 20, 0.5], {2: t + 0.5 * out}, 1e-6)
 
 
@@ -78,8 +85,8 @@ def diffusion(rng: Random) -> Case:
     j = image.astype(float)
     p = np.pad(j, 1, mode="edge")
     d = np.stack([p[:-2, 1:-1], p[2:, 1:-1], p[1:-1, :-2], p[1:-1, 2:]]) - j
-    g2, l = (d**2).sum(0) / j**2, d.sum(0) / j
-    q = (g2 / 2 - l**2 / 16) / (1 + l / 4) ** 2
+    g2, laplace = (d**2).sum(0) / j**2, d.sum(0) / j
+    q = (g2 / 2 - laplace**2 / 16) / (1 + laplace / 4) ** 2
     out = np.clip(1 / (1 + (q - 0.05) / (0.05 * 1.05)), 0, 1)
     return Case([image, np.zeros_like(image), 20, 0.05], {1: out}, 2e-5, 2e-6, 1e-4)
 

@@ -22,7 +22,14 @@ def recursive_sort(rng: Random) -> Case:
     return Case([values.copy(), 20], {0: np.sort(values, 1)})
 
 
-MATRIX = np.dtype({"names": ["m", "tag", "shift"], "formats": [("f8", (3, 3)), "i2", ("f4", 3)], "offsets": [0, 72, 76], "itemsize": 88})  # fmt: skip
+MATRIX = np.dtype(
+    {
+        "names": ["m", "tag", "shift"],
+        "formats": [("f8", (3, 3)), "i2", ("f4", 3)],
+        "offsets": [0, 72, 76],
+        "itemsize": 88,
+    }
+)
 
 
 @program(1, 64)
