@@ -41,7 +41,7 @@ def record(path: Path, benchmark: str, size: str | dict[str, int], gpu: str, **o
 def _serialised(launch: dict[str, Any]) -> bytes:
     code, uniforms, const = (bytes(launch[name]) for name in ("code", "uniforms", "const"))
     meta, options, buffers = launch["meta"], launch["options"], launch["buffers"]
-    fields = ("nregs", "npreds", "shared_bytes", "dynamic_bytes", "local_bytes", "static_reserved", "uniform_regs")
+    fields = ("nregs", "npreds", "uniform_regs", "shared_bytes", "dynamic_bytes", "local_bytes", "static_reserved")
     parts = [
         words(len(launch["code"]), len(launch["uniforms"]), len(launch["params"]), len(buffers), len(const)),
         words(options["management"], options["extra_blocks"], *(meta[name] for name in fields)),
