@@ -17,8 +17,9 @@
 
 void lsu_data_rows(const struct memop *op, const uint32_t *rows[4]) {
     const struct lanes lanes = memop_lanes(op);
-    for (uint32_t i = 0; i < memop_words(op->u->width); i++)
-        rows[i] = operand_row(&lanes, op->u->data[i]);
+    uint32_t i = 0; /* there is one at least */
+    do rows[i] = operand_row(&lanes, op->u->data[i]);
+    while (++i < memop_words(op->u->width));
 }
 
 /* ---- addresses --------------------------------------------------------------------------- */

@@ -67,7 +67,7 @@ void copy_begin(struct memop *op, struct access *a) {
     c->pending[copy->group]++;
     a->sink = SINK_SHARED;
     a->rows = a->data[0]; /* loaded words wait here until all have come */
-    for (uint16_t i = 0; i < memop_words(a->width); i++) a->dst[i] = i;
+    for (uint32_t i = 0; i < memop_words(a->width); i++) a->dst[i] = (uint16_t)i;
 }
 
 /* Groups are complete in their order. */
