@@ -91,7 +91,7 @@ static inline void multiply(const struct uop *u, const struct lanes *w, uint32_t
         const uint64_t third = (((uint64_t)rc[lane + 32] << 32 | rc[lane]) ^ flip) + c.plus;
         const uint64_t part = product + third, sum = part + (carry >> lane & 1);
         over[lane] = (part < product) | (sum < part);
-        if (low) low[lane] = SASS_KEEP(low[lane], (uint32_t)sum);
+        low[lane] = SASS_KEEP(low[lane], (uint32_t)sum);
         high[lane] = SASS_KEEP(high[lane], (uint32_t)(sum >> 32));
     }
     if (u->needs & NEED_PREDS) sass_write(u, w, SHIFT_PD0, sass_lanes(over), mask);
@@ -102,7 +102,10 @@ SASS_FN(IMAD_WIDE) {
     multiply(u, w, mask, d, d + 32);
 }
 
-SASS_FN(IMAD_HI) { multiply(u, w, mask, NULL, destination_row(w, u->d)); }
+SASS_FN(IMAD_HI) {
+    uint32_t unwanted[32] = {0};
+    multiply(u, w, mask, unwanted, destination_row(w, u->d));
+}
 
 /* a << q, or the word above it, and b. As in IADD3, of what is negated ~x and 1 are added, of the
  * shifted a as of b. */
