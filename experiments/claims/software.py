@@ -31,14 +31,14 @@ def _complete(records: Sequence[Record]) -> bool:
 
 
 def best_means(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """The means of the best approach, card by card."""
+    """The means of the best approach, card by card; beside them those with the registers that K+3 blocks leave."""
     ours = [means(records, gpu)[BEST] for gpu in MEASURED]
     as_paper, note = close(ours, claim.numbers)
-    beside = [means(records, cards.budgeted(gpu).name).get(BEST) for gpu in MEASURED]
-    if all(beside):
-        note += f"; with the registers that K+3 blocks leave {', '.join(f'{mean:.3f}' for mean in beside)}"
+    budgeted = [mean for gpu in MEASURED if (mean := means(records, cards.budgeted(gpu).name).get(BEST))]
+    rows = {"figure": ours, "K+3 registers": budgeted} if budgeted else {"figure": ours}
     reproduced = as_paper if _complete(records) else None
-    return claim.verdict([round(v, 3) for v in ours], reproduced, note + " (DEVIATIONS D4, D14, D15, D20)")
+    shown = {name: [round(mean, 4) for mean in row] for name, row in rows.items()}
+    return claim.verdict(shown, reproduced, f"the figure {note} (DEVIATIONS D4, D14, D15, D20)")
 
 
 def maxima(claim: Claim, records: Sequence[Record]) -> Verdict:

@@ -20,27 +20,29 @@ TABLE_1 = ("P5", "P6", "P7", "P8")
 class Line:
     """A line of the table. numbers: claims, each with the places of its numbers. form: how a number is written.
 
-    said: what the paper says where it gives no numbers.
+    said: what the paper says where it gives no numbers. row: whose numbers, where machines stand beside the figure.
     """
 
     text: str
     numbers: Sequence[tuple[str, Sequence[int]]]
     form: str = "{:.2f}"
     said: str = ""
+    row: str = "figure"
 
     def cells(self, rows: Mapping[str, Row]) -> tuple[str, str, str]:
         """Its text, the paper's numbers and ours."""
         theirs, ours = [], []
         for claim, places in self.numbers:
-            row = rows[claim]
-            theirs += [] if self.said else [self.form.format(row.claim.numbers[place]) for place in places]
-            ours += [self.form.format(_numbers(row)[place]) for place in places]
+            values = _numbers(rows[claim], self.row)
+            theirs += [] if self.said else [self.form.format(rows[claim].claim.numbers[place]) for place in places]
+            ours += [self.form.format(values[place]) for place in places]
         return self.text, self.said or ", ".join(theirs), ", ".join(ours)
 
 
 LINES = (
     Line("Figure 1: share of a block's life in which shared memory is in use", [("P4", (0,))], "{:.1%}"),
     Line("Figure 11: best software approach, GTX285, GTX480 with 16 and 48 kB", [("P1", (0, 1, 2))]),
+    Line("The same, kernels with the registers that K+3 blocks leave", [("P1", (0, 1, 2))], row="K+3 registers"),
     Line("Figure 11: VTB, VTB_pipe on GTX480 with 16 kB", [("P30", (0, 1))]),
     Line("Figure 12: MV, VTB_pipe over baseline with 48 kB", [("P35", (1,))]),
     Line("Figure 13: FFT with 48 kB, baseline and VTB_pipe, GFLOPS", [("P38", (0,)), ("P39", (1,))], "{:.0f}"),
@@ -63,9 +65,10 @@ def _exact(rows: Mapping[str, Row]) -> str:
     return f"{sum(exact)} of {len(exact)}"
 
 
-def _numbers(row: Row) -> Sequence[Any]:
-    """The numbers of a verdict: of the figure itself where machines stand beside it."""
+def _numbers(row: Row, name: str = "figure") -> Sequence[Any]:
+    """The numbers of a verdict: those of one row where machines stand beside the figure."""
     if row.ours is None:
         raise ValueError(f"there is no verdict on {row.claim.id}: python -m experiments.{row.claim.script} makes it")
-    numbers = row.ours["figure"] if isinstance(row.ours, dict) else row.ours
+    rows = row.ours if isinstance(row.ours, dict) else {"figure": row.ours}
+    numbers = rows[name]
     return numbers if isinstance(numbers, list) else [numbers]

@@ -22,6 +22,9 @@ __all__ = ["by_key", "problem_of", "program", "register_budget", "simulate", "si
 
 T = TypeVar("T")
 
+ROOM = {"min_blocks": 1}
+"""What a kernel is compiled for unless its registers are budgeted: a block has room, as with `__launch_bounds__`."""
+
 
 def size(quick: bool) -> str:
     """The name of the problem size of a run."""
@@ -65,8 +68,8 @@ def simulate(
 
     n: blocks that "vtb" combines. size: a name of `Benchmark.sizes`, or what such a name stands for.
     budgeted: whether a thread has at most the registers of `register_budget`, as where the paper simulates, or what its
-    kernel needs up to the machine's limit, as nvcc gives them. registers_of: the machine for which they are budgeted,
-    by default the one that runs.
+    kernel needs up to the machine's limit, as nvcc gives them with `__launch_bounds__`: so many that a block has room.
+    registers_of: the machine for which they are budgeted, by default the one that runs.
     Raises `smmux.benchmarks.WrongOutputError` when the outputs differ from the reference.
     """
     machine = gpus.get(gpu)
@@ -74,9 +77,9 @@ def simulate(
     problem = problem_of(row, size, build)
     arguments = problem.arguments()
     kernel, grid, block = row.launch(problem, variant, build, n)
-    budget = register_budget(row, gpus.get(registers_of or machine), build) if budgeted else None
     how = {"management": management, "extra_blocks": extra_blocks}
-    options: Any = {"gpu": machine, "schedule": schedule, "max_registers": budget, **how}
+    limit = {"max_registers": register_budget(row, gpus.get(registers_of or machine), build)} if budgeted else ROOM
+    options: Any = {"gpu": machine, "schedule": schedule, **limit, **how}
 
     def run() -> Record:
         result = kernel.simulate(grid, block, arguments, host_threads=host_threads, **options)

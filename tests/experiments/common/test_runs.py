@@ -28,6 +28,15 @@ def test_a_kernel_has_the_registers_it_needs_unless_they_are_budgeted() -> None:
     assert budgeted["local_bytes"] > 0 == free["local_bytes"]
 
 
+def test_a_block_has_room_for_the_registers_that_it_gets() -> None:
+    """CV needs 62 for three blocks in one, 384 threads: more than the 16384 of a GTX285 give each of them."""
+    found = runs.simulate(
+        benchmark="CV", variant="vtb", build="staged", schedule=ON_CARDS.head, n=3, gpu="GTX285", size="tiny"
+    )
+    assert found["registers"] <= 16384 // 384
+    assert found["residency"] == 1
+
+
 def test_register_budget_lets_the_blocks_reside() -> None:
     """16384 registers / (threads x blocks), rounded down to 4 by GPGPU-Sim's rule; at most 124."""
     budgets = {
