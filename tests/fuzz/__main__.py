@@ -1,7 +1,7 @@
 """Random programs, machines and launches: each is rejected or runs safely.
 
     python -m tests.fuzz --count 1000000 --jobs 16      so many cases, numbered from --first
-    python -m tests.fuzz --seconds 60                   as many as fit into so much time
+    python -m tests.fuzz --seconds 60 --least 200       as many as fit into so much time, but so many however long
     python -m tests.fuzz --seed 7 --case 1234           one case, in this process, in words
 
 A case follows from --seed and its number. A case that kills the process, hangs or breaks a rule is printed with its
@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--seconds", type=float, default=0, help="stop after so long, preparations included; overrides --count"
     )
+    parser.add_argument("--least", type=int, default=0, help="cases that run even if --seconds are over")
     parser.add_argument("--case", type=int, help="run one case and say what it is")
     parser.add_argument("--plant", type=int, help="this case kills its process: a test of the hunt itself")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -86,6 +87,7 @@ class _Worker:
                 *(sys.executable, "-m", "tests.fuzz", "--child", str(self.folder), "--first", str(first)),
                 *("--count", str(options.first + options.count - first), "--step", str(options.jobs)),
                 *("--seed", str(options.seed), "--jobs", str(self.index), "--seconds", str(options.seconds and left)),
+                *("--least", str(max(options.first + options.least - first, 0))),
                 *("--plant", str(-1 if options.plant is None else options.plant)),
             ],
             stdout=subprocess.DEVNULL,
@@ -187,7 +189,7 @@ def _child(options: argparse.Namespace) -> int:
                 if number == options.plant:
                     os.abort()
                 tally[run_case(options.seed, number, corpus)] += 1
-                if time.monotonic() > end:
+                if time.monotonic() > end and number + options.step >= options.first + options.least:
                     break
         finally:
             (folder / f"tally{options.jobs}").write_text(json.dumps(tally))

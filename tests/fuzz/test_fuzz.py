@@ -45,3 +45,11 @@ def test_a_case_that_kills_its_process_is_named():
     assert "python -m tests.fuzz --seed 0 --case 17" in found.stdout
     assert "60 cases" in found.stdout
     assert "trouble: [17]" in found.stdout
+
+
+@pytest.mark.slow
+def test_so_many_cases_run_even_if_time_is_over():
+    command = [sys.executable, "-m", "tests.fuzz", "--seconds", "0.001", "--least", "40", "--jobs", "2"]
+    found = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert found.returncode == 0, found.stdout
+    assert "40 cases" in found.stdout
