@@ -18,6 +18,14 @@ KERNELS = Path(__file__).parent / "kernels"
 
 
 @pytest.fixture(scope="session", autouse=True)
+def nothing_preloaded() -> Iterator[None]:
+    """A sanitizer that is preloaded into Python would end the vendor's tools."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("LD_PRELOAD", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     before = os.environ.get("SMMUX_CACHE")
     os.environ["SMMUX_CACHE"] = str(tmp_path_factory.mktemp("code"))
