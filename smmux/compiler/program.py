@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core
+from smmux.compiler import pages
 from smmux.compiler.ir import Loc, Space, Storage, Text, Trap
 from smmux.compiler.launch_facts import Facts
-from smmux.compiler.sass import pages
 
 if TYPE_CHECKING:
-    from smmux.compiler.sass.instruction import Instruction
+    from smmux.compiler.instruction import Instruction
 
 __all__ = [
     "BAR_OPTIONS",

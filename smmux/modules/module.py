@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from smmux import gpus
 from smmux.base.files_read import note_file
 from smmux.base.tracebacks import brief
+from smmux.compiler.instruction import Instruction
+from smmux.compiler.pages import listing
 from smmux.compiler.sass import tools
 from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, read_cubin
 from smmux.compiler.sass.elf import MACHINE
-from smmux.compiler.sass.instruction import Instruction
 from smmux.compiler.sass.listing import read_kernel
 from smmux.compiler.sass.mangled_names import demangle, plain_name
-from smmux.compiler.sass.pages import listing
 from smmux.errors import ConfigError, did_you_mean, integer
 from smmux.gpus import Gpu
 from smmux.results.result import Result

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux.base.dimensions import Dim3, dim3
+from smmux.compiler.instruction import Instruction
 from smmux.compiler.launch_facts import Facts
 from smmux.compiler.program import Placed, Program
 from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, Variable
-from smmux.compiler.sass.instruction import Instruction
 from smmux.compiler.sass.lowering.kernel import Lowered, lower_kernel
 from smmux.compiler.sass.lowering.link import GLOBALS_ADDRESS, constants_offset
 from smmux.compiler.sass.mangled_names import plain_name

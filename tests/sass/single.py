@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import gpus
+from smmux.compiler.instruction import Control, Instruction
 from smmux.compiler.program import INSN, UNIFORM, Program
-from smmux.compiler.sass.instruction import Control, Instruction
 from smmux.compiler.sass.listing import parse_instruction
 from smmux.compiler.sass.lowering.kernel import _lower
 from smmux.compiler.sass.lowering.rows import Layout, Rows

@@ -17,8 +17,8 @@ import pytest
 
 import smmux
 from smmux import gpus
+from smmux.compiler.instruction import Instruction
 from smmux.compiler.program import GUARD_NOT
-from smmux.compiler.sass.instruction import Instruction
 from smmux.compiler.sass.listing import parse_instruction
 from smmux.compiler.sass.lowering.kernel import _lower
 from smmux.compiler.sass.lowering.rows import Layout, Refused, Rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smmux.compiler.sass.instruction import Guard, Instruction, Operand
+from smmux.compiler.instruction import Guard, Instruction, Operand
 from smmux.compiler.sass.listing import control_of, parse_instruction
 from smmux.compiler.sass.operands import parse_operand, split_operands
 from tests.sass.written import instruction_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smmux.compiler.sass.instruction import Instruction, Operand
+from smmux.compiler.instruction import Instruction, Operand
 
 
 def instruction_text(one: Instruction) -> str:

@@ -10,8 +10,8 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from smmux.compiler.instruction import Place
 from smmux.compiler.sass.elf import Elf, Symbol, damaged
-from smmux.compiler.sass.instruction import Place
 
 __all__ = ["Row", "read_lines"]
 

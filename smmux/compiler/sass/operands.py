@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from smmux.compiler.sass.instruction import Kind, Operand
+from smmux.compiler.instruction import Kind, Operand
 
 __all__ = ["parse_operand", "split_operands"]
 

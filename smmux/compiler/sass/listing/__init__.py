@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from smmux.compiler.instruction import PT, RZ, Control, Guard, Instruction, Kind, Operand, Place
 from smmux.compiler.sass.cubin import Cubin, KernelImage
 from smmux.compiler.sass.elf import Elf
-from smmux.compiler.sass.instruction import PT, RZ, Control, Guard, Instruction, Kind, Operand, Place
 from smmux.compiler.sass.lines import Row, read_lines
 from smmux.compiler.sass.operands import parse_operand, split_operands
 from smmux.compiler.sass.tools import disassemble

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from smmux import _core
+from smmux.compiler.instruction import PT, Instruction, Operand
 from smmux.compiler.program import OPERAND_NONE
-from smmux.compiler.sass.instruction import PT, Instruction, Operand
 from smmux.compiler.sass.lowering.memory import GENERIC, HINTS, address_fields, address_of
 from smmux.compiler.sass.lowering.rows import Refused, Rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from smmux import _core
+from smmux.compiler.instruction import PT, RZ, Instruction
 from smmux.compiler.program import OPERAND_NONE, OPERAND_SPECIAL
-from smmux.compiler.sass.instruction import PT, RZ, Instruction
 from smmux.compiler.sass.lowering.rows import Refused, Rows, bits_of
 
 __all__ = ["CONTROL", "lower_control"]

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from smmux import _core
-from smmux.compiler.sass.instruction import Instruction, Operand
+from smmux.compiler.instruction import Instruction, Operand
 from smmux.compiler.sass.lowering.rows import Refused, Rows, bits_of
 
 __all__ = ["FORMS", "Form", "find_form", "lower_form"]

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smmux import _core
+from smmux.compiler.instruction import RZ, Instruction
 from smmux.compiler.program import INSN, UNIFORM
 from smmux.compiler.sass.cubin import Cubin, KernelImage
-from smmux.compiler.sass.instruction import RZ, Instruction
 from smmux.compiler.sass.lowering.atomics import ATOMICS, lower_atomic
 from smmux.compiler.sass.lowering.control import CONTROL, lower_control
 from smmux.compiler.sass.lowering.forms import find_form, lower_form

@@ -12,9 +12,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from smmux.compiler.instruction import Instruction, Operand
 from smmux.compiler.sass.cubin import FUNCTION, Cubin, Relocation
 from smmux.compiler.sass.elf import Elf
-from smmux.compiler.sass.instruction import Instruction, Operand
 from smmux.compiler.sass.listing import read_kernel
 from smmux.errors import CompileError
 from smmux.language.placement import FIRST_ADDRESS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from smmux import _core
+from smmux.compiler.instruction import PT, RZ, Instruction, Operand
 from smmux.compiler.program import DATA_FIELDS, OPERAND_NONE, OPERAND_UNIFORM, SIGNED
-from smmux.compiler.sass.instruction import PT, RZ, Instruction, Operand
 from smmux.compiler.sass.lowering.rows import SPARE, Refused, Rows
 
 __all__ = ["ACCESSES", "GENERIC", "HINTS", "address_fields", "address_of", "lower_access"]

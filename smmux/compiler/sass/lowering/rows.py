@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smmux import _core
+from smmux.compiler.instruction import PT, RZ, Instruction, Operand
 from smmux.compiler.program import INSN, OPERAND_NONE, OPERAND_UNIFORM
-from smmux.compiler.sass.instruction import PT, RZ, Instruction, Operand
 
 __all__ = ["ABSENT", "SPARE", "Layout", "Refused", "Rows", "bits_of"]
 

@@ -7,7 +7,7 @@ import linecache
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
-from smmux.compiler.sass.instruction import Control, Instruction, Place
+from smmux.compiler.instruction import Control, Instruction, Place
 
 __all__ = ["control_text", "listing"]
 
