@@ -169,7 +169,8 @@ def test_views_of_four_and_eight_bytes_alias() -> None:
     assert set(out.tolist()) == {3.0}
 
 
-WIDE_ATOMS = [name for name in _core.ATOMS if name.endswith("64")]
+WIDE_ATOMS = [name for name in _core.ATOMS if name.endswith("64") and name != "CAST64"]
+"""Without the one that only compiled code has, which gives no old value (tests/sass)."""
 
 
 @pytest.mark.parametrize("shared", [False, True])

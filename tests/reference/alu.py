@@ -174,6 +174,23 @@ SETP: dict[str, Callable[[Words, Words], NDArray[np.bool_]]] = {
 }
 
 
+def flushed(bits: Words) -> Words:
+    """Subnormals as zeros of their sign."""
+    return np.where(bits & np.uint32(0x7F800000), bits, bits & np.uint32(0x80000000))
+
+
+def bfloat_sum(x: Words, y: Words) -> Words:
+    """Sums of the halves as bfloat16, rounded to nearest even; of numbers whose sums are numbers."""
+    parts = []
+    for shift in (16, 0):
+        a, b = (((v << np.uint32(16 - shift)) & np.uint32(0xFFFF0000)).view(np.float32) for v in (x, y))
+        bits = (a + b).view(np.uint32)
+        parts.append(
+            ((bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)) << np.uint32(shift)
+        )
+    return parts[0] | parts[1]
+
+
 def atomic(name: str, old: int, a: int, b: int) -> int:
     """The word that an atomic leaves where `old` was."""
     x, y, z = (np.array([v], np.uint32) for v in (old, a, b))
@@ -197,6 +214,11 @@ def atomic(name: str, old: int, a: int, b: int) -> int:
             "DEC": lambda: np.where((x == 0) | (x > y), y, x - np.uint32(1)),
             "MIN_NAN_F32": lambda: np.where(f(y) < f(x), y, x),
             "MAX_NAN_F32": lambda: np.where(f(y) > f(x), y, x),
+            "ADD_FTZ_F32": lambda: flushed(ALU["add.f32"](flushed(x), flushed(y), z)),
+            "ADD_F16X2": lambda: (x.view(np.float16) + y.view(np.float16)).view(np.uint32),
+            "ADD_BF16X2": lambda: bfloat_sum(x, y),
+            "CAST": lambda: np.where(x == y, z, x),
+            "ADD_F32X2": lambda: ALU["add.f32"](x, y, z),  # each of the two words
         }
         return int(table[name]()[0])
 
@@ -228,6 +250,7 @@ def wide_atomic(name: str, old: int, a: int, b: int) -> int:
         "XOR": lambda: old ^ a,
         "EXCH": lambda: a,
         "CAS": lambda: b if old == a else old,
+        "CAST": lambda: b if old == a else old,
         "INC": lambda: 0 if old >= a else old + 1,
         "DEC": lambda: a if old == 0 or old > a else old - 1,
     }

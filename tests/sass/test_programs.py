@@ -68,7 +68,7 @@ def test_the_results_are_those_of_the_definition(program: Program, arch: int, op
     if program.refused:
         with pytest.raises(smmux.CompileError, match=program.refused) as refusal:
             launch(program, arch, option)
-        assert program.file in str(refusal.value)
+        assert program.file in str(refusal.value) or ".h:" in str(refusal.value)  # of what is inlined its own place
         return
     if program.fails:
         with pytest.raises(getattr(smmux, program.fails)):

@@ -16,9 +16,9 @@ from smmux.compiler.program import INSN, UNIFORM
 from smmux.compiler.sass.cubin import Cubin, KernelImage
 from smmux.compiler.sass.lowering.atomics import ATOMICS, lower_atomic
 from smmux.compiler.sass.lowering.control import CONTROL, lower_control
-from smmux.compiler.sass.lowering.forms import find_form, lower_form
 from smmux.compiler.sass.lowering.link import Linked, link
 from smmux.compiler.sass.lowering.memory import ACCESSES, lower_access
+from smmux.compiler.sass.lowering.opcode_forms import find_form, lower_form
 from smmux.compiler.sass.lowering.rows import SPARE, Layout, Refused, Rows
 from smmux.errors import CompileError
 
