@@ -39,7 +39,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Let a cache see of the program the experiments and the test's own module: other tests change globals of theirs."""
+    """Let a cache see of the program only the experiments and the test module: others change their globals."""
     from smmux.sweep import modules, program_state
 
     every, name = modules.own, request.module.__name__
