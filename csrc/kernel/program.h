@@ -119,12 +119,16 @@ _Static_assert(sizeof(struct uniform) == 8, "no padding: Python writes it");
  *   *.pred  d = predicate, a and b predicates
  *   memory  address = a + imm (a may be OPERAND_NONE); data registers d, b, c, q for
  *           1..4 words of `width` bytes (1, 2, 4: one register; 8: two; 16: four);
- *           aux = index of the array (global: of the launch's buffers, -1: any; texture: of
- * textures) atom    d = old value or OPERAND_NONE, b = operand, c = second operand of CAS (CAS: b =
- * compare, c = new value), sub = enum atom_op; width 4, or 8 with the high words dh, bh, ch bra imm
- * = target, aux = reconvergence point (-1: thread exit) bar     sub = enum bar_option, imm = bytes
- * to allocate print   a, b = low and high word of a value, imm = number of the text around it shfl
- * sub = enum shfl_mode, b = lane operand, c = width operand vote    sub = enum vote_mode
+ *           aux = index of the array (global: of the launch's buffers, -1: any one;
+ *           texture: of textures)
+ *   atom    d = old value or OPERAND_NONE, b = operand, c = second operand of CAS
+ *           (CAS: b = compare, c = new value), sub = enum atom_op; width 4, or 8 with the
+ *           high words dh, bh, ch
+ *   bra     imm = target, aux = reconvergence point (-1: thread exit)
+ *   bar     sub = enum bar_option, imm = bytes to allocate
+ *   print   a, b = low and high word of a value, imm = number of the text around it
+ *   shfl    sub = enum shfl_mode, b = lane operand, c = width operand
+ *   vote    sub = enum vote_mode
  */
 struct insn {
 #define FIELD_insn(type, name, doc) type name;
