@@ -83,7 +83,6 @@ bool lsu_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shi
 /* ---- completion -------------------------------------------------------------------------- */
 
 void lsu_charge(struct memop *op, uint32_t busy) {
-
     subcore_take(op->sm, op->core, op->u->unit, op->t + busy);
 }
 
@@ -258,7 +257,7 @@ static ALWAYS_INLINE void note_use(struct block *b, const struct memop *op) {
 
 /* Issue an access to shared memory. An atomic takes its passes twice, to read and to write, and
  * once per lane of the word that most lanes want: an estimate without a source. */
-CLONES static bool issue_shared(struct memop *op) {
+static ALWAYS_INLINE bool issue_shared(struct memop *op) {
     const struct machine *m = op->sm->m;
     struct block *b = &op->sm->blocks[op->w->block];
     const bool dynamic = op->u->flags & INSN_DYNAMIC;
@@ -341,7 +340,8 @@ NOINLINE static bool issue_const(struct memop *op) {
     return true;
 }
 
-bool lsu_serve(struct memop *op) {
+/* Within both of its callers, so that the common access is one function. */
+static ALWAYS_INLINE bool serve(struct memop *op) {
     switch (op->u->op) {
     case OP_LD_SHARED:
     case OP_ST_SHARED:
@@ -351,8 +351,12 @@ bool lsu_serve(struct memop *op) {
     }
 }
 
-bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const struct uop *u,
-               uint32_t active, uint64_t t) {
+CLONES static bool cloned_serve(struct memop *op) { return serve(op); }
+
+bool lsu_serve(struct memop *op) { return cloned_serve(op); }
+
+CLONES static bool cloned_issue(struct sm *sm, const struct subcore *core, uint32_t warp,
+                                const struct uop *u, uint32_t active, uint64_t t) {
     if ((sm->claiming >> warp & 1) && room_starves(sm, warp, t)) return false;
     struct memop op; /* not initialised as a whole: the addresses need no zeros */
     op.sm = sm;
@@ -365,5 +369,10 @@ bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const s
     op.t = t;
     op.more = false;
     op.copy = NULL;
-    return u->flags & INSN_WIDE && active ? sass_access(&op) : lsu_serve(&op);
+    return u->flags & INSN_WIDE && active ? sass_access(&op) : serve(&op);
+}
+
+bool lsu_issue(struct sm *sm, const struct subcore *core, uint32_t warp, const struct uop *u,
+               uint32_t active, uint64_t t) {
+    return cloned_issue(sm, core, warp, u, active, t);
 }
