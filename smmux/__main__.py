@@ -44,7 +44,7 @@ from smmux.results.report import counters_page
 from smmux.results.result import Result, counter_info, line_counters
 from smmux.running.launch_options import OPTIONS
 from smmux.shell.command_words import argument, dimensions, kernel_of, private
-from smmux.shell.compiled_words import PROVISIONAL, is_compiled, run_compiled
+from smmux.shell.compiled_words import is_compiled, run_compiled
 from smmux.shell.sass import add_sass
 
 __all__ = ["main"]
@@ -130,9 +130,8 @@ def _add_kernel(parser: argparse.ArgumentParser, name: str) -> None:
 def _add_launch(parser: argparse.ArgumentParser, name: str, options: Iterable[str]) -> None:
     """Options of the commands that launch a kernel of a file; options: those of a run that the command has."""
     _add_kernel(parser, name)
-    parser.add_argument(
-        "--gpu", help=f"one of {', '.join(gpus.names())} (default: {gpus.DEFAULT}; of compiled code {PROVISIONAL})"
-    )
+    default = f"{gpus.DEFAULT}; of compiled code {gpus.COMPILED}"
+    parser.add_argument("--gpu", help=f"one of {', '.join(gpus.names())} (default: {default})")
     parser.add_argument("--schedule", help="order of instructions: source or list (default: the machine's own)")
     parser.add_argument(
         "--max-registers", type=int, metavar="N", help="most registers of a thread (default: what the kernel needs)"

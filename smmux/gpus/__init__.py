@@ -25,6 +25,7 @@ from smmux.gpus.sources import CHANGED, TITLES, keys
 
 __all__ = [
     "CHANGED",
+    "COMPILED",
     "DEFAULT",
     "PARAMETERS",
     "TITLES",
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 DEFAULT = "GTX285"
+COMPILED = "CC90-provisional"
+"""The machine on which compiled code runs unless another is named."""
 
 _MACHINES: dict[str, tuple[str, dict[str, Value]]] = {
     "GTX285": ("GeForce GTX 285, as measured", gt200.GTX285),
@@ -53,7 +56,7 @@ _MACHINES: dict[str, tuple[str, dict[str, Value]]] = {
 }
 
 _PROVISIONAL: dict[str, tuple[str, dict[str, Value]]] = {
-    "CC90-provisional": (
+    COMPILED: (
         "compute capability 9.0 for compiled code, with latencies of a card, whose cycles nobody has compared with one",
         hopper.PROVISIONAL,
     ),
@@ -64,7 +67,7 @@ _CARVEOUTS: dict[str, dict[int, dict[str, Value]]] = {
     "GTX480-16K": caches.FERMI_CARVEOUTS,
     "GTX480-48K": caches.FERMI_CARVEOUTS,
     "K20c": caches.KEPLER_CARVEOUTS,
-    "CC90-provisional": hopper.CARVEOUTS,
+    COMPILED: hopper.CARVEOUTS,
 }
 """What machines change with the shared memory that a launch asks for, by kB."""
 

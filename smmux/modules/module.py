@@ -38,7 +38,6 @@ from smmux.running.launch_options import LaunchOptions, documented
 
 __all__ = ["CompiledKernel", "Module", "load", "module_of"]
 
-PROVISIONAL = "CC90-provisional"
 LANGUAGES = ("cuda", "ptx")
 FATBIN, ELF, ARCHIVE = b"\x50\xed\x55\xba", b"\x7fELF", b"!<arch>\n"
 MOST_BYTES = 1 << 31
@@ -92,7 +91,7 @@ class CompiledKernel:
         grid: int | Sequence[int],
         block: int | Sequence[int],
         args: Sequence[Any] = (),
-        gpu: str | Gpu = PROVISIONAL,
+        gpu: str | Gpu = gpus.COMPILED,
         dynamic_shared: int | None = None,
         variables: Mapping[str, NDArray[Any]] | None = None,
         **options: Unpack[LaunchOptions],

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smmux import gpus
+
 if TYPE_CHECKING:
     from smmux.results.result import Result
 
-__all__ = ["PROVISIONAL", "is_compiled", "run_compiled"]
+__all__ = ["is_compiled", "run_compiled"]
 
-PROVISIONAL = "CC90-provisional"
 OF_A_COMPILER = ("schedule", "max_registers", "min_blocks")
 """Options that say how a Python kernel is compiled."""
 
@@ -35,7 +36,7 @@ def run_compiled(options: argparse.Namespace, arguments: tuple[Any, ...], **chos
         options.grid,
         options.block,
         arguments,
-        gpu=options.gpu or PROVISIONAL,
+        gpu=options.gpu or gpus.COMPILED,
         dynamic_shared=options.dynshared or None,
         **chosen,
     )

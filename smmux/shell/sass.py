@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from smmux.modules.module import CompiledKernel, Module, load
+if TYPE_CHECKING:
+    from smmux.modules.module import CompiledKernel, Module
 
 __all__ = ["add_sass"]
 
@@ -25,6 +26,8 @@ def add_sass(parser: argparse.ArgumentParser) -> None:
 
 def _print(options: argparse.Namespace) -> None:
     """Print the listing of one kernel, or the table of all."""
+    from smmux.modules.module import load
+
     path, _, name = options.file.rpartition(":")
     if not path:
         path, name = options.file, ""
