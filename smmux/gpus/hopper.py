@@ -2,20 +2,32 @@
 
 Latencies and intervals are those measured on a card (docs/hopper.md); its SM has the structure of the older machines
 here: a scoreboard instead of stall counts, one instruction cache, lines that come whole. Memory is detailed, with
-the measured latencies, sizes and rates, and DRAM timings of an HBM3 preset. Nobody has compared its cycles with a
-card's, so that its name, which stands on each result, says that it is provisional.
+the measured latencies, sizes and rates; what is not set below is an older machine's, DRAM timings those of a GTX480 in
+clocks. Nobody has compared its cycles with a card's, so that its name, which stands on each result, says that it is
+provisional.
 """
 
 from __future__ import annotations
 
 from smmux.gpus import caches, memory, units
 from smmux.gpus.machine import Value
+from smmux.gpus.sources import keys
 from smmux.gpus.tiles_memory import TELEPORT
 
 __all__ = ["CARVEOUTS", "PROVISIONAL"]
 
+
+def _older(values: dict[str, Value]) -> dict[str, Value]:
+    """Values of older machines, whose sources do not speak of this one."""
+    own = {"EST", "MODEL", "NA"}
+    return {
+        name: (value, source if own.intersection(keys(source)) else f"{source}; MODEL")
+        for name, (value, source) in values.items()
+    }
+
+
 _CORE: dict[str, Value] = {
-    **units.ONE_KIND_OF_LANES,
+    **_older(units.ONE_KIND_OF_LANES),
     "int_units": (4, "HOPPER"),
     "fp64_units": (4, "HOPPER"),
     "tensor_units": (4, "HOPPER"),
@@ -42,9 +54,9 @@ _CORE: dict[str, Value] = {
     "smem_reserved": (0, "MODEL"),  # what the driver reserves stands in the cubin's own bytes
     "param_in_smem": (0, "HOPPER"),
     "pointer_bytes": (8, "HOPPER"),
-    "smm_unit": (128, "HOPPER"),
+    "smm_unit": (128, "HOPPER; MODEL"),  # as smem_unit
     "schedulers": (4, "HOPPER"),
-    "sched_policy": ("gto", "HOPPER; EST"),  # greedy, then the youngest, on a card
+    "sched_policy": ("gto", "HOPPER; MODEL"),  # greedy, but then the youngest, on a card
     "sched_group": (8, "NA"),
     "issue_interval": (1, "HOPPER"),
     "warp_interval": (1, "HOPPER"),
@@ -60,21 +72,24 @@ _CORE: dict[str, Value] = {
 
 _MEMORY: dict[str, Value] = {
     **TELEPORT,
-    **memory.FERMI,
-    **caches.KEPLER,
-    "smem_rule": (2, "HOPPER"),  # 32 banks of 4 bytes, wide accesses by halves and quarters of a warp
+    **_older(memory.FERMI),
+    **_older(caches.KEPLER),
+    "smem_rule": (
+        2,
+        "HOPPER; MODEL",
+    ),  # halves and quarters of a warp for wide accesses, without what lets a card join them
     "smem_banks": (32, "HOPPER"),
     "smem_bank_bytes": (4, "HOPPER"),
     "smem_clk_per_way": (1, "HOPPER"),
     "const_clk_per_way": (1, "EST"),
     "block_start": (342, "HOPPER"),  # from a block's end to the next one's first instruction
-    "dispatch_interval": (24, "HOPPER"),
+    "dispatch_interval": (24, "HOPPER; MODEL"),  # of one SM, here of a TPC
     "grid_sync": (1982, "HOPPER"),
-    "credits": (1024, "HOPPER; DER"),  # more than 600 pending misses of an SM were seen
+    "credits": (1024, "EST"),  # no limit was seen, and some 600 in flight
     "coalesce_rule": (35, "HOPPER"),  # sectors of 32 bytes
     "replay_global": (1, "EST"),
     "coalesce_l1": (1, "HOPPER"),
-    "l1_bytes": (16_384, "HOPPER; DER"),  # what 228 kB of shared memory leave of 256, 8 kB of it seen
+    "l1_bytes": (16_384, "HOPPER; DER"),  # as CARVEOUTS says of 228 kB
     "l1_ways": (4, "EST"),
     "l1_hashed": (1, "EST"),
     "l1_sector": (32, "HOPPER"),
@@ -91,9 +106,9 @@ _MEMORY: dict[str, Value] = {
     "mem_model": (1, "MODEL"),
     "flat_latency": (660, "HOPPER"),
     "flat_bytes_per_kclk": (1_555_000, "HOPPER; DER"),  # 3,079 GB/s
-    "icnt_khz": (1_980_000, "EST"),
+    "icnt_khz": (1_980_000, "MODEL"),  # that of the SMs; the L2 runs at 1.71 GHz
     "packet_header": (0, "EST"),
-    "port_bytes": (64, "HOPPER; DER"),  # 136 B/clk to a TPC, of which each port moves one direction
+    "port_bytes": (64, "HOPPER; MODEL"),  # a TPC writes 63 B/clk, and reads 136; all 66 together read 3,871
     "write_bytes": (32, "EST"),
     "port_room": (0, "EST"),
     "partitions": (40, "HOPPER"),
@@ -111,7 +126,7 @@ _MEMORY: dict[str, Value] = {
     "l2_writebacks": (512, "EST"),
     "dram_latency": (200, "HOPPER; DER"),  # 660 clk for a miss
     "dram_return": (60, "HOPPER; DER"),
-    "dram_khz": (1_313_000, "HOPPER; DER"),  # 3,361 GB/s over 40 channels of 64 bytes a clock
+    "dram_khz": (1_313_000, "EST"),  # 3,361 GB/s over 40 channels of 64 bytes; the 2,619 MHz of a card make 1,309,500
     "dram_window": (64, "EST"),
     "dram_banks": (16, "EST"),
     "dram_groups": (4, "EST"),
@@ -125,7 +140,7 @@ _MEMORY: dict[str, Value] = {
 _LATENCY: dict[str, Value] = {
     **{f"lat_{name}": (4, "HOPPER") for name in "alu shift imul imad fadd fmul fmad".split()},
     **{f"lat_{name}": (17, "HOPPER") for name in "cvt sfu".split()},
-    "lat_cvt64": (19, "HOPPER"),
+    "lat_cvt64": (19, "HOPPER"),  # from 64 bits
     "lat_f64": (8, "HOPPER"),
     "lat_cmp64": (8, "HOPPER; DER"),
     **{f"lat_{name}": (120, "EST") for name in "idiv irem fdiv fsqrt f64div f64sqrt idiv64 irem64".split()},
@@ -138,9 +153,11 @@ _LATENCY: dict[str, Value] = {
 }
 
 _ISSUE: dict[str, Value] = {
-    **{f"issue_{name}": (1, "HOPPER") for name in "fadd fmul fmad bra shfl shared const global bar".split()},
-    **{f"issue_{name}": (2, "HOPPER") for name in "alu shift imul imad f64 cmp64".split()},
-    **{f"issue_{name}": (8, "HOPPER") for name in "cvt cvt64 sfu".split()},
+    **{f"issue_{name}": (1, "HOPPER") for name in "fadd fmul fmad bra shared global".split()},
+    **{f"issue_{name}": (1, "EST") for name in "shfl const bar".split()},
+    **{f"issue_{name}": (2, "HOPPER") for name in "alu shift imul imad f64".split()},
+    "issue_cmp64": (2, "EST"),
+    **{f"issue_{name}": (8, "HOPPER") for name in "cvt cvt64 sfu".split()},  # 9 from 64 bits
     **{f"issue_{name}": (16, "EST") for name in "idiv irem fdiv fsqrt f64div f64sqrt idiv64 irem64".split()},
 }
 
@@ -149,7 +166,7 @@ PROVISIONAL: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
 CARVEOUTS: dict[int, dict[str, Value]] = {
     size: {
         "smem_bytes": (size * 1024, "HOPPER"),
-        "l1_bytes": ((256 - size - 12) * 1024, "HOPPER; DER"),  # as much as was seen without a miss, and 12 kB less
+        "l1_bytes": ((256 - size - 12) * 1024, "HOPPER; DER"),  # within 4 kB of what was seen without a miss
         "l1_ways": (4, "EST"),
     }
     for size in (8, 16, 32, 64, 100, 132, 164, 196, 228)
