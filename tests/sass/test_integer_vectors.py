@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from tests.sass.single import run_lanes
-
-VECTORS = Path(__file__).parents[2] / "experiments" / "hardware" / "hopper" / "vectors" / "vectors.npz"
+from tests.sass.vectors import card, check, flags_of, sources
 
 # Sources R8, R12, R16, result R24; predicates written P0, P1, read P0, P1: those of instruction_vectors.py.
 FORMS = {
@@ -69,19 +62,7 @@ FORMS = {
 }
 
 
-@cache
-def card() -> dict[str, NDArray[np.generic]]:
-    """The arrays of the vectors, by name."""
-    with np.load(VECTORS) as file:
-        return dict(file)
-
-
 @pytest.mark.parametrize("name", FORMS)
 def test_an_operation_makes_what_the_card_made(name: str) -> None:
-    inputs, flags = card()["inputs_integer"], card()["predicates"]
-    registers = {8 + 4 * s + part: inputs[:, s, part] for s in range(3) for part in range(2)}
-    registers |= dict.fromkeys((24, 25), np.zeros(len(flags), np.uint32))
-    found, bits = run_lanes([FORMS[name]], registers, [24, 25], {0: flags & 1, 1: flags >> 1 & 1})
-    expected = card().get(name, np.zeros((len(flags), 0), np.uint32))
-    np.testing.assert_array_equal(found[: expected.shape[1]].T, expected)
-    np.testing.assert_array_equal(bits, card().get(f"{name} predicates", flags))
+    arrays = card("vectors")
+    check("vectors", name, [FORMS[name]], sources(arrays["inputs_integer"]), flags_of(arrays["predicates"]))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.sass.single import run_lanes
-from tests.sass.test_integer_modes import card, forms
+from tests.sass.test_integer_modes import FILE, forms
+from tests.sass.vectors import card
 
 TWINS = ("IADD3", "IMAD", "LEA", "LOP3", "SHF", "ISETP", "SEL", "PRMT", "SGXT", "BMSK", "POPC", "BREV", "FLO", "PLOP3")
 CASES = 64
@@ -28,8 +29,8 @@ def twins() -> list[str]:
 
 @pytest.mark.parametrize("text", twins())
 def test_a_uniform_operation_makes_what_its_twin_makes(text: str) -> None:
-    cases = np.linspace(0, len(card()["inputs"]) - 1, CASES).astype(int)
-    inputs, flags = card()["inputs"][cases], card()["predicates"][cases]
+    cases = np.linspace(0, len(card(FILE)["inputs"]) - 1, CASES).astype(int)
+    inputs, flags = card(FILE)["inputs"][cases], card(FILE)["predicates"][cases]
     given = {8 + 4 * s + part: inputs[:, s, part] for s in range(3) for part in range(2)}
     given |= {20: flags & 1, 21: flags >> 1 & 1}
     code = [f"R2UR UR{number}, R{number}" for number in NUMBERS]
@@ -38,9 +39,9 @@ def test_a_uniform_operation_makes_what_its_twin_makes(text: str) -> None:
     code += [f"PLOP3.LUT P{i}, PT, PT, PT, UP{i}, 0x80, 0x0" for i in range(2)]
     registers = {number: np.repeat(values.astype(np.uint32), 32) for number, values in given.items()}
     found, bits = run_lanes(code, registers, [24, 25])
-    expected = np.repeat(card()[text][cases], 32, axis=0)
+    expected = np.repeat(card(FILE)[text][cases], 32, axis=0)
     np.testing.assert_array_equal(found.T, expected)
-    np.testing.assert_array_equal(bits & 3, np.repeat(card()[f"{text} predicates"][cases] & 3, 32))
+    np.testing.assert_array_equal(bits & 3, np.repeat(card(FILE)[f"{text} predicates"][cases] & 3, 32))
 
 
 def test_uniform_predicates_are_saved_and_restored_as_a_byte() -> None:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from tests.sass.single import run_lanes
-
-VECTORS = Path(__file__).parents[2] / "experiments" / "hardware" / "hopper" / "vectors" / "vectors_warp.npz"
+from tests.sass.vectors import card, check
 
 # Those of instruction_vectors.py: sources R8, R12, R16, result R24, guard P2.
 FORMS = {
@@ -30,20 +24,11 @@ FORMS = {
 }
 
 
-@cache
-def card() -> dict[str, NDArray[np.generic]]:
-    """The arrays of the vectors, by name."""
-    with np.load(VECTORS) as file:
-        return dict(file)
-
-
 @pytest.mark.parametrize("name", FORMS)
 def test_an_operation_makes_what_the_card_made(name: str) -> None:
-    inputs, lanes = card()["inputs"], card()["lanes"].reshape(-1)
+    inputs, lanes = card("vectors_warp")["inputs"], card("vectors_warp")["lanes"].reshape(-1)
     registers = {r: inputs[:, i].reshape(-1) for i, r in enumerate((8, 12, 16))}
     registers |= {24: np.zeros(lanes.size, np.uint32)}
     code = ["ISETP.LT.AND P0, PT, R8, R12, PT", f"@P2 {FORMS[name]}"]
     code += ["MOV R24, UR8"] if "UR8" in FORMS[name] else []
-    found, bits = run_lanes(code, registers, [24], {2: lanes})
-    np.testing.assert_array_equal(found.reshape(-1, 32), card()[name])
-    np.testing.assert_array_equal(bits.reshape(-1, 32), card()[f"{name} predicates"])
+    check("vectors_warp", name, code, registers, {2: lanes})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tests.sass.single import run_lanes
+from tests.sass.single import Words, run_lanes
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "hardware" / "hopper"
 SIGNED = {"-a": ("R8", "-R8"), "|a|": ("R8", "|R8|")}
@@ -20,10 +20,41 @@ NO_RESULT = ("ISETP", "FSETP", "DSETP", "HSETP2", "FCHK")
 
 
 @cache
-def card() -> dict[str, NDArray[np.generic]]:
-    """All arrays, by name (see instruction_vectors.py)."""
-    with np.load(FOLDER / "vectors" / "vectors.npz") as file:
-        return dict(file)
+def card(file: str) -> dict[str, Words]:
+    """All arrays of a file of vectors, by name (see instruction_vectors.py and integer_vectors.py)."""
+    with np.load(FOLDER / "vectors" / f"{file}.npz") as arrays:
+        return dict(arrays)
+
+
+def sources(inputs: Words, before: tuple[int, int] = (0, 0)) -> dict[int, Words]:
+    """The registers of inputs (cases, 3 sources, 2 words): R8, R12, R16 and those behind them; and what is in R24 and
+    R25 before."""
+    registers = {8 + 4 * source + part: inputs[:, source, part] for source in range(3) for part in range(2)}
+    return registers | {24 + part: np.full(len(inputs), value, np.uint32) for part, value in enumerate(before)}
+
+
+def flags_of(predicates: Words) -> dict[int, Words]:
+    """P0 and P1 of bits (cases)."""
+    return {0: predicates & 1, 1: predicates >> 1 & 1}
+
+
+def check(
+    file: str, name: str, code: Sequence[str], registers: Mapping[int, Words], predicates: Mapping[int, Words]
+) -> None:
+    """Run instructions on the cases of the card, a lane each, and fail if R24 and those behind it, as far as they were
+    recorded, or the predicates are not what they were on the card; predicates that were not recorded stay."""
+    cases = len(next(iter(registers.values())))
+    expected = card(file).get(name, np.zeros(0, np.uint32)).reshape(cases, -1)
+    before = sum(np.asarray(bits, np.uint32) << number for number, bits in predicates.items())
+    after = card(file).get(f"{name} predicates", before).reshape(cases)
+    found, bits = run_lanes(code, registers, [24 + part for part in range(expected.shape[1])], predicates)
+    wrong = np.flatnonzero(np.any(found.T != expected, axis=1) | (bits != after))
+    told = [
+        f"{ {number: hex(values[i]) for number, values in registers.items()} } gives {found[:, i]}, not {expected[i]}; "
+        f"predicates {bits[i]}, not {after[i]}, before {before[i]}"
+        for i in wrong[:3]
+    ]
+    assert not told, f"{'; '.join(code)}: {len(wrong)} of {cases} cases: {told}"
 
 
 @cache
@@ -42,27 +73,10 @@ def text_of(name: str, slots: str) -> str:
     return f"{opcode} {operands}"
 
 
-def differences(kind: str, name: str, slots: str) -> list[str]:
-    """The cases in which the core does not make what the card made, told in words."""
-    inputs, flags = card()[f"inputs_{kind}"], card()["predicates"]
-    registers = {8 + 4 * s + part: inputs[:, s, part] for s in range(3) for part in range(2)}
-    expected = card().get(name, np.zeros((len(flags), 0), np.uint32))
-    results = [24 + part for part in range(expected.shape[1])]
-    registers |= {24: np.zeros(len(flags), np.uint32), 25: np.zeros(len(flags), np.uint32)}
-    text = text_of(name, slots)
-    found, bits = run_lanes([text], registers, results, {0: flags & 1, 1: flags >> 1 & 1})
-    wrong = np.any(found.T != expected, axis=1) | (bits != card().get(f"{name} predicates", flags))
-    return [
-        f"{text}: {inputs[i, :, 1]} {inputs[i, :, 0]} gives {found[:, i]}, not {expected[i]}; predicates {bits[i]}, "
-        f"before {flags[i]}"
-        for i in np.flatnonzero(wrong)
-    ]
-
-
 def matrix_differences(name: str) -> int:
     """In how many words the core's product of matrices is not the card's."""
-    with np.load(FOLDER / "vectors" / "vectors_matrix.npz") as file:
-        rows = file[name].transpose(1, 0, 2).reshape(file[name].shape[1], -1)
+    words = card("vectors_matrix")[name]
+    rows = words.transpose(1, 0, 2).reshape(words.shape[1], -1)
     text = json.loads((FOLDER / "words.json").read_text())[name]["text"]
     opcode, _, operands = text.partition(" ")
     numbers = [24, 8, 12, 16]
