@@ -37,7 +37,8 @@ class Case:
 @dataclass(frozen=True, eq=False)
 class Program:
     """A kernel and the launch of it. least: the first architecture that has what it needs. fails: the name of the error
-    that ends it. refused: what the message names, of a kernel that is not simulated."""
+    that ends it. refused: the opcode that the message names, of a kernel that is not simulated; source: what stands in
+    the line that it comes from."""
 
     name: str
     file: str
@@ -48,6 +49,7 @@ class Program:
     least: int = 75
     fails: str = ""
     refused: str = ""
+    source: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
