@@ -35,17 +35,3 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Helpers of the tests hold no doctests, and some only run as scripts."""
     helper = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
     return True if helper else None
-
-
-@pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Let a cache see of the program only the experiments and the test module: others change their globals."""
-    from smmux.sweep import modules, program_state
-
-    every, name = modules.own, request.module.__name__
-
-    def own() -> dict[str, object]:
-        return {key: each for key, each in every().items() if key == name or key.split(".")[0] == "experiments"}
-
-    monkeypatch.setattr(modules, "own", own)
-    monkeypatch.setattr(program_state, "own", own)

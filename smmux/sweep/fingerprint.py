@@ -40,7 +40,8 @@ MEMO = type(functools.cache(lambda: None))
 MISSING = object()
 OF_PYTHON = frozenset(
     "__dict__ __weakref__ __module__ __annotations__ __annotate__ __annotate_func__ __annotations_cache__ "
-    "__static_attributes__ __firstlineno__ __orig_bases__ __parameters__ __type_params__ _abc_impl".split()
+    "__slotnames__ __static_attributes__ __firstlineno__ __orig_bases__ __parameters__ __type_params__ "
+    "_abc_impl".split()
 )
 """What Python adds to a class that tells nothing of what it does."""
 

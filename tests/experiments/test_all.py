@@ -29,7 +29,6 @@ def test_every_script_with_an_experiment_is_made_but_the_one_that_measures_time(
     assert set(every.names()) == scripts - {"speed"}
 
 
-@pytest.mark.usefixtures("alone")
 def test_a_second_run_leaves_what_stands_and_draws_what_does_not_from_records(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,7 +62,6 @@ def in_a_process(*arguments: str, **more: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, env=environment(**more), capture_output=True, text=True, check=True)
 
 
-@pytest.mark.usefixtures("alone")
 def test_a_record_is_computed_once_and_read_afterwards_with_the_same_types(tmp_path: Path) -> None:
     with Cache(tmp_path / "new" / "c.sqlite") as cache:
         first = sweep(twice, product(n=range(5)), cache=cache)

@@ -119,11 +119,23 @@ class Part(functools.partial):  # type: ignore[type-arg]
     pass
 
 
+def class_and_object() -> list[Any]:
+    """A class that is no name of its installed module, and an object, for which `copyreg` notes the class's slots."""
+    kind = type("Made", (), {"__slots__": ("x",), "__module__": "numpy"})
+    return [kind, kind()]
+
+
 @pytest.mark.parametrize(
-    "make", [lambda: Failure(1), lambda: Part(len, ()), lambda: np.ones(3).view(np.ma.MaskedArray)]
+    "make",
+    [
+        lambda: Failure(1),
+        lambda: Part(len, ()),
+        lambda: np.ones(3).view(np.ma.MaskedArray),
+        class_and_object,
+    ],
 )
 def test_attributes_that_a_first_look_makes_are_seen_by_it(make: Any) -> None:
-    """Python makes the dictionary of some objects when it is asked for."""
+    """Python makes the dictionary of some objects when it is asked for, and notes in a class which slots it has."""
     value = make()
     assert Walk(state=True).digest(value) == Walk(state=True).digest(value) == Walk(state=True).digest(make())
 
