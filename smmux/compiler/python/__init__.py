@@ -34,14 +34,13 @@ from smmux.compiler.python import (
 from smmux.compiler.python.array_choices import Choices, Restart
 from smmux.compiler.python.call_graph import check_calls
 from smmux.compiler.python.cleanup import clean
-from smmux.compiler.python.context import Context, Frame, Note
+from smmux.compiler.python.context import Context, Frame, Note, Widened
 from smmux.compiler.python.infer import infer
 from smmux.compiler.python.parameters import parameters
 from smmux.compiler.python.promotion import Typing
 from smmux.compiler.python.rules import execute
 from smmux.compiler.python.versions import Mixed
 from smmux.compiler.signature import Signature
-from smmux.errors import CompileError
 from smmux.source.function_source import FunctionSource, from_function, from_text
 
 __all__ = ["FunctionSource", "Note", "from_function", "from_text", "lower", "portability"]
@@ -105,10 +104,7 @@ def _lower(source: FunctionSource, signature: Signature, options: Options) -> Co
             assert source.remade is not None
             source = source.remade(mixed.names)
             continue
-        except CompileError:
-            if not ctx.wide_data or ctx.typing is not Typing.NARROW:
-                raise
-        if ctx.wide_data and ctx.typing is Typing.NARROW:
+        except Widened:
             wide = True
             chosen = chosen.next()
             continue

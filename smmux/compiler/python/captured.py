@@ -28,7 +28,8 @@ def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
         return Complex(weak(value.real), weak(value.imag))
     if isinstance(value, np.complexfloating) and value.dtype.name in DTYPES:
         kind = DTYPES[value.dtype.name].kind
-        f.ctx.wide_data |= kind is Kind.FLOAT64
+        if kind is Kind.FLOAT64:
+            f.ctx.has_wide_data()
         return Complex(constant(kind, float(value.real)), constant(kind, float(value.imag)))
     if isinstance(value, np.bool_):
         return weak(bool(value))
@@ -42,9 +43,11 @@ def lift(f: Frame, node: ast.AST, value: Any) -> Anything:
 def _lift_numpy(f: Frame, node: ast.AST, value: np.generic) -> Value:
     """A NumPy number, typed."""
     if isinstance(value, np.floating) and value.dtype.name in DTYPES:
-        f.ctx.wide_data |= value.dtype.itemsize != 4
+        if value.dtype.itemsize != 4:
+            f.ctx.has_wide_data()
         return constant(DTYPES[value.dtype.name].kind, float(value))
     if isinstance(value, np.integer):
-        f.ctx.wide_data |= value.dtype.itemsize == 8
+        if value.dtype.itemsize == 8:
+            f.ctx.has_wide_data()
         return constant(DTYPES[value.dtype.name].kind, int(value))
     raise f.error(node, f"captured value of type {type(value).__name__} is not supported")

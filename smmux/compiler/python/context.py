@@ -32,6 +32,10 @@ class Unknown(Exception):
     """Type inference has read a variable before any definition of it was seen."""
 
 
+class Widened(Exception):
+    """Lowering has to begin anew: a kernel turned out to have data of 64 bits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """A place where compiled Numba, which computes in int64 and float64, can get another value."""
@@ -94,9 +98,13 @@ class Context:
         self.unsure: set[str] = set()  # names of variables that are read where some path has not assigned them
         self.choices = choices  # variables that stand for several arrays (`array_choices`)
         self.typing = Typing.NARROW
-        self.wide_data = False  # whether an array, argument or cast of 64 bits was seen
         self.frames = 0
         self.dynshared = 0
+
+    def has_wide_data(self) -> None:
+        """Note that an array, argument or cast of 64 bits was seen: types are those of kernels that have such."""
+        if self.typing is Typing.NARROW:
+            raise Widened
 
     @property
     def dry(self) -> bool:

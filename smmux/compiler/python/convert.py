@@ -208,7 +208,8 @@ def element_type(f: Frame, node: ast.AST, dtype: Scalar):  # type: ignore[no-unt
     if dtype.name not in DTYPES:
         raise f.error(node, f"{dtype.name} is not supported by the machine; supported are {SUPPORTED}")
     element = DTYPES[dtype.name]
-    f.ctx.wide_data |= (element.kind.wide or element.kind is Kind.FLOAT16) and not f.source.library
+    if (element.kind.wide or element.kind is Kind.FLOAT16) and not f.source.library:
+        f.ctx.has_wide_data()
     return element
 
 
