@@ -1,7 +1,8 @@
 """If-conversion: arms of a few cheap operations are executed by all lanes, and their results selected.
 
 An arm holds at most `ARM_LIMIT` operations, of which `MEMORY_LIMIT` loads or stores, which get the condition as their
-guard. Division, barriers, atomics and cross-lane operations stay in branches.
+guard. What will leave the loop around an arm is not counted. Division, barriers, atomics and cross-lane operations stay
+in branches.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from smmux.compiler.analysis.ops import is_load, is_pure, may_fault
 from smmux.compiler.analysis.phi import Phi, phis
 from smmux.compiler.ir import Block, Function, Imm, Instr, Operand, Reg, Type
 from smmux.compiler.passes.branches import drop_source
+from smmux.compiler.passes.invariant import invariants
 
 __all__ = ["convert_ifs"]
 
@@ -34,14 +36,17 @@ shipped kernel comes near it (2 and 8 give the same code); a larger one adds sel
 def convert_ifs(function: Function) -> None:
     """Turn short triangles and diamonds into straight code, inner ones first."""
     graph = Graph(function)
+    leaving = invariants(graph)
     gone: set[Block] = set()
     for block in reversed(graph.order):
-        while _convert(function, block, graph.preds, gone):
+        while _convert(function, block, graph.preds, gone, leaving):
             pass
     function.blocks = [block for block in function.blocks if block not in gone]
 
 
-def _convert(function: Function, block: Block, preds: dict[Block, list[Block]], gone: set[Block]) -> bool:
+def _convert(
+    function: Function, block: Block, preds: dict[Block, list[Block]], gone: set[Block], leaving: set[Instr]
+) -> bool:
     last = block.instrs[-1]
     if block in gone or last.op != "cbr" or not isinstance(last.srcs[0], Reg):
         return False
@@ -55,7 +60,7 @@ def _convert(function: Function, block: Block, preds: dict[Block, list[Block]], 
     elif arms:
         arms = [(arm, negate) for arm, negate in arms if arm.instrs[-1].target is (no if not negate else yes)][:1]
         join = arms[0][0].instrs[-1].target if arms else None
-    if join is None or join is block or exits_only(join) or not all(_cheap(arm) for arm, _ in arms):
+    if join is None or join is block or exits_only(join) or not all(_cheap(arm, leaving) for arm, _ in arms):
         return False
     merged = phis(join)
     if len(merged) > SELECT_LIMIT or not all(_selectable(phi, block, arms) for phi in merged):
@@ -86,8 +91,8 @@ def _is_arm(block: Block, preds: dict[Block, list[Block]]) -> bool:
     return len(preds[block]) == 1 and block.instrs[-1].op == "bra" and not phis(block)
 
 
-def _cheap(arm: Block) -> bool:
-    if len(arm.instrs) - 1 > ARM_LIMIT:
+def _cheap(arm: Block, leaving: set[Instr]) -> bool:
+    if sum(instr not in leaving for instr in arm.instrs) - 1 > ARM_LIMIT:
         return False
     memory = 0
     for instr in arm.instrs[:-1]:

@@ -8,7 +8,7 @@ from smmux.compiler.analysis.ops import is_pure, latency_class, may_fault
 from smmux.compiler.analysis.phi import Phi, phis
 from smmux.compiler.ir import Block, Function, Instr, Reg, Type
 
-__all__ = ["hoist_invariants", "insert_preheaders", "preheader"]
+__all__ = ["hoist_invariants", "insert_preheaders", "invariants", "preheader"]
 
 
 def insert_preheaders(function: Function) -> None:
@@ -92,6 +92,23 @@ def hoist_invariants(function: Function, live: int) -> int:
     return fullest
 
 
+def invariants(graph: Graph) -> set[Instr]:
+    """The operations that do not change in a loop without inner loops, from which `hoist_invariants` takes them where
+    registers allow."""
+    home = {dst: block for block in graph.order for instr in block.instrs for dst in instr.dsts}
+    outer = {loop.parent for loop in graph.loops}
+    found: set[Instr] = set()
+    for loop in graph.loops:
+        if loop in outer:
+            continue
+        for block in sorted(loop.blocks, key=graph.index.__getitem__):
+            for instr in block.instrs:
+                if _invariant(instr, loop, home):
+                    found.add(instr)
+                    home.update(dict.fromkeys(instr.dsts, graph.idom[loop.header]))
+    return found
+
+
 def _pressure(graph: Graph) -> dict[Block, int]:
     """The largest number of 32-bit values live at one point of each block."""
     _, live_out = liveness(graph.order)
@@ -129,4 +146,4 @@ def _invariant(instr: Instr, loop: NaturalLoop, home: dict[Reg, Block]) -> bool:
         return False
     if instr.dsts[0].type is Type.PRED:  # few, and as cheap to compute again
         return False
-    return all(not isinstance(src, Reg) or home[src] not in loop.blocks for src in instr.srcs)
+    return all(not isinstance(src, Reg) or home.get(src) not in loop.blocks for src in instr.srcs)
