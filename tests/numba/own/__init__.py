@@ -1,0 +1,1 @@
+"""Numba's own tests of `numba.cuda`, with smmux in its place."""
