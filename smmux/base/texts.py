@@ -32,6 +32,9 @@ _future: Any = importlib.import_module("__future__")
 FUTURES: Final[int] = sum({getattr(_future, name).compiler_flag for name in _future.all_feature_names})
 """The flags of code that depend on `from __future__ import ...`."""
 
+GENERATED: Final = ("def __create_fn__(", "lambda _cls,")
+"""How texts begin that Python itself executes for each dataclass and named tuple: they would crowd out all others."""
+
 _remembered: deque[bytes | str] = deque(maxlen=200)  # newest last
 
 
@@ -55,7 +58,8 @@ _hooks: list[Any] = []
 
 
 def _has_function(text: bytes | str) -> bool:
-    return (b"def " in text or b"lambda" in text) if isinstance(text, bytes) else ("def " in text or "lambda" in text)
+    words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return ("def " in words or "lambda" in words) and not words.startswith(GENERATED)
 
 
 def find(code: CodeType) -> tuple[str, str, CodeType] | None:

@@ -1,6 +1,8 @@
 """Kernels that no file holds: typed at the prompt, in `exec`, in `python -c`, read from standard input."""
 
 import code as interactive
+import collections
+import dataclasses
 import os
 import pty
 import subprocess
@@ -85,6 +87,15 @@ def test_a_function_decorated_later():
     found = names()
     exec(compile(KERNEL.replace("@cuda.jit", ""), "no such file.py", "exec"), found)
     assert doubled(cuda.jit(found["double"])) == 62
+
+
+def test_classes_that_python_writes_do_not_crowd_out_a_text():
+    found = names()
+    exec(textwrap.dedent(KERNEL).replace("@cuda.jit", "").replace("FACTOR", str(2 + 3)), found)
+    for i in range(70):
+        dataclasses.make_dataclass(f"D{i}", ["a", "b"], frozen=True)
+        collections.namedtuple(f"N{i}", "a b")
+    assert doubled(cuda.jit(found["double"])) == 155
 
 
 def test_text_under_the_name_of_a_file_that_has_another(tmp_path):
