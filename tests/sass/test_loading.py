@@ -13,6 +13,7 @@ import pytest
 import smmux
 from smmux.__main__ import main
 from smmux.compiler.sass import code_cache as cache, tools
+from tests.sass import conftest
 from tests.sass.conftest import KERNELS, needed
 
 SAXPY = KERNELS / "saxpy.cu"
@@ -161,6 +162,19 @@ def test_a_missing_tool_names_the_command_that_installs_it(monkeypatch: pytest.M
     for source in (SAXPY, PTX, sys.executable):
         with pytest.raises(smmux.ConfigError, match=r"pip install 'smmux\[cuda\]'"):
             smmux.load(source)
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_tests_are_skipped_only_where_the_extra_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    monkeypatch.setattr(tools, "environment_folders", list)
+    monkeypatch.setattr(conftest, "extra_installed", lambda: installed)
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(smmux.ConfigError if installed else pytest.skip.Exception, match="nvcc"):
+        needed("nvcc")
 
 
 def test_tools_are_looked_for_in_the_environment_then_in_the_toolkit_then_in_the_path(
