@@ -40,28 +40,34 @@ def run_lanes(
     registers: Mapping[int, Words],
     results: Sequence[int],
     predicates: Mapping[int, NDArray[Any]] | None = None,
+    memory: Words | None = None,
+    shared: int = 0,
 ) -> tuple[Words, Words]:
     """What instructions make, each lane of its own values: the result registers (results, lanes), and P0 to P6 after
     them as bits (lanes).
 
-    registers and predicates: values at the start, by number. The lanes are a multiple of 32.
+    registers and predicates: values at the start, by number. The lanes are a multiple of 32. memory: an array that they
+    access and change, whose address is in R214; R216 is the lane's number, R217 that in its block. shared: bytes of
+    shared memory of a block.
     """
     flags = {200 + number: np.asarray(bits, np.uint32) for number, bits in (predicates or {}).items()}
     given = {**{k: np.ascontiguousarray(v, np.uint32) for k, v in registers.items()}, **flags}
     lanes = len(next(iter(given.values())))
     outputs = [np.zeros(lanes, np.uint32) for _ in range(len(results) + 1)]
-    arrays = [*given.values(), *outputs]
+    arrays = [*given.values(), *outputs, *([] if memory is None else [memory])]
     where = {k: f"c[0x0][{ADDRESSES + 8 * i:#x}]" for i, k in enumerate(given)}
-    places = [f"c[0x0][{ADDRESSES + 8 * (len(given) + i):#x}]" for i in range(len(outputs))]
+    places = [f"c[0x0][{ADDRESSES + 8 * i:#x}]" for i in range(len(given), len(arrays))]
     lines: list[str | Instruction] = ["S2R R210, SR_TID.X", "S2R R211, SR_CTAID.X"]
-    lines += [f"IMAD R210, R211, {THREADS:#x}, R210"]
+    lines += ["MOV R217, R210", f"IMAD R210, R211, {THREADS:#x}, R210", "MOV R216, R210"]
     for number, source in where.items():
         lines += [f"IMAD.WIDE R212, R210, 0x4, {source}", f"LDG.E R{number}, [R212.64]"]
     for number in predicates or ():
         lines += [f"ISETP.NE.AND P{number}, PT, R{200 + number}, RZ, PT"]
+    if memory is not None:
+        lines += [f"IMAD.WIDE R214, RZ, RZ, {places[-1]}"]
     lines += [*code, "MOV R209, RZ"]
     lines += [f"@P{number} IADD3 R209, R209, {1 << number:#x}, RZ" for number in range(7)]
-    for number, target in zip([*results, 209], places, strict=True):
+    for number, target in zip([*results, 209], places, strict=memory is None):
         lines += [f"IMAD.WIDE R212, R210, 0x4, {target}", f"STG.E [R212.64], R{number}"]
     rows = Rows(Layout(220, UNIFORMS, {0: 0}))
     for line in [*lines, "EXIT"]:
@@ -83,6 +89,7 @@ def run_lanes(
         nregs=220,
         uniform_regs=UNIFORMS,
         npreds=PREDICATES,
+        shared_bytes=shared,
         const=bytes(ADDRESSES + 8 * len(arrays)),
         pack=pack,
     )
