@@ -30,13 +30,13 @@ from smmux.compiler.sass.cubin import Cubin, KernelImage, Parameter, read_cubin
 from smmux.compiler.sass.elf import MACHINE
 from smmux.compiler.sass.listing import read_kernel
 from smmux.compiler.sass.mangled_names import demangle, plain_name
-from smmux.errors import ConfigError, did_you_mean, integer
+from smmux.errors import ConfigError, LaunchError, did_you_mean, integer
 from smmux.gpus import Gpu
 from smmux.results.result import Result
 from smmux.running.compiled import simulate
 from smmux.running.launch_options import LaunchOptions, documented
 
-__all__ = ["CompiledKernel", "Module", "load", "module_of"]
+__all__ = ["CompiledKernel", "Module", "load", "module_of", "named_arguments"]
 
 LANGUAGES = ("cuda", "ptx")
 FATBIN, ELF, ARCHIVE = b"\x50\xed\x55\xba", b"\x7fELF", b"!<arch>\n"
@@ -268,6 +268,13 @@ def module_of(cubins: Sequence[bytes], name: str, sources: Mapping[str, str] | N
         for (mangled, image), signature in zip(cubin.kernels.items(), signatures, strict=True):
             kernels[mangled] = CompiledKernel(plain_name(mangled), mangled, signature, image, cubin, sources or {})
     return Module(name, read, MappingProxyType(kernels))
+
+
+def named_arguments(names: Sequence[str], args: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Each argument of a Python function with its name; LaunchError for too few or too many."""
+    if len(args) != len(names):
+        raise LaunchError(f"the kernel takes {len(names)} arguments ({', '.join(names)}), {len(args)} given")
+    return list(zip(names, args, strict=True))
 
 
 def _from_text(text: str, arch: str, options: Sequence[str], language: str, name: str) -> Module:

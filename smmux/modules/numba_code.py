@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from smmux.compiler.sass import tools
-from smmux.errors import CompileError, ConfigError, LaunchError
-from smmux.modules.module import CompiledKernel, module_of
+from smmux.errors import CompileError, ConfigError
+from smmux.modules.module import CompiledKernel, module_of, named_arguments
 
 __all__ = ["from_numba"]
 
@@ -61,9 +61,7 @@ def from_numba(
 def _expand(names: Sequence[str], args: Sequence[Any]) -> list[tuple[str, Any]]:
     """Arguments as Numba passes them: of an array its owner and parent (none), elements, bytes of one, address, shape
     and strides; of a tuple its items."""
-    if len(args) != len(names):
-        raise LaunchError(f"the kernel takes {len(names)} arguments ({', '.join(names)}), {len(args)} given")
-    return [(name, value) for name, arg in zip(names, args, strict=True) for value in _passed(arg)]
+    return [(name, value) for name, arg in named_arguments(names, args) for value in _passed(arg)]
 
 
 def _passed(arg: Any) -> Iterator[Any]:

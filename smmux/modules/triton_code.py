@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from smmux.errors import CompileError, ConfigError
-from smmux.modules.module import CompiledKernel, module_of
+from smmux.modules.module import CompiledKernel, module_of, named_arguments
 
 __all__ = ["from_triton"]
 
@@ -59,5 +62,20 @@ def from_triton(
         code = kernel.fn.__code__
         message = " ".join(str(error).split())
         raise CompileError(f"Triton: {message}", code.co_filename, code.co_firstlineno) from error
-    shared = int(getattr(made.metadata, "shared", 0))
-    return replace(next(iter(module_of([cubin], kernel.fn.__qualname__))), dynamic_shared=shared)
+    (made_kernel,) = module_of([cubin], kernel.fn.__qualname__)
+    passed = [name for name in names if name not in constants]
+    hidden = len(made_kernel.parameters) - len(passed)
+    if scratch := getattr(made.metadata, "global_scratch_size", 0):
+        code = kernel.fn.__code__
+        reason = f"it needs {scratch} bytes of scratch memory of each block, as for descriptors: pass pointers instead"
+        raise CompileError(f"Triton: {reason}", code.co_filename, code.co_firstlineno)
+    return replace(
+        made_kernel,
+        dynamic_shared=int(getattr(made.metadata, "shared", 0)),
+        expand=partial(_expand, passed, hidden),
+    )
+
+
+def _expand(names: Sequence[str], hidden: int, args: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Arguments as Triton passes them, and behind them pointers to scratch memory, which the kernel has none of."""
+    return [*named_arguments(names, args), *[("scratch memory", np.uint64(0))] * hidden]
