@@ -1,6 +1,7 @@
 """The command line of smmux.
 
     python -m smmux info                    version, build and machines
+    python -m smmux gpu                     the machines
     python -m smmux gpu GTX285              parameters of a machine, each with its source
     python -m smmux counters                every counter with unit and definition
     python -m smmux policies                the rules that a machine or a launch chooses by name
@@ -10,10 +11,12 @@
     python -m smmux preload FILE.py:KERNEL --grid 4 --block 32,2 ARGUMENT ...
     python -m smmux sass FILE.cu:KERNEL --arch sm_90   instructions of compiled GPU code
 
+A kernel is of a file, or of a module: `smmux.shell.examples:saxpy` comes with smmux.
+
 An argument of `run`, `advise` and `preload` is a number, True, False, None, `dtype[shape]` (zeros), `dtype[shape]=FILL`
 with ones, arange, random or a number for FILL, or a file NAME.npy:
 
-    python -m smmux run kernels.py:saxpy --grid 8 --block 128 2.0 float32[1024]=arange float32[1024]
+    python -m smmux run smmux.shell.examples:saxpy --grid 8 --block 128 2.0 float32[1024]=arange float32[1024]
 
 With `--check` the exit status of `run` is 1 if the check finds an error.
 """
@@ -55,7 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m smmux", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="version", version=f"smmux {smmux.__version__}")
+    parser.set_defaults(action=lambda _options: parser.print_help())
+    commands = parser.add_subparsers(metavar="COMMAND")
     _add_tables(commands)
     _add_run(commands.add_parser("run", help="simulate a kernel of a file"))
     _add_advise(
@@ -91,8 +96,8 @@ def _add_tables(commands: Any) -> None:
     """The commands that print what is known without a kernel."""
     info = commands.add_parser("info", help="version, build and machines")
     info.set_defaults(action=_info)
-    gpu = commands.add_parser("gpu", help="parameters of a machine, each with its source")
-    gpu.add_argument("name")
+    gpu = commands.add_parser("gpu", help="the machines, or the parameters of one, each with its source")
+    gpu.add_argument("name", nargs="?", help="of a machine (default: list all)")
     gpu.set_defaults(action=_gpu)
     counters = commands.add_parser("counters", help="every counter with unit and definition")
     counters.add_argument("--markdown", action="store_true", help="as the page smmux/COUNTERS.md")
@@ -196,17 +201,30 @@ def _info(options: argparse.Namespace) -> None:
         "machine parameters": len(_core.CONFIG),
         "counters": len(_core.COUNTERS),
     }
-    machines = {name: gpus.get(name).description for name in gpus.names()}
+    machines = _machines()
     if options.json:
         print(json.dumps(facts | {"machines": machines}, indent=2))
         return
     for name, fact in facts.items():
         print(f"{name} {fact}")
+    _print_machines(machines)
+
+
+def _machines() -> dict[str, str]:
+    """Every machine that a launch can name, with what it is."""
+    return {name: gpus.get(name).description for name in dict.fromkeys((*gpus.names(), gpus.COMPILED))}
+
+
+def _print_machines(machines: dict[str, str]) -> None:
+    width = max(map(len, machines))
     for name, description in machines.items():
-        print(f"  {name:12} {description}")
+        print(f"  {name:{width}} {description}")
 
 
 def _gpu(options: argparse.Namespace) -> None:
+    if options.name is None:
+        print(json.dumps(_machines(), indent=2)) if options.json else _print_machines(_machines())
+        return
     machine = gpus.get(options.name)
     if options.json:
         print(json.dumps(machine.to_dict() | {"sources": dict(machine.sources)}, indent=2))

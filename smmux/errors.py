@@ -266,9 +266,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     >>> did_you_mean("cycle", ("cycles", "blocks"))
     "; did you mean 'cycles'?"
+    >>> did_you_mean("H100", ("C1060", "GTX285"))  # another name, not a slip of the fingers
+    ''
     """
     names = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower(), names, n=1)
+    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.67)
     return f"; did you mean {names[close[0]]!r}?" if close else ""
 
 

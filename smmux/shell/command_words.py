@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import math
 import re
 import runpy
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 import smmux
 from smmux.kernels.kernel import Kernel
 
-__all__ = ["argument", "dimensions", "kernel_of", "private"]
+__all__ = ["argument", "dimensions", "file_of_module", "kernel_of", "private"]
 
 
 def private(text: str) -> dict[str, Any]:
@@ -38,10 +39,11 @@ def dimensions(text: str) -> tuple[int, ...]:
 
 
 def kernel_of(place: str) -> Any:
-    """The kernel of `FILE.py:KERNEL`."""
+    """The kernel of `FILE.py:KERNEL`, or of `MODULE:KERNEL`."""
     path, _, name = place.rpartition(":")
     if not path:
         raise ValueError(f"{place!r} is not FILE.py:KERNEL")
+    path = file_of_module(path) or path
     folder = Path(path).resolve().parent
     sys.path.insert(0, str(folder))  # as `python FILE.py` does
     try:
@@ -65,6 +67,17 @@ def kernel_of(place: str) -> Any:
         numba = "; it is one of Numba's: import cuda from smmux" if hasattr(names.get(name), "py_func") else ""
         raise ValueError(f"{path} has no kernel {name!r}; it has {', '.join(kernels) or 'none'}{numba}")
     return kernels[name]
+
+
+def file_of_module(name: str) -> str | None:
+    """The file of a module that Python finds by its dotted name; None for what is no such name."""
+    if Path(name).exists() or not all(part.isidentifier() for part in name.split(".")):
+        return None
+    try:
+        found = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    return found.origin if found and found.has_location else None
 
 
 OWN_ROOMS = ("base", "cuda", "kernels", "language", "running", "shell", "source")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smmux import gpus
+from smmux.shell.command_words import file_of_module
 
 if TYPE_CHECKING:
     from smmux.results.result import Result
@@ -20,7 +21,7 @@ OF_A_COMPILER = ("schedule", "max_registers", "min_blocks")
 def is_compiled(place: str) -> bool:
     """Whether a kernel's place on the command line is in a file of compiled code, or of CUDA C++ or PTX."""
     path, _, _ = place.rpartition(":")
-    return bool(path) and Path(path).suffix not in (".py", ".pyw", "")
+    return bool(path) and Path(path).suffix not in (".py", ".pyw", "") and not file_of_module(path)
 
 
 def run_compiled(options: argparse.Namespace, arguments: tuple[Any, ...], **chosen: Any) -> Result:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from experiments import all as every, table1
+from experiments.__main__ import main as list_scripts
 from experiments.claims.__main__ import main as print_board
 from experiments.common import marked, overview, scoreboard, standing, tables
 from experiments.common.harness import CACHE
@@ -27,6 +28,17 @@ DOCS = HERE.parent / "docs"
 def test_every_script_with_an_experiment_is_made_but_the_one_that_measures_time() -> None:
     scripts = {path.stem for path in HERE.glob("*.py") if re.search(r"^EXPERIMENT = ", path.read_text(), re.M)}
     assert set(every.names()) == scripts - {"speed"}
+
+
+def test_the_list_of_experiments_has_a_line_and_a_time_for_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list_scripts([]) == 0
+    printed = capsys.readouterr().out
+    for name in every.names():
+        line = re.search(rf"^  {name} +\S.*$", printed, re.M)
+        assert line, name
+        assert line[0].endswith(")"), f"docs/figures.md does not say how long {name} takes"
+    for path in HERE.glob("*.py"):
+        assert path.stem.startswith("__") or f"  {path.stem} " in printed
 
 
 def test_a_second_run_leaves_what_stands_and_draws_what_does_not_from_records(

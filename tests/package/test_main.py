@@ -42,6 +42,42 @@ def test_info_names_version_and_machines(capsys):
     assert all(name in printed for name in gpus.names())
 
 
+def test_without_a_command_the_help_is_printed(capsys):
+    assert main([]) == 0
+    assert "python -m smmux run FILE.py:KERNEL" in capsys.readouterr().out
+
+
+def test_the_version_is_an_option(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert (left.value.code, capsys.readouterr().out) == (0, f"smmux {smmux.__version__}\n")
+
+
+def test_gpu_alone_lists_the_machines(capsys):
+    assert main(["gpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [*gpus.names(), gpus.COMPILED]
+    assert main(["gpu", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == [*gpus.names(), gpus.COMPILED]
+
+
+def test_another_card_is_no_slip_of_the_fingers(capsys):
+    assert main(["gpu", "H100"]) == 1
+    error = capsys.readouterr().err
+    assert "unknown gpu 'H100'" in error
+    assert "did you mean" not in error
+    assert all(name in error for name in gpus.names())
+
+
+def test_a_kernel_of_a_module_is_found_by_its_dotted_name(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command = ["run", "smmux.shell.examples:saxpy", "--grid", "1", "--block", "32", "--json"]
+    assert main([*command, "2.0", "float32[32]=ones", "float32[32]"]) == 0
+    assert json.loads(capsys.readouterr().out)["kernel"] == "saxpy"
+    assert main(["run", "no.such.module:saxpy", "--grid", "1", "--block", "32"]) == 1
+    assert "no.such.module" in capsys.readouterr().err
+
+
 def test_gpu_prints_every_parameter_and_explains_its_sources(capsys):
     assert main(["gpu", "gtx285"]) == 0
     printed = capsys.readouterr().out

@@ -88,32 +88,7 @@ def test_commands_make_their_own_environment():
     assert all(command.startswith("python3 -m venv .venv && .venv/bin/pip install -e ") for command in commands)
 
 
-KERNELS = """
-from smmux import cuda, float32
-
-
-@cuda.jit
-def saxpy(a, x, y):
-    i = cuda.grid(1)
-    y[i] = a * x[i] + y[i]
-
-
-@cuda.jit
-def blur(x, y):
-    tile = cuda.shared.array((80, 32), float32)  # of which an SM has room for one
-    i, j = cuda.threadIdx.y, cuda.threadIdx.x
-    row, column = cuda.blockIdx.y * 8 + i, cuda.blockIdx.x * 32 + j
-    value = x[row, column]
-    for _ in range(200):
-        value = value * float32(0.5) + float32(1)
-    tile[i, j] = value
-    cuda.syncthreads()
-    y[row, column] = tile[i, j] + tile[i, (j + 1) % 32]
-"""
-
-
 def test_shell_commands_work(tmp_path, monkeypatch, capsys):
-    (tmp_path / "kernels.py").write_text(KERNELS)
     monkeypatch.chdir(tmp_path)
     for command in "".join(blocks(DOCS / "shell.md", "bash")).splitlines():
         words = shlex.split(command, comments=True)
