@@ -12,5 +12,8 @@
 (4, True)
 """
 
+from smmux.results.timeline import Timeline as Timeline
 from smmux.results.trace import *  # noqa: F403
-from smmux.results.trace import __all__ as __all__
+from smmux.results.trace import __all__ as _names
+
+__all__ = [*_names, "Timeline"]

@@ -82,10 +82,26 @@ def comparison_html(comparison: Comparison) -> str:
     ]
     most = f"<p>what changed most</p>{table_of_text(head, rows[:_TOP])}" if rows else "<p>no counter differs</p>"
     rest = f"<details><summary>{len(rows) - _TOP} more</summary>{table_of_text(head, rows[_TOP:])}</details>"
-    return (
-        f"<div><p>speedup <b>{comparison.speedup:.3f}</b></p>{table_of_text(('', 'baseline', 'result'), facts)}"
-        f"{stall_bars(bars)}{most}{rest if rows[_TOP:] else ''}</div>"
+    parts = (
+        f"<p>speedup <b>{comparison.speedup:.3f}</b></p><p>{html.escape(comparison.text)}</p>",
+        table_of_text(("", "baseline", "result"), facts),
+        stall_bars(bars),
+        _causes(comparison),
+        most,
+        rest if rows[_TOP:] else "",
     )
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _causes(comparison: Comparison) -> str:
+    """Both runs cause by cause: microseconds of the schedulers' time, then counters of work."""
+    rows = []
+    for cause in comparison.causes():
+        form = "{:,.0f}" if cause.share is None else "{:,.2f} \N{MICRO SIGN}s"
+        share = "" if cause.share is None else f"{cause.share:+.1%}"
+        rows.append((cause.name, form.format(cause.baseline), form.format(cause.result), cause.text, share))
+    head = ("cause", "baseline", "result", "change", "of the baseline's time")
+    return table_of_text(head, rows) if rows else ""
 
 
 def _limits(result: Result) -> str:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from smmux.compiler.program import Program
+    from smmux.results.causes import Cause
+    from smmux.results.timeline import Timeline
 
 __all__ = ["Comparison", "CounterInfo", "Result", "counter_info", "line_counters"]
 
@@ -350,6 +352,17 @@ class Result(Mapping[str, int]):
         """The comparison of this run with a baseline."""
         return Comparison(baseline, self)
 
+    def timeline(self, sm: int | None = None) -> Timeline:
+        """The zoomable time line of an SM, by default of the one that had most blocks.
+
+        Raises ConfigError unless the run recorded one with `trace=True`, and for a number that is no SM's.
+        """
+        from smmux.results.timeline import Timeline
+
+        if self.trace is None:
+            raise ConfigError("the run recorded no time line; use simulate(..., trace=True)")
+        return Timeline.of(self.trace, sm)
+
     # ---- as text
 
     def __repr__(self) -> str:
@@ -368,7 +381,7 @@ class Result(Mapping[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two results side by side; printing it shows the counters that differ."""
+    """Two results side by side; printing it shows why one is faster, and the counters that differ."""
 
     baseline: Result
     result: Result
@@ -377,6 +390,19 @@ class Comparison:
     def speedup(self) -> float:
         """Baseline's time over the result's."""
         return self.result.speedup(self.baseline)
+
+    def causes(self) -> list[Cause]:
+        """Where the time went and what work there was, cause by cause: what differs, time first, the largest first."""
+        from smmux.results.causes import causes
+
+        return causes(self.baseline, self.result)
+
+    @property
+    def text(self) -> str:
+        """The speed and its main causes in a line, as "12% faster: 31% fewer bank passes"."""
+        from smmux.results.causes import sentence
+
+        return sentence(self.baseline, self.result)
 
     def rows(self) -> list[tuple[str, str, int, int]]:
         """(counter, unit, baseline, result) of the counters that differ."""
@@ -390,7 +416,7 @@ class Comparison:
         return sorted(self.rows(), key=lambda row: -abs(math.log((row[3] + 1) / (row[2] + 1))))
 
     def __str__(self) -> str:
-        lines = [f"{self.baseline!r}", f"{self.result!r}", f"speedup {self.speedup:.3f}"]
+        lines = [f"{self.baseline!r}", f"{self.result!r}", f"speedup {self.speedup:.3f}", self.text]
         for name, unit, before, after in self.rows():
             ratio = f"x {after / before:.3f}" if before else ""
             lines.append(f"  {name:24}{before:>14}{after:>14}  {ratio:10}{unit}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from smmux.base.whole_files import write_text
 if TYPE_CHECKING:
     from smmux.results.trace import Residence, Trace
 
-__all__ = ["write"]
+__all__ = ["text", "write"]
 
 Event = dict[str, Any]
 DRAM = 1_000_000
@@ -26,11 +26,16 @@ STATES = ("resident", "queued", "outstanding")
 
 def write(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Write the file."""
-    events = sorted(_all(trace), key=_order)
+    write_text(path, text(trace))
+
+
+def text(trace: Trace, sms: Collection[int] | None = None) -> str:
+    """What the file says, of all SMs or of some; that of DRAM is always there."""
+    events = sorted((e for e in _all(trace) if sms is None or e["pid"] in (*sms, DRAM)), key=_order)
     about = {"kernel": trace.kernel, "gpu": trace.gpu.name, "schedule": trace.schedule, "cycles": trace.cycles}
     about["events_left_out"] = trace.lost
     whole = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": about}
-    write_text(path, json.dumps(whole, separators=(",", ":")))
+    return json.dumps(whole, separators=(",", ":"))
 
 
 def _order(event: Event) -> tuple[float, int]:

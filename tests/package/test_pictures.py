@@ -289,7 +289,7 @@ def test_time_of_lines_is_all_but_the_time_without_blocks(runs: tuple[Result, Re
 def test_a_comparison_has_both_runs_and_what_changed_most_first(runs: tuple[Result, Result]) -> None:
     before, after = runs
     comparison = after.compare(before)
-    facts, most, rest = Tables(comparison._repr_html_()).tables
+    facts, _causes, most, rest = Tables(comparison._repr_html_()).tables
     assert facts[0] == ["", "baseline", "result"]
     assert facts[2] == ["machine", "GTX285", "K20c"]
     rows = [*most[1:], *rest[1:]]
