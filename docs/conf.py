@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT)]
+
+import made
 
 import smmux
 
@@ -17,7 +20,8 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "made"]
 exclude_patterns = ["figures/*"]
 myst_heading_anchors = 3
 myst_enable_extensions = ["html_image"]
-nb_execution_mode = "off"  # tests run the notebooks; `-D nb_execution_mode=cache` shows their outputs
+nb_execution_mode = "cache"  # runs those that have changed; `-D nb_execution_mode=off` for a quick look at the text
+nb_execution_cache_path = str(ROOT / "build" / "notebooks" / made.digest(ROOT / "smmux"))
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 

@@ -7,6 +7,7 @@ file of the checkout. Links that leave `docs` lead to the page that has the file
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import inspect
 import os
@@ -57,6 +58,12 @@ def copy_notebooks() -> None:
         copy = DOCS / "notebooks" / path.name
         if not copy.exists() or copy.read_bytes() != path.read_bytes():
             shutil.copy(path, copy)
+
+
+def digest(package: Path) -> str:
+    """A name for what a package is: outputs of notebooks are kept for as long as nothing in it changes."""
+    files = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".js", ".so", ".cuh"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
 
 def _complete(app: Sphinx, page: str, source: list[str]) -> None:

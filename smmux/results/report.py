@@ -141,10 +141,13 @@ def _heat_map(result: Result) -> str:
 
 
 def _lines_table(result: Result, shown: Iterable[int], file: str | None = None) -> str:
-    """Source lines of a file in the order given, with the counters of those that have any."""
+    """Source lines of a file in the order given, with the counters of those that have any.
+
+    Counters that are 0 everywhere are left out: without them most tables are as wide as a page.
+    """
     lines, time = result.lines(file=file), result.line_time(file)
-    names = list(line_counters())
-    most = {name: max(counters[name] for counters in lines.values()) or 1 for name in names}
+    names = [name for name in line_counters() if any(counters[name] for counters in lines.values())]
+    most = {name: max(counters[name] for counters in lines.values()) for name in names}
     slowest = max(time.values()) or 1
     rows = []
     for line in shown:
@@ -159,7 +162,8 @@ def _lines_table(result: Result, shown: Iterable[int], file: str | None = None) 
     titles = [f"<th title='{html.escape(line_counters()[name].doc, quote=True)}'>{name}</th>" for name in names]
     time_title = "<th title='share of the time of the schedulers, waiting included'>time</th>"
     head = f"<tr><th>line</th><th>source</th>{time_title}{''.join(titles)}</tr>"
-    return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+    table = f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+    return f"<div style='overflow-x:auto'>{table}</div>"
 
 
 def _bar(text: str, share: float) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,17 @@ pytest.importorskip("ipykernel")
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def code_of(path: Path) -> list[str]:
+    """The text of a notebook's cells of code."""
+    return [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+
+
+def run_cell(text: str, filename: str, names: dict[str, Any]) -> None:
+    """Run a cell in this process, where kernels find its text."""
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), names)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -30,21 +43,31 @@ def test_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     notebook = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
-    shown = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])]
-    assert any("text/html" in data for data in shown)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert any("text/html" in output.get("data", {}) for output in outputs)
+    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+
+
+def test_the_first_notebook_says_what_padding_gains() -> None:
+    """What its text claims is what its runs show: a gain, a loss where partitions are camped on, and the way out."""
+    path = ROOT / "notebooks" / "01_first_kernel.ipynb"
+    names: dict[str, Any] = {}
+    for number, text in enumerate(code_of(path)):
+        run_cell(text, f"<cell {number}>", names)
+    assert names["padded"].speedup(names["result"]) > 1.2
+    camped, plain = names["padded_512"], names["plain_512"]
+    assert 0.9 < camped.speedup(plain) < 1
+    assert camped.stalls["credits"] > plain.stalls["credits"] > names["result"].stalls["credits"]
+    assert names["diagonal"].speedup(camped) > 1.5
+    assert names["diagonal"]["shared_conflicts"] == camped["shared_conflicts"] == 0
 
 
 def test_heat_map_shows_the_lines() -> None:
     """The first notebook's first run shows its source with counters per line."""
     path = ROOT / "notebooks" / "01_first_kernel.ipynb"
-    names: dict[str, object] = {}
-    code = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
-    import linecache
-
-    for i, text in enumerate(code[:2]):
-        filename = f"<cell {i}>"
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        exec(compile(text, filename, "exec"), names)
-    shown = names["result"]._repr_html_()  # type: ignore[attr-defined]
+    names: dict[str, Any] = {}
+    for i, text in enumerate(code_of(path)[:2]):
+        run_cell(text, f"<cell {i}>", names)
+    shown = names["result"]._repr_html_()
     assert "tile[x, y + k]" in shown
     assert "conflicts" in shown

@@ -249,6 +249,7 @@ def test_the_heat_map_is_the_counters_of_the_lines(runs: tuple[Result, Result]) 
     assert len(maps) == 5
     for rows, styles in maps:
         names = rows[0][3:]
+        assert set(names) == {name for each in lines.values() for name, count in each.items() if count}
         for row, style in zip(rows[1:], styles[1:], strict=True):
             line = int(row[0])
             assert row[1] == result.source(line)
