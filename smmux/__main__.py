@@ -283,8 +283,7 @@ def _run(options: argparse.Namespace) -> None:
         result.trace.to_perfetto(options.trace)
     options.status = int(bool(result.findings and result.findings.errors))
     if options.html:
-        head = "<!DOCTYPE html><meta charset='utf-8'><meta name='color-scheme' content='light dark'>"
-        write_text(options.html, head + result._repr_html_())
+        result.save(options.html)
     if options.json:
         print(result.to_json(indent=2))
         return

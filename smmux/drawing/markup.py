@@ -5,7 +5,16 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-__all__ = ["html_table", "table_of_text"]
+__all__ = ["html_table", "page", "table_of_text"]
+
+
+def page(title: str, body: str) -> str:
+    """A page that needs no other file, in the reader's choice of light or dark."""
+    return (
+        "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><meta name='color-scheme' content='light dark'>"
+        f"<meta name='viewport' content='width=device-width'><title>{html.escape(title)}</title>"
+        f"<body style='font-family:sans-serif;margin:1em'>{body}</body></html>\n"
+    )
 
 
 def html_table(head: Iterable[str], rows: Iterable[Iterable[str]], bold: int | None = None) -> str:

@@ -48,7 +48,7 @@ def grouped_bars(
     x: str,
     hue: str,
     y: str,
-    labels: bool | Literal["inside"] = False,
+    labels: bool | Literal["inside", "above"] = False,
     number: Callable[[float], str] = "{:.2f}".format,
     marks: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     series: Sequence[str] = (),
@@ -57,9 +57,9 @@ def grouped_bars(
 
     Points that no record has are left out, the others of their group centred. labels: write each bar's value above it
     or, "inside", upright at its foot, or above it where it is shorter than the label, as `number` formats it; "inside"
-    the axis begins at 0 and ends over what is highest. marks: further columns, drawn over the bars of the records that
-    have them; to each the keywords of `Axes.plot`, with a label for the legend. series: values of `hue` that come
-    first, and keep their colour where no record has them.
+    the axis begins at 0 and ends over what is highest; "above", for wide figures, write it level above bar and marks.
+    marks: further columns, drawn over the bars of the records that have them; to each the keywords of `Axes.plot`, with a
+    label for the legend. series: values of `hue` that come first, and keep their colour where no record has them.
     """
     groups = list(dict.fromkeys(record[x] for record in records))
     series = list(dict.fromkeys([*series, *(record[hue] for record in records)]))
@@ -88,8 +88,11 @@ def grouped_bars(
     ax.set_xticks(range(len(groups)), [str(group) for group in groups])
     ax.tick_params(axis="x", length=0)
     ax.margins(x=0.02)
+    shown = {(r[x], r[hue]): [r[y], *(r[m] for m in marks if r.get(m) is not None)] for r in records}
+    if labels == "above":
+        for key, values in shown.items():
+            _label_level(ax, _middle(drawn[key]), max(values), number(height[key]))
     if labels == "inside":
-        shown = {(r[x], r[hue]): [r[y], *(r[m] for m in marks if r.get(m) is not None)] for r in records}
         ax.set_ylim(0, 1.08 * max(map(max, shown.values())))
         for key, values in shown.items():
             _label_inside(ax, drawn[key], number(height[key]), values)
@@ -105,6 +108,15 @@ def _label_above(ax: Axes, bars: BarContainer, number: Callable[[float], str], *
     texts = ax.bar_label(bars, fmt=number, fontsize=LABEL_POINTS, rotation=90 if upright else 0, padding=1.5, zorder=4)
     for text in texts:
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.3})
+
+
+def _label_level(ax: Axes, x: float, y: float, label: str) -> None:
+    """Write a label that is read without turning one's head, over the point (x, y)."""
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.2}
+    ax.annotate(
+        label, (x, y), xytext=(0, 2.5), textcoords="offset points", ha="center", va="bottom", fontsize=LABEL_POINTS,
+        zorder=4, bbox=box,
+    )  # fmt: skip
 
 
 def _label_inside(ax: Axes, bar: Rectangle, label: str, values: Sequence[float]) -> None:

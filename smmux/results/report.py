@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from smmux.drawing.markup import table_of_text
+from smmux.drawing.markup import page, table_of_text
 from smmux.drawing.stall_bars import stall_bars
 from smmux.results.held_curve import held_curve
 from smmux.results.result import CounterInfo, counter_info, line_counters
@@ -14,7 +14,7 @@ from smmux.results.result import CounterInfo, counter_info, line_counters
 if TYPE_CHECKING:
     from smmux.results.result import Comparison, Result
 
-__all__ = ["comparison_html", "counters_page", "result_html"]
+__all__ = ["comparison_html", "counters_page", "result_html", "result_page"]
 
 _TOP = 10
 """Rows of a table that shows only what is largest."""
@@ -40,6 +40,12 @@ def result_html(result: Result) -> str:
         parts.append(f"<p>check {html.escape(repr(result.check))}:</p>{result.findings._repr_html_()}")
     parts.append(f"<details><summary>counters</summary>{_counters(result)}</details>")
     return "<div>" + "".join(parts) + "</div>"
+
+
+def result_page(result: Result) -> str:
+    """A page of its own about one run, below it the time line if one was recorded."""
+    body = result_html(result) + (result.timeline()._repr_html_() if result.trace is not None else "")
+    return page(f"{result.kernel} on {result.gpu.name}", body)
 
 
 def counters_page() -> str:

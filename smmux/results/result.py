@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from smmux import _core
 from smmux.base.dimensions import Dim3
+from smmux.base.whole_files import write_text
 from smmux.errors import ConfigError, RaceError, did_you_mean
 from smmux.gpus import Gpu
 from smmux.machines.management import name_of
@@ -328,6 +330,12 @@ class Result(Mapping[str, int]):
     def to_json(self, indent: int | None = None) -> str:
         """`to_dict` as JSON text."""
         return json.dumps(self.to_dict(), indent=indent)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what a notebook shows, and the time line if there is one, as a page that needs no other file."""
+        from smmux.results import report
+
+        write_text(path, report.result_page(self))
 
     def to_pandas(self) -> pd.DataFrame:
         """Counters as a table with unit and definition (needs pandas)."""

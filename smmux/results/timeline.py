@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from smmux.base.whole_files import write_text
+from smmux.drawing.markup import page
 from smmux.errors import integer
 from smmux.results import trace_file
 from smmux.results.timeline_picture import timeline_picture
@@ -53,13 +54,7 @@ class Timeline:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as a page that needs no other file."""
-        title = html.escape(f"{self.trace.kernel} on {self.trace.gpu.name}")
-        head = (
-            "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><meta name='color-scheme' content='light dark'>"
-            f"<meta name='viewport' content='width=device-width'><title>{title}</title>"
-            "<body style='font-family:sans-serif;margin:1em'>"
-        )
-        write_text(path, f"{head}{self._repr_html_()}</body></html>\n")
+        write_text(path, page(f"{self.trace.kernel} on {self.trace.gpu.name}", self._repr_html_()))
 
     def _repr_html_(self) -> str:
         picture = self.svg

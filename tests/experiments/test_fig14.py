@@ -20,7 +20,10 @@ def test_picture_has_a_bar_per_point_perfect_fetch_and_the_papers_means(records:
     fetched = [r | {"gpu": cards.PERFECT_FETCH} for r in records if r["schedule"] == "source"]
     ax = fig14.plot(records + fetched, Figure().add_subplot())
     assert [len(bars) for bars in ax.containers] == [3, 3, 2]
-    marks, *paper = (list(line.get_ydata()) for line in ax.lines)
+    marks, listed, *paper = (list(line.get_ydata()) for line in ax.lines)
+    others = [bar["speedup"] for bar in speedups.bars(records) if bar["schedule"] == "list"]
+    assert sorted(listed) == sorted(others)
+    assert {text.get_rotation() for text in ax.texts} == {0.0}
     assert sorted(marks) == sorted(bar.get_height() for bars in ax.containers for bar in bars)
     assert paper[:2] == [[1.53] * 2, [1.42] * 2]
     assert "gains 2.00 with two and 2.00 with three more blocks" in fig14.caption(records + fetched)

@@ -30,10 +30,25 @@ def test_grouped_bars_have_the_records_heights_in_their_groups() -> None:
     assert p[0].get_facecolor() != q[0].get_facecolor()
 
 
-@pytest.mark.parametrize("labels", [True, "inside"])
-def test_labels_show_values(labels: bool | Literal["inside"]) -> None:
+@pytest.mark.parametrize("labels", [True, "inside", "above"])
+def test_labels_show_values(labels: bool | Literal["inside", "above"]) -> None:
     ax = grouped_bars(Figure().add_subplot(), RECORDS, x="kernel", hue="policy", y="time", labels=labels)
     assert sorted(text.get_text() for text in ax.texts) == ["1.00", "2.00", "3.00"]
+
+
+def test_labels_above_are_level_and_over_the_marks() -> None:
+    records = [{**RECORDS[0], "mark": 9.0}, *RECORDS[1:]]
+    ax = grouped_bars(
+        Figure().add_subplot(),
+        records,
+        x="kernel",
+        hue="policy",
+        y="time",
+        labels="above",
+        marks={"mark": {"marker": "D"}},
+    )
+    assert {text.get_rotation() for text in ax.texts} == {0.0}
+    assert [text.xy[1] for text in ax.texts] == [9.0, *(record["time"] for record in RECORDS[1:])]
 
 
 def test_marks_lie_over_the_bars_that_have_them() -> None:

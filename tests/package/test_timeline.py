@@ -97,6 +97,15 @@ def test_a_page_needs_no_other_file(traced: Result, tmp_path: Path) -> None:
     assert repr(traced.timeline()).startswith("<Timeline of SM ")
 
 
+def test_a_result_is_saved_with_its_time_line(traced: Result, tmp_path: Path) -> None:
+    traced.save(tmp_path / "run.html")
+    run(turned, profile=True).save(tmp_path / "other.html")
+    page, other = (tmp_path / "run.html").read_text(), (tmp_path / "other.html").read_text()
+    assert traced.timeline()._repr_html_() in page
+    assert "data-smmux-timeline" not in other
+    assert "tile[x, y]" in other
+
+
 def test_without_a_record_there_is_no_time_line(traced: Result) -> None:
     with pytest.raises(ConfigError, match=r"use simulate\(\.\.\., trace=True\)"):
         run(turned).timeline()
