@@ -58,8 +58,8 @@ def grouped_bars(
     Points that no record has are left out, the others of their group centred. labels: write each bar's value above it
     or, "inside", upright at its foot, or above it where it is shorter than the label, as `number` formats it; "inside"
     the axis begins at 0 and ends over what is highest; "above", for wide figures, write it level above bar and marks.
-    marks: further columns, drawn over the bars of the records that have them; to each the keywords of `Axes.plot`, with a
-    label for the legend. series: values of `hue` that come first, and keep their colour where no record has them.
+    marks: further columns, drawn over the bars of the records that have them; to each the keywords of `Axes.plot`, with
+    a label for the legend. series: values of `hue` that come first, and keep their colour where no record has them.
     """
     groups = list(dict.fromkeys(record[x] for record in records))
     series = list(dict.fromkeys([*series, *(record[hue] for record in records)]))
