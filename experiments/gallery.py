@@ -17,7 +17,7 @@ from smmux.base.whole_files import finish, write_bytes, write_text
 
 __all__ = ["main", "page", "small"]
 
-BYTES = 60_000
+BYTES = 75_000
 """Most bytes of a picture on the page."""
 
 HEAD = """# Gallery

@@ -19,12 +19,12 @@ from experiments.common.effort import bits
 from experiments.common.harness import Experiment
 from experiments.common.preloading import (
     BASELINE,
+    BYPASS,
     DEFAULT,
     FORMS,
     GHOST,
     GPU,
     HAND,
-    LOOKUP,
     OURS,
     PROGRAMS,
     TELEPORT,
@@ -91,12 +91,12 @@ def plot_all(records: Sequence[Record], ax: Any) -> Any:
 
 
 def plot_memory(records: Sequence[Record], ax: Any) -> Any:
-    """Draw row locality and DRAM reads of TELEPORT over the Baseline's, with and without a lookup in the L2."""
+    """Draw row locality and DRAM reads of TELEPORT over the Baseline's, and the reads past the L2."""
     shown = []
     for label, counter, setting in (
         ("row locality", "row locality", DEFAULT),
         ("DRAM reads", "dram_reads", DEFAULT),
-        ("DRAM reads, L2 lookup", "dram_reads", LOOKUP),
+        ("DRAM reads, past the L2", "dram_reads", BYPASS),
     ):
         own = ratios(records, counter, TELEPORT, BASELINE, setting)
         shown += [{"program": n, "what": label, "ratio": v} for n, v in (own | {"mean": mean_of(own)}).items()]
@@ -179,12 +179,13 @@ def caption(records: Sequence[Record]) -> str:
     """A sentence with the means, and what it costs in DRAM reads."""
     over_base, over_hand = (mean_of(speedups(records, other)) for other in (BASELINE, HAND))
     reads = mean_of(ratios(records, "dram_reads", TELEPORT, BASELINE))
-    again = mean_of(ratios(records, "dram_reads", TELEPORT, BASELINE, LOOKUP))
+    again = mean_of(ratios(records, "dram_reads", TELEPORT, BASELINE, BYPASS))
+    past = [mean_of(speedups(records, other, TELEPORT, BYPASS)) for other in (BASELINE, HAND)]
     return (
         f"TELEPORT on a {GPU}, geometric means over {len(preloaded(records))} programs: {over_base:.2f} times as fast "
         f"as the Baseline and {over_hand:.2f} times as fast as kernels written by hand (paper 1.56, 1.32). It reads "
-        f"{reads:.2f} times as much from DRAM, and {again:.2f} times if requests are looked up in the L2 first."
-        + measured_tiles.caption(measured_tiles.load())
+        f"{reads:.2f} times as much from DRAM. Where requests bypass the L2 it is {past[0]:.2f} and {past[1]:.2f} "
+        f"times as fast, and reads {again:.2f} times as much." + measured_tiles.caption(measured_tiles.load())
     )
 
 

@@ -9,10 +9,10 @@ from experiments import programs, teleport
 from experiments.common.effort import LAUNCH, bits, effort, lines_of_code
 from experiments.common.preloading import (
     BASELINE,
+    BYPASS,
     DEFAULT,
     FORMS,
     HAND,
-    LOOKUP,
     OURS,
     TELEPORT,
     found,
@@ -83,7 +83,7 @@ def test_pictures_and_tables(records: list[Record]) -> None:
     assert len(teleport.plot_memory(records, Figure().add_subplot()).containers) == 3
     assert "a mask" in teleport.table(records)
     assert teleport.summary(records)["speeds"][TELEPORT].keys() == set(preloaded(records))
-    assert LOOKUP in teleport.table(records)
+    assert BYPASS in teleport.table(records)
 
 
 def test_sensitivities_name_every_machine_once() -> None:
