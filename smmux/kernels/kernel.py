@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from smmux.base.tracebacks import brief
 from smmux.errors import CompileError, ConfigError, LaunchError, did_you_mean, integer
 from smmux.kernels.bound_kernel import BoundKernel
-from smmux.kernels.overloads import Overload, Overloads
+from smmux.kernels.overloads import Overload, Overloads, example
 from smmux.language import typings
 from smmux.language.kernel_only import KernelOnlyError
 from smmux.language.signatures import Mismatch, as_declared
@@ -83,13 +83,15 @@ class Kernel:
             raise AttributeError(f"a kernel has no attribute {name!r}{hint}{did_you_mean(name, dir(type(self)))}")
 
     def specialize(self, *args: Any) -> Kernel:
-        """The kernel itself, compiled for these arguments."""
+        """The kernel itself, compiled for these arguments, or for arguments of these types."""
         self.compile(args)
         return self
 
     def inspect_asm(self, signature: Any = None) -> Any:
         """The listing of the newest program for argument types, or a dict of all listings by argument types."""
-        return self.overloads.facts(Overload.inspect_asm, signature)
+        if signature is not None:
+            return self.overloads[signature].inspect_asm()
+        return self.overloads.facts_of_all(Overload.inspect_asm)
 
     def inspect_types(self, file: Any = None) -> None:
         """Print all listings, which show the types of all operations."""
@@ -227,8 +229,8 @@ class Kernel:
         schedule: str | None = None, max_registers: int | None = None, min_blocks: int | None = None,
         dynshared: int = 0, **options: Any,
     ) -> Program:  # fmt: skip
-        """The compiled program for arguments (or a Signature): the one that `simulate` runs if grid, block and options
-        are those of its call. Without grid and block it is for all that are not uncommonly large."""
+        """The compiled program for arguments, types or a Signature: the one that `simulate` runs if grid, block and
+        options are those of its call. Without grid and block it is for all that are not uncommonly large."""
         from smmux import gpus
         from smmux.compiler.driver.requests import Request, split
         from smmux.compiler.signature import Signature
@@ -236,6 +238,8 @@ class Kernel:
         from smmux.running.prepared import facts_of
 
         machine = gpus.current() if gpu is None else gpus.get(gpu)
+        if isinstance(args, tuple | list):
+            args = tuple(map(example, args))
         signature = self.signature(args, dynshared)
         chosen, rest = split(options, OPTIONS)
         values = () if isinstance(args, Signature) else tuple(flatten(args))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smmux.language.numba_types import of_smmux
-from smmux.language.types import ArrayAnnotation, FunctionType, Scalar, TupleAnnotation, Void
+from smmux.language.types import TYPES, ArrayAnnotation, FunctionType, Scalar, TupleAnnotation, Void
 
 if TYPE_CHECKING:
     from smmux.compiler.ir import Loc
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from smmux.gpus import Gpu
     from smmux.kernels.kernel import Kernel
 
-__all__ = ["AxisWarning", "Overload", "Overloads"]
+__all__ = ["AxisWarning", "Overload", "Overloads", "example"]
 
 
 class AxisWarning(UserWarning):
@@ -125,7 +125,29 @@ class Overloads(dict[tuple[Any, ...], Overload]):
             types = declared[0].arguments
         if types is not None:
             return fact(self[types])
-        return {key: fact(overload) for key, overload in self.items()}
+        return self.facts_of_all(fact)
+
+    def facts_of_all(self, fact: Callable[[Overload], Any]) -> Facts:
+        """A fact of all programs, also of those for types that the kernel declares."""
+        for signature in self.kernel.definition.declared:
+            self[signature.arguments]
+        return Facts({key: fact(overload) for key, overload in self.items()})
+
+
+class Facts(dict[tuple[Any, ...], Any]):
+    """A fact of each program by its argument types, which may be Numba's."""
+
+    def __missing__(self, types: Any) -> Any:
+        known = tuple(map(of_smmux, types))
+        if known not in self:
+            raise KeyError(types)
+        return self[known]
+
+
+def example(given: Any) -> Any:
+    """A value of a type, of smmux or of Numba; anything else as it is."""
+    found = of_smmux(given)
+    return _example(found) if isinstance(found, TYPES) else given
 
 
 def _example(declared: Any) -> Any:

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import enum
+import math
 import pickle
 import traceback
 from types import SimpleNamespace
@@ -397,3 +398,40 @@ def test_programs_by_types_of_numbas():
 
 def _first(a, b):
     a[0] = b
+
+
+def test_programs_for_types_alone():
+    with gpus.set_current("K20c"):
+        add.specialize(types.int16[::1], types.int64, types.float64)
+    assert (types.int16[::1], types.int64, types.float64) in add.signatures
+
+
+def test_facts_are_known_by_the_types_of_numba():
+    numba = pytest.importorskip("numba")
+
+    @cuda.jit
+    def sine(x, n):
+        i = cuda.grid(1)
+        if i < n:
+            x[i] = math.sin(x[i])
+
+    with gpus.set_current("K20c"):
+        sine.specialize(numba.float32[::1], numba.int64)
+        sine.specialize(numba.float64[::1], numba.int64)
+    for element in (numba.float32, numba.float64):
+        words = numba.void(element[::1], numba.int64).args
+        assert sine.get_regs_per_thread()[words] == sine.get_regs_per_thread(numba.void(*words)) > 0
+    with pytest.raises(KeyError):
+        assert sine.get_regs_per_thread()[numba.int32[::1], numba.int64]
+
+
+def test_listings_of_declared_kernels_are_a_dict():
+    @cuda.jit(["void(int32[::1])", "void(float32[::1])"])
+    def first(x):
+        x[0] = 1
+
+    single = cuda.jit("void(int32[::1])")(first.py_func)
+    assert set(first.inspect_asm()) == {(int32[::1],), (types.float32[::1],)}
+    assert set(single.inspect_asm()) == {(int32[::1],)}
+    assert "st.global" in single.inspect_asm()[(int32[::1],)]
+    assert first.get_regs_per_thread().keys() == first.inspect_asm().keys()

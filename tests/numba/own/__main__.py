@@ -25,7 +25,7 @@ OUTSIDE = {
     "the text of PTX, LLVM or SASS, debug information, or a compiler that prints it": (
         r"test_(compiler|debug|debuginfo|inspect|lineinfo|optimization|fastmath|const_string)\.",
         r"_ptx$|_codegen$|_in_asm$|test_const_array(_[23]d)?$|test_selp$|test_inspect_|_llvm_ir$",
-        r"atomic_(add|sub)_(double|float)|test_casting\..*native_cast|test_mandel\.",
+        r"test_atomic_add_double(_global)?(_[23])?$|test_casting\..*native_cast|test_mandel\.",
     ),
     "types, functions or ufuncs that are added to Numba's compiler": (
         r"test_(extending|overload|gufunc|gufunc_scalar|gufunc_scheduling|vectorize\w*|libdevice|cffi|ufunc|ffi)\.",
