@@ -4,6 +4,7 @@ complex numbers, constants of 32 bits beside int32, uint64 beside int64 in an in
 from __future__ import annotations
 
 import builtins
+import enum
 import pickle
 import textwrap
 from typing import Any
@@ -229,3 +230,25 @@ def test_raise_is_found_under_its_own_name(name: str) -> None:
     assert isinstance(caught.value, KernelRaisedError)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (type(again), str(again), again.line) == (type(caught.value), str(caught.value), 3)
+
+
+class Colour(enum.IntEnum):
+    RED = 3
+    BLUE = 5
+
+
+def test_members_of_an_enumeration_by_name() -> None:
+    @cuda.jit
+    def kernel(out):
+        out[0] = Colour["BLUE"]
+        out[1] = 1 if Colour["RED"] == Colour.RED else 0
+
+    @cuda.jit
+    def wrong(out):
+        out[0] = Colour["GREEN"]
+
+    out = np.zeros(2, np.int32)
+    kernel.simulate(1, 1, (out,))
+    assert out.tolist() == [5, 1]
+    with pytest.raises(CompileError, match="Colour is named here by one of RED, BLUE"):
+        wrong.compile((out,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import types
 from typing import Any
 
@@ -196,6 +197,8 @@ def subscript(f: Frame, node: ast.Subscript) -> Anything:
         raise f.error(
             node, "a captured list or dict is not supported; use a tuple, or an array and cuda.const.array_like"
         )
+    if isinstance(owner, Static) and isinstance(owner.object, enum.EnumType):
+        return _member(f, node, owner.object)
     if isinstance(owner, Static) and isinstance(owner.object, types.ModuleType | type):
         raise f.error(node, "only arrays and tuples can be indexed")
     raise f.error(node, f"only arrays and tuples can be indexed, not {type_name(owner)}")
@@ -207,3 +210,12 @@ def named(f: Frame, node: ast.NamedExpr) -> Anything:
     value = evaluate(f, node.value)
     environment.write(f, node, node.target.id, value)
     return value
+
+
+def _member(f: Frame, node: ast.Subscript, enumeration: enum.EnumType) -> Anything:
+    """A member of an enumeration by its name: Colour["RED"]."""
+    name = evaluate(f, node.slice)
+    members = attributes.peek(enumeration, "_member_map_")
+    if not isinstance(name, Static) or not isinstance(name.object, str) or name.object not in members:
+        raise f.error(node, f"a member of {enumeration.__name__} is named here by one of {', '.join(members)}")
+    return lift(f, node, members[name.object])
