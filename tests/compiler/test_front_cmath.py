@@ -64,6 +64,19 @@ def test_special_values(name):
             assert same or unsigned and math.isinf(b) and abs(a) == abs(b), (z, got, expected)
 
 
+def test_the_number_of_no_magnitude_has_no_phase():
+    phases = np.array([complex(p) for p in (np.inf, -np.inf, np.nan, 1.0)])
+    expected = [cmath.rect(0.0, p) for p in phases.real]
+    np.testing.assert_array_equal(evaluate("cmath.rect(0.0, z.real)", phases), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_binary_logarithms_also_of_zero(dtype):
+    z = np.array([0j, 1, 4, 2j, -8, 0.5 - 0.5j], dtype)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(evaluate("np.log2(z)", z), np.log2(z), rtol=1e-6, atol=1e-7)
+
+
 def test_polar_and_rectangular():
     z = NUMBERS
     np.testing.assert_allclose(evaluate("cmath.phase(z)", z, np.float64), np.angle(z), rtol=1e-15)

@@ -25,6 +25,8 @@ def complex_rect(r, phi):
     """The number with a magnitude and a phase."""
     if phi == 0.0:
         return r, r * phi
+    if r == 0.0 and not (abs(phi) < INFINITY):
+        return 0.0, 0.0
     return r * cos(phi), r * sin(phi)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from smmux.compiler.build.numbers import Complex, Value, constant, weak
 from smmux.compiler.library import mathlib_complex
-from smmux.compiler.python import compare, complex_functions, complex_numbers, numpy_functions
+from smmux.compiler.python import arith, compare, complex_functions, complex_numbers, numpy_functions
 from smmux.compiler.python.context import Frame
 from smmux.compiler.python.convert import as_complex, number
 from smmux.compiler.python.inlining import library
@@ -62,7 +62,7 @@ def _log2(f: Frame, node: ast.AST, x: Anything) -> Complex:
     natural = CALLS[id(np.log)][1](f, node, x)
     assert isinstance(natural, Complex)
     factor = constant(natural.re.kind, 1.0 / math.log(2.0))
-    return complex_numbers.binary(f, node, "Mult", natural, factor)
+    return Complex(*(arith.binary(f, node, "Mult", part, factor) for part in (natural.re, natural.im)))
 
 
 def _square(f: Frame, node: ast.AST, x: Anything) -> Complex:
