@@ -23,8 +23,10 @@ import numpy as np
 from experiments import programs
 from smmux import Error, benchmarks
 from smmux.compiler.program import Program
+from tests.multiplex import divided_kernels, random_regions
 from tests.numba import python_statements, random_kernels, sources
 from tests.numba.python_kernels import Features
+from tests.preload import random_affine
 
 MACHINES = ("GTX285-1100", "K20c")
 SCHEDULES = ("source", "list")
@@ -69,8 +71,20 @@ def of_program(program: Program) -> str:
     return repr((*(hashlib.sha256(part).hexdigest() for part in parts), numbers, program.params))
 
 
-def launches(random: int) -> Iterator[tuple[str, Any, Any, Any, tuple[Any, ...]]]:
+Launch = tuple[str, Any, Any, Any, tuple[Any, ...]]
+"""Name, kernel, grid, block, arguments."""
+
+
+def launches(random: int) -> Iterator[Launch]:
     """Kernels with the launches for which they are compiled."""
+    yield from of_benchmarks()
+    yield from of_workloads()
+    for seed in range(random):
+        yield from of_generators(seed)
+
+
+def of_benchmarks() -> Iterator[Launch]:
+    """Benchmarks in all variants."""
     for name in benchmarks.names():
         benchmark = benchmarks.get(name)
         for build in benchmark.builds:
@@ -81,19 +95,31 @@ def launches(random: int) -> Iterator[tuple[str, Any, Any, Any, tuple[Any, ...]]
                         continue
                     kernel, grid, block = benchmark.launch(problem, variant, build)
                     yield f"{name} {build} {size} {variant}", kernel, grid, block, problem.arguments()
+
+
+def of_workloads() -> Iterator[Launch]:
+    """Programs of the experiments."""
     for name in programs.workloads():
         workload = programs.workload(name)
         for build in workload.builds:
             problem = workload.problem("tiny", build)
             yield f"{name} {build}", workload.kernels[build], problem.grid, problem.block, problem.arguments()
-    np.seterr(all="ignore")
-    for seed in range(random):
-        case = random_kernels.generate(Random(seed))
-        kernel = sources.load(case.text, f"random_{seed % 8}.py", "smmux").kernel
-        yield f"random {seed}", kernel, case.grid, case.block, tuple(case.arguments())
-        other = python_statements.generate(Random(seed), Features(wide=seed % 3 == 0))
-        kernel = sources.load(other.text, f"python_{seed % 8}.py", "smmux").kernel
-        yield f"python {seed}", kernel, other.grid, other.block, tuple(other.arguments())
+
+
+def of_generators(seed: int) -> Iterator[Launch]:
+    """The kernel that each generator makes of a seed."""
+    with np.errstate(all="ignore"):
+        written = {
+            "random": random_kernels.generate(Random(seed)),
+            "python": python_statements.generate(Random(seed), Features(wide=seed % 3 == 0)),
+            "regions": random_regions.generate(Random(seed)),
+            "divided": divided_kernels.generate(Random(seed)),
+        }
+        for name, case in written.items():
+            kernel = sources.load(case.text, f"{name}_{seed % 8}.py", "smmux").kernel
+            yield f"{name} {seed}", kernel, case.grid, case.block, tuple(case.arguments())
+        affine = random_affine.case(seed, views=seed % 2 == 1)
+        yield f"affine {seed}", affine.kernel, affine.grid, affine.block, affine.args
 
 
 if __name__ == "__main__":

@@ -117,12 +117,12 @@ class Storage:
     """Storage that memory operations refer to.
 
     index: position among the launch's array arguments for a global array, among the declarations of its space for
-    another. element: bytes per element (1 to 16). elements: their number. offset: first byte in the shared, local or
-    constant segment. param: parameter word with the address of a global array. dynamic: whether a shared array lies in
-    the part that `smm.alloc` allocates and `smm.release` frees; its offset then counts from that part's start. align:
-    bytes to which the first element of a global array is aligned. before: bytes of a global array that lie before its
-    first element, which has some where an axis runs backwards. Views of one array (`.view(dtype)`) share its space,
-    index and offset, and differ in the size of an element.
+    another. element: bytes per element (1 to 16; more if it is a record). elements: their number. offset: first byte in
+    the shared, local or constant segment. param: parameter word with the address of a global array. dynamic: whether a
+    shared array lies in the part that `smm.alloc` allocates and `smm.release` frees; its offset then counts from that
+    part's start. align: bytes to which the first element of a global array is aligned. before: bytes of a global array
+    that lie before its first element, which has some where an axis runs backwards. Views of one array (`.view(dtype)`)
+    share its space, index and offset, and differ in the size of an element.
     """
 
     space: Space

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
@@ -24,7 +24,9 @@ from smmux.compiler.text.writer import write
 from smmux.errors import CompileError
 from smmux.kernel import Kernel, definition_of
 from smmux.running.launch import launch
+from tests import same_programs
 from tests.compiler.back import RandomKernel
+from tests.compiler.read_back import differences, unlike
 
 QUICK = ("MM", "RD", "TP", "SP")
 
@@ -39,9 +41,7 @@ def scaled(out, a, n):
 
 def same(first: Program, second: Program) -> None:
     """Assert that two programs are equal to the bit in everything."""
-    for field in fields(Program):
-        one, two = getattr(first, field.name), getattr(second, field.name)
-        assert (one.tobytes() == two.tobytes()) if isinstance(one, np.ndarray) else (one == two), field.name
+    assert not unlike(first, second)
 
 
 def text_of(kernel: Kernel, signature: Signature, options: Options) -> str:
@@ -77,6 +77,18 @@ def test_random_kernels_read_back_are_the_same_programs(seeds: range) -> None:
     for seed in seeds:
         text = write(random_function(seed))
         same(compile_function(random_function(seed)), compile_function(read(text)))
+
+
+@pytest.mark.parametrize("seeds", [(3, 6), pytest.param(range(7, 57), marks=pytest.mark.slow)])
+def test_kernels_of_all_generators_read_back_are_the_same_programs(seeds: Iterable[int]) -> None:
+    launches = (launch for seed in seeds for launch in same_programs.of_generators(seed))
+    assert not [found for found in differences(launches) if found[1]]
+
+
+@pytest.mark.slow
+def test_variants_and_workloads_read_back_are_the_same_programs() -> None:
+    launches = (*same_programs.of_benchmarks(), *same_programs.of_workloads())
+    assert not [found for found in differences(launches) if found[1]]
 
 
 def test_a_kernel_given_as_text_runs() -> None:

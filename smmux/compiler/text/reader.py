@@ -186,7 +186,7 @@ class _Reader:
 
     def _storage(self, line: _Line) -> None:
         space, index, name = line.one_of("space", Space), line.number_(-1, 1 << 30), line.quoted()
-        element, elements, offset = line.number_(1, 16), line.number_(0), line.number_(0, 1 << 32)
+        element, elements, offset = line.number_(1, 1 << 30), line.number_(0), line.number_(0, 1 << 32)
         param, align = line.number_(-1, len(self.result.params) - 1), line.number_(1, 1 << 30)
         before = line.number_(0, 1 << 32)
         signed, dynamic = line.skip("signed"), line.skip("dynamic")
@@ -289,7 +289,7 @@ class _Reader:
         line.need("+")
         offset = line.number_(-(1 << 32), 1 << 32)
         line.need(",")
-        size, final, axes = line.number_(1, 16), line.skip("final"), []
+        size, final, axes = line.number_(1, 1 << 30), line.skip("final"), []
         while line.skip(","):
             axes.append(Axis(line.number_(-(1 << 40), 1 << 40), line.skip("signed")))
         line.need("]")
