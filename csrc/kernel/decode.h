@@ -77,12 +77,14 @@ _Static_assert(sizeof(struct uop) == 32, "two to a cache line");
  * first, then predicates; groups of registers, of which operations with many operands have some;
  * and the instruction itself. There are as many as compilers make straight code for; only a guarded
  * multiply-add of eight registers needs more, and is refused. */
-#define DEPS         12u
-#define GROUP_SHIFT  12u
-#define PIECE_GROUPS 0x80000000u
+#define DEPS        12u
+#define FEW_DEPS    8u /* more are looked at as groups are: compilers unroll a loop over so few */
+#define GROUP_SHIFT 12u
+#define PIECE_MANY  0x80000000u
 struct deps {
     uint32_t piece; /* of the program, what is fetched at once, 0 without an instruction cache; with
-                       PIECE_GROUPS if there are groups, so that they are looked at as a fetch is */
+                       PIECE_MANY if there are groups or more than FEW_DEPS, which are looked at as
+                       a fetch is */
     uint16_t count, groups; /* at the front and at the back of id */
     uint16_t id[DEPS];      /* of a group: its first register | (how many - 1) << GROUP_SHIFT */
 };
@@ -112,13 +114,13 @@ struct program {
     uint32_t ready_count; /* entries of a warp's ready[] */
     bool syncs_grid;      /* has a barrier of all blocks */
     bool prints;
-    bool points;                     /* has accesses that name no array */
-    bool copies;                     /* has asynchronous copies to shared memory */
-    bool sass;                       /* is compiled code: its lanes converge at barriers */
-    uint32_t kind_count, unit_count; /* kinds of units that it takes; the same, or UNIT_COUNT */
-    uint8_t kind[UNIT_KINDS];        /* enum unit of each */
-    uint8_t either[2];               /* those two of an UNIT_EITHER */
-    uint32_t row_count; /* rows of a warp's register file, special registers included */
+    bool points;              /* has accesses that name no array */
+    bool copies;              /* has asynchronous copies to shared memory */
+    bool sass;                /* is compiled code: its lanes converge at barriers */
+    uint32_t kind_count;      /* kinds of units that it takes, */
+    uint8_t kind[UNIT_KINDS]; /* and enum unit of each */
+    uint8_t either[2];        /* those two of an UNIT_EITHER */
+    uint32_t row_count;       /* rows of a warp's register file, special registers included */
 };
 
 /* Blocks of the grid and threads of a block, x first. */

@@ -286,7 +286,6 @@ uint8_t number_of(struct program *p, uint32_t kind) {
     uint32_t unit = 0;
     while (unit < p->kind_count && p->kind[unit] != kind) unit++;
     if (unit == p->kind_count) p->kind[p->kind_count++] = (uint8_t)kind;
-    if (p->unit_count < p->kind_count) p->unit_count = p->kind_count;
     return (uint8_t)unit;
 }
 
@@ -299,7 +298,6 @@ static uint8_t unit_of(struct program *p, const struct config *cfg, const struct
         return number_of(p, times->unit[cls]);
     p->either[0] = number_of(p, cfg->unit_fmul);
     p->either[1] = number_of(p, UNIT_SFU);
-    p->unit_count = UNIT_COUNT;
     return UNIT_EITHER;
 }
 
@@ -415,7 +413,8 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
         if ((e = decode_one(&dec, cfg, &times))) return e;
         p->line[dec.pc] = code[dec.pc].line;
         if (cfg->icache_bytes) p->deps[dec.pc].piece = piece_of(cfg, dec.pc);
-        if (p->deps[dec.pc].groups) p->deps[dec.pc].piece |= PIECE_GROUPS;
+        if (p->deps[dec.pc].groups || p->deps[dec.pc].count > FEW_DEPS)
+            p->deps[dec.pc].piece |= PIECE_MANY;
     }
     dec.pc = count - 1;
     const struct uop *last = &p->code[count - 1];

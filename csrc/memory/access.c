@@ -139,16 +139,6 @@ NOINLINE static void wide_atomic(struct access *a, uint32_t lanes) {
     }
 }
 
-static void perform(struct access *a, uint32_t lanes) {
-    switch (a->kind) {
-    case ACCESS_LOAD:
-    case ACCESS_TEXTURE: load(a, lanes); break;
-    case ACCESS_STORE: store(a, lanes); break;
-    case ACCESS_ATOM: a->width == 8 ? wide_atomic(a, lanes) : atomic(a, lanes); break;
-    default: break;
-    }
-}
-
 /* Array by array: lanes of one go to several. Other threads may serve other lanes of the access, so
  * each is written down anew. */
 NOINLINE static void perform_mixed(const struct access *a, uint32_t lanes) {
@@ -169,7 +159,7 @@ NOINLINE static void perform_mixed(const struct access *a, uint32_t lanes) {
             const uint32_t offset = a->addr[bits_lowest(left)] - b->address;
             if (offset < b->bytes && b->bytes - offset >= a->width) part.mask |= left & (0 - left);
         }
-        perform(&part, part.mask);
+        access_perform(&part, part.mask);
         lanes &= ~part.mask;
     }
 }
@@ -177,6 +167,15 @@ NOINLINE static void perform_mixed(const struct access *a, uint32_t lanes) {
 void access_perform(struct access *a, uint32_t lanes) {
     if (!lanes || !a->buffer) return; /* what fetches has no array */
     assert(!(lanes & ~a->mask) || a->flags & ACCESS_FILL);
-    if (a->buffer->all) perform_mixed(a, lanes);
-    else perform(a, lanes);
+    if (a->buffer->all) {
+        perform_mixed(a, lanes);
+        return;
+    }
+    switch (a->kind) {
+    case ACCESS_LOAD:
+    case ACCESS_TEXTURE: load(a, lanes); break;
+    case ACCESS_STORE: store(a, lanes); break;
+    case ACCESS_ATOM: a->width == 8 ? wide_atomic(a, lanes) : atomic(a, lanes); break;
+    default: break;
+    }
 }

@@ -47,7 +47,7 @@ static struct block *place_block(struct sm *sm, struct coming_block start) {
     for (uint32_t w = 0; w < MAX_WARPS; w++)
         if (b->warp_slots >> w & 1) {
             sm->warps[w].state = WARP_STARTING;
-            sm->warps[w].block = (uint16_t)slot;
+            sm->warps[w].block = (uint8_t)slot;
             warp_sleep(sm, w, WAIT_START);
             if (w >= sm->warp_limit) sm->warp_limit = w + 1;
         }

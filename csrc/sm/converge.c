@@ -9,9 +9,7 @@
     1024u /* backward branches of a group before others that are ready have their turn */
 
 void converge_begin(struct warp *w) {
-    memset(w->barriers, 0, CONVERGENCE_BARRIERS * sizeof *w->barriers);
-    w->turns = 0;
-    w->served = w->reduced = 0;
+    memset(w->own, 0, sizeof *w->own);
     w->preds[7] = w->preds[SASS_PREDS - 1] = ~0u;
 }
 
@@ -64,7 +62,7 @@ static void free_groups(struct warp *w, uint32_t state, uint32_t of, bool apart)
 
 /* Lanes are no longer of those that others wait for at a barrier register. */
 static void forget(struct warp *w, uint32_t barrier, uint32_t lanes) {
-    for (uint32_t lane = 0; lane < 32; lane++) w->barriers[barrier][lane] &= ~lanes;
+    for (uint32_t lane = 0; lane < 32; lane++) w->own->barriers[barrier][lane] &= ~lanes;
 }
 
 /* Let those go on at a barrier register for whom nobody is missing that has not yielded. Lanes that
@@ -75,7 +73,7 @@ static void free_barrier(struct warp *w, uint32_t barrier) {
         const struct stack_entry g = w->stack[i];
         if (g.rpc != state) continue;
         const uint32_t there = lanes_in(w, state),
-                       wanted = w->barriers[barrier][bits_lowest(g.mask)] & w->live;
+                       wanted = w->own->barriers[barrier][bits_lowest(g.mask)] & w->live;
         if (wanted & ~there & ~yielded) continue;
         free_groups(w, state, wanted | g.mask, false);
         forget(w, barrier, (wanted & there) | g.mask);
@@ -114,7 +112,7 @@ static bool gather(struct warp *w) {
 /* Nobody is active: free whoever can go on, and let the oldest group do so that is ready. */
 static void settle(struct warp *w) {
     w->mask = 0;
-    w->turns = 0;
+    w->own->turns = 0;
     for (uint32_t barrier = 0; barrier < CONVERGENCE_BARRIERS; barrier++) free_barrier(w, barrier);
     free_warpsync(w);
     if (gather(w)) return;
@@ -134,7 +132,7 @@ void converge_branch(struct warp *w, uint32_t taken, uint32_t target) {
     if (taken && rest && target != next) put(w, next, rest, GROUP_READY, 0);
     if (taken) w->mask = target == next ? w->mask : taken;
     w->pc = taken ? target : next;
-    if (!back || !w->depth || ++w->turns < PATIENCE) return;
+    if (!back || !w->depth || ++w->own->turns < PATIENCE) return;
     put(w, w->pc, w->mask, GROUP_READY, 0);
     settle(w);
 }
@@ -160,7 +158,7 @@ void converge_leave(struct warp *w, uint32_t lanes) {
 
 void converge_enter(struct warp *w, uint32_t barrier) {
     for (uint32_t lane = 0; lane < 32; lane++)
-        if (w->mask >> lane & 1) w->barriers[barrier][lane] = w->mask;
+        if (w->mask >> lane & 1) w->own->barriers[barrier][lane] = w->mask;
     w->pc++;
 }
 
@@ -182,7 +180,7 @@ static void put_apart(struct warp *w, const uint32_t said[32], uint32_t state) {
 }
 
 void converge_wait(struct warp *w, uint32_t barrier) {
-    put_apart(w, w->barriers[barrier], GROUP_BARRIER + barrier);
+    put_apart(w, w->own->barriers[barrier], GROUP_BARRIER + barrier);
 }
 
 void converge_sync(struct warp *w, const uint32_t lanes[32]) {

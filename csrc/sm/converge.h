@@ -19,6 +19,14 @@ enum group_state {
     GROUP_BARRIER = 16, /* + number of the barrier register: for the other lanes of that */
 };
 
+/* What a warp of compiled code has beside what all have. */
+struct convergence {
+    uint32_t turns;                              /* how often the active lanes have gone back */
+    uint32_t served;                             /* lanes of a generic access that are done */
+    uint32_t reduced;                            /* what its last barrier that reduces has found */
+    uint32_t barriers[CONVERGENCE_BARRIERS][32]; /* whom each lane meets there */
+};
+
 /* A warp begins: it has no groups, no barrier register has lanes, and two predicates are true. */
 void converge_begin(struct warp *w);
 /* Let the lanes `taken` of the active ones go on at target, the others behind the branch. */

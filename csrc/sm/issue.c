@@ -154,11 +154,6 @@ static ALWAYS_INLINE uint32_t take_unit(struct sm *sm, const struct subcore *s, 
     return unit;
 }
 
-/* Is that unit of the program an SFU? */
-static bool is_sfu(const struct sm *sm, uint32_t unit) {
-    return sm->m->program->kind[unit] == UNIT_SFU;
-}
-
 /* The scheduler spends its time up to there on issuing. */
 static void spend(struct sm *sm, uint64_t until) {
     if (until <= sm->paid) return;
@@ -169,8 +164,8 @@ static void spend(struct sm *sm, uint64_t until) {
 /* Leave the slot halfway to the next one to the SFU. */
 NOINLINE static void keep_slot(struct sm *sm, const struct subcore *s, uint64_t t) {
     const uint64_t next = t + sm->m->cfg->issue_interval;
-    for (uint32_t unit = 0; unit < sm->m->program->kind_count; unit++)
-        if (!is_sfu(sm, unit)) subcore_hold(sm, s, unit, next);
+    for (uint32_t unit = 0; unit < sm->units.kinds; unit++)
+        if (unit != sm->units.sfu) subcore_hold(sm, s, unit, next);
     spend(sm, next);
 }
 
@@ -190,28 +185,22 @@ static ALWAYS_INLINE bool issue(struct sm *sm, const struct subcore *s, uint32_t
         return true;
     }
     const uint32_t unit = take_unit(sm, s, u, t, special);
-    if (sfu_slots && !is_sfu(sm, unit) && u->path != PATH_LANES) keep_slot(sm, s, t);
+    if (sfu_slots && unit != sm->units.sfu && u->path != PATH_LANES) keep_slot(sm, s, t);
     count_issue(sm, active);
     if (observed) note_issue(sm, warp, pc, active, mask);
     if (u->path == PATH_CONTROL) return issue_control(sm, warp, u, active, t);
     return issue_alu(sm, warp, u, active, t);
 }
 
-/* The schedulers that must choose again now that this one takes a unit: itself, and those whose
- * choice wants that unit. Others lose nothing but warps that they did not choose. */
-static uint32_t contenders(const struct sm *sm, uint32_t index) {
-    const uint32_t taken = sm->subcores[index].choice.shared;
-    uint32_t bits = 1u << index;
-    for (uint32_t s = 0; taken && s < sm->m->cfg->schedulers; s++)
-        if (sm->subcores[s].choice.shared & taken) bits |= 1u << s;
-    return bits;
-}
-
-/* Schedulers take a unit that they share in turn, as in GPGPU-Sim 4, whose order of schedulers
- * changes from cycle to cycle: the next one after that which had such a unit last comes first. */
-static ALWAYS_INLINE void pass_turn(struct sm *sm, uint32_t index) {
-    if (!sm->subcores[index].choice.shared) return;
-    sm->turn = index + 1 == sm->m->cfg->schedulers ? 0 : index + 1;
+/* A scheduler takes units that others share. Those whose choice wants one of them must choose
+ * again; others lose nothing but warps that they did not choose. Schedulers take such a unit in
+ * turn, as in GPGPU-Sim 4, whose order of schedulers changes from cycle to cycle: the next one
+ * after that which had it last comes first. */
+static ALWAYS_INLINE void take_shared(struct sm *sm, uint32_t index, uint32_t taken) {
+    const uint32_t schedulers = sm->m->cfg->schedulers;
+    for (uint32_t s = 0; s < schedulers; s++)
+        if (sm->subcores[s].choice.shared & taken) sm->stale |= 1u << s;
+    sm->turn = index + 1 == schedulers ? 0 : index + 1;
 }
 
 /* Must a warp that has issued let slots pass before it does so again? */
@@ -225,6 +214,12 @@ static void hold_warp(struct sm *sm, uint32_t warp, uint64_t at) {
     if (sm->ready_at[warp] < at) warp_wait(sm, warp, at, WAIT_UNIT);
 }
 
+/* Let the warp issue another instruction at the same time. */
+NOINLINE static void issue_second(struct sm *sm, const struct subcore *s, uint32_t warp, uint64_t t,
+                                  bool observed, bool sfu_slots) {
+    if (issue(sm, s, warp, t, observed, sfu_slots, true)) sm->count.dual_issued++;
+}
+
 static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool observed,
                                     const bool special) {
     const struct config *cfg = sm->m->cfg;
@@ -233,24 +228,20 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     const struct choice c = s->choice;
     const uint64_t paid = sfu_slots ? sm->paid : s->slot;
     assert(c.t >= s->slot && sched_can_issue(sm, s, c.warp, c.t));
-    sm->stale |= special && cfg->issue_width > 1 ? ~0u : contenders(sm, index);
-    pass_turn(sm, index);
+    sm->stale |= special && cfg->issue_width > 1 ? ~0u : 1u << index;
+    if (c.shared) take_shared(sm, index, c.shared);
     if (c.t > paid) idle_account(sm, c.warp, paid, c.t);
     if (sfu_slots && c.t > paid) sm->paid = c.t;
     s->slot = c.t;
-    for (uint32_t issued = 0; issue(sm, s, c.warp, c.t, observed, sfu_slots, special); issued++) {
-        if (issued) {
-            sm->count.dual_issued++;
-            break;
-        }
+    if (issue(sm, s, c.warp, c.t, observed, sfu_slots, special)) {
         s->slot = c.t + (cfg->issue_interval >> sfu_slots);
         s->last = c.warp;
         if (sfu_slots) spend(sm, s->slot);
         else sm->count.issue_cycles += cfg->issue_interval;
         if (sm->policy->issued) sm->policy->issued(sm, s);
-        if (!special || cfg->issue_width < 2 || !sched_can_issue(sm, s, c.warp, c.t) ||
-            sm->fault.code != OK)
-            break;
+        if (special && cfg->issue_width > 1 && sched_can_issue(sm, s, c.warp, c.t) &&
+            sm->fault.code == OK)
+            issue_second(sm, s, c.warp, c.t, observed, sfu_slots);
     }
     if (special && holds_warps(cfg)) hold_warp(sm, c.warp, c.t + cfg->warp_interval);
 }

@@ -11,8 +11,9 @@ static uint64_t first_unit(const struct sm *sm, const struct subcore *s, uint64_
     uint64_t first = NEVER;
     for (uint32_t unit = 0; unit < USUAL_UNITS; unit++)
         if (ready & sm->users[unit]) first = min64(first, sm->units.free[s->unit[unit]]);
-    for (uint32_t unit = USUAL_UNITS; unit < sm->m->program->unit_count; unit++)
-        if (ready & sm->users[unit]) first = min64(first, sched_unit_free(sm, s, unit));
+    for (uint32_t unit = USUAL_UNITS; unit < sm->units.kinds; unit++)
+        if (ready & sm->users[unit]) first = min64(first, sm->units.free[s->unit[unit]]);
+    if (ready & sm->users[UNIT_EITHER]) first = min64(first, sched_unit_free(sm, s, UNIT_EITHER));
     return first;
 }
 

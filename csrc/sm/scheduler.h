@@ -67,7 +67,7 @@ static inline uint64_t sched_unit_free(const struct sm *sm, const struct subcore
 /* The sub-core takes a unit of that kind until that cycle. */
 static ALWAYS_INLINE void subcore_take(struct sm *sm, const struct subcore *s, uint32_t unit,
                                        uint64_t until) {
-    if (sm->units.several >> unit & 1) subcore_take_one(sm, s, unit, until);
+    if (sm->units.several && sm->units.several >> unit & 1) subcore_take_one(sm, s, unit, until);
     else sm->units.free[s->unit[unit]] = until;
 }
 
@@ -95,8 +95,10 @@ static inline uint64_t sched_with_unit(const struct sm *sm, const struct subcore
     uint64_t able = 0;
     for (uint32_t unit = 0; unit < USUAL_UNITS; unit++)
         able |= sm->units.free[s->unit[unit]] <= t ? sm->users[unit] : 0;
-    for (uint32_t unit = USUAL_UNITS; unit < sm->m->program->unit_count; unit++)
-        able |= sched_unit_free(sm, s, unit) <= t ? sm->users[unit] : 0;
+    for (uint32_t unit = USUAL_UNITS; unit < sm->units.kinds; unit++)
+        able |= sm->units.free[s->unit[unit]] <= t ? sm->users[unit] : 0;
+    if (sm->users[UNIT_EITHER] && sched_unit_free(sm, s, UNIT_EITHER) <= t)
+        able |= sm->users[UNIT_EITHER];
     return ready & able;
 }
 

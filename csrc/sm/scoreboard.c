@@ -1,5 +1,12 @@
 #include "sm/scoreboard.h"
 
+bool opens_region(const struct sm *sm, const struct uop *u) {
+    if (u->op == OP_SASS_CONTROL)
+        return sm->m->dynamic && u->sub == SASS_BAR && u->q == BARRIER_ALLOC;
+    return u->op == OP_BAR_SYNC &&
+           ((u->flags & INSN_ISOLATE) || (u->sub == BAR_ALLOC && sm->m->dynamic));
+}
+
 /* Registers that the warp's next instruction waits for, side by side. */
 static void await_run(const struct warp *w, uint32_t first, uint32_t last, uint64_t *at,
                       enum wait *kind) {
@@ -10,10 +17,10 @@ static void await_run(const struct warp *w, uint32_t first, uint32_t last, uint6
         }
 }
 
-void warp_refresh_groups(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
+void warp_refresh_many(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
     const struct warp *w = &sm->warps[warp];
     const struct deps *deps = &sm->m->program->deps[w->pc];
-    const uint32_t piece = deps->piece & ~PIECE_GROUPS;
+    const uint32_t piece = deps->piece & ~PIECE_MANY;
     if (piece != sm->fetched[warp & sm->fetch_mask] && !warp_fetches(sm, warp, piece, floor))
         return;
     uint64_t at = floor;

@@ -42,27 +42,23 @@ static inline void warp_wait(struct sm *sm, uint32_t warp, uint64_t at, enum wai
     }
 }
 
-/* Must the warp's own loads be back before this instruction? Before a barrier that allocates, under
- * dynamic management, and before one that isolates: else a region would contain the wait for loads
- * that were issued in front of it, and staging them there would gain nothing. */
-static inline bool waits_for_loads(const struct sm *sm, const struct warp *w, const struct uop *u) {
-    if (!w->loads_pending) return false;
-    if (u->op == OP_SASS) return sm->m->dynamic && u->sub == SASS_BAR && u->q == BARRIER_ALLOC;
-    return u->op == OP_BAR_SYNC &&
-           ((u->flags & INSN_ISOLATE) || (u->sub == BAR_ALLOC && sm->m->dynamic));
-}
+/* Must the warp's own loads be back before this instruction of control? Before a barrier that
+ * allocates, under dynamic management, and before one that isolates: else a region would contain
+ * the wait for loads that were issued in front of it, and staging them there would gain nothing. */
+bool opens_region(const struct sm *sm, const struct uop *u);
 
 /* The operands of the warp's next instruction are there from that cycle on, of which kind is the
  * reason. */
 static inline void warp_await(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t at,
                               enum wait kind) {
-    if (waits_for_loads(sm, &sm->warps[warp], u)) warp_sleep(sm, warp, WAIT_GLOBAL);
+    if (u->path == PATH_CONTROL && sm->warps[warp].loads_pending && opens_region(sm, u))
+        warp_sleep(sm, warp, WAIT_GLOBAL);
     else if (at == READY_PENDING) warp_sleep(sm, warp, kind);
     else warp_wait(sm, warp, at, kind);
 }
 
-/* What warp_refresh does for an instruction with groups of registers. */
-void warp_refresh_groups(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
+/* What warp_refresh does for an instruction with groups of registers, or very many. */
+void warp_refresh_many(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
 /* Has the warp that piece of the program? If not, it sleeps until then. */
 static inline bool warp_fetches(struct sm *sm, uint32_t warp, uint32_t piece, uint64_t floor) {
     if (smcache_fetch(sm, warp, piece)) return true;
@@ -84,13 +80,13 @@ static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, en
     sm->users[u->unit] |= 1ull << warp;
     sm->next_unit[warp] = u->unit;
     if (deps->piece != sm->fetched[warp & sm->fetch_mask]) {
-        if (deps->piece & PIECE_GROUPS) {
-            warp_refresh_groups(sm, warp, floor, kind);
+        if (deps->piece & PIECE_MANY) {
+            warp_refresh_many(sm, warp, floor, kind);
             return;
         }
         if (!warp_fetches(sm, warp, deps->piece, floor)) return;
     }
-    for (uint32_t i = 0; i < deps->count; i++) {
+    for (uint32_t i = 0; i < FEW_DEPS && i < deps->count; i++) {
         const uint32_t id = deps->id[i];
         if (w->ready[id] > at) {
             at = w->ready[id];

@@ -7,6 +7,7 @@
 #include "base/hints.h"
 #include "base/lines.h"
 #include "sm/check.h"
+#include "sm/converge.h"
 #include "sm/global.h"
 #include "sm/issue.h"
 #include "sm/preload.h"
@@ -72,7 +73,7 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     for (struct warp *w = sm->warps; w < end; w++)
         w->stack = part(arena, &used, STACK_DEPTH, sizeof *w->stack);
     for (struct warp *w = sm->warps; p->sass && w < end; w++)
-        w->barriers = part(arena, &used, CONVERGENCE_BARRIERS, sizeof *w->barriers);
+        w->own = part(arena, &used, 1, sizeof *w->own);
     sm->pc_count = sm->m->per_pc ? part(arena, &used, p->count, sizeof *sm->pc_count) : NULL;
     port->out_capacity = (uint32_t)(2 * flights);
     port->in_capacity = (uint32_t)flights;

@@ -29,6 +29,8 @@ void subcores_start(struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
     const struct program *p = sm->m->program;
     sm->policy = scheduler_policy(cfg->sched_policy);
+    sm->units.kinds = p->kind_count;
+    while (sm->units.sfu < p->kind_count && p->kind[sm->units.sfu] != UNIT_SFU) sm->units.sfu++;
     for (uint32_t w = 0; w < MAX_WARPS; w++) sm->subcore_of[w] = (uint8_t)(w % cfg->schedulers);
     for (uint32_t number = 0; number < cfg->schedulers; number++) {
         struct subcore *s = &sm->subcores[number];

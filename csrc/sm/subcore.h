@@ -23,7 +23,7 @@ struct choice {
 /* Warps are bits of masks: ready ones want an issue slot and their unit, waiting ones are ready at
  * ready_at, all others sleep until something happens. */
 struct subcore {
-    uint64_t slot; /* earliest next issue */
+    _Alignas(64) uint64_t slot; /* earliest next issue */
     uint64_t ready, waiting;
     uint64_t wake;               /* no waiting warp is ready before */
     struct choice choice;        /* valid unless the SM's stale bit says otherwise */
@@ -36,7 +36,8 @@ struct subcore {
  */
 struct units {
     uint64_t free[UNIT_KINDS * MAX_SUBCORES]; /* when it is: a unit, or the first of several */
-    uint32_t several;                     /* bits of kinds of which there are more than sub-cores */
+    uint32_t kinds, sfu; /* how many kinds there are, and which of them the SFU is */
+    uint32_t several;    /* bits of kinds of which there are more than sub-cores */
     uint64_t each[UNIT_KINDS][MAX_UNITS]; /* when each unit of those kinds is free */
 };
 

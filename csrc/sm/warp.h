@@ -31,28 +31,28 @@ struct stack_entry {
     uint32_t others; /* of compiled code (converge.h) */
 };
 
+struct convergence;
+
 /* A warp slot of an SM. */
 struct warp {
     uint32_t pc;
-    uint32_t mask; /* active lanes */
-    uint32_t rpc;  /* where the active lanes meet those on the stack */
-    uint32_t live; /* lanes that have not exited */
-    uint32_t depth;
-    uint16_t block;            /* block slot in the SM */
+    uint32_t mask;             /* active lanes */
+    uint32_t rpc;              /* where the active lanes meet those on the stack */
+    uint32_t live;             /* lanes that have not exited */
     uint16_t loads_pending;    /* loads (and atomics with result) not yet back */
     uint16_t accesses_pending; /* all accesses not yet answered */
+    uint8_t block;             /* block slot in the SM */
     uint8_t state;             /* enum warp_state */
-    uint32_t preds[MAX_PREDS];
+    uint8_t depth;             /* of the stack */
     uint32_t *rows;            /* [row_count][32] */
     uint64_t *ready;           /* per register, then predicate: cycle of the value, READY_PENDING */
     uint8_t *producer;         /* enum wait of whoever writes it */
     struct stack_entry *stack; /* [STACK_DEPTH] */
-    uint32_t turns;            /* of compiled code: how often the active lanes have gone back */
-    uint32_t served;           /* of compiled code: lanes of a generic access that are done */
-    uint32_t reduced;          /* of compiled code: what its last barrier that reduces has found */
-    uint32_t (
-        *barriers)[32]; /* of compiled code: [CONVERGENCE_BARRIERS], whom each lane meets there */
+    struct convergence *own;   /* what compiled code has beside (converge.h) */
+    uint32_t preds[MAX_PREDS];
 };
+
+_Static_assert(sizeof(struct warp) == 192, "what every instruction touches is one cache line");
 
 /* Go on with the lanes on the stack, where the active ones meet them or none is left. False when no
  * lane of the warp is left. */

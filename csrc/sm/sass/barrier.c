@@ -45,9 +45,9 @@ static void reduce(struct sm *sm, uint32_t warp, const struct uop *u, struct bar
 /* Tell a warp what the barrier found, and let it go on. */
 static void tell(struct warp *w, const struct barrier *n) {
     if (!(n->asked & BAR_REDUCES)) return;
-    w->reduced = n->asked & BAR_OF_ALL   ? n->ones == n->lanes
-                 : n->asked & BAR_OF_ANY ? n->ones != 0
-                                         : n->ones;
+    w->own->reduced = n->asked & BAR_OF_ALL   ? n->ones == n->lanes
+                      : n->asked & BAR_OF_ANY ? n->ones != 0
+                                              : n->ones;
 }
 
 void barrier_reduced(struct sm *sm, struct block *b) {

@@ -104,7 +104,7 @@ static void move_barrier(struct sm *sm, uint32_t warp, const struct uop *u, uint
                          uint64_t t) {
     struct warp *w = &sm->warps[warp];
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
-    uint32_t *barrier = w->barriers[u->q], *d = destination_row(&lanes, u->d);
+    uint32_t *barrier = w->own->barriers[u->q], *d = destination_row(&lanes, u->d);
     if (u->sub == SASS_BMOV) {
         const uint32_t *a = operand_row(&lanes, u->a);
         for (uint32_t lane = 0; lane < 32; lane++)
@@ -127,8 +127,8 @@ static void read_reduced(struct sm *sm, uint32_t warp, const struct uop *u, uint
     const struct lanes lanes = {w->rows, sm->m->program->uniforms, w->preds};
     uint32_t *d = destination_row(&lanes, u->d);
     for (uint32_t lane = 0; lane < 32; lane++)
-        if (active >> lane & 1) d[lane] = w->reduced;
-    sass_write(u, &lanes, SHIFT_PD0, w->reduced ? ~0u : 0, active);
+        if (active >> lane & 1) d[lane] = w->own->reduced;
+    sass_write(u, &lanes, SHIFT_PD0, w->own->reduced ? ~0u : 0, active);
     sass_await(sm, warp, u, t + u->latency);
     advance(sm, warp, u, t);
 }

@@ -2,6 +2,7 @@
 
 #include "base/bits.h"
 #include "kernel/sass.h"
+#include "sm/converge.h"
 #include "sm/lsu.h"
 #include "sm/sass/copy.h"
 #include "sm/sass/matrix.h"
@@ -101,7 +102,7 @@ static uint32_t alike(const uint32_t high[32], uint32_t left) {
 
 /* The other lanes go elsewhere: the same instruction issues again for them. */
 static bool again(struct memop *op, uint32_t served) {
-    op->w->served |= served;
+    op->w->own->served |= served;
     op->w->pc = op->pc;
     warp_refresh(op->sm, op->warp, op->t + op->sm->m->cfg->issue_interval, WAIT_UNIT);
     return false;
@@ -146,7 +147,7 @@ static bool serve_far(struct memop *op) {
     if (op->u->op == OP_LD_GLOBAL && op->u->sub) return copy_issue(op);
     if ((done & 7) != 7) op->active = leave_shared(op, high, done);
     if (!op->active) return lsu_serve(op);
-    const uint32_t left = op->active & ~op->w->served, lane = bits_lowest(left);
+    const uint32_t left = op->active & ~op->w->own->served, lane = bits_lowest(left);
     op->active = alike(high, left);
     as.op = (uint8_t)in_space(op->u->op, high[lane]);
     as.aux |= (int32_t)~SASS_STRONG; /* it names no array */
@@ -157,20 +158,20 @@ static bool serve_far(struct memop *op) {
     op->u = &as;
     if (!serve(op)) return false;
     if (op->active != left) return again(op, op->active);
-    op->w->served = 0;
+    op->w->own->served = 0;
     return true;
 }
 
 /* An access to shared memory of a program that holds a part of it for a while. */
 static bool serve_parts(struct memop *op) {
     struct uop as = *op->u;
-    const uint32_t left = op->active & ~op->w->served;
+    const uint32_t left = op->active & ~op->w->own->served;
     op->active = left;
     choose_part(op, &as);
     op->u = &as;
     if (!serve(op)) return false;
     if (op->active != left) return again(op, op->active);
-    op->w->served = 0;
+    op->w->own->served = 0;
     return true;
 }
 
