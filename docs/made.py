@@ -1,7 +1,9 @@
 """What pages of the site do not say themselves: tables of the machine, files outside `docs`, notebooks.
 
 In a page, `<!-- made: machines -->` stands for what `machines()` below returns, and `<!-- made: file PATH -->` for a
-file of the checkout. Links that leave `docs` lead to the page that has the file; what is no page is only named.
+file of the checkout. Links that leave `docs` lead to the page that has the file; what is no page is only named. The
+README, which is read in other places too, has whole addresses in the repository: these become relative here. A
+`<picture>` becomes two, of which the theme shows the one for light or dark.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import inspect
 import os
 import re
 import shutil
+import tomllib
 import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -30,6 +33,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = {
     "CHANGELOG.md": "changes.md",
+    "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
     "csrc/README.md": "core.md",
     "experiments/README.md": "experiments.md",
@@ -38,8 +42,18 @@ PAGES = {
 }
 """Pages of the site whose text lies elsewhere, by the place of the text."""
 
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+_HOME = re.compile(
+    rf"{re.escape(URLS['Repository'])}/(?:blob|tree)/main/|"
+    rf"{re.escape(URLS['Repository'].replace('github.com', 'raw.githubusercontent.com'))}/main/"
+)
+"""The address of the repository's files, as pages and as they are."""
+_PICTURE = re.compile(
+    r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*'
+    r'<img src="([^"]+)" alt="([^"]+)" width="(\d+)">\s*</picture>'
+)
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#)([^)#\s]+)(#[^)]*)?\)")
-_IMAGE = re.compile(r'(<img [^>]*?src=")([^":]+)(")')
+_IMAGE = re.compile(r'(<img [^>]*?src="|^```\{image\} )([^":\n]+)("|$)', re.M)
 _MADE = re.compile(r"^<!-- made: (\w+) ?(\S*) -->$", re.M)
 
 
@@ -69,15 +83,30 @@ def digest(package: Path) -> str:
 def _complete(app: Sphinx, page: str, source: list[str]) -> None:
     """The text of a page with what is made, and with links that lead to pages."""
     place = Path(app.env.doc2path(page, base=False))
-    text = linked(source[0], DOCS / place.parent, place.parent)
+    text = linked(local(source[0], DOCS / place.parent), DOCS / place.parent, place.parent)
 
     def made(match: re.Match[str]) -> str:
         name, path = match.groups()
         if name != "file":
             return MAKERS[name](*path.split())
-        return linked((ROOT / path).read_text(encoding="utf-8"), (ROOT / path).parent, place.parent)
+        folder = (ROOT / path).parent
+        return linked(local((ROOT / path).read_text(encoding="utf-8"), folder), folder, place.parent)
 
     source[0] = _MADE.sub(made, text)
+
+
+def local(text: str, folder: Path) -> str:
+    """Text whose addresses in the repository are paths from a folder of it, its pictures those for light and dark."""
+
+    def picture(match: re.Match[str]) -> str:
+        dark, light, alt, width = match.groups()
+        return "\n\n".join(
+            f"```{{image}} {path}\n:alt: {alt}\n:width: {width}px\n:class: only-{scheme}\n```"
+            for path, scheme in ((light, "light"), (dark, "dark"))
+        )
+
+    up = os.path.relpath(ROOT, folder)
+    return _PICTURE.sub(picture, _HOME.sub("" if up == "." else f"{Path(up).as_posix()}/", text))
 
 
 def linked(text: str, folder: Path, of_page: Path) -> str:

@@ -50,17 +50,18 @@ class Svg:
         title: str = "",
         heat: float = 0.55,
         edge: float = 1,
+        plain: bool = False,
     ) -> None:
         """A rectangle in colour and hatch number `look`, or an outline; the title appears under the pointer.
 
-        heat, edge: how strong the colour and the outline are, 0 to 1.
+        heat, edge: how strong the colour and the outline are, 0 to 1. plain: without the hatch.
         """
         box = f"x='{x:.2f}' y='{y:.2f}' width='{width:.2f}' height='{height:.2f}'"
         tip = f"<title>{html.escape(title)}</title>" if title else ""
         fill = "none" if look is None else f"{COLOURS[look % 8]}' fill-opacity='{heat:.2f}"
         outline = f"stroke='currentColor' stroke-width='0.6' stroke-opacity='{edge:g}'"
         self.parts.append(f"<rect {box} fill='{fill}' {outline}>{tip}</rect>")
-        hatch = 0 if look is None else (look + look // 8) % 8
+        hatch = 0 if look is None or plain else (look + look // 8) % 8
         if hatch:
             self.parts.append(
                 f"<rect {box} fill='url(#PICTURE-{hatch})' pointer-events='none' opacity='{heat + 0.2:.2f}'/>"
@@ -103,14 +104,16 @@ class Svg:
         )
 
 
-def swatches(svg: Svg, x: float, y: float, labels: Sequence[tuple[int, str]], size: int = 11) -> float:
-    """A legend of looks and labels from (x, y), wrapped at the picture's width; returns the y below it."""
+def swatches(
+    svg: Svg, x: float, y: float, labels: Sequence[tuple[int, str]], size: int = 11, plain: bool = False
+) -> float:
+    """A legend of looks, plain or hatched, and labels from (x, y), wrapped at the picture's width; the y below it."""
     left = x
     for look, label in labels:
         width = 18 + CHARACTER * size * len(label) + 12
         if x > left and x + width > svg.width:
             x, y = left, y + size + 8
-        svg.rect(x, y, 13, size + 1, look)
+        svg.rect(x, y, 13, size + 1, look, heat=0.8 if plain else 0.55, plain=plain)
         svg.text(x + 18, y + size - 1, label, size=size)
         x += width
     return y + size + 8

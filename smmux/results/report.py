@@ -169,7 +169,7 @@ def _lines_table(result: Result, shown: Iterable[int], file: str | None = None) 
     time_title = "<th title='share of the time of the schedulers, waiting included'>time</th>"
     head = f"<tr><th>line</th><th>source</th>{time_title}{''.join(titles)}</tr>"
     table = f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
-    return f"<div style='overflow-x:auto'>{table}</div>"
+    return f"<div style='overflow-x:auto;font-size:80%'>{table}</div>"
 
 
 def _bar(text: str, share: float) -> str:

@@ -90,7 +90,7 @@ def timeline_picture(trace: Trace, sm: int) -> str:
         )
     svg.text(LEFT - 6, bottom + 16, "cycles", "end", 10)
     legend = [LOOKS[look] for look in LOOKS if look in lanes.used]
-    svg.height = swatches(svg, LEFT, bottom + 24, legend)
+    svg.height = swatches(svg, LEFT, bottom + 24, legend, plain=True)
     return str(svg)
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
-from experiments import all as every, table1
+from experiments import all as every, pictures, table1
 from experiments.__main__ import main as list_scripts
 from experiments.claims.__main__ import main as print_board
 from experiments.common import marked, overview, scoreboard, standing, tables
@@ -39,6 +40,15 @@ def test_the_list_of_experiments_has_a_line_and_a_time_for_each(capsys: pytest.C
         assert line[0].endswith(")"), f"docs/figures.md does not say how long {name} takes"
     for path in HERE.glob("*.py"):
         assert path.stem.startswith("__") or f"  {path.stem} " in printed
+
+
+def test_a_dark_picture_keeps_colours_and_turns_lightness_over() -> None:
+    light = Image.new("RGB", (3, 1))
+    light.putdata([(255, 255, 255), (0, 0, 0), (255, 128, 0)])
+    white, black, orange = pictures.darkened(light).getdata()
+    assert white == (pictures.DARKEST,) * 3
+    assert black == (255, 255, 255)
+    assert orange[0] > orange[1] > orange[2]
 
 
 def test_a_second_run_leaves_what_stands_and_draws_what_does_not_from_records(

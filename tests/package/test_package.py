@@ -1,5 +1,6 @@
 """Facts about the package as installed."""
 
+import datetime
 import importlib.metadata
 import inspect
 import os
@@ -35,8 +36,21 @@ def test_version_stands_in_one_place():
 @pytest.mark.checkout
 def test_citation_and_changes_are_of_this_version():
     cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
-    newest = re.search(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    newest = re.search(r"^## \[([\d.]+)\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert (cited[1], newest[1]) == (smmux.__version__, smmux.__version__)
+    dated = re.search(r"^date-released: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert datetime.date.fromisoformat(dated[1]) == datetime.date.fromisoformat(newest[2])
+
+
+@pytest.mark.checkout
+def test_workflows_build_for_the_pythons_that_the_package_names():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    named = set(re.findall(r"Python :: (3\.\d+)", "\n".join(project["project"]["classifiers"])))
+    built = {f"3.{tag[3:].rstrip('-*t')}" for tag in project["tool"]["cibuildwheel"]["build"]}
+    workflow = (ROOT / ".github/workflows/tests.yml").read_text()
+    tested = set(re.findall(r'"(3\.\d+)"', re.search(r"python: \[(.*)\]", workflow)[1]))
+    assert named == built == tested
+    assert '"3.14t"' in workflow
 
 
 @pytest.mark.checkout

@@ -3,19 +3,22 @@
 import contextlib
 import io
 import linecache
+import os
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from smmux.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
-PAGES = [README, ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [README, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 GUIDES = [ROOT / "csrc" / "README.md", *sorted((ROOT / "experiments").rglob("*.md"))]
 """Pages beside the code."""
 TO_BE_WRITTEN = ("csrc/sm/scheduler/highest.c",)
@@ -52,16 +55,74 @@ def test_examples_print_what_they_say(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "](" in page.read_text()], ids=name)
 def test_links_lead_to_files(page):
-    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "code", page.read_text(), flags=re.S | re.M)
+    text = as_paths(page.read_text(), page.parent)
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "code", text, flags=re.S | re.M)
     links = re.findall(r"\]\((?!https?:)([^)#]+)", prose)
     assert links
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def as_paths(text, folder):
+    """A page's text, addresses in the repository being paths from its folder."""
+    up = f"{os.path.relpath(ROOT, folder)}/"
+    return re.sub(r"https://(?:github\.com/smmux/smmux/blob|raw\.githubusercontent\.com/smmux/smmux)/main/", up, text)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in (*PAGES, *GUIDES) if re.search(r"!\[|<img", page.read_text())], ids=name
+)
+def test_pictures_are_there_and_say_what_they_show(page):
+    """In words as long as a sentence; the README's in light and dark, by addresses that hold wherever it is read."""
+    text = page.read_text()
+    shown = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))
+    shown += [
+        (re.search(r'alt="([^"]*)"', tag)[1], re.search(r'src="([^"]*)"', tag)[1])
+        for tag in re.findall(r"<img [^>]*>", text)
+    ]
+    shown += [("a picture for the dark", path) for path in re.findall(r'srcset="([^"]*)"', text)]
+    for words, path in shown:
+        assert len(words.split()) >= 3, path
+        assert page != README or path.startswith("https://raw.githubusercontent.com/")
+        assert (page.parent / as_paths(path, page.parent)).is_file(), path
+
+
+def test_the_readme_has_whole_addresses_and_numbers_that_hold():
+    text = README.read_text()
+    assert not re.search(r"\]\((?!https://)", text)
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
+    assert set(re.findall(r"https://github\.com/[\w-]+/[\w-]+", text)) == {urls["Repository"]}
+    off = dict(re.findall(r"^\| ([\w-]+) \| \d+ \(\d+\) \| ([\d.]+)", (DOCS / "validation.md").read_text(), re.M))
+    said = dict(re.findall(r"([\d.]+) \((\w+)\)", text.partition("How right")[2].partition("How fast")[0]))
+    machines = {name.partition("-")[0]: float(factor) for name, factor in off.items()}
+    assert {name: float(number) for number, name in said.items()} == pytest.approx(machines, abs=0.0051)
+
+
+def test_pictures_of_the_readme_are_small_and_of_twice_the_resolution():
+    pictures = sorted((DOCS / "pictures").glob("*.png"))
+    assert {path.name for path in pictures} == set(re.findall(r"docs/pictures/([\w-]+\.png)", README.read_text()))
+    assert sum(path.stat().st_size for path in pictures) < 1_000_000
+    widths = dict(re.findall(r'pictures/([\w-]+)-light\.png" alt="[^"]*" width="(\d+)"', README.read_text()))
+    for path in pictures:
+        with Image.open(path) as image:
+            assert image.width >= 2 * int(widths[path.stem.rpartition("-")[0]])
+
+
+def test_the_readmes_first_example_gives_its_pictures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names, _ = run_examples(README)
+    assert (names["out"] == names["a"].T).all()
+    page = (tmp_path / "transpose.html").read_text()
+    assert "out[column + y, row + x] = tile[x, y]" in page
+    assert "open in Perfetto" in page
+    assert names["result"]["shared_conflicts"] > 0
+
+
 @pytest.mark.parametrize("page", [*PAGES, *GUIDES], ids=name)
 def test_files_and_modules_are_named_where_they_lie(page):
     """Those of the package, by their path or as `python -m`."""
-    text = page.read_text()
+    text = re.sub(
+        r"https://github\.com/smmux/smmux/\S*|\S*docs/pictures/\S*", "", as_paths(page.read_text(), page.parent)
+    )
     paths = re.findall(r"\b((?:smmux|experiments|csrc|tests|notebooks|docs)/[\w/.]*[\w/])", text)
     modules = [
         name.replace(".", "/") for name in re.findall(r"python -m ((?:smmux|experiments|tests)\.[\w.]*\w)", text)

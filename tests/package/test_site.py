@@ -64,6 +64,19 @@ def test_links_lead_to_pages(link: str, becomes: str) -> None:
     assert made.linked(link, DOCS, Path("reference")) == becomes
 
 
+def test_addresses_of_the_repository_are_pages_here() -> None:
+    home = made.URLS["Repository"]
+    assert made.local(f"[a]({home}/blob/main/docs/figures.md)", made.ROOT) == "[a](docs/figures.md)"
+    raw = home.replace("github.com", "raw.githubusercontent.com")
+    text = (
+        f'<picture>\n  <source media="(prefers-color-scheme: dark)" srcset="{raw}/main/docs/pictures/a-dark.png">\n'
+        f'  <img src="{raw}/main/docs/pictures/a-light.png" alt="a map" width="720">\n</picture>'
+    )
+    here = made.linked(made.local(text, made.ROOT), made.ROOT, Path("."))
+    assert "```{image} pictures/a-light.png\n:alt: a map\n:width: 720px\n:class: only-light\n```" in here
+    assert "```{image} pictures/a-dark.png\n:alt: a map\n:width: 720px\n:class: only-dark\n```" in here
+
+
 def test_every_parameter_and_policy_is_in_the_tables() -> None:
     machines = made.machines()
     for name in smmux.gpus.names():
