@@ -28,8 +28,11 @@ __all__ = [
 
 WIDTHS = {"h": 16, "e": 16, "r": 32, "f": 32, "x": 32, "q": 64, "d": 64, "p": 1}
 """Bits of a register by its letter."""
-DIVISORS = "NMH"
-"""Letters of sources that are made odd, and so not zero."""
+LIMITS: dict[str, Callable[[int], int]] = {
+    **dict.fromkeys("NMH", lambda value: value | 1),
+    "b": lambda value: value & 0xFF,
+}
+"""By letters of sources, what is made of their value first, since not all values have a meaning there."""
 REGION = 64
 """Bytes of a lane in each space."""
 Source = str | int
@@ -169,7 +172,7 @@ class Lanes:
         carry = 0
         for op in ops:
             given = [self.value(source, lane) for source in op.sources]
-            given = [v | 1 if letter in DIVISORS else v for v, letter in zip(given, op.letters, strict=True)]
+            given = [LIMITS.get(letter, int)(v) for v, letter in zip(given, op.letters, strict=True)]
             if not self._where(op.guard, [lane]):
                 continue
             if len(ops) > 1:

@@ -1,8 +1,8 @@
 """The PTX instructions that random programs are made of: opcode, letter of the target, letters of the sources.
 
 Letters of registers: h, r, q of 16, 32, 64 bits; e, f, d floats of 16, 32, 64 bits; x two halves; p predicates. Others
-stand for special sources: s the amount of a shift, b a place or a length of bits, L a table of lop3, N, M, H a divisor
-(of 32, 64, 16 bits), k a float without NaN.
+stand for special sources: s the amount of a shift, b a place or a length of bits (0 to 255: beyond that nothing is
+defined), L a table of lop3, N, M, H a divisor (of 32, 64, 16 bits), k a float without NaN.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ r | shr | u32 s32 b32 | rs
 r | shf.l.wrap shf.l.clamp shf.r.wrap shf.r.clamp | b32 | rrs
 r | bfe | u32 s32 | rbb
 r | bfi | b32 | rrbb
-r | bmsk.clamp bmsk.wrap | b32 | bb
-r | szext.clamp szext.wrap | u32 s32 | rb
+r | bmsk.clamp bmsk.wrap | b32 | ss
+r | szext.clamp szext.wrap | u32 s32 | rs
 r | prmt | b32 b32.f4e b32.b4e b32.rc8 b32.ecl b32.ecr b32.rc16 | rrr
 r | lop3 | b32 | rrrL
 r | dp4a.u32 dp4a.s32 dp2a.lo.u32 dp2a.lo.s32 dp2a.hi.u32 dp2a.hi.s32 | u32 s32 | rrr
@@ -131,9 +131,10 @@ def from_table(text: str) -> list[Template]:
         target, heads, kinds, sources, *least = (part.strip() for part in line.split("|"))
         kinds_of = spread(kinds) if "{" in kinds else kinds.split()
         names = [f"{head}.{kind}" for head, kind in product(heads.split(), kinds_of)]
+        weight = 0.3 if heads.split()[0] in ("div", "rcp") else 1.0  # they are long
         for name in names:
             letters = sources.replace("?", "f" if name.endswith("f32.f32") else "r")
-            found.append(Template(name, target, letters, int(least[0]) if least else 75, 1 / len(names)))
+            found.append(Template(name, target, letters, int(least[0]) if least else 75, weight / len(names)))
     return found
 
 

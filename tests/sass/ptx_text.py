@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 
 from tests.reference.ptx import width_of
-from tests.reference.ptx_lanes import DIVISORS, REGION, Access, Break, Chain, If, Loop, Op, Statement, Switch, Together
+from tests.reference.ptx_lanes import REGION, Access, Break, Chain, If, Loop, Op, Statement, Switch, Together
 
 __all__ = ["COUNTS", "LANES", "SLOTS", "Program", "kernel_text", "module_text"]
 
@@ -20,6 +22,13 @@ UNIFORM = {"%r6": "a", "%r7": "b", "%q4": "c"}
 """Registers that begin with a parameter, alike in all lanes."""
 TYPES = {"h": "b16", "e": "b16", "r": "b32", "q": "b64", "f": "f32", "d": "f64", "x": "b32", "p": "pred"}
 STORED = {"h": "b16", "e": "b16", "r": "b32", "q": "b64", "f": "f32", "d": "f64", "x": "b32", "p": "u8"}
+LIMITED = {
+    "N": ("or", "b32", "%tr", 1),
+    "M": ("or", "b64", "%tq", 1),
+    "H": ("or", "b16", "%th", 1),
+    "b": ("and", "b32", "%tr", 255),
+}
+"""By letters of sources, what the code does with their value first (see LIMITS of the definition)."""
 BASES = {"global": "%own", "shared": "%near", "local": "%stack"}
 
 
@@ -28,6 +37,18 @@ class Program:
     name: str
     arch: int
     statements: tuple[Statement, ...]
+
+    @cached_property
+    def registers(self) -> list[str]:
+        """Those that it names, in the order of their slots."""
+        named = set(re.findall(r"%\w\d", repr(self.statements)))
+        return [name for name in SLOTS if name in named]
+
+    @cached_property
+    def spaces(self) -> list[str]:
+        """The spaces of memory that it names."""
+        named = repr(self.statements)
+        return [space for space in BASES if f"space='{space}'" in named]
 
 
 def literal(value: int, letter: str) -> str:
@@ -72,10 +93,10 @@ class Writer:
     def op(self, op: Op) -> Iterator[str]:
         words = [s if isinstance(s, str) else literal(s, c) for s, c in zip(op.sources, op.letters, strict=True)]
         for at, letter in enumerate(op.letters):
-            if letter in DIVISORS:
-                kind, kept = {"N": ("b32", "%tr0"), "M": ("b64", "%tq0"), "H": ("b16", "%th0")}[letter]
-                yield f"or.{kind} {kept}, {words[at]}, 1;"
-                words[at] = kept
+            if letter in LIMITED and op.sources[at] == words[at]:
+                how, kind, kept, limit = LIMITED[letter]
+                yield f"{how}.{kind} {kept}{at}, {words[at]}, {limit};"
+                words[at] = f"{kept}{at}"
         yield f"{guard_text(op.guard)}{op.name} {op.target}, {', '.join(words)};"
 
     def access(self, access: Access) -> Iterator[str]:
@@ -181,14 +202,16 @@ def kernel_text(program: Program) -> str:
     lines += [f"add.u32 %board, %near, {REGION * LANES}; mad.lo.u32 %place, %lane, 8, %board;"]
     lines += [f"mad.lo.u32 %near, %lane, {REGION}, %near; cvt.u64.u32 %near64, %near; cvta.shared.u64 %nearg, %near64;"]
     lines += ["mov.u64 %stack, depot; cvta.local.u64 %stackg, %stack;"]
-    lines += [line for slot in SLOTS for line in started(slot, block)]
-    lines += [f"st.{s}.v2.u64 [{b}+{at}], {{%q0, %q1}};" for s, b in BASES.items() for at in range(0, REGION, 16)]
+    lines += [line for slot in program.registers for line in started(slot, block)]
+    for space in program.spaces:
+        lines += ["ld.global.u64 %tq0, [%in]; ld.global.u64 %tq1, [%in+256];"]
+        lines += [f"st.{space}.v2.u64 [{BASES[space]}+{at}], {{%tq0, %tq1}};" for at in range(0, REGION, 16)]
     lines += body
-    lines += [line for slot in SLOTS for line in ended(slot, block)]
-    for space in ("shared", "local"):  # what is there in the end goes behind the lanes' regions
-        after = LANES * REGION * (1 if space == "shared" else 2)
-        for at in range(0, REGION, 8):
-            lines += [f"ld.{space}.u64 %tq2, [{BASES[space]}+{at}]; st.global.u64 [%own+{after + at}], %tq2;"]
+    lines += [line for slot in program.registers for line in ended(slot, block)]
+    for number, space in enumerate(BASES):  # what is there in the end goes behind the lanes' regions
+        for at in range(0, REGION if number and space in program.spaces else 0, 16):
+            lines += [f"ld.{space}.v2.u64 {{%tq0, %tq1}}, [{BASES[space]}+{at}];"]
+            lines += [f"st.global.v2.u64 [%own+{number * LANES * REGION + at}], {{%tq0, %tq1}};"]
     return "\n".join([*lines, "ret;", "}\n"])
 
 
