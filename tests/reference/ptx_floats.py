@@ -185,13 +185,14 @@ def compare(form: Format, relation: str, a: int, b: int) -> bool:
 
 
 def tested(form: Format, kind: str, a: int) -> bool:
+    """testp; zero is a normal number."""
     magnitude = a & (form.sign - 1)
     return {
         "finite": magnitude < form.infinity,
         "infinite": magnitude == form.infinity,
         "number": magnitude <= form.infinity,
         "notanumber": magnitude > form.infinity,
-        "normal": 1 << form.precision - 1 <= magnitude < form.infinity,
+        "normal": magnitude == 0 or 1 << form.precision - 1 <= magnitude < form.infinity,
         "subnormal": 0 < magnitude < 1 << form.precision - 1,
     }[kind]
 

@@ -33,11 +33,15 @@ static inline double wide_source(const uint32_t *row, int lane, struct take t) {
     return bits_to_f64((uint64_t)taken(row[lane + 32], t) << 32 | row[lane]);
 }
 
-/* A result narrower than 64 bits, clamped to what the type holds. */
+/* A result narrower than 64 bits, clamped to what the type holds; of a double that is NaN the
+ * highest bit of the type alone. */
 static uint32_t clamped(const struct uop *u, double value, bool wide) {
     const uint32_t is_unsigned = sass_mod(u, 16, 1), width = sass_mod(u, 17, 3);
     const int bits = width == 1 ? 16 : width == 2 ? 8 : 32;
-    if (value != value) return sass_mod(u, 12, 1) && !wide ? 0 : wide ? 0x80000000u : 0;
+    if (value != value) {
+        const uint32_t highest = 1u << (bits - 1);
+        return !wide ? 0 : is_unsigned ? highest : ~highest + 1;
+    }
     const double most = power_of_two(is_unsigned ? bits : bits - 1) - 1,
                  least = is_unsigned ? 0 : -power_of_two(bits - 1);
     const double kept = value > most ? most : value < least ? least : value;

@@ -66,10 +66,15 @@ static ALWAYS_INLINE uint32_t half_result(double value, struct format format, bo
 #define HALF_NUMBER(slot, row)                                                                     \
     half_of(taken(halves(row[lane], select_##slot), slot), high, format, ftz)
 
-/* a, or of .F32 the float in it, for both halves. */
-static ALWAYS_INLINE float widened(uint32_t bits, struct take halves_taken, struct take float_taken,
-                                   uint32_t select, int high, struct format format, bool ftz) {
-    if (select == 3) return bits_to_f32(taken(bits, float_taken));
+/* a, or of .F32 the float in it, cut off to a half, for both halves: compilers narrow floats towards
+ * zero so. */
+static ALWAYS_INLINE double widened(uint32_t bits, struct take halves_taken,
+                                    struct take float_taken, uint32_t select, int high,
+                                    struct format format, bool ftz) {
+    if (select == 3) {
+        const double value = (double)bits_to_f32(taken(bits, float_taken));
+        return value == value ? rounded(value, format, TO_ZERO) : value;
+    }
     return half_of(taken(halves(bits, select), halves_taken), high, format, ftz);
 }
 

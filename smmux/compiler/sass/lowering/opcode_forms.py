@@ -263,7 +263,7 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
                 fields[name] = int(absent, 0)
             continue
         operand = left.pop(0)
-        if name.startswith("s") and operand.kind == "R":
+        if name.startswith("s") and operand.kind not in ("P", "UP"):
             name = "abc"[int(name[1])]
         if name.startswith(("p", "s")):
             predicates[f"PS{name[1]}" if name[0] == "s" else name.upper()] = rows.predicate(operand)
