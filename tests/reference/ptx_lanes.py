@@ -149,9 +149,10 @@ class Lanes:
                 others = [lane for lane in lanes if lane not in there]
                 return sorted(self.run(statement.then, there) + self.run(statement.other, others))
             case Switch():
+                groups = [[lane for lane in lanes if self.value(statement.by, lane) & 3 == n] for n in range(4)]
                 left: list[Lane] = []
-                for number, case in enumerate(statement.cases):
-                    left += self.run(case, [lane for lane in lanes if self.value(statement.by, lane) & 3 == number])
+                for case, group in zip(statement.cases, groups, strict=True):
+                    left += self.run(case, group)
                 return sorted(left)
             case Loop():
                 self._loop(statement, lanes)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.reference.ptx_floats import FORMATS, narrowed
+from tests.reference.ptx_floats import FORMATS, fused, narrowed
 from tests.sass.single import instruction, run_lanes
 
 MODES = ("", ".RM", ".RP", ".RZ")
@@ -166,3 +166,13 @@ def test_a_float_becomes_two_halves() -> None:
     bits = (-values).view(np.uint32)
     expected = np.array([narrowed(FORMATS["f32"], FORMATS["f16"], int(b), "z") for b in bits], np.uint32)
     assert np.array_equal(found[0], expected * np.uint32(0x10001))
+
+
+def test_each_operand_may_be_one_half_twice() -> None:
+    rng = np.random.default_rng(11)
+    a, b, c = rng.integers(0x3000, 0x4400, (3, LANES, 2), dtype=np.uint16)
+    registers = {8 + 4 * n: part.copy().view(np.uint32)[:, 0] for n, part in enumerate((a, b, c))}
+    found, _ = run_lanes(["HFMA2 R24, R8.H1_H1, R12.H0_H0, R16.H1_H1"], registers, [24])
+    form = FORMATS["f16"]
+    sums = [fused(form, *map(int, each), "n") for each in zip(a[:, 1], b[:, 0], c[:, 1], strict=True)]
+    assert np.array_equal(found[0], np.array(sums, np.uint32) * np.uint32(0x10001))

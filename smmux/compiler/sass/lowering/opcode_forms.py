@@ -281,7 +281,7 @@ def lower_form(rows: Rows, instruction: Instruction, form: Form) -> None:
             bits |= _source_modifiers(form, name.upper(), operand)
     if left:
         raise Refused(f"{left[0].text} is one operand too many")
-    rows.operation(instruction, form.operation, predicates, imm=bits, **fields)
+    rows.operation(instruction, form.operation, predicates, imm=(bits ^ 1 << 31) - (1 << 31), **fields)
 
 
 def _check_signs(operand: Operand, allowed: str) -> None:
