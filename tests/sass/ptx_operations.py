@@ -51,7 +51,7 @@ r | shf.l.wrap shf.l.clamp shf.r.wrap shf.r.clamp | b32 | rrs
 r | bfe | u32 s32 | rbb
 r | bfi | b32 | rrbb
 r | bmsk.clamp bmsk.wrap | b32 | ss
-r | szext.clamp szext.wrap | u32 s32 | rs
+r | szext.clamp szext.wrap | u32 s32 | rs | 80
 r | prmt | b32 b32.f4e b32.b4e b32.rc8 b32.ecl b32.ecr b32.rc16 | rrr
 r | lop3 | b32 | rrrL
 r | dp4a.u32 dp4a.s32 dp2a.lo.u32 dp2a.lo.s32 dp2a.hi.u32 dp2a.hi.s32 | u32 s32 | rrr
