@@ -72,6 +72,11 @@ class Access:
     generic: bool = False
     guard: tuple[str, bool] | None = None
 
+    @property
+    def stride(self) -> int:
+        """Bytes from an element or vector to the next."""
+        return width_of(self.kind) // 8 * (1 if self.what.startswith("atom") else len(self.registers))
+
 
 @dataclass(frozen=True)
 class Together:
@@ -198,7 +203,7 @@ class Lanes:
         region, size = self.memory[access.space][lane], width_of(access.kind) // 8
         at = access.offset
         if access.index:
-            at = size * len(access.registers) * (self.value(access.index, lane) & 3)
+            at = access.stride * (self.value(access.index, lane) & 3)
         if access.what.startswith("atom"):
             old = int.from_bytes(region[at : at + size], "little")
             target, *sources = access.registers

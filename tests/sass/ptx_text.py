@@ -105,12 +105,11 @@ class Writer:
         if access.generic:
             base, space = base + "g", ""
         if access.index:
-            size = width_of(access.kind) // 8 * len(access.registers)
             yield f"and.b32 %tr1, {access.index}, 3;"
             if wide:
-                yield f"mad.wide.u32 %tq1, %tr1, {size}, {base};"
+                yield f"mad.wide.u32 %tq1, %tr1, {access.stride}, {base};"
             else:
-                yield f"mad.lo.u32 %tr1, %tr1, {size}, {base};"
+                yield f"mad.lo.u32 %tr1, %tr1, {access.stride}, {base};"
             base, offset = "%tq1" if wide else "%tr1", 0
         space = f".{space}" if space else ""
         names = list(access.registers)

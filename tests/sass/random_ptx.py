@@ -12,6 +12,7 @@ import argparse
 import random
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -86,9 +87,10 @@ class Maker:
             return number_of(rng, own)
         return self.register(own)
 
-    def op(self) -> Op:
-        found, weights = choices(self.arch)
-        template = self.rng.choices(found, weights)[0]
+    def op(self, template: Template | None = None) -> Op:
+        if template is None:
+            found, weights = choices(self.arch)
+            template = self.rng.choices(found, weights)[0]
         sources = [self.source(letter) for letter in template.sources]
         if all(isinstance(source, int) for source in sources):  # the assembler refuses some of these
             letter = SPECIAL.get(template.sources[0], template.sources[0])
@@ -186,6 +188,16 @@ def program(seed: int, arch: int) -> Program:
     return Program(f"k{seed}", arch, tuple(maker.statement(0, 0) for _ in range(length)))
 
 
+def alone(arch: int) -> list[Program]:
+    """A program for each instruction: it three times, on values of its own."""
+    found = []
+    for number, template in enumerate(templates(arch)):
+        maker = Maker(number, arch)
+        ops = tuple(replace(maker.op(template), target=f"%{template.target}{n}", guard=None) for n in range(3))
+        found.append(Program(f"k{number}", arch, ops))
+    return found
+
+
 def number_of(rng: random.Random, letter: str, nan: bool = True) -> int:
     """Bits of a register: any, small ones, edges; of floats numbers of like size, subnormals, infinities, the NaN."""
     bits = WIDTHS[letter]
@@ -273,9 +285,9 @@ def differences(one: Program, module: object, start: dict[str, list[int]], right
     return told
 
 
-def check(seeds: Sequence[int], arch: int, options: Sequence[str] = OPTIONS) -> list[str]:
-    """Differences of programs with these seeds."""
-    programs = [program(seed, arch) for seed in seeds]
+def check(programs: Sequence[Program], options: Sequence[str] = OPTIONS) -> list[str]:
+    """Differences of programs for one architecture."""
+    arch = programs[0].arch
     text, told = module_text(programs), []
     starts = [given(one) for one in programs]
     rights = [defined(one, start) for one, start in zip(programs, starts, strict=True)]
@@ -306,7 +318,7 @@ def main() -> None:
     for number, first in enumerate(range(args.seed, args.seed + args.count, args.each)):
         seeds = range(first, min(first + args.each, args.seed + args.count))
         arch = args.arch or ARCHITECTURES[number % len(ARCHITECTURES)]
-        told = check(seeds, arch)
+        told = check([program(seed, arch) for seed in seeds])
         wrong += len({line.split()[0] for line in told})
         sys.stdout.write("\n  ".join([f"{seeds[0]}..{seeds[-1]} sm_{arch}: {len(told)} differ", *told]) + "\n")
         sys.stdout.flush()
