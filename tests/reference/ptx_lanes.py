@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tests.reference.ptx import carried, evaluate, signed, width_of
+from tests.reference.ptx_floats import FORMATS, is_nan
 
 __all__ = [
     "REGION",
@@ -216,7 +217,7 @@ class Lanes:
                 value = int.from_bytes(region[at : at + size], "little")
                 self.registers[register][lane] = widened(access.kind, value, register)
             else:
-                value = self.value(register, lane) & (1 << 8 * size) - 1
+                value = stored(access.kind, self.value(register, lane) & (1 << 8 * size) - 1)
                 region[at : at + size] = value.to_bytes(size, "little")
             at += size
 
@@ -226,6 +227,12 @@ class Lanes:
         results = TOGETHER[words[0]](words, *given)
         for target, values in zip(one.targets, results, strict=False):
             self.registers[target][:] = values
+
+
+def stored(kind: str, value: int) -> int:
+    """What goes to memory: of a NaN not its bits, but those of the one NaN."""
+    form = FORMATS[kind] if kind[0] == "f" else None
+    return form.nan if form and is_nan(form, value) else value
 
 
 def widened(kind: str, value: int, register: str) -> int:

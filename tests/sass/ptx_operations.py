@@ -26,7 +26,7 @@ INTEGERS = """
 h | add sub mul.lo mul.hi min max | u16 s16 | hh
 h | mad.lo mad.hi sad | u16 s16 | hhh
 h | div rem | u16 s16 | hH
-h | abs neg | s16 | h
+h | neg | s16 | h
 h | and or xor | b16 | hh
 h | not cnot | b16 | h
 h | shl | b16 | hs
