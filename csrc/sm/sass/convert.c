@@ -9,16 +9,6 @@ static inline struct format format_of(const struct uop *u, uint32_t shift) {
 
 /* ---- to integral numbers ------------------------------------------------------------------ */
 
-/* 0 to the nearest, even of two; 1 down, 2 up, 3 towards zero. */
-static inline double integral(double value, enum rounding mode) {
-    switch (mode) {
-    case DOWN: return __builtin_floor(value);
-    case UP: return __builtin_ceil(value);
-    case TO_ZERO: return __builtin_trunc(value);
-    default: return __builtin_rint(value);
-    }
-}
-
 /* A source of up to 32 bits: a half where the modifiers say so, the upper one with `.H1`. */
 static inline double narrow_source(const struct uop *u, const uint32_t *row, int lane,
                                    struct take t, uint32_t ftz) {

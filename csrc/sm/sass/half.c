@@ -66,8 +66,8 @@ static ALWAYS_INLINE uint32_t half_result(double value, struct format format, bo
 #define HALF_NUMBER(slot, row)                                                                     \
     half_of(taken(halves(row[lane], select_##slot), slot), high, format, ftz)
 
-/* a, or of .F32 the float in it, cut off to a half, for both halves: compilers narrow floats towards
- * zero so. */
+/* A half, or of .F32 the float in the row, cut off to a half, for both: compilers narrow floats
+ * towards zero so. */
 static ALWAYS_INLINE double widened(uint32_t bits, struct take halves_taken,
                                     struct take float_taken, uint32_t select, int high,
                                     struct format format, bool ftz) {
@@ -81,10 +81,10 @@ static ALWAYS_INLINE double widened(uint32_t bits, struct take halves_taken,
 SASS_FN(HADD2) {
     SASS_ROWS
     HALF_MODS
-    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B), single = TAKE(A);
+    const struct take a = TAKE_HALVES(A), b = TAKE_HALVES(B), fa = TAKE(A), fb = TAKE(B);
     const uint32_t select_a = SELECT_A, select_b = SELECT_B;
-    HALF_LANES(
-        odd_sum(widened(ra[lane], a, single, select_a, high, format, ftz), HALF_NUMBER(b, rb)))
+    HALF_LANES(odd_sum(widened(ra[lane], a, fa, select_a, high, format, ftz),
+                       widened(rb[lane], b, fb, select_b, high, format, ftz)))
 }
 
 /* Of the low halves, in single precision. */

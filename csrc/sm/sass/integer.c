@@ -73,8 +73,8 @@ SASS_FN(IMAD) {
     }
 }
 
-/* 64 bits of the product and a pair; the carry is bit 64 of their sum. high: what a pair, or a
- * single register, takes the high word of. */
+/* 64 bits of the product and a pair; the carry is bit 64 of their sum, in which a negated pair is
+ * ~c and 1, so that -0 carries. high: what a pair, or a single register, takes the high word of. */
 static inline void multiply(const struct uop *u, const struct lanes *w, uint32_t mask,
                             uint32_t *low, uint32_t *high) {
     SASS_ROWS
@@ -88,8 +88,8 @@ static inline void multiply(const struct uop *u, const struct lanes *w, uint32_t
         const uint32_t x = (ra[lane] ^ a.flip) + a.plus, y = (rb[lane] ^ b.flip) + b.plus;
         const uint64_t product =
             is_unsigned ? (uint64_t)x * y : (uint64_t)((int64_t)(int32_t)x * (int32_t)y);
-        const uint64_t third = (((uint64_t)rc[lane + 32] << 32 | rc[lane]) ^ flip) + c.plus;
-        const uint64_t part = product + third, sum = part + (carry >> lane & 1);
+        const uint64_t third = ((uint64_t)rc[lane + 32] << 32 | rc[lane]) ^ flip;
+        const uint64_t part = product + third, sum = part + c.plus + (carry >> lane & 1);
         over[lane] = (part < product) | (sum < part);
         low[lane] = SASS_KEEP(low[lane], (uint32_t)sum);
         high[lane] = SASS_KEEP(high[lane], (uint32_t)(sum >> 32));

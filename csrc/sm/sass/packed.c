@@ -1,6 +1,5 @@
 /* Minima and maxima of integers, and operations on the bytes or halves of a word. */
-#include <string.h>
-
+#include "sm/sass/rounding.h"
 #include "sm/sass/sass.h"
 
 enum { OF_UNSIGNED = 1 << 9, OF_HALVES = 1 << 10, WITH_RELU = 1 << 11 };
@@ -178,14 +177,13 @@ SASS_FN(I2IP) {
     }
 }
 
-/* A float cut to the nearest number of so many bits; what is none is 0. */
-static uint32_t cut(uint32_t word, uint32_t bits, bool is_signed) {
-    float value;
-    memcpy(&value, &word, sizeof value);
-    const int32_t whole = value != value       ? 0
-                          : value >= 65536.0f  ? 65536
-                          : value <= -65536.0f ? -65536
-                                               : (int32_t)value;
+/* A float as a number of so many bits, the nearest that there is; what is none is 0. */
+static uint32_t cut(uint32_t word, uint32_t bits, bool is_signed, enum rounding mode) {
+    const double value = integral((double)bits_to_f32(word), mode);
+    const int32_t whole = value != value      ? 0
+                          : value >= 65536.0  ? 65536
+                          : value <= -65536.0 ? -65536
+                                              : (int32_t)value;
     return saturate(whole, bits, is_signed);
 }
 
@@ -193,8 +191,10 @@ SASS_FN(F2IP) {
     SASS_ROWS
     const uint32_t bits = width(u), shift = sass_mod(u, 15, 1) * 16;
     const bool is_signed = sass_mod(u, 9, 1);
+    const enum rounding mode = (enum rounding)sass_mod(u, 17, 3);
     for (uint32_t lane = 0; lane < 32; lane++) {
-        const uint32_t a = cut(ra[lane], bits, is_signed), b = cut(rb[lane], bits, is_signed);
+        const uint32_t a = cut(ra[lane], bits, is_signed, mode),
+                       b = cut(rb[lane], bits, is_signed, mode);
         d[lane] = SASS_KEEP(d[lane], pack(a, b, rc[lane] >> shift, bits));
     }
 }

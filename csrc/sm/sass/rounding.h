@@ -11,6 +11,16 @@
 /* Numbers of the modifiers .RM .RP .RZ. */
 enum rounding { TO_NEAREST, DOWN, UP, TO_ZERO };
 
+/* The integer that a number is rounded to. */
+static ALWAYS_INLINE double integral(double value, enum rounding mode) {
+    switch (mode) {
+    case DOWN: return __builtin_floor(value);
+    case UP: return __builtin_ceil(value);
+    case TO_ZERO: return __builtin_trunc(value);
+    default: return __builtin_rint(value);
+    }
+}
+
 /* Bits of a fraction, of an exponent, and its bias. */
 struct format {
     int fraction, exponent, bias;

@@ -97,7 +97,7 @@ INTEGER = _rows(
     IDP.2A = IDP_2A d a b -c
     I2I.SAT = I2I d a
     I2IP = I2IP d a b c
-    F2IP.TRUNC.NTZ = F2IP d a b c
+    F2IP.NTZ = F2IP d a b c
     """,
     signs="",
 )
