@@ -122,8 +122,6 @@ static enum error data_registers(struct decoder *dec, const struct insn *in, str
             load ? destination(dec, fields[i], rows[i]) : source(dec, fields[i], rows[i]);
         if (e) return e;
     }
-    if (words == 4 && (u->q & ROW_UNIFORM))
-        return reject(dec, "the fourth data operand must be a register");
     u->dst_count = load ? (uint8_t)words : 0;
     return OK;
 }

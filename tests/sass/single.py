@@ -42,13 +42,14 @@ def run_lanes(
     predicates: Mapping[int, NDArray[Any]] | None = None,
     memory: Words | None = None,
     shared: int = 0,
+    local: int = 0,
 ) -> tuple[Words, Words]:
     """What instructions make, each lane of its own values: the result registers (results, lanes), and P0 to P6 after
     them as bits (lanes).
 
     registers and predicates: values at the start, by number. The lanes are a multiple of 32. memory: an array that they
     access and change, whose address is in R214; R216 is the lane's number, R217 that in its block. shared: bytes of
-    shared memory of a block.
+    shared memory of a block. local: bytes of local memory of a lane.
     """
     flags = {200 + number: np.asarray(bits, np.uint32) for number, bits in (predicates or {}).items()}
     given = {**{k: np.ascontiguousarray(v, np.uint32) for k, v in registers.items()}, **flags}
@@ -90,6 +91,7 @@ def run_lanes(
         uniform_regs=UNIFORMS,
         npreds=PREDICATES,
         shared_bytes=shared,
+        local_bytes=local,
         const=bytes(ADDRESSES + 8 * len(arrays)),
         pack=pack,
     )

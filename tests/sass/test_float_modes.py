@@ -176,3 +176,12 @@ def test_each_operand_may_be_one_half_twice() -> None:
     form = FORMATS["f16"]
     sums = [fused(form, *map(int, each), "n") for each in zip(a[:, 1], b[:, 0], c[:, 1], strict=True)]
     assert np.array_equal(found[0], np.array(sums, np.uint32) * np.uint32(0x10001))
+
+
+@pytest.mark.parametrize(
+    ("word", "factor"), [("D2", 0.5), ("D4", 0.25), ("D8", 0.125), ("M2", 2), ("M4", 4), ("M8", 8)]
+)
+def test_a_product_may_be_scaled(word: str, factor: float) -> None:
+    a, b = np.random.default_rng(14).standard_normal((2, LANES)).astype(np.float32)
+    found, _ = run_lanes([f"FMUL.FTZ.{word} R24, R8, R12"], {8: a.view(np.uint32), 12: b.view(np.uint32)}, [24])
+    assert np.array_equal(found[0].view(np.float32), (a.astype(np.float64) * b * factor).astype(np.float32))

@@ -12,6 +12,7 @@ import pytest
 from smmux.errors import KernelAssertionError, KernelError, LaunchError, OutOfBoundsError
 from smmux.modules.module import Module, load
 from tests.sass.conftest import needed
+from tests.sass.single import run_lanes
 
 SOURCES = Path(__file__).parent / "sources"
 SLOW = [("sm_80", "-O3"), ("sm_86", "-O3"), ("sm_89", "-O3"), ("sm_75", "-G")]
@@ -146,3 +147,16 @@ def test_an_access_outside_names_array_thread_and_line(arch: str, option: str) -
 def test_blocks_that_a_kernel_is_not_compiled_for_are_refused() -> None:
     with pytest.raises(LaunchError, match="at most 64 threads"):
         module("sm_90", "-O3")["bounded"].simulate(1, 65, [np.zeros(65, "i4")])
+
+
+@pytest.mark.parametrize(
+    ("store", "load", "place"), [("STG.E", "", "[R28.64]"), ("STS", "LDS", "[R30]"), ("STL", "LDL", "[R31]")]
+)
+def test_four_words_of_zeros_are_stored(store: str, load: str, place: str) -> None:
+    memory = np.full((64, 4), 7, np.uint32)
+    code = ["IMAD.WIDE R28, R216, 0x10, R214", "IMAD R30, R217, 0x10, RZ", "MOV R31, RZ", f"{store}.128 {place}, RZ"]
+    if load:
+        code += [f"{load}.128 R24, {place}", "STG.E.128 [R28.64], R24"]
+    registers = {24 + n: np.full(64, 9, np.uint32) for n in range(4)}
+    run_lanes(code, registers, [24], None, memory, 1024, 16)
+    assert not memory.any()

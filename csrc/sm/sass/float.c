@@ -29,10 +29,18 @@ SASS_FN(FADD) {
     FLOAT_LANES(FLOAT(ra, a) + FLOAT(rb, b), signed_sum(FLOAT(ra, a), FLOAT(rb, b), mode))
 }
 
+/* With a scale the exact product is scaled, and rounded once. */
 SASS_FN(FMUL) {
     SASS_ROWS
     FLOAT_MODS
     const struct take a = TAKE(A), b = TAKE(B);
+    const uint32_t scale = sass_mod(u, 13, 7);
+    if (scale) {
+        const double factor = power_of_two(scale & 4 ? -(int)(scale & 3) : (int)scale);
+        FLOAT_LANES((float)((double)FLOAT(ra, a) * FLOAT(rb, b) * factor),
+                    (double)FLOAT(ra, a) * FLOAT(rb, b) * factor)
+        return;
+    }
     FLOAT_LANES(FLOAT(ra, a) * FLOAT(rb, b), (double)FLOAT(ra, a) * FLOAT(rb, b))
 }
 
