@@ -195,9 +195,11 @@ def holds_all(to: str, of: str) -> bool:
 
 
 def letters_of(name: str) -> tuple[str, str]:
-    """Letters of a conversion: integers of 8 bits stand in registers of 32."""
-    found = [LETTER.get(kind, LETTER.get(kind[1:], "r")) for kind in name.split(".")[-2:]]
-    return found[0], found[1]
+    """Letters of a conversion. Bytes are taken from registers of 32 bits, and put into those of 16: ptxas forgets the
+    upper half of those of 32 where two paths meet."""
+    to, of = name.split(".")[-2:]
+    target, source = (LETTER.get(kind, LETTER.get(kind[1:])) for kind in (to, of))
+    return target or "h", source or "r"
 
 
 def templates(arch: int) -> list[Template]:
