@@ -20,6 +20,8 @@ SASS: Final[dict[str, tuple[int, tuple[str, ...], str, str, dict[str, int]]]]
 """Operation of compiled code -> (code, traits, latency class, operands, its modifiers and their bits)."""
 SASS_FIELDS: Final[dict[str, int]]
 """Bits that stand at operands of compiled code, and shifts of its predicates."""
+SASS_CONTROL: Final[dict[str, int]]
+"""Shifts of what the control bits of compiled code say, in an instruction's `control`."""
 SASS_ROUTINES: Final[dict[str, int]]
 """Routines that compiled code calls and the core does: name -> number."""
 SASS_REGISTERS: Final[dict[str, int]]

@@ -18,6 +18,12 @@ static inline uint32_t bits_lowest64(uint64_t x) {
     return (uint32_t)__builtin_ctzll(x);
 }
 
+/* Index of the highest set bit of 64; x must not be 0. */
+static inline uint32_t bits_highest64(uint64_t x) {
+    assert(x != 0);
+    return 63u - (uint32_t)__builtin_clzll(x);
+}
+
 /* How many bits are set. The builtin would be a call where the host lacks the instruction. */
 static inline uint32_t bits_count(uint32_t x) {
     x -= (x >> 1) & 0x55555555u;

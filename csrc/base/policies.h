@@ -38,4 +38,10 @@ enum {
     SCHEDULE_COUNT
 };
 
+enum {
+#define POLICY_dependence(name, doc) DEPENDENCE_##name,
+#include "tables/policies.def"
+    DEPENDENCE_COUNT
+};
+
 #endif

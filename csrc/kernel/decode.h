@@ -77,14 +77,17 @@ _Static_assert(sizeof(struct uop) == 32, "two to a cache line");
  * first, then predicates; groups of registers, of which operations with many operands have some;
  * and the instruction itself. There are as many as compilers make straight code for; only a guarded
  * multiply-add of eight registers needs more, and is refused. */
-#define DEPS        12u
-#define FEW_DEPS    8u /* more are looked at as groups are: compilers unroll a loop over so few */
-#define GROUP_SHIFT 12u
-#define PIECE_MANY  0x80000000u
+#define DEPS          12u
+#define FEW_DEPS      8u /* more are looked at as groups are: compilers unroll a loop over so few */
+#define GROUP_SHIFT   12u
+#define PIECE_MANY    0x80000000u
+#define PIECE_CONTROL 0x40000000u
+#define PIECE_SPECIAL (PIECE_MANY | PIECE_CONTROL)
 struct deps {
     uint32_t piece; /* of the program, what is fetched at once, 0 without an instruction cache; with
-                       PIECE_MANY if there are groups or more than FEW_DEPS, which are looked at as
-                       a fetch is */
+                       PIECE_MANY if there are groups or more than FEW_DEPS, with PIECE_CONTROL if
+                       it waits for what control bits say instead: so these are looked at as a fetch
+                       is */
     uint16_t count, groups; /* at the front and at the back of id */
     uint16_t id[DEPS];      /* of a group: its first register | (how many - 1) << GROUP_SHIFT */
 };
@@ -99,12 +102,16 @@ struct program_meta {
     uint32_t static_reserved; /* reserved bytes and parameters that live in shared memory */
 };
 
+struct control_bits;
+
 /* A decoded program, with its constants. */
 struct program {
     struct program_meta meta;
     uint32_t count;
     struct uop *code;
     struct deps *deps;
+    struct control_bits *control; /* NULL: instructions wait for their operands */
+    uint32_t counted;             /* of the results that a counter counts, how many matter */
     uint32_t *line;
     uint32_t *uniforms; /* rows of 32 equal words; after those of the kernel one of zeros */
     uint32_t uniform_count;

@@ -1,3 +1,4 @@
+#include "kernel/control_bits.h"
 #include "kernel/decoder.h"
 #include "kernel/sass.h"
 
@@ -414,6 +415,7 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
         if (p->deps[dec.pc].groups || p->deps[dec.pc].count > FEW_DEPS)
             p->deps[dec.pc].piece |= PIECE_MANY;
     }
+    if ((e = control_decode(p, code, cfg))) return fault->code = e;
     dec.pc = count - 1;
     const struct uop *last = &p->code[count - 1];
     if (!((last->op == OP_EXIT || last->op == OP_BRA || sass_ends(last)) && last->guard == 0))
@@ -424,6 +426,7 @@ enum error program_decode(struct program *p, const struct insn *code, uint32_t c
 void program_free(struct program *p) {
     free(p->code);
     free(p->deps);
+    free(p->control);
     free(p->line);
     free(p->uniforms);
 }

@@ -48,6 +48,12 @@ enum sass_predicates {
 #include "tables/sass.def"
 };
 
+/* Fields of `control` of compiled code. */
+enum sass_control {
+#define CONTROL(name, shift, bits, doc) CONTROL_##name = shift, CONTROL_MASK_##name = bits,
+#include "tables/sass.def"
+};
+
 /* Instructions that take equally long, in the order of classes.def. */
 enum latency_class {
 #define CLASS(id, name, doc) CLASS_##id,
@@ -135,6 +141,6 @@ struct insn {
 #include "tables/encoding.def"
 };
 
-_Static_assert(sizeof(struct insn) == 36, "no padding: Python writes it");
+_Static_assert(sizeof(struct insn) == 40, "no padding: Python writes it");
 
 #endif

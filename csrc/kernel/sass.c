@@ -183,6 +183,15 @@ enum error sass_copy(struct decoder *dec, const struct insn *in, struct uop *u) 
     return read(dec, in->q, 1, &u->q);
 }
 
+uint8_t sass_words(uint32_t op, char letter) {
+    const char *s = rows[op].operands;
+    while (*s && *s != letter) s++;
+    if (!*s) return 0;
+    uint32_t count = 0;
+    while (s[1] >= '0' && s[1] <= '9') count = 10 * count + (uint32_t)(*++s - '0');
+    return (uint8_t)(count ? count : 1);
+}
+
 bool sass_ends(const struct uop *u) {
     if (u->op != OP_SASS_CONTROL) return false;
     const bool sure = sass_pred(u, SHIFT_PS0) == 7;

@@ -237,6 +237,10 @@ static const struct named_number sass_fields[] = {
     {"LOCAL_HIGH", LOCAL_HIGH},
     {"ROUTINE_HIGH", ROUTINE_HIGH},
     {NULL, 0}};
+static const struct named_number sass_control[] = {
+#define CONTROL(name, shift, bits, doc) {#name, shift},
+#include "tables/sass.def"
+    {NULL, 0}};
 static const struct named_number sass_registers[] = {
 #define REGISTER(id, name, doc) {name, REGISTER_##id},
 #include "tables/sass.def"
@@ -328,6 +332,7 @@ static int module_exec(PyObject *module) {
     if (add_steal(module, "OPS", ops_table()) < 0) return -1;
     if (add_steal(module, "SASS", sass_table()) < 0) return -1;
     if (add_steal(module, "SASS_FIELDS", numbers_table(sass_fields)) < 0) return -1;
+    if (add_steal(module, "SASS_CONTROL", numbers_table(sass_control)) < 0) return -1;
     if (add_steal(module, "SASS_ROUTINES", numbers_table(sass_routines)) < 0) return -1;
     if (add_steal(module, "SASS_REGISTERS", numbers_table(sass_registers)) < 0) return -1;
     if (add_steal(module, "TRAITS", traits_table()) < 0) return -1;

@@ -6,6 +6,7 @@
 #include "sm/check.h"
 #include "sm/converge.h"
 #include "sm/management.h"
+#include "sm/obey.h"
 #include "sm/preload.h"
 #include "sm/record.h"
 #include "sm/sass/barrier.h"
@@ -81,6 +82,7 @@ static void start_warp(struct sm *sm, uint32_t slot, const struct block *b, uint
     memset(w->ready, 0, p->ready_count * sizeof *w->ready);
     memset(w->preds, 0, sizeof w->preds);
     if (p->sass) converge_begin(w);
+    if (p->control) obey_start(sm, slot);
     if (p->copies) memset(&sm->copies[slot], 0, sizeof *sm->copies);
     uint32_t *special = w->rows + p->registers * 32u, index[3];
     dims_index(dims, b->id, index);

@@ -8,6 +8,7 @@
 #include "sm/exec.h"
 #include "sm/idle.h"
 #include "sm/lsu.h"
+#include "sm/obey.h"
 #include "sm/print.h"
 #include "sm/sass/control.h"
 #include "sm/scheduler.h"
@@ -221,7 +222,7 @@ NOINLINE static void issue_second(struct sm *sm, const struct subcore *s, uint32
 }
 
 static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool observed,
-                                    const bool special) {
+                                    const bool special, const bool obedient) {
     const struct config *cfg = sm->m->cfg;
     const bool sfu_slots = special && cfg->sfu_slots;
     struct subcore *s = &sm->subcores[index];
@@ -233,8 +234,10 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
     if (c.t > paid) idle_account(sm, c.warp, paid, c.t);
     if (sfu_slots && c.t > paid) sm->paid = c.t;
     s->slot = c.t;
+    const uint32_t late = obedient ? obey_issue(sm, s, c.warp, c.t) : 0;
     if (issue(sm, s, c.warp, c.t, observed, sfu_slots, special)) {
-        s->slot = c.t + (cfg->issue_interval >> sfu_slots);
+        s->slot = c.t + (cfg->issue_interval >> sfu_slots) + late;
+        if (obedient) sm->count.idle_unit += late;
         s->last = c.warp;
         if (sfu_slots) spend(sm, s->slot);
         else sm->count.issue_cycles += cfg->issue_interval;
@@ -243,21 +246,27 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
             sm->fault.code == OK)
             issue_second(sm, s, c.warp, c.t, observed, sfu_slots);
     }
-    if (special && holds_warps(cfg)) hold_warp(sm, c.warp, c.t + cfg->warp_interval);
+    if (obedient && s->slot == c.t) obey_retract(sm, c.warp);
+    if (special && !obedient && holds_warps(cfg)) hold_warp(sm, c.warp, c.t + cfg->warp_interval);
 }
 
 /* Compiled for each case of its own: most machines have no slots of the SFU, issue one instruction
- * at a time and let a warp issue in each slot, most runs are not observed, and these are the
- * hottest lines of the simulator. */
-static void plain(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false, false); }
-static void watched(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, true, false); }
-static void special(struct sm *sm, uint32_t scheduler) { take_slot(sm, scheduler, false, true); }
-static void special_watched(struct sm *sm, uint32_t scheduler) {
-    take_slot(sm, scheduler, true, true);
-}
+ * at a time and let a warp issue in each slot, few obey control bits, most runs are not observed,
+ * and these are the hottest lines of the simulator. */
+#define CASE(name, observed, special, obedient)                                                    \
+    static void name(struct sm *sm, uint32_t scheduler) {                                          \
+        take_slot(sm, scheduler, observed, special, obedient);                                     \
+    }
+CASE(plain, false, false, false)
+CASE(watched, true, false, false)
+CASE(special, false, true, false)
+CASE(special_watched, true, true, false)
+CASE(obedient, false, true, true)
+CASE(obedient_watched, true, true, true)
 
 issue_slot *issue_of(const struct sm *sm) {
     const struct config *cfg = sm->m->cfg;
+    if (sm->m->program->control) return sm->observed ? obedient_watched : obedient;
     if (cfg->sfu_slots || cfg->issue_width > 1 || holds_warps(cfg) || sm->units.several)
         return sm->observed ? special_watched : special;
     return sm->observed ? watched : plain;

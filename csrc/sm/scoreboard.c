@@ -1,5 +1,7 @@
 #include "sm/scoreboard.h"
 
+#include "sm/obey.h"
+
 bool opens_region(const struct sm *sm, const struct uop *u) {
     if (u->op == OP_SASS_CONTROL)
         return sm->m->dynamic && u->sub == SASS_BAR && u->q == BARRIER_ALLOC;
@@ -17,7 +19,7 @@ static void await_run(const struct warp *w, uint32_t first, uint32_t last, uint6
         }
 }
 
-void warp_refresh_many(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
+static void refresh_many(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
     const struct warp *w = &sm->warps[warp];
     const struct deps *deps = &sm->m->program->deps[w->pc];
     const uint32_t piece = deps->piece & ~PIECE_MANY;
@@ -30,6 +32,11 @@ void warp_refresh_many(struct sm *sm, uint32_t warp, uint64_t floor, enum wait k
         await_run(w, first, first + (deps->id[i] >> GROUP_SHIFT), &at, &kind);
     }
     warp_await(sm, warp, &sm->m->program->code[w->pc], at, kind);
+}
+
+void warp_refresh_special(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) {
+    if (sm->m->program->control) obey_refresh(sm, warp, floor, kind);
+    else refresh_many(sm, warp, floor, kind);
 }
 
 /* ---- what holds of an SM between two of its events, checked with SMMUX_CHECK --------------- */

@@ -57,8 +57,9 @@ static inline void warp_await(struct sm *sm, uint32_t warp, const struct uop *u,
     else warp_wait(sm, warp, at, kind);
 }
 
-/* What warp_refresh does for an instruction with groups of registers, or very many. */
-void warp_refresh_many(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
+/* What warp_refresh does for an instruction with groups of registers, with very many, or with
+ * control bits. */
+void warp_refresh_special(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
 /* Has the warp that piece of the program? If not, it sleeps until then. */
 static inline bool warp_fetches(struct sm *sm, uint32_t warp, uint32_t piece, uint64_t floor) {
     if (smcache_fetch(sm, warp, piece)) return true;
@@ -80,8 +81,8 @@ static inline void warp_refresh(struct sm *sm, uint32_t warp, uint64_t floor, en
     sm->users[u->unit] |= 1ull << warp;
     sm->next_unit[warp] = u->unit;
     if (deps->piece != sm->fetched[warp & sm->fetch_mask]) {
-        if (deps->piece & PIECE_MANY) {
-            warp_refresh_many(sm, warp, floor, kind);
+        if (deps->piece & PIECE_SPECIAL) {
+            warp_refresh_special(sm, warp, floor, kind);
             return;
         }
         if (!warp_fetches(sm, warp, deps->piece, floor)) return;

@@ -10,6 +10,7 @@
 #include "sm/converge.h"
 #include "sm/global.h"
 #include "sm/issue.h"
+#include "sm/obey.h"
 #include "sm/preload.h"
 #include "sm/print.h"
 #include "sm/record.h"
@@ -59,6 +60,13 @@ static size_t lay_out(struct sm *sm, uint8_t *arena) {
     port->in = part(arena, &used, flights, sizeof *port->in);
     port->ahead = part(arena, &used, tags, sizeof *port->ahead);
     if (p->sass) sm->named = part(arena, &used, MAX_BLOCKS * BARRIERS, sizeof *sm->named);
+    if (p->control) {
+        const size_t counters = (size_t)cfg->max_warps_sm * DEPENDENCE_COUNTERS;
+        sm->counters = part(arena, &used, counters, sizeof *sm->counters);
+        uint64_t *known = part(arena, &used, counters * p->counted, sizeof *known);
+        for (size_t i = 0; known && i < counters; i++)
+            sm->counters[i].known = known + i * p->counted;
+    }
     if (p->copies) {
         sm->copies = part(arena, &used, cfg->max_warps_sm, sizeof *sm->copies);
         sm->copying = part(arena, &used, flights, sizeof *sm->copying);

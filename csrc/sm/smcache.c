@@ -31,7 +31,7 @@ enum error smcache_init(struct sm *sm) {
         const struct program *p = sm->m->program;
         sm->fetch_mask = cfg->fetch_bytes ? MAX_WARPS - 1 : 0;
         sm->piece_bytes = cfg->fetch_bytes ? cfg->fetch_bytes : cfg->icache_line;
-        sm->last_piece = p->deps[p->count - 1].piece;
+        sm->last_piece = p->deps[p->count - 1].piece & ~PIECE_SPECIAL;
         memset(sm->fetched, 0xff, sizeof sm->fetched);
     }
     return e;

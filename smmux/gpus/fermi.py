@@ -15,6 +15,7 @@ __all__ = ["GTX480_16K", "GTX480_48K"]
 
 _CORE: dict[str, Value] = {
     **units.ONE_KIND_OF_LANES,
+    **units.AS_OPERANDS_COME,
     "shader_khz": (1_401_000, "DQ480"),
     "compute_capability": (20, "PG55 G.4; DQ480"),
     "sm_count": (15, "DQ480; GS-480"),

@@ -14,6 +14,7 @@ __all__ = ["GTX285", "GTX285_1100"]
 
 _CORE: dict[str, Value] = {
     **units.ONE_KIND_OF_LANES,
+    **units.AS_OPERANDS_COME,
     "shader_khz": (1_476_000, "REV285; DQ285"),
     "compute_capability": (13, "PG55 G.3; DQ285"),
     "sm_count": (30, "DQ285"),

@@ -1,10 +1,10 @@
 """A provisional machine of compute capability 9.0, on which compiled code runs until the H100 is one of its own.
 
-Latencies and intervals are those measured on a card (docs/hopper.md); its SM has the structure of the older machines
-here: a scoreboard instead of stall counts, one instruction cache, lines that come whole. Memory is detailed, with
-the measured latencies, sizes and rates; what is not set below is an older machine's, DRAM timings those of a GTX480 in
-clocks. Nobody has compared its cycles with a card's, so that its name, which stands on each result, says that it is
-provisional.
+Latencies and intervals are those measured on a card (docs/hopper.md); compiled code obeys its control bits. Otherwise
+the SM has the structure of the older machines here: one instruction cache, lines that come whole. Memory is detailed,
+with the measured latencies, sizes and rates; what is not set below is an older machine's, DRAM timings those of a
+GTX480 in clocks. Nobody has compared its cycles with a card's, so that its name, which stands on each result, says that
+it is provisional.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _CORE: dict[str, Value] = {
     "pointer_bytes": (8, "HOPPER"),
     "smm_unit": (128, "HOPPER; MODEL"),  # as smem_unit
     "schedulers": (4, "HOPPER"),
-    "sched_policy": ("gto", "HOPPER; MODEL"),  # greedy, but then the youngest, on a card
+    "sched_policy": ("gty", "HOPPER"),
     "sched_group": (8, "NA"),
     "issue_interval": (1, "HOPPER"),
     "warp_interval": (1, "HOPPER"),
@@ -66,6 +66,13 @@ _CORE: dict[str, Value] = {
     "lsu_units": (1, "HOPPER"),
     "sfu_slots": (0, "NA"),
     "fmul_on_sfu": (0, "NA"),
+    "dependence": ("control", "HOPPER"),
+    "read_ports": (3, "HOPPER; DER"),  # what mixed_banks.csv shows
+    "read_shared": (9, "HOPPER"),
+    "read_global": (11, "HOPPER"),
+    "read_sfu": (15, "HOPPER"),
+    "read_data": (3, "HOPPER; DER"),  # 12 clk of STS, 14 of STG
+    "read_more": (2, "HOPPER; DER"),
     "schedule": ("list", "MODEL"),
     "fused_mad": (1, "HOPPER"),
 }

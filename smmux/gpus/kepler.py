@@ -17,6 +17,7 @@ __all__ = ["K20C"]
 
 _CORE: dict[str, Value] = {
     **units.ONE_KIND_OF_LANES,
+    **units.AS_OPERANDS_COME,
     "shader_khz": (706_000, "BD-K20; SHOC"),
     "compute_capability": (35, "PG55 G.5"),
     "sm_count": (13, "BD-K20"),

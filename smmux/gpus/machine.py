@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         dram_page: str
         preload_policy: str
         schedule: str
+        dependence: str
 
         def __getattr__(self, name: str) -> int: ...
 

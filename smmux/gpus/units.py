@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from smmux.gpus.machine import Value
 
-__all__ = ["ONE_KIND_OF_LANES"]
+__all__ = ["AS_OPERANDS_COME", "ONE_KIND_OF_LANES"]
+
+AS_OPERANDS_COME: dict[str, Value] = {
+    "dependence": ("scoreboard", "NA"),
+    "read_ports": (0, "NA"),
+    "read_shared": (0, "NA"),
+    "read_global": (0, "NA"),
+    "read_sfu": (0, "NA"),
+    "read_data": (0, "NA"),
+    "read_more": (0, "NA"),
+}
+"""A machine without control bits."""
 
 ONE_KIND_OF_LANES: dict[str, Value] = {
     "int_units": (0, "NA"),

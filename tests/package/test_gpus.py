@@ -127,7 +127,7 @@ def test_machines_are_values(gpu):
         ({"dram_bank_mask": 0}, "dram_bank_mask has 0 bits, which do not number dram_banks"),
         ({"dram_row_mask": 0xFFFFFFFF}, "dram_bank_mask and dram_row_mask share the address bits"),
         ({"t_refi": 1}, "t_refi = 1 leaves no time for data"),
-        ({"sched_policy": 1}, "sched_policy must be one of lrr, gto, two_level, oldest, not 1"),
+        ({"sched_policy": 1}, "sched_policy must be one of lrr, gto, two_level, oldest, gty, not 1"),
         ({"dram_policy": "frfcfs"}, "not 'frfcfs'; did you mean 'fr_fcfs'?"),
         ({"dram_page": None}, "dram_page must be one of open, closed, not None"),
         ({"shared_bytes": 1}, "no parameter 'shared_bytes'"),

@@ -91,6 +91,15 @@ class GreedyThenOldest(OldestFirst):
         self.last = chosen.slot
 
 
+class GreedyThenYoungest(GreedyThenOldest):
+    """The same warp as long as it can issue, else the last one of the block that started last."""
+
+    def choose(self, able: list[Warp]) -> Warp:
+        """The last one, else the youngest one."""
+        youngest = max(able, key=lambda w: (w.age, w.slot))
+        return next((w for w in able if w.slot == self.last), youngest)
+
+
 class TwoLevel:
     """Groups of warps take turns: one is ahead until all its warps are asleep; within a group, round-robin."""
 
@@ -127,6 +136,7 @@ POLICIES: dict[str, Callable[[int, int], Policy]] = {
     "gto": GreedyThenOldest,
     "two_level": TwoLevel,
     "oldest": OldestFirst,
+    "gty": GreedyThenYoungest,
 }
 
 

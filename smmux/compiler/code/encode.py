@@ -168,10 +168,10 @@ class _Encoder:
         none = OPERAND_NONE
         guard = self._guard(jump.guard, jump.negate)
         if jump.target is None:
-            return (_core.OPS["exit"][0], guard, 0, 0, 0, *(none,) * 5, 0, -1, jump.line, *(none,) * 4)
+            return (_core.OPS["exit"][0], guard, 0, 0, 0, *(none,) * 5, 0, -1, jump.line, *(none,) * 4, 0)
         meet = pc + 1 if jump.meet_next else self.starts[jump.meet] if jump.meet is not None else -1
         target = self.starts[jump.target]
-        return (_core.OPS["bra"][0], guard, 0, 0, 0, *(none,) * 5, target, meet, jump.line, *(none,) * 4)
+        return (_core.OPS["bra"][0], guard, 0, 0, 0, *(none,) * 5, target, meet, jump.line, *(none,) * 4, 0)
 
     def instruction(self, instr: Instr) -> tuple[int, ...]:
         fields = dict.fromkeys(OPERAND_FIELDS, OPERAND_NONE)
@@ -195,7 +195,7 @@ class _Encoder:
         guard = self._guard(instr.guard, instr.guard_not)
         line = instr.loc.line if instr.loc else 0
         q, d, a, b, c, dh, ah, bh, ch = fields.values()
-        return (code, guard, sub, width, flags, q, d, a, b, c, imm, aux, line, dh, ah, bh, ch)
+        return (code, guard, sub, width, flags, q, d, a, b, c, imm, aux, line, dh, ah, bh, ch, 0)
 
     def _guard(self, guard: Reg | None, negated: bool) -> int:
         return 0 if guard is None else 1 + self.numbers[guard.id] | (GUARD_NOT if negated else 0)

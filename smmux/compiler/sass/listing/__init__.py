@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from smmux.compiler.instruction import PT, RZ, Control, Guard, Instruction, Kind, Operand, Place
 from smmux.compiler.sass.cubin import Cubin, KernelImage
 from smmux.compiler.sass.elf import Elf
@@ -163,9 +165,15 @@ def _all_texts(cubin: Cubin) -> Sequence[str]:
 _LINE = re.compile(r"/\*([0-9a-f]+)\*/ +(.*?) *;")
 
 
+STALL_AND_YIELD, ORDINARY = np.uint64(0x1F << 41), np.uint64(0x11 << 41)
+
+
 def _decoded(words: bytes, arch: int) -> Sequence[str]:
-    """The texts of instructions."""
-    found = _LINE.findall(disassemble(words, arch))
+    """The texts of instructions, which do not show stall counts and yield bits: cards take more of these than the
+    disassembler does, so that it sees ordinary ones."""
+    codes = np.frombuffer(words, np.uint64).reshape(-1, 2).copy()
+    codes[:, 1] = codes[:, 1] & ~STALL_AND_YIELD | ORDINARY
+    found = _LINE.findall(disassemble(codes.tobytes(), arch))
     if [int(address, 16) for address, _ in found] != list(range(0, len(words), 16)):
         raise ConfigError("the output of nvdisasm is not understood: install another release of it")
     return [re.sub(r" \(\*.*?\*\)", "", text) for _, text in found]

@@ -17,6 +17,8 @@ UNIFORM_BIT: int = 1 << _core.SASS_FIELDS["UNIFORM"]
 PREDICATE_FIELDS = {name: _core.SASS_FIELDS[name] for name in ("PD0", "PD1", "PS0", "PS1", "PS2")}
 ALL_TRUE: int = sum(PT << shift for shift in PREDICATE_FIELDS.values())
 """`aux` of an instruction that names no predicate."""
+NO_COUNTER = 7
+"""Stands for one of the six dependence counters."""
 SPARE = 4
 """Uniform registers behind those of the code, into which loads go that drop what they read."""
 ABSENT = Operand("R", "RZ", number=RZ)
@@ -113,7 +115,8 @@ class Rows:
         """Add the row of an instruction; operand fields that are not given are absent."""
         row = dict.fromkeys(INSN.names or (), 0)
         row |= dict.fromkeys(("d", "a", "b", "c", "dh", "ah", "bh", "ch"), OPERAND_NONE)
-        row |= {"op": op, "guard": self.guard(instruction), "line": instruction.line, **fields}
+        row |= {"op": op, "guard": self.guard(instruction), "line": instruction.line, "control": _control(instruction)}
+        row |= fields
         self.code.append(tuple(row[name] for name in INSN.names or ()))
 
     def operation(
@@ -131,6 +134,30 @@ def _is_uniform(instruction: Instruction) -> bool:
     """Whether an instruction acts once per warp: those of the uniform datapath, and those that write a uniform
     register. What asks for the active lanes says itself to which it writes."""
     return any(operand.kind in ("UR", "UP", "upr") for operand in instruction.operands[:1])
+
+
+def _control(instruction: Instruction) -> int:
+    """The control bits of an instruction, and what DEPBAR asks of counters, as the core's `control`."""
+    bits, counter, left, wait = instruction.control, None, 0, instruction.control.wait
+    if instruction.opcode == "DEPBAR":
+        for operand in instruction.operands:
+            if operand.kind == "SB" and operand.value is not None:
+                wait |= int(operand.value)  # a set of counters, all to be zero
+            elif operand.kind == "SB":
+                counter = operand.number
+            elif operand.kind == "imm":
+                left = bits_of(operand)
+    fields = {
+        "STALL": bits.stall,
+        "KEEP": int(bits.yields),
+        "WRITE": NO_COUNTER if bits.write_barrier is None else bits.write_barrier,
+        "READ": NO_COUNTER if bits.read_barrier is None else bits.read_barrier,
+        "WAIT": wait,
+        "REUSE": bits.reuse,
+        "COUNTER": NO_COUNTER if counter is None else counter,
+        "LEFT": left,
+    }
+    return sum(value << _core.SASS_CONTROL[name] for name, value in fields.items())
 
 
 def bits_of(operand: Operand) -> int:

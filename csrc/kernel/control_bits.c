@@ -1,0 +1,136 @@
+#include "kernel/control_bits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/decoder.h"
+#include "kernel/sass.h"
+
+#define SOURCES 3u /* a, b and c */
+
+static uint32_t bits_of(const struct insn *in, enum sass_control shift, uint32_t mask) {
+    return in->control >> shift & mask;
+}
+#define BITS(name) bits_of(in, CONTROL_##name, CONTROL_MASK_##name)
+
+/* Clocks from an instruction's issue to the next one of its warp. A stall count waits so long, but
+ * some values mean something else together with the yield bit, as found on a card of compute
+ * capability 9.0 (experiments/hardware/hopper, stall_and_yield). */
+static uint8_t stall_of(const struct insn *in) {
+    const uint32_t stall = BITS(STALL);
+    if (BITS(KEEP)) return (uint8_t)(stall == 0 ? 2 : stall < 12 ? stall : stall < 14 ? 1 : 2);
+    return (uint8_t)(stall == 0 ? 33 : stall == 1 ? 2 : stall);
+}
+
+/* Compilers write this where nothing is to overlap (nvcc -G): no instruction of such code names a
+ * counter, also if it loads. */
+static bool is_alone(const struct insn *in) { return !BITS(STALL) && !BITS(KEEP); }
+
+static uint8_t counter_of(uint32_t number) {
+    return (uint8_t)(number < NAMED_COUNTERS ? number : NO_COUNTER);
+}
+
+/* ---- when sources have been read --------------------------------------------------------- */
+
+static uint32_t words_of(uint32_t width) { return width <= 4 ? 1 : width / 4; }
+
+/* Registers of data that an access takes beside its address. */
+static uint32_t data_of(const struct uop *u) {
+    switch (u->op) {
+    case OP_ST_SHARED:
+    case OP_ST_LOCAL:
+    case OP_ST_GLOBAL: return words_of(u->width);
+    case OP_ATOM_SHARED:
+    case OP_ATOM_GLOBAL:
+        return words_of(u->width) * (u->sub == ATOM_CAS || u->sub == ATOM_CAS64 ? 2 : 1);
+    default: return 0;
+    }
+}
+
+static uint16_t read_clocks(const struct uop *u, const struct config *cfg) {
+    const uint32_t data = data_of(u);
+    const bool shared = u->op == OP_LD_SHARED || u->op == OP_ST_SHARED || u->op == OP_ATOM_SHARED ||
+                        u->op == OP_LD_CONST || u->path == PATH_LANES;
+    const uint32_t address = shared                   ? cfg->read_shared
+                             : u->path == PATH_MEMORY ? cfg->read_global
+                                                      : cfg->read_sfu;
+    return (uint16_t)(address + (data ? cfg->read_data + (data - 1) * cfg->read_more : 0));
+}
+
+/* ---- banks of registers ------------------------------------------------------------------ */
+
+/* The registers that an instruction of arithmetic names as sources, each once. */
+struct named {
+    uint16_t row[SOURCES];
+    uint8_t count[SOURCES]; /* rows from that one on; 0: none */
+};
+
+/* What tensor units read takes several clocks of their own time, and of instructions whose latency
+ * is not fixed nobody knows when they read. */
+static bool reads_at_once(const struct uop *u, const struct control_bits *c,
+                          const struct config *cfg, const struct program *p) {
+    return u->op == OP_SASS && u->path == PATH_ALU && cfg->read_ports && c->write == NO_COUNTER &&
+           p->kind[u->unit] != UNIT_TENSOR;
+}
+
+static struct named named_by(const struct program *p, uint32_t pc) {
+    const struct uop *u = &p->code[pc];
+    const uint16_t row[SOURCES] = {u->a, u->b, u->c};
+    struct named n = {{0}, {0}};
+    for (uint32_t i = 0; i < SOURCES; i++) {
+        bool again = row[i] >= p->meta.nregs; /* a constant, or a uniform or special register */
+        for (uint32_t j = 0; j < i; j++) again |= row[j] == row[i];
+        n.row[i] = row[i];
+        n.count[i] = again ? 0 : sass_words(u->sub, "abc"[i]);
+    }
+    return n;
+}
+
+static void count_reads(struct program *p, const struct insn *code, const struct config *cfg,
+                        uint32_t pc) {
+    struct control_bits *c = &p->control[pc];
+    if (!reads_at_once(&p->code[pc], c, cfg, p)) return;
+    const struct named now = named_by(p, pc);
+    const uint32_t kept = pc && reads_at_once(&p->code[pc - 1], c - 1, cfg, p)
+                              ? code[pc - 1].control >> CONTROL_REUSE & CONTROL_MASK_REUSE
+                              : 0;
+    const struct uop *front = pc ? &p->code[pc - 1] : &p->code[pc];
+    const uint16_t before[SOURCES] = {front->a, front->b, front->c};
+    for (uint32_t i = 0; i < SOURCES; i++)
+        for (uint32_t word = 0; word < now.count[i]; word++) {
+            const uint32_t bank = (now.row[i] + word) % REGISTER_BANKS;
+            c->reads[bank]++;
+            if ((kept >> i & 1) && before[i] == now.row[i]) c->kept[bank]++;
+        }
+}
+
+/* ---- programs ---------------------------------------------------------------------------- */
+
+static void decode_one(struct program *p, const struct insn *in, const struct config *cfg,
+                       uint32_t pc) {
+    const struct uop *u = &p->code[pc];
+    struct control_bits *c = &p->control[pc];
+    *c = (struct control_bits){.stall = stall_of(in),
+                               .wait = (uint8_t)(BITS(WAIT) | 1u << ALONE),
+                               .counter = counter_of(BITS(COUNTER)),
+                               .left = (uint8_t)BITS(LEFT),
+                               .write = counter_of(BITS(WRITE)),
+                               .read = counter_of(BITS(READ)),
+                               .read_clocks = read_clocks(u, cfg),
+                               .loads = u->path == PATH_MEMORY && u->dst_count,
+                               .alone = is_alone(in)};
+    if (c->counter != NO_COUNTER && c->left >= p->counted) p->counted = c->left + 1u;
+}
+
+enum error control_decode(struct program *p, const struct insn *code, const struct config *cfg) {
+    if (!p->sass || cfg->dependence != DEPENDENCE_control) return OK;
+    p->control = calloc(p->count, sizeof *p->control);
+    if (!p->control) return ERROR_NO_MEMORY;
+    p->counted = 1;
+    for (uint32_t pc = 0; pc < p->count; pc++) {
+        decode_one(p, &code[pc], cfg, pc);
+        p->deps[pc].piece |= PIECE_CONTROL;
+    }
+    for (uint32_t pc = 0; pc < p->count; pc++) count_reads(p, code, cfg, pc);
+    return OK;
+}

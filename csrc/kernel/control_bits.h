@@ -1,0 +1,30 @@
+/* What the control bits of compiled code say of an instruction, on a machine that obeys them. */
+#ifndef SMMUX_CONTROL_BITS_H
+#define SMMUX_CONTROL_BITS_H
+
+#include "kernel/decode.h"
+
+#define NAMED_COUNTERS      6u /* that control bits name, */
+#define ALONE               6u /* and one for what nothing may follow before its result is there */
+#define DEPENDENCE_COUNTERS 7u
+#define NO_COUNTER          DEPENDENCE_COUNTERS
+#define MOST_COUNTED        63u /* instructions that a counter counts at a time */
+#define REGISTER_BANKS      2u
+
+/* As an SM uses it: one row per instruction. */
+struct control_bits {
+    uint8_t stall;         /* clocks from its issue to the next one of its warp */
+    uint8_t wait;          /* bits of counters that are 0 before it issues */
+    uint8_t counter, left; /* one that may be as high as that, or NO_COUNTER */
+    uint8_t write, read;   /* counter that drops with the result, with the sources; or NO_COUNTER */
+    uint16_t read_clocks;  /* until its sources have been read */
+    uint8_t reads[REGISTER_BANKS]; /* of each bank of registers; 0 if it reads in its own time */
+    uint8_t kept[REGISTER_BANKS];  /* of these, reads that the instruction in front has done */
+    bool loads;                    /* its result comes when the registers say */
+    bool alone;                    /* the next instruction waits for the result */
+};
+
+/* Fill in p->control, if the machine obeys control bits and the program has some. */
+enum error control_decode(struct program *p, const struct insn *code, const struct config *cfg);
+
+#endif

@@ -1,0 +1,31 @@
+/* Compiled code on a machine that obeys its control bits: a warp waits for the stall count of its
+ * last instruction and for six counters, and not for its operands. A counter rises when an
+ * instruction issues, and drops when its result is there or its sources have been read. */
+#ifndef SMMUX_OBEY_H
+#define SMMUX_OBEY_H
+
+#include "kernel/control_bits.h"
+#include "sm/sm.h"
+
+/* A dependence counter of a warp. Of what it counts, loads are in a list until somebody asks and
+ * finds that their registers have their values; all else is known when it issues. */
+struct counter {
+    uint64_t *known; /* [program.counted], when it drops, as far as known; the latest ones, latest
+                        first */
+    uint8_t kind;    /* enum wait of the latest */
+    uint8_t loading; /* loads of which nobody knows when they end, */
+    uint16_t loads[MOST_COUNTED]; /* by their instructions, in the order of issue */
+};
+
+/* A warp has no counts yet. */
+void obey_start(struct sm *sm, uint32_t warp);
+/* What warp_refresh does for an instruction with control bits. */
+void obey_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind);
+/* The warp's next instruction is to issue at cycle t: hold the warp, and let its counters rise.
+ * Returns how many clocks the sub-core cannot issue beyond the next one, since reads of registers
+ * do not go on in time. */
+uint32_t obey_issue(struct sm *sm, struct subcore *s, uint32_t warp, uint64_t t);
+/* That instruction, of which obey_issue has told, has not issued after all. */
+void obey_retract(struct sm *sm, uint32_t warp);
+
+#endif
