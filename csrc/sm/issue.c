@@ -253,16 +253,24 @@ static ALWAYS_INLINE void take_slot(struct sm *sm, uint32_t index, const bool ob
 /* Compiled for each case of its own: most machines have no slots of the SFU, issue one instruction
  * at a time and let a warp issue in each slot, few obey control bits, most runs are not observed,
  * and these are the hottest lines of the simulator. */
-#define CASE(name, observed, special, obedient)                                                    \
-    static void name(struct sm *sm, uint32_t scheduler) {                                          \
-        take_slot(sm, scheduler, observed, special, obedient);                                     \
-    }
-CASE(plain, false, false, false)
-CASE(watched, true, false, false)
-CASE(special, false, true, false)
-CASE(special_watched, true, true, false)
-CASE(obedient, false, true, true)
-CASE(obedient_watched, true, true, true)
+static void plain(struct sm *sm, uint32_t scheduler) {
+    take_slot(sm, scheduler, false, false, false);
+}
+static void watched(struct sm *sm, uint32_t scheduler) {
+    take_slot(sm, scheduler, true, false, false);
+}
+static void special(struct sm *sm, uint32_t scheduler) {
+    take_slot(sm, scheduler, false, true, false);
+}
+static void special_watched(struct sm *sm, uint32_t scheduler) {
+    take_slot(sm, scheduler, true, true, false);
+}
+static void obedient(struct sm *sm, uint32_t scheduler) {
+    take_slot(sm, scheduler, false, true, true);
+}
+static void obedient_watched(struct sm *sm, uint32_t scheduler) {
+    take_slot(sm, scheduler, true, true, true);
+}
 
 issue_slot *issue_of(const struct sm *sm) {
     const struct config *cfg = sm->m->cfg;

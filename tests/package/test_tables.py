@@ -48,7 +48,7 @@ def test_codes_count_up_from_zero():
 
 
 def test_records_of_a_program_have_no_padding_and_flags_are_bits_of_their_own():
-    assert np.dtype(_core.INSN).itemsize == 36
+    assert np.dtype(_core.INSN).itemsize == 40
     assert np.dtype(_core.UNIFORM).itemsize == 8
     assert list(_core.FLAGS.values()) == [1 << bit for bit in range(len(_core.FLAGS))]
 
