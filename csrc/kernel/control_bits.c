@@ -34,8 +34,7 @@ static uint8_t counter_of(uint32_t number) {
 
 static uint32_t words_of(uint32_t width) { return width <= 4 ? 1 : width / 4; }
 
-/* Registers of data that an access takes beside its address. */
-static uint32_t data_of(const struct uop *u) {
+uint32_t control_data(const struct uop *u) {
     switch (u->op) {
     case OP_ST_SHARED:
     case OP_ST_LOCAL:
@@ -48,7 +47,7 @@ static uint32_t data_of(const struct uop *u) {
 }
 
 static uint16_t read_clocks(const struct uop *u, const struct config *cfg) {
-    const uint32_t data = data_of(u);
+    const uint32_t data = control_data(u);
     const bool shared = u->op == OP_LD_SHARED || u->op == OP_ST_SHARED || u->op == OP_ATOM_SHARED ||
                         u->op == OP_LD_CONST || u->path == PATH_LANES;
     const uint32_t address = shared                   ? cfg->read_shared

@@ -24,6 +24,8 @@ struct control_bits {
     bool alone;                    /* the next instruction waits for the result */
 };
 
+/* Registers of data that an access takes beside its address. */
+uint32_t control_data(const struct uop *u);
 /* Fill in p->control, if the machine obeys control bits and the program has some. */
 enum error control_decode(struct program *p, const struct insn *code, const struct config *cfg);
 

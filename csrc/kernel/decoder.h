@@ -37,7 +37,7 @@ enum error sass_copy(struct decoder *dec, const struct insn *in, struct uop *u);
 /* Decode the address of an access of compiled code. */
 enum error sass_address(struct decoder *dec, const struct insn *in, struct uop *u);
 /* Decode the instruction at hand, an operation of sass.def. */
-enum error sass_decode(struct decoder *dec, const struct times *times);
+enum error sass_decode(struct decoder *dec, const struct config *cfg, const struct times *times);
 /* How many rows an operation of sass.def takes from the one on that a letter names; 0: none. */
 uint8_t sass_words(uint32_t op, char letter);
 /* Does no lane go on behind this instruction, unless it is guarded? */

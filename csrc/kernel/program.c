@@ -307,7 +307,7 @@ static enum error decode_one(struct decoder *dec, const struct config *cfg,
     const struct insn *in = &dec->code[dec->pc];
     struct uop *u = &p->code[dec->pc];
     enum error e;
-    if (in->op >= OP_COUNT) return sass_decode(dec, times);
+    if (in->op >= OP_COUNT) return sass_decode(dec, cfg, times);
     const struct op_info *info = &ops[in->op];
     *u = (struct uop){.op = (uint8_t)in->op,
                       .guard = in->guard,

@@ -15,6 +15,13 @@ static const struct sass_info rows[SASS_COUNT] = {
 
 _Static_assert(SASS_COUNT <= 256, "the number of an operation is a byte of struct uop");
 
+/* The units that an instruction takes: where the machine has some for what acts once per warp, that
+ * takes these. */
+static uint8_t unit_of(struct decoder *dec, const struct config *cfg, uint32_t kind, int32_t aux) {
+    const bool once = aux >> SHIFT_UNIFORM & MASK_UNIFORM;
+    return number_of(dec->p, once && cfg->uniform_units ? UNIT_UNIFORM : kind);
+}
+
 /* Decode a source of so many registers, or rows of uniforms. */
 static enum error read(struct decoder *dec, uint16_t field, uint32_t count, uint16_t *row) {
     struct program *p = dec->p;
@@ -118,7 +125,7 @@ static enum error control(struct decoder *dec, const struct insn *in) {
     return OK;
 }
 
-enum error sass_decode(struct decoder *dec, const struct times *times) {
+enum error sass_decode(struct decoder *dec, const struct config *cfg, const struct times *times) {
     struct program *p = dec->p;
     const struct insn *in = &dec->code[dec->pc];
     struct uop *u = &p->code[dec->pc];
@@ -132,7 +139,7 @@ enum error sass_decode(struct decoder *dec, const struct times *times) {
                       .guard = in->guard,
                       .sub = (uint8_t)op,
                       .flags = in->flags,
-                      .unit = number_of(p, times->unit[info->cls]),
+                      .unit = unit_of(dec, cfg, times->unit[info->cls], in->aux),
                       .path = decides                   ? PATH_CONTROL
                               : info->cls == CLASS_SHFL ? PATH_LANES
                                                         : PATH_ALU,

@@ -83,7 +83,8 @@ bool lsu_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shi
 /* ---- completion -------------------------------------------------------------------------- */
 
 void lsu_charge(struct memop *op, uint32_t busy) {
-    subcore_take(op->sm, op->core, op->u->unit, op->t + busy);
+    if (op->sm->m->cfg->lsu_queue) pipe_take(op, busy);
+    else subcore_take(op->sm, op->core, op->u->unit, op->t + busy);
 }
 
 void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind) {
@@ -366,7 +367,7 @@ CLONES static bool cloned_issue(struct sm *sm, const struct subcore *core, uint3
     op.warp = warp;
     op.pc = op.w->pc;
     op.active = active;
-    op.t = t;
+    op.t = sm->m->cfg->lsu_queue ? pipe_begin(sm, core, t) : t;
     op.more = false;
     op.copy = NULL;
     return u->flags & INSN_WIDE && active ? sass_access(&op) : serve(&op);

@@ -13,7 +13,7 @@ struct memop {
     struct warp *w;
     const struct uop *u;
     uint32_t warp, pc, active;
-    uint64_t t;
+    uint64_t t; /* from when on it passes through the pipe: when it issues, unless it is queued */
     bool more;               /* a part of an access of which a part is under way already */
     const struct copy *copy; /* where an asynchronous copy goes; NULL: it is none */
     uint32_t addr[32];       /* per lane; inactive lanes hold an arbitrary value */
@@ -30,7 +30,7 @@ static inline struct lanes memop_lanes(const struct memop *op) {
 /* Let the warp go on with its next instruction. */
 static inline void memop_next(struct memop *op) {
     warp_goto(op->w, op->pc + 1);
-    warp_refresh(op->sm, op->warp, op->t, WAIT_ALU);
+    warp_refresh(op->sm, op->warp, op->sm->now, WAIT_ALU);
 }
 
 #endif

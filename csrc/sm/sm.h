@@ -8,6 +8,7 @@
 #include "memory/buffers.h"
 #include "memory/memsys.h"
 #include "sm/block.h"
+#include "sm/pipe.h"
 #include "sm/smcache.h"
 #include "sm/smm.h"
 #include "sm/subcore.h"
@@ -103,6 +104,7 @@ struct sm {
     uint64_t policy_memory[MAX_SUBCORES][2]; /* what it keeps per scheduler, 0 at first */
     /* warm */
     struct warp warps[MAX_WARPS];
+    struct pipe pipe; /* of memory accesses, if the machine has queues in front of it */
     struct port *port;
     struct reply *replies; /* in order, from reply_first to reply_end */
     uint64_t port_free;    /* packets leave in order */

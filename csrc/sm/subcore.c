@@ -6,7 +6,8 @@
 #define UNIT(id, name, least, most, doc)                                                           \
     _Static_assert((most) <= MAX_UNITS, "the units of a kind have a place each");
 #include "tables/units.def"
-_Static_assert(UNIT_KINDS <= 32 / MAX_SUBCORES, "a bit per unit that may be shared");
+#define MOST_SHARED (MAX_SUBCORES - 1) /* units of a kind: of more, each sub-core has its own */
+_Static_assert(UNIT_KINDS <= 32 / MOST_SHARED, "a bit per unit that may be shared");
 
 /* How many units there are of a kind that the program numbers. */
 static uint32_t count_of(const struct sm *sm, uint32_t unit) {
@@ -21,7 +22,7 @@ static void deal(struct sm *sm, uint32_t number, uint32_t unit) {
     const uint32_t place = unit * MAX_SUBCORES + number % sets;
     sm->subcores[number].unit[unit] = (uint8_t)place;
     if (number % sets + sets < subcores || number >= sets)
-        sm->subcores[number].shared[unit] = 1u << place;
+        sm->subcores[number].shared[unit] = 1u << (unit * MOST_SHARED + number % sets);
     if (count > subcores) sm->units.several |= 1u << unit;
 }
 

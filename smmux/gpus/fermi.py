@@ -137,6 +137,6 @@ _ISSUE: dict[str, Value] = {
     "issue_bar": (2, "PG55 5.4.3"),
 }
 
-GTX480_48K: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
+GTX480_48K: dict[str, Value] = units.with_compiled({**_CORE, **_MEMORY, **_LATENCY, **_ISSUE})
 
 GTX480_16K: dict[str, Value] = {**GTX480_48K, **caches.FERMI_CARVEOUTS[16]}

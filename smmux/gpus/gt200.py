@@ -132,7 +132,7 @@ _ISSUE: dict[str, Value] = {
     "issue_bar": (4, "PG55 5.4.3"),
 }
 
-GTX285: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
+GTX285: dict[str, Value] = units.with_compiled({**_CORE, **_MEMORY, **_LATENCY, **_ISSUE})
 
 # The same chip at lower clocks; SHOC's measurements of it are the most that there are of a GT200.
 C1060: dict[str, Value] = {

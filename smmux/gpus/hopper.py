@@ -31,6 +31,18 @@ _CORE: dict[str, Value] = {
     "int_units": (4, "HOPPER"),
     "fp64_units": (4, "HOPPER"),
     "tensor_units": (4, "HOPPER"),
+    "mul_units": (4, "HOPPER"),  # interval_pairs.csv: multiplies go on beside FFMA and IADD3
+    "uniform_units": (4, "HOPPER"),
+    "unit_imul": ("mul", "HOPPER"),
+    "unit_imad": ("mul", "HOPPER"),
+    "unit_fcmp": ("int", "HOPPER"),
+    "unit_half": ("sp", "HOPPER"),  # not beside FFMA
+    "unit_wide": ("mul", "HOPPER"),
+    "unit_bits": ("sfu", "HOPPER"),
+    "unit_special": ("int", "EST"),
+    "unit_matrix": ("tensor", "HOPPER"),
+    "unit_matrix8": ("tensor", "HOPPER"),
+    "unit_dmatrix": ("tensor", "EST"),
     "unit_alu": ("int", "HOPPER"),
     "unit_shift": ("int", "HOPPER"),
     "unit_f64": ("fp64", "HOPPER"),
@@ -63,7 +75,13 @@ _CORE: dict[str, Value] = {
     "issue_width": (1, "HOPPER"),
     "sp_units": (4, "HOPPER"),
     "sfu_units": (4, "HOPPER"),
-    "lsu_units": (1, "HOPPER"),
+    "lsu_units": (4, "HOPPER"),  # a queue for each sub-core in front of one pipe
+    "lsu_queue": (9, "HOPPER; DER"),  # with the next three: queue_depth.csv
+    "lsu_front": (7, "HOPPER; DER"),
+    "drain_shared": (2, "HOPPER; DER"),
+    "drain_global": (4, "HOPPER; DER"),
+    "drain_data": (2, "HOPPER; DER"),
+    "pipe_queue": (16, "HOPPER; DER"),  # 28 accesses with conflicts wait of one sub-core, 17 each of four
     "sfu_slots": (0, "NA"),
     "fmul_on_sfu": (0, "NA"),
     "dependence": ("control", "HOPPER"),
@@ -146,7 +164,12 @@ _MEMORY: dict[str, Value] = {
 
 _LATENCY: dict[str, Value] = {
     **{f"lat_{name}": (4, "HOPPER") for name in "alu shift imul imad fadd fmul fmad".split()},
-    **{f"lat_{name}": (17, "HOPPER") for name in "cvt sfu".split()},
+    **{f"lat_{name}": (4, "HOPPER") for name in "fcmp half wide".split()},
+    **{f"lat_{name}": (17, "HOPPER") for name in "cvt sfu bits".split()},
+    "lat_special": (23, "HOPPER"),
+    "lat_matrix": (24, "HOPPER"),  # what ptxas allows; 12 to 17 are enough
+    "lat_matrix8": (16, "HOPPER; EST"),
+    "lat_dmatrix": (24, "EST"),
     "lat_cvt64": (19, "HOPPER"),  # from 64 bits
     "lat_f64": (8, "HOPPER"),
     "lat_cmp64": (8, "HOPPER; DER"),
@@ -161,10 +184,15 @@ _LATENCY: dict[str, Value] = {
 
 _ISSUE: dict[str, Value] = {
     **{f"issue_{name}": (1, "HOPPER") for name in "fadd fmul fmad bra shared global".split()},
-    **{f"issue_{name}": (1, "EST") for name in "shfl const bar".split()},
-    **{f"issue_{name}": (2, "HOPPER") for name in "alu shift imul imad f64".split()},
+    **{f"issue_{name}": (1, "EST") for name in "const bar".split()},
+    "issue_shfl": (4, "HOPPER; MODEL"),  # in all sub-cores at once; 2 in one, with a queue of its own
+    **{f"issue_{name}": (2, "HOPPER") for name in "alu shift imul imad f64 fcmp half special".split()},
+    **{f"issue_{name}": (4, "HOPPER") for name in "wide matrix8".split()},
+    "issue_matrix": (6, "HOPPER"),
+    "issue_dmatrix": (16, "HOPPER"),
     "issue_cmp64": (2, "EST"),
-    **{f"issue_{name}": (8, "HOPPER") for name in "cvt cvt64 sfu".split()},  # 9 from 64 bits
+    **{f"issue_{name}": (8, "HOPPER") for name in "cvt sfu bits".split()},
+    "issue_cvt64": (9, "HOPPER"),  # 8 from 32 bits
     **{f"issue_{name}": (16, "EST") for name in "idiv irem fdiv fsqrt f64div f64sqrt idiv64 irem64".split()},
 }
 

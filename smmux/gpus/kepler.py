@@ -134,4 +134,4 @@ _ISSUE: dict[str, Value] = {
     "issue_bar": (1, "PG55 5.4.3; DER"),  # 128 per clock
 }
 
-K20C: dict[str, Value] = {**_CORE, **_MEMORY, **_LATENCY, **_ISSUE}
+K20C: dict[str, Value] = units.with_compiled({**_CORE, **_MEMORY, **_LATENCY, **_ISSUE})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from smmux.gpus.machine import Value
 
-__all__ = ["AS_OPERANDS_COME", "ONE_KIND_OF_LANES"]
+__all__ = ["AS_OPERANDS_COME", "ONE_KIND_OF_LANES", "with_compiled"]
 
 AS_OPERANDS_COME: dict[str, Value] = {
     "dependence": ("scoreboard", "NA"),
@@ -19,14 +19,22 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "read_sfu": (0, "NA"),
     "read_data": (0, "NA"),
     "read_more": (0, "NA"),
+    "lsu_queue": (0, "MODEL"),
+    "lsu_front": (0, "NA"),
+    "pipe_queue": (1, "NA"),
+    "drain_shared": (1, "NA"),
+    "drain_global": (1, "NA"),
+    "drain_data": (0, "NA"),
 }
-"""A machine without control bits."""
+"""A machine without control bits, and without queues in front of its memory pipe."""
 
 ONE_KIND_OF_LANES: dict[str, Value] = {
     "int_units": (0, "NA"),
     "fp64_units": (0, "MODEL"),
     "tex_units": (0, "GS302; MODEL"),
     "tensor_units": (0, "NA"),
+    "mul_units": (0, "NA"),
+    "uniform_units": (0, "NA"),
     "unit_alu": ("sp", "PG55 G.3.1"),
     "unit_shift": ("sp", "PG55 G.3.1"),
     "unit_cvt": ("sp", "PG55 G.3.1"),
@@ -55,3 +63,25 @@ ONE_KIND_OF_LANES: dict[str, Value] = {
     "unit_bra": ("sp", "GS302"),
     "unit_bar": ("sp", "GS302"),
 }
+
+COMPILED = {
+    "fcmp": "fadd",
+    "half": "fadd",
+    "wide": "imad",
+    "bits": "alu",
+    "special": "alu",
+    "matrix": "fmad",
+    "matrix8": "fmad",
+    "dmatrix": "f64",
+}
+"""Classes of compiled code alone, and those that machines which are older than such code take for them."""
+
+
+def with_compiled(values: dict[str, Value]) -> dict[str, Value]:
+    """The values of a machine that knows no compiled code, with those of the classes that only such code has."""
+    more: dict[str, Value] = {
+        f"{what}_{new}": (values[f"{what}_{old}"][0], "NA")
+        for new, old in COMPILED.items()
+        for what in ("unit", "lat", "issue")
+    }
+    return {**values, **more}

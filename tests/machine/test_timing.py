@@ -10,7 +10,7 @@ from smmux import _core, gpus, policies
 from .assembler import LANEID, Assembler, variant
 
 MACHINES = ("GTX285", "GTX285-1100", "GTX480-16K", "GTX480-48K")
-ARITHMETIC = {name.upper() for name in _core.CLASSES} - {
+ARITHMETIC = {name.upper() for name, (_, doc) in _core.CLASSES.items() if not doc.startswith("compiled")} - {
     "SHARED",
     "CONST",
     "GLOBAL",

@@ -64,7 +64,7 @@ def test_operations_name_known_traits_and_classes():
 
 
 def test_every_operation_class_is_used():
-    used = {latency.lower() for _, _, latency, _ in _core.OPS.values()}
+    used = {row[2].lower() for table in (_core.OPS, _core.SASS) for row in table.values()}
     assert used == set(_core.CLASSES)
 
 

@@ -14,6 +14,8 @@ SASS_FN(MOV) {
     EACH_LANE d[lane] = SASS_KEEP(d[lane], ra[lane]);
 }
 
+SASS_FN(MOV_SPECIAL) { sass_MOV(u, w, mask); }
+
 SASS_FN(MOV_64) {
     SASS_ROWS
     EACH_LANE {

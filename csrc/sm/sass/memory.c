@@ -104,7 +104,7 @@ static uint32_t alike(const uint32_t high[32], uint32_t left) {
 static bool again(struct memop *op, uint32_t served) {
     op->w->own->served |= served;
     op->w->pc = op->pc;
-    warp_refresh(op->sm, op->warp, op->t + op->sm->m->cfg->issue_interval, WAIT_UNIT);
+    warp_refresh(op->sm, op->warp, op->sm->now + op->sm->m->cfg->issue_interval, WAIT_UNIT);
     return false;
 }
 

@@ -218,9 +218,9 @@ def _special(rows: Rows, i: Instruction) -> None:
     if name in FIXED:
         rows.operation(i, "MOV" if words == 1 else "MOV_64", d=d, a=rows.constant(FIXED[name][:words]))
     elif name in SPECIALS and words == 1 and i.operands[0].kind == "R":
-        rows.operation(i, "MOV", d=d, a=OPERAND_SPECIAL | _core.SPECIALS[SPECIALS[name]])
+        rows.operation(i, "MOV_SPECIAL", d=d, a=OPERAND_SPECIAL | _core.SPECIALS[SPECIALS[name]])
     elif name in BLOCK_WIDE and words == 1:
-        rows.operation(i, "MOV", d=d, a=OPERAND_SPECIAL | _core.SPECIALS[BLOCK_WIDE[name]])
+        rows.operation(i, "MOV_SPECIAL", d=d, a=OPERAND_SPECIAL | _core.SPECIALS[BLOCK_WIDE[name]])
     elif name in _core.SASS_REGISTERS:
         rows.operation(i, "S2R" if words == 1 else "S2R_64", d=d, q=_core.SASS_REGISTERS[name])
     else:

@@ -1,0 +1,43 @@
+#include "sm/pipe.h"
+
+#include "kernel/control_bits.h"
+#include "sm/memop.h"
+#include "sm/scheduler.h"
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* When an access that issues at cycle t leaves its sub-core's queue: behind the one in front, and
+ * if there is room in the SM's. */
+static uint64_t leave(const struct sm *sm, const struct subcore *core, uint64_t t) {
+    const struct pipe *p = &sm->pipe;
+    const uint32_t room = sm->m->cfg->pipe_queue;
+    const uint64_t at = later(t, p->free[core - sm->subcores]);
+    return p->begun < room ? at : later(at, p->begins[(p->begun - room) % MOST_WAITING]);
+}
+
+uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, uint64_t t) {
+    return later(leave(sm, core, t), sm->pipe.banks);
+}
+
+/* How long an access keeps the one behind it in the queue: until its address and data have gone. */
+static uint32_t drain(const struct config *cfg, const struct uop *u) {
+    const bool shared = u->op == OP_LD_SHARED || u->op == OP_ST_SHARED || u->op == OP_ATOM_SHARED;
+    const uint32_t address = shared ? cfg->drain_shared : cfg->drain_global;
+    return address + control_data(u) * cfg->drain_data;
+}
+
+void pipe_take(struct memop *op, uint32_t busy) {
+    struct sm *sm = op->sm;
+    struct pipe *p = &sm->pipe;
+    const struct config *cfg = sm->m->cfg;
+    const uint32_t core = (uint32_t)(op->core - sm->subcores), room = cfg->lsu_queue;
+    const uint64_t at = leave(sm, op->core, sm->now);
+    uint64_t free = sm->now + 1;
+    p->free[core] = at + drain(cfg, op->u);
+    p->leaves[core][p->count[core]++ % MOST_QUEUED] = at + cfg->lsu_front;
+    p->begins[p->begun++ % MOST_WAITING] = op->t;
+    p->banks = later(p->banks, op->t) + busy;
+    if (p->count[core] >= room)
+        free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);
+    subcore_take(sm, op->core, op->u->unit, free);
+}

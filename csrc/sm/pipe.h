@@ -1,0 +1,30 @@
+/* The queues between a sub-core and the memory pipe of its SM: accesses issue into the sub-core's
+ * own, leave it one after the other, and wait in the SM's for the banks. Without queues
+ * (lsu_queue = 0) an access issues when its unit is free. */
+#ifndef SMMUX_PIPE_H
+#define SMMUX_PIPE_H
+
+#include <stdint.h>
+
+#include "sm/subcore.h"
+
+#define MOST_QUEUED  16u /* accesses in the queue of a sub-core, */
+#define MOST_WAITING 32u /* and in that of the SM */
+
+struct memop;
+struct uop;
+
+struct pipe {
+    uint64_t leaves[MAX_SUBCORES][MOST_QUEUED]; /* when accesses left a sub-core's queue, in turn */
+    uint64_t free[MAX_SUBCORES];                /* when the next one can */
+    uint64_t begins[MOST_WAITING];              /* when accesses came to the banks, in turn */
+    uint64_t banks;                             /* when these are free */
+    uint32_t count[MAX_SUBCORES], begun;
+};
+
+/* When an access that issues at cycle t comes to the banks. */
+uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, uint64_t t);
+/* It takes the banks for so many clocks; the sub-core's unit is free when its queue has room. */
+void pipe_take(struct memop *op, uint32_t busy);
+
+#endif

@@ -1,0 +1,91 @@
+"""Which answers of a card are compared with a simulated machine's, and why some differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["CASES", "REASONS", "Case"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A number of a probe. where: columns of its row, and their values. column: the number."""
+
+    probe: str
+    what: str
+    where: tuple[tuple[str, object], ...]
+    column: str = "clocks"
+
+    def matches(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row of the probe is that of the case."""
+        return all(str(row[key]) == str(value) for key, value in self.where)
+
+
+def _case(probe: str, what: str, column: str = "clocks", /, **where: object) -> Case:
+    return Case(probe, what, tuple(where.items()), column)
+
+
+INTERVALS = (
+    "FFMA FADD IADD3 IMAD IMAD.WIDE LOP3.LUT SHF.L.W.U32.HI PRMT FMNMX SEL ISETP FSETP HFMA2 HADD2 DFMA DADD MUFU.RCP "
+    "POPC F2I F2I.F64 I2FP.F32.S32 HMMA.16816.F32 HMMA.1688.F32 IMMA.16832.S8 DMMA.884 VOTE.ANY UIADD3 CS2R.32 S2R.TID "
+    "SHFL.BFLY LDS LDS.64 LDS.128 LDSM.4 STS STS.128 ATOMS.ADD"
+).split()
+PAIRS = (
+    "FFMA IADD3|FFMA IMAD|IADD3 IMAD|IADD3 LOP3.LUT|FFMA HFMA2|FFMA DFMA|FFMA MUFU.RCP|FFMA HMMA.16816.F32|IADD3 POPC|"
+    "FFMA LDS|IMAD LDS|FFMA ISETP"
+).split("|")
+CHAINS = (
+    "MUFU.RCP MUFU.EX2 POPC FLO.U32 BREV F2I I2F.U8 F2I.F64 I2F.S64 F2F.F32.F64 FRND SHFL.BFLY SHFL.IDX MATCH.ALL "
+    "S2R.TID LDS LDS.U8 LDS.64 LDS.128 LDSM LDSM.2 LDSM.4 ATOMS.ADD ATOMS.CAS ATOMS.EXCH"
+).split()
+RELEASED = "LDS LDS.128 STS STS.64 STS.128 ATOMS.ADD LDG.W LDG.64 LDG.128 STG STG.128 SHFL.BFLY MUFU.RCP".split()
+RESULTS = "LDS LDS.64 LDS.128 LDSM.4 ATOMS.ADD LDG.W LDG.64 LDG.128 SHFL.BFLY MUFU.RCP".split()
+QUEUES = ("LDS", "STS", "LDG.W")
+
+CASES = [
+    *(
+        _case("intervals", f"{form}, {4 * n // 4} partition{'s' * (n > 1)}", form=form, partitions=n, warps=4)
+        for form in INTERVALS
+        for n in (1, 4)
+    ),
+    *(_case("interval_pairs", pair, **dict(zip("ab", pair.split(" "), strict=True)), warps=4) for pair in PAIRS),
+    *(_case("counted_chains", form, form=form, stall=2) for form in CHAINS),
+    *(_case("release", f"{form}, sources free", "release", form=form, uniform=0) for form in RELEASED),
+    *(_case("release", f"{form}, result", "result", form=form, uniform=0) for form in RESULTS),
+    *(
+        _case("queue_depth", f"{count} {form}, {n} partition{'s' * (n > 1)}", f"n{count}", form=form, partitions=n)
+        for form in QUEUES
+        for n in (1, 4)
+        for count in (8, 16, 32)
+    ),
+    *(
+        _case("stall_and_yield", f"NOP, stall {stall}, bit {bit}", form="NOP", stall=stall, yield_bit=bit, warps=1)
+        for stall, bit in ((0, 1), (0, 0), (1, 0), (4, 1), (12, 1), (15, 0))
+    ),
+    *(
+        _case("register_banks", f"{form} {registers}, reuse {reuse}", form=form, registers=registers, reuse=reuse)
+        for form, registers, reuse in (
+            ("FFMA", "8 12 17", 0),
+            ("FFMA", "8 13 16", 0),
+            ("FFMA", "8 12 16", 1),
+            ("FFMA", "8 12 16", 7),
+            ("FFMA alternate", "8 12 16", 7),
+            ("IADD3", "8 12 16", 0),
+            ("IMAD", "8 12 16", 0),
+            ("DFMA", "8 12 16", 0),
+        )
+    ),
+    *(
+        _case("mixed_banks", f"{a} and {b}", first=a, second=b)
+        for a, b in (("eee", "eee"), ("eeo", "eoo"), ("eeo", "eeo"), ("eee", "ooo"), ("one", "eee"), ("one", "eeo"))
+    ),
+    *(_case("branches", name, case=name, stall=5) for name in ("taken, next", "not taken", "bssy and bsync")),
+    *(
+        _case("barriers", f"{n} warps, last release", "last_release", warps=n, late=0, round=2)
+        for n in (1, 4, 8, 16, 32)
+    ),
+]
+
+REASONS: dict[tuple[str, str], str] = {}
