@@ -8,6 +8,7 @@
 #include "kernel/sass.h"
 #include "sm/check.h"
 #include "sm/lsu.h"
+#include "sm/pipe.h"
 #include "sm/preload.h"
 #include "sm/record.h"
 #include "sm/room.h"
@@ -287,6 +288,22 @@ static bool issue_empty(struct memop *op) {
     return true;
 }
 
+/* How long lanes keep the pipe. */
+static ALWAYS_INLINE uint32_t clocks_of(const struct memop *op, uint32_t lanes,
+                                        const struct segment *seg, uint32_t n) {
+    const struct config *cfg = op->sm->m->cfg;
+    if (cfg->lsu_queue && !op->u->dst_count && !op->copy) return pipe_store_clocks(op, lanes);
+    return coalesce_clocks(cfg, op->addr, lanes, op->u->width, seg, n);
+}
+
+/* When values that a cache has are there: behind the passes of the last line. */
+static ALWAYS_INLINE uint64_t hit_at(const struct memop *op, uint64_t begin, uint32_t later,
+                                     enum sm_cache_id cache) {
+    const struct config *cfg = op->sm->m->cfg;
+    const uint64_t at = begin + (cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1);
+    return at + (cfg->lsu_queue ? pipe_late(cfg, later + 1, op->u->dst_count) : later);
+}
+
 /* If their block has a tile, lanes whose lines that has, or is to have, are served from shared
  * memory, at its speed; the others behind them, by a cache or in transactions of their own. */
 static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, const bool tiled) {
@@ -309,14 +326,14 @@ static ALWAYS_INLINE bool issue(struct memop *op, const struct buffer *buffer, c
     if (op->copy) copy_begin(op, a);
     if (!is_load(op->u->op) && sm->caches[CACHE_DATA].present) smcache_store(sm, seg, n);
     const bool alone = !tiled || n; /* lanes are left for the cache or memory */
-    const uint32_t clocks = alone ? coalesce_clocks(cfg, op->addr, rest, op->u->width, seg, n) : 0;
+    const uint32_t clocks = alone ? clocks_of(op, rest, seg, n) : 0;
     const uint32_t later = clocks - cfg->issue_global, apart = n > 1 ? later / (n - 1) : 0;
     const uint64_t begin = op->t + share.busy, at = begin + cfg->lat_global;
     const uint32_t near = tiled ? tiles_read(op, a, &share) : 0;
     const uint32_t far =
         cache ? smcache_load(sm, cache, a, seg, n, at, apart) : send_all(op, a, seg, n, at, apart);
     lsu_charge(op, share.busy + clocks);
-    uint64_t ready = begin + later + (cache == CACHE_TEXTURE ? cfg->lat_tex : cfg->lat_l1);
+    uint64_t ready = hit_at(op, begin, later, cache);
     if (share.lanes) {
         const uint64_t shared = begin - cfg->issue_shared + cfg->lat_shared;
         if (!n || shared > ready) ready = shared;

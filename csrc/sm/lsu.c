@@ -8,6 +8,7 @@
 #include "kernel/lanes.h"
 #include "sm/check.h"
 #include "sm/global.h"
+#include "sm/pipe.h"
 #include "sm/record.h"
 #include "sm/room.h"
 #include "sm/sass/memory.h"
@@ -92,6 +93,16 @@ void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind) {
         op->w->ready[op->u->data[i]] = at;
         op->w->producer[op->u->data[i]] = (uint8_t)kind;
     }
+}
+
+/* Without queues a pass keeps the next access, and the value, as long as the unit. */
+void lsu_passes(struct memop *op, uint32_t passes, uint32_t words) {
+    const struct config *cfg = op->sm->m->cfg;
+    const uint32_t clocks = passes * cfg->smem_clk_per_way,
+                   busy = clocks > cfg->issue_shared ? clocks : cfg->issue_shared,
+                   late = cfg->lsu_queue ? pipe_late(cfg, passes, words) : busy - cfg->issue_shared;
+    lsu_charge(op, busy);
+    lsu_set_ready(op, op->t + cfg->lat_shared + late, WAIT_SHARED);
 }
 
 /* ---- shared memory ----------------------------------------------------------------------- */
@@ -256,8 +267,14 @@ static ALWAYS_INLINE void note_use(struct block *b, const struct memop *op) {
     if (op->u->op != OP_ST_SHARED) b->last_use = op->t;
 }
 
-/* Issue an access to shared memory. An atomic takes its passes twice, to read and to write, and
- * once per lane of the word that most lanes want: an estimate without a source. */
+/* How often an atomic takes the passes of a load. */
+static uint32_t atomic_passes(const struct config *cfg, const struct uop *u) {
+    const bool compares = u->sub == ATOM_CAS || u->sub == ATOM_CAST || u->sub == ATOM_CAS64;
+    return compares ? cfg->smem_cas_passes : cfg->smem_atomic_passes;
+}
+
+/* Issue an access to shared memory. An atomic takes its passes once per lane of the word that most
+ * lanes want, and on machines that nobody has measured twice, to read and to write. */
 static ALWAYS_INLINE bool issue_shared(struct memop *op) {
     const struct machine *m = op->sm->m;
     struct block *b = &op->sm->blocks[op->w->block];
@@ -268,23 +285,22 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op) {
                            : m->dynamic ? b->dynamic_bytes
                                         : m->program->meta.dynamic_bytes;
     const uint32_t base = dynamic ? b->dynamic_base : b->static_base;
-    uint32_t busy = m->cfg->issue_shared;
+    uint32_t passes = 0;
     if (op->active) {
         if (!addresses(op, 0, bytes, base, away ? ERROR_SHARED_NOT_HELD : ERROR_SHARED_BOUNDS)) {
             if (away && op->sm->check) check_away(op);
             return false;
         }
         struct smem_cost cost = smem_passes(m->cfg, op->addr, op->active, op->u->width);
-        if (op->u->op == OP_ATOM_SHARED) cost.passes *= 2 * shared_atomic(op, op->sm->shared);
+        if (op->u->op == OP_ATOM_SHARED)
+            cost.passes *= atomic_passes(m->cfg, op->u) * shared_atomic(op, op->sm->shared);
         count_shared(op, cost);
         if (op->u->op == OP_LD_SHARED) shared_load(op, op->sm->shared, cost.shape);
         else if (op->u->op == OP_ST_SHARED) shared_store(op, op->sm->shared, cost.shape);
         note_use(b, op);
-        const uint32_t passes = cost.passes * m->cfg->smem_clk_per_way;
-        if (passes > busy) busy = passes;
+        passes = cost.passes;
     }
-    lsu_charge(op, busy);
-    lsu_set_ready(op, op->t + m->cfg->lat_shared + busy - m->cfg->issue_shared, WAIT_SHARED);
+    lsu_passes(op, passes, op->u->dst_count);
     memop_next(op);
     return true;
 }

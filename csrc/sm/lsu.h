@@ -24,6 +24,9 @@ bool lsu_addresses(struct memop *op, uint32_t base, uint32_t bytes, uint32_t shi
                    enum error code);
 /* Keep the unit busy for so many clocks. */
 void lsu_charge(struct memop *op, uint32_t busy);
+/* The access takes so many bank passes of shared memory, and then has its values, of so many words
+ * a lane. */
+void lsu_passes(struct memop *op, uint32_t passes, uint32_t words);
 /* Say when the destinations have their values, READY_PENDING if nobody knows, and what for others
  * wait till then. */
 void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind);

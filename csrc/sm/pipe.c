@@ -1,6 +1,7 @@
 #include "sm/pipe.h"
 
 #include "kernel/control_bits.h"
+#include "memory/coalesce.h"
 #include "sm/memop.h"
 #include "sm/scheduler.h"
 
@@ -16,7 +17,18 @@ static uint64_t leave(const struct sm *sm, const struct subcore *core, uint64_t 
 }
 
 uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, uint64_t t) {
-    return later(leave(sm, core, t), sm->pipe.banks);
+    const uint64_t back = sm->pipe.back[core - sm->subcores];
+    return later(later(leave(sm, core, t), sm->pipe.banks), back);
+}
+
+uint32_t pipe_late(const struct config *cfg, uint32_t passes, uint32_t words) {
+    return (passes ? passes - 1 : 0) * cfg->pass_late + (words ? words - 1 : 0) * cfg->word_late;
+}
+
+uint32_t pipe_store_clocks(const struct memop *op, uint32_t lanes) {
+    struct segment line[COALESCE_MAX_SEGMENTS];
+    const uint32_t lines = coalesce_lines(op->addr, lanes, 128, line);
+    return lines > 2 ? lines : 2;
 }
 
 /* How long an access keeps the one behind it in the queue: until its address and data have gone. */
@@ -37,6 +49,7 @@ void pipe_take(struct memop *op, uint32_t busy) {
     p->leaves[core][p->count[core]++ % MOST_QUEUED] = at + cfg->lsu_front;
     p->begins[p->begun++ % MOST_WAITING] = op->t;
     p->banks = later(p->banks, op->t) + busy;
+    if (op->u->dst_count) p->back[core] = op->t + later(cfg->pass_least, busy * cfg->pass_late);
     if (p->count[core] >= room)
         free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);
     subcore_take(sm, op->core, op->u->unit, free);

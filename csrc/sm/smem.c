@@ -302,6 +302,35 @@ static ALWAYS_INLINE struct smem_cost cost_cc3(const struct geometry *g, const s
     return cost_rows(g, seen, addr, width, width <= 8 ? 32 : 16, false);
 }
 
+/* Is each lane's neighbour, that of number xor 1 or for all of them xor 2, off or at the same
+ * address?
+ */
+static bool neighbours_agree(const uint32_t addr[32], uint32_t lanes) {
+    for (uint32_t step = 1; step <= 2; step++) {
+        uint32_t apart = 0;
+        for (uint32_t lane = 0; lane < 32; lane++)
+            apart |= (addr[lane] != addr[lane ^ step] ? 1u : 0u) << lane;
+        uint32_t both = 0; /* lanes whose neighbours are on */
+        for (uint32_t lane = 0; lane < 32; lane++) both |= (lanes >> (lane ^ step) & 1) << lane;
+        if (!(apart & lanes & both)) return true;
+    }
+    return false;
+}
+
+/* On CC 9.0 a 32-bit access is one request; 64-bit are two half-warps and 128-bit four quarters;
+ * half as many, twice as large, where neighbours agree. So many passes are the least, whoever takes
+ * part (docs/hopper.md). */
+static struct smem_cost cost_cc9(const struct geometry *g, const struct glance *seen,
+                                 const uint32_t addr[32], uint32_t width) {
+    if (width <= 4) return cost_rows(g, seen, addr, width, 32, false);
+    const uint32_t lanes = (width == 8 ? 16u : 8u) << neighbours_agree(addr, seen->lanes);
+    struct smem_cost cost = cost_rows(g, seen, addr, width, lanes, false);
+    const uint32_t least = 32 / lanes;
+    if (cost.passes < least) cost.passes = least;
+    cost.ideal = least;
+    return cost;
+}
+
 CLONES static struct smem_cost cloned_passes(const struct config *cfg, const uint32_t addr[32],
                                              uint32_t mask, uint32_t width) {
     const struct geometry g = geometry_of(cfg);
@@ -313,6 +342,7 @@ CLONES static struct smem_cost cloned_passes(const struct config *cfg, const uin
     switch (cfg->smem_rule) {
     case 1: cost = cost_cc1(&g, &seen, addr, width); break;
     case 2: cost = cost_cc2(&g, &seen, addr, width); break;
+    case 9: cost = cost_cc9(&g, &seen, addr, width); break;
     default: cost = cost_cc3(&g, &seen, addr, width); break;
     }
     cost.shape[0] = seen.shape[0];
@@ -323,4 +353,11 @@ CLONES static struct smem_cost cloned_passes(const struct config *cfg, const uin
 struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
                              uint32_t width) {
     return cloned_passes(cfg, addr, mask, width);
+}
+
+struct smem_cost smem_matrix(const struct config *cfg, const uint32_t addr[32], uint32_t mask) {
+    if (cfg->smem_rule != 9) return smem_passes(cfg, addr, mask, 16);
+    const struct geometry g = geometry_of(cfg);
+    const struct glance seen = glance_at(addr, mask);
+    return cost_rows(&g, &seen, addr, 16, 8, false);
 }

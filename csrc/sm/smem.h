@@ -29,5 +29,7 @@ struct smem_cost {
  * 4, 8 or 16 bytes. smem_banks must be a power of two. A request without lanes is free. */
 struct smem_cost smem_passes(const struct config *cfg, const uint32_t addr[32], uint32_t mask,
                              uint32_t width);
+/* The same for the rows of a matrix, 16 bytes each, that eight lanes name. */
+struct smem_cost smem_matrix(const struct config *cfg, const uint32_t addr[32], uint32_t mask);
 
 #endif

@@ -81,14 +81,17 @@ _CORE: dict[str, Value] = {
     "drain_shared": (2, "HOPPER; DER"),
     "drain_global": (4, "HOPPER; DER"),
     "drain_data": (2, "HOPPER; DER"),
+    "pass_least": (4, "HOPPER"),  # shared_phases.csv: a warp alone
+    "pass_late": (2, "HOPPER"),
+    "word_late": (1, "HOPPER; DER"),  # release.csv: 26 and 32 clk of wider loads in two and four passes
     "pipe_queue": (16, "HOPPER; DER"),  # 28 accesses with conflicts wait of one sub-core, 17 each of four
     "sfu_slots": (0, "NA"),
     "fmul_on_sfu": (0, "NA"),
     "dependence": ("control", "HOPPER"),
     "read_ports": (3, "HOPPER; DER"),  # what mixed_banks.csv shows
-    "read_shared": (9, "HOPPER"),
-    "read_global": (11, "HOPPER"),
-    "read_sfu": (15, "HOPPER"),
+    "read_shared": (8, "HOPPER"),  # release.csv has a clock more, in which the next instruction issues
+    "read_global": (10, "HOPPER"),
+    "read_sfu": (14, "HOPPER"),
     "read_data": (3, "HOPPER; DER"),  # 12 clk of STS, 14 of STG
     "read_more": (2, "HOPPER; DER"),
     "schedule": ("list", "MODEL"),
@@ -99,10 +102,9 @@ _MEMORY: dict[str, Value] = {
     **TELEPORT,
     **_older(memory.FERMI),
     **_older(caches.KEPLER),
-    "smem_rule": (
-        2,
-        "HOPPER; MODEL",
-    ),  # halves and quarters of a warp for wide accesses, without what lets a card join them
+    "smem_rule": (9, "HOPPER"),
+    "smem_atomic_passes": (1, "HOPPER"),
+    "smem_cas_passes": (2, "HOPPER"),
     "smem_banks": (32, "HOPPER"),
     "smem_bank_bytes": (4, "HOPPER"),
     "smem_clk_per_way": (1, "HOPPER"),
@@ -118,7 +120,7 @@ _MEMORY: dict[str, Value] = {
     "l1_ways": (4, "EST"),
     "l1_hashed": (1, "EST"),
     "l1_sector": (32, "HOPPER"),
-    "lat_l1": (32, "HOPPER"),
+    "lat_l1": (31, "HOPPER"),  # and a clock to who reads the value
     "insn_bytes": (16, "HOPPER"),
     "fetch_bytes": (128, "HOPPER; EST"),
     "fetch_control": (0, "HOPPER"),

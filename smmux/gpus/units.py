@@ -22,6 +22,11 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "lsu_queue": (0, "MODEL"),
     "lsu_front": (0, "NA"),
     "pipe_queue": (1, "NA"),
+    "pass_least": (1, "NA"),
+    "pass_late": (1, "NA"),
+    "word_late": (0, "NA"),
+    "smem_atomic_passes": (2, "EST"),  # to read and to write
+    "smem_cas_passes": (2, "EST"),
     "drain_shared": (1, "NA"),
     "drain_global": (1, "NA"),
     "drain_data": (0, "NA"),

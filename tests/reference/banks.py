@@ -1,7 +1,7 @@
 """Definition of the shared-memory bank rules: how many passes one access of a warp takes.
 
 Slow and obvious; the machine in csrc/sm/smem.c must agree with it. Rules: CUDA C Programming Guide 5.5, G.3.3 (compute
-capability 1.x), G.4.3 (2.x) and G.5.3 (3.x). `addresses` are 32 byte addresses, `lanes` the lanes that take part.
+capability 1.x), G.4.3 (2.x) and G.5.3 (3.x); docs/hopper.md (9.0). `addresses` are 32 byte addresses, `lanes` the lanes that take part.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ def passes(
         return passes_cc1(addresses, taking_part, width, banks)
     if rule == 2:
         return passes_cc2(addresses, taking_part, width, banks)
+    if rule == 9:
+        return passes_cc9(addresses, taking_part, width, banks)
     return passes_cc3(addresses, taking_part, width, banks, bank_bytes)
 
 
@@ -88,3 +90,21 @@ def passes_cc3(
         total += max(len(bank) for bank in rows.values())
         ideal += 1
     return total, ideal
+
+
+def passes_cc9(addresses: Sequence[int], lanes: Sequence[int], width: int, banks: int) -> tuple[int, int]:
+    """The bank with the most distinct words decides; 64 bits in two halves, 128 in four quarters, half as many where
+    each lane agrees with its neighbour, and at least so many passes."""
+    size = {8: 16, 16: 8}.get(width, 32)
+    agrees = [all(addresses[n ^ step] == addresses[n] for n in lanes if n ^ step in lanes) for step in (1, 2)]
+    if width > 4 and any(agrees):
+        size *= 2
+    total = 0
+    for request in split(lanes, size):
+        words: dict[int, set[int]] = defaultdict(set)
+        for lane in request:
+            for word in range(addresses[lane] // 4, (addresses[lane] + max(width, 4)) // 4):
+                words[word % banks].add(word)
+        total += max(len(bank) for bank in words.values())
+    least = 32 // size if width > 4 else len(split(lanes, 32))
+    return max(total, least), least

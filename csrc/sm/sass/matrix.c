@@ -43,7 +43,7 @@ bool matrix_issue(struct memop *op) {
     if (!find_rows(op, count)) return false;
     if (!load) lsu_data_rows(op, data);
     for (uint32_t i = 0; i < count; i++) {
-        const struct smem_cost cost = smem_passes(m->cfg, op->addr, 0xffu << 8 * i, ROW_BYTES);
+        const struct smem_cost cost = smem_matrix(m->cfg, op->addr, 0xffu << 8 * i);
         passes += cost.passes;
         ideal += cost.ideal;
         if (!load) memcpy(words[i], data[i], sizeof words[i]);
@@ -58,10 +58,7 @@ bool matrix_issue(struct memop *op) {
     n->shared_passes += passes;
     n->shared_conflicts += passes - ideal;
     n->shared_bytes += bits_count(op->active) * op->u->width;
-    const uint32_t clocks = passes * m->cfg->smem_clk_per_way,
-                   busy = clocks > m->cfg->issue_shared ? clocks : m->cfg->issue_shared;
-    lsu_charge(op, busy);
-    lsu_set_ready(op, op->t + m->cfg->lat_shared + busy - m->cfg->issue_shared, WAIT_SHARED);
+    lsu_passes(op, passes, 1);
     memop_next(op);
     return true;
 }
