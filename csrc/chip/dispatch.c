@@ -3,6 +3,14 @@
 #include <assert.h>
 #include <string.h>
 
+/* When the chip starts a block that may start at that cycle: one after the other. */
+static uint64_t turn(struct dispatch *d, uint64_t cycle) {
+    if (!d->cfg->dispatch_chip) return cycle;
+    const uint64_t at = 1000 * cycle > d->free ? 1000 * cycle : d->free;
+    d->free = at + d->cfg->dispatch_chip;
+    return (at + 999) / 1000;
+}
+
 void dispatch_fill(struct dispatch *d, struct sm *sms) {
     const struct config *cfg = d->cfg;
     const uint32_t tpcs = (cfg->sm_count + cfg->sms_per_tpc - 1) / cfg->sms_per_tpc;
@@ -10,7 +18,8 @@ void dispatch_fill(struct dispatch *d, struct sm *sms) {
         for (uint32_t tpc = 0; tpc < tpcs && d->next < d->total; tpc++) {
             const uint32_t sm = tpc * cfg->sms_per_tpc + round % cfg->sms_per_tpc;
             if (sm < cfg->sm_count)
-                block_add(&sms[sm], d->next++, (uint64_t)round * cfg->dispatch_interval);
+                block_add(&sms[sm], d->next++,
+                          turn(d, cfg->launch_start + (uint64_t)round * cfg->dispatch_interval));
         }
 }
 
@@ -40,6 +49,6 @@ void dispatch_replace(struct dispatch *d, struct sm *sms, uint64_t end) {
         const uint64_t finished = take_finished(sm);
         d->finished++;
         assert(d->finished <= d->next);
-        if (d->next < d->total) block_add(sm, d->next++, finished + d->cfg->block_start);
+        if (d->next < d->total) block_add(sm, d->next++, turn(d, finished + d->cfg->block_start));
     }
 }

@@ -10,6 +10,7 @@ struct dispatch {
     uint32_t next, total; /* blocks handed out, blocks of the grid */
     uint32_t finished;
     uint32_t residency; /* blocks an SM may hold */
+    uint64_t free;      /* in thousandths of a clock: when the chip may start the next one */
 };
 
 /* Fill the empty machine, round robin over TPCs, one block per TPC and interval. */

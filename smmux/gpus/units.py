@@ -19,6 +19,8 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "read_sfu": (0, "NA"),
     "read_data": (0, "NA"),
     "read_more": (0, "NA"),
+    "launch_start": (0, "MODEL"),
+    "dispatch_chip": (0, "MODEL"),
     "lsu_queue": (0, "MODEL"),
     "lsu_front": (0, "NA"),
     "pipe_queue": (1, "NA"),
@@ -31,7 +33,8 @@ AS_OPERANDS_COME: dict[str, Value] = {
     "drain_global": (1, "NA"),
     "drain_data": (0, "NA"),
 }
-"""A machine without control bits, and without queues in front of its memory pipe."""
+"""A machine without control bits, without queues in front of its memory pipe, whose clock begins with the first
+block."""
 
 ONE_KIND_OF_LANES: dict[str, Value] = {
     "int_units": (0, "NA"),

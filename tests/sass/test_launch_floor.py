@@ -1,0 +1,26 @@
+"""What a launch costs beside its blocks, and how fast a chip starts these, in closed form."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sass.timed import OBEDIENT, bits, run_timed
+
+IDLE = [bits("NOP", 1)]
+
+
+def cycles(blocks: int, **changes: int) -> int:
+    return run_timed(IDLE, [20], OBEDIENT.replace(**changes), blocks=blocks)[1].cycles
+
+
+@pytest.mark.parametrize("floor", [1, 100, 5000])
+def test_a_launch_costs_its_start(floor: int) -> None:
+    assert cycles(1, launch_start=floor) - cycles(1, launch_start=0) == floor
+
+
+def test_a_chip_starts_one_block_after_the_other() -> None:
+    """Blocks that both of two SMs take at once come half as fast where the chip starts one in so many clocks."""
+    quick = {"launch_start": 0, "dispatch_interval": 1}
+    at_once, apart = cycles(8, dispatch_chip=0, **quick), cycles(8, dispatch_chip=300_000, **quick)
+    assert apart - at_once == pytest.approx(7 * 300, abs=20)
+    assert cycles(8, dispatch_chip=1, **quick) == at_once
