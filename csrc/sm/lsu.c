@@ -383,7 +383,7 @@ CLONES static bool cloned_issue(struct sm *sm, const struct subcore *core, uint3
     op.warp = warp;
     op.pc = op.w->pc;
     op.active = active;
-    op.t = sm->m->cfg->lsu_queue ? pipe_begin(sm, core, t) : t;
+    op.t = sm->m->cfg->lsu_queue ? pipe_begin(sm, core, u, t) : t;
     op.more = false;
     op.copy = NULL;
     return u->flags & INSN_WIDE && active ? sass_access(&op) : serve(&op);

@@ -16,9 +16,15 @@ static uint64_t leave(const struct sm *sm, const struct subcore *core, uint64_t 
     return p->begun < room ? at : later(at, p->begins[(p->begun - room) % MOST_WAITING]);
 }
 
-uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, uint64_t t) {
-    const uint64_t back = sm->pipe.back[core - sm->subcores];
-    return later(later(leave(sm, core, t), sm->pipe.banks), back);
+/* What goes out to memory does not take the banks, but a way of its own. */
+static bool goes_out(const struct uop *u) { return u->op == OP_ST_GLOBAL || u->op == OP_ST_LOCAL; }
+
+uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, const struct uop *u,
+                    uint64_t t) {
+    const struct pipe *p = &sm->pipe;
+    const uint64_t at = leave(sm, core, t);
+    if (goes_out(u)) return later(at, p->out);
+    return later(later(at, p->banks), p->back[core - sm->subcores]);
 }
 
 uint32_t pipe_late(const struct config *cfg, uint32_t passes, uint32_t words) {
@@ -48,7 +54,8 @@ void pipe_take(struct memop *op, uint32_t busy) {
     p->free[core] = at + drain(cfg, op->u);
     p->leaves[core][p->count[core]++ % MOST_QUEUED] = at + cfg->lsu_front;
     p->begins[p->begun++ % MOST_WAITING] = op->t;
-    p->banks = later(p->banks, op->t) + busy;
+    if (goes_out(op->u)) p->out = later(p->out, op->t) + busy;
+    else p->banks = later(p->banks, op->t) + busy;
     if (op->u->dst_count) p->back[core] = op->t + later(cfg->pass_least, busy * cfg->pass_late);
     if (p->count[core] >= room)
         free = later(free, p->leaves[core][(p->count[core] - room) % MOST_QUEUED]);

@@ -18,16 +18,17 @@ struct pipe {
     uint64_t leaves[MAX_SUBCORES][MOST_QUEUED]; /* when accesses left a sub-core's queue, in turn */
     uint64_t free[MAX_SUBCORES];                /* when the next one can */
     uint64_t begins[MOST_WAITING];              /* when accesses came to the banks, in turn */
-    uint64_t banks;                             /* when these are free, */
+    uint64_t banks, out;                        /* when these are free, and the way to memory, */
     uint64_t back[MAX_SUBCORES];                /* and what brings a sub-core its values */
     uint32_t count[MAX_SUBCORES], begun;
 };
 
-/* When an access that issues at cycle t comes to the banks. */
-uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, uint64_t t);
+/* When an access that issues at cycle t comes to the banks, or goes out to memory. */
+uint64_t pipe_begin(const struct sm *sm, const struct subcore *core, const struct uop *u,
+                    uint64_t t);
 /* How much later than that of one pass and one word a value comes. */
 uint32_t pipe_late(const struct config *cfg, uint32_t passes, uint32_t words);
-/* How long lanes of a store to global memory take the banks: a line a clock, but two at least. */
+/* How long lanes of a store to global memory take their way: a line a clock, but two at least. */
 uint32_t pipe_store_clocks(const struct memop *op, uint32_t lanes);
 /* It takes the banks for so many clocks; the sub-core's unit is free when its queue has room. */
 void pipe_take(struct memop *op, uint32_t busy);

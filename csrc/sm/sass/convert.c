@@ -142,6 +142,8 @@ SASS_FN(I2F) {
     }
 }
 
+SASS_FN(I2FP) { sass_I2F(u, w, mask); }
+
 SASS_FN(I2F_64_32) {
     SASS_ROWS
     for (int lane = 0; lane < 32; lane++) KEEP_PAIR(f64_to_bits(integer_source(u, ra[lane])));
