@@ -81,7 +81,7 @@ def simulate(bench: Bench, probe: str, cases: Sequence[Case]) -> Iterator[Compar
     for case in cases:
         measured = [row for row in rows("h100", probe) if case.matches(row)]
         simulated = [row for row in found if case.matches(row)]
-        if len(measured) != 1 or len(simulated) != 1:
+        if not measured or not simulated:
             raise ValueError(f"{probe}: {len(measured)} and {len(simulated)} rows for {case}")
         yield Compared(case, float(measured[0][case.column]), float(simulated[0][case.column]))
 
