@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "sm/converge.h"
 #include "sm/scoreboard.h"
 
 static struct counter *counter(const struct sm *sm, uint32_t warp, uint32_t number) {
@@ -110,7 +111,7 @@ void obey_refresh(struct sm *sm, uint32_t warp, uint64_t floor, enum wait kind) 
     for (uint32_t left = bits->wait; left; left &= left - 1)
         await(sm, warp, bits_lowest(left), 0, &until);
     if (bits->counter != NO_COUNTER) await(sm, warp, bits->counter, bits->left, &until);
-    if (bits->loads && w->served) await_part(sm, w, &until);
+    if (bits->loads && w->own->served) await_part(sm, w, &until);
     if (bits->loads && bits->write != NO_COUNTER) await_room(sm, warp, bits->write, &until);
     warp_await(sm, warp, &p->code[w->pc], until.at, until.kind);
 }

@@ -1,7 +1,8 @@
 """Definition of the shared-memory bank rules: how many passes one access of a warp takes.
 
 Slow and obvious; the machine in csrc/sm/smem.c must agree with it. Rules: CUDA C Programming Guide 5.5, G.3.3 (compute
-capability 1.x), G.4.3 (2.x) and G.5.3 (3.x); docs/hopper.md (9.0). `addresses` are 32 byte addresses, `lanes` the lanes that take part.
+capability 1.x), G.4.3 (2.x) and G.5.3 (3.x); docs/hopper.md (9.0). `addresses` are 32 byte addresses, `lanes` the lanes
+that take part.
 """
 
 from __future__ import annotations
