@@ -254,6 +254,11 @@ class Context:
         """All memory is free: arrays take none before a launch, or after it."""
         return MemoryInfo(GLOBAL_MEMORY, GLOBAL_MEMORY)
 
+    @property
+    def deallocations(self) -> list[Any]:
+        """Memory that waits to be freed, which `deallocations.clear()` does: none."""
+        return []
+
     @contextmanager
     def defer_cleanup(self) -> Iterator[None]:
         """Do nothing around the statements under `with`: arrays are freed by Python."""

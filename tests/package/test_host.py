@@ -209,6 +209,7 @@ def test_the_device_is_the_current_machine(capsys):
         assert cuda.detect()
     assert "K20c" in capsys.readouterr().out
     assert cuda.select_device(0).id == cuda.current_context().device.id == 0
+    cuda.current_context().deallocations.clear()
     assert len(cuda.gpus) == len(cuda.list_devices()) == 1
     with cuda.gpus[0] as context:
         assert context.get_memory_info().free > 1 << 30
