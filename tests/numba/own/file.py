@@ -32,7 +32,7 @@ class Outcomes(unittest.TestResult):
         kind, value = error[0], error[1]
         self.found[test.id()] = f"{kind.__name__}: {str(value)[-600:]}"
 
-    addError = addFailure = note
+    addError = addFailure = note  # type: ignore[assignment]
 
     def addSuccess(self, test: unittest.TestCase) -> None:
         self.found.setdefault(test.id(), OK)

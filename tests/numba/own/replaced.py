@@ -31,6 +31,17 @@ COMPILERS = (
     "compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device",
 )  # fmt: skip
 
+WITH_REASON = (
+    "skip_on_cudasim", "skip_unless_conda_cudatoolkit", "skip_if_external_memmgr", "skip_under_cuda_memcheck",
+    "skip_without_nvdisasm", "skip_with_nvdisasm", "skip_on_arm", "skip_on_wsl2", "skip_if_lto",
+    "skip_if_mvc_enabled", "skip_with_cuda_python",
+)  # fmt: skip
+PLAIN = (
+    "xfail_unless_cudasim", "skip_if_cudadevrt_missing", "skip_unless_cc_53", "skip_unless_cc_60", "skip_unless_cc_75",
+    "skip_if_cuda_includes_missing", "skip_if_mvc_libraries_unavailable",
+)  # fmt: skip
+"""Decorators of tests, with and without an argument, that leave a test as it is here."""
+
 
 class Absent:
     """A part of Numba's compiler; importing: whether a test's file is being imported."""
@@ -88,7 +99,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def replace() -> None:
     """Let `from numba import cuda` be `from smmux import cuda`."""
     gpus.set_current(MACHINE)
-    numba.cuda = cuda
+    setattr(numba, "cuda", cuda)
     sys.modules["numba.cuda"] = cuda
     sys.modules["numba.cuda.random"] = random
     for name in COMPILERS:
@@ -128,13 +139,8 @@ def _testing() -> types.ModuleType:
     found.test_data_dir = found.numba_cuda_dir = TESTS / "data"
     found.cudadevrt_missing = lambda: False
     found.cc_X_or_above = lambda major, minor: (major, minor) <= (3, 5)
-    with_reason = ("skip_on_cudasim", "skip_unless_conda_cudatoolkit", "skip_if_external_memmgr")
-    with_reason += ("skip_under_cuda_memcheck", "skip_without_nvdisasm", "skip_with_nvdisasm", "skip_on_arm")
-    with_reason += ("skip_on_wsl2", "skip_if_lto", "skip_if_mvc_enabled", "skip_with_cuda_python")
-    for name in with_reason:
+    for name in WITH_REASON:
         setattr(found, name, always)
-    plain = ("xfail_unless_cudasim", "skip_if_cudadevrt_missing", "skip_unless_cc_53", "skip_unless_cc_60")
-    plain += ("skip_unless_cc_75", "skip_if_cuda_includes_missing", "skip_if_mvc_libraries_unavailable")
-    for name in plain:
+    for name in PLAIN:
         setattr(found, name, same)
     return found  # type: ignore[no-any-return]
