@@ -99,7 +99,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def replace() -> None:
     """Let `from numba import cuda` be `from smmux import cuda`."""
     gpus.set_current(MACHINE)
-    setattr(numba, "cuda", cuda)
+    numba.cuda = cuda  # type: ignore[attr-defined]
     sys.modules["numba.cuda"] = cuda
     sys.modules["numba.cuda.random"] = random
     for name in COMPILERS:
