@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Access", "Finding", "FindingInfo", "Findings", "finding_info", "from_core"]
 
+CUDA_FILES = (".cu", ".cuh", ".h", ".hpp")
+"""Endings of files of CUDA C++; a program that is no file is `<text>`."""
+
 RECORD = np.dtype(
     [
         ("kind", "<u4"),
@@ -129,8 +132,11 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """A sentence that says how to mend the kernel."""
-        return finding_info()[self.kind].remedy
+        """A sentence that says how to mend the kernel, in the words of its language."""
+        remedy = finding_info()[self.kind].remedy
+        if Path(self.second.filename).suffix in CUDA_FILES or self.second.filename == "<text>":
+            remedy = remedy.replace("cuda.sync", "__sync")
+        return remedy
 
     @property
     def lines(self) -> tuple[int, int]:

@@ -150,6 +150,7 @@ def test_a_race_names_lines_threads_and_remedy(module: Module) -> None:
     assert {race.first.action, race.second.action} == {"load", "store"}
     assert Path(race.first.filename).name == "code.cu"
     assert "tile[127 - threadIdx.x]" in race.explain()
+    assert "put __syncthreads() between" in race.explain()
     assert not run(module, check="races").findings
 
 
@@ -217,6 +218,7 @@ def test_texts_have_their_lines() -> None:
     text = 'extern "C" __global__ void racing(int *p)\n{\n    *p = threadIdx.x;\n}\n'
     result = smmux.load(text)["racing"].simulate(1, 64, (np.zeros(1, np.int32),), check="races", profile=True)
     assert "*p = threadIdx.x;" in result.races[0].explain()
+    assert "cuda." not in result.races[0].explain()
     assert result.source(3) == "    *p = threadIdx.x;"
     assert "*p = threadIdx.x;" in result._repr_html_()
 
