@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import smmux
@@ -199,6 +200,30 @@ def test_without_a_compiler_of_the_host_the_error_says_so(monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", str(tools.find_tool("nvcc").parent))
     with pytest.raises(smmux.ConfigError, match=r"no g\+\+ in PATH"):
         smmux.load(SAXPY)
+
+
+GROUPS = """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cuda/atomic>
+namespace cg = cooperative_groups;
+extern "C" __global__ void total(const int *x, int *out, int n)
+{
+    auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int sum = cg::reduce(tile, i < n ? x[i] : 0, cg::plus<int>());
+    if (tile.thread_rank() == 0)
+        cuda::atomic_ref<int, cuda::thread_scope_device>(*out).fetch_add(sum, cuda::memory_order_relaxed);
+}
+"""
+
+
+def test_the_headers_of_the_core_libraries_are_found() -> None:
+    needed("nvcc", "nvdisasm")
+    if not conftest.extra_installed("nvidia-cuda-cccl"):
+        pytest.skip("nvidia-cuda-cccl is not installed: pip install 'smmux[cuda]'")
+    x, out = np.arange(1000, dtype=np.int32), np.zeros(1, np.int32)
+    smmux.load(GROUPS)["total"].simulate(8, 128, (x, out, 1000))
+    assert out[0] == x.sum()
 
 
 def test_what_was_compiled_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
