@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import io
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from PIL import Image
 
+import experiments
 from experiments.common.verdicts import claims
 from smmux.base.whole_files import finish, write_bytes, write_text
 
-__all__ = ["main", "page", "small"]
+__all__ = ["FIRST", "in_order", "main", "page", "small", "title_of"]
 
+FIRST = ("fig14", "fig15", "fig11", "fig01", "fig12", "fig13", "table1", "fig04", "fig09", "fig10", "vtb_n")
+"""What the paper is about comes first, then the others by name."""
 BYTES = 75_000
 """Most bytes of a picture on the page."""
 
@@ -40,21 +44,48 @@ def small(picture: Path, limit: int = BYTES) -> bytes:
     raise ValueError(f"{picture} is larger than {limit} bytes at every width")
 
 
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names of experiments in the order of the gallery."""
+    given = sorted(names)
+    return [*(name for name in FIRST if name in given), *(name for name in given if name not in FIRST)]
+
+
+def title_of(name: str) -> str:
+    """What an experiment is called, in the words with which its script begins, as "Figure 14: speedup of ..."."""
+    path = Path(experiments.__file__).with_name(f"{name}.py")
+    text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) if path.exists() else None
+    words = (text or name).partition("\n")[0].rstrip(".")
+    return words if re.match(r"(Figure|Table) \d+:", words) else words.partition(":")[0]
+
+
+def anchor(title: str) -> str:
+    """The name of a heading, as GitHub and the site make it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 def page(results: Path, docs: Path) -> str:
     """Write `docs/figures/NAME.png` for every picture of a folder; the page that shows them, in Markdown."""
     (docs / "figures").mkdir(exist_ok=True)
     finish(results)
-    parts = []
-    for picture in sorted(results.glob("*.png")):
+    small_ones, parts = [], []
+    for name in in_order(path.stem for path in results.glob("*.png")):
+        picture = results / f"{name}.png"
         caption = json.loads(picture.with_suffix(".json").read_text(encoding="utf-8"))["caption"]
         write_bytes(docs / "figures" / picture.name, small(picture))
-        numbered = re.match(r"(Figure|Table) \d+", caption)
-        parts += [
-            f"## {numbered[0] if numbered else picture.stem}",
-            f"`python -m experiments.{picture.stem}`",
-            f"![{caption}](figures/{picture.name})",
-        ]
-    return "\n\n".join([HEAD.format(claims=len(claims())), *parts]) + "\n"
+        parts.append(section(name, caption))
+        small_ones.append(thumbnail(name))
+    return "\n\n".join([HEAD.format(claims=len(claims())), "\n".join(small_ones), *parts]) + "\n"
+
+
+def thumbnail(name: str) -> str:
+    """A small picture that leads to the large one."""
+    title = title_of(name)
+    return f'[<img src="figures/{name}.png" alt="small picture: {title}" width="150">](#{anchor(title)})'
+
+
+def section(name: str, caption: str) -> str:
+    """A picture with its title, its command and its caption."""
+    return f"## {title_of(name)}\n\n`python -m experiments.{name}`\n\n![{caption}](figures/{name}.png)"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Make the pictures of the README, at twice the resolution, for light and dark pages.
+"""Make the pictures of the README and the tutorials, at twice the resolution, for light and dark pages.
 
 The heat map and the time line are those of the README's own kernel, photographed by chromium. Figure 14 is that of the
 last full run in `results/`, and stays as it is where there was none.
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from smmux import models
 from smmux.base.whole_files import write_bytes
 from smmux.drawing.markup import page
 
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 HERE = ROOT / "docs" / "pictures"
 SCHEMES = ("dark", "light")
 """In the order of the browser's numbers."""
-WIDTHS = {"heat-map": 1000, "time-line": 860}
+WIDTHS = {"heat-map": 1000, "time-line": 860, "banks": 860, "occupancy": 860}
 HEIGHT, SCALE, MARGIN = 1400, 2, 8
 """Of photographs: CSS pixels, how many of its own each of them is, and those left above and below."""
 COLOURS = 64
@@ -88,7 +89,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     result = example()["result"]
     heat = re.sub(r"<details>.*?</details>|<svg.*?</svg>|<p>.*?</p>", "", result._repr_html_(), flags=re.S)
-    for name, part in (("heat-map", heat), ("time-line", result.timeline().svg)):
+    banks = models.bank_passes([4 * 8 * lane for lane in range(32)], gpu="GTX285")
+    limits = models.occupancy(threads=128, registers=16, shared_bytes=8192, gpu="GTX285")
+    parts = {"heat-map": heat, "time-line": result.timeline().svg}
+    parts |= {"banks": banks._repr_html_(), "occupancy": limits._repr_html_()}
+    for name, part in parts.items():
         for scheme in SCHEMES:
             write_bytes(HERE / f"{name}-{scheme}.png", packed(photographed(part, scheme, WIDTHS[name])))
     figure = options.out / "fig14.png"

@@ -99,9 +99,10 @@ def test_the_readme_has_whole_addresses_and_numbers_that_hold():
 
 def test_pictures_of_the_readme_are_small_and_of_twice_the_resolution():
     pictures = sorted((DOCS / "pictures").glob("*.png"))
-    assert {path.name for path in pictures} == set(re.findall(r"docs/pictures/([\w-]+\.png)", README.read_text()))
+    texts = "".join(page.read_text() for page in PAGES)
+    assert {path.name for path in pictures} == set(re.findall(r"pictures/([\w-]+\.png)", texts))
     assert sum(path.stat().st_size for path in pictures) < 1_000_000
-    widths = dict(re.findall(r'pictures/([\w-]+)-light\.png" alt="[^"]*" width="(\d+)"', README.read_text()))
+    widths = dict(re.findall(r'pictures/([\w-]+)-light\.png" alt="[^"]*" width="(\d+)"', texts))
     for path in pictures:
         with Image.open(path) as image:
             assert image.width >= 2 * int(widths[path.stem.rpartition("-")[0]])

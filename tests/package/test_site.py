@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 import smmux
-from experiments import gallery
+from experiments import gallery, report
 from experiments.common.verdicts import claims
 from tests.dead_links import dead
 
@@ -100,8 +100,14 @@ def test_the_gallery_is_made_from_the_files_of_runs(tmp_path: Path) -> None:
     assert gallery.main(["--out", str(tmp_path), "--docs", str(tmp_path / "docs")]) == 0
     text = (tmp_path / "docs/gallery.md").read_text()
     assert f"{len(claims())} sentences" in text
+    titles = [gallery.title_of(name) for name in ("fig14", "vtb_n")]
+    assert titles[0].startswith("Figure 14: speedup of dynamic")
+    assert titles[1] == "How many thread blocks VTB should combine"
+    places = [f"## {titles[0]}\n", "![Figure 14. Speedup.](figures/fig14.png)", f"## {titles[1]}\n"]
+    assert sorted(places, key=text.index) == places
     assert (
-        text.index("## Figure 14\n") < text.index("![Figure 14. Speedup.](figures/fig14.png)") < text.index("## vtb_n")
+        f'[<img src="figures/vtb_n.png" alt="small picture: {titles[1]}" width="150">](#how-many-thread-blocks-vtb-should-combine)'
+        in text
     )
     with Image.open(tmp_path / "docs/figures/fig14.png") as shown, Image.open(tmp_path / "fig14.png") as full:
         assert shown.size == (500, 400)
@@ -114,6 +120,32 @@ def test_pictures_of_the_gallery_are_small() -> None:
     pictures = set(re.findall(r"\]\(figures/(\S+\.png)\)", (DOCS / "gallery.md").read_text()))
     assert pictures == {path.name for path in (DOCS / "figures").glob("*.png")}
     assert all((DOCS / "figures" / name).stat().st_size <= gallery.BYTES for name in pictures)
+
+
+def test_the_gallery_is_in_order_with_titles_in_words() -> None:
+    text = (DOCS / "gallery.md").read_text()
+    names = re.findall(r"\]\(figures/(\S+)\.png\)", text)
+    assert names == gallery.in_order(names)
+    assert re.findall(r"^## (.*)$", text, re.M) == [gallery.title_of(name) for name in names]
+    assert [thumb for thumb in map(gallery.thumbnail, names) if thumb not in text] == []
+
+
+def test_the_report_is_one_page_with_provenance(tmp_path: Path) -> None:
+    machine = {"name": "GTX285", "sources": {"lat_alu": "x"}}
+    host = {"platform": "Linux"}
+    made = {"version": "0.1.0", "seconds": 1.5, "machines": [machine], "sizes": {"n": 7}, "host": host, "quick": True}
+    verdict = {"id": "P5", "ours": [1], "reproduced": True, "note": "counted"}
+    content = {"caption": "Figure 14 & <more>.", "rows": [{}, {}], "claims": [verdict], "provenance": made}
+    (tmp_path / "fig14.json").write_text(json.dumps(content))
+    Image.new("RGB", (8, 8)).save(tmp_path / "fig14.png")
+    assert report.main(["--out", str(tmp_path), "--claims", str(DOCS / "claims.json")]) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "Figure 14 &amp; &lt;more&gt;." in page
+    assert "data:image/png;base64," in page
+    assert "python -m experiments.fig14 --quick" in page
+    assert not re.search(r"(?:src|href)=['\"](?!data:|#)", page)
+    assert all(f"<td>{id}</td>" in page for id in claims())
+    assert report.main(["--out", str(tmp_path / "none")]) == 2
 
 
 def test_pages_count_the_claims_alike() -> None:
