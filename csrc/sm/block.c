@@ -125,12 +125,18 @@ static void start_block(struct sm *sm, struct block *b, uint64_t t, enum wait ki
 
 /* ---- shared memory ----------------------------------------------------------------------- */
 
+uint32_t block_leaves(const struct sm *sm, uint32_t before) {
+    const struct config *cfg = sm->m->cfg;
+    return before < cfg->schedulers ? 0 : (before + 1 - cfg->schedulers) * cfg->bar_interval;
+}
+
 /* Let the warps go on that wait at the block's barrier. */
 static void release_warps(struct sm *sm, const struct block *b, uint64_t at, enum wait kind) {
+    uint32_t gone = 0;
     for (uint32_t w = 0; w < sm->warp_limit; w++)
         if ((b->warp_slots >> w & 1) && sm->warps[w].state == WARP_BARRIER) {
             sm->warps[w].state = WARP_RUNNING;
-            warp_refresh(sm, w, at, kind);
+            warp_refresh(sm, w, at + block_leaves(sm, gone++), kind);
         }
 }
 

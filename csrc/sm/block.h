@@ -56,6 +56,8 @@ void block_await_next(struct sm *sm, uint64_t end);
 void block_arrive(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t);
 /* The last lanes of a warp have exited. */
 void block_warp_exit(struct sm *sm, uint32_t warp, uint64_t t);
+/* How much later than the first a warp leaves a barrier that so many have left before. */
+uint32_t block_leaves(const struct sm *sm, uint32_t before);
 /* An access of the block's has been answered. */
 void block_access_done(struct sm *sm, uint32_t block, uint64_t t);
 /* A line of the block's tile has come, or nobody will use the tile any more. */

@@ -109,6 +109,7 @@ _MEMORY: dict[str, Value] = {
     "smem_bank_bytes": (4, "HOPPER"),
     "smem_clk_per_way": (1, "HOPPER"),
     "const_clk_per_way": (1, "EST"),
+    "bar_interval": (2, "HOPPER"),
     "launch_start": (3842, "HOPPER; DER"),  # 4,379 clk of an empty kernel less the 537 that its block takes here
     "dispatch_chip": (1200, "HOPPER"),
     "block_start": (342, "HOPPER"),  # from a block's end to the next one's first instruction

@@ -182,6 +182,17 @@ def test_code_without_overlap_waits_for_each_result() -> None:
     assert (values == 8).all()
 
 
+@pytest.mark.parametrize("warps", [1, 4, 5, 9])
+def test_warps_leave_a_barrier_one_after_the_other(warps: int) -> None:
+    """The first one of each sub-core at once, then one in so many clocks."""
+    body = [*[bits("NOP", 15)] * 8, clock(100, 1), bits("BAR.SYNC.DEFER_BLOCKING 0x0", 1), clock(101)]
+    machine = OBEDIENT.replace(bar_interval=5)
+    found = clocks(body, 2, machine, warps=warps)
+    last, leaves = found[:, 0].max() + 1, np.sort(found[:, 1])
+    expected = [OBEDIENT.lat_bar + 5 * max(0, n - 3) for n in range(warps)]
+    assert (leaves - last).tolist() == pytest.approx(expected, abs=1)
+
+
 def test_a_branch_that_nobody_takes_costs_its_stall_count() -> None:
     assert spent([bits("@!PT BRA 0x0", 5)]) == 5
 

@@ -65,13 +65,14 @@ static void complete(struct sm *sm, struct block *b, struct barrier *n, uint64_t
     if (sm->check) check_interval(sm, b, t);
     sm->count.barriers++;
     sm->count.barrier_wait_cycles += bits_count64(done.waiting) * t - done.arrivals;
+    uint32_t gone = 0;
     for (uint64_t left = done.waiting; left; left &= left - 1) {
         const uint32_t warp = (uint32_t)__builtin_ctzll(left);
         struct warp *w = &sm->warps[warp];
         tell(w, &done);
         w->state = WARP_RUNNING;
         w->pc++;
-        warp_refresh(sm, warp, t + sm->m->cfg->lat_bar, WAIT_BARRIER);
+        warp_refresh(sm, warp, t + sm->m->cfg->lat_bar + block_leaves(sm, gone++), WAIT_BARRIER);
     }
 }
 

@@ -52,17 +52,19 @@ void sass_await(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t at) 
 }
 
 /* Where control bits are obeyed, a branch that nobody takes costs its stall count alone. */
-static bool falls_through(const struct sm *sm, const struct warp *w, const struct uop *u) {
+static bool falls_through(const struct sm *sm, const struct warp *w, const struct uop *u,
+                          uint32_t taken) {
     const struct program *p = sm->m->program;
-    return p->control && (u->sub == SASS_BRA || u->sub == SASS_EXIT) && &p->code[w->pc] == u + 1;
+    if (!p->control || &p->code[w->pc] != u + 1) return false;
+    return u->sub == SASS_EXIT || (u->sub == SASS_BRA && !taken);
 }
 
-/* Whoever is active goes on; if nobody is, all have exited, or they wait at the barrier of the
- * block, or for each other for ever. */
-static void go_on(struct sm *sm, uint32_t warp, const struct uop *u, uint64_t t) {
+/* Whoever is active goes on, some perhaps where a branch leads; if nobody is, all have exited, or
+ * they wait at the barrier of the block, or for each other for ever. */
+static void go_on(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t taken, uint64_t t) {
     struct warp *w = &sm->warps[warp];
     if (w->mask) {
-        const uint64_t at = falls_through(sm, w, u) ? t : t + sm->m->cfg->lat_bra;
+        const uint64_t at = falls_through(sm, w, u, taken) ? t : t + sm->m->cfg->lat_bra;
         warp_refresh(sm, warp, at, WAIT_ALU);
     } else if (!w->live) {
         block_warp_exit(sm, warp, t);
@@ -266,5 +268,5 @@ void sass_control(struct sm *sm, uint32_t warp, const struct uop *u, uint32_t ac
     case SASS_TRAP: sm_fault(sm, warp, bits_lowest(active), t, ERROR_TRAP); return;
     default: w->pc++; break;
     }
-    go_on(sm, warp, u, t);
+    go_on(sm, warp, u, active, t);
 }

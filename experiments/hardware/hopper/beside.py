@@ -70,11 +70,12 @@ def simulate(bench: Bench, probe: str, cases: Sequence[Case]) -> Iterator[Compar
     """The cases of one probe. Which of its runs belong to which row is found by a pass that runs nothing."""
     dry = Selecting(bench)
     wanted: set[int] = set()
-    before = 0
+    runs = range(0)  # of one row, or of several that come from the same runs
     for row in PROBES[probe](dry):
+        if dry.count > runs.stop:
+            runs = range(runs.stop, dry.count)
         if any(case.matches(row) for case in cases):
-            wanted |= set(range(before, dry.count))
-        before = dry.count
+            wanted |= set(runs)
     found: list[Row] = [
         row for row in PROBES[probe](Selecting(bench, wanted)) if any(case.matches(row) for case in cases)
     ]
