@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ import pytest
 import smmux
 from smmux.__main__ import main
 from smmux.compiler.sass import code_cache as cache, tools
+from smmux.compiler.sass.lowering.kernel import lower_kernel
+from smmux.modules.module import Module
 from tests.sass import conftest
 from tests.sass.conftest import KERNELS, needed
 
@@ -310,3 +313,9 @@ def test_importing_smmux_imports_nothing_of_this() -> None:
     code = "import smmux, sys; print([name for name in sys.modules if 'compiler.sass' in name])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_kernel_has_the_registers_that_its_image_says(built: Callable[..., Module]) -> None:
+    """No more: they limit how many blocks an SM holds."""
+    for kernel in built("sm_90"):
+        assert lower_kernel(kernel.cubin, kernel.mangled).layout.registers == kernel.registers, kernel.name

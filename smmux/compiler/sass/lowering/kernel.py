@@ -96,7 +96,7 @@ def _layout(cubin: Cubin, image: KernelImage, instructions: tuple[Instruction, .
         for number in (operand.number if operand.kind == "UR" else operand.uniform,)
         if number is not None and number != zero
     ]
-    used = [o.number + 4 for i in instructions for o in i.operands if o.kind == "R" and o.number != RZ]
+    used = [o.number + 1 for i in instructions for o in i.operands if o.kind == "R" and o.number != RZ]
     registers = min(max([image.registers, *used], default=1), _core.CONSTANTS["MAX_REGS"])
     sizes = {
         0: image.param_base + image.param_bytes,
