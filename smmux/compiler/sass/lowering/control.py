@@ -74,7 +74,10 @@ def _routine(name: str) -> list[tuple[str, int]]:
 
 def _jump(rows: Rows, i: Instruction, outside: int = 0) -> None:
     """Go to the address in a pair of registers, from a label or a distance from the next instruction on."""
-    register, *rest = [operand for operand in i.operands if operand.kind not in ("P", "UP")]
+    predicates = [operand for operand in i.operands if operand.kind in ("P", "UP")]
+    if any(operand.number != PT or operand.inverted for operand in predicates):
+        raise Refused("it is not simulated with a predicate")
+    register, *rest = [operand for operand in i.operands if operand not in predicates]
     offset = 0
     if rest and rest[0].kind == "label":
         offset = rest[0].target or 0
