@@ -96,7 +96,8 @@ class Maker:
             letter = SPECIAL.get(template.sources[0], template.sources[0])
             sources[0] = self.register(letter)
         target = self.register(template.target)
-        guard = None if template.name.startswith("testp") else self.maybe_guard()  # ptxas forgets that of testp
+        lost = template.name.startswith(("testp.", "set."))  # ptxas forgets or misplaces their guards
+        guard = None if lost else self.maybe_guard()
         return Op(template.name, target, tuple(sources), template.sources, guard)
 
     def chain(self) -> Chain:
