@@ -76,15 +76,15 @@ _CORE: dict[str, Value] = {
     "sp_units": (4, "HOPPER"),
     "sfu_units": (4, "HOPPER"),
     "lsu_units": (4, "HOPPER"),  # a queue for each sub-core in front of one pipe
-    "lsu_queue": (9, "HOPPER; DER"),  # with the next three: queue_depth.csv
-    "lsu_front": (7, "HOPPER; DER"),
-    "drain_shared": (2, "HOPPER; DER"),
-    "drain_global": (4, "HOPPER; DER"),
-    "drain_data": (2, "HOPPER; DER"),
+    "lsu_queue": (9, "HOPPER; FIT"),  # with the next three: queue_depth.csv
+    "lsu_front": (7, "HOPPER; FIT"),
+    "drain_shared": (2, "HOPPER; FIT"),
+    "drain_global": (4, "HOPPER; FIT"),
+    "drain_data": (2, "HOPPER; FIT"),
     "pass_least": (4, "HOPPER"),  # shared_phases.csv: a warp alone
     "pass_late": (2, "HOPPER"),
     "word_late": (1, "HOPPER; DER"),  # release.csv: 26 and 32 clk of wider loads in two and four passes
-    "pipe_queue": (16, "HOPPER; DER"),  # 28 accesses with conflicts wait of one sub-core, 17 each of four
+    "pipe_queue": (16, "HOPPER; FIT"),  # 28 accesses with conflicts wait of one sub-core, 17 each of four
     "sfu_slots": (0, "NA"),
     "fmul_on_sfu": (0, "NA"),
     "dependence": ("control", "HOPPER"),
@@ -110,7 +110,7 @@ _MEMORY: dict[str, Value] = {
     "smem_clk_per_way": (1, "HOPPER"),
     "const_clk_per_way": (1, "EST"),
     "bar_interval": (2, "HOPPER"),
-    "launch_start": (3842, "HOPPER; DER"),  # 4,379 clk of an empty kernel less the 537 that its block takes here
+    "launch_start": (3842, "HOPPER; FIT"),  # 4,379 clk of an empty kernel less the 537 that its block takes here
     "dispatch_chip": (1200, "HOPPER"),
     "block_start": (342, "HOPPER"),  # from a block's end to the next one's first instruction
     "dispatch_interval": (24, "HOPPER; MODEL"),  # of one SM, here of a TPC

@@ -52,6 +52,7 @@ TITLES: dict[str, str] = {
     "MEM": "from memory of the literature, unverified (Wong et al., ISPASS 2010, where named)",
     "EST": "estimate without a source",
     "DER": "arithmetic on sourced values",
+    "FIT": "chosen so that microbenchmarks of the card come out, which then are no check of it",
     "MODEL": "choice of a model or policy of this simulator, not a property of the card",
     "NA": "the machine has no such operation; the value is never used",
     CHANGED: "changed by the user: not the value of the named machine",

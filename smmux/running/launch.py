@@ -105,7 +105,9 @@ def _configured(gpu: Gpu, options: Mapping[str, Any]) -> Gpu:
 def _check_geometry(gpu: Gpu, grid: Dim3, block: Dim3) -> None:
     """Refuse sizes that are too large for a machine, and name those that take them."""
     if reason := _geometry(gpu, grid, block):
-        raise LaunchError(reason + _others(lambda other: not _geometry(other, grid, block)))
+        most = max(gpus.get(name).max_threads_block for name in gpus.names())
+        of_all = f"; no machine takes it, blocks have at most {most} threads"
+        raise LaunchError(reason + (_others(lambda other: not _geometry(other, grid, block)) or of_all))
 
 
 def _others(fits: Callable[[Gpu], bool]) -> str:

@@ -67,6 +67,22 @@ def test_another_card_is_no_slip_of_the_fingers(capsys):
     assert "unknown gpu 'H100'" in error
     assert "did you mean" not in error
     assert all(name in error for name in gpus.names())
+    assert f"compiled code runs on {gpus.COMPILED}" in error
+
+
+def test_functions_of_the_main_module_have_their_plain_name(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(
+        "from smmux import cuda\ndef plain(x): return x\n@cuda.jit\ndef k(a): a[0] = plain(1)\n"
+        "import numpy\nk.simulate(1, 1, (numpy.zeros(1, 'f4'),))\n"
+    )
+    run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False, timeout=60)
+    assert ": plain is not supported in a kernel" in run.stderr
+
+
+def test_a_block_that_no_machine_takes_names_the_limit_of_all(file, capsys):
+    assert main(["run", f"{file}:scale", "--grid", "1", "--block", "2048", "int32[64]", "int32[64]", "1"]) == 1
+    assert "no machine takes it, blocks have at most 1024 threads" in capsys.readouterr().err
 
 
 def test_a_kernel_of_a_module_is_found_by_its_dotted_name(tmp_path, monkeypatch, capsys):

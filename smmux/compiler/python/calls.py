@@ -87,7 +87,9 @@ def _name(function: Any) -> str:
     name = peek(function, "__qualname__") or peek(function, "__name__")
     if name is None:
         return repr(function) if trusted(type(function)) else f"a {type(function).__name__}"
-    return f"{module.removeprefix('_')}.{name}" if module and module != "builtins" else str(name)
+    if not module or module in ("builtins", "__main__"):  # names of the kernel's own file
+        return str(name)
+    return f"{module if module.startswith('__') else module.removeprefix('_')}.{name}"
 
 
 def _method(f: Frame, node: ast.Call, name: str, array: ArrayRef) -> Anything:
