@@ -6,7 +6,6 @@ launches let pass and nothing else does.
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +17,8 @@ from smmux.base.dimensions import largest
 from smmux.errors import ConfigError, Error
 
 if TYPE_CHECKING:
+    import asyncio
+
     from smmux.gpus import Gpu
 
 __all__ = [
@@ -117,6 +118,8 @@ class Stream:
 
     def async_done(self) -> asyncio.Future[Stream]:
         """A future that is done, with the stream as its result."""
+        import asyncio  # which takes a third of the time to import all of this package
+
         future = asyncio.get_running_loop().create_future()
         future.set_result(self)
         return future

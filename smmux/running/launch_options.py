@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from smmux import _core
 from smmux.base.dimensions import MAX_BLOCKS
 from smmux.errors import ConfigError, did_you_mean, integer
-from smmux.gpus import policies
 from smmux.machines.management import Maker, name_of
 from smmux.running.arguments import Arguments
 
@@ -107,6 +106,8 @@ def _one_of(values: Mapping[Any, int]) -> Callable[[str, Any], int]:
 
 def _management(name: str, value: Any) -> int:
     """The number of a management of shared memory; one in Python counts as dynamic."""
+    from smmux.gpus import policies  # with all machines, which only launches need
+
     if callable(value):
         return policies.number("management", "dynamic")
     return policies.number("management", policies.chosen("management", name, value))
@@ -151,7 +152,7 @@ class LaunchOptions(TypedDict, total=False):
             "management",
             _management,
             "the management of shared memory: "
-            + "; ".join(f"{policy.name}: {policy.doc}" for policy in policies.of("management"))
+            + "; ".join(f"{name}: {doc}" for kind, name, doc in _core.POLICIES if kind == "management")
             + "; in Python also a subclass of smmux.Management",
             str,
         ),
