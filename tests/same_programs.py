@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from experiments import programs
 from smmux import Error, benchmarks
 from smmux.compiler.program import Program
 from tests.multiplex import divided_kernels, random_regions
@@ -98,7 +97,9 @@ def of_benchmarks() -> Iterator[Launch]:
 
 
 def of_workloads() -> Iterator[Launch]:
-    """Programs of the experiments."""
+    """Programs of the experiments, which a checkout has."""
+    from experiments import programs
+
     for name in programs.workloads():
         workload = programs.workload(name)
         for build in workload.builds:

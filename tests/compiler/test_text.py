@@ -86,6 +86,7 @@ def test_kernels_of_all_generators_read_back_are_the_same_programs(seeds: Iterab
 
 
 @pytest.mark.slow
+@pytest.mark.checkout
 def test_variants_and_workloads_read_back_are_the_same_programs() -> None:
     launches = (*same_programs.of_benchmarks(), *same_programs.of_workloads())
     assert not [found for found in differences(launches) if found[1]]

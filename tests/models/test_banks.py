@@ -7,7 +7,6 @@ import math
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from experiments.hardware.hopper import findings, probe_pipe
 from smmux import _core, gpus, models
 from tests.models.vectors import WIDTHS, Vector, bits, random_vectors, vectors
 from tests.reference import banks
@@ -175,9 +174,12 @@ def test_order_of_lanes_does_not_matter_from_cc2_on(vector: Vector, rng: object)
         assert _core.bank_passes(config, shuffled, width, FULL) == _core.bank_passes(config, addresses, width, FULL)
 
 
+@pytest.mark.checkout
 @pytest.mark.parametrize("form", ["LDS", "LDS.64", "LDS.128"])
 def test_passes_on_hopper_are_those_of_a_card(form: str) -> None:
     """Clocks per access with all four sub-cores loading, of every pattern that was measured."""
+    from experiments.hardware.hopper import findings, probe_pipe
+
     for row in findings.rows("h100", "shared_phases"):
         if row["form"] == form:
             words = probe_pipe.patterns(probe_pipe.words_of(form))[row["pattern"]]
