@@ -96,13 +96,17 @@ void lsu_set_ready(struct memop *op, uint64_t at, enum wait kind) {
 }
 
 /* Without queues a pass keeps the next access, and the value, as long as the unit. */
-void lsu_passes(struct memop *op, uint32_t passes, uint32_t words) {
+static ALWAYS_INLINE void take_passes(struct memop *op, uint32_t passes, uint32_t words) {
     const struct config *cfg = op->sm->m->cfg;
     const uint32_t clocks = passes * cfg->smem_clk_per_way,
                    busy = clocks > cfg->issue_shared ? clocks : cfg->issue_shared,
                    late = cfg->lsu_queue ? pipe_late(cfg, passes, words) : busy - cfg->issue_shared;
     lsu_charge(op, busy);
     lsu_set_ready(op, op->t + cfg->lat_shared + late, WAIT_SHARED);
+}
+
+void lsu_passes(struct memop *op, uint32_t passes, uint32_t words) {
+    take_passes(op, passes, words);
 }
 
 /* ---- shared memory ----------------------------------------------------------------------- */
@@ -300,7 +304,7 @@ static ALWAYS_INLINE bool issue_shared(struct memop *op) {
         note_use(b, op);
         passes = cost.passes;
     }
-    lsu_passes(op, passes, op->u->dst_count);
+    take_passes(op, passes, op->u->dst_count);
     memop_next(op);
     return true;
 }
