@@ -43,8 +43,8 @@ from smmux.base.jobs import count_of_jobs
 from smmux.base.whole_files import write_text
 from smmux.gpus import policies
 from smmux.kernels.kernel import Kernel
-from smmux.results.report import counters_page
 from smmux.results.result import Result, counter_info, line_counters
+from smmux.results.result_pages import counters_page
 from smmux.running.launch_options import OPTIONS
 from smmux.shell.command_words import argument, dimensions, kernel_of, private
 from smmux.shell.compiled_words import is_compiled, run_compiled

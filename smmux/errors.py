@@ -261,16 +261,18 @@ def integer(name: str, value: Any, low: int, high: int, unit: str = "", meaning:
     return number
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
     """The end of a message about an unknown name: the known one that is nearest, if any is near.
+
+    least: how alike both have to be, 1 being the same. Names that are short and all alike need more.
 
     >>> did_you_mean("cycle", ("cycles", "blocks"))
     "; did you mean 'cycles'?"
-    >>> did_you_mean("H100", ("C1060", "GTX285"))  # another name, not a slip of the fingers
+    >>> did_you_mean("H100", ("C1060", "GTX285"), least=0.67)  # another name, not a slip of the fingers
     ''
     """
     names = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.67)
+    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=least)
     return f"; did you mean {names[close[0]]!r}?" if close else ""
 
 

@@ -12,8 +12,8 @@
 (4, True)
 """
 
-from smmux.results.timeline import Timeline as Timeline
 from smmux.results.trace import *  # noqa: F403
 from smmux.results.trace import __all__ as _names
+from smmux.results.zoomable import Timeline as Timeline
 
 __all__ = [*_names, "Timeline"]

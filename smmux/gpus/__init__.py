@@ -87,7 +87,7 @@ def get(gpu: str | Gpu) -> Gpu:
         raise ConfigError(f"gpu must be a name or a Gpu, not {type(gpu).__name__}")
     known = {name.lower(): name for name in (*_MACHINES, *_PROVISIONAL)}
     if gpu.lower() not in known:
-        hint = did_you_mean(gpu, known.values())
+        hint = did_you_mean(gpu, known.values(), least=0.67)
         listed = f"known: {', '.join(_MACHINES)}; compiled code runs on {', '.join(_PROVISIONAL)}"
         raise ConfigError(f"unknown gpu {gpu!r}{hint} ({listed})")
     return _build(known[gpu.lower()])

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from smmux.compiler.program import Program
     from smmux.results.causes import Cause
-    from smmux.results.timeline import Timeline
+    from smmux.results.zoomable import Timeline
 
 __all__ = ["Comparison", "CounterInfo", "Result", "counter_info", "line_counters"]
 
@@ -333,9 +333,9 @@ class Result(Mapping[str, int]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what a notebook shows, and the time line if there is one, as a page that needs no other file."""
-        from smmux.results import report
+        from smmux.results import result_pages
 
-        write_text(path, report.result_page(self))
+        write_text(path, result_pages.result_page(self))
 
     def to_pandas(self) -> pd.DataFrame:
         """Counters as a table with unit and definition (needs pandas)."""
@@ -365,7 +365,7 @@ class Result(Mapping[str, int]):
 
         Raises ConfigError unless the run recorded one with `trace=True`, and for a number that is no SM's.
         """
-        from smmux.results.timeline import Timeline
+        from smmux.results.zoomable import Timeline
 
         if self.trace is None:
             raise ConfigError("the run recorded no time line; use simulate(..., trace=True)")
@@ -382,9 +382,9 @@ class Result(Mapping[str, int]):
         )
 
     def _repr_html_(self) -> str:
-        from smmux.results import report
+        from smmux.results import result_pages
 
-        return report.result_html(self)
+        return result_pages.result_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,6 +431,6 @@ class Comparison:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from smmux.results import report
+        from smmux.results import result_pages
 
-        return report.comparison_html(self)
+        return result_pages.comparison_html(self)

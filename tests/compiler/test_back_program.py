@@ -18,8 +18,8 @@ from tests.reference import machine
 
 
 def test_layout_of_the_rows() -> None:
-    """struct insn of csrc/kernel/program.h: 36 bytes without holes."""
-    assert INSN.itemsize == 36
+    """struct insn of csrc/kernel/program.h: 40 bytes without holes."""
+    assert INSN.itemsize == 40
     assert UNIFORM.itemsize == 8
     offsets = {name: field[1] for name, field in INSN.fields.items()}  # type: ignore[union-attr]
     assert offsets == {
@@ -40,6 +40,7 @@ def test_layout_of_the_rows() -> None:
         "ah": 30,
         "bh": 32,
         "ch": 34,
+        "control": 36,
     }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.hardware.hopper import beside, beside_cases, findings
+from experiments.hardware.hopper import beside_card as beside, beside_cases, findings
 from experiments.hardware.hopper.beside_cases import CASES, Case
 from smmux import gpus
 from tests.sass.conftest import needed

@@ -285,6 +285,7 @@ def test_words(reader, monkeypatch):
 REASONS = {
     ("texts.py", "compile"): "finds the text of a function by comparing instructions; what it compiles is not executed",
     ("command_words.py", "runpy"): "runs the file that a user names on the command line, as `python FILE.py` does",
+    ("command_words.py", "importlib"): "finds the file of a module that a user names, whose packages it imports",
     ("requests.py", "compile"): "the compiler's own",
     ("__init__.py", "importlib"): "imports modules of smmux when they are first named",
     ("function_source.py", "importlib"): "finds modules by the names that a kernel was pickled with, when unpickled",
