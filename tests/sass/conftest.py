@@ -49,10 +49,10 @@ def needed(*names: str) -> None:
         pytest.skip(str(error))
 
 
-def extra_installed(package: str = "nvidia-cuda-nvcc") -> bool:
-    """Whether pip has installed the vendor's compiler, or another package of his."""
+def extra_installed() -> bool:
+    """Whether pip has installed the vendor's compiler."""
     try:
-        metadata.distribution(package)
+        metadata.distribution("nvidia-cuda-nvcc")
     except metadata.PackageNotFoundError:
         return False
     return True

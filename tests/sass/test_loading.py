@@ -222,8 +222,6 @@ extern "C" __global__ void total(const int *x, int *out, int n)
 
 def test_the_headers_of_the_core_libraries_are_found() -> None:
     needed("nvcc", "nvdisasm")
-    if not conftest.extra_installed("nvidia-cuda-cccl"):
-        pytest.skip("nvidia-cuda-cccl is not installed: pip install 'smmux[cuda]'")
     x, out = np.arange(1000, dtype=np.int32), np.zeros(1, np.int32)
     smmux.load(GROUPS)["total"].simulate(8, 128, (x, out, 1000))
     assert out[0] == x.sum()

@@ -40,7 +40,7 @@ PLAIN = (
     "xfail_unless_cudasim", "skip_if_cudadevrt_missing", "skip_unless_cc_53", "skip_unless_cc_60", "skip_unless_cc_75",
     "skip_if_cuda_includes_missing", "skip_if_mvc_libraries_unavailable",
 )  # fmt: skip
-"""Decorators of tests, with and without an argument, that leave a test as it is here."""
+"""Numba's decorators of its tests, with and without an argument, that leave a test as it is here: it has to pass."""
 
 
 class Absent:
