@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,14 @@ from smmux.sweep.record_list import Records
 from tests.package.small_disk import only, small_disk
 
 NAMES = ("a.json", "a.csv", "a.png", "a.pdf")
+
+
+@pytest.fixture(autouse=True)
+def attentive() -> Iterator[None]:
+    """Processes of the tests hear Ctrl-C, also where the tests run in the background, which a shell keeps from it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def write_all(folder: Path, word: str, length: int = 10) -> None:

@@ -16,6 +16,7 @@ from smmux.compiler.sass.listing import parse_instruction
 from smmux.compiler.sass.lowering.kernel import _lower
 from smmux.compiler.sass.lowering.rows import Layout, Rows
 from smmux.language.placement import place
+from smmux.results.result import Result
 from smmux.running.arguments import Arguments, as_bytes
 from smmux.running.compiled import PREDICATES
 from smmux.running.launch import run
@@ -73,6 +74,21 @@ def run_lanes(
     rows = Rows(Layout(220, UNIFORMS, {0: 0}))
     for line in [*lines, "EXIT"]:
         _lower(rows, instruction(line) if isinstance(line, str) else line)
+    threads = min(THREADS, lanes)
+    launch(rows, 220, arrays, Prepared.of(gpus.get("K20c"), -(-lanes // threads), threads, ()), shared, local)
+    return np.array(outputs[:-1]).reshape(len(results), lanes), outputs[-1]
+
+
+def launch(
+    rows: Rows,
+    registers: int,
+    arrays: Sequence[NDArray[Any]],
+    prepared: Prepared,
+    shared: int = 0,
+    local: int = 0,
+    **options: Any,
+) -> Result:
+    """Run a program whose constant bank has the addresses of arrays, from `ADDRESSES` on."""
 
     def pack(*_: Any) -> Arguments:
         bound = place(arrays)
@@ -83,11 +99,11 @@ def run_lanes(
         return Arguments((), tuple(arrays), tuple(buffers), tuple(bound), const)
 
     program = Program(
-        name="single",
+        name="instructions",
         filename="",
         code=np.array(rows.code, INSN),
         uniforms=np.array(rows.uniforms, UNIFORM),
-        nregs=220,
+        nregs=registers,
         uniform_regs=UNIFORMS,
         npreds=PREDICATES,
         shared_bytes=shared,
@@ -95,6 +111,4 @@ def run_lanes(
         const=bytes(ADDRESSES + 8 * len(arrays)),
         pack=pack,
     )
-    threads = min(THREADS, lanes)
-    run(program, Prepared.of(gpus.get("K20c"), -(-lanes // threads), threads, ()), {})
-    return np.array(outputs[:-1]).reshape(len(results), lanes), outputs[-1]
+    return run(program, prepared, options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,18 +11,13 @@ from numpy.typing import NDArray
 
 from smmux import gpus
 from smmux.compiler.instruction import Control, Instruction
-from smmux.compiler.program import INSN, UNIFORM, Program
 from smmux.compiler.sass.lowering.kernel import _lower
 from smmux.compiler.sass.lowering.rows import Layout, Rows
-from smmux.language.placement import place
 from smmux.results.result import Result
-from smmux.running.arguments import Arguments, as_bytes
-from smmux.running.compiled import PREDICATES
-from smmux.running.launch import run
 from smmux.running.prepared import Prepared
-from tests.sass.single import instruction
+from tests.sass.single import UNIFORMS, instruction, launch
 
-REGISTERS, UNIFORMS, ADDRESSES = 168, 32, 0x210
+REGISTERS = 168
 OBEDIENT = gpus.get("CC90-provisional").replace(
     name="obedient", icache_bytes=0, const_bytes=0, mem_model=0, sm_count=2, sms_per_tpc=1
 )
@@ -92,28 +86,7 @@ def run_timed(
     rows = Rows(Layout(REGISTERS, UNIFORMS, {0: 0}))
     for one in [*head, *body, *tail, bits("EXIT", 15)]:
         _lower(rows, one)
-
-    def pack(*_: Any) -> Arguments:
-        bound = place(arrays)
-        const = bytes(ADDRESSES) + b"".join(struct.pack("<Q", start) for start in bound)
-        buffers = [
-            (as_bytes(a, a.ctypes.data, a.nbytes), s, a.nbytes, True) for a, s in zip(arrays, bound, strict=True)
-        ]
-        return Arguments((), tuple(arrays), tuple(buffers), tuple(bound), const)
-
-    program = Program(
-        name="timed",
-        filename="",
-        code=np.array(rows.code, INSN),
-        uniforms=np.array(rows.uniforms, UNIFORM),
-        nregs=REGISTERS,
-        uniform_regs=UNIFORMS,
-        npreds=PREDICATES,
-        shared_bytes=shared,
-        const=bytes(ADDRESSES + 8 * len(arrays)),
-        pack=pack,
-    )
-    result = run(program, Prepared.of(gpu, blocks, 32 * warps, ()), options)
+    result = launch(rows, REGISTERS, arrays, Prepared.of(gpu, blocks, 32 * warps, ()), shared, **options)
     return outputs.reshape(len(results), blocks * warps, 32).transpose(1, 0, 2), result
 
 
