@@ -61,6 +61,16 @@ def test_blocks_take_turns() -> None:
     assert not result.findings
 
 
+def test_loads_are_back_before_shared_memory_is_asked_for() -> None:
+    """Else a block would hold it while it waits for what it loaded in front: on a machine with a scoreboard, where no
+    counter happens to hold the barrier up."""
+    result = reverse(management="dynamic", extra_blocks=4, trace=True, gpu="K20c")
+    assert result.trace is not None
+    start = {stay.block: stay.start for stay in result.trace.blocks()}
+    least = result.trace.gpu.mem_pipeline + result.trace.gpu.rop_latency  # of a load that finds its line in the L2
+    assert all(each.ask - start[each.block] > least for each in result.trace.allocations())
+
+
 @pytest.mark.parametrize(
     "missing, message, line",
     [(1, "does not hold", 10), (2, "ended holding shared memory", 17), (3, "does not hold", 15)],

@@ -27,22 +27,27 @@ NEAREST: dict[str, tuple[Callable[..., Any], int]] = {
 }
 
 
-def wrong(told: list[str]) -> list[str]:
-    """What differs; each version of ptxas has opcodes of its own, some of which are refused by name."""
-    return [line for line in told if "are not simulated" not in line]
+MOST_REFUSED = 0.1
+"""Of runs: each version of ptxas has opcodes of its own, some of which are refused by name."""
+
+
+def wrong(count: int, told: list[str]) -> list[str]:
+    """What differs, of so many programs; all if many are refused."""
+    others = [line for line in told if "are not simulated" not in line]
+    return others if len(told) - len(others) <= MOST_REFUSED * count * len(OPTIONS) else told
 
 
 @pytest.mark.parametrize("arch", [75, 90])
 def test_random_programs(arch: int) -> None:
     needed("ptxas", "nvdisasm")
-    assert wrong(check([program(seed, arch) for seed in range(12)])) == []
+    assert wrong(12, check([program(seed, arch) for seed in range(12)])) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_many_random_programs(arch: int) -> None:
     needed("ptxas", "nvdisasm")
-    assert wrong(check([program(seed, arch) for seed in range(1000, 1100)])) == []
+    assert wrong(100, check([program(seed, arch) for seed in range(1000, 1100)])) == []
 
 
 @pytest.mark.slow
