@@ -171,11 +171,24 @@ def stretched(signature: Signature) -> Signature:
 
 
 def meaning(values: Polynomials, one: Found) -> tuple[object, ...]:
-    """Return what the range of an access is computed from: its indices, and the conditions of the loops they count."""
-    indices = [part.index if isinstance(part.index, Opaque) else values.opened(part.index) for part in one.parts]
-    counted = {s.place for i in indices if isinstance(i, Polynomial) for s in i.symbols if isinstance(s, Iteration)}
+    """Return what the range of an access is computed from: its indices, and the conditions of the loops they count.
+
+    An index is left out of which that is not known.
+    """
+    indices = [index for part in one.parts if (index := _opened(values, part.index)) is not None]
+    counted = {s.place for index in indices for s in index.symbols if isinstance(s, Iteration)}
     loops = [loop for loop in values.ranges.graph.loops if values.iteration(loop).place in counted]
-    return (*(i for i in indices if isinstance(i, Polynomial)), *(tuple(conditions(values, loop)) for loop in loops))
+    return (*indices, *(tuple(conditions(values, loop)) for loop in loops))
+
+
+def _opened(values: Polynomials, index: Polynomial | Opaque) -> Polynomial | None:
+    """Return an index with what stands under its clamps, or None where it, or that, is no polynomial."""
+    if isinstance(index, Opaque):
+        return None
+    try:
+        return values.opened(index)
+    except Opaque:
+        return None
 
 
 def shapes(signature: Signature) -> list[Sequence[int]]:

@@ -385,3 +385,17 @@ def test_advice_tries_tiles():
     assert tiles.software
     assert tiles.equal
     assert "b_tile" in tiles.source
+
+
+def clamped_behind_a_division(a, out, p, r):
+    n = 0
+    for _ in range(p, p, 3):
+        for j in range(r // 3, 0, -1):
+            out[n] = a[min(p * (j + p), 8)]
+            n += 1
+    out[n] = a[cuda.blockIdx.x]
+
+
+def test_what_a_clamp_hides_may_be_unknown():
+    with pytest.raises(preload.TileError, match="no array of .* can be tiled"):
+        preload.tile(cuda.jit(clamped_behind_a_division), 1, 32, (numbers(64), numbers(64), np.int64(3), np.int64(7)))
